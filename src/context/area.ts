@@ -1,0 +1,3 @@
+export interface Area {
+  readonly kind: 'circle'
+}

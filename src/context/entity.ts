@@ -1,0 +1,73 @@
+import type { Brand } from '../brand.js'
+import type { Milliseconds } from '../time.js'
+
+export type Tenant = Brand<string, 'Tenant'>
+export type ServicePath = Brand<string, 'ServicePath'>
+export type EntityId = Brand<string, 'EntityId'>
+/** The empty text is the type of an entity without one [context 2.1]. */
+export type EntityType = Brand<string, 'EntityType'>
+
+/** The place of an entity in the order of creation, unique in the broker and growing over all partitions [context 2.7]. */
+export type Place = Brand<number, 'Place'>
+
+/** A JSON value as it is stored. What came through NGSIv1 has only texts as leaves [context 3]. */
+export type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value }
+
+export interface Metadata {
+  readonly name: string
+  readonly type: string
+  readonly value: Value
+}
+
+/** One instance of an attribute, identified within its entity by name and instance [context 2.2]. */
+export interface Attribute {
+  readonly name: string
+  /** The metadata ID; the empty text is the one instance of an attribute without ID [context 2.4]. */
+  readonly instance: string
+  readonly type: string
+  readonly value: Value
+  /** Whether metadata `location` declared it the entity's location. One of type geo:point is without being declared. */
+  readonly declaredLocation: boolean
+  /** Without ID and location, ascending by name. */
+  readonly metadata: readonly Metadata[]
+  readonly created: Milliseconds
+  readonly modified: Milliseconds
+}
+
+export interface Entity {
+  readonly path: ServicePath
+  readonly id: EntityId
+  readonly type: EntityType
+  readonly place: Place
+  readonly created: Milliseconds
+  readonly modified: Milliseconds
+  /** Ascending by name, instances of one name by ID, compared as UTF-8 bytes [context 2.7]. */
+  readonly attributes: readonly Attribute[]
+}
+
+/**
+ * The order of two texts as UTF-8 bytes. JavaScript compares UTF-16 units, which differs where a surrogate meets a
+ * character from U+E000 on: the surrogate stands for a character beyond all of those.
+ */
+export function compareBytes(a: string, b: string): number {
+  if (a === b) return 0
+  const length = Math.min(a.length, b.length)
+  for (let at = 0; at < length; at += 1) {
+    const left = a.charCodeAt(at)
+    const right = b.charCodeAt(at)
+    if (left !== right) return aboveSurrogates(left) - aboveSurrogates(right)
+  }
+  return a.length - b.length
+}
+
+function aboveSurrogates(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit
+}
+
+/** The order of attributes in answers: by name, then by instance. */
+export function compareAttributes(
+  a: Pick<Attribute, 'name' | 'instance'>,
+  b: Pick<Attribute, 'name' | 'instance'>,
+): number {
+  return compareBytes(a.name, b.name) || compareBytes(a.instance, b.instance)
+}

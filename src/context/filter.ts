@@ -1,0 +1,3 @@
+export interface Filter {
+  readonly statements: readonly unknown[]
+}

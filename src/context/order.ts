@@ -1,0 +1,4 @@
+export interface OrderKey {
+  readonly by: string
+  readonly reversed: boolean
+}

@@ -1,0 +1,86 @@
+import type { Milliseconds } from '../time.js'
+import type { EntityId, EntityType, Metadata, Place, ServicePath, Tenant, Value } from './entity.js'
+
+export const updateActions = ['APPEND', 'APPEND_STRICT', 'UPDATE', 'REPLACE', 'DELETE'] as const
+export type UpdateAction = (typeof updateActions)[number]
+
+/** An attribute as a request gives it. */
+export interface GivenAttribute {
+  readonly name: string
+  /** The value of metadata ID; the empty text without it. */
+  readonly instance: string
+  /** The empty text when none is given, which keeps the stored one. */
+  readonly type: string
+  /** Nothing when none is given, which keeps the stored one. */
+  readonly value?: Value
+  /** The value of metadata location, as sent. */
+  readonly location?: string
+  /** In the order of the request, without ID, location and the reserved names of dates. */
+  readonly metadata: readonly Metadata[]
+}
+
+/** One context element of an update: what is to be done to the entities that it means [context 6.2]. */
+export interface UpdateElement {
+  readonly tenant: Tenant
+  readonly path: ServicePath
+  readonly id: EntityId
+  /** Nothing means the entities of every type; the empty text only the one without a type. */
+  readonly type?: EntityType
+  readonly action: UpdateAction
+  readonly attributes: readonly GivenAttribute[]
+  /** Whether texts are converted by the attribute's type when they are stored [context 3.4]. */
+  readonly autocast?: true
+}
+
+/** A context element with what makes its turn deterministic: its date and the place of an entity that it may create. */
+export interface UpdateCommand extends UpdateElement {
+  readonly kind: 'update'
+  readonly place: Place
+  readonly time: Milliseconds
+}
+
+/** Why an entity was not updated, or not wholly: the facts; each API has its words for them [context 6.4, 6.5]. */
+export type UpdateRefusal =
+  | { readonly kind: 'entityUnknown' }
+  /** UPDATE and DELETE: none of the attributes exists; the last (UPDATE) or first (DELETE) one missing. */
+  | { readonly kind: 'attributeUnknown'; readonly name: string }
+  /** UPDATE and DELETE: the attributes shown do not exist, others did. */
+  | { readonly kind: 'attributesMissing' }
+  /** APPEND_STRICT: these exist, in the order of the request. */
+  | { readonly kind: 'attributesExist'; readonly names: readonly string[] }
+  /** The name is stored with ID and given without, or the other way round. */
+  | { readonly kind: 'instancesMixed'; readonly name: string }
+  | {
+      readonly kind: 'coordinatesMalformed'
+      readonly name: string
+      readonly value: string
+      readonly when: LocationMoment
+    }
+  | {
+      readonly kind: 'coordinateSystemUnknown'
+      readonly name: string
+      readonly found: string
+      readonly when: LocationMoment
+    }
+  | { readonly kind: 'locationTwice'; readonly name: string; readonly held: string; readonly when: LocationMoment }
+
+/** Location errors are worded by what was being done: an entity created, an attribute appended, anything else. */
+export type LocationMoment = 'creation' | 'newAttribute' | 'update'
+
+/** What became of one entity. */
+export interface UpdateItem {
+  readonly id: EntityId
+  /** Of the entity found, else of the request. */
+  readonly type: EntityType
+  /** Which attributes of the request it speaks of, by their index in the request; all when absent. */
+  readonly shown?: readonly number[]
+  readonly refusal?: UpdateRefusal
+}
+
+/** What became of one context element. */
+export interface UpdateReply {
+  /** One per entity, oldest first, in the place of the element in the answer. */
+  readonly items: readonly UpdateItem[]
+  /** Items for attributes that do not exist, which come after those of all elements [context 6.4]. */
+  readonly missing: readonly UpdateItem[]
+}

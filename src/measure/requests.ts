@@ -1,0 +1,58 @@
+import type { Resource } from '../exchange.js'
+import type { Nanoseconds } from '../time.js'
+
+/** What the HTTP layer reports of its requests and connections; one per front end. */
+export interface RequestMeter {
+  /** The operation is known and its payload has passed its checks; no resource for an unknown path [management 4.3]. */
+  counted(resource: Resource | undefined, verb: string, payload: 'json' | 'text' | 'none', wrongVerb: boolean): void
+  /** An answer has been built and is about to be written [management 6.2, 7]. */
+  answered(request: AnsweredRequest): void
+  /** A request was turned away before its operation. */
+  rejected(reason: Rejection): void
+  connectionOpened(): void
+  connectionClosed(): void
+  requestBegun(): void
+  requestEnded(): void
+  /** The state of the request semaphore's share of this front end. */
+  permits(free: number, taken: number, queued: number): void
+  /** How long a stage of a request took; only called while `timingOn`. */
+  stage(stage: TimingStage, duration: Nanoseconds): void
+  /** The request's last stage is over: what was reported since the last call becomes `timing.last`. */
+  stagesDone(): void
+  readonly timingOn: boolean
+}
+
+export const timingStages = [
+  'jsonV1Parse',
+  'jsonV2Parse',
+  'mongoBackend',
+  'mongoReadWait',
+  'mongoWriteWait',
+  'exprJexlCtxBld',
+  'exprJexlEval',
+  'render',
+  'total',
+] as const
+export type TimingStage = (typeof timingStages)[number]
+
+export const rejections = [
+  'too_large',
+  'media_type',
+  'not_acceptable',
+  'malformed',
+  'max_connections',
+  'unauthorized',
+] as const
+export type Rejection = (typeof rejections)[number]
+
+export interface AnsweredRequest {
+  readonly resource: Resource | undefined
+  readonly verb: string
+  readonly status: number
+  readonly request_bytes: number
+  readonly response_bytes: number
+  readonly duration: Nanoseconds
+  /** Raw values of Fiware-Service and Fiware-ServicePath. */
+  readonly service: string | undefined
+  readonly servicePath: string | undefined
+}

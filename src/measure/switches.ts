@@ -1,0 +1,54 @@
+/** Settings that operators change while the broker runs, in memory that all threads share [management 2, 3, 4.7]. */
+
+export const logLevels = ['NONE', 'FATAL', 'ERROR', 'WARN', 'INFO', 'DEBUG'] as const
+export type LogLevel = (typeof logLevels)[number]
+
+export const settingNames = [
+  'logLevel', // index in logLevels
+  'verbosity',
+  'infoPayloadMaxSize',
+  'lineMaxSize',
+  'deprecate',
+  'statCounters',
+  'statSemWait',
+  'statTiming',
+  'statNotifQueue',
+] as const
+export type SettingName = (typeof settingNames)[number]
+
+/** What is handed to a thread so that it can open the same switches. */
+export interface SwitchMemory {
+  readonly traceLevels: SharedArrayBuffer
+  readonly settings: SharedArrayBuffer
+}
+
+/** A view on the settings. Reading one is one load from shared memory; a change is seen by every thread at once. */
+export class Switches {
+  readonly memory: SwitchMemory
+  /** 1 where a trace level is on: the only cost of a trace line that is off is the load of its cell. */
+  readonly traces: Uint8Array
+  readonly #settings: Int32Array
+
+  constructor(memory: SwitchMemory = newMemory()) {
+    this.memory = memory
+    this.traces = new Uint8Array(memory.traceLevels)
+    this.#settings = new Int32Array(memory.settings)
+  }
+
+  get(name: SettingName): number {
+    return Atomics.load(this.#settings, settingIndex[name])
+  }
+
+  set(name: SettingName, value: number): void {
+    Atomics.store(this.#settings, settingIndex[name], value)
+  }
+}
+
+const settingIndex = Object.fromEntries(settingNames.map((name, index) => [name, index])) as Record<SettingName, number>
+
+function newMemory(): SwitchMemory {
+  return {
+    traceLevels: new SharedArrayBuffer(256),
+    settings: new SharedArrayBuffer(settingNames.length * Int32Array.BYTES_PER_ELEMENT),
+  }
+}

@@ -1,0 +1,30 @@
+import type { Nanoseconds } from '../time.js'
+
+/** The resources that a request can wait for [management 5]. All but the first exist once per partition. */
+export const waitKinds = ['request', 'dbConnectionPool', 'transaction', 'mailbox'] as const
+export type WaitKind = (typeof waitKinds)[number]
+
+/**
+ * Where one thread records its waits for one resource. Nothing reads a clock or counts while the measurement is off:
+ * callers ask `on` first, take `process.hrtime.bigint()` themselves and hand over the difference.
+ */
+export interface WaitMeter {
+  /** Whether waits are measured now: one load from shared memory. */
+  readonly on: boolean
+  /** The resource was free at once: counted, nothing added [management 5.1]. */
+  free(): void
+  /** Somebody waited this long. */
+  waited(wait: Nanoseconds): void
+}
+
+/** What a partition reports of its storage. */
+export interface StorageMeter {
+  /** A turn was committed: how many commands it held and how long commit and sync took. */
+  committed(commands: number, duration: Nanoseconds): void
+  /** The number of entities and the sizes of the files, after a turn. */
+  size(entities: number, used_bytes: number, map_bytes: number): void
+  /** Whether a write transaction is open now. */
+  writing(open: boolean): void
+  /** Whether the last commit failed because the disk or the map is full. */
+  full(isFull: boolean): void
+}
