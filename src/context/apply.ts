@@ -1,0 +1,224 @@
+import type { Outcome } from '../outcome.js'
+import { granted } from '../outcome.js'
+import { newAttribute, updatedAttribute } from './attribute.js'
+import { type Attribute, compareAttributes, type Entity, type EntityType } from './entity.js'
+import { LocationKeeper } from './location-keeper.js'
+import type { GivenAttribute, UpdateAction, UpdateCommand, UpdateItem, UpdateRefusal, UpdateReply } from './update.js'
+
+/** What is to be written. `before` is absent for a new entity; `changed` names the attributes that changed [context 11]. */
+export type EntityEffect =
+  | {
+      readonly kind: 'put'
+      readonly entity: Entity
+      readonly before: Entity | undefined
+      readonly changed: readonly string[]
+    }
+  | { readonly kind: 'remove'; readonly entity: Entity }
+
+export interface UpdateDecision {
+  readonly reply: UpdateReply
+  readonly effects: readonly EntityEffect[]
+}
+
+/**
+ * What one context element does to the entities of its id and path, oldest first, and what is answered
+ * [context 6.2-6.5]. An entity is updated as said there or not at all.
+ */
+export function applyUpdate(held: readonly Entity[], command: UpdateCommand): UpdateDecision {
+  const meant = command.type === undefined ? held : held.filter(({ type }) => type === command.type)
+  if (meant.length > 0) return joined(meant.map((entity) => actions[command.action](entity, command)))
+  if (command.action === 'APPEND' || command.action === 'APPEND_STRICT') return create(command)
+  return answered({ ...asked(command), refusal: { kind: 'entityUnknown' } })
+}
+
+type Action = (entity: Entity, command: UpdateCommand) => UpdateDecision
+
+const actions: { readonly [Name in UpdateAction]: Action } = {
+  APPEND: append,
+  APPEND_STRICT: appendStrict,
+  UPDATE: update,
+  REPLACE: replace,
+  DELETE: remove,
+}
+
+function create(command: UpdateCommand): UpdateDecision {
+  const { path, id, place, time } = command
+  const type = command.type ?? ('' as EntityType)
+  const made = laid({ path, id, type, place, created: time, modified: time, attributes: [] }, command, 'creation')
+  if (!made.ok) return answered({ ...asked(command), refusal: made.refusal })
+  const entity = { ...made.value.entity, modified: time }
+  const effect = { kind: 'put', entity, before: undefined, changed: made.value.changed } as const
+  return { reply: { items: [asked(command)], missing: [] }, effects: [effect] }
+}
+
+function append(entity: Entity, command: UpdateCommand): UpdateDecision {
+  const mixed = mixedInstance(entity, command.attributes)
+  if (mixed) return answered({ ...itemOf(entity), refusal: mixed })
+  const made = laid(entity, command, 'update')
+  if (!made.ok) return answered({ ...itemOf(entity), refusal: made.refusal })
+  return put(entity, made.value, [itemOf(entity)])
+}
+
+function appendStrict(entity: Entity, command: UpdateCommand): UpdateDecision {
+  const mixed = mixedInstance(entity, command.attributes)
+  if (mixed) return answered({ ...itemOf(entity), refusal: mixed })
+  const [stored, fresh] = split(command.attributes, (given) =>
+    entity.attributes.some(({ name }) => name === given.name),
+  )
+  const made = laid(entity, { ...command, attributes: fresh.map(({ given }) => given) }, 'update')
+  if (!made.ok) return answered({ ...itemOf(entity), refusal: made.refusal })
+  if (stored.length === 0) return put(entity, made.value, [itemOf(entity)])
+  const names = [...new Set(stored.map(({ given }) => given.name))]
+  const refusal = { kind: 'attributesExist', names } as const
+  const exist = { ...itemOf(entity), shown: [], refusal }
+  return put(entity, made.value, fresh.length === 0 ? [exist] : [{ ...itemOf(entity), shown: indexes(fresh) }, exist])
+}
+
+function update(entity: Entity, command: UpdateCommand): UpdateDecision {
+  const [found, missing] = split(command.attributes, (given) => holds(entity, given))
+  const last = missing.at(-1)
+  if (last && found.length === 0) return unknown(entity, last.given.name)
+  const made = laid(entity, { ...command, attributes: found.map(({ given }) => given) }, 'update')
+  if (!made.ok) return answered({ ...itemOf(entity), refusal: made.refusal })
+  return withMissing(entity, made.value, found, missing)
+}
+
+function replace(entity: Entity, command: UpdateCommand): UpdateDecision {
+  const made = laid({ ...entity, attributes: [] }, command, 'update')
+  if (!made.ok) return answered({ ...itemOf(entity), refusal: made.refusal })
+  const gone = entity.attributes.map(({ name }) => name)
+  const changed = [...new Set([...made.value.changed, ...gone])]
+  return put(entity, { entity: made.value.entity, changed }, [itemOf(entity)])
+}
+
+function remove(entity: Entity, command: UpdateCommand): UpdateDecision {
+  if (command.attributes.length === 0) {
+    return { reply: { items: [itemOf(entity)], missing: [] }, effects: [{ kind: 'remove', entity }] }
+  }
+  const [found, missing] = split(command.attributes, (given) => holds(entity, given))
+  const first = missing[0]
+  if (first && found.length === 0) return unknown(entity, first.given.name)
+  const left = entity.attributes.filter((attribute) => !found.some(({ given }) => same(attribute, given)))
+  const changed = [...new Set(found.map(({ given }) => given.name))]
+  return withMissing(
+    entity,
+    { entity: { ...entity, attributes: left, modified: command.time }, changed },
+    found,
+    missing,
+  )
+}
+
+/** An entity after attributes were laid upon it, and the names of those that changed. */
+interface Laid {
+  readonly entity: Entity
+  readonly changed: readonly string[]
+}
+
+function laid(
+  entity: Entity,
+  { attributes, action, time, autocast }: UpdateCommand,
+  moment: 'creation' | 'update',
+): Outcome<Laid, UpdateRefusal> {
+  const location = new LocationKeeper(entity.attributes)
+  const after = [...entity.attributes]
+  const changed = new Set<string>()
+  for (const given of attributes) {
+    const at = after.findIndex((attribute) => same(attribute, given))
+    const held = after[at]
+    const isNew = held === undefined && moment === 'update' && action === 'APPEND'
+    const place = location.settle(held, given, isNew ? 'newAttribute' : moment)
+    if (!place.ok) return place
+    const making = { time, autocast: autocast === true, isLocation: place.value }
+    const made = held ? updatedAttribute(held, given, making) : newAttribute(given, making)
+    if (held) after[at] = made
+    else after.push(made)
+    if (made !== held) changed.add(given.name)
+  }
+  if (changed.size === 0) return granted({ entity, changed: [] })
+  after.sort(compareAttributes)
+  return granted({ entity: { ...entity, attributes: after, modified: time }, changed: [...changed] })
+}
+
+/** APPEND never mixes instances of a name with and without ID [context 2.4]. */
+function mixedInstance(entity: Entity, attributes: readonly GivenAttribute[]): UpdateRefusal | undefined {
+  const mixed = attributes.find(({ name, instance }) =>
+    entity.attributes.some((held) => held.name === name && (held.instance === '') !== (instance === '')),
+  )
+  return mixed && { kind: 'instancesMixed', name: mixed.name }
+}
+
+function same(held: Attribute, given: GivenAttribute): boolean {
+  return held.name === given.name && held.instance === given.instance
+}
+
+function holds(entity: Entity, given: GivenAttribute): boolean {
+  return entity.attributes.some((held) => same(held, given))
+}
+
+interface Numbered {
+  readonly given: GivenAttribute
+  readonly index: number
+}
+
+function split(
+  attributes: readonly GivenAttribute[],
+  belongs: (given: GivenAttribute) => boolean,
+): readonly [readonly Numbered[], readonly Numbered[]] {
+  const numbered = attributes.map((given, index) => ({ given, index }))
+  return [numbered.filter(({ given }) => belongs(given)), numbered.filter(({ given }) => !belongs(given))]
+}
+
+function indexes(numbered: readonly Numbered[]): readonly number[] {
+  return numbered.map(({ index }) => index)
+}
+
+function asked({ id, type = '' as EntityType }: UpdateCommand): UpdateItem {
+  return { id, type }
+}
+
+function itemOf({ id, type }: Entity): UpdateItem {
+  return { id, type }
+}
+
+function answered(item: UpdateItem): UpdateDecision {
+  return { reply: { items: [item], missing: [] }, effects: [] }
+}
+
+function unknown(entity: Entity, name: string): UpdateDecision {
+  return answered({ ...itemOf(entity), refusal: { kind: 'attributeUnknown', name } })
+}
+
+function put(before: Entity, { entity, changed }: Laid, items: readonly UpdateItem[]): UpdateDecision {
+  const effects = changed.length === 0 ? [] : [{ kind: 'put', entity, before, changed } as const]
+  return { reply: { items, missing: [] }, effects }
+}
+
+function withMissing(
+  before: Entity,
+  made: Laid,
+  found: readonly Numbered[],
+  missing: readonly Numbered[],
+): UpdateDecision {
+  if (missing.length === 0) return put(before, made, [itemOf(before)])
+  const { effects } = put(before, made, [])
+  const refusal = { kind: 'attributesMissing' } as const
+  return {
+    reply: {
+      items: [{ ...itemOf(before), shown: indexes(found) }],
+      missing: [{ ...itemOf(before), shown: indexes(missing), refusal }],
+    },
+    effects,
+  }
+}
+
+function joined(decisions: readonly UpdateDecision[]): UpdateDecision {
+  const [only] = decisions
+  if (only && decisions.length === 1) return only
+  return {
+    reply: {
+      items: decisions.flatMap(({ reply }) => reply.items),
+      missing: decisions.flatMap(({ reply }) => reply.missing),
+    },
+    effects: decisions.flatMap(({ effects }) => effects),
+  }
+}

@@ -1,0 +1,39 @@
+import type { Value } from './entity.js'
+
+/** Whether two values are the same: kind and content, members of objects in any order, items of vectors in theirs [context 11]. */
+export function sameValue(a: Value, b: Value): boolean {
+  if (a === b) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  if (isVector(a)) return isVector(b) && a.length === b.length && a.every((item, at) => sameValue(item, b[at] ?? null))
+  if (isVector(b)) return false
+  const keys = Object.keys(a)
+  return keys.length === Object.keys(b).length && keys.every((key) => sameMember(a, b, key))
+}
+
+/** Whether a value is a vector; `Array.isArray` alone does not tell a readonly one from an object. */
+export function isVector(value: Value): value is readonly Value[] {
+  return Array.isArray(value)
+}
+
+function sameMember(a: { readonly [key: string]: Value }, b: { readonly [key: string]: Value }, key: string): boolean {
+  const left = a[key]
+  const right = Object.hasOwn(b, key) ? b[key] : undefined
+  return left !== undefined && right !== undefined && sameValue(left, right)
+}
+
+/**
+ * A text as the attribute's type would have it, for clients who write numbers, booleans and dates as texts; what can
+ * not be converted stays text [context 3.4]. Dates become ISO 8601 texts in UTC.
+ */
+export function castText(value: Value, type: string): Value {
+  if (typeof value !== 'string') return value
+  switch (type) {
+    case 'Number':
+    case 'Quantity':
+      return /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(value) && Number.isFinite(Number(value)) ? Number(value) : value
+    case 'Boolean':
+      return value === 'true' ? true : value === 'false' ? false : value
+    default:
+      return value
+  }
+}

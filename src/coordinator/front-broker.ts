@@ -1,0 +1,133 @@
+import type { Entity, EntityId, EntityType, Tenant } from '../context/entity.js'
+import type { Page, PathRange, Query } from '../context/query.js'
+import type { UpdateElement, UpdateReply } from '../context/update.js'
+import type { Mailbox, MailRefusal, Posted } from '../mailbox/mailbox.js'
+import type { RequestMeter } from '../measure/requests.js'
+import type { Outcome } from '../outcome.js'
+import { granted, refused } from '../outcome.js'
+import { shardOf } from '../partition/shard.js'
+import { now } from '../time.js'
+import type { Broker, PartitionHealth, TypeSummary, Unavailable } from './broker.js'
+import type { PartitionReaders } from './partition-readers.js'
+import type { Places } from './places.js'
+import type { QueryPool } from './query-pool.js'
+
+export interface FrontBrokerParts {
+  /** One per partition, in the order of their numbers. */
+  readonly mailboxes: readonly Mailbox[]
+  readonly readers: PartitionReaders
+  readonly queries: QueryPool
+  readonly places: Places
+  readonly timing: Pick<RequestMeter, 'timingOn' | 'stage'>
+  /** Whether the last commit of some partition failed for want of room. */
+  readonly storageFull: () => boolean
+}
+
+/** How long a partition may take to answer a ping [management 8.2]. */
+const pingLimit_ms = 1000
+
+/** The broker as one front end has it: mailboxes of its own to every partition, snapshots of its own. */
+export class FrontBroker implements Broker {
+  readonly #parts: FrontBrokerParts
+
+  constructor(parts: FrontBrokerParts) {
+    this.#parts = parts
+  }
+
+  async update(elements: readonly UpdateElement[]): Promise<Outcome<readonly UpdateReply[], Unavailable>> {
+    const time = now()
+    const outcomes = await Promise.all(
+      elements.map((element) =>
+        this.#mailbox(element).ask({ ...element, kind: 'update', place: this.#parts.places.next(), time }),
+      ),
+    )
+    const replies: UpdateReply[] = []
+    for (const outcome of outcomes) {
+      const reply = updateReply(outcome)
+      if (!reply.ok) return reply
+      replies.push(reply.value)
+    }
+    this.#time(outcomes)
+    return granted(replies)
+  }
+
+  async entities(
+    tenant: Tenant,
+    paths: readonly PathRange[],
+    id: EntityId,
+    type: EntityType | undefined,
+  ): Promise<Outcome<readonly Entity[], Unavailable>> {
+    const found = await this.#reading(this.#parts.readers.entities(tenant, paths, id))
+    return granted(type === undefined ? found : found.filter((entity) => entity.type === type))
+  }
+
+  /** Exact ids are looked up here; whatever has to scan goes to the query threads. */
+  async query(query: Query): Promise<Outcome<Page, Unavailable>> {
+    const exact = query.selectors.every(({ id }) => id.kind === 'exact')
+    if (exact) return granted(await this.#reading(this.#parts.readers.query(query)))
+    return this.#reading(this.#parts.queries.page(query))
+  }
+
+  types(tenant: Tenant, paths: readonly PathRange[]): Promise<Outcome<readonly TypeSummary[], Unavailable>> {
+    return this.#reading(this.#parts.queries.types(tenant, paths))
+  }
+
+  async health(): Promise<PartitionHealth> {
+    const answers = await Promise.all(this.#parts.mailboxes.map(answersPing))
+    return {
+      total: answers.length,
+      ready: answers.filter((answered) => answered).length,
+      storageFull: this.#parts.storageFull(),
+    }
+  }
+
+  #mailbox({ tenant, id }: UpdateElement): Mailbox {
+    const { mailboxes } = this.#parts
+    const mailbox = mailboxes[shardOf(tenant, id, mailboxes.length)]
+    if (!mailbox) throw new Error('there is no partition for the id')
+    return mailbox
+  }
+
+  /** Elements of one request that share a turn share its cost; the longest turn is what the request took. */
+  #time(outcomes: readonly Outcome<Posted, MailRefusal>[]): void {
+    const { timing } = this.#parts
+    if (!timing.timingOn) return
+    const posted = outcomes.flatMap((outcome) => (outcome.ok ? [outcome.value] : []))
+    timing.stage('mongoBackend', BigInt(Math.max(0, ...posted.map(({ decided_ns }) => decided_ns))))
+    timing.stage('mongoWriteWait', BigInt(Math.max(0, ...posted.map(({ committed_ns }) => committed_ns))))
+  }
+
+  async #reading<Result>(read: Promise<Result>): Promise<Result> {
+    const { timing } = this.#parts
+    if (!timing.timingOn) return read
+    const began = process.hrtime.bigint()
+    const result = await read
+    timing.stage('mongoReadWait', process.hrtime.bigint() - began)
+    return result
+  }
+}
+
+function updateReply(outcome: Outcome<Posted, MailRefusal>): Outcome<UpdateReply, Unavailable> {
+  if (!outcome.ok) return outcome
+  const { reply } = outcome.value
+  switch (reply.kind) {
+    case 'updated':
+      return granted(reply)
+    case 'failed':
+      if (reply.why === 'storageFull') return refused({ kind: 'storageFull' })
+      throw new Error('the partition failed to take the turn; its log line says why')
+    case 'pong':
+      throw new Error('the partition answered an update with a sign of life')
+  }
+}
+
+async function answersPing(mailbox: Mailbox): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), pingLimit_ms)
+  })
+  const asked = mailbox.ask({ kind: 'ping' }).then((outcome) => outcome.ok && outcome.value.reply.kind === 'pong')
+  const answered = await Promise.race([asked, late])
+  clearTimeout(timer)
+  return answered
+}

@@ -1,0 +1,86 @@
+import type { Entity, EntityId, Tenant } from '../context/entity.js'
+import type { Page, PathRange, Query } from '../context/query.js'
+import { inPaths } from '../context/query.js'
+import type { PartitionReader, Snapshot } from '../lmdb/partition-reader.js'
+import type { ReadPool } from '../lmdb/read-pool.js'
+import { scan } from '../lmdb/scan.js'
+import { shardOf } from '../partition/shard.js'
+import type { TypeSummary } from './broker.js'
+import { summed } from './type-summary.js'
+
+/** A partition as one thread reads it: snapshots, and the pool that bounds how many there are at one time. */
+export interface ReadSide {
+  readonly reader: PartitionReader
+  readonly pool: ReadPool
+}
+
+/** Reads all partitions from the thread that holds it: a front end for single ids, a query thread for scans. */
+export class PartitionReaders {
+  readonly #sides: readonly ReadSide[]
+
+  constructor(sides: readonly ReadSide[]) {
+    this.#sides = sides
+  }
+
+  /** The entities of one id in these paths, of every type, oldest first. */
+  async entities(tenant: Tenant, paths: readonly PathRange[], id: EntityId): Promise<readonly Entity[]> {
+    const side = this.#sides[shardOf(tenant, id, this.#sides.length)]
+    if (!side) throw new Error('there is no partition for the id')
+    const [single] = paths
+    const path = single && paths.length === 1 && !single.below ? single.path : undefined
+    const wait = side.pool.take()
+    if (wait) await wait
+    try {
+      const found = side.reader.entities(tenant, path, id)
+      const meant = path === undefined ? found.filter((entity) => inPaths(entity.path, paths)) : found
+      return meant.length > 1 ? [...meant].sort((a, b) => a.place - b.place) : meant
+    } finally {
+      side.pool.release()
+    }
+  }
+
+  /** One page of a query, from the partitions that can have results. */
+  query(query: Query): Promise<Page> {
+    return this.#withSnapshots(this.#sidesOf(query), (snapshots) => scan(snapshots, query))
+  }
+
+  /** The types in these paths with their attribute names, from the counts of all partitions. */
+  types(tenant: Tenant, paths: readonly PathRange[]): Promise<readonly TypeSummary[]> {
+    return this.#withSnapshots(this.#sides, async (snapshots) =>
+      summed(snapshots.flatMap((snapshot) => [...snapshot.counts(tenant)].filter(({ path }) => inPaths(path, paths)))),
+    )
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#sides.map(({ reader }) => reader.close()))
+  }
+
+  #sidesOf({ tenant, selectors }: Query): readonly ReadSide[] {
+    const shards = new Set<number>()
+    for (const { id } of selectors) {
+      if (id.kind !== 'exact') return this.#sides
+      shards.add(shardOf(tenant, id.id, this.#sides.length))
+    }
+    return this.#sides.filter((_, shard) => shards.has(shard))
+  }
+
+  /** Handles are taken in the order of the partitions, so that two scans never hold what the other waits for. */
+  async #withSnapshots<Result>(
+    sides: readonly ReadSide[],
+    use: (snapshots: readonly Snapshot[]) => Promise<Result>,
+  ): Promise<Result> {
+    const held: ReadSide[] = []
+    const snapshots: Snapshot[] = []
+    try {
+      for (const side of sides) {
+        await side.pool.take()
+        held.push(side)
+        snapshots.push(side.reader.snapshot())
+      }
+      return await use(snapshots)
+    } finally {
+      for (const snapshot of snapshots) snapshot.close()
+      for (const { pool } of held) pool.release()
+    }
+  }
+}

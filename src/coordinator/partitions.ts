@@ -1,0 +1,115 @@
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import type { Log } from '../log.js'
+import type { Instruction, Ready } from '../mailbox/letter.js'
+import { ActorThread } from '../mailbox/thread.js'
+
+/** A front end as the partitions see it: somebody to be given a port whenever a partition has a new thread. */
+export interface FrontEndLink {
+  connect(partition: number, port: MessagePort): void
+}
+
+export interface PartitionsSettings<Task> {
+  readonly entry: URL
+  readonly tasks: readonly Task[]
+  readonly log: Log
+  /** Counts a replaced thread. */
+  readonly restarted: (partition: number) => void
+  /** Whether the partition's thread is inside a write transaction now. */
+  readonly isWriting: (partition: number) => boolean
+  /** The broker can not go on: the reason. */
+  readonly fatal: (reason: string) => void
+}
+
+/** A partition that dies more often than this within a minute is not restarted again [management 12.2]. */
+const deathsPerMinute = 5
+
+/** The life of the partitions' threads: started, connected to the front ends, replaced when they die, drained. */
+export class Partitions<Task extends object> {
+  readonly #settings: PartitionsSettings<Task>
+  readonly #threads = new Map<number, ActorThread<Task, Ready>>()
+  readonly #links: FrontEndLink[] = []
+  readonly #deaths = new Map<number, number[]>()
+  #draining = false
+
+  constructor(settings: PartitionsSettings<Task>) {
+    this.#settings = settings
+  }
+
+  /** Opens all partitions; gives the highest place at which an entity was ever created. */
+  async start(): Promise<number> {
+    const places = await Promise.all(this.#settings.tasks.map((task, partition) => this.#start(task, partition)))
+    return Math.max(0, ...places)
+  }
+
+  /** Connects a front end to every partition, now and whenever one is replaced. */
+  add(link: FrontEndLink): void {
+    this.#links.push(link)
+    for (const [partition, thread] of this.#threads) join(link, partition, thread)
+  }
+
+  /** Lets every partition finish what it has and close its store. The front ends' mailboxes are empty by then. */
+  async drain(): Promise<void> {
+    this.#draining = true
+    await Promise.all([...this.#threads.values()].map(drained))
+  }
+
+  async #start(task: Task, partition: number): Promise<number> {
+    const thread = new ActorThread<Task, Ready>({ entry: this.#settings.entry, task })
+    const { highestPlace } = await thread.ready
+    this.#threads.set(partition, thread)
+    thread.ended.catch((fault: unknown) => this.#died(task, partition, thread, fault))
+    for (const link of this.#links) join(link, partition, thread)
+    return highestPlace
+  }
+
+  #died(task: Task, partition: number, thread: ActorThread<Task, Ready>, fault: unknown): void {
+    const { log, fatal, isWriting, restarted } = this.#settings
+    log.error('worker:died', `partition ${partition} failed: ${textOf(fault)}`, { partition, stack: stackOf(fault) })
+    // Its write lock would never be given back: the whole process would hang at the next commit.
+    if (isWriting(partition)) fatal(`partition ${partition} died inside a write transaction`)
+    else if (this.#diedTooOften(partition))
+      fatal(`partition ${partition} died ${deathsPerMinute} times within a minute`)
+    else if (!this.#draining) {
+      restarted(partition)
+      this.#replace(task, partition, thread).catch((failure: unknown) =>
+        fatal(`partition ${partition} cannot be restarted: ${textOf(failure)}`),
+      )
+    }
+  }
+
+  async #replace(task: Task, partition: number, dead: ActorThread<Task, Ready>): Promise<void> {
+    this.#threads.delete(partition)
+    await dead.close()
+    await this.#start(task, partition)
+    this.#settings.log.warn('worker:replaced', `partition ${partition} runs again in a new thread`, { partition })
+  }
+
+  #diedTooOften(partition: number): boolean {
+    const now = Date.now()
+    const deaths = [...(this.#deaths.get(partition) ?? []).filter((at) => now - at < 60_000), now]
+    this.#deaths.set(partition, deaths)
+    return deaths.length >= deathsPerMinute
+  }
+}
+
+function join<Task extends object>(link: FrontEndLink, partition: number, thread: ActorThread<Task, Ready>): void {
+  const { port1, port2 } = new MessageChannel()
+  const instruction: Instruction = { kind: 'connect', port: port2 }
+  thread.tell(instruction, [port2])
+  link.connect(partition, port1)
+}
+
+async function drained<Task extends object>(thread: ActorThread<Task, Ready>): Promise<void> {
+  const instruction: Instruction = { kind: 'drain' }
+  thread.tell(instruction)
+  await thread.ended
+  await thread.close()
+}
+
+function textOf(fault: unknown): string {
+  return fault instanceof Error ? fault.message : String(fault)
+}
+
+function stackOf(fault: unknown): string | undefined {
+  return fault instanceof Error ? fault.stack : undefined
+}

@@ -1,0 +1,65 @@
+import { Piscina } from 'piscina'
+import type { Tenant } from '../context/entity.js'
+import type { Page, PathRange, Query } from '../context/query.js'
+import type { Outcome } from '../outcome.js'
+import { granted, refused } from '../outcome.js'
+import type { TypeSummary, Unavailable } from './broker.js'
+
+/** What a query thread is asked. */
+export type QueryTask =
+  | { readonly kind: 'page'; readonly query: Query }
+  | { readonly kind: 'types'; readonly tenant: Tenant; readonly paths: readonly PathRange[] }
+
+export interface QueryPoolSettings {
+  /** The threads' entry in `workers/`. */
+  readonly entry: URL
+  readonly threads: number
+  /** Queries that may wait for a thread. */
+  readonly queueLimit: number
+  /** What the threads need to open the partitions. */
+  readonly workerData: unknown
+}
+
+/** Scans that a thread has under way at one time: a long one gives way to short ones. */
+const scansPerThread = 4
+
+/** The threads that scan, so that a scan delays neither updates nor other requests. */
+export class QueryPool {
+  readonly #pool: Piscina
+  readonly #queueLimit: number
+
+  constructor({ entry, threads, queueLimit, workerData }: QueryPoolSettings) {
+    this.#queueLimit = queueLimit
+    this.#pool = new Piscina({
+      filename: entry.href,
+      minThreads: threads,
+      maxThreads: threads,
+      concurrentTasksPerWorker: scansPerThread,
+      maxQueue: queueLimit,
+      stricterFIFO: true,
+      atomics: 'disabled', // A thread that sleeps between tasks would not go on with the slices of its scans.
+      idleTimeout: Number.POSITIVE_INFINITY,
+      recordTiming: false,
+      workerData,
+    })
+  }
+
+  page(query: Query): Promise<Outcome<Page, Unavailable>> {
+    return this.#run<Page>({ kind: 'page', query })
+  }
+
+  types(tenant: Tenant, paths: readonly PathRange[]): Promise<Outcome<readonly TypeSummary[], Unavailable>> {
+    return this.#run<readonly TypeSummary[]>({ kind: 'types', tenant, paths })
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.close()
+  }
+
+  /** Results cross as one text: cloning a graph of objects costs several times as much. */
+  async #run<Result>(task: QueryTask): Promise<Outcome<Result, Unavailable>> {
+    if (this.#pool.queueSize >= this.#queueLimit) return refused({ kind: 'queriesFull' })
+    const text: string = await this.#pool.run(task)
+    return granted(JSON.parse(text) as Result)
+  }
+}

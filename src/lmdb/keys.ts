@@ -1,0 +1,59 @@
+import type { EntityId, EntityType, Place, ServicePath, Tenant } from '../context/entity.js'
+
+/** Keys are vectors in lmdb's ordered encoding: texts in the order of their UTF-8 bytes, numbers by size. */
+export type Key = (string | number)[]
+
+/** A stretch of keys: from `start` up to but without `end`. */
+export interface KeyRange {
+  readonly start: Key
+  readonly end: Key
+}
+
+/** The character after the slash: past every service path, all of which begin with a slash. */
+const pastPaths = '0'
+
+/** Where the record of an entity lies: all of a tenant's in the order of creation. */
+export function recordKey(tenant: Tenant, place: Place): Key {
+  return [tenant, place]
+}
+
+/** The records of a tenant from a place on. */
+export function recordsOf(tenant: Tenant, after: number): KeyRange {
+  return { start: [tenant, after], end: [tenant, Number.POSITIVE_INFINITY] }
+}
+
+/** Where the place of an entity is found by what identifies it. */
+export function idKey(tenant: Tenant, id: EntityId, path: ServicePath, type: EntityType): Key {
+  return [tenant, id, path, type]
+}
+
+/** Everything of one id in one service path, of every type. */
+export function idInPath(tenant: Tenant, id: EntityId, path: ServicePath): KeyRange {
+  // A blank comes after the separator of parts and before every character of a longer path.
+  return { start: [tenant, id, path], end: [tenant, id, `${path} `] }
+}
+
+/** Everything of one id, in every service path. */
+export function idInAllPaths(tenant: Tenant, id: EntityId): KeyRange {
+  return { start: [tenant, id], end: [tenant, id, pastPaths] }
+}
+
+/** Where an entity stands among those of its type, in the order of creation. */
+export function typeKey(tenant: Tenant, type: EntityType, place: Place): Key {
+  return [tenant, type, place]
+}
+
+/** The entities of a type from a place on. */
+export function typeFrom(tenant: Tenant, type: EntityType, after: number): KeyRange {
+  return { start: [tenant, type, after], end: [tenant, type, Number.POSITIVE_INFINITY] }
+}
+
+/** Where the number of entities of a type in a service path is counted; with a name, of those that have the attribute. */
+export function countKey(tenant: Tenant, path: ServicePath, type: EntityType, attribute?: string): Key {
+  return attribute === undefined ? [tenant, path, type] : [tenant, path, type, attribute]
+}
+
+/** All counts of a tenant: of each path and type, the entities first, then the attribute names. */
+export function countsOf(tenant: Tenant): KeyRange {
+  return { start: [tenant], end: [tenant, pastPaths] }
+}

@@ -1,0 +1,106 @@
+import type { Entity, EntityId, Place, ServicePath, Tenant } from '../context/entity.js'
+import type { Effect } from '../partition/message.js'
+import { type PartitionStore, StorageFull } from '../partition/store.js'
+import { CountChanges } from './count-changes.js'
+import { type Environment, type EnvironmentSettings, openEnvironment, statsOf } from './environment.js'
+import { idInPath, idKey, recordKey, typeKey } from './keys.js'
+import { decodeEntity, encodeEntity, encodeLocated } from './record.js'
+
+/** The fact that keeps the order of creation growing over restarts: the highest place that an entity was created at. */
+const placeFact = ['place']
+
+/** A partition's store in an LMDB environment, of which this is the only writer. */
+export class LmdbPartitionStore implements PartitionStore {
+  readonly #environment: Environment
+  #highest: number
+
+  constructor(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>) {
+    this.#environment = openEnvironment(path, { ...settings, readOnly: false })
+    this.#highest = Number(this.#environment.facts.get(placeFact) ?? 0)
+  }
+
+  /** The highest place that an entity of this partition was ever created at. */
+  get highestPlace(): number {
+    return this.#highest
+  }
+
+  get entityCount(): number {
+    return statsOf(this.#environment.records).entryCount
+  }
+
+  /** Sizes of the data file: what is used, and what it may grow to. */
+  get size(): { readonly used_bytes: number; readonly map_bytes: number } {
+    const { lastPageNumber, pageSize, mapSize } = statsOf(this.#environment.root)
+    return { used_bytes: (lastPageNumber + 1) * pageSize, map_bytes: mapSize }
+  }
+
+  transact<Result>(turn: () => Result): Result {
+    const before = this.#highest
+    try {
+      return this.#environment.root.transactionSync(turn)
+    } catch (fault) {
+      this.#highest = before
+      throw isFull(fault) ? new StorageFull('no room for the commit', { cause: fault }) : fault
+    }
+  }
+
+  entities(tenant: Tenant, path: ServicePath, id: EntityId): readonly Entity[] {
+    const found: Entity[] = []
+    for (const { value } of this.#environment.ids.getRange(idInPath(tenant, id, path))) {
+      found.push(this.#record(tenant, Number(value) as Place))
+    }
+    return found.length > 1 ? found.sort((a, b) => a.place - b.place) : found
+  }
+
+  write(effects: readonly Effect[]): void {
+    const counts = new CountChanges()
+    // Of several updates of one entity in a turn, only the last one's record has to be written.
+    const records = new Map<Place, Effect>()
+    for (const effect of effects) {
+      if (effect.kind === 'remove') this.#forget(effect)
+      else if (effect.before === undefined) this.#enter(effect)
+      records.set(effect.entity.place, effect)
+      counts.note(effect)
+    }
+    for (const effect of records.values()) this.#writeRecord(effect)
+    counts.write(this.#environment.counts)
+  }
+
+  /** Closes the environment for this thread. Only between turns. */
+  async close(): Promise<void> {
+    await this.#environment.root.close()
+  }
+
+  #record(tenant: Tenant, place: Place): Entity {
+    const text = this.#environment.records.get(recordKey(tenant, place))
+    if (text === undefined)
+      throw new Error(`the record at place ${place} is missing: the index and the records disagree`)
+    return decodeEntity(text)
+  }
+
+  #writeRecord({ kind, tenant, entity }: Effect): void {
+    const key = recordKey(tenant, entity.place)
+    if (kind === 'put') this.#environment.records.putSync(key, encodeEntity(entity))
+    else this.#environment.records.removeSync(key)
+  }
+
+  #enter({ tenant, entity }: Effect): void {
+    const { ids, types, facts } = this.#environment
+    const { id, path, type, place } = entity
+    ids.putSync(idKey(tenant, id, path, type), String(place))
+    types.putSync(typeKey(tenant, type, place), encodeLocated(entity))
+    if (place <= this.#highest) return
+    this.#highest = place
+    facts.putSync(placeFact, String(place))
+  }
+
+  #forget({ tenant, entity: { id, path, type, place } }: Effect): void {
+    this.#environment.ids.removeSync(idKey(tenant, id, path, type))
+    this.#environment.types.removeSync(typeKey(tenant, type, place))
+  }
+}
+
+/** What LMDB and the system say when the map or the disk is full. */
+function isFull(fault: unknown): boolean {
+  return fault instanceof Error && /MDB_MAP_FULL|No space left|ENOSPC|Disk quota/i.test(fault.message)
+}

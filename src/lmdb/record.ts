@@ -1,0 +1,99 @@
+import type { Attribute, Entity, EntityId, EntityType, Metadata, Place, ServicePath, Value } from '../context/entity.js'
+import type { Milliseconds } from '../time.js'
+
+/**
+ * An entity as it lies on disk: JSON vectors without names of members, dates of attributes as differences to the
+ * entity's date of creation, trailing members left out where they are empty. Part of the format on disk.
+ */
+type StoredEntity = readonly [
+  id: string,
+  type: string,
+  path: string,
+  place: number,
+  created: number,
+  modified: number,
+  attributes: readonly StoredAttribute[],
+]
+
+type StoredAttribute = readonly [
+  name: string,
+  type: string,
+  value: Value,
+  created: number,
+  modified: number,
+  metadata?: readonly StoredMetadata[],
+  instance?: string,
+  isLocation?: 1 | 0,
+]
+
+type StoredMetadata = readonly [name: string, value: Value, type?: string]
+
+/** The text that is stored for an entity. */
+export function encodeEntity(entity: Entity): string {
+  const { id, type, path, place, created, modified } = entity
+  const attributes = entity.attributes.map((attribute) => storedAttribute(attribute, created))
+  const stored: StoredEntity = [id, type, path, place, created, modified, attributes]
+  return JSON.stringify(stored)
+}
+
+/** The entity that `encodeEntity` wrote. The folder's format was checked when it was opened. */
+export function decodeEntity(text: string): Entity {
+  const [id, type, path, place, created, modified, attributes] = JSON.parse(text) as StoredEntity
+  return {
+    id: id as EntityId,
+    type: type as EntityType,
+    path: path as ServicePath,
+    place: place as Place,
+    created: created as Milliseconds,
+    modified: modified as Milliseconds,
+    attributes: attributes.map((attribute) => heldAttribute(attribute, created)),
+  }
+}
+
+function storedAttribute(attribute: Attribute, since: number): StoredAttribute {
+  const { name, type, value, created, modified, metadata, instance, isLocation } = attribute
+  const dates = [created - since, modified - since] as const
+  if (isLocation) return [name, type, value, ...dates, metadata.map(storedMetadata), instance, 1]
+  if (instance !== '') return [name, type, value, ...dates, metadata.map(storedMetadata), instance]
+  if (metadata.length > 0) return [name, type, value, ...dates, metadata.map(storedMetadata)]
+  return [name, type, value, ...dates]
+}
+
+function heldAttribute(stored: StoredAttribute, since: number): Attribute {
+  const [name, type, value, created, modified, metadata = [], instance = '', isLocation = 0] = stored
+  return {
+    name,
+    instance,
+    type,
+    value,
+    isLocation: isLocation === 1,
+    metadata: metadata.map(heldMetadata),
+    created: (since + created) as Milliseconds,
+    modified: (since + modified) as Milliseconds,
+  }
+}
+
+function storedMetadata({ name, type, value }: Metadata): StoredMetadata {
+  return type === '' ? [name, value] : [name, value, type]
+}
+
+function heldMetadata([name, value, type = '']: StoredMetadata): Metadata {
+  return { name, type, value }
+}
+
+/** What the index of types holds for an entity: enough to leave out other paths and ids without its record. */
+export interface Located {
+  readonly path: ServicePath
+  readonly id: EntityId
+}
+
+/** Paths have no blanks, so the first one ends the path. */
+export function encodeLocated({ path, id }: Located): string {
+  return `${path} ${id}`
+}
+
+/** What `encodeLocated` wrote. */
+export function decodeLocated(text: string): Located {
+  const blank = text.indexOf(' ')
+  return { path: text.slice(0, blank) as ServicePath, id: text.slice(blank + 1) as EntityId }
+}

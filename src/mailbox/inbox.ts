@@ -1,0 +1,139 @@
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import type { StorageMeter, WaitMeter } from '../measure/waits.js'
+import type { EntityCache } from '../partition/entity-cache.js'
+import { type Command, decodeCommands, encodeReplies, type Reply } from '../partition/message.js'
+import { type PartitionStore, StorageFull } from '../partition/store.js'
+import { takeTurn } from '../partition/turn.js'
+import type { Letter, Receipt } from './letter.js'
+
+export interface InboxParts {
+  readonly store: PartitionStore
+  readonly cache: EntityCache
+  /** Counts commits in shared memory, which tells readers when their snapshots are old. */
+  readonly commits: Int32Array
+  readonly storage: StorageMeter
+  readonly mailboxWait: WaitMeter
+  readonly transactionWait: WaitMeter
+  /** Hears of faults, which are logged once, here where they are caught. */
+  readonly fault: (fault: unknown) => void
+}
+
+interface Arrived {
+  readonly port: MessagePort
+  readonly letter: Letter
+  readonly commands: readonly Command[]
+}
+
+/**
+ * The partition's side of its mailboxes, one per front end: takes everything that has arrived into one turn, and
+ * answers when the turn is on disk.
+ */
+export class Inbox {
+  readonly #parts: InboxParts
+  readonly #ports = new Set<MessagePort>()
+  #lastTurnEnd = 0n
+
+  constructor(parts: InboxParts) {
+    this.#parts = parts
+  }
+
+  /** Takes letters from one more front end. */
+  connect(port: MessagePort): void {
+    this.#ports.add(port)
+    port.on('message', (letter: Letter) => this.#take(port, letter))
+    port.once('close', () => this.#ports.delete(port))
+  }
+
+  /** Answers what has arrived and hangs up; front ends were told to send nothing more. */
+  close(): void {
+    const left = this.#collect([])
+    if (left.length > 0) this.#turn(left)
+    for (const port of this.#ports) port.close()
+  }
+
+  #take(port: MessagePort, letter: Letter): void {
+    this.#turn(this.#collect([{ port, letter, commands: decodeCommands(letter.commands) }]))
+  }
+
+  #collect(arrived: Arrived[]): readonly Arrived[] {
+    for (const port of this.#ports) {
+      for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) {
+        const letter: Letter = next.message
+        arrived.push({ port, letter, commands: decodeCommands(letter.commands) })
+      }
+    }
+    return arrived
+  }
+
+  #turn(arrived: readonly Arrived[]): void {
+    const taken = process.hrtime.bigint()
+    const [single] = arrived
+    const batch = single && arrived.length === 1 ? single.commands : arrived.flatMap(({ commands }) => commands)
+    let opened = 0n
+    let written = taken
+    const watch = {
+      opened: () => {
+        if (opened !== 0n) return // The batch is being taken one by one, after it failed as a whole.
+        opened = process.hrtime.bigint()
+        this.#measure(arrived, taken, opened)
+        this.#parts.storage.writing(true)
+      },
+      written: () => {
+        written = process.hrtime.bigint()
+      },
+    }
+    const replies = this.#replies(batch, watch)
+    this.#lastTurnEnd = process.hrtime.bigint()
+    Atomics.add(this.#parts.commits, 0, 1)
+    this.#parts.storage.writing(false)
+    this.#parts.storage.committed(batch.length, this.#lastTurnEnd - written)
+    this.#send(arrived, replies, Number(written - opened), Number(this.#lastTurnEnd - written))
+  }
+
+  /** A command that makes its turn fail fails alone: the others are taken one by one. */
+  #replies(batch: readonly Command[], watch: { opened(): void; written(): void }): readonly Reply[] {
+    const { store, cache, storage } = this.#parts
+    try {
+      const replies = takeTurn(store, cache, batch, watch)
+      storage.full(false)
+      return replies
+    } catch (fault) {
+      if (fault instanceof StorageFull) {
+        storage.full(true)
+        this.#parts.fault(fault)
+        return batch.map(() => ({ kind: 'failed', why: 'storageFull' }))
+      }
+      if (batch.length > 1) return batch.flatMap((command) => this.#replies([command], watch))
+      this.#parts.fault(fault)
+      return [{ kind: 'failed', why: 'fault' }]
+    }
+  }
+
+  #send(arrived: readonly Arrived[], replies: readonly Reply[], decided_ns: number, committed_ns: number): void {
+    let at = 0
+    for (const { port, commands } of arrived) {
+      const own = arrived.length === 1 ? replies : replies.slice(at, at + commands.length)
+      at += commands.length
+      const receipt: Receipt = { replies: encodeReplies(own), decided_ns, committed_ns }
+      port.postMessage(receipt)
+    }
+  }
+
+  /**
+   * Every command waited in the mailbox from its entry until it was taken. It waited for the write transaction only if
+   * the turn before was still under way when it entered [management 5.3, 5.4].
+   */
+  #measure(arrived: readonly Arrived[], taken: bigint, opened: bigint): void {
+    const { mailboxWait, transactionWait } = this.#parts
+    if (!mailboxWait.on) return
+    for (const { letter, commands } of arrived) {
+      for (const [index, entered] of (letter.entered ?? []).entries()) {
+        if (entered === 0n) continue
+        mailboxWait.waited(taken - entered)
+        if (commands[index]?.kind !== 'update') continue
+        if (entered < this.#lastTurnEnd) transactionWait.waited(opened - entered)
+        else transactionWait.free()
+      }
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import type { MessagePort } from 'node:worker_threads'
+
+/** What a front end sends to a partition: a batch of encoded commands. */
+export interface Letter {
+  readonly commands: string
+  /** While waits are measured: when each command entered the mailbox, in ns of the monotonic clock. */
+  readonly entered?: BigUint64Array
+}
+
+/** What the partition sends back when the batch is on disk. */
+export interface Receipt {
+  readonly replies: string
+  /** How long the turn spent on deciding and on its commit, in ns. */
+  readonly decided_ns: number
+  readonly committed_ns: number
+}
+
+/** What the coordinator tells a partition's thread. */
+export type Instruction =
+  | { readonly kind: 'connect'; readonly port: MessagePort }
+  /** Take no more letters, finish, close the store. */
+  | { readonly kind: 'drain' }
+
+/** What a partition's thread tells the coordinator. */
+export interface Ready {
+  readonly kind: 'ready'
+  /** The highest place at which an entity of the partition was created. */
+  readonly highestPlace: number
+}

@@ -1,0 +1,131 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { Outcome } from '../outcome.js'
+import { granted, refused } from '../outcome.js'
+import { type Command, decodeReplies, encodeCommands, type Reply } from '../partition/message.js'
+import type { Letter, Receipt } from './letter.js'
+
+/** A reply with what its turn cost. */
+export interface Posted {
+  readonly reply: Reply
+  readonly decided_ns: number
+  readonly committed_ns: number
+}
+
+export type MailRefusal =
+  /** As many commands wait as may; nothing was put in. */
+  | { readonly kind: 'mailboxFull' }
+  /** The partition's thread died; whether the command was carried out is not known. */
+  | { readonly kind: 'partitionLost' }
+
+export interface MailboxSettings {
+  /** Commands that may be in the mailbox, under way ones included. */
+  readonly limit: number
+  /** Whether waits are measured now, so that the time of entry has to be taken. */
+  readonly measured: () => boolean
+  /** Hears how many commands are in the mailbox, whenever that changes. */
+  readonly depth: (commands: number) => void
+}
+
+interface Waiting {
+  readonly command: Command
+  readonly entered: bigint
+  readonly settle: (outcome: Outcome<Posted, MailRefusal>) => void
+}
+
+/**
+ * A front end's side of the queue before a partition: ordered and bounded. One batch is under way at a time while the
+ * next one gathers, so that load makes batches larger instead of waits longer. A batch leaves when the event loop has
+ * taken in everything that had arrived.
+ */
+export class Mailbox {
+  readonly #settings: MailboxSettings
+  #port: MessagePort | undefined
+  #gathering: Waiting[] = []
+  #underWay: readonly Waiting[] = []
+  #sending = false
+  #whenEmpty: (() => void)[] = []
+
+  constructor(settings: MailboxSettings) {
+    this.#settings = settings
+  }
+
+  /** Connects the mailbox with its partition's thread, the first one or one that replaces it. */
+  connect(port: MessagePort): void {
+    this.#port = port
+    port.on('message', (receipt: Receipt) => this.#settleBatch(receipt))
+    port.once('close', () => this.#lost(port))
+  }
+
+  /** Puts a command in and gives the partition's reply once it is on disk. Refuses when full or without a partition. */
+  ask(command: Command): Promise<Outcome<Posted, MailRefusal>> {
+    if (!this.#port) return Promise.resolve(refused({ kind: 'partitionLost' }))
+    if (this.#count >= this.#settings.limit) return Promise.resolve(refused({ kind: 'mailboxFull' }))
+    const entered = this.#settings.measured() ? process.hrtime.bigint() : 0n
+    return new Promise((settle) => {
+      this.#gathering.push({ command, entered, settle })
+      this.#settings.depth(this.#count)
+      this.#sendSoon()
+    })
+  }
+
+  /** Resolves when nothing waits and nothing is under way. */
+  empty(): Promise<void> {
+    if (this.#count === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#whenEmpty.push(resolve))
+  }
+
+  close(): void {
+    this.#port?.close()
+  }
+
+  get #count(): number {
+    return this.#gathering.length + this.#underWay.length
+  }
+
+  #sendSoon(): void {
+    if (this.#sending || this.#underWay.length > 0) return
+    this.#sending = true
+    setImmediate(() => this.#send())
+  }
+
+  #send(): void {
+    this.#sending = false
+    if (!this.#port || this.#gathering.length === 0) return
+    const batch = this.#gathering
+    this.#gathering = []
+    this.#underWay = batch
+    const commands = encodeCommands(batch.map(({ command }) => command))
+    const measured = batch.some(({ entered }) => entered !== 0n)
+    const letter: Letter = measured
+      ? { commands, entered: BigUint64Array.from(batch, ({ entered }) => entered) }
+      : { commands }
+    this.#port.postMessage(letter)
+  }
+
+  #settleBatch({ replies, decided_ns, committed_ns }: Receipt): void {
+    const batch = this.#underWay
+    this.#underWay = []
+    for (const [index, reply] of decodeReplies(replies).entries()) {
+      batch[index]?.settle(granted({ reply, decided_ns, committed_ns }))
+    }
+    this.#changed()
+    if (this.#gathering.length > 0) this.#send()
+  }
+
+  /** Everything that was in the mailbox gets an honest answer: it may or may not have been done. */
+  #lost(port: MessagePort): void {
+    if (this.#port !== port) return
+    this.#port = undefined
+    const open = [...this.#underWay, ...this.#gathering]
+    this.#underWay = []
+    this.#gathering = []
+    for (const { settle } of open) settle(refused({ kind: 'partitionLost' }))
+    this.#changed()
+  }
+
+  #changed(): void {
+    this.#settings.depth(this.#count)
+    if (this.#count > 0) return
+    for (const resolve of this.#whenEmpty.splice(0)) resolve()
+  }
+}

@@ -1,0 +1,63 @@
+import { MessageChannel, type MessagePort, type TransferListItem } from 'node:worker_threads'
+import { Piscina } from 'piscina'
+
+export interface ThreadSettings<Task> {
+  /** The thread's entry in `workers/`: its default export runs the task until it is told to end. */
+  readonly entry: URL
+  readonly task: Task
+  readonly transfer?: readonly TransferListItem[]
+}
+
+/**
+ * A thread that one task occupies for all its life: a piscina pool of one. (piscina's own queue is of no use to an
+ * actor: it would hand a partition's work to whichever thread is idle.) The task talks through a port of its own.
+ */
+export class ActorThread<Task extends object, Said> {
+  /** Gives the first thing that the thread says; fails when it ends before that. */
+  readonly ready: Promise<Said>
+  /** Resolves when the task has ended as it was told to; fails when the thread died. */
+  readonly ended: Promise<void>
+  readonly #pool: Piscina
+  readonly #control: MessagePort
+
+  constructor({ entry, task, transfer = [] }: ThreadSettings<Task>) {
+    this.#pool = new Piscina({
+      filename: entry.href,
+      minThreads: 1,
+      maxThreads: 1,
+      concurrentTasksPerWorker: 1,
+      atomics: 'disabled', // The default lets a thread sleep between tasks without looking at its ports and timers.
+      idleTimeout: Number.POSITIVE_INFINITY,
+      recordTiming: false, // Counts microseconds; waits are measured elsewhere, in nanoseconds.
+    })
+    const { port1, port2 } = new MessageChannel()
+    this.#control = port1
+    const running: Promise<unknown> = this.#pool.run(
+      { ...task, control: port2 },
+      { transferList: [port2, ...transfer] },
+    )
+    this.ready = Promise.race([
+      new Promise<Said>((resolve) => port1.once('message', resolve)),
+      running.then(endedEarly),
+    ])
+    this.ended = running.then(() => undefined)
+    // Whoever waits for one of them gets the failure; the other one is not an unhandled rejection.
+    this.ready.catch(() => {})
+    this.ended.catch(() => {})
+  }
+
+  /** Tells the task something, in order. */
+  tell(message: unknown, transfer: readonly TransferListItem[] = []): void {
+    this.#control.postMessage(message, transfer)
+  }
+
+  /** Lets go of the pool once the task has ended or the thread has died. */
+  async close(): Promise<void> {
+    this.#control.close()
+    await this.#pool.destroy()
+  }
+}
+
+function endedEarly(): never {
+  throw new Error('the thread ended before it was ready')
+}

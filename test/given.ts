@@ -1,0 +1,101 @@
+import type { EntityId, EntityType, Metadata, Place, ServicePath, Tenant, Value } from '../src/context/entity.js'
+import type { PathRange, Query } from '../src/context/query.js'
+import type { GivenAttribute, UpdateAction, UpdateCommand, UpdateElement } from '../src/context/update.js'
+import { EntityCache } from '../src/partition/entity-cache.js'
+import type { Milliseconds } from '../src/time.js'
+
+export const tenant = '' as Tenant
+export const root = '/' as ServicePath
+export const everywhere: readonly PathRange[] = [{ path: root, below: true }]
+
+export function id(text: string): EntityId {
+  return text as EntityId
+}
+
+export function type(text: string): EntityType {
+  return text as EntityType
+}
+
+export function path(text: string): ServicePath {
+  return text as ServicePath
+}
+
+export function at(milliseconds: number): Milliseconds {
+  return milliseconds as Milliseconds
+}
+
+/** An attribute as a request gives it; metadata as name to value, with ID and location in their own members. */
+export function given(
+  name: string,
+  value?: Value,
+  more: {
+    readonly type?: string
+    readonly ID?: string
+    readonly location?: string
+    readonly metadata?: Metadata[]
+  } = {},
+): GivenAttribute {
+  return {
+    name,
+    instance: more.ID ?? '',
+    type: more.type ?? '',
+    ...(value === undefined ? {} : { value }),
+    ...(more.location === undefined ? {} : { location: more.location }),
+    metadata: more.metadata ?? [],
+  }
+}
+
+export function metadata(name: string, value: Value, metadataType = ''): Metadata {
+  return { name, type: metadataType, value }
+}
+
+/** A context element for the default tenant and the root path. */
+export function element(
+  action: UpdateAction,
+  entity: string,
+  attributes: readonly GivenAttribute[] = [],
+  more: Partial<UpdateElement> = {},
+): UpdateElement {
+  return { tenant, path: root, id: id(entity), action, attributes, ...more }
+}
+
+let places = 0
+
+/** A command with a place after all others of this process and a date of its own. */
+export function command(
+  action: UpdateAction,
+  entity: string,
+  attributes: readonly GivenAttribute[] = [],
+  more: Partial<UpdateCommand> = {},
+): UpdateCommand {
+  places += 1
+  return {
+    ...element(action, entity, attributes),
+    kind: 'update',
+    place: places as Place,
+    time: at(1_700_000_000_000 + places),
+    ...more,
+  }
+}
+
+/** A query for every entity of the default tenant, twenty at a time. */
+export function query(more: Partial<Query> = {}): Query {
+  return {
+    tenant,
+    paths: everywhere,
+    selectors: [{ id: { kind: 'any' }, type: undefined }],
+    attributes: [],
+    scopes: [],
+    order: [],
+    offset: 0,
+    limit: 20,
+    counted: false,
+    ...more,
+  }
+}
+
+export function cache(): EntityCache {
+  return new EntityCache(100)
+}
+
+export const storeSettings = { mapSize_bytes: 256 * 2 ** 20, durable: true, maxReaders: 64 }
