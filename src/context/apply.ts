@@ -88,7 +88,7 @@ function replace(entity: Entity, command: UpdateCommand): UpdateDecision {
   if (!made.ok) return answered({ ...itemOf(entity), refusal: made.refusal })
   const gone = entity.attributes.map(({ name }) => name)
   const changed = [...new Set([...made.value.changed, ...gone])]
-  return put(entity, { entity: made.value.entity, changed }, [itemOf(entity)])
+  return put(entity, { entity: { ...made.value.entity, modified: command.time }, changed }, [itemOf(entity)])
 }
 
 function remove(entity: Entity, command: UpdateCommand): UpdateDecision {
