@@ -98,4 +98,4 @@ export function cache(): EntityCache {
   return new EntityCache(100)
 }
 
-export const storeSettings = { mapSize_bytes: 256 * 2 ** 20, durable: true, maxReaders: 64 }
+export const storeSettings = { sizeMax_bytes: 256 * 2 ** 20, durable: true, maxReaders: 64 }

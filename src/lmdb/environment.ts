@@ -18,8 +18,8 @@ export interface Environment {
 
 export interface EnvironmentSettings {
   readonly readOnly: boolean
-  /** The size that the data may grow to; address space, not disk, until it is used. */
-  readonly mapSize_bytes: number
+  /** The size that the data may grow to; twice that is taken of the address space, the disk is taken as it is used. */
+  readonly sizeMax_bytes: number
   /** Whether a commit is on disk when it returns [management 9.3, -writeConcern]. */
   readonly durable: boolean
   /** Read transactions that may be open at one time, over all threads. */
@@ -31,7 +31,7 @@ export function openEnvironment(path: string, settings: EnvironmentSettings): En
   const root = open<string, Key>({
     path,
     readOnly: settings.readOnly,
-    mapSize: settings.mapSize_bytes,
+    mapSize: 2 * settings.sizeMax_bytes, // Pages that are free but not yet reused lie in the file as well.
     maxReaders: settings.maxReaders,
     maxDbs: 16,
     noSubdir: false, // A path with a dot in it would be taken for a file, not a folder.
@@ -51,22 +51,34 @@ export function openEnvironment(path: string, settings: EnvironmentSettings): En
   }
 }
 
-/** The figures of LMDB that the broker shows; the library has no type for them. */
-export interface Stats {
+/** The figures of LMDB that the broker uses; the library has no type for them. */
+export interface Figures {
   readonly entryCount: number
   readonly pageSize: number
-  readonly lastPageNumber: number
-  readonly mapSize: number
+  readonly treeBranchPageCount: number
+  readonly treeLeafPageCount: number
+  readonly overflowPages: number
 }
 
-/** The figures of one database, and those of the file that holds it. */
-export function statsOf(database: Database<string, Key>): Stats {
-  const raw: Partial<Record<keyof Stats, unknown>> = database.getStats()
-  const figure = (name: keyof Stats): number => Number(raw[name] ?? 0)
+/** The figures of one database. */
+export function figuresOf(database: Database<string, Key>): Figures {
+  const raw: Partial<Record<keyof Figures, unknown>> = database.getStats()
+  const figure = (name: keyof Figures): number => Number(raw[name] ?? 0)
   return {
     entryCount: figure('entryCount'),
     pageSize: figure('pageSize'),
-    lastPageNumber: figure('lastPageNumber'),
-    mapSize: figure('mapSize'),
+    treeBranchPageCount: figure('treeBranchPageCount'),
+    treeLeafPageCount: figure('treeLeafPageCount'),
+    overflowPages: figure('overflowPages'),
   }
+}
+
+/** The bytes of the pages that hold data now; pages that are free to be used again do not count. */
+export function usedBytes({ records, ids, types, counts, facts }: Environment): number {
+  let bytes = 0
+  for (const database of [records, ids, types, counts, facts]) {
+    const { pageSize, treeBranchPageCount, treeLeafPageCount, overflowPages } = figuresOf(database)
+    bytes += pageSize * (treeBranchPageCount + treeLeafPageCount + overflowPages)
+  }
+  return bytes
 }

@@ -2,20 +2,27 @@ import type { Entity, EntityId, Place, ServicePath, Tenant } from '../context/en
 import type { Effect } from '../partition/message.js'
 import { type PartitionStore, StorageFull } from '../partition/store.js'
 import { CountChanges } from './count-changes.js'
-import { type Environment, type EnvironmentSettings, openEnvironment, statsOf } from './environment.js'
+import { type Environment, type EnvironmentSettings, figuresOf, openEnvironment, usedBytes } from './environment.js'
 import { idInPath, idKey, recordKey, typeKey } from './keys.js'
 import { decodeEntity, encodeEntity, encodeLocated } from './record.js'
 
 /** The fact that keeps the order of creation growing over restarts: the highest place that an entity was created at. */
 const placeFact = ['place']
 
+/** Turns between two looks at the size of the data. */
+const turnsPerLook = 16
+
 /** A partition's store in an LMDB environment, of which this is the only writer. */
 export class LmdbPartitionStore implements PartitionStore {
   readonly #environment: Environment
+  readonly #sizeMax: number
   #highest: number
+  #hasRoom = true
+  #turns = 0
 
   constructor(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>) {
     this.#environment = openEnvironment(path, { ...settings, readOnly: false })
+    this.#sizeMax = settings.sizeMax_bytes
     this.#highest = Number(this.#environment.facts.get(placeFact) ?? 0)
   }
 
@@ -25,13 +32,16 @@ export class LmdbPartitionStore implements PartitionStore {
   }
 
   get entityCount(): number {
-    return statsOf(this.#environment.records).entryCount
+    return figuresOf(this.#environment.records).entryCount
   }
 
-  /** Sizes of the data file: what is used, and what it may grow to. */
-  get size(): { readonly used_bytes: number; readonly map_bytes: number } {
-    const { lastPageNumber, pageSize, mapSize } = statsOf(this.#environment.root)
-    return { used_bytes: (lastPageNumber + 1) * pageSize, map_bytes: mapSize }
+  /** The bytes that the data take, and those that they may take. */
+  get size(): { readonly used_bytes: number; readonly max_bytes: number } {
+    return { used_bytes: usedBytes(this.#environment), max_bytes: this.#sizeMax }
+  }
+
+  get hasRoom(): boolean {
+    return this.#hasRoom
   }
 
   transact<Result>(turn: () => Result): Result {
@@ -41,6 +51,8 @@ export class LmdbPartitionStore implements PartitionStore {
     } catch (fault) {
       this.#highest = before
       throw isFull(fault) ? new StorageFull('no room for the commit', { cause: fault }) : fault
+    } finally {
+      this.#lookForRoom()
     }
   }
 
@@ -69,6 +81,13 @@ export class LmdbPartitionStore implements PartitionStore {
   /** Closes the environment for this thread. Only between turns. */
   async close(): Promise<void> {
     await this.#environment.root.close()
+  }
+
+  /** Asks LMDB for its figures now and then; always while there is no room, so that a removal helps at once. */
+  #lookForRoom(): void {
+    this.#turns += 1
+    if (this.#hasRoom && this.#turns % turnsPerLook !== 0) return
+    this.#hasRoom = this.size.used_bytes < this.#sizeMax
   }
 
   #record(tenant: Tenant, place: Place): Entity {

@@ -95,7 +95,7 @@ export class Inbox {
     const { store, cache, storage } = this.#parts
     try {
       const replies = takeTurn(store, cache, batch, watch)
-      storage.full(false)
+      storage.full(!store.hasRoom)
       return replies
     } catch (fault) {
       if (fault instanceof StorageFull) {

@@ -26,6 +26,7 @@ export function takeTurn(
   const replies = store.transact(() => {
     watch?.opened()
     const answers = batch.map((command) => {
+      if (!store.hasRoom && grows(command)) return noRoom
       const { reply, effects } = decide(view, command)
       view.lay(effects)
       return reply
@@ -36,4 +37,10 @@ export function takeTurn(
   })
   view.settle()
   return replies
+}
+
+const noRoom: Reply = { kind: 'failed', why: 'storageFull' }
+
+function grows(command: Command): boolean {
+  return command.kind === 'update' && command.action !== 'DELETE'
 }

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict'
+import { setImmediate as nextTick } from 'node:timers/promises'
+import fc from 'fast-check'
+import { test } from 'tap'
+import { applyUpdate } from '../../src/context/apply.js'
+import type { Entity } from '../../src/context/entity.js'
+import type { UpdateCommand } from '../../src/context/update.js'
+import { PartitionReader } from '../../src/lmdb/partition-reader.js'
+import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
+import { decodeEntity, encodeEntity } from '../../src/lmdb/record.js'
+import { EntityCache } from '../../src/partition/entity-cache.js'
+import { takeTurn } from '../../src/partition/turn.js'
+import { cache, command, given, id, metadata, path, root, storeSettings, tenant, type } from '../given.js'
+
+function opened(folder: string): LmdbPartitionStore {
+  return new LmdbPartitionStore(folder, storeSettings)
+}
+
+function silo(value: string): UpdateCommand {
+  return command('APPEND', 'Silo1', [given('level', value, { metadata: [metadata('unit', 'cm')] })], {
+    type: type('Silo'),
+  })
+}
+
+test('what a turn wrote is there when the store is opened again', async (t) => {
+  const folder = t.testdir()
+  const store = opened(folder)
+  takeTurn(store, cache(), [silo('1'), silo('2')])
+  await store.close()
+  const again = opened(folder)
+  t.teardown(() => again.close())
+  t.match(again.entities(tenant, root, id('Silo1')), [{ attributes: [{ name: 'level', value: '2' }] }])
+  t.equal(again.highestPlace, again.entities(tenant, root, id('Silo1'))[0]?.place)
+  t.equal(again.entityCount, 1)
+})
+
+test('a turn that throws writes nothing, and the next one goes on from what was there', async (t) => {
+  const store = opened(t.testdir())
+  t.teardown(() => store.close())
+  const held = cache()
+  takeTurn(store, held, [silo('1')])
+  const poison = new Proxy(silo('2'), {
+    get: (target, name) => {
+      if (name === 'attributes') throw new Error('poison')
+      return Reflect.get(target, name)
+    },
+  })
+  t.throws(() => takeTurn(store, held, [silo('3'), poison]), { message: 'poison' })
+  t.match(store.entities(tenant, root, id('Silo1')), [{ attributes: [{ value: '1' }] }])
+  t.match(takeTurn(store, held, [command('UPDATE', 'Silo1', [given('level', '4')])]), [{ kind: 'updated' }])
+  t.match(store.entities(tenant, root, id('Silo1')), [{ attributes: [{ value: '4' }] }])
+})
+
+test('a store at its limit refuses what may make it grow, until something is removed', async (t) => {
+  const store = new LmdbPartitionStore(t.testdir(), { ...storeSettings, sizeMax_bytes: 2 ** 20 })
+  t.teardown(() => store.close())
+  const level = given('level', 'x'.repeat(50_000))
+  const names = Array.from({ length: 40 }, (_, n) => `Silo${n}`)
+  const filling = names.map((name) => takeTurn(store, cache(), [command('APPEND', name, [level])])[0])
+  t.match(filling[0], { kind: 'updated' })
+  t.match(filling.at(-1), { kind: 'failed', why: 'storageFull' })
+  t.equal(store.entities(tenant, root, id('Silo39')).length, 0)
+  t.ok(store.size.used_bytes < 2 ** 21)
+  takeTurn(
+    store,
+    cache(),
+    names.map((name) => command('DELETE', name)),
+  )
+  t.match(takeTurn(store, cache(), [silo('1')]), [{ kind: 'updated' }])
+})
+
+test('ids that are the beginning of others, of other paths and other types are kept apart', async (t) => {
+  const store = opened(t.testdir())
+  t.teardown(() => store.close())
+  const ids = ['a', 'a\u0000', 'a\u0000b', 'ab', 'a b', 'é', '\u{1f600}', '\uffee', '/', '0']
+  const paths = ['/', '/a', '/a/b', '/ab'].map(path)
+  for (const name of ids) {
+    takeTurn(
+      store,
+      cache(),
+      paths.flatMap((where) => [
+        command('APPEND', name, [], { path: where }),
+        command('APPEND', name, [], { path: where, type: type('T') }),
+      ]),
+    )
+  }
+  for (const name of ids) {
+    for (const where of paths) {
+      const found = store.entities(tenant, where, id(name))
+      t.same(
+        found.map((entity) => [entity.id, entity.path, entity.type]),
+        [
+          [name, where, ''],
+          [name, where, 'T'],
+        ],
+      )
+    }
+  }
+})
+
+test('a reader in the same process sees a commit when the counter of commits says so', async (t) => {
+  const folder = t.testdir()
+  const store = opened(folder)
+  const commits = new SharedArrayBuffer(4)
+  const reader = new PartitionReader(folder, storeSettings, commits)
+  t.teardown(async () => {
+    await reader.close()
+    await store.close()
+  })
+  for (let n = 0; n < 50; n += 1) {
+    takeTurn(store, cache(), [silo(String(n))])
+    Atomics.add(new Int32Array(commits), 0, 1)
+    t.match(reader.entities(tenant, undefined, id('Silo1')), [{ attributes: [{ value: String(n) }] }])
+    await nextTick()
+  }
+})
+
+test('a snapshot stays as it is while the store goes on', async (t) => {
+  const folder = t.testdir()
+  const store = opened(folder)
+  const commits = new SharedArrayBuffer(4)
+  const reader = new PartitionReader(folder, storeSettings, commits)
+  t.teardown(async () => {
+    await reader.close()
+    await store.close()
+  })
+  takeTurn(store, cache(), [silo('1')])
+  Atomics.add(new Int32Array(commits), 0, 1)
+  const snapshot = reader.snapshot()
+  takeTurn(store, cache(), [silo('2'), command('APPEND', 'Silo2')])
+  Atomics.add(new Int32Array(commits), 0, 1)
+  const later = reader.snapshot()
+  t.equal([...snapshot.all(tenant)].length, 1)
+  t.match([...snapshot.ofType(tenant, type('Silo'))][0]?.load(), { attributes: [{ value: '1' }] })
+  t.equal([...later.all(tenant)].length, 2)
+  t.match([...later.ofType(tenant, type('Silo'))][0]?.load(), { attributes: [{ value: '2' }] })
+  snapshot.close()
+  later.close()
+})
+
+const anyText = fc.oneof(
+  fc.constantFrom('', 'a', 'é', '\u{1f600}', ' ', '\u0000'),
+  fc.string({ unit: 'grapheme', maxLength: 6 }),
+)
+const anyValue = fc.oneof(
+  anyText,
+  fc.constantFrom(0, -1.5, 1e21),
+  fc.boolean(),
+  fc.constant(null),
+  fc.array(anyText, { maxLength: 2 }),
+)
+const anyCommand = fc
+  .record({
+    action: fc.constantFrom('APPEND', 'APPEND_STRICT', 'UPDATE', 'REPLACE', 'DELETE'),
+    entity: fc.constantFrom('E', 'F'),
+    where: fc.constantFrom('/', '/a'),
+    kind: fc.option(fc.constantFrom('', 'T', 'U'), { nil: undefined }),
+    attributes: fc.uniqueArray(
+      fc.record({
+        name: fc.constantFrom('a', 'b', 'c'),
+        instance: fc.constantFrom('', 'i'),
+        type: fc.constantFrom('', 't'),
+        value: anyValue,
+        metadata: fc.array(
+          fc.record({ name: fc.constantFrom('m', 'n'), type: anyText, value: anyValue }, { noNullPrototype: true }),
+          {
+            maxLength: 2,
+          },
+        ),
+      }),
+      { maxLength: 3, selector: ({ name, instance }) => `${name} ${instance}` },
+    ),
+  })
+  .map(({ action, entity, where, kind, attributes }) =>
+    command(action, entity, attributes, { path: path(where), ...(kind === undefined ? {} : { type: type(kind) }) }),
+  )
+
+/** The same rules on a list in memory: what the store has to agree with. */
+class Model {
+  entities: readonly Entity[] = []
+
+  apply(next: UpdateCommand): void {
+    const held = this.entities.filter((entity) => entity.id === next.id && entity.path === next.path)
+    for (const effect of applyUpdate(held, next).effects) {
+      const rest = this.entities.filter(({ place }) => place !== effect.entity.place)
+      this.entities = effect.kind === 'put' ? [...rest, effect.entity].sort((a, b) => a.place - b.place) : rest
+    }
+  }
+
+  counts(): Map<string, number> {
+    const counts = new Map<string, number>()
+    const count = (name: string): unknown => counts.set(name, (counts.get(name) ?? 0) + 1)
+    for (const entity of this.entities) {
+      count(`${entity.path} ${entity.type}`)
+      for (const name of new Set(entity.attributes.map((attribute) => attribute.name)))
+        count(`${entity.path} ${entity.type} ${name}`)
+    }
+    return counts
+  }
+}
+
+test('the store holds what a list in memory would, in every index, over turns of any size and restarts', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(anyCommand, { minLength: 1, maxLength: 5 }), { maxLength: 6 }),
+      async (turns) => {
+        const folder = t.testdir()
+        const model = new Model()
+        for (const turn of turns) {
+          const store = opened(folder)
+          takeTurn(store, new EntityCache(1), turn)
+          for (const next of turn) model.apply(next)
+          await store.close()
+        }
+        const store = opened(folder)
+        const reader = new PartitionReader(folder, storeSettings, new SharedArrayBuffer(4))
+        const snapshot = reader.snapshot()
+        assert.deepEqual(
+          [...snapshot.all(tenant)].map((candidate) => candidate.load()),
+          model.entities,
+        )
+        for (const kind of ['', 'T', 'U'].map(type)) {
+          const expected = model.entities.filter((entity) => entity.type === kind)
+          assert.deepEqual(
+            [...snapshot.ofType(tenant, kind)].map((candidate) => candidate.load()),
+            expected,
+          )
+        }
+        const counts = [...snapshot.counts(tenant)].map(({ path: where, type: kind, attribute, count }) => [
+          attribute === undefined ? `${where} ${kind}` : `${where} ${kind} ${attribute}`,
+          count,
+        ])
+        assert.deepEqual(new Map(counts as [string, number][]), model.counts())
+        snapshot.close()
+        await reader.close()
+        await store.close()
+      },
+    ),
+    { numRuns: 30 },
+  )
+})
+
+test('an entity is read back from its record as it was', async () => {
+  fc.assert(
+    fc.property(fc.array(anyCommand, { maxLength: 5 }), (commands) => {
+      const model = new Model()
+      for (const next of commands) model.apply(next)
+      for (const entity of model.entities) assert.deepEqual(decodeEntity(encodeEntity(entity)), entity)
+    }),
+  )
+})
