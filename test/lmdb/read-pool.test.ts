@@ -1,0 +1,82 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { test } from 'tap'
+import { ReadPool } from '../../src/lmdb/read-pool.js'
+
+function noted(on = true): {
+  readonly waits: bigint[]
+  frees: number
+  on: boolean
+  free(): void
+  waited(wait: bigint): void
+} {
+  return {
+    on,
+    waits: [],
+    frees: 0,
+    free() {
+      this.frees += 1
+    },
+    waited(wait) {
+      this.waits.push(wait)
+    },
+  }
+}
+
+test('a free handle is had at once and counts as no wait', async (t) => {
+  const meter = noted()
+  const pool = new ReadPool(ReadPool.memory(2), meter)
+  t.equal(pool.take(), undefined)
+  t.equal(pool.take(), undefined)
+  t.equal(pool.free, 0)
+  pool.release()
+  t.equal(pool.free, 1)
+  t.same([meter.frees, meter.waits], [2, []])
+})
+
+test('who finds no handle is served in the order of asking, and the wait is measured', async (t) => {
+  const meter = noted()
+  const pool = new ReadPool(ReadPool.memory(1), meter)
+  pool.take()
+  const order: number[] = []
+  const waiting = [1, 2, 3].map((n) => Promise.resolve(pool.take()).then(() => order.push(n)))
+  for (let n = 0; n < 3; n += 1) {
+    t.equal(order.length, n)
+    pool.release()
+    await waiting[n]
+  }
+  t.same(order, [1, 2, 3])
+  t.equal(meter.waits.length, 3)
+  t.ok(meter.waits.every((wait) => wait > 0n))
+})
+
+test('a handle that another thread gives back wakes who waits here', async (t) => {
+  const memory = ReadPool.memory(1)
+  const pool = new ReadPool(memory, noted(false))
+  pool.take()
+  const wait = pool.take()
+  const code = `
+    const { workerData } = require('node:worker_threads')
+    const cells = new Int32Array(workerData)
+    Atomics.add(cells, 1, 1)
+    Atomics.notify(cells, 1)
+  `
+  const worker = new Worker(code, { eval: true, workerData: memory })
+  await wait
+  t.equal(pool.free, 0)
+  await once(worker, 'exit')
+})
+
+test('tickets may run around the end of their numbers', async (t) => {
+  const memory = ReadPool.memory(1)
+  const cells = new Int32Array(memory)
+  cells[0] = 0x7fffffff
+  cells[1] = 0x7fffffff + 1
+  const pool = new ReadPool(memory, noted(false))
+  t.equal(pool.free, 1)
+  t.equal(pool.take(), undefined)
+  const wait = pool.take()
+  t.ok(wait)
+  pool.release()
+  await wait
+})

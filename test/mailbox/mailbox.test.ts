@@ -1,0 +1,187 @@
+import { MessageChannel } from 'node:worker_threads'
+import { type Test, test } from 'tap'
+import type { UpdateCommand } from '../../src/context/update.js'
+import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
+import { Inbox } from '../../src/mailbox/inbox.js'
+import { Mailbox } from '../../src/mailbox/mailbox.js'
+import type { WaitMeter } from '../../src/measure/waits.js'
+import { cache, command, given, id, root, storeSettings, tenant } from '../given.js'
+
+/** Waits as they were reported. */
+class Noted implements WaitMeter {
+  readonly waits: bigint[] = []
+  frees = 0
+
+  readonly on: boolean
+
+  constructor(on: boolean) {
+    this.on = on
+  }
+
+  free(): void {
+    this.frees += 1
+  }
+
+  waited(wait: bigint): void {
+    this.waits.push(wait)
+  }
+}
+
+interface Around {
+  readonly store: LmdbPartitionStore
+  readonly inbox: Inbox
+  readonly faults: unknown[]
+  readonly turns: number[]
+  readonly commits: Int32Array
+  readonly mailboxWait: Noted
+  readonly transactionWait: Noted
+  mailbox(limit?: number): Mailbox
+}
+
+function around(t: Test, measured = false): Around {
+  const store = new LmdbPartitionStore(t.testdir(), storeSettings)
+  const faults: unknown[] = []
+  const turns: number[] = []
+  const commits = new Int32Array(new SharedArrayBuffer(4))
+  const mailboxWait = new Noted(measured)
+  const transactionWait = new Noted(measured)
+  const mailboxes: Mailbox[] = []
+  const inbox = new Inbox({
+    store,
+    cache: cache(),
+    commits,
+    storage: { committed: (commands) => turns.push(commands), size: () => {}, writing: () => {}, full: () => {} },
+    mailboxWait,
+    transactionWait,
+    fault: (fault) => faults.push(fault),
+  })
+  t.teardown(async () => {
+    for (const mailbox of mailboxes) mailbox.close()
+    await store.close()
+  })
+  return {
+    store,
+    inbox,
+    faults,
+    turns,
+    commits,
+    mailboxWait,
+    transactionWait,
+    mailbox: (limit = 1000) => {
+      const { port1, port2 } = new MessageChannel()
+      const mailbox = new Mailbox({ limit, measured: () => measured, depth: () => {} })
+      mailbox.connect(port1)
+      inbox.connect(port2)
+      mailboxes.push(mailbox)
+      return mailbox
+    },
+  }
+}
+
+function append(name: string, value: string): UpdateCommand {
+  return command('APPEND', name, [given('level', value)])
+}
+
+test('what is put in at one time is one batch, one turn and one commit, answered in order', async (t) => {
+  const { mailbox, store, turns, commits } = around(t)
+  const box = mailbox()
+  const names = Array.from({ length: 50 }, (_, n) => `Silo${n}`)
+  const outcomes = await Promise.all(names.map((name) => box.ask(append(name, '1'))))
+  t.same(
+    outcomes.map((outcome) => outcome.ok && outcome.value.reply.kind === 'updated' && outcome.value.reply.items[0]?.id),
+    names,
+  )
+  t.same(turns, [50])
+  t.equal(commits[0], 1)
+  t.equal(store.entityCount, 50)
+})
+
+test('the next batch gathers while one is under way', async (t) => {
+  const { mailbox, turns } = around(t)
+  const box = mailbox()
+  const first = box.ask(append('Silo1', '0'))
+  await new Promise((resolve) => setImmediate(resolve))
+  const rest = Promise.all(Array.from({ length: 20 }, (_, n) => box.ask(append('Silo1', String(n)))))
+  await first
+  await rest
+  t.same(turns, [1, 20])
+})
+
+test('a full mailbox refuses and takes again when there is room', async (t) => {
+  const { mailbox } = around(t)
+  const box = mailbox(2)
+  const asked = [append('A', '1'), append('B', '1'), append('C', '1')].map((next) => box.ask(next))
+  const outcomes = await Promise.all(asked)
+  t.same(
+    outcomes.map(({ ok }) => ok),
+    [true, true, false],
+  )
+  t.match(outcomes[2], { refusal: { kind: 'mailboxFull' } })
+  t.ok((await box.ask(append('C', '1'))).ok)
+})
+
+test('a command that makes its turn fail fails alone', async (t) => {
+  const { mailbox, faults, store } = around(t)
+  const box = mailbox()
+  const broken = { ...append('B', '1'), attributes: null } as unknown as UpdateCommand
+  const outcomes = await Promise.all([append('A', '1'), broken, append('C', '1')].map((next) => box.ask(next)))
+  t.same(
+    outcomes.map((outcome) => outcome.ok && outcome.value.reply.kind),
+    ['updated', 'failed', 'updated'],
+  )
+  t.equal(faults.length, 1)
+  t.same(store.entities(tenant, root, id('B')), [])
+  t.equal(store.entities(tenant, root, id('C')).length, 1)
+})
+
+test('a partition that is lost answers what was open, and refuses until it is connected anew', async (t) => {
+  const box = new Mailbox({ limit: 10, measured: () => false, depth: () => {} })
+  t.match(await box.ask(append('A', '1')), { refusal: { kind: 'partitionLost' } })
+  const { port1, port2 } = new MessageChannel()
+  box.connect(port1)
+  const asked = [box.ask(append('A', '1')), box.ask(append('B', '1'))]
+  await new Promise((resolve) => setImmediate(resolve))
+  const gathering = box.ask(append('C', '1'))
+  port2.close()
+  t.match(
+    await Promise.all([...asked, gathering]),
+    [1, 2, 3].map(() => ({ refusal: { kind: 'partitionLost' } })),
+  )
+  t.match(await box.ask(append('A', '1')), { refusal: { kind: 'partitionLost' } })
+  await box.empty()
+  const { inbox } = around(t)
+  const again = new MessageChannel()
+  inbox.connect(again.port2)
+  box.connect(again.port1)
+  t.ok((await box.ask(append('A', '1'))).ok)
+  box.close()
+})
+
+test('two front ends are served in one turn when both have sent', async (t) => {
+  const { mailbox, turns } = around(t)
+  const [one, two] = [mailbox(), mailbox()]
+  await Promise.all([one.ask(append('A', '1')), two.ask(append('B', '1')), two.ask(append('A', '2'))])
+  t.equal(
+    turns.reduce((sum, commands) => sum + commands, 0),
+    3,
+  )
+  t.ok(turns.length <= 2)
+})
+
+test('every command waits in the mailbox, for the transaction only one that came during another turn', async (t) => {
+  const { mailbox, mailboxWait, transactionWait } = around(t, true)
+  const box = mailbox()
+  await box.ask(append('A', '1'))
+  t.equal(mailboxWait.waits.length, 1)
+  t.ok((mailboxWait.waits[0] ?? 0n) > 0n)
+  t.same([transactionWait.frees, transactionWait.waits.length], [1, 0])
+  await box.ask({ kind: 'ping' })
+  t.equal(mailboxWait.waits.length, 2)
+  t.equal(transactionWait.frees, 1)
+})
+
+test('while waits are not measured none is taken', async (t) => {
+  const { mailbox, mailboxWait, transactionWait } = around(t)
+  await mailbox().ask(append('A', '1'))
+  t.same([mailboxWait.waits, transactionWait.waits, transactionWait.frees], [[], [], 0])
+})
