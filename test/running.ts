@@ -1,0 +1,126 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+
+const main = fileURLToPath(new URL('../src/main.js', import.meta.url))
+
+/** How long a broker may take to answer, on a loaded machine. */
+const startLimit_ms = 20_000
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly json: unknown
+}
+
+/** The real program in a process of its own, on a data folder and a port of its own. */
+export class RunningBroker {
+  readonly folder: string
+  readonly port: number
+  output = ''
+  readonly #flags: readonly string[]
+  #process: ChildProcess | undefined
+
+  private constructor(folder: string, port: number, flags: readonly string[]) {
+    this.folder = folder
+    this.port = port
+    this.#flags = flags
+  }
+
+  /** Starts a broker that ends with the test, and waits until it answers. */
+  static async start(t: Test, flags: readonly string[] = []): Promise<RunningBroker> {
+    const broker = new RunningBroker(t.testdir(), await freePort(), flags)
+    t.teardown(() => broker.end('SIGKILL'))
+    await broker.run()
+    return broker
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`
+  }
+
+  /** Starts the program on the same folder and port. */
+  async run(): Promise<void> {
+    const started = spawn(process.execPath, [main, '-port', `${this.port}`, '-dbPath', this.folder, ...this.#flags], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.#process = started
+    for (const stream of [started.stdout, started.stderr]) {
+      stream.on('data', (chunk: Buffer) => {
+        this.output += chunk.toString()
+      })
+    }
+    const limit = Date.now() + startLimit_ms
+    while (Date.now() < limit) {
+      if (started.exitCode !== null) throw new Error(`the broker ended with ${started.exitCode}: ${this.output}`)
+      const answered = await fetch(`${this.url}/version`).then(
+        (response) => response.ok,
+        () => false,
+      )
+      if (answered) return
+      await delay(20)
+    }
+    throw new Error(`the broker did not answer: ${this.output}`)
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#process?.kill(signal)
+  }
+
+  /** Ends the program with a signal; gives its exit code or the signal that ended it. */
+  async end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {
+    const running = this.#process
+    if (!running || running.exitCode !== null || running.signalCode !== null) {
+      return running?.exitCode ?? running?.signalCode ?? null
+    }
+    const exit = once(running, 'exit')
+    running.kill(signal)
+    await exit
+    return running.exitCode ?? running.signalCode
+  }
+
+  /** Resolves when the program has ended by itself. */
+  async ended(): Promise<number | NodeJS.Signals | null> {
+    const running = this.#process
+    if (running && running.exitCode === null && running.signalCode === null) await once(running, 'exit')
+    return running?.exitCode ?? running?.signalCode ?? null
+  }
+
+  async send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Reply> {
+    const response = await fetch(`${this.url}${path}`, {
+      method,
+      headers: { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, text, json: parsed(text) }
+  }
+
+  update(action: string, ...contextElements: readonly unknown[]): Promise<Reply> {
+    return this.send('POST', '/v1/updateContext', { contextElements, updateAction: action })
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined // Not every answer is JSON; a test that expects it will say so.
+  }
+}
+
+/** A port that nothing listens on. */
+export async function freePort(): Promise<number> {
+  const probe = createServer()
+  probe.listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const address = probe.address()
+  probe.close()
+  await once(probe, 'close')
+  if (address === null || typeof address === 'string') throw new Error('the system gave no port')
+  return address.port
+}
