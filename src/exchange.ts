@@ -55,14 +55,18 @@ export interface StatusText {
 
 /** A resource: one row of an interface's table, from which routing, the Allow header and the counters come. */
 export interface Resource {
-  /** As it is counted, for example `/v1/contextEntities/{id}/attributes/{name}` [management 4.5]. */
+  /** As it is routed and counted, for example `/v1/contextEntities/{id}/attributes/{name}` [management 4.5]. */
   readonly pattern: string
+  /** The name it is counted under, where several patterns share one: `/log/trace[/{level}]` [management 4.5]. */
+  readonly countedAs?: string
   /** Other patterns that mean the same resource, with the same names of placeholders. */
   readonly aliases?: readonly string[]
   /** Whether fixed segments are compared without regard to case [management 1]. */
   readonly anyCase: boolean
   /** The counter of every request on this resource; none for what machines poll [management 4.4]. */
   readonly counter?: string
+  /** Polled by machines: not counted at all [management 4.4]. */
+  readonly polled?: boolean
   /** In the order of the Allow header. */
   readonly operations: Partial<Readonly<Record<Verb, Operation>>>
 }

@@ -1,10 +1,10 @@
-import type { Resource } from '../exchange.js'
 import type { Nanoseconds } from '../time.js'
+import type { Countable } from './routes.js'
 
 /** What the HTTP layer reports of its requests and connections; one per front end. */
 export interface RequestMeter {
   /** The operation is known and its payload has passed its checks; no resource for an unknown path [management 4.3]. */
-  counted(resource: Resource | undefined, verb: string, payload: 'json' | 'text' | 'none', wrongVerb: boolean): void
+  counted(resource: Countable | undefined, verb: string, payload: Payload, wrongVerb: boolean): void
   /** An answer has been built and is about to be written [management 6.2, 7]. */
   answered(request: AnsweredRequest): void
   /** A request was turned away before its operation. */
@@ -21,6 +21,8 @@ export interface RequestMeter {
   stagesDone(): void
   readonly timingOn: boolean
 }
+
+export type Payload = 'json' | 'text' | 'none'
 
 export const timingStages = [
   'jsonV1Parse',
@@ -46,7 +48,7 @@ export const rejections = [
 export type Rejection = (typeof rejections)[number]
 
 export interface AnsweredRequest {
-  readonly resource: Resource | undefined
+  readonly resource: Countable | undefined
   readonly verb: string
   readonly status: number
   readonly request_bytes: number

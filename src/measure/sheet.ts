@@ -1,77 +1,90 @@
+import type { Nanoseconds } from '../time.js'
+
 /** What is handed to a thread so that it can open the same sheet. */
-export interface SheetMemory<Column extends string> {
-  readonly columns: readonly Column[]
+export interface SheetMemory {
+  readonly width: number
+  readonly marks: number
   readonly cells: SharedArrayBuffer
 }
 
 /**
- * A table of 64-bit counters in shared memory: a row per thread, a column per name. Every cell has one writer, so nobody
- * waits to be counted; whoever asks adds up the rows. A reset remembers the sums instead of writing into the cells of
- * others [management 5.1].
+ * A table of 64-bit counters in shared memory: a row per thread, a column per thing that is counted. Every cell has one
+ * writer, so nobody waits to be counted; whoever asks adds up the rows. A reset remembers the sums in a mark instead of
+ * writing into the cells of others [management 5.1].
  */
-export class Sheet<Column extends string> {
-  readonly columns: readonly Column[]
+export class Sheet {
+  readonly memory: SheetMemory
+  readonly rows: number
   readonly #width: number
-  readonly #rows: number
   readonly #cells: BigUint64Array
-  readonly #indexes: ReadonlyMap<Column, number>
 
-  /** A new sheet with this many rows. */
-  static make<Column extends string>(columns: readonly Column[], rows: number): Sheet<Column> {
-    const cells = new SharedArrayBuffer((rows + 1) * columns.length * BigUint64Array.BYTES_PER_ELEMENT)
-    return new Sheet({ columns, cells })
+  /** A new sheet. Every mark is set at the moment that is given. */
+  static make(rows: number, width: number, marks: number, at: Nanoseconds): Sheet {
+    const cells = new SharedArrayBuffer((rows * width + marks * (width + 1)) * BigUint64Array.BYTES_PER_ELEMENT)
+    const sheet = new Sheet({ width, marks, cells })
+    for (let mark = 0; mark < marks; mark += 1) sheet.mark(mark, at)
+    return sheet
   }
 
   /** Opens the sheet that another thread made. */
-  constructor({ columns, cells }: SheetMemory<Column>) {
-    this.columns = columns
-    this.#width = columns.length
-    this.#cells = new BigUint64Array(cells)
-    this.#rows = this.#width === 0 ? 0 : this.#cells.length / this.#width - 1
-    this.#indexes = new Map(columns.map((column, index) => [column, index]))
+  constructor(memory: SheetMemory) {
+    this.memory = memory
+    this.#width = memory.width
+    this.#cells = new BigUint64Array(memory.cells)
+    this.rows = memory.width === 0 ? 0 : (this.#cells.length - memory.marks * (memory.width + 1)) / memory.width
   }
 
-  get memory(): SheetMemory<Column> {
-    return { columns: this.columns, cells: this.#cells.buffer as SharedArrayBuffer }
-  }
-
-  /** The number of a column, looked up once where it is used often. */
-  index(column: Column): number {
-    const index = this.#indexes.get(column)
-    if (index === undefined) throw new Error(`the sheet has no column ${column}`)
-    return index
-  }
-
-  /** Adds to the cell of the thread that owns the row. */
-  add(row: number, index: number, amount: bigint): void {
-    const cell = row * this.#width + index
+  /** Adds to a cell; only the thread that owns it may. */
+  add(row: number, column: number, amount: bigint): void {
+    const cell = row * this.#width + column
     Atomics.store(this.#cells, cell, (this.#cells[cell] ?? 0n) + amount)
   }
 
-  /** Writes the cell of the thread that owns the row. */
-  put(row: number, index: number, value: bigint): void {
-    Atomics.store(this.#cells, row * this.#width + index, value)
+  /** Writes a cell; only the thread that owns it may. */
+  put(row: number, column: number, value: bigint): void {
+    Atomics.store(this.#cells, row * this.#width + column, value)
   }
 
-  /** One cell. */
-  cell(row: number, index: number): bigint {
-    return Atomics.load(this.#cells, row * this.#width + index)
+  cell(row: number, column: number): bigint {
+    return Atomics.load(this.#cells, row * this.#width + column)
   }
 
-  /** The sum of a column over all threads, since the start. */
-  total(index: number): bigint {
+  /** The sum of a column over all threads. */
+  total(column: number): bigint {
     let sum = 0n
-    for (let row = 0; row < this.#rows; row += 1) sum += this.cell(row, index)
+    for (let row = 0; row < this.rows; row += 1) sum += this.cell(row, column)
     return sum
   }
 
-  /** The sum of a column over all threads, since the last reset. */
-  sinceReset(index: number): bigint {
-    return this.total(index) - this.cell(this.#rows, index)
+  /** The sum of a column over all threads since a mark was set. The columns read in this way must never decrease. */
+  since(mark: number, column: number): bigint {
+    // The mark is read first: it is never ahead of a sum that is read later, so the difference is never negative.
+    const marked = Atomics.load(this.#cells, this.#markCell(mark, column))
+    return this.total(column) - marked
   }
 
-  /** From now on `sinceReset` counts from zero. */
-  reset(): void {
-    for (let index = 0; index < this.#width; index += 1) this.put(this.#rows, index, this.total(index))
+  /** When a mark was set, by the monotonic clock. */
+  markedAt(mark: number): Nanoseconds {
+    return Atomics.load(this.#cells, this.#markCell(mark, this.#width))
+  }
+
+  /** From now on `since` counts from zero. Any thread may set a mark: the later one counts, whoever writes first. */
+  mark(mark: number, at: Nanoseconds): void {
+    for (let column = 0; column < this.#width; column += 1)
+      this.#advance(this.#markCell(mark, column), this.total(column))
+    this.#advance(this.#markCell(mark, this.#width), at)
+  }
+
+  #markCell(mark: number, column: number): number {
+    return this.rows * this.#width + mark * (this.#width + 1) + column
+  }
+
+  #advance(cell: number, value: bigint): void {
+    let held = Atomics.load(this.#cells, cell)
+    while (held < value) {
+      const found = Atomics.compareExchange(this.#cells, cell, held, value)
+      if (found === held) return
+      held = found
+    }
   }
 }

@@ -13,6 +13,7 @@ export const settingNames = [
   'statSemWait',
   'statTiming',
   'statNotifQueue',
+  'disableMetrics', // nothing is recorded by service and subservice
 ] as const
 export type SettingName = (typeof settingNames)[number]
 

@@ -17,6 +17,20 @@ export interface WaitMeter {
   waited(wait: Nanoseconds): void
 }
 
+/** What is known of the waits for one resource since the last reset; those without a wait count as zero [management 5.5]. */
+export interface WaitReading {
+  /** How often the resource was asked for. */
+  readonly count: bigint
+  /** How often somebody had to wait. */
+  readonly waited: bigint
+  readonly total: Nanoseconds
+  readonly max: Nanoseconds
+  readonly p50: Nanoseconds
+  readonly p90: Nanoseconds
+  readonly p99: Nanoseconds
+  readonly p999: Nanoseconds
+}
+
 /** What a partition reports of its storage. */
 export interface StorageMeter {
   /** A turn was committed: how many commands it held and how long commit and sync took. */

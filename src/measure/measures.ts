@@ -1,0 +1,221 @@
+import type { Nanoseconds } from '../time.js'
+import { CountSheet } from './count-sheet.js'
+import { type CounterName, counterColumn } from './counters.js'
+import { RequestCells } from './request-cells.js'
+import type { RequestMeter } from './requests.js'
+import { type Countable, Routes } from './routes.js'
+import { ServiceMetrics } from './service-metrics.js'
+import { Sheet, type SheetMemory } from './sheet.js'
+import { type DelayMeter, StorageSheet } from './storage-sheet.js'
+import { Switches, type SwitchMemory } from './switches.js'
+import { TimingSheet } from './timing-sheet.js'
+import { TrafficSheet } from './traffic-sheet.js'
+import { type WaitMemory, WaitSheet } from './wait-sheet.js'
+import type { StorageMeter, WaitKind, WaitMeter } from './waits.js'
+
+/** How many threads of each kind are measured. */
+export interface Threads {
+  readonly frontEnds: number
+  readonly partitions: number
+  /** All of them, not those of one front end. */
+  readonly queryThreads: number
+}
+
+/** What is handed to a thread so that it can open the same measures; it survives a structured clone. */
+export interface MeasureMemory {
+  readonly threads: Threads
+  readonly switches: SwitchMemory
+  readonly counts: SheetMemory
+  readonly waits: WaitMemory
+  readonly traffic: SheetMemory
+  readonly timing: SheetMemory
+  readonly storage: SheetMemory
+  /** A row per front end, a column per partition. */
+  readonly mailboxes: SheetMemory
+  /** A row per thread, a column per partition. */
+  readonly handles: SheetMemory
+  readonly life: SheetMemory
+}
+
+/** A number that says how things stand; written by one thread. */
+export interface Gauge {
+  set(value: number): void
+}
+
+/** The parts of the statistics that can be switched [management 4.7]. */
+export const statisticsParts = ['counters', 'semWait', 'timing', 'notifQueue'] as const
+export type StatisticsPart = (typeof statisticsParts)[number]
+
+const partSettings = {
+  counters: 'statCounters',
+  semWait: 'statSemWait',
+  timing: 'statTiming',
+  notifQueue: 'statNotifQueue',
+} as const satisfies Record<StatisticsPart, string>
+
+const startedColumn = 0
+const endingColumn = 1
+
+/**
+ * Everything that is measured, of one thread: its own rows to write, the rows of all threads to read. Rows are numbered
+ * through the front ends, then the partitions, then the query threads (see `rowOf`).
+ */
+export class Measures {
+  readonly memory: MeasureMemory
+  readonly threads: Threads
+  readonly switches: Switches
+  readonly counts: CountSheet
+  readonly waits: WaitSheet
+  readonly traffic: TrafficSheet
+  readonly timing: TimingSheet
+  readonly storageSheet: StorageSheet
+  /** The requests of this front end by service; those of others are asked for by message. */
+  readonly services = new ServiceMetrics()
+  /** The names that requests are counted under, known as soon as `requests` was called in this thread. */
+  routes: Routes = new Routes([])
+  readonly #row: number
+  readonly #mailboxes: Sheet
+  readonly #handles: Sheet
+  readonly #life: Sheet
+
+  /** New measures, in the main thread, which is the first front end. */
+  static make(threads: Threads): Measures {
+    const { frontEnds, partitions, queryThreads } = threads
+    const rows = frontEnds + partitions + queryThreads
+    const at = process.hrtime.bigint()
+    const life = Sheet.make(1, 2, 0, at)
+    life.put(0, startedColumn, at)
+    const memory: MeasureMemory = {
+      threads,
+      switches: new Switches().memory,
+      counts: CountSheet.make(rows, at),
+      waits: WaitSheet.make(rows, partitions, at),
+      traffic: TrafficSheet.make(frontEnds, at),
+      timing: TimingSheet.make(frontEnds, at),
+      storage: StorageSheet.make(partitions, at),
+      mailboxes: Sheet.make(frontEnds, partitions, 0, at).memory,
+      handles: Sheet.make(rows, partitions, 0, at).memory,
+      life: life.memory,
+    }
+    return new Measures(memory, 0)
+  }
+
+  /** Opens the measures that the main thread made. */
+  constructor(memory: MeasureMemory, row: number) {
+    this.memory = memory
+    this.threads = memory.threads
+    this.#row = row
+    this.switches = new Switches(memory.switches)
+    this.counts = new CountSheet(memory.counts)
+    this.waits = new WaitSheet(memory.waits, this.switches)
+    this.traffic = new TrafficSheet(memory.traffic)
+    this.timing = new TimingSheet(memory.timing)
+    this.storageSheet = new StorageSheet(memory.storage)
+    this.#mailboxes = new Sheet(memory.mailboxes)
+    this.#handles = new Sheet(memory.handles)
+    this.#life = new Sheet(memory.life)
+  }
+
+  /** Where this thread records its waits for a resource. */
+  wait(kind: WaitKind, partition?: number): WaitMeter {
+    return this.waits.meter(this.#row, kind, partition)
+  }
+
+  /** Where a partition's own thread records its work. */
+  storage(partition: number): StorageMeter {
+    return this.storageSheet.meter(partition)
+  }
+
+  /** Where a partition's own thread records how late its event loop is, see `watchLoop`. */
+  loopDelay(partition: number): DelayMeter {
+    return this.storageSheet.delayMeter(partition)
+  }
+
+  /** Where this front end counts its requests; with the same resources in the same order in every front end. */
+  requests(resources: readonly Countable[]): RequestMeter {
+    this.routes = new Routes(resources)
+    return new RequestCells(this, this.#row, this.routes, resources)
+  }
+
+  /** Counts something that is no request, in this thread's row. */
+  count(name: CounterName, amount = 1): void {
+    this.counts.add(this.#row, counterColumn(name), BigInt(amount))
+  }
+
+  /** How many messages of this front end stand in a partition's mailbox. */
+  mailboxDepth(partition: number): Gauge {
+    return gauge(this.#mailboxes, this.#row, partition)
+  }
+
+  /** How many messages stand in a partition's mailbox, from all front ends. */
+  mailboxDepthOf(partition: number): number {
+    return Number(this.#mailboxes.total(partition))
+  }
+
+  /** How many read handles of a partition this thread has taken. */
+  readHandles(partition: number): Gauge {
+    return gauge(this.#handles, this.#row, partition)
+  }
+
+  /** How many read handles of a partition are taken, by all threads. */
+  readHandlesOf(partition: number): number {
+    return Number(this.#handles.total(partition))
+  }
+
+  /** A partition's thread was replaced; for the main thread only. */
+  restarted(partition: number): void {
+    this.storageSheet.restarted(partition)
+  }
+
+  /** When the process started, by the monotonic clock. */
+  get startedAt(): Nanoseconds {
+    return this.#life.cell(0, startedColumn)
+  }
+
+  /** Whether the broker is ending [management 12.2]. */
+  get ending(): boolean {
+    return this.#life.cell(0, endingColumn) !== 0n
+  }
+
+  /** The broker begins its orderly end; for the main thread only. */
+  end(): void {
+    this.#life.put(0, endingColumn, 1n)
+  }
+
+  /** Whether a part of the statistics is gathered [management 4.7]. */
+  isOn(part: StatisticsPart): boolean {
+    return this.switches.get(partSettings[part]) !== 0
+  }
+
+  /** Switches a part of the statistics; one that was off starts at zero [management 4.7]. */
+  switchPart(part: StatisticsPart, on: boolean, at: Nanoseconds): void {
+    if (on === this.isOn(part)) return
+    if (on) this.#resetPart(part, at)
+    this.switches.set(partSettings[part], on ? 1 : 0)
+  }
+
+  /** Begins a new measuring interval: counters, waits and timings count from zero, for all threads [management 4.2]. */
+  reset(at: Nanoseconds): void {
+    this.counts.reset(at)
+    this.waits.reset(at)
+    this.timing.reset(at)
+  }
+
+  #resetPart(part: StatisticsPart, at: Nanoseconds): void {
+    if (part === 'counters') this.counts.resetNested(at)
+    if (part === 'semWait') this.waits.reset(at)
+    if (part === 'timing') this.timing.reset(at)
+  }
+}
+
+/** The row of a thread among those of all threads. */
+export function rowOf(threads: Threads, kind: 'frontEnd' | 'partition' | 'queryThread', number: number): number {
+  if (kind === 'frontEnd') return number
+  return threads.frontEnds + (kind === 'partition' ? 0 : threads.partitions) + number
+}
+
+/** Opening a gauge puts it to zero: a thread that was replaced may have left its state behind. */
+function gauge(sheet: Sheet, row: number, column: number): Gauge {
+  sheet.put(row, column, 0n)
+  return { set: (value) => sheet.put(row, column, BigInt(value)) }
+}

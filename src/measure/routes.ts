@@ -1,0 +1,69 @@
+/** What the statistics need to know of a resource [management 4.4, 4.5]. */
+export interface Countable {
+  readonly pattern: string
+  /** The name it is counted under, where several patterns share one. */
+  readonly countedAs?: string
+  readonly counter?: string
+  /** Polled by machines: not counted at all. */
+  readonly polled?: boolean
+  /** By verb. */
+  readonly operations: object
+}
+
+/** Where the requests of one resource are counted. */
+export interface Route {
+  readonly name: string
+  /** Its place in the sheets. */
+  readonly place: number
+  /** Whether it has a place in `counters.requests`. */
+  readonly counted: boolean
+  /** Verbs that have an operation, in the order of the tables. */
+  readonly verbs: readonly string[]
+}
+
+/** The verbs that are told apart; the last stands for all others, so that no client makes up a label [management 7]. */
+export const verbs = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'other'] as const
+
+/** How many names the sheets have room for. */
+export const routeSlots = 128
+
+/** What requests on unknown paths are counted under [management 7]. */
+const unknownPlace = 0
+
+/**
+ * The names that requests are counted under. All front ends have the same tables of resources, so a name has the same
+ * place in each of them.
+ */
+export class Routes {
+  readonly all: readonly Route[]
+  readonly #places = new Map<Countable, number>()
+
+  constructor(resources: readonly Countable[]) {
+    const routes: (Route & { verbs: string[] })[] = [
+      { name: 'unknown', place: unknownPlace, counted: false, verbs: [] },
+    ]
+    const byName = new Map<string, Route & { verbs: string[] }>()
+    for (const resource of resources) {
+      const name = resource.countedAs ?? resource.pattern
+      const route = byName.get(name) ?? { name, place: routes.length, counted: resource.polled !== true, verbs: [] }
+      if (!byName.has(name)) routes.push(route)
+      byName.set(name, route)
+      route.verbs.push(...Object.keys(resource.operations).filter((verb) => !route.verbs.includes(verb)))
+      this.#places.set(resource, route.place)
+    }
+    if (routes.length > routeSlots) throw new Error(`${routes.length} resources are more than can be counted`)
+    this.all = routes
+  }
+
+  /** The place of a resource; that of unknown paths without one. */
+  place(resource: Countable | undefined): number {
+    return resource === undefined ? unknownPlace : (this.#places.get(resource) ?? unknownPlace)
+  }
+}
+
+const verbPlaces: ReadonlyMap<string, number> = new Map(verbs.map((verb, place) => [verb, place]))
+
+/** The place of a verb in `verbs`. */
+export function verbPlace(verb: string): number {
+  return verbPlaces.get(verb) ?? verbs.length - 1
+}

@@ -1,0 +1,92 @@
+import type { AnsweredRequest } from './requests.js'
+
+/** What was recorded for one service and subservice; plain data, so that front ends can exchange it [management 6.2]. */
+export interface ServiceCount {
+  /** Neither is given for what came when there was no more room for further services: it counts in the overall sum only. */
+  readonly service: string | undefined
+  readonly subservice: string | undefined
+  transactions: number
+  request_bytes: number
+  response_bytes: number
+  errors: number
+  /** Sum over the requests. */
+  duration_ns: number
+}
+
+/** How many pairs of service and subservice are told apart. */
+const mostServices = 10_000
+
+/**
+ * The requests of one front end by service and subservice. The pairs are chosen by clients, so their number is limited;
+ * what is beyond the limit still counts in the overall sum.
+ */
+export class ServiceMetrics {
+  #counts = new Map<string, ServiceCount>()
+  /** By the headers as they came, so that they are looked at once; nothing for headers that are malformed. */
+  #known = new Map<string, ServiceCount | undefined>()
+
+  record({ service, servicePath, request_bytes, response_bytes, status, duration }: AnsweredRequest): void {
+    const count = this.#count(service, servicePath)
+    if (count === undefined) return
+    count.transactions += 1
+    count.request_bytes += request_bytes
+    count.response_bytes += response_bytes
+    if (status >= 400) count.errors += 1
+    count.duration_ns += Number(duration)
+  }
+
+  /** What was recorded, and from now on nothing is if so wished: both in one step. */
+  take(reset: boolean): readonly ServiceCount[] {
+    if (!reset) return Array.from(this.#counts.values(), (count) => ({ ...count }))
+    const counts = [...this.#counts.values()]
+    this.#counts = new Map()
+    this.#known = new Map()
+    return counts
+  }
+
+  #count(service = '', servicePath = ''): ServiceCount | undefined {
+    const headers = `${service}\n${servicePath}` // No header holds a line end.
+    const known = this.#known.get(headers)
+    if (known !== undefined || this.#known.has(headers)) return known
+    const count = this.#open(service, servicePath)
+    if (this.#known.size >= mostServices) this.#known.clear()
+    this.#known.set(headers, count)
+    return count
+  }
+
+  #open(rawService: string, rawPath: string): ServiceCount | undefined {
+    const service = serviceName(rawService)
+    const subservice = subserviceName(rawPath)
+    if (service === undefined || subservice === undefined) return undefined
+    const held = this.#counts.get(`${service}\n${subservice}`)
+    if (held !== undefined) return held
+    if (this.#counts.size < mostServices) return this.#add(`${service}\n${subservice}`, service, subservice)
+    return this.#counts.get('') ?? this.#add('', undefined, undefined)
+  }
+
+  #add(key: string, service: string | undefined, subservice: string | undefined): ServiceCount {
+    const none = { transactions: 0, request_bytes: 0, response_bytes: 0, errors: 0, duration_ns: 0 }
+    const count = { service, subservice, ...none }
+    this.#counts.set(key, count)
+    return count
+  }
+}
+
+/** The key of a service; nothing when the header is malformed [management 6.2, context 5.1]. */
+function serviceName(raw: string): string | undefined {
+  if (raw === '') return 'default-service'
+  return /^\w{1,50}$/.test(raw) ? raw.toLowerCase() : undefined
+}
+
+const path = /^(?=\/)((?:\/\w{1,50}){0,10})(?:\/#)?\/*$/
+
+/** The key of a subservice: the first of the paths, without its first slash [management 6.2, context 5.2]. */
+function subserviceName(raw: string): string | undefined {
+  const text = raw.trim()
+  if (text === '') return 'root-subserv'
+  const paths = text.split(',')
+  if (paths.length > 10) return undefined
+  const levels = paths.map((one) => path.exec(one.trim())?.[1])
+  if (levels.includes(undefined)) return undefined
+  return levels[0] === undefined || levels[0] === '' ? 'root-subserv' : levels[0].slice(1)
+}
