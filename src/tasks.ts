@@ -1,0 +1,64 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { MeasureMemory } from './measure/measures.js'
+import type { Options } from './options.js'
+
+/** What the threads in `workers/` are handed to begin with: plain data, memory that is shared, ports. */
+
+/** How the partitions lie on disk and how they are opened, the same for every thread. */
+export interface StoragePlan {
+  /** The folder of each partition, in the order of their numbers. */
+  readonly paths: readonly string[]
+  readonly sizeMax_bytes: number
+  readonly durable: boolean
+  readonly maxReaders: number
+}
+
+/** Memory that all threads share beside the measures. */
+export interface SharedMemory {
+  readonly measures: MeasureMemory
+  /** Each partition's counter of commits. */
+  readonly commits: readonly SharedArrayBuffer[]
+  /** Each partition's pool of read handles. */
+  readonly pools: readonly SharedArrayBuffer[]
+}
+
+export interface PartitionTask {
+  readonly partition: number
+  readonly storage: StoragePlan
+  readonly memory: SharedMemory
+  /** Ids whose entities are kept decoded. */
+  readonly cacheSize: number
+}
+
+export interface QueryThreadData {
+  readonly storage: StoragePlan
+  readonly memory: SharedMemory
+  /** The first row of the query threads of this front end, in the measures. */
+  readonly row: number
+  /** Numbers the threads of the pool as they start. */
+  readonly started: SharedArrayBuffer
+}
+
+export interface FrontEndTask {
+  /** Its number; the first one runs in the main thread. */
+  readonly frontEnd: number
+  readonly options: Options
+  readonly storage: StoragePlan
+  readonly memory: SharedMemory
+  readonly places: SharedArrayBuffer
+  /** The listening socket that the main thread opened. */
+  readonly fd: number
+}
+
+/** Every thread's task comes with a port to the main thread, and one for its log lines. */
+export interface ThreadPorts {
+  readonly control: MessagePort
+  readonly log: MessagePort
+}
+
+/** The one of a numbered kind; there is one for every number that a task names. */
+export function numbered<Thing>(things: readonly Thing[], number: number): Thing {
+  const thing = things[number]
+  if (thing === undefined) throw new Error(`nothing has the number ${number}`)
+  return thing
+}

@@ -1,0 +1,66 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { Log } from '../src/log.js'
+import { LmdbPartitionStore } from '../src/lmdb/partition-store.js'
+import { workerLog } from '../src/log-worker.js'
+import { Inbox } from '../src/mailbox/inbox.js'
+import type { Instruction, Ready } from '../src/mailbox/letter.js'
+import { Measures, rowOf } from '../src/measure/measures.js'
+import { watchLoop } from '../src/measure/storage-sheet.js'
+import { EntityCache } from '../src/partition/entity-cache.js'
+import { numbered, type PartitionTask, type ThreadPorts } from '../src/tasks.js'
+
+/** How often the sizes of the store are looked up for the metrics. */
+const sizes_ms = 1000
+
+/** A partition's thread: opens its store, takes turns until it is told to drain, closes. */
+export default async function partition(task: PartitionTask & ThreadPorts): Promise<void> {
+  const { partition: number, storage, memory, cacheSize, control } = task
+  const measures = new Measures(memory.measures, rowOf(memory.measures.threads, 'partition', number))
+  const log = workerLog(task.log, measures.switches, number)
+  const store = new LmdbPartitionStore(numbered(storage.paths, number), storage)
+  const inbox = new Inbox({
+    store,
+    cache: new EntityCache(cacheSize),
+    commits: new Int32Array(numbered(memory.commits, number)),
+    storage: measures.storage(number),
+    mailboxWait: measures.wait('mailbox', number),
+    transactionWait: measures.wait('transaction', number),
+    fault: (fault) => logFault(log, fault),
+  })
+  const stopWatching = watchLoop(measures.loopDelay(number))
+  const stopSizes = watchSizes(store, measures, number)
+  const ready: Ready = { kind: 'ready', highestPlace: store.highestPlace }
+  control.postMessage(ready)
+  await drained(control, inbox)
+  stopWatching()
+  stopSizes()
+  await store.close()
+  task.log.close()
+}
+
+function watchSizes(store: LmdbPartitionStore, measures: Measures, number: number): () => void {
+  const meter = measures.storage(number)
+  const look = (): void => {
+    const { used_bytes, max_bytes } = store.size
+    meter.size(store.entityCount, used_bytes, max_bytes)
+  }
+  look()
+  const timer = setInterval(look, sizes_ms)
+  return () => clearInterval(timer)
+}
+
+function drained(control: MessagePort, inbox: Inbox): Promise<void> {
+  return new Promise((resolve) => {
+    control.on('message', (instruction: Instruction) => {
+      if (instruction.kind === 'connect') return inbox.connect(instruction.port)
+      inbox.close()
+      control.close()
+      resolve()
+    })
+  })
+}
+
+function logFault(log: Log, fault: unknown): void {
+  const { message, stack } = fault instanceof Error ? fault : { message: String(fault), stack: undefined }
+  log.error('partition:turn', `a turn failed and was not written: ${message}`, { stack })
+}

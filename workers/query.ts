@@ -1,0 +1,23 @@
+import { Piscina } from 'piscina'
+import type { PartitionReaders } from '../src/coordinator/partition-readers.js'
+import type { QueryTask } from '../src/coordinator/query-pool.js'
+import { Measures } from '../src/measure/measures.js'
+import { openReaders } from '../src/read-sides.js'
+import type { QueryThreadData } from '../src/tasks.js'
+
+const readers = opened(Piscina.workerData)
+
+/** A query thread's task: one scan. What it finds crosses as one text. */
+export default async function query(task: QueryTask): Promise<string> {
+  switch (task.kind) {
+    case 'page':
+      return JSON.stringify(await readers.query(task.query))
+    case 'types':
+      return JSON.stringify(await readers.types(task.tenant, task.paths))
+  }
+}
+
+function opened({ storage, memory, row, started }: QueryThreadData): PartitionReaders {
+  const number = Atomics.add(new Int32Array(started), 0, 1)
+  return openReaders(storage, memory, new Measures(memory.measures, row + number))
+}
