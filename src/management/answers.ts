@@ -1,0 +1,57 @@
+import type { Answer, Asked, Operation, Use, Work } from '../exchange.js'
+import { granted, type Outcome } from '../outcome.js'
+
+/** What `error` says in the short form, by status [management 1]. */
+const errors = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  406: 'NotAcceptable',
+  411: 'ContentLengthRequired',
+  413: 'RequestEntityTooLarge',
+  414: 'URITooLong',
+  415: 'UnsupportedMediaType',
+  500: 'InternalServerError',
+  503: 'ServiceUnavailable',
+} as const
+
+export type ShortFormStatus = keyof typeof errors
+
+/** An error as the management interface and NGSIv2 report it [management 1]. */
+export function shortForm(
+  status: ShortFormStatus,
+  description: string,
+  headers?: Readonly<Record<string, string>>,
+): Answer {
+  const answer = { status, body: JSON.stringify({ error: errors[status], description }) }
+  return headers === undefined ? answer : { ...answer, headers }
+}
+
+/** 200 with a body in JSON. */
+export function json(value: unknown): Answer {
+  return { status: 200, body: JSON.stringify(value) }
+}
+
+/** A member of a JSON object whose value has been rendered already. */
+export type Member = readonly [name: string, text: string]
+
+/** An object of members that were rendered by hand, because a number's text matters [management 4.1]. */
+export function objectText(members: readonly Member[]): string {
+  return `{${members.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`
+}
+
+/** An operation that can not be refused. */
+export function operation(use: Use, work: (asked: Asked) => ReturnType<Work>): Operation {
+  return { use, prepare: (asked) => granted(() => work(asked)) }
+}
+
+/** An operation that checks its parameters before it is counted. */
+export function checkedOperation(use: Use, prepare: (asked: Asked) => Outcome<Work, Answer>): Operation {
+  return { use, prepare }
+}
+
+/** The refusal of a parameter that has no value [management 3.2, 4.7]. */
+export function emptyParameter(name: string): Answer {
+  return shortForm(400, `Empty right-hand-side for URI param /${name}/`)
+}

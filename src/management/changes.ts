@@ -1,0 +1,25 @@
+import type { Asked } from '../exchange.js'
+import type { Facts, LineContext, Log } from '../log.js'
+import { traceArea } from '../trace-area.js'
+
+/** Logs what somebody changed through the management interface [management 10.1, 2.5: 242]. */
+export function logChange(log: Log, asked: Asked, message: string, facts: Facts = {}): void {
+  const context = lineContext(asked)
+  log.info('management:change', message, facts, context)
+  if (log.traces[traceArea.admin] === 1) log.trace('admin', `${asked.verb}: ${message}`, facts, context)
+}
+
+/** On whose behalf a line is written, as far as the request's head says it [management 10.3]. */
+export function lineContext({ correlator, headers }: Asked): LineContext {
+  return {
+    corr: correlator,
+    trans: 'N/A',
+    from: header(headers['x-real-ip']) ?? header(headers['x-forwarded-for']) ?? 'N/A',
+    srv: header(headers['fiware-service']) ?? '<none>',
+    subsrv: header(headers['fiware-servicepath']) ?? '<none>',
+  }
+}
+
+function header(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value.join(', ') : value
+}

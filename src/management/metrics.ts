@@ -1,0 +1,91 @@
+import type { Answer, Asked, Resource, Work } from '../exchange.js'
+import type { ServiceCount } from '../measure/service-metrics.js'
+import { granted, type Outcome, refused } from '../outcome.js'
+import { traceArea } from '../trace-area.js'
+import { checkedOperation, json, shortForm } from './answers.js'
+import { lineContext, logChange } from './changes.js'
+import type { ManagementParts } from './parts.js'
+
+/** Metrics by service and subservice [management 6.2]. */
+export function metricsResources({ measures, siblings, log }: ManagementParts): readonly Resource[] {
+  async function take(asked: Asked, reset: boolean): Promise<readonly ServiceCount[]> {
+    const parts = await siblings.gather('services', { reset })
+    if (log.traces[traceArea.metrics] === 1)
+      log.trace('metrics', reset ? 'taken and reset' : 'taken', { frontEnds: parts.length }, lineContext(asked))
+    if (reset) logChange(log, asked, 'metrics reset')
+    return parts.flat()
+  }
+
+  /** With -disableMetrics there are none to show or to reset. */
+  function unlessDisabled(work: Work): Outcome<Work, Answer> {
+    const disabled = measures.switches.get('disableMetrics') !== 0
+    return disabled ? refused(shortForm(400, 'metrics desactivated')) : granted(work)
+  }
+
+  return [
+    {
+      pattern: '/admin/metrics',
+      anyCase: false,
+      counter: 'metricsRequests',
+      operations: {
+        GET: checkedOperation('read', (asked) =>
+          unlessDisabled(async () => json(metricsShown(await take(asked, asked.parameters.get('reset') === 'true')))),
+        ),
+        DELETE: checkedOperation('write', (asked) =>
+          unlessDisabled(async () => {
+            await take(asked, true)
+            return { status: 204 }
+          }),
+        ),
+      },
+    },
+  ]
+}
+
+/** The counts by service and subservice with their sums. */
+export function metricsShown(counts: readonly ServiceCount[]) {
+  const services = grouped(counts, ({ service }) => service)
+  return {
+    services: Object.fromEntries(services.map(([service, those]) => [service, bySubservice(those)])),
+    sum: bySubservice(counts),
+  }
+}
+
+function bySubservice(counts: readonly ServiceCount[]) {
+  const subservices = grouped(counts, ({ subservice }) => subservice)
+  return {
+    subservs: Object.fromEntries(subservices.map(([subservice, those]) => [subservice, sumShown(those)])),
+    sum: sumShown(counts),
+  }
+}
+
+/** The counts by key; those without a key are in the overall sum only. */
+function grouped(
+  counts: readonly ServiceCount[],
+  key: (count: ServiceCount) => string | undefined,
+): readonly (readonly [string, readonly ServiceCount[]])[] {
+  const groups = new Map<string, ServiceCount[]>()
+  for (const count of counts) {
+    const name = key(count)
+    if (name === undefined) continue
+    const group = groups.get(name)
+    if (group === undefined) groups.set(name, [count])
+    else group.push(count)
+  }
+  return [...groups]
+}
+
+/** Metrics that are zero are not shown. */
+function sumShown(counts: readonly ServiceCount[]): Readonly<Record<string, number>> {
+  const sum = (value: (count: ServiceCount) => number) => counts.reduce((sofar, count) => sofar + value(count), 0)
+  const transactions = sum((count) => count.transactions)
+  const average_ns = transactions === 0 ? 0 : Math.round(sum((count) => count.duration_ns) / transactions)
+  const metrics = {
+    incomingTransactions: transactions,
+    incomingTransactionRequestSize: sum((count) => count.request_bytes),
+    incomingTransactionResponseSize: sum((count) => count.response_bytes),
+    incomingTransactionErrors: sum((count) => count.errors),
+    serviceTime: average_ns / 1e9,
+  }
+  return Object.fromEntries(Object.entries(metrics).filter(([, value]) => value !== 0))
+}

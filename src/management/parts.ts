@@ -1,0 +1,56 @@
+import type { Broker } from '../coordinator/broker.js'
+import type { Log } from '../log.js'
+import type { Measures } from '../measure/measures.js'
+import type { Nanoseconds } from '../time.js'
+import type { Siblings } from './siblings.js'
+
+/** What the management interface of one front end works on. */
+export interface ManagementParts {
+  readonly measures: Measures
+  readonly log: Log
+  readonly broker: Pick<Broker, 'health'>
+  /** Read handles that a partition can lend at the same time. */
+  readonly dbPoolSize: number
+  readonly siblings: Siblings
+  readonly subscriptionIndex: SubscriptionIndexState
+  readonly notificationQueue: NotificationQueueState
+}
+
+/** The index of context subscriptions as `/cache/statistics` shows it [management 6.1]. */
+export interface SubscriptionIndexState {
+  /** The subscriptions in the index now. */
+  ids(): readonly string[]
+  /** Changes since the reset or the start. */
+  changes(): Readonly<Record<'refresh' | 'inserts' | 'removes' | 'updates', number>>
+  reset(): void
+}
+
+/** The queue of notifications over all subscriptions [management 4.5]. */
+export interface NotificationQueueState {
+  read(): NotificationQueueReading
+  /** Everything but the size counts from zero. */
+  reset(): void
+}
+
+export interface NotificationQueueReading {
+  readonly in: number
+  readonly out: number
+  readonly reject: number
+  readonly sentOk: number
+  readonly sentError: number
+  readonly timeInQueue: Nanoseconds
+  readonly size: number
+}
+
+/** The index of a broker without subscriptions. */
+export const emptySubscriptionIndex: SubscriptionIndexState = {
+  ids: () => [],
+  changes: () => ({ refresh: 0, inserts: 0, removes: 0, updates: 0 }),
+  reset: () => undefined,
+}
+
+/** The queue of a broker without notifications. */
+export const emptyNotificationQueue: NotificationQueueState = {
+  read: () => ({ in: 0, out: 0, reject: 0, sentOk: 0, sentError: 0, timeInQueue: 0n, size: 0 }),
+  reset: () => undefined,
+}

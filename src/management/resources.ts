@@ -1,0 +1,22 @@
+import type { Resource } from '../exchange.js'
+import { logResources } from './log-settings.js'
+import { metricsResources } from './metrics.js'
+import type { ManagementParts } from './parts.js'
+import { prometheusResources } from './prometheus.js'
+import { statisticsResources } from './statistics.js'
+import { traceResources } from './trace.js'
+import { versionResources } from './version.js'
+import { waitResources } from './waits.js'
+
+/** The management interface of one front end [management 1]. */
+export function managementResources(parts: ManagementParts): readonly Resource[] {
+  return [
+    ...traceResources(parts),
+    ...logResources(parts),
+    ...statisticsResources(parts),
+    ...waitResources(parts),
+    ...metricsResources(parts),
+    ...prometheusResources(parts),
+    ...versionResources(parts),
+  ]
+}

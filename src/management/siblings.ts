@@ -1,0 +1,50 @@
+import { isMainThread } from 'node:worker_threads'
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import type { Measures } from '../measure/measures.js'
+import type { ServiceCount } from '../measure/service-metrics.js'
+
+/** What front ends ask each other for, because it is not in shared memory. */
+export interface Shared {
+  /** Metrics by service, and whether they are to be reset in the same step [management 6.2]. */
+  readonly services: { readonly ask: { readonly reset: boolean }; readonly part: readonly ServiceCount[] }
+  /** The metrics of the process as Prometheus text: from the main thread only, so that they never jump [management 7]. */
+  readonly process: { readonly ask: undefined; readonly part: string }
+}
+export type SharedName = keyof Shared
+
+/** What a front end answers when it is asked; its own part of what `Siblings` gather. */
+export type SharedAnswer = <Name extends SharedName>(
+  name: Name,
+  ask: Shared[Name]['ask'],
+) => Shared[Name]['part'] | Promise<Shared[Name]['part']>
+
+/** All front ends, this one included. */
+export interface Siblings {
+  /**
+   * One part per front end that answered in time. This front end is asked before the call returns, so that what it
+   * counts afterwards is in no part.
+   */
+  gather<Name extends SharedName>(name: Name, ask: Shared[Name]['ask']): Promise<readonly Shared[Name]['part'][]>
+}
+
+/** The answers of this front end. */
+export function sharedAnswer(measures: Measures): SharedAnswer {
+  const processText = isMainThread ? processMetrics() : async () => ''
+  const answers: { readonly [Name in SharedName]: (ask: Shared[Name]['ask']) => SharedPart<Name> } = {
+    services: ({ reset }) => measures.services.take(reset),
+    process: processText,
+  }
+  return (name, ask) => answers[name](ask)
+}
+type SharedPart<Name extends SharedName> = Shared[Name]['part'] | Promise<Shared[Name]['part']>
+
+/** The only front end there is. */
+export function alone(answer: SharedAnswer): Siblings {
+  return { gather: async (name, ask) => [await answer(name, ask)] }
+}
+
+function processMetrics(): () => Promise<string> {
+  const register = new Registry()
+  collectDefaultMetrics({ register })
+  return () => register.metrics()
+}

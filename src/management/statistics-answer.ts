@@ -1,0 +1,112 @@
+import type { CountSheet } from '../measure/count-sheet.js'
+import { type CounterRow, counterColumn, counterRows } from '../measure/counters.js'
+import type { Measures } from '../measure/measures.js'
+import { verbPlace } from '../measure/routes.js'
+import type { StageTimes } from '../measure/timing-sheet.js'
+import type { WaitSheet } from '../measure/wait-sheet.js'
+import { type Nanoseconds, secondsText } from '../time.js'
+import { type Member, objectText } from './answers.js'
+import type { NotificationQueueReading, NotificationQueueState } from './parts.js'
+
+/**
+ * The body of GET /statistics: what was counted, in flat members and, where so wished, in the nested ones of the later
+ * layout. It is rendered by hand, because JSON.stringify would drop the digits of 0.000000000 [management 4.1, 4.5].
+ */
+export function statisticsText(
+  measures: Measures,
+  queue: NotificationQueueState,
+  fullCounters: boolean,
+  at: Nanoseconds,
+): string {
+  const members: Member[] = [...flatCounters(measures.counts)]
+  if (measures.isOn('semWait')) members.push(...flatWaits(measures.waits))
+  if (measures.isOn('counters')) members.push(['counters', nestedCounters(measures, fullCounters)])
+  if (measures.isOn('semWait')) members.push(['semWait', nestedWaits(measures.waits)])
+  if (measures.isOn('timing')) members.push(['timing', timing(measures)])
+  if (measures.isOn('notifQueue')) members.push(['notifQueue', notifQueue(queue.read())])
+  members.push(['uptime_in_secs', wholeSeconds(at - measures.startedAt)])
+  members.push(['measuring_interval_in_secs', wholeSeconds(at - measures.counts.resetAt)])
+  return objectText(members)
+}
+
+/** Whole seconds, rounded down. */
+export function wholeSeconds(duration: Nanoseconds): string {
+  return String(duration / 1_000_000_000n)
+}
+
+/** Only what was used since the reset; zero is never shown [management 4.1.1]. */
+function flatCounters(counts: CountSheet): readonly Member[] {
+  const shown = counterRows.filter((row: CounterRow) => row.only !== 'nested')
+  return shown.map(({ name }): Member => [name, String(counts.flat(name))]).filter(used)
+}
+
+/** All three while they are measured, also when they are zero [management 4.1.2]. */
+function flatWaits(waits: WaitSheet): readonly Member[] {
+  const text = (wait: Nanoseconds) => `"${secondsText(wait)}"`
+  return [
+    ['requestSemaphoreWaitingTime', text(waits.total('request'))],
+    ['dbConnectionPoolWaitingTime', text(waits.total('dbConnectionPool'))],
+    ['transactionSemaphoreWaitingTime', text(waits.total('transaction'))],
+  ]
+}
+
+function nestedCounters({ counts, routes }: Measures, full: boolean): string {
+  const wanted = full ? () => true : used
+  const missedVerb: Member = ['missedVerb', String(counts.nested(counterColumn('missedVerb')))]
+  const counters = counterRows
+    .filter((row: CounterRow) => row.only !== 'flat' && row.name !== 'missedVerb')
+    .map((row: CounterRow): Member => [row.later ?? row.name, String(counts.nested(counterColumn(row.name)))])
+  const requests: Member[] = []
+  for (const { name, place, counted, verbs } of routes.all) {
+    if (!counted) continue
+    const byVerb = verbs.map((verb): Member => {
+      return [verb, String(counts.nested(counts.requestColumn(place, verbPlace(verb))))]
+    })
+    const shown = byVerb.filter(wanted)
+    if (shown.length > 0) requests.push([name, objectText(shown)])
+  }
+  const members = [...counters, missedVerb].filter(wanted)
+  if (full || requests.length > 0) members.push(['requests', objectText(requests)])
+  return objectText(members)
+}
+
+function used([, text]: Member): boolean {
+  return text !== '0'
+}
+
+/** Numbers with nine fraction digits. Nothing waits for the index of subscriptions, the statistics or the metrics. */
+function nestedWaits(waits: WaitSheet): string {
+  const none = secondsText(0n)
+  return objectText([
+    ['request', secondsText(waits.total('request'))],
+    ['dbConnectionPool', secondsText(waits.total('dbConnectionPool'))],
+    ['transaction', secondsText(waits.total('transaction'))],
+    ['subCache', none],
+    ['connectionContext', none],
+    ['timeStat', none],
+    ['metrics', none],
+    ['mailbox', secondsText(waits.total('mailbox'))],
+  ])
+}
+
+function timing({ timing: { accumulated, last } }: Measures): string {
+  const stages = (times: StageTimes) => objectText(Array.from(times, ([stage, time]) => [stage, secondsText(time)]))
+  return objectText([
+    ['accumulated', stages(accumulated)],
+    ['last', stages(last)],
+  ])
+}
+
+function notifQueue(queue: NotificationQueueReading): string {
+  const average = queue.sentOk === 0 ? 0n : queue.timeInQueue / BigInt(queue.sentOk)
+  return objectText([
+    ['in', String(queue.in)],
+    ['out', String(queue.out)],
+    ['reject', String(queue.reject)],
+    ['sentOk', String(queue.sentOk)],
+    ['sentError', String(queue.sentError)],
+    ['timeInQueue', secondsText(queue.timeInQueue)],
+    ['avgTimeInQueue', secondsText(average)],
+    ['size', String(queue.size)],
+  ])
+}

@@ -1,0 +1,109 @@
+import type { Answer, Asked, Resource, Work } from '../exchange.js'
+import { type StatisticsPart, statisticsParts } from '../measure/measures.js'
+import { granted, type Outcome, refused } from '../outcome.js'
+import { traceArea } from '../trace-area.js'
+import { checkedOperation, emptyParameter, json, operation, shortForm } from './answers.js'
+import { lineContext, logChange } from './changes.js'
+import type { ManagementParts, SubscriptionIndexState } from './parts.js'
+import { statisticsText } from './statistics-answer.js'
+
+const longestIdList = 1023
+const resetDone = { message: 'All statistics counter reset' }
+
+/** Counters, the switches of their parts, and the index of subscriptions [management 4, 6.1]. */
+export function statisticsResources(parts: ManagementParts): readonly Resource[] {
+  const { measures, log, subscriptionIndex, notificationQueue } = parts
+
+  function show(asked: Asked, full: boolean): Answer {
+    if (log.traces[traceArea.statistics] === 1) log.trace('statistics', 'counters added up', {}, lineContext(asked))
+    return { status: 200, body: statisticsText(measures, notificationQueue, full, process.hrtime.bigint()) }
+  }
+
+  function reset(asked: Asked): Answer {
+    measures.reset(process.hrtime.bigint())
+    notificationQueue.reset()
+    if (log.traces[traceArea.statistics] === 1) log.trace('statistics', 'reset', {}, lineContext(asked))
+    logChange(log, asked, 'statistics reset')
+    return json(resetDone)
+  }
+
+  function switchParts(asked: Asked, wanted: readonly (readonly [StatisticsPart, boolean])[]): Answer {
+    const at = process.hrtime.bigint()
+    for (const [part, on] of wanted) {
+      if (part === 'notifQueue' && on && !measures.isOn(part)) notificationQueue.reset()
+      measures.switchPart(part, on, at)
+    }
+    logChange(log, asked, 'parts of the statistics switched', Object.fromEntries(wanted))
+    return { status: 200 }
+  }
+
+  return [
+    {
+      pattern: '/statistics',
+      aliases: ['/v1/admin/statistics'],
+      anyCase: true,
+      counter: 'statisticsRequests',
+      operations: {
+        GET: checkedOperation('read', (asked): Outcome<Work, Answer> => {
+          const options = asked.parameters.get('options')
+          const full = options === 'fullCounters'
+          if (options !== undefined && !full) return refused(shortForm(400, 'Invalid value for URI param /options/'))
+          return granted(() => show(asked, full))
+        }),
+        DELETE: operation('write', reset),
+      },
+    },
+    {
+      pattern: '/admin/stats',
+      anyCase: false,
+      counter: 'statisticsRequests',
+      operations: {
+        GET: operation('read', () =>
+          json(Object.fromEntries(statisticsParts.map((part) => [part, measures.isOn(part)]))),
+        ),
+        PUT: checkedOperation('write', (asked): Outcome<Work, Answer> => {
+          const wanted = parseParts(asked.parameters)
+          return wanted.ok ? granted(() => switchParts(asked, wanted.value)) : wanted
+        }),
+      },
+    },
+    {
+      pattern: '/cache/statistics',
+      aliases: ['/v1/admin/cache/statistics'],
+      anyCase: true,
+      counter: 'statisticsRequests',
+      operations: {
+        GET: operation('read', () => json(indexShown(subscriptionIndex))),
+        DELETE: operation('write', (asked) => {
+          subscriptionIndex.reset()
+          logChange(log, asked, 'statistics of the subscription index reset')
+          return json(resetDone)
+        }),
+      },
+    },
+  ]
+}
+
+/** The parts that a request switches; all or none [management 4.7]. */
+function parseParts(
+  parameters: ReadonlyMap<string, string>,
+): Outcome<readonly (readonly [StatisticsPart, boolean])[], Answer> {
+  const wanted: (readonly [StatisticsPart, boolean])[] = []
+  for (const part of statisticsParts) {
+    const text = parameters.get(part)?.toLowerCase()
+    if (text === undefined) continue
+    if (text === '') return refused(emptyParameter(part))
+    if (text !== 'true' && text !== 'false')
+      return refused(shortForm(400, `invalid value for ${part}, accepted values: true, false`))
+    wanted.push([part, text === 'true'])
+  }
+  return wanted.length === 0 ? refused(shortForm(400, 'statistics part missing')) : granted(wanted)
+}
+
+function indexShown(index: SubscriptionIndexState) {
+  const ids = index.ids()
+  const list = ids.join(', ')
+  const { refresh, inserts, removes, updates } = index.changes()
+  const shown = list.length > longestIdList ? 'too many subscriptions' : list
+  return { ids: shown, refresh, inserts, removes, updates, items: ids.length }
+}

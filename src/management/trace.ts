@@ -1,0 +1,68 @@
+import type { Answer, Asked, Resource } from '../exchange.js'
+import { parseTraceLevels, traceLevelsText } from '../trace-levels.js'
+import { json, operation } from './answers.js'
+import { logChange } from './changes.js'
+import type { ManagementParts } from './parts.js'
+
+const names = ['/log/trace', '/log/traceLevel', '/v1/admin/log/trace', '/v1/admin/log/traceLevel'] as const
+const [name, ...aliases] = names
+const row = { countedAs: '/log/trace[/{level}]', counter: 'logRequests', anyCase: true } as const
+
+/** The trace levels under their four names [management 2]. */
+export function traceResources({ measures, log }: ManagementParts): readonly Resource[] {
+  const { traces } = measures.switches
+
+  /** Applies an expression as it was sent; one that is malformed changes nothing. */
+  function change(asked: Asked, answerMember: string, apply: (levels: ReadonlySet<number>) => void): Answer {
+    const sent = asked.segments['level'] ?? ''
+    const levels = parseTraceLevels(sent)
+    if (!levels.ok) return json({ tracelevels: 'poorly formatted trace level string' })
+    apply(new Set(levels.value))
+    changed(asked)
+    return json({ [answerMember]: sent })
+  }
+
+  function changed(asked: Asked): void {
+    logChange(log, asked, `trace levels: ${shown(traces)}`)
+  }
+
+  return [
+    {
+      ...row,
+      pattern: name,
+      aliases,
+      operations: {
+        GET: operation('read', () => json({ tracelevels: shown(traces) })),
+        DELETE: operation('write', (asked) => {
+          put(traces, () => false)
+          changed(asked)
+          return json({ tracelevels: 'all trace levels off' })
+        }),
+      },
+    },
+    {
+      ...row,
+      pattern: `${name}/{level}`,
+      aliases: aliases.map((alias) => `${alias}/{level}`),
+      operations: {
+        PUT: operation('write', (asked) =>
+          change(asked, 'tracelevels', (levels) => put(traces, (level) => levels.has(level))),
+        ),
+        DELETE: operation('write', (asked) =>
+          change(asked, 'tracelevels_removed', (levels) => put(traces, (level, on) => on && !levels.has(level))),
+        ),
+      },
+    },
+  ]
+}
+
+function shown(traces: Uint8Array): string {
+  return traceLevelsText(traces) || 'empty'
+}
+
+/** Writes every level once, so that one that stays on is never off meanwhile. */
+function put(traces: Uint8Array, wanted: (level: number, on: boolean) => boolean): void {
+  traces.forEach((on, level) => {
+    Atomics.store(traces, level, wanted(level, on === 1) ? 1 : 0)
+  })
+}

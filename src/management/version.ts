@@ -1,0 +1,54 @@
+import type { Answer, Asked, Operation, Resource } from '../exchange.js'
+import type { Nanoseconds } from '../time.js'
+import { libraryVersions, versionFacts } from '../version.js'
+import { json, operation } from './answers.js'
+import type { ManagementParts } from './parts.js'
+
+/** Version and health: what machines ask for, also with HEAD [management 8]. */
+export function versionResources({ measures, broker }: ManagementParts): readonly Resource[] {
+  const version = operation('read', (asked) => {
+    const uptime = uptimeText(process.hrtime.bigint() - measures.startedAt)
+    return json({ orion: versionShown(asked, uptime) })
+  })
+  const live = operation('read', () => health(200, { status: 'ok' }))
+  const ready = operation('read', async () => {
+    const { total, ready, storageFull } = await broker.health()
+    const partitions = { total, ready }
+    const reason = unavailability(measures.ending, ready < total, storageFull)
+    return reason === undefined
+      ? health(200, { status: 'ok', partitions })
+      : health(503, { status: 'unavailable', reason, partitions })
+  })
+  return [
+    { pattern: '/version', anyCase: false, counter: 'versionRequests', operations: polled(version) },
+    { pattern: '/health/live', anyCase: false, polled: true, operations: polled(live) },
+    { pattern: '/health/ready', anyCase: false, polled: true, operations: polled(ready) },
+  ]
+}
+
+/** The verbs of a resource that machines poll: HEAD is GET without the body, which is left out where it is sent. */
+export function polled(get: Operation): Resource['operations'] {
+  return { GET: get, HEAD: get }
+}
+
+function versionShown({ parameters }: Asked, uptime: string) {
+  const { version, ...facts } = versionFacts
+  const shown = { version, uptime, ...facts }
+  return parameters.get('options') === 'libVersions' ? { ...shown, libversions: libraryVersions() } : shown
+}
+
+/** `D d, H h, M m, S s` without leading zeros [management 8.1]. */
+export function uptimeText(uptime: Nanoseconds): string {
+  const seconds = uptime / 1_000_000_000n
+  return `${seconds / 86_400n} d, ${(seconds / 3600n) % 24n} h, ${(seconds / 60n) % 60n} m, ${seconds % 60n} s`
+}
+
+function health(status: number, state: unknown): Answer {
+  return { status, body: JSON.stringify(state), headers: { 'Cache-Control': 'no-store' } }
+}
+
+function unavailability(ending: boolean, silent: boolean, storageFull: boolean): string | undefined {
+  if (ending) return 'shutting down'
+  if (silent) return 'partition not answering'
+  return storageFull ? 'storage full' : undefined
+}

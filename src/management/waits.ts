@@ -1,0 +1,80 @@
+import type { Resource } from '../exchange.js'
+import type { Measures } from '../measure/measures.js'
+import { type WaitReading, waitKinds } from '../measure/waits.js'
+import { secondsText } from '../time.js'
+import { json, operation } from './answers.js'
+import type { ManagementParts } from './parts.js'
+
+/** Waiting times by partition, and the state of the semaphores [management 5.5, 6.3]. */
+export function waitResources({ measures, dbPoolSize }: ManagementParts): readonly Resource[] {
+  return [
+    {
+      pattern: '/admin/waits',
+      anyCase: false,
+      counter: 'statisticsRequests',
+      operations: { GET: operation('read', () => json(waitsShown(measures))) },
+    },
+    {
+      pattern: '/admin/sem',
+      anyCase: false,
+      counter: 'semStateRequests',
+      operations: { GET: operation('read', () => json(semaphores(measures, dbPoolSize))) },
+    },
+  ]
+}
+
+function waitsShown(measures: Measures) {
+  if (!measures.isOn('semWait')) return { enabled: false }
+  const { waits } = measures
+  const numbers = partitionNumbers(measures)
+  const entries = waitKinds.map((kind) => {
+    const all = readingShown(waits.reading(kind))
+    if (kind === 'request') return [kind, all] as const
+    const partitions = numbers.map((partition) => ({ partition, ...readingShown(waits.reading(kind, partition)) }))
+    return [kind, { ...all, partitions }] as const
+  })
+  return {
+    enabled: true,
+    measuring_interval_in_secs: Number((process.hrtime.bigint() - waits.since) / 1_000_000_000n),
+    waits: Object.fromEntries(entries),
+  }
+}
+
+function readingShown({ count, waited, total, max, p50, p90, p99, p999 }: WaitReading) {
+  return {
+    count: Number(count),
+    waited: Number(waited),
+    total: secondsText(total),
+    max: secondsText(max),
+    p50: secondsText(p50),
+    p90: secondsText(p90),
+    p99: secondsText(p99),
+    p999: secondsText(p999),
+  }
+}
+
+/** What nothing can wait for is always free. */
+function semaphores(measures: Measures, dbPoolSize: number) {
+  const state = (taken: boolean) => ({ status: taken ? 'taken' : 'free' })
+  const partitions = partitionNumbers(measures)
+  const permitsGone = measures.traffic.gauge('permitsFree') === 0 && measures.traffic.gauge('permitsTaken') > 0
+  const handlesGone = partitions.some((partition) => measures.readHandlesOf(partition) >= dbPoolSize)
+  const writing = partitions.some((partition) => measures.storageSheet.reading(partition).writing)
+  return {
+    dbConnectionPool: state(handlesGone),
+    dbConnection: state(handlesGone),
+    request: state(permitsGone),
+    subCache: state(false),
+    transaction: state(writing),
+    timeStat: state(false),
+    logMsg: state(false),
+    alarmMgr: state(false),
+    metricsMgr: state(false),
+    connectionContext: state(false),
+    connectionEndpoints: state(false),
+  }
+}
+
+function partitionNumbers({ threads }: Measures): readonly number[] {
+  return Array.from({ length: threads.partitions }, (_, partition) => partition)
+}
