@@ -52,7 +52,10 @@ test('imports point one way: each folder uses what stands above it in the diagra
     for (const used of importsOf(file)) {
       const other = roomOf(used)
       const allowed = other === room || (room === 'ground' && other === 'measure') || lineOf(other) < lineOf(room)
-      t.ok(allowed || (room === 'measure' && other === 'ground'), `${relative(root, file)} uses ${relative(root, used)}`)
+      t.ok(
+        allowed || (room === 'measure' && other === 'ground'),
+        `${relative(root, file)} uses ${relative(root, used)}`,
+      )
     }
   }
 })

@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { Log } from '../src/log.js'
 import { LmdbPartitionStore } from '../src/lmdb/partition-store.js'
+import type { Log } from '../src/log.js'
 import { workerLog } from '../src/log-worker.js'
 import { Inbox } from '../src/mailbox/inbox.js'
 import type { Instruction, Ready } from '../src/mailbox/letter.js'

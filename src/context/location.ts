@@ -1,13 +1,37 @@
-import type { Value } from './entity.js'
+import type { Entity, Value } from './entity.js'
+
+/** A point on the earth in decimal degrees. */
 export interface Point {
   readonly latitude: number
   readonly longitude: number
 }
+
+const number = String.raw`[ \t]*([+-]?(?:\d+(?:\.\d*)?|\.\d+))[ \t]*`
+const pair = new RegExp(`^${number},${number}$`)
+
+/**
+ * The point of a text `latitude, longitude` in decimal degrees with optional blanks around the numbers; nothing for
+ * anything else, and for numbers out of range [context 2.5].
+ */
 export function parseCoordinates(value: Value): Point | undefined {
   if (typeof value !== 'string') return undefined
-  const m = /^ *([+-]?[0-9.]+) *, *([+-]?[0-9.]+) *$/.exec(value)
-  if (!m) return undefined
-  const latitude = Number(m[1])
-  const longitude = Number(m[2])
-  return Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180 ? { latitude, longitude } : undefined
+  const [, latitude, longitude] = pair.exec(value) ?? []
+  const point = { latitude: Number(latitude), longitude: Number(longitude) }
+  return isLatitude(point.latitude) && isLongitude(point.longitude) ? point : undefined
+}
+
+/** Where an entity is; nothing when none of its attributes says so. */
+export function locationOf({ attributes }: Pick<Entity, 'attributes'>): Point | undefined {
+  const location = attributes.find(({ isLocation }) => isLocation)
+  return location && parseCoordinates(location.value)
+}
+
+/** Whether a number is a latitude in degrees. */
+export function isLatitude(degrees: number): boolean {
+  return Math.abs(degrees) <= 90
+}
+
+/** Whether a number is a longitude in degrees. */
+export function isLongitude(degrees: number): boolean {
+  return Math.abs(degrees) <= 180
 }

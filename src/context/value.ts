@@ -1,4 +1,6 @@
+import { parseDate } from './date.js'
 import type { Value } from './entity.js'
+import { isVector } from './path.js'
 
 /** Whether two values are the same: kind and content, members of objects in any order, items of vectors in theirs [context 11]. */
 export function sameValue(a: Value, b: Value): boolean {
@@ -10,11 +12,6 @@ export function sameValue(a: Value, b: Value): boolean {
   return keys.length === Object.keys(b).length && keys.every((key) => sameMember(a, b, key))
 }
 
-/** Whether a value is a vector; `Array.isArray` alone does not tell a readonly one from an object. */
-export function isVector(value: Value): value is readonly Value[] {
-  return Array.isArray(value)
-}
-
 function sameMember(a: { readonly [key: string]: Value }, b: { readonly [key: string]: Value }, key: string): boolean {
   const left = a[key]
   const right = Object.hasOwn(b, key) ? b[key] : undefined
@@ -23,7 +20,7 @@ function sameMember(a: { readonly [key: string]: Value }, b: { readonly [key: st
 
 /**
  * A text as the attribute's type would have it, for clients who write numbers, booleans and dates as texts; what can
- * not be converted stays text [context 3.4]. Dates become ISO 8601 texts in UTC.
+ * not be converted stays text [context 3.4]. Dates become seconds since 1970.
  */
 export function castText(value: Value, type: string): Value {
   if (typeof value !== 'string') return value
@@ -33,6 +30,9 @@ export function castText(value: Value, type: string): Value {
       return /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(value) && Number.isFinite(Number(value)) ? Number(value) : value
     case 'Boolean':
       return value === 'true' ? true : value === 'false' ? false : value
+    case 'DateTime':
+    case 'ISO8601':
+      return parseDate(value) ?? value
     default:
       return value
   }

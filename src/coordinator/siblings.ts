@@ -1,83 +1,102 @@
-import { BroadcastChannel, type MessagePort } from 'node:worker_threads'
+import { BroadcastChannel } from 'node:worker_threads'
 
-/** What a front end can be asked for by the others; every front end answers the same questions. */
-export type Answers = Readonly<Record<string, (ask: unknown) => unknown>>
+/** What front ends ask each other: by name, what is asked and what one of them has to say. */
+type Asking<Questions> = { readonly [Name in keyof Questions]: { readonly ask: unknown; readonly part: unknown } }
 
-type Letter =
-  | { readonly kind: 'ask'; readonly from: number; readonly question: number; readonly what: string; readonly ask: unknown }
-  | { readonly kind: 'answer'; readonly to: number; readonly question: number; readonly value: unknown }
+/** What this front end has to say. */
+export type Answer<Questions extends Asking<Questions>> = <Name extends keyof Questions>(
+  name: Name,
+  ask: Questions[Name]['ask'],
+) => Questions[Name]['part'] | Promise<Questions[Name]['part']>
+
+type Letter<Questions extends Asking<Questions>> =
+  | {
+      readonly kind: 'ask'
+      readonly from: number
+      readonly question: number
+      readonly name: keyof Questions
+      readonly ask: Questions[keyof Questions]['ask']
+    }
+  | { readonly kind: 'answer'; readonly to: number; readonly question: number; readonly part: unknown }
 
 /** Front ends answer within this time or are left out [management 5.5]. */
 const limit_ms = 250
 
 interface Open {
-  readonly values: unknown[]
-  readonly done: () => void
+  readonly parts: unknown[]
+  readonly complete: () => void
 }
 
-/** What front ends of one process ask each other: what has names that no shared memory can foresee. */
-export class Siblings {
+/**
+ * The front ends of one process as one of them sees them: they ask each other for what shared memory can not hold,
+ * because nobody can foresee its names.
+ */
+export class Siblings<Questions extends Asking<Questions>> {
   readonly #own: number
   readonly #others: number
-  readonly #answers: Answers
+  readonly #answer: Answer<Questions>
   readonly #channel: BroadcastChannel | undefined
   readonly #open = new Map<number, Open>()
   #questions = 0
 
   /** One of `count` front ends, with its own answers. */
-  constructor(own: number, count: number, answers: Answers) {
+  constructor(own: number, count: number, answer: Answer<Questions>) {
     this.#own = own
     this.#others = count - 1
-    this.#answers = answers
+    this.#answer = answer
     if (count === 1) return
     this.#channel = new BroadcastChannel('rigel front ends')
-    this.#channel.onmessage = ({ data }: { data: unknown }) => this.#take(data as Letter)
-    unref(this.#channel)
+    // What arrives was sent by this very class in another thread.
+    this.#channel.onmessage = ({ data }: { data: unknown }) => void this.#take(data as Letter<Questions>)
   }
 
-  /** The own answer first, then those of the others who answered in time. */
-  async gather(what: string, ask?: unknown): Promise<readonly unknown[]> {
-    const own = this.#answer(what, ask)
-    if (!this.#channel) return [own]
-    this.#questions += 1
-    const question = this.#questions
-    const values: unknown[] = []
-    await new Promise<void>((done) => {
-      const timer = setTimeout(done, limit_ms)
-      this.#open.set(question, { values, done: () => (clearTimeout(timer), done()) })
-      this.#send({ kind: 'ask', from: this.#own, question, what, ask })
-    })
-    this.#open.delete(question)
-    return [own, ...values]
+  /** The part of this front end, asked before the call returns, and those of the others that answered in time. */
+  async gather<Name extends keyof Questions>(
+    name: Name,
+    ask: Questions[Name]['ask'],
+  ): Promise<readonly Questions[Name]['part'][]> {
+    const own = this.#answer(name, ask)
+    const others = this.#channel ? this.#askOthers(name, ask) : []
+    return [await own, ...(await others)]
   }
 
   close(): void {
     this.#channel?.close()
   }
 
-  #take(letter: Letter): void {
+  async #askOthers<Name extends keyof Questions>(
+    name: Name,
+    ask: Questions[Name]['ask'],
+  ): Promise<readonly Questions[Name]['part'][]> {
+    this.#questions += 1
+    const question = this.#questions
+    const parts: unknown[] = []
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, limit_ms)
+      const complete = (): void => {
+        clearTimeout(timer)
+        resolve()
+      }
+      this.#open.set(question, { parts, complete })
+      this.#send({ kind: 'ask', from: this.#own, question, name, ask })
+    })
+    this.#open.delete(question)
+    return parts
+  }
+
+  async #take(letter: Letter<Questions>): Promise<void> {
     if (letter.kind === 'ask') {
-      const value = this.#answer(letter.what, letter.ask)
-      this.#send({ kind: 'answer', to: letter.from, question: letter.question, value })
-    } else if (letter.to === this.#own) {
-      const open = this.#open.get(letter.question)
-      open?.values.push(letter.value)
-      if (open?.values.length === this.#others) open.done()
+      const part = await this.#answer(letter.name, letter.ask)
+      this.#send({ kind: 'answer', to: letter.from, question: letter.question, part })
+      return
     }
+    if (letter.to !== this.#own) return
+    const open = this.#open.get(letter.question)
+    open?.parts.push(letter.part)
+    if (open?.parts.length === this.#others) open.complete()
   }
 
-  #answer(what: string, ask: unknown): unknown {
-    const answer = this.#answers[what]
-    if (!answer) throw new Error(`front ends are not asked for ${what}`)
-    return answer(ask)
-  }
-
-  #send(letter: Letter): void {
+  #send(letter: Letter<Questions>): void {
     this.#channel?.postMessage(letter)
   }
-}
-
-/** The types of Node leave out that a channel need not keep its thread alive. */
-function unref(channel: BroadcastChannel | MessagePort): void {
-  if ('unref' in channel) channel.unref()
 }
