@@ -1,3 +1,4 @@
+import type { NotificationMode } from './flag-values.js'
 import type { LogLevel } from './measure/switches.js'
 
 /** Everything that can be set from outside, complete and frozen; read once from the command line and the environment [management 9]. */
@@ -8,6 +9,7 @@ export interface Options {
   readonly https: { readonly key: string; readonly cert: string } | undefined
   readonly corsOrigin: string | undefined
   readonly corsMaxAge_s: number
+  /** 0 for none; more than a timer can hold is given as the most that it can. */
   readonly reqTimeout_s: number
   readonly connectionMemory_KiB: number
   readonly maxConnections: number
@@ -28,7 +30,10 @@ export interface Options {
   /** Trace levels that are on at the start, as a checked expression. */
   readonly traceLevels: readonly number[]
   readonly logLevel: LogLevel
-  readonly logFormat: 'json' | 'pipe' | 'humans'
+  /** Form of a line in the file, and on stdout unless lines there are for humans. */
+  readonly logFormat: 'json' | 'pipe'
+  readonly logForHumans: boolean
+  /** Nothing with `-disableFileLog`. */
   readonly logDir: string | undefined
   readonly logAppend: boolean
   readonly logSummary_s: number
@@ -55,6 +60,35 @@ export interface Options {
   readonly adminPort: number | undefined
   readonly adminIp: string
   readonly adminToken: string | undefined
+  /** For subscriptions and registrations. */
+  readonly notifications: NotificationOptions
   /** Flags that were given and have no effect, for the one warning about them. */
   readonly ignored: readonly string[]
+  /** Flags that were given and wait for a part of the broker that is not served yet, likewise. */
+  readonly deferred: readonly string[]
+}
+
+/** How notifications are delivered and requests forwarded [subscriptions 5.5, 8.4]. */
+export interface NotificationOptions {
+  /** Time limit of one attempt and of one forwarded request. */
+  readonly httpTimeout_ms: number
+  readonly mode: NotificationMode
+  readonly simulated: boolean
+  readonly customDisabled: boolean
+  /** Accept certificates of unknown authorities. */
+  readonly insecure: boolean
+  readonly forwardLimit: number
+  readonly forwardMaxSize: number
+  readonly maxSize: number
+  readonly retention_s: number
+  readonly queueMax: number
+  readonly queueMax_MB: number
+  readonly retryMin_ms: number
+  readonly retryMax_ms: number
+  readonly perReceiver: number
+  readonly total: number
+  readonly accept: '2xx' | 'any'
+  readonly initialLimit: number
+  /** 0: what is expired is kept for ever. */
+  readonly subscriptionGrace_days: number
 }

@@ -1,0 +1,87 @@
+import { contradiction, optionsFrom, tokenFrom } from './command-settings.js'
+import { type Environment, readWords, type Settings } from './command-words.js'
+import { helpText, usageText } from './flag-help.js'
+import { flagsByName } from './flags.js'
+import { logLevels, Switches } from './measure/switches.js'
+import { oneLine } from './one-line.js'
+import type { Options } from './options.js'
+import { versionText } from './version.js'
+
+/** What the command line asks for [management 9.1, 9.2]. */
+export type CommandLine =
+  | { readonly kind: 'run'; readonly options: Options; readonly settings: readonly Setting[] }
+  | { readonly kind: 'print'; readonly text: string; readonly exitCode: 0 }
+  | { readonly kind: 'wrong'; readonly text: string; readonly exitCode: 1 }
+
+/** A setting as the log may show it, and where it came from [management 2.5, area 244]. */
+export interface Setting {
+  /** With its dash. */
+  readonly flag: string
+  /** `***` for what is secret. */
+  readonly value: string
+  /** `command line`, `default` or the name of a variable. */
+  readonly source: string
+}
+
+/**
+ * Reads the command line and the environment into complete options. Reads no file but that of `-adminTokenFile`; a mistake
+ * is one line that names it, followed by the short usage.
+ */
+export function readOptions(argv: readonly string[], env: Environment): CommandLine {
+  const asked = readWords(argv, env)
+  if (!asked.ok) return wrong(asked.refusal)
+  if (asked.value === 'help') return { kind: 'print', text: helpText(), exitCode: 0 }
+  if (asked.value === 'usage') return { kind: 'print', text: usageText(), exitCode: 0 }
+  if (asked.value === 'version') return { kind: 'print', text: versionText(), exitCode: 0 }
+  const settings = asked.value
+  const against = contradiction(settings)
+  if (against !== undefined) return wrong(against)
+  const token = tokenFrom(settings)
+  if (!token.ok) return wrong(token.refusal)
+  return { kind: 'run', options: optionsFrom(settings, token.value), settings: shownSettings(settings) }
+}
+
+/** The switches as the options set them at the start [management 2.1, 3, 4.7]. */
+export function switchesOf(options: Options): Switches {
+  const switches = new Switches()
+  for (const level of options.traceLevels) switches.traces[level] = 1
+  switches.set('logLevel', logLevels.indexOf(options.logLevel))
+  switches.set('verbosity', options.verbose)
+  switches.set('infoPayloadMaxSize', options.logInfoPayloadMaxSize)
+  switches.set('lineMaxSize', options.logLineMaxSize)
+  switches.set('deprecate', Number(options.logDeprecate))
+  switches.set('statCounters', Number(options.statCounters))
+  switches.set('statSemWait', Number(options.statSemWait))
+  switches.set('statTiming', Number(options.statTiming))
+  switches.set('statNotifQueue', Number(options.statNotifQueue))
+  return switches
+}
+
+/** What an operator should be told of the options at every start, one WARN line each [management 9.1, 13]. */
+export function warningsOf({ ignored, deferred, adminToken, adminPort, port }: Options): readonly string[] {
+  const open = adminToken === undefined && adminPort === undefined
+  return [
+    ...(ignored.length === 0 ? [] : [`ignored command line options: ${ignored.join(', ')}`]),
+    ...(deferred.length === 0 ? [] : [`no effect before subscriptions are served: ${deferred.join(', ')}`]),
+    ...(open ? [`the management interface is open to everybody on port ${port} (see -adminToken, -adminPort)`] : []),
+    ...(adminToken !== undefined && adminToken.length < 16
+      ? ['the management token is shorter than 16 characters']
+      : []),
+  ]
+}
+
+function wrong(mistake: string): CommandLine {
+  return { kind: 'wrong', text: `${oneLine(mistake)}\n${usageText()}`, exitCode: 1 }
+}
+
+function shownSettings(settings: Settings): readonly Setting[] {
+  return [...flagsByName].flatMap(([name, flag]) => {
+    const given = settings.get(flag)
+    const byDefault = flag.kind === 'value' ? flag.shownDefault : flag.kind === 'switch' ? 'false' : undefined
+    const value = given?.text ?? byDefault
+    if (value === undefined) return []
+    const hidden = 'secret' in flag && flag.secret === true && given !== undefined
+    const source = given === undefined ? 'default' : (given.variable ?? 'command line')
+    return [{ flag: `-${name}`, value: hidden ? '***' : value, source }]
+  })
+}

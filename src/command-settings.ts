@@ -1,0 +1,167 @@
+import { readFileSync } from 'node:fs'
+import { isIPv4, isIPv6 } from 'node:net'
+import type { Settings } from './command-words.js'
+import type { Flag, Switch, ValueFlag } from './flag.js'
+import { flags } from './flags.js'
+import type { NotificationOptions, Options } from './options.js'
+import { granted, type Outcome, refused } from './outcome.js'
+
+/** The line that names settings which are right alone and wrong together; nothing when there are none [management 9.1]. */
+export function contradiction(settings: Settings): string | undefined {
+  const { value, on } = reading(settings)
+  const localIp = value(flags.localIp)
+  const source = settings.get(flags.localIp)?.source
+  if (on(flags.ipv4) && on(flags.ipv6)) return '-ipv4 and -ipv6 cannot be used at the same time'
+  if (localIp !== undefined && on(flags.ipv4) && !isIPv4(localIp))
+    return `${source}: '${localIp}' is not an IPv4 address`
+  if (localIp !== undefined && on(flags.ipv6) && !isIPv6(localIp))
+    return `${source}: '${localIp}' is not an IPv6 address`
+  if (on(flags.https) && value(flags.key) === undefined) return '-https needs -key'
+  if (on(flags.https) && value(flags.cert) === undefined) return '-https needs -cert'
+  if (settings.has(flags.adminToken) && settings.has(flags.adminTokenFile))
+    return '-adminToken and -adminTokenFile cannot be used at the same time'
+  const retryMin = value(flags.notifRetryMin)
+  const retryMax = value(flags.notifRetryMax)
+  if (retryMax !== undefined && retryMax < retryMin)
+    return `${settings.get(flags.notifRetryMax)?.source}: '${retryMax}' is not an integer from ${retryMin} to 86400000`
+  return undefined
+}
+
+/** The token of the management interface, from its flag or from the first line of its file [management 13]. */
+export function tokenFrom(settings: Settings): Outcome<string | undefined, string> {
+  const { value } = reading(settings)
+  const file = value(flags.adminTokenFile)
+  if (file === undefined) return granted(value(flags.adminToken))
+  const source = settings.get(flags.adminTokenFile)?.source
+  try {
+    const token = readFileSync(file, 'utf8').split(/\r?\n/, 1)[0]?.trim()
+    return token ? granted(token) : refused(`${source}: '${file}' holds no token`)
+  } catch (error) {
+    const cause = error instanceof Error && 'code' in error ? error.code : error
+    return refused(`${source}: '${file}' cannot be read (${cause})`)
+  }
+}
+
+/** Complete options, deeply frozen, from settings without contradiction. */
+export function optionsFrom(settings: Settings, adminToken: string | undefined): Options {
+  const { value, on } = reading(settings)
+  const [key, cert] = [value(flags.key), value(flags.cert)]
+  return frozen({
+    port: value(flags.port),
+    localIp: value(flags.localIp),
+    family: on(flags.ipv4) ? 'ipv4' : on(flags.ipv6) ? 'ipv6' : 'both',
+    https: on(flags.https) && key !== undefined && cert !== undefined ? { key, cert } : undefined,
+    corsOrigin: value(flags.corsOrigin),
+    corsMaxAge_s: value(flags.corsMaxAge),
+    reqTimeout_s: Math.min(value(flags.reqTimeout), longestTimer_s),
+    connectionMemory_KiB: value(flags.connectionMemory),
+    maxConnections: value(flags.maxConnections),
+    requestPermits: value(flags.reqPoolSize) || 256,
+    reqMutexPolicy: value(flags.reqMutexPolicy),
+    inReqPayloadMaxSize: value(flags.inReqPayloadMaxSize),
+    dbPoolSize: value(flags.dbPoolSize),
+    writeConcern: value(flags.writeConcern) === 0 ? 0 : 1,
+    multiservice: on(flags.multiservice),
+    strictNgsiv1Ids: on(flags.strictNgsiv1Ids),
+    ngsiv1Autocast: on(flags.ngsiv1Autocast),
+    statSemWait: latest(settings, flags.statSemWait, flags.mutexTimeStat) === 'true',
+    statCounters: on(flags.statCounters),
+    statTiming: on(flags.statTiming),
+    statNotifQueue: on(flags.statNotifQueue),
+    disableMetrics: on(flags.disableMetrics),
+    traceLevels: value(flags.t),
+    logLevel: silenced(settings) ? 'ERROR' : value(flags.logLevel),
+    logFormat: value(flags.logFormat),
+    logForHumans: on(flags.logForHumans),
+    logDir: on(flags.disableFileLog) ? undefined : value(flags.logDir),
+    logAppend: on(flags.logAppend),
+    logSummary_s: value(flags.logSummary),
+    relogAlarms: on(flags.relogAlarms),
+    logLineMaxSize: value(flags.logLineMaxSize),
+    logInfoPayloadMaxSize: value(flags.logInfoPayloadMaxSize),
+    logDeprecate: on(flags.logDeprecate),
+    pidPath: value(flags.pidpath),
+    dbPath: value(flags.dbPath),
+    httpThreads: value(flags.httpThreads),
+    partitions: value(flags.partitions),
+    queryThreads: value(flags.queryThreads),
+    mailboxSize: value(flags.mailboxSize),
+    queryQueueSize: value(flags.queryQueueSize),
+    dbSizeMax_MiB: value(flags.dbSizeMax),
+    verbose: value(flags.verbose),
+    shutdownTimeout_s: Math.min(value(flags.shutdownTimeout), longestTimer_s),
+    adminPort: value(flags.adminPort),
+    adminIp: value(flags.adminIp),
+    adminToken,
+    notifications: notificationsFrom(settings),
+    ignored: namesOf(settings, (flag) => flag.kind === 'ignored'),
+    deferred: namesOf(settings, (flag) => 'later' in flag && flag.later === true),
+  })
+}
+
+function notificationsFrom(settings: Settings): NotificationOptions {
+  const { value, on } = reading(settings)
+  const httpTimeout_ms = value(flags.httpTimeout)
+  const forwardMaxSize = value(flags.outReqMsgMaxSize)
+  const retryMin_ms = value(flags.notifRetryMin)
+  return {
+    httpTimeout_ms: httpTimeout_ms === -1 ? 5000 : httpTimeout_ms,
+    mode: value(flags.notificationMode),
+    simulated: on(flags.simulatedNotification),
+    customDisabled: on(flags.disableCustomNotifications),
+    insecure: on(flags.insecureNotif),
+    forwardLimit: value(flags.cprForwardLimit),
+    forwardMaxSize,
+    maxSize: value(flags.notifMaxSize) ?? forwardMaxSize,
+    retention_s: value(flags.notifRetention),
+    queueMax: value(flags.notifQueueMax),
+    queueMax_MB: value(flags.notifQueueMaxMb),
+    retryMin_ms,
+    retryMax_ms: value(flags.notifRetryMax) ?? Math.max(retryMin_ms, 60_000),
+    perReceiver: value(flags.notifPerReceiver),
+    total: value(flags.notifTotal),
+    accept: value(flags.notifAccept),
+    initialLimit: value(flags.initialNotificationLimit),
+    subscriptionGrace_days: value(flags.subscriptionGrace),
+  }
+}
+
+/** Node's timers take at most 2³¹ - 1 ms and fire at once beyond it; nobody notices whether it was 24 days or more. */
+const longestTimer_s = 2_147_483
+
+/** Reads single settings; what was wrong with a text has been said before. */
+function reading(settings: Settings) {
+  return {
+    value: <Value>(flag: ValueFlag<Value>): Value => {
+      const given = settings.get(flag)
+      if (given === undefined) return flag.default
+      const value = flag.takes.parse(given.text)
+      if (!value.ok) throw new Error(`${given.source} was not checked`)
+      return value.value
+    },
+    on: (flag: Switch): boolean => settings.get(flag)?.text === 'true',
+  }
+}
+
+/** The text of the one of several flags that was set last. */
+function latest(settings: Settings, ...meant: readonly Flag[]): string | undefined {
+  return [...settings.values()].findLast(({ flag }) => meant.includes(flag))?.text
+}
+
+/** `-silent` is another way to write `-logLevel ERROR`: the later of the two counts. */
+function silenced(settings: Settings): boolean {
+  const relevant = [...settings.values()].filter(({ flag, text }) => flag !== flags.silent || text === 'true')
+  return relevant.findLast(({ flag }) => flag === flags.silent || flag === flags.logLevel)?.flag === flags.silent
+}
+
+function namesOf(settings: Settings, isMeant: (flag: Flag) => boolean): readonly string[] {
+  const given = [...settings.values()].filter(({ flag }) => isMeant(flag))
+  return given.map(({ source }) => source.replaceAll("'", ''))
+}
+
+function frozen<Value extends object>(value: Value): Value {
+  for (const member of Object.values(value)) {
+    if (typeof member === 'object' && member !== null && !Object.isFrozen(member)) frozen(member)
+  }
+  return Object.freeze(value)
+}

@@ -1,0 +1,66 @@
+import { type Flag, flagGroups } from './flag.js'
+import { flagsByName, takesValue } from './flags.js'
+
+/** The text of `-u`: names and values only [management 9.2]. */
+export function usageText(): string {
+  const lines: string[] = []
+  let line = 'Usage: rigel'
+  for (const [name, flag] of flagsByName) {
+    const item = `[${spelled(name, flag)}]`
+    if (line.length + 1 + item.length > 100) {
+      lines.push(line)
+      line = '            '
+    }
+    line += ` ${item}`
+  }
+  return `${[...lines, line].join('\n')}\n`
+}
+
+/** The text of `-h`: the flags in groups with values, meanings, defaults and variables, then examples [management 9.2]. */
+export function helpText(): string {
+  const groups = flagGroups.map((group) => {
+    const members = [...flagsByName].filter(([, flag]) => flag.group === group)
+    const all = members.every(([, flag]) => flag.later === true)
+    const lines = members.flatMap(([name, flag]) => {
+      const note = flag.later === true && !all ? `; ${laterNote}` : ''
+      return [`  ${spelled(name, flag)}`, `        ${described(flag)}${note}`]
+    })
+    return [all ? `${group} (${laterNote})` : group, ...lines]
+  })
+  return `${[introduction, ...groups.map((lines) => lines.join('\n')), examples].join('\n\n')}\n`
+}
+
+/** For flags that are checked already, before what they are for is there. */
+const laterNote = 'taken into account when subscriptions are served'
+
+const introduction = `Usage: rigel [flags]
+
+Rigel is a context broker. A flag takes one dash or two, and its value after a blank or an equals sign. The last of
+several equal flags counts. A flag wins over its environment variable, a variable over the default.`
+
+const examples = `Examples
+  rigel                                            on port 1026, with the data in ./rigel-data
+  rigel -port 8080 -dbPath /var/lib/rigel -multiservice
+  rigel -logLevel INFO -logDir /var/log/rigel -logAppend
+  rigel -mutexTimeStat -t 200-209                  measures and traces what requests wait for
+  RIGEL_ADMIN_TOKEN=... rigel -adminPort 1027      protects the management interface`
+
+function spelled(name: string, flag: Flag): string {
+  return takesValue(flag) && 'takes' in flag ? `-${name} <${flag.takes?.shown}>` : `-${name}`
+}
+
+function described(flag: Flag): string {
+  const facts = [
+    ...(flag.kind === 'value' ? [`default ${flag.shownDefault}`] : []),
+    ...(flag.kind === 'switch' ? ['default off'] : []),
+    ...(flag.variable === undefined ? [] : [flag.variable]),
+  ]
+  const note = {
+    ignored: 'ignored: ',
+    refused: 'refused: ',
+    value: '',
+    switch: '',
+    prints: '',
+  }[flag.kind]
+  return `${note}${flag.meaning}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`
+}

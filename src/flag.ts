@@ -1,0 +1,98 @@
+import type { Outcome } from './outcome.js'
+
+/** The groups of the help, in its order [management 9.2]. */
+export const flagGroups = [
+  'Network',
+  'HTTP limits',
+  'Storage',
+  'API behaviour',
+  'Notifications and forwarding',
+  'Statistics',
+  'Logging',
+  'Administration',
+  'Accepted and ignored',
+] as const
+export type FlagGroup = (typeof flagGroups)[number]
+
+/** What a kind of value takes: its name in the help, what is wrong with a text, and what a right one means. */
+export interface ValueKind<Value> {
+  /** As the help and the usage show it, for example `1-65535`. */
+  readonly shown: string
+  /** The value, or what the text is not: `is not an integer from 1 to 65535` [management 9.1]. */
+  readonly parse: (text: string) => Outcome<Value, string>
+}
+
+/** What the tables of flags say of each of them. */
+interface Described {
+  readonly group: FlagGroup
+  /** One line of the help, without what the other members say. */
+  readonly meaning: string
+  /** The environment variable that stands in for the flag; a few flags of Orion have none [management 9.3]. */
+  readonly variable?: string
+  /** Whether the flag waits for a part of the broker that is not served yet: checked, and warned of at the start. */
+  readonly later?: boolean
+}
+
+/** A flag that takes a value. */
+export interface ValueFlag<Value> extends Described {
+  readonly kind: 'value'
+  readonly takes: ValueKind<Value>
+  readonly default: Value
+  readonly shownDefault: string
+  /** Whether the value is kept out of the log [management 10.5]. */
+  readonly secret?: true
+}
+
+/** A flag without a value: given, or with `=true`, it is on. */
+export interface Switch extends Described {
+  readonly kind: 'switch'
+}
+
+/** A flag that is accepted for the sake of existing start scripts and has no effect [management 9.1]. */
+export interface Ignored extends Described {
+  readonly kind: 'ignored'
+  /** The value it takes, as the help shows it; none for a switch. */
+  readonly takes?: { readonly shown: string }
+  readonly secret?: true
+}
+
+/** A flag that asks for something whose absence would be noticed too late [management 9.1]. */
+export interface Refusing extends Described {
+  readonly kind: 'refused'
+  readonly takes?: { readonly shown: string }
+}
+
+/** A flag that prints something and ends. */
+export interface Printing extends Described {
+  readonly kind: 'prints'
+  readonly what: 'help' | 'usage' | 'version'
+}
+
+export type Flag = ValueFlag<unknown> | Switch | Ignored | Refusing | Printing
+
+/** The makers of the flags of one group; `later` as in the flags. */
+export function flagsOf(group: FlagGroup, { later = false } = {}) {
+  const common = { group, ...(later && { later }) }
+
+  /** A flag whose default is said in words. */
+  function other<Value>(
+    takes: ValueKind<Value>,
+    [byDefault, shownDefault]: readonly [value: Value, shown: string],
+    variable: string,
+    meaning: string,
+  ): ValueFlag<Value> {
+    return { kind: 'value', ...common, takes, default: byDefault, shownDefault, variable, meaning }
+  }
+
+  return {
+    other,
+    /** A flag with a default that could have been given just so. */
+    value: <Value>(takes: ValueKind<Value>, byDefault: Value, variable: string, meaning: string) =>
+      other(takes, [byDefault, String(byDefault)], variable, meaning),
+    /** A flag that stands for nothing unless it is given. */
+    optional: <Value>(takes: ValueKind<Value>, variable: string, meaning: string) =>
+      other<Value | undefined>(takes, [undefined, 'none'], variable, meaning),
+    onOff: (variable: string, meaning: string): Switch => ({ kind: 'switch', ...common, variable, meaning }),
+    prints: (what: Printing['what'], meaning: string): Printing => ({ kind: 'prints', ...common, what, meaning }),
+  }
+}

@@ -1,0 +1,71 @@
+import { flagsOf } from './flag.js'
+import { address, integer, oneOf, text } from './flag-values.js'
+
+const network = flagsOf('Network')
+const limits = flagsOf('HTTP limits')
+const storage = flagsOf('Storage')
+const api = flagsOf('API behaviour')
+
+/** The flags of what is served, where, from what and within which limits [management 9.3, 9.4]. */
+export const servingFlags = {
+  port: network.value(integer(1, 65535), 1026, 'ORION_PORT', 'port of the interface'),
+  localIp: network.other(address, [undefined, 'all'], 'ORION_LOCALIP', 'address to listen on, IPv4 or IPv6'),
+  ipv4: network.onOff('ORION_USEIPV4', 'listen on IPv4 only'),
+  ipv6: network.onOff('ORION_USEIPV6', 'listen on IPv6 only'),
+  https: network.onOff('ORION_HTTPS', 'HTTPS instead of HTTP; needs -key and -cert'),
+  key: network.optional(text('file'), 'ORION_HTTPS_KEYFILE', 'private key for HTTPS (PEM)'),
+  cert: network.optional(text('file'), 'ORION_HTTPS_CERTFILE', 'certificate for HTTPS (PEM)'),
+  corsOrigin: network.optional(text('origin'), 'ORION_CORS_ALLOWED_ORIGIN', 'origin allowed to browsers; __ALL: every'),
+  corsMaxAge: network.value(
+    integer(-1, 86400),
+    86400,
+    'ORION_CORS_MAX_AGE',
+    'seconds that browsers keep what is allowed',
+  ),
+  httpThreads: network.value(integer(1, 64), 1, 'RIGEL_HTTP_THREADS', 'threads that accept and answer HTTP'),
+
+  reqTimeout: limits.value(integer(0), 0, 'ORION_REQ_TIMEOUT', 'seconds until an idle connection is closed; 0: never'),
+  connectionMemory: limits.value(integer(1, 1024), 64, 'ORION_CONN_MEMORY', 'KiB of the head of a request'),
+  maxConnections: limits.value(integer(1), 1020, 'ORION_MAX_CONN', 'open connections'),
+  reqPoolSize: limits.value(integer(0, 1024), 0, 'ORION_TRQ_POOL_SIZE', 'requests that work at a time; 0: 256'),
+  reqMutexPolicy: limits.value(
+    oneOf('all', 'read', 'write', 'none'),
+    'all',
+    'ORION_MUTEX_POLICY',
+    'operations that this limit is for',
+  ),
+  inReqPayloadMaxSize: limits.value(
+    integer(0),
+    1_048_576,
+    'ORION_IN_REQ_PAYLOAD_MAX_SIZE',
+    'bytes of the body of a request',
+  ),
+
+  dbPath: storage.value(text('directory'), './rigel-data', 'RIGEL_DB_PATH', 'where the data lives; made if missing'),
+  partitions: storage.other(
+    integer(1, 256),
+    [undefined, 'half the processors, 1 to 8'],
+    'RIGEL_PARTITIONS',
+    'partitions of a new data directory; an existing one keeps its number',
+  ),
+  dbPoolSize: storage.value(integer(1, 10000), 10, 'ORION_MONGO_POOL_SIZE', 'read handles of a partition'),
+  dbSizeMax: storage.value(integer(16, 16_777_216), 65536, 'RIGEL_DB_SIZE_MAX', 'MiB of a partition on disk'),
+  writeConcern: storage.value(
+    integer(0, 1),
+    1,
+    'ORION_MONGO_WRITE_CONCERN',
+    'an update is answered when it is 1: on disk; 0: committed in memory',
+  ),
+  mailboxSize: storage.value(integer(1, 1_000_000), 10000, 'RIGEL_MAILBOX_SIZE', 'commands that wait for a partition'),
+  queryThreads: storage.value(integer(1, 64), 1, 'RIGEL_QUERY_THREADS', 'threads for long queries, per HTTP thread'),
+  queryQueueSize: storage.value(
+    integer(1, 100_000),
+    1000,
+    'RIGEL_QUERY_QUEUE_SIZE',
+    'queries that wait for such a thread, per HTTP thread',
+  ),
+
+  multiservice: api.onOff('ORION_MULTI_SERVICE', 'keep the tenants of Fiware-Service apart'),
+  strictNgsiv1Ids: api.onOff('ORION_CHECK_ID_V1', 'more checks of ids in NGSIv1'),
+  ngsiv1Autocast: api.onOff('ORION_NGSIV1_AUTOCAST', 'NGSIv1 updates store numbers and booleans as such'),
+} as const

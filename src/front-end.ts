@@ -1,0 +1,138 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { PartitionReaders } from './coordinator/partition-readers.js'
+import { FrontBroker } from './coordinator/front-broker.js'
+import { Places } from './coordinator/places.js'
+import { QueryPool } from './coordinator/query-pool.js'
+import { Siblings } from './coordinator/siblings.js'
+import { type FrontEnd, type ListenRefusal, openFrontEnd } from './http/server.js'
+import type { Log } from './log.js'
+import { Mailbox } from './mailbox/mailbox.js'
+import { emptyNotificationQueue, emptySubscriptionIndex } from './management/parts.js'
+import { managementResources } from './management/resources.js'
+import { type Shared, sharedAnswer } from './management/siblings.js'
+import { Measures } from './measure/measures.js'
+import { checkParameters } from './ngsi1/parameters.js'
+import { ngsi1Resources } from './ngsi1/routes.js'
+import { granted, type Outcome } from './outcome.js'
+import { openReaders } from './read-sides.js'
+import { type FrontEndTask, numbered, type QueryThreadData } from './tasks.js'
+
+/** A front end with everything behind it: mailboxes, snapshots, query threads, interfaces, sockets. */
+export interface Front {
+  readonly fd: number
+  readonly port: number
+  /** Connects the mailbox of a partition with its thread. */
+  connect(partition: number, port: MessagePort): void
+  /**
+   * Ends in order: stops to accept, answers what was begun, empties the mailboxes. Gives the number of requests that
+   * were given up at the limit.
+   */
+  stop(limit_ms: number): Promise<number>
+}
+
+/** Puts a front end together, in the main thread or in one of its own, and lets it listen. */
+export async function openFront(task: Omit<FrontEndTask, 'fd'>, log: Log, fd?: number): Promise<Outcome<Front, ListenRefusal>> {
+  const { frontEnd, options, storage, memory } = task
+  const measures = new Measures(memory.measures, frontEnd)
+  const mailboxes = openMailboxes(task, measures)
+  const readers = openReaders(storage, memory, measures)
+  const queries = openQueryPool(task)
+  const siblings = new Siblings<Shared>(frontEnd, options.httpThreads, sharedAnswer(measures))
+  const close = async (): Promise<void> => {
+    siblings.close()
+    for (const mailbox of mailboxes) mailbox.close()
+    await queries.close()
+    await readers.close()
+  }
+  const parts = interfaces(task, log, { measures, mailboxes, readers, queries, siblings })
+  const opened = await openFrontEnd({ ...parts, ...(fd === undefined ? {} : { fd }) })
+  if (!opened.ok) {
+    await close()
+    return opened
+  }
+  return granted(front(opened.value, mailboxes, close))
+}
+
+interface Behind {
+  readonly measures: Measures
+  readonly mailboxes: readonly Mailbox[]
+  readonly readers: PartitionReaders
+  readonly queries: QueryPool
+  readonly siblings: Siblings<Shared>
+}
+
+function interfaces(task: Omit<FrontEndTask, 'fd'>, log: Log, behind: Behind): FrontEndParts {
+  const { frontEnd, options, memory } = task
+  const { measures, siblings } = behind
+  const timing: { meter: RequestMeter | undefined } = { meter: undefined }
+  const broker = new FrontBroker({
+    ...behind,
+    places: new Places(task.places),
+    storageFull: () => memory.commits.some((_, partition) => measures.storageSheet.reading(partition).full),
+    timing: measures.stages()
+  })
+  const ngsi1 = ngsi1Resources({ broker, options, log })
+  const management = managementResources({
+    measures,
+    log,
+    broker,
+    dbPoolSize: options.dbPoolSize,
+    siblings,
+    subscriptionIndex: emptySubscriptionIndex,
+    notificationQueue: emptyNotificationQueue,
+  })
+  return {
+    ngsi1,
+    management,
+    checkParameters,
+    options,
+    meter: measures.requests([...ngsi1, ...management]),
+    requestWait: measures.wait('request'),
+    log,
+    switches: measures.switches,
+    transaction: transactions(frontEnd),
+    index: frontEnd,
+  }
+}
+
+function openMailboxes({ options, storage }: Omit<FrontEndTask, 'fd'>, measures: Measures): readonly Mailbox[] {
+  const limit = Math.max(1, Math.floor(options.mailboxSize / options.httpThreads))
+  return storage.paths.map((_, partition) => {
+    const depth = measures.mailboxDepth(partition)
+    return new Mailbox({
+      limit,
+      measured: () => measures.isOn('semWait'),
+      depth: (commands) => depth.set(commands),
+    })
+  })
+}
+
+function openQueryPool({ frontEnd, options, storage, memory }: Omit<FrontEndTask, 'fd'>): QueryPool {
+  const { threads } = memory.measures
+  const workerData: QueryThreadData = {
+    storage,
+    memory,
+    row: rowOf(threads, 'queryThread', frontEnd * options.queryThreads),
+    started: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
+  }
+  return new QueryPool({
+    entry: new URL('../workers/query.js', import.meta.url),
+    threads: options.queryThreads,
+    queueLimit: options.queryQueueSize,
+    workerData,
+  })
+}
+
+function front({ fd, port, stop }: FrontEnd, mailboxes: readonly Mailbox[], close: () => Promise<void>): Front {
+  return {
+    fd,
+    port,
+    connect: (partition, to) => numbered(mailboxes, partition).connect(to),
+    stop: async (limit_ms) => {
+      const givenUp = await stop(limit_ms)
+      await Promise.all(mailboxes.map((mailbox) => mailbox.empty()))
+      await close()
+      return givenUp
+    },
+  }
+}
