@@ -4,13 +4,14 @@ import { FrontBroker } from './coordinator/front-broker.js'
 import { Places } from './coordinator/places.js'
 import { QueryPool } from './coordinator/query-pool.js'
 import { Siblings } from './coordinator/siblings.js'
-import { type FrontEnd, type ListenRefusal, openFrontEnd } from './http/server.js'
+import { type FrontEnd, type FrontEndParts, type ListenRefusal, openFrontEnd } from './http/server.js'
+import { transactions } from './http/transaction.js'
 import type { Log } from './log.js'
 import { Mailbox } from './mailbox/mailbox.js'
 import { emptyNotificationQueue, emptySubscriptionIndex } from './management/parts.js'
 import { managementResources } from './management/resources.js'
 import { type Shared, sharedAnswer } from './management/siblings.js'
-import { Measures } from './measure/measures.js'
+import { Measures, rowOf } from './measure/measures.js'
 import { checkParameters } from './ngsi1/parameters.js'
 import { ngsi1Resources } from './ngsi1/routes.js'
 import { granted, type Outcome } from './outcome.js'
@@ -64,12 +65,17 @@ interface Behind {
 function interfaces(task: Omit<FrontEndTask, 'fd'>, log: Log, behind: Behind): FrontEndParts {
   const { frontEnd, options, memory } = task
   const { measures, siblings } = behind
-  const timing: { meter: RequestMeter | undefined } = { meter: undefined }
   const broker = new FrontBroker({
     ...behind,
     places: new Places(task.places),
     storageFull: () => memory.commits.some((_, partition) => measures.storageSheet.reading(partition).full),
-    timing: measures.stages()
+    // The meter counts by the resources, which are made for the broker: it is there before the first request.
+    timing: {
+      get timingOn() {
+        return meter.timingOn
+      },
+      stage: (stage, duration) => meter.stage(stage, duration),
+    },
   })
   const ngsi1 = ngsi1Resources({ broker, options, log })
   const management = managementResources({
@@ -81,16 +87,17 @@ function interfaces(task: Omit<FrontEndTask, 'fd'>, log: Log, behind: Behind): F
     subscriptionIndex: emptySubscriptionIndex,
     notificationQueue: emptyNotificationQueue,
   })
+  const meter = measures.requests([...ngsi1, ...management])
   return {
     ngsi1,
     management,
     checkParameters,
     options,
-    meter: measures.requests([...ngsi1, ...management]),
+    meter,
     requestWait: measures.wait('request'),
     log,
     switches: measures.switches,
-    transaction: transactions(frontEnd),
+    transaction: transactions(task.transactions),
     index: frontEnd,
   }
 }

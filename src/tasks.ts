@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
+import type { TransactionMemory } from './http/transaction.js'
 import type { MeasureMemory } from './measure/measures.js'
 import type { Options } from './options.js'
 
@@ -46,6 +47,7 @@ export interface FrontEndTask {
   readonly storage: StoragePlan
   readonly memory: SharedMemory
   readonly places: SharedArrayBuffer
+  readonly transactions: TransactionMemory
   /** The listening socket that the main thread opened. */
   readonly fd: number
 }
@@ -62,3 +64,11 @@ export function numbered<Thing>(things: readonly Thing[], number: number): Thing
   if (thing === undefined) throw new Error(`nothing has the number ${number}`)
   return thing
 }
+
+/** What the main thread tells the thread of a front end. */
+export type FrontInstruction =
+  | { readonly kind: 'connect'; readonly partition: number; readonly port: MessagePort }
+  | { readonly kind: 'stop'; readonly limit_ms: number }
+
+/** What the thread of a front end tells the main thread. */
+export type FrontReport = { readonly kind: 'ready' } | { readonly kind: 'stopped'; readonly givenUp: number }
