@@ -1,3 +1,141 @@
-export interface Area {
+import { granted, type Outcome, refused } from '../outcome.js'
+import { boundsOf, inBoxes } from './bounds.js'
+import { parseDecimal } from './decimal.js'
+import type { Value } from './entity.js'
+import { isLatitude, isLongitude, type Point } from './location.js'
+import { isObject, isVector } from './path.js'
+import { ringOf } from './polygon.js'
+import { angleBetween, earthRadius_m, vectorOf } from './sphere.js'
+
+/** A part of the earth's surface; `inverted` means all the rest of it [context 7.4.1]. Plain data. */
+export type Area = Circle | Polygon
+
+export interface Circle {
   readonly kind: 'circle'
+  readonly centre: Point
+  readonly radius_m: number
+  readonly inverted: boolean
+}
+
+export interface Polygon {
+  readonly kind: 'polygon'
+  /** At least three, the last not the first again. */
+  readonly vertices: readonly Point[]
+  readonly inverted: boolean
+}
+
+/** Why an area can not be understood; each API has its words [context 7.4.1]. */
+export type AreaMalformed =
+  /** Neither a circle nor a polygon, or both. */
+  | { readonly kind: 'shapeUnknown' }
+  | { readonly kind: 'radiusMissing' }
+  /** Zero, or no positive number at all. */
+  | { readonly kind: 'radiusZero' }
+  | { readonly kind: 'coordinateMissing'; readonly shape: Area['kind']; readonly coordinate: Coordinate }
+  | { readonly kind: 'coordinateMalformed'; readonly coordinate: Coordinate }
+  | { readonly kind: 'invertedMalformed'; readonly shape: Area['kind']; readonly value: string }
+  | { readonly kind: 'verticesTooFew' }
+
+type Coordinate = 'latitude' | 'longitude'
+
+/** Whether a point lies in an area; who asks for many points compiles the area once. */
+export function inArea(area: Area, point: Point): boolean {
+  return compileArea(area)(point)
+}
+
+/** What tells whether a point lies in the area. Points on the border may be in it or not. */
+export function compileArea(area: Area): (point: Point) => boolean {
+  const inside = area.kind === 'circle' ? compileCircle(area) : compilePolygon(area)
+  return area.inverted ? (point) => !inside(point) : inside
+}
+
+function compileCircle({ centre, radius_m }: Circle): (point: Point) => boolean {
+  const middle = vectorOf(centre)
+  return (point) => angleBetween(vectorOf(point), middle) * earthRadius_m <= radius_m
+}
+
+/** A polygon may have thousands of vertices: most points are far away, which its bounds tell sooner. */
+function compilePolygon(polygon: Polygon): (point: Point) => boolean {
+  const { holds } = ringOf(polygon.vertices)
+  const bounds = boundsOf({ ...polygon, inverted: false })
+  return (point) => inBoxes(bounds, point) && holds(vectorOf(point))
+}
+
+/** Reads the value of a location scope; numbers and booleans may be texts [context 7.4.1]. */
+export function parseArea(value: Value): Outcome<Area, AreaMalformed> {
+  const { circle, polygon } = members(value)
+  if ((circle === undefined) === (polygon === undefined)) return refused({ kind: 'shapeUnknown' })
+  return circle === undefined ? parsePolygon(members(polygon)) : parseCircle(members(circle))
+}
+
+type Members = { readonly [key: string]: Value | undefined }
+
+function members(value: Value | undefined): Members {
+  return value !== undefined && isObject(value) ? value : {}
+}
+
+function parseCircle({ centerLatitude, centerLongitude, radius, inverted }: Members): Outcome<Area, AreaMalformed> {
+  if (isMissing(radius)) return refused({ kind: 'radiusMissing' })
+  const radius_m = numberOf(radius)
+  if (!(radius_m > 0)) return refused({ kind: 'radiusZero' })
+  const centre = parsePoint('circle', centerLatitude, centerLongitude)
+  if (!centre.ok) return centre
+  const turned = parseInverted('circle', inverted)
+  return turned.ok ? granted({ kind: 'circle', centre: centre.value, radius_m, inverted: turned.value }) : turned
+}
+
+function parsePolygon({ vertices, inverted }: Members): Outcome<Area, AreaMalformed> {
+  const points: Point[] = []
+  for (const vertex of vertices !== undefined && isVector(vertices) ? vertices : []) {
+    const { latitude, longitude } = members(vertex)
+    const point = parsePoint('polygon', latitude, longitude)
+    if (!point.ok) return point
+    points.push(point.value)
+  }
+  const [first, last] = [points.at(0), points.at(-1)]
+  if (first?.latitude === last?.latitude && first?.longitude === last?.longitude) points.pop()
+  if (points.length < 3) return refused({ kind: 'verticesTooFew' })
+  const turned = parseInverted('polygon', inverted)
+  return turned.ok ? granted({ kind: 'polygon', vertices: points, inverted: turned.value }) : turned
+}
+
+function parsePoint(
+  shape: Area['kind'],
+  latitude: Value | undefined,
+  longitude: Value | undefined,
+): Outcome<Point, AreaMalformed> {
+  if (isMissing(latitude)) return refused({ kind: 'coordinateMissing', shape, coordinate: 'latitude' })
+  if (isMissing(longitude)) return refused({ kind: 'coordinateMissing', shape, coordinate: 'longitude' })
+  const point = { latitude: numberOf(latitude), longitude: numberOf(longitude) }
+  if (!isLatitude(point.latitude)) return refused({ kind: 'coordinateMalformed', coordinate: 'latitude' })
+  if (!isLongitude(point.longitude)) return refused({ kind: 'coordinateMalformed', coordinate: 'longitude' })
+  return granted(point)
+}
+
+/** In NGSIv1 an empty text is nothing. */
+function isMissing(value: Value | undefined): value is undefined | '' {
+  return value === undefined || value === ''
+}
+
+/** A JSON number or the text of one; NaN, which is in no range, for all else. */
+function numberOf(value: Value): number {
+  if (typeof value === 'number') return value
+  return (typeof value === 'string' ? parseDecimal(value.trim()) : undefined) ?? Number.NaN
+}
+
+const truths = new Map<Value | undefined, boolean>([
+  [undefined, false],
+  ['', false],
+  ...(['true', '1', true, 1] as const).map((value) => [value, true] as const),
+  ...(['false', '0', false, 0] as const).map((value) => [value, false] as const),
+])
+
+function parseInverted(shape: Area['kind'], value: Value | undefined): Outcome<boolean, AreaMalformed> {
+  const inverted = truths.get(value)
+  if (inverted !== undefined) return granted(inverted)
+  return refused({
+    kind: 'invertedMalformed',
+    shape,
+    value: typeof value === 'string' ? value : JSON.stringify(value),
+  })
 }

@@ -1,0 +1,119 @@
+import type { Area, Circle } from './area.js'
+import type { Point } from './location.js'
+import { clearance, ringOf } from './polygon.js'
+import {
+  type Arc,
+  degrees,
+  dot,
+  earthRadius_m,
+  latitudeOf,
+  lengthOf,
+  liesBeside,
+  plus,
+  times,
+  type Vector,
+} from './sphere.js'
+
+/** All points between two latitudes and two longitudes, in degrees; `west` is never greater than `east`. */
+export interface Box {
+  readonly south: number
+  readonly north: number
+  readonly west: number
+  readonly east: number
+}
+
+const world: Box = { south: -90, north: 90, west: -180, east: 180 }
+
+/** About a centimetre: what rounding and the undefined border may differ by. */
+const margin = 1e-7
+
+/**
+ * Boxes that contain every point of an area: one, two when it reaches over the 180th meridian, the whole world for an
+ * inverted one. A point outside them all is outside the area.
+ */
+export function boundsOf(area: Area): readonly Box[] {
+  if (area.inverted) return [world]
+  return area.kind === 'circle' ? boundsOfCircle(area) : boundsOfRing(area.vertices)
+}
+
+/** Whether a point lies in one of the boxes. */
+export function inBoxes(boxes: readonly Box[], { latitude, longitude }: Point): boolean {
+  return boxes.some(
+    ({ south, north, west, east }) => latitude >= south && latitude <= north && longitude >= west && longitude <= east,
+  )
+}
+
+function boundsOfCircle({ centre, radius_m }: Circle): readonly Box[] {
+  const angle = radius_m / earthRadius_m
+  const reach = degrees(angle)
+  const south = centre.latitude - reach
+  const north = centre.latitude + reach
+  if (south - margin <= -90 || north + margin >= 90) return band(south, north)
+  // How far east a circle goes that contains no pole: where a meridian touches it.
+  const sideways = degrees(Math.asin(Math.min(1, Math.sin(angle) / Math.cos((centre.latitude * Math.PI) / 180))))
+  return boxes(south, north, centre.longitude - sideways, centre.longitude + sideways)
+}
+
+/**
+ * Without a pole in it, the inside reaches no further than its border: who walks along a meridian from an inner point to
+ * either pole crosses the border at his longitude, once south and once north of where he started.
+ */
+function boundsOfRing(vertices: readonly Point[]): readonly Box[] {
+  const { edges, holds } = ringOf(vertices)
+  if (edges.some(isOpen)) return [world]
+  const [hasSouth, hasNorth] = [-1, 1].map((z) => {
+    const pole: Vector = [0, 0, z]
+    return holds(pole) || degrees(clearance(pole, edges)) <= margin
+  })
+  const south = hasSouth ? -90 : edges.reduce((least, edge) => Math.min(least, extreme(edge, -1)), 90)
+  const north = hasNorth ? 90 : edges.reduce((most, edge) => Math.max(most, extreme(edge, 1)), -90)
+  if (hasSouth || hasNorth) return band(south, north)
+  return boxes(south, north, ...longitudesOf(vertices))
+}
+
+/** No arc is the shorter one between opposite points. */
+function isOpen({ from, to, normal }: Arc): boolean {
+  return dot(from, to) < 0 && lengthOf(normal) < 1e-9
+}
+
+/** The latitude of the southernmost (-1) or northernmost (1) point of an arc. */
+function extreme(arc: Arc, sign: -1 | 1): number {
+  const { from, to, normal } = arc
+  const ends = Math.max(latitudeOf(from) * sign, latitudeOf(to) * sign)
+  const square = dot(normal, normal)
+  if (square === 0) return ends * sign
+  // Where the great circle comes nearest to the pole: the pole itself, moved into the circle's plane.
+  const top = plus([0, 0, sign], times(normal, (-sign * normal[2]) / square))
+  const highest = degrees(Math.atan2(Math.hypot(normal[0], normal[1]), Math.abs(normal[2])))
+  return sign * (liesBeside(top, arc) ? Math.max(ends, highest) : ends)
+}
+
+/** From where to where a walk along the vertices goes in longitude, counted on beyond 180 degrees. */
+function longitudesOf(vertices: readonly Point[]): readonly [west: number, east: number] {
+  let at = vertices.at(-1)?.longitude ?? 0
+  let [west, east] = [at, at]
+  for (const { longitude } of vertices) {
+    const step = longitude - at
+    at += step - 360 * Math.round(step / 360)
+    west = Math.min(west, at)
+    east = Math.max(east, at)
+  }
+  return [west, east]
+}
+
+function band(south: number, north: number): readonly Box[] {
+  return boxes(south, north, -180, 180)
+}
+
+function boxes(south: number, north: number, west: number, east: number): readonly Box[] {
+  const latitudes = { south: Math.max(-90, south - margin), north: Math.min(90, north + margin) }
+  if (east - west + 2 * margin >= 360) return [{ ...latitudes, west: -180, east: 180 }]
+  const turns = 360 * Math.floor((west - margin + 180) / 360)
+  const from = west - margin - turns
+  const to = east + margin - turns
+  if (to < 180) return [{ ...latitudes, west: from, east: to }]
+  return [
+    { ...latitudes, west: from, east: 180 },
+    { ...latitudes, west: -180, east: to - 360 },
+  ]
+}
