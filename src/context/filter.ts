@@ -1,3 +1,157 @@
+import type { Seconds } from './date.js'
+import { type Attribute, compareBytes, type Entity, type Value } from './entity.js'
+import { isLocation } from './location.js'
+import { isVector, valueAt } from './path.js'
+import { acceptedPattern } from './pattern.js'
+
+/** A string filter: all its statements must hold [context 7.4.2]. Plain data, so that it can cross to a query thread. */
 export interface Filter {
-  readonly statements: readonly unknown[]
+  readonly on: FilterSide
+  readonly statements: readonly Statement[]
+}
+
+/** Whether the left sides of a filter name attributes, or attributes and their metadata. */
+export type FilterSide = 'attributes' | 'metadata'
+
+export interface Statement {
+  /** An attribute's name, then in a metadata filter the metadata's name, then keys into a compound value. */
+  readonly path: readonly string[]
+  readonly condition: Condition
+}
+
+export type Condition =
+  | { readonly kind: 'exists' }
+  | { readonly kind: 'absent' }
+  /** Equals one of them, or none of them when it is negated. */
+  | { readonly kind: 'equal'; readonly values: readonly Scalar[]; readonly negated: boolean }
+  /** Lies within the range, ends included, or outside when it is negated. */
+  | { readonly kind: 'within'; readonly from: Scalar; readonly to: Scalar; readonly negated: boolean }
+  | { readonly kind: 'ordered'; readonly by: Ordering; readonly than: Scalar }
+  | { readonly kind: 'matches'; readonly pattern: string }
+
+export type Ordering = '<' | '<=' | '>' | '>='
+
+/** What values are compared with. A date is the number of its seconds, as it is stored. */
+export type Scalar = string | number | boolean | null
+
+/** Whether an entity meets a filter; who asks for many entities compiles the filter once. */
+export function satisfies(entity: Entity, filter: Filter): boolean {
+  return compileFilter(filter)(entity)
+}
+
+/** What tells whether an entity meets the filter, its regular expressions compiled [context 7.4.2]. */
+export function compileFilter({ on, statements }: Filter): (entity: Entity) => boolean {
+  const tests = statements.map((statement) => compileStatement(statement, on))
+  return (entity) => tests.every((test) => test(entity))
+}
+
+/**
+ * A statement holds when it does for one instance of the attribute. That something is absent is the opposite of its
+ * existence: no instance has it.
+ */
+function compileStatement({ path, condition }: Statement, on: FilterSide): (entity: Entity) => boolean {
+  const read = on === 'attributes' ? attributeReader(path) : metadataReader(path)
+  if (condition.kind === 'absent') return (entity) => read(entity).length === 0
+  const holds = compileCondition(condition)
+  return (entity) => read(entity).some(holds)
+}
+
+type Holds = (value: Value) => boolean
+
+/** A vector meets a condition when one of its items does. Kinds are never converted: a number equals no text. */
+function compileCondition(condition: Exclude<Condition, { kind: 'absent' }>): Holds {
+  switch (condition.kind) {
+    case 'exists':
+      return () => true
+    case 'equal': {
+      const values = new Set<Value>(condition.values)
+      return negatedIf(
+        condition.negated,
+        oneOf((value) => values.has(value)),
+      )
+    }
+    case 'within': {
+      const [fromOn, upTo] = [orderedBy('>=', condition.from), orderedBy('<=', condition.to)]
+      return negatedIf(
+        condition.negated,
+        oneOf((value) => fromOn(value) && upTo(value)),
+      )
+    }
+    case 'ordered':
+      return oneOf(orderedBy(condition.by, condition.than))
+    case 'matches': {
+      const pattern = acceptedPattern(condition.pattern)
+      return oneOf((value) => typeof value === 'string' && pattern.test(value))
+    }
+  }
+}
+
+function oneOf(holds: Holds): Holds {
+  return (value) => (isVector(value) ? value.some(holds) : holds(value))
+}
+
+function negatedIf(negated: boolean, holds: Holds): Holds {
+  return negated ? (value) => !holds(value) : holds
+}
+
+const signs: { readonly [By in Ordering]: (order: number) => boolean } = {
+  '<': (order) => order < 0,
+  '<=': (order) => order <= 0,
+  '>': (order) => order > 0,
+  '>=': (order) => order >= 0,
+}
+
+/** Only texts with texts and numbers with numbers have an order; nothing comes before or after a boolean or null. */
+function orderedBy(by: Ordering, than: Scalar): Holds {
+  const sign = signs[by]
+  if (typeof than === 'string') return (value) => typeof value === 'string' && sign(compareBytes(value, than))
+  if (typeof than === 'number') return (value) => typeof value === 'number' && sign(value - than)
+  return () => false
+}
+
+/** The values that the left side of a statement means: one for each instance that has it. */
+type Reader = (entity: Entity) => readonly Value[]
+
+function attributeReader([name = '', ...keys]: readonly string[]): Reader {
+  if (name === 'dateCreated') return ({ created }) => reached(seconds(created), keys)
+  if (name === 'dateModified') return ({ modified }) => reached(seconds(modified), keys)
+  return ({ attributes }) => instancesOf(attributes, name).flatMap(({ value }) => reached(value, keys))
+}
+
+function metadataReader([name = '', metadataName = '', ...keys]: readonly string[]): Reader {
+  return ({ attributes }) =>
+    instancesOf(attributes, name).flatMap((attribute) => {
+      const value = metadataValue(attribute, metadataName)
+      return value === undefined ? [] : reached(value, keys)
+    })
+}
+
+function instancesOf(attributes: readonly Attribute[], name: string): readonly Attribute[] {
+  return attributes.filter((attribute) => attribute.name === name)
+}
+
+/** The metadata that reads show, and the dates of the attribute, which are built in [context 2.3]. */
+function metadataValue(attribute: Attribute, name: string): Value | undefined {
+  switch (name) {
+    case 'ID':
+      return attribute.instance === '' ? undefined : attribute.instance
+    case 'location':
+      return isLocation(attribute) && attribute.type !== 'geo:point' ? 'WGS84' : undefined
+    case 'dateCreated':
+      return seconds(attribute.created)
+    case 'dateModified':
+      return seconds(attribute.modified)
+    default:
+      return attribute.metadata.find((element) => element.name === name)?.value
+  }
+}
+
+/** A list of one or none: flatMap takes an array, and a vector must not be taken for several values. */
+function reached(value: Value, keys: readonly string[]): readonly Value[] {
+  const found = valueAt(value, keys)
+  return found === undefined ? [] : [found]
+}
+
+function seconds(milliseconds: number): Seconds {
+  return milliseconds / 1000
 }

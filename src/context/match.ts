@@ -1,0 +1,74 @@
+import { compileArea } from './area.js'
+import type { Entity, EntityId, EntityType } from './entity.js'
+import { compileFilter } from './filter.js'
+import { locationOf } from './location.js'
+import { acceptedPattern } from './pattern.js'
+import { inPaths, type Query, type Scope, type Selector } from './query.js'
+
+/**
+ * What tells whether an entity is a result of the query: it lives in one of the paths, matches a selector, has one of the
+ * attributes named, if any are, and satisfies every scope [context 7.2]. What costs little is asked first.
+ */
+export function compileQuery(query: Query): (entity: Entity) => boolean {
+  const tests: readonly Test[] = [
+    ...query.scopes.filter(({ kind }) => isCheap(kind)).map(compileScope),
+    ({ path }) => inPaths(path, query.paths),
+    compileSelectors(query.selectors),
+    ...attributeTests(query.attributes),
+    ...query.scopes.filter(({ kind }) => !isCheap(kind)).map(compileScope),
+  ]
+  return (entity) => tests.every((test) => test(entity))
+}
+
+type Test = (entity: Entity) => boolean
+
+function isCheap(kind: Scope['kind']): boolean {
+  return kind === 'typed' || kind === 'untyped'
+}
+
+function compileScope(scope: Scope): Test {
+  switch (scope.kind) {
+    case 'typed':
+      return ({ type }) => type !== ''
+    case 'untyped':
+      return ({ type }) => type === ''
+    case 'area': {
+      const holds = compileArea(scope.area)
+      return (entity) => {
+        const point = locationOf(entity)
+        return point !== undefined && holds(point)
+      }
+    }
+    case 'filter':
+      return compileFilter(scope.filter)
+  }
+}
+
+/** Exact ids are looked up, so that a query for many costs no more for each entity than a query for one. */
+function compileSelectors(selectors: readonly Selector[]): Test {
+  const byId = new Map<EntityId, Set<EntityType | undefined>>()
+  const searches: Test[] = []
+  for (const { id, type } of selectors) {
+    if (id.kind === 'exact') byId.set(id.id, (byId.get(id.id) ?? new Set()).add(type))
+    else searches.push(compileSearch(id, type))
+  }
+  return (entity) => {
+    const types = byId.get(entity.id)
+    if (types !== undefined && (types.has(entity.type) || types.has(undefined))) return true
+    return searches.some((search) => search(entity))
+  }
+}
+
+function compileSearch(id: Exclude<Selector['id'], { kind: 'exact' }>, type: EntityType | undefined): Test {
+  const ofType: Test = (entity) => type === undefined || entity.type === type
+  if (id.kind === 'any') return ofType
+  const pattern = acceptedPattern(id.pattern)
+  return (entity) => ofType(entity) && pattern.test(entity.id)
+}
+
+/** No names, or `*` among them, ask for nothing [context 7.3]. */
+function attributeTests(names: readonly string[]): readonly Test[] {
+  if (names.length === 0 || names.includes('*')) return []
+  const asked = new Set(names)
+  return [({ attributes }) => attributes.some(({ name }) => asked.has(name))]
+}
