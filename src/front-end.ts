@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { PartitionReaders } from './coordinator/partition-readers.js'
 import { FrontBroker } from './coordinator/front-broker.js'
+import type { PartitionReaders } from './coordinator/partition-readers.js'
 import { Places } from './coordinator/places.js'
 import { QueryPool } from './coordinator/query-pool.js'
 import { Siblings } from './coordinator/siblings.js'
@@ -32,7 +32,11 @@ export interface Front {
 }
 
 /** Puts a front end together, in the main thread or in one of its own, and lets it listen. */
-export async function openFront(task: Omit<FrontEndTask, 'fd'>, log: Log, fd?: number): Promise<Outcome<Front, ListenRefusal>> {
+export async function openFront(
+  task: Omit<FrontEndTask, 'fd'>,
+  log: Log,
+  fd?: number,
+): Promise<Outcome<Front, ListenRefusal>> {
   const { frontEnd, options, storage, memory } = task
   const measures = new Measures(memory.measures, frontEnd)
   const mailboxes = openMailboxes(task, measures)

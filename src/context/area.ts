@@ -1,4 +1,6 @@
 import { granted, type Outcome, refused } from '../outcome.js'
+import { boundsOf, inBoxes } from './bounds.js'
+import { parseDecimal } from './decimal.js'
 import type { Value } from './entity.js'
 import { isLatitude, isLongitude, type Point } from './location.js'
 import { isObject, isVector } from './path.js'
@@ -52,9 +54,11 @@ function compileCircle({ centre, radius_m }: Circle): (point: Point) => boolean 
   return (point) => angleBetween(vectorOf(point), middle) * earthRadius_m <= radius_m
 }
 
-function compilePolygon({ vertices }: Polygon): (point: Point) => boolean {
-  const { holds } = ringOf(vertices)
-  return (point) => holds(vectorOf(point))
+/** A polygon may have thousands of vertices: most points are far away, which its bounds tell sooner. */
+function compilePolygon(polygon: Polygon): (point: Point) => boolean {
+  const { holds } = ringOf(polygon.vertices)
+  const bounds = boundsOf({ ...polygon, inverted: false })
+  return (point) => inBoxes(bounds, point) && holds(vectorOf(point))
 }
 
 /** Reads the value of a location scope; numbers and booleans may be texts [context 7.4.1]. */
@@ -113,12 +117,10 @@ function isMissing(value: Value | undefined): value is undefined | '' {
   return value === undefined || value === ''
 }
 
-const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
-
-/** A JSON number or the text of one; NaN for all else. */
+/** A JSON number or the text of one; NaN, which is in no range, for all else. */
 function numberOf(value: Value): number {
   if (typeof value === 'number') return value
-  return typeof value === 'string' && decimal.test(value.trim()) ? Number(value) : Number.NaN
+  return (typeof value === 'string' ? parseDecimal(value.trim()) : undefined) ?? Number.NaN
 }
 
 const truths = new Map<Value | undefined, boolean>([

@@ -36,6 +36,13 @@ export function boundsOf(area: Area): readonly Box[] {
   return area.kind === 'circle' ? boundsOfCircle(area) : boundsOfRing(area.vertices)
 }
 
+/** Whether a point lies in one of the boxes. */
+export function inBoxes(boxes: readonly Box[], { latitude, longitude }: Point): boolean {
+  return boxes.some(
+    ({ south, north, west, east }) => latitude >= south && latitude <= north && longitude >= west && longitude <= east,
+  )
+}
+
 function boundsOfCircle({ centre, radius_m }: Circle): readonly Box[] {
   const angle = radius_m / earthRadius_m
   const reach = degrees(angle)
@@ -48,8 +55,8 @@ function boundsOfCircle({ centre, radius_m }: Circle): readonly Box[] {
 }
 
 /**
- * The inside reaches no further north or south than its border unless it has a pole in it, and no further east or west
- * unless it has both: who walks from an inner point to an outer pole crosses the border at his longitude.
+ * Without a pole in it, the inside reaches no further than its border: who walks along a meridian from an inner point to
+ * either pole crosses the border at his longitude, once south and once north of where he started.
  */
 function boundsOfRing(vertices: readonly Point[]): readonly Box[] {
   const { edges, holds } = ringOf(vertices)
@@ -71,12 +78,14 @@ function isOpen({ from, to, normal }: Arc): boolean {
 
 /** The latitude of the southernmost (-1) or northernmost (1) point of an arc. */
 function extreme(arc: Arc, sign: -1 | 1): number {
-  const [from, to] = [latitudeOf(arc.from) * sign, latitudeOf(arc.to) * sign]
-  const { normal } = arc
+  const { from, to, normal } = arc
+  const ends = Math.max(latitudeOf(from) * sign, latitudeOf(to) * sign)
   const square = dot(normal, normal)
-  const top = square === 0 ? arc.from : plus([0, 0, sign], times(normal, (-sign * normal[2]) / square))
-  const between = lengthOf(top) > 0 && liesBeside(top, arc) ? latitudeOf(top) * sign : from
-  return Math.max(from, to, between) * sign
+  if (square === 0) return ends * sign
+  // Where the great circle comes nearest to the pole: the pole itself, moved into the circle's plane.
+  const top = plus([0, 0, sign], times(normal, (-sign * normal[2]) / square))
+  const highest = degrees(Math.atan2(Math.hypot(normal[0], normal[1]), Math.abs(normal[2])))
+  return sign * (liesBeside(top, arc) ? Math.max(ends, highest) : ends)
 }
 
 /** From where to where a walk along the vertices goes in longitude, counted on beyond 180 degrees. */

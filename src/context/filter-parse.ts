@@ -1,7 +1,8 @@
 import { granted, type Outcome, type Refused, refused } from '../outcome.js'
 import { parseDate } from './date.js'
+import { parseDecimal } from './decimal.js'
 import type { Condition, Filter, FilterSide, Ordering, Scalar, Statement } from './filter.js'
-import { compilePattern } from './pattern.js'
+import { compilePatterns, type PatternMalformed } from './pattern.js'
 
 /** Why a filter can not be understood; each API has its words [context 7.4.2]. */
 export type FilterMalformed =
@@ -21,9 +22,13 @@ export type FilterMalformed =
   | { readonly kind: 'listMixed' }
   | { readonly kind: 'quoteOpen' }
   | { readonly kind: 'charactersForbidden' }
-  | { readonly kind: 'patternMalformed'; readonly pattern: string }
+  | PatternMalformed
   /** A metadata filter names an attribute alone. */
   | { readonly kind: 'metadataUnnamed' }
+  | { readonly kind: 'statementsTooMany' }
+
+/** More than any client needs: what a filter costs for every entity grows with them. */
+const maxStatements = 1000
 
 /**
  * Reads a string filter, of which one `;` at the end is ignored [context 7.4.2]. Blanks around its parts have no
@@ -34,13 +39,19 @@ export function parseFilter(text: string, on: FilterSide): Outcome<Filter, Filte
   const parts = cut(text, ';')
   if (parts.length > 1 && parts.at(-1)?.trim() === '') parts.pop()
   if (parts.length === 1 && parts[0]?.trim() === '') return malformed('filterEmpty')
+  if (parts.length > maxStatements) return malformed('statementsTooMany')
   const statements: Statement[] = []
   for (const part of parts) {
     const statement = parseStatement(part.trim(), on)
     if (!statement.ok) return statement
     statements.push(statement.value)
   }
-  return granted({ on, statements })
+  const patterns = compilePatterns(statements.flatMap(({ condition }) => patternsOf(condition)))
+  return patterns.ok ? granted({ on, statements }) : patterns
+}
+
+function patternsOf(condition: Condition): readonly string[] {
+  return condition.kind === 'matches' ? [condition.pattern] : []
 }
 
 type Read<Part> = Outcome<Part, FilterMalformed>
@@ -116,9 +127,7 @@ function parseCondition(operator: Operator, text: string): Read<Condition> {
 
 function parseMatch(text: string): Read<Condition> {
   const pattern = unquoted(text)
-  if (!pattern.ok) return pattern
-  if (!compilePattern(pattern.value).ok) return refused({ kind: 'patternMalformed', pattern: pattern.value })
-  return granted({ kind: 'matches', pattern: pattern.value })
+  return pattern.ok ? granted({ kind: 'matches', pattern: pattern.value }) : pattern
 }
 
 function parseOrdering(by: Ordering, text: string): Read<Condition> {
@@ -178,14 +187,13 @@ function ofOneKind(literals: readonly Literal[]): boolean {
   return literals.every(({ kind }) => kind === literals[0]?.kind)
 }
 
-const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
-
 /** Quoted a text; else a number, a date, `true`, `false` or `null` if it is one; else a text. */
 function parseLiteral(text: string): Read<Literal> {
   const content = unquoted(text)
   if (!content.ok) return content
   if (text.startsWith("'")) return granted({ kind: 'text', value: content.value })
-  if (decimal.test(text) && Number.isFinite(Number(text))) return granted({ kind: 'number', value: Number(text) })
+  const number = parseDecimal(text)
+  if (number !== undefined) return granted({ kind: 'number', value: number })
   const date = parseDate(text)
   if (date !== undefined) return granted({ kind: 'date', value: date })
   if (text === 'true' || text === 'false') return granted({ kind: 'boolean', value: text === 'true' })

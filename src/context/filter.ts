@@ -1,6 +1,5 @@
 import type { Seconds } from './date.js'
 import { type Attribute, compareBytes, type Entity, type Value } from './entity.js'
-
 import { isVector, valueAt } from './path.js'
 import { acceptedPattern } from './pattern.js'
 

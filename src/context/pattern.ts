@@ -5,11 +5,14 @@ import { granted, type Outcome, refused } from '../outcome.js'
 export interface Pattern {
   /** Whether the expression matches somewhere in the text. */
   readonly test: (text: string) => boolean
+  /** How large its compiled program is; 0 for one that needs no engine. */
+  readonly instructions: number
 }
 
 /** The text is no regular expression of the engine's language, or it is over a limit. */
 export interface PatternMalformed {
   readonly kind: 'patternMalformed'
+  readonly pattern: string
 }
 
 /** Twice what the longest id needs. Reading a pattern takes time with its length, so longer ones are not read. */
@@ -21,14 +24,34 @@ const maxCharacters = 2048
  */
 const maxInstructions = 500
 
+/** Of all patterns of one request: compiling so many takes about 10 ms. */
+const maxInstructionsTogether = 10_000
+
 /**
  * A regular expression in Perl's style, case-sensitive and not anchored [context 7.2]. It runs in linear time, so there
  * are no backreferences and no lookarounds. Refuses what does not compile, what contains U+0000, and what is too large.
  */
 export function compilePattern(text: string): Outcome<Pattern, PatternMalformed> {
-  if (text.length > maxCharacters || text.includes('\0')) return refused({ kind: 'patternMalformed' })
-  const test = plainSearch(text) ?? engineSearch(text)
-  return test === undefined ? refused({ kind: 'patternMalformed' }) : granted({ test })
+  if (text.length > maxCharacters || text.includes('\0')) return refused({ kind: 'patternMalformed', pattern: text })
+  const pattern = plainPattern(text) ?? enginePattern(text)
+  return pattern === undefined ? refused({ kind: 'patternMalformed', pattern: text }) : granted(pattern)
+}
+
+/**
+ * The patterns of one request. Refuses the first one that {@link compilePattern} does, and the one with which they are
+ * too large together: a request has room for so many that compiling them would hold up all others.
+ */
+export function compilePatterns(texts: Iterable<string>): Outcome<readonly Pattern[], PatternMalformed> {
+  const patterns: Pattern[] = []
+  let instructions = 0
+  for (const text of texts) {
+    const pattern = compilePattern(text)
+    if (!pattern.ok) return pattern
+    instructions += pattern.value.instructions
+    if (instructions > maxInstructionsTogether) return refused({ kind: 'patternMalformed', pattern: text })
+    patterns.push(pattern.value)
+  }
+  return granted(patterns)
 }
 
 /** The pattern of a text that was accepted before, at the boundary; one that does not compile is a fault of ours. */
@@ -38,27 +61,28 @@ export function acceptedPattern(text: string): Pattern {
   return pattern.value
 }
 
-type Search = Pattern['test']
-
 /** A text without special characters, alone or between what anchors it and what matches anything. */
 const plain = /^(\.\*|\^)?([^\\^$.|?*+()[\]{}]*)(\.\*|\$)?$/
 
 /** Most patterns need no engine: `.*`, `Silo`, `^Silo`, `Silo.*` or `^Silo1$`. */
-function plainSearch(pattern: string): Search | undefined {
-  const [, before, literal, after] = plain.exec(pattern) ?? []
+function plainPattern(text: string): Pattern | undefined {
+  const [, before, literal, after] = plain.exec(text) ?? []
   // The engine compares characters: half of a surrogate pair does not match in a whole one, as it would in JavaScript.
   if (literal?.isWellFormed() !== true) return undefined
-  if (before === '^') {
-    return after === '$' ? (text) => text === literal : (text) => text.startsWith(literal)
-  }
-  if (literal === '') return () => true
-  return after === '$' ? (text) => text.endsWith(literal) : (text) => text.includes(literal)
+  return { test: plainTest(before === '^', literal, after === '$'), instructions: 0 }
 }
 
-function engineSearch(pattern: string): Search | undefined {
+function plainTest(fromStart: boolean, literal: string, toEnd: boolean): Pattern['test'] {
+  if (fromStart) return toEnd ? (text) => text === literal : (text) => text.startsWith(literal)
+  if (literal === '') return () => true
+  return toEnd ? (text) => text.endsWith(literal) : (text) => text.includes(literal)
+}
+
+function enginePattern(text: string): Pattern | undefined {
   try {
-    const expression = RE2JS.compile(pattern)
-    return expression.programSize() > maxInstructions ? undefined : (text) => expression.test(text)
+    const expression = RE2JS.compile(text)
+    const instructions = expression.programSize()
+    return instructions > maxInstructions ? undefined : { test: (given) => expression.test(given), instructions }
   } catch (thrown) {
     if (thrown instanceof RE2JSException) return undefined
     throw thrown

@@ -62,27 +62,20 @@ function isInside(point: Vector, edges: readonly Arc[]): boolean {
  */
 function crossings(point: Vector, anchor: Vector, edges: readonly Arc[]): number {
   const normal = planeThrough(point, anchor)
-  const first = edges[0]
-  let count = 0
-  let from = first === undefined ? 0 : dot(first.from, normal)
-  for (const edge of edges) {
-    const to = dot(edge.to, normal)
-    if (from >= 0 !== to >= 0) {
-      const meeting = plus(times(edge.from, Math.abs(to)), times(edge.to, Math.abs(from)))
-      if (liesOn(meeting, point, anchor, normal)) count += 1
-    }
-    from = to
-  }
-  return count
+  return normal === undefined ? 0 : edges.filter((edge) => crosses(edge, point, anchor, normal)).length
 }
 
-function liesOn(meeting: Vector, point: Vector, anchor: Vector, normal: Vector): boolean {
+function crosses({ from, to }: Arc, point: Vector, anchor: Vector, normal: Vector): boolean {
+  const [before, after] = [dot(from, normal), dot(to, normal)]
+  if (before >= 0 === after >= 0) return false
+  const meeting = plus(times(from, Math.abs(after)), times(to, Math.abs(before)))
   return dot(cross(point, meeting), normal) >= 0 && dot(cross(meeting, anchor), normal) >= 0
 }
 
-/** Any plane will do for a point that is the anchor or opposite of it. */
-function planeThrough(point: Vector, anchor: Vector): Vector {
+/** Nothing for one and the same point, which no arc leads to; any plane will do for opposite points. */
+function planeThrough(point: Vector, anchor: Vector): Vector | undefined {
   const normal = cross(point, anchor)
   if (lengthOf(normal) > 1e-12) return normal
+  if (dot(point, anchor) > 0) return undefined
   return cross(anchor, Math.abs(anchor[0]) < 0.6 ? [1, 0, 0] : [0, 1, 0])
 }

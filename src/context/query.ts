@@ -59,7 +59,11 @@ function under(path: ServicePath, top: ServicePath): boolean {
   return top === '/' || (path.startsWith(top) && path.charCodeAt(top.length) === 47)
 }
 
-/** The attributes of an entity that a query shows: those named, all instances of each; all without names [context 7.3]. */
+/**
+ * The attributes of an entity that a query shows: those named, all instances of each; all without names, or with `*`
+ * among them [context 7.3].
+ */
 export function shownAttributes(entity: Entity, names: readonly string[]): readonly Attribute[] {
-  return names.length === 0 ? entity.attributes : entity.attributes.filter(({ name }) => names.includes(name))
+  if (names.length === 0 || names.includes('*')) return entity.attributes
+  return entity.attributes.filter(({ name }) => names.includes(name))
 }

@@ -24,22 +24,27 @@ export function latitudeOf([x, y, z]: Vector): number {
   return degrees(Math.atan2(z, Math.hypot(x, y)))
 }
 
+/** How far one vector goes in the direction of another: its sign tells the side of a plane with that normal. */
 export function dot(a: Vector, b: Vector): number {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
+/** The normal of the plane through two points, by the right hand's rule; no longer than the sine of their angle. */
 export function cross(a: Vector, b: Vector): Vector {
   return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
+/** The sum of two vectors. */
 export function plus(a: Vector, b: Vector): Vector {
   return [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
 }
 
+/** A vector made longer or turned about. */
 export function times(a: Vector, factor: number): Vector {
   return [a[0] * factor, a[1] * factor, a[2] * factor]
 }
 
+/** The length of a vector. */
 export function lengthOf(a: Vector): number {
   return Math.hypot(a[0], a[1], a[2])
 }
@@ -57,6 +62,7 @@ export interface Arc {
   readonly normal: Vector
 }
 
+/** The arc between two points; opposite points have none. */
 export function arcBetween(from: Vector, to: Vector): Arc {
   return { from, to, normal: cross(from, to) }
 }

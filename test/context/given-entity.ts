@@ -1,0 +1,36 @@
+import type { Attribute, Entity, EntityId, EntityType, Place, ServicePath, Value } from '../../src/context/entity.js'
+import type { Milliseconds } from '../../src/time.js'
+
+/** An attribute of a test, of which only what matters to it is said. */
+export function attribute(name: string, value: Value, more: Partial<Attribute> = {}): Attribute {
+  const dates = { created: 0 as Milliseconds, modified: 0 as Milliseconds }
+  return { name, instance: '', type: '', value, isLocation: false, metadata: [], ...dates, ...more }
+}
+
+interface GivenEntity {
+  readonly id?: string
+  readonly type?: string
+  readonly path?: string
+  readonly place?: number
+  readonly created?: number
+  readonly modified?: number
+  readonly attributes?: readonly Attribute[]
+}
+
+/** An entity of a test, of which only what matters to it is said. */
+export function entity(given: GivenEntity = {}): Entity {
+  return {
+    path: (given.path ?? '/') as ServicePath,
+    id: (given.id ?? 'Silo1') as EntityId,
+    type: (given.type ?? 'Silo') as EntityType,
+    place: (given.place ?? 1) as Place,
+    created: (given.created ?? 0) as Milliseconds,
+    modified: (given.modified ?? 0) as Milliseconds,
+    attributes: given.attributes ?? [],
+  }
+}
+
+/** An entity with these values as its attributes. */
+export function holding(values: { readonly [name: string]: Value }): Entity {
+  return entity({ attributes: Object.entries(values).map(([name, value]) => attribute(name, value)) })
+}

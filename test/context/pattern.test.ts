@@ -1,0 +1,69 @@
+import fc from 'fast-check'
+import { RE2JS } from 're2js'
+import { test } from 'tap'
+import { compilePattern, compilePatterns } from '../../src/context/pattern.js'
+
+function matches(pattern: string, text: string): boolean | undefined {
+  const compiled = compilePattern(pattern)
+  return compiled.ok ? compiled.value.test(text) : undefined
+}
+
+test('a pattern matches anywhere in a text unless it is anchored, and minds the case', async (t) => {
+  t.equal(matches('Silo', 'NorthSilo1'), true)
+  t.equal(matches('silo', 'NorthSilo1'), false)
+  t.equal(matches('^Silo[0-9]+$', 'Silo12'), true)
+  t.equal(matches('^Silo[0-9]+$', 'NorthSilo12'), false)
+  t.equal(matches('^Silo$', 'Silo1'), false)
+  t.equal(matches('Kiosk-.*', 'MyKiosk-'), true)
+  t.equal(matches('^Kiosk-.*', 'MyKiosk-'), false)
+  t.equal(matches('\\d{2}', 'a12'), true)
+})
+
+test('a pattern that does not compile, has a NUL or needs backtracking is malformed', async (t) => {
+  for (const pattern of ['Silo[', '*', 'a**', '\\', 'Silo\0', '\0', 'x(?=y)', '(a)\\1']) {
+    t.same(compilePattern(pattern), { ok: false, refusal: { kind: 'patternMalformed', pattern } }, pattern)
+  }
+})
+
+test('a pattern that would make a large program is malformed', async (t) => {
+  for (const pattern of ['x{1000}{1000}', '((x{10}){10}){10}', '[a-z]{500}[0-9]', 'a?'.repeat(600), 'x'.repeat(2049)]) {
+    t.same(compilePattern(pattern), { ok: false, refusal: { kind: 'patternMalformed', pattern } }, pattern.slice(0, 20))
+  }
+  t.ok(compilePattern('x'.repeat(2048)).ok)
+  t.ok(compilePattern('[a-z]{200}[0-9]').ok)
+})
+
+test('the patterns of a request are limited together, those that need no engine are not', async (t) => {
+  const large = Array.from({ length: 60 }, (_, at) => `[a-z]{${200 + at}}`)
+  t.ok(compilePatterns(large.slice(0, 30)).ok)
+  t.match(compilePatterns(large), { ok: false, refusal: { kind: 'patternMalformed' } })
+  t.ok(compilePatterns(Array.from({ length: 10_000 }, (_, at) => `^Silo${at}$`)).ok)
+  t.same(compilePatterns(['Silo', '*']), { ok: false, refusal: { kind: 'patternMalformed', pattern: '*' } })
+})
+
+test('a pattern on which a backtracking engine would never end gives its answer', async (t) => {
+  const text = 'a'.repeat(5000)
+  t.equal(matches('(a+)+$', `${text}b`), false)
+  t.equal(matches('(a|a)*b', text), false)
+  t.equal(matches('a*a*a*a*a*a*a*b', text), false)
+  t.equal(matches(`${'a?'.repeat(100)}${'a'.repeat(100)}$`, 'a'.repeat(100)), true)
+})
+
+const characters = ['a', 'b', '.', '*', '^', '$', '-', '\n', 'é', '\u{1F600}', '\ud83d', '\ude00', '|', '+', '.*']
+const pieces = fc.array(fc.constantFrom(...characters), { maxLength: 6 }).map((chosen) => chosen.join(''))
+
+test('a pattern that is searched without the engine gives the answer of the engine', async () => {
+  fc.assert(
+    fc.property(pieces, pieces, (pattern, text) => {
+      const compiled = compilePattern(pattern)
+      if (compiled.ok) return compiled.value.test(text) === RE2JS.compile(pattern).test(text)
+      try {
+        RE2JS.compile(pattern)
+        return false
+      } catch {
+        return true
+      }
+    }),
+    { numRuns: 2000 },
+  )
+})
