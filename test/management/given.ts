@@ -1,0 +1,87 @@
+import type { Answer, Asked, Resource, Verb } from '../../src/exchange.js'
+import type { Facts, Log } from '../../src/log.js'
+import { emptyNotificationQueue, emptySubscriptionIndex, type ManagementParts } from '../../src/management/parts.js'
+import { managementResources } from '../../src/management/resources.js'
+import { alone, sharedAnswer } from '../../src/management/siblings.js'
+import { Measures } from '../../src/measure/measures.js'
+
+/** A line that was logged. */
+export interface Line {
+  readonly level: string
+  readonly message: string
+  readonly facts: Facts | undefined
+}
+
+/** A management interface on measures of its own, as the HTTP layer uses it. */
+export function management(changed: Partial<ManagementParts> = {}) {
+  const measures = changed.measures ?? Measures.make({ frontEnds: 1, partitions: 2, queryThreads: 0 })
+  const lines: Line[] = []
+  const parts: ManagementParts = {
+    measures,
+    log: logTo(lines, measures.switches.traces),
+    broker: { health: async () => ({ total: 2, ready: 2, storageFull: false }) },
+    dbPoolSize: 2,
+    siblings: alone(sharedAnswer(measures)),
+    subscriptionIndex: emptySubscriptionIndex,
+    notificationQueue: emptyNotificationQueue,
+    ...changed,
+  }
+  const resources = managementResources(parts)
+  const requests = measures.requests(resources)
+
+  /** Prepares, counts and does what a request asks for, in the order of the HTTP layer. */
+  async function ask(verb: Verb, pattern: string, given: Partial<Asked> = {}): Promise<Answer> {
+    const resource = row(resources, pattern)
+    const operation = resource.operations[verb]
+    if (operation === undefined) throw new Error(`${pattern} has no ${verb}`)
+    const prepared = operation.prepare({ ...nothing, verb, ...given })
+    if (!prepared.ok) return prepared.refusal
+    requests.counted(resource, verb, 'none', false)
+    return prepared.value()
+  }
+  return { measures, parts, resources, requests, lines, ask }
+}
+
+const nothing: Omit<Asked, 'verb'> = {
+  segments: {},
+  parameters: new Map(),
+  headers: {},
+  paths: [],
+  body: '',
+  correlator: 'corr-1',
+}
+
+export function parameters(...pairs: readonly (readonly [string, string])[]): Partial<Asked> {
+  return { parameters: new Map(pairs) }
+}
+
+export function row(resources: readonly Resource[], pattern: string): Resource {
+  const found = resources.find((resource) => resource.pattern === pattern)
+  if (found === undefined) throw new Error(`there is no resource ${pattern}`)
+  return found
+}
+
+export function text({ body = '' }: Answer): string {
+  return typeof body === 'string' ? body : body()
+}
+
+export function bodyOf(answer: Answer): unknown {
+  return JSON.parse(text(answer))
+}
+
+/** A log that keeps its lines. */
+function logTo(lines: Line[], traces: Uint8Array): Log {
+  const at = (level: string) => (_op: string, message: string, facts?: Facts) => {
+    lines.push({ level, message, facts })
+  }
+  return {
+    traces,
+    shows: () => true,
+    fatal: at('FATAL'),
+    error: at('ERROR'),
+    warn: at('WARN'),
+    info: at('INFO'),
+    debug: at('DEBUG'),
+    trace: (area, message, facts) => lines.push({ level: area, message, facts }),
+  }
+}

@@ -1,0 +1,88 @@
+import { test } from 'tap'
+import { metricsShown } from '../../src/management/metrics.js'
+import { alone, type SharedAnswer, type Siblings, sharedAnswer } from '../../src/management/siblings.js'
+import { Measures } from '../../src/measure/measures.js'
+import { bodyOf, management, parameters } from './given.js'
+
+const answered = {
+  ...{ resource: undefined, verb: 'GET', status: 200, request_bytes: 0, response_bytes: 23, duration: 2_000_000n },
+  ...{ service: 'acme', servicePath: '/halls' },
+}
+
+test('metrics are shown by service and subservice with their sums, without those that are zero', async (t) => {
+  const { ask, requests } = management()
+  t.same(bodyOf(await ask('GET', '/admin/metrics')), { services: {}, sum: { subservs: {}, sum: {} } })
+  requests.answered(answered)
+  requests.answered({ ...answered, service: 'beta', status: 400, duration: 1_000_000n })
+  const good = { incomingTransactions: 1, incomingTransactionResponseSize: 23, serviceTime: 0.002 }
+  const bad = { ...good, incomingTransactionErrors: 1, serviceTime: 0.001 }
+  const both = {
+    incomingTransactions: 2,
+    incomingTransactionResponseSize: 46,
+    incomingTransactionErrors: 1,
+    serviceTime: 0.0015,
+  }
+  t.same(bodyOf(await ask('GET', '/admin/metrics')), {
+    services: {
+      acme: { subservs: { halls: good }, sum: good },
+      beta: { subservs: { halls: bad }, sum: bad },
+    },
+    sum: { subservs: { halls: both }, sum: both },
+  })
+})
+
+test('what had no room for a name of its own is in the overall sum', async (t) => {
+  const count = { transactions: 1, request_bytes: 0, response_bytes: 0, errors: 0, duration_ns: 0 }
+  t.same(metricsShown([{ ...count, service: undefined, subservice: undefined }]), {
+    services: {},
+    sum: { subservs: {}, sum: { incomingTransactions: 1 } },
+  })
+})
+
+test('DELETE and reset=true leave nothing', async (t) => {
+  const { ask, requests } = management()
+  const transactions = async (reset = 'false') =>
+    Object(bodyOf(await ask('GET', '/admin/metrics', parameters(['reset', reset])))).sum.sum.incomingTransactions
+  requests.answered(answered)
+  t.equal(await transactions('true'), 1)
+  t.equal(await transactions('TRUE'), undefined)
+  requests.answered(answered)
+  t.equal(await transactions('TRUE'), 1, 'only the value true resets')
+  t.same(await ask('DELETE', '/admin/metrics'), { status: 204 })
+  t.equal(await transactions(), undefined)
+})
+
+test('the parts of all front ends are added up', async (t) => {
+  const measures = Measures.make({ frontEnds: 2, partitions: 1, queryThreads: 0 })
+  const other = new Measures(measures.memory, 1)
+  const answers: readonly SharedAnswer[] = [sharedAnswer(measures), sharedAnswer(other)]
+  const siblings: Siblings = { gather: (name, ask) => Promise.all(answers.map((answer) => answer(name, ask))) }
+  const { ask, requests } = management({ measures, siblings })
+  requests.answered(answered)
+  other.requests([]).answered(answered)
+  t.match(bodyOf(await ask('GET', '/admin/metrics')), { sum: { sum: { incomingTransactions: 2 } } })
+  await ask('DELETE', '/admin/metrics')
+  t.equal(other.services.take(false).length, 0)
+})
+
+test('this front end is asked before the call returns', async (t) => {
+  const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
+  const { gather } = alone(sharedAnswer(measures))
+  measures.services.record(answered)
+  const gathered = gather('services', { reset: true })
+  measures.services.record(answered)
+  t.match(await gathered, [[{ transactions: 1 }]])
+  t.match(measures.services.take(false), [{ transactions: 1 }])
+})
+
+test('with -disableMetrics nothing is recorded, and asking is an error', async (t) => {
+  const { ask, requests, measures } = management()
+  measures.switches.set('disableMetrics', 1)
+  requests.answered(answered)
+  t.equal(measures.services.take(false).length, 0)
+  for (const verb of ['GET', 'DELETE'] as const) {
+    const answer = await ask(verb, '/admin/metrics')
+    t.equal(answer.status, 400)
+    t.same(bodyOf(answer), { error: 'BadRequest', description: 'metrics desactivated' })
+  }
+})

@@ -1,0 +1,55 @@
+import { test } from 'tap'
+import { bodyOf, management, row } from './given.js'
+
+const level = (sent: string) => ({ segments: { level: sent } })
+
+test('PUT sets exactly the levels given and answers as they were sent, GET in normal form', async (t) => {
+  const { ask } = management()
+  t.same(bodyOf(await ask('GET', '/log/trace')), { tracelevels: 'empty' })
+  await ask('PUT', '/log/trace/{level}', level('100-109'))
+  t.same(bodyOf(await ask('PUT', '/log/trace/{level}', level('38, 100-104,105'))), { tracelevels: '38, 100-104,105' })
+  t.same(bodyOf(await ask('GET', '/log/trace')), { tracelevels: '38, 100-105' })
+})
+
+test('DELETE takes away the levels given, or all', async (t) => {
+  const { ask } = management()
+  await ask('PUT', '/log/trace/{level}', level('19,21-25'))
+  t.same(bodyOf(await ask('DELETE', '/log/trace/{level}', level('23,99'))), { tracelevels_removed: '23,99' })
+  t.same(bodyOf(await ask('GET', '/log/trace')), { tracelevels: '19, 21-22, 24-25' })
+  t.same(bodyOf(await ask('DELETE', '/log/trace')), { tracelevels: 'all trace levels off' })
+  t.same(bodyOf(await ask('GET', '/log/trace')), { tracelevels: 'empty' })
+})
+
+test('a malformed expression is answered with 200 and changes nothing', async (t) => {
+  const { ask, lines } = management()
+  await ask('PUT', '/log/trace/{level}', level('38-40'))
+  const logged = lines.length
+  for (const verb of ['PUT', 'DELETE'] as const) {
+    const answer = await ask(verb, '/log/trace/{level}', level('9-3'))
+    t.equal(answer.status, 200)
+    t.same(bodyOf(answer), { tracelevels: 'poorly formatted trace level string' })
+  }
+  t.same(bodyOf(await ask('GET', '/log/trace')), { tracelevels: '38-40' })
+  t.equal(lines.length, logged, 'nothing to log')
+})
+
+test('all four names are one resource, counted under one name', async (t) => {
+  const { resources, measures, ask } = management()
+  t.same(row(resources, '/log/trace').aliases, ['/log/traceLevel', '/v1/admin/log/trace', '/v1/admin/log/traceLevel'])
+  t.same(row(resources, '/log/trace/{level}').aliases?.[2], '/v1/admin/log/traceLevel/{level}')
+  await ask('GET', '/log/trace')
+  await ask('PUT', '/log/trace/{level}', level('5'))
+  t.equal(measures.counts.flat('logRequests'), 2n)
+  t.same(measures.routes.all.find(({ name }) => name === '/log/trace[/{level}]')?.verbs, ['GET', 'DELETE', 'PUT'])
+})
+
+test('a change is a line at INFO, and one of its area while that is on', async (t) => {
+  const { ask, lines } = management()
+  await ask('PUT', '/log/trace/{level}', level('5'))
+  await ask('PUT', '/log/trace/{level}', level('242'))
+  t.match(lines, [
+    { level: 'INFO', message: 'trace levels: 5' },
+    { level: 'INFO', message: 'trace levels: 242' },
+    { level: 'admin', message: 'PUT: trace levels: 242' },
+  ])
+})

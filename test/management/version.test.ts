@@ -1,0 +1,53 @@
+import { test } from 'tap'
+import { uptimeText } from '../../src/management/version.js'
+import { bodyOf, management, parameters, row } from './given.js'
+
+test('the version names the build, and the libraries on demand', async (t) => {
+  const { ask, measures } = management()
+  const { orion } = Object(bodyOf(await ask('GET', '/version')))
+  const members = ['version', 'uptime', 'git_hash', 'compile_time', 'compiled_by', 'compiled_in', 'release_date']
+  t.same(Object.keys(orion).sort(), [...members, 'machine', 'doc'].sort())
+  const more = Object(bodyOf(await ask('GET', '/version', parameters(['options', 'libVersions']))))
+  t.type(more.orion.libversions.node, 'string')
+  t.equal(measures.counts.flat('versionRequests'), 2n)
+})
+
+test('the uptime is written without leading zeros', async (t) => {
+  const second = 1_000_000_000n
+  t.equal(uptimeText(second - 1n), '0 d, 0 h, 0 m, 0 s')
+  t.equal(uptimeText((2n * 3600n + 11n * 60n + 4n) * second), '0 d, 2 h, 11 m, 4 s')
+  t.equal(uptimeText((86_400n * 100n + 23n * 3600n + 59n * 60n + 59n) * second), '100 d, 23 h, 59 m, 59 s')
+})
+
+test('the broker is ready when all partitions answer, unless it is ending or its storage is full', async (t) => {
+  const state = { total: 2, ready: 2, storageFull: false }
+  const { ask, measures } = management({ broker: { health: async () => ({ ...state }) } })
+  const shown = async () => {
+    const answer = await ask('GET', '/health/ready')
+    t.equal(answer.headers?.['Cache-Control'], 'no-store')
+    return [answer.status, bodyOf(answer)]
+  }
+  const partitions = { total: 2, ready: 2 }
+  t.same(await shown(), [200, { status: 'ok', partitions }])
+  state.storageFull = true
+  t.same(await shown(), [503, { status: 'unavailable', reason: 'storage full', partitions }])
+  state.ready = 1
+  const one = { total: 2, ready: 1 }
+  t.same(await shown(), [503, { status: 'unavailable', reason: 'partition not answering', partitions: one }])
+  measures.end()
+  t.same(await shown(), [503, { status: 'unavailable', reason: 'shutting down', partitions: one }])
+  t.same(bodyOf(await ask('GET', '/health/live')), { status: 'ok' })
+})
+
+test('what machines poll answers HEAD like GET, and only the version is counted', async (t) => {
+  const { resources, measures, ask } = management()
+  for (const pattern of ['/version', '/health/live', '/health/ready', '/metrics']) {
+    const { operations } = row(resources, pattern)
+    t.same(Object.keys(operations), ['GET', 'HEAD'])
+    t.equal(operations.HEAD, operations.GET)
+  }
+  await ask('HEAD', '/health/live')
+  await ask('GET', '/metrics')
+  t.equal(measures.counts.ever('jsonRequests') + measures.counts.ever('invalidRequests'), 0n)
+  t.match(bodyOf(await ask('GET', '/statistics')), { statisticsRequests: 1 })
+})

@@ -1,0 +1,104 @@
+import { test } from 'tap'
+import { counterColumn } from '../../src/measure/counters.js'
+import { Measures } from '../../src/measure/measures.js'
+import type { Countable } from '../../src/measure/routes.js'
+import { Routes, routeSlots, verbPlace } from '../../src/measure/routes.js'
+
+const update: Countable = { pattern: '/v1/updateContext', counter: 'updates', operations: { POST: true } }
+const level: Countable = { pattern: '/a/{b}', countedAs: '/a[/{b}]', counter: 'logRequests', operations: { PUT: true } }
+const levels: Countable = { pattern: '/a', countedAs: '/a[/{b}]', counter: 'logRequests', operations: { GET: true } }
+const health: Countable = { pattern: '/health', polled: true, operations: { GET: true } }
+const resources = [update, level, levels, health]
+
+function given() {
+  const measures = Measures.make({ frontEnds: 2, partitions: 1, queryThreads: 0 })
+  const requests = measures.requests(resources)
+  const asked = (route: number, verb: string) =>
+    Number(measures.counts.nested(measures.counts.requestColumn(route, verbPlace(verb))))
+  return { measures, requests, asked }
+}
+
+test('patterns that share a name are one route with the verbs of all', async (t) => {
+  const routes = new Routes(resources)
+  t.same(
+    routes.all.map(({ name, verbs, counted }) => [name, verbs, counted]),
+    [
+      ['unknown', [], false],
+      ['/v1/updateContext', ['POST'], true],
+      ['/a[/{b}]', ['PUT', 'GET'], true],
+      ['/health', ['GET'], false],
+    ],
+  )
+  t.equal(routes.place(levels), routes.place(level))
+})
+
+test('more resources than the sheets have room for are a fault', async (t) => {
+  const many = Array.from({ length: routeSlots }, (_, n) => ({ pattern: `/${n}`, operations: {} }))
+  t.throws(() => new Routes(many), /more than can be counted/)
+})
+
+test('a request counts for its resource, its payload and its verb, in the sum over the front ends', async (t) => {
+  const { measures, requests, asked } = given()
+  const other = new Measures(measures.memory, 1).requests(resources)
+  requests.counted(update, 'POST', 'json', false)
+  other.counted(update, 'POST', 'json', false)
+  t.equal(measures.counts.flat('updates'), 2n)
+  t.equal(measures.counts.flat('jsonRequests'), 2n)
+  t.equal(asked(1, 'POST'), 2)
+})
+
+test('a wrong verb counts for its resource and as missed, but not among the requests', async (t) => {
+  const { measures, requests, asked } = given()
+  requests.counted(update, 'GET', 'none', true)
+  t.equal(measures.counts.flat('updates'), 1n)
+  t.equal(measures.counts.nested(counterColumn('missedVerb')), 1n)
+  t.equal(measures.counts.nested(counterColumn('noPayloadRequests')), 1n)
+  t.equal(asked(1, 'GET'), 0)
+})
+
+test('an unknown path counts as invalid, and what machines poll not at all', async (t) => {
+  const { measures, requests } = given()
+  requests.counted(undefined, 'GET', 'none', false)
+  requests.counted(health, 'GET', 'none', false)
+  t.equal(measures.counts.flat('invalidRequests'), 1n)
+  t.equal(measures.counts.nested(counterColumn('noPayloadRequests')), 1n)
+})
+
+test('a counter that does not exist is a fault of the table', async (t) => {
+  const { measures } = given()
+  t.throws(() => measures.requests([{ ...update, counter: 'upd' }]), /no counter upd/)
+})
+
+test('the last request is the one that ended last, on whichever front end, and none after a reset', async (t) => {
+  const { measures, requests } = given()
+  const other = new Measures(measures.memory, 1).requests(resources)
+  requests.stage('total', 5n)
+  requests.stage('render', 2n)
+  requests.stagesDone()
+  other.stage('total', 7n)
+  other.stagesDone()
+  t.same([...measures.timing.last], [['total', 7n]])
+  t.same(Object.fromEntries(measures.timing.accumulated), { render: 2n, total: 12n })
+  measures.reset(process.hrtime.bigint())
+  t.equal(measures.timing.last.size, 0)
+  t.equal(measures.timing.accumulated.size, 0)
+  requests.stage('total', 1n)
+  requests.stagesDone()
+  t.same([...measures.timing.last], [['total', 1n]], 'without the stages of the request before')
+})
+
+test('connections, requests and permits are shown as they stand', async (t) => {
+  const { measures, requests } = given()
+  requests.connectionOpened()
+  requests.connectionOpened()
+  requests.connectionClosed()
+  requests.requestBegun()
+  requests.permits(10, 3, 1)
+  requests.rejected('too_large')
+  const gauge = (name: Parameters<typeof measures.traffic.gauge>[0]) => measures.traffic.gauge(name)
+  t.same([gauge('connections'), gauge('inFlight'), gauge('permitsFree')], [1, 1, 10])
+  t.same([gauge('permitsTaken'), gauge('permitsQueued')], [3, 1])
+  t.equal(measures.traffic.rejections('too_large'), 1)
+  requests.requestEnded()
+  t.equal(gauge('inFlight'), 0)
+})
