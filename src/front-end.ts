@@ -22,8 +22,6 @@ import { type FrontEndTask, numbered, type QueryThreadData } from './tasks.js'
 export interface Front {
   readonly fd: number
   readonly port: number
-  /** Connects the mailbox of a partition with its thread. */
-  connect(partition: number, port: MessagePort): void
   /**
    * Ends in order: stops to accept, answers what was begun, empties the mailboxes. Gives the number of requests that
    * were given up at the limit.
@@ -31,10 +29,19 @@ export interface Front {
   stop(limit_ms: number): Promise<number>
 }
 
-/** Puts a front end together, in the main thread or in one of its own, and lets it listen. */
+/** Takes ports to the partitions' threads, now and whenever one is replaced. */
+export interface Connectable {
+  connect(partition: number, port: MessagePort): void
+}
+
+/**
+ * Puts a front end together, in the main thread or in one of its own, and lets it listen, on the socket of another one
+ * if a descriptor is given. `connect` gets what takes the ports of the partitions; it listens when it has all of them.
+ */
 export async function openFront(
   task: Omit<FrontEndTask, 'fd'>,
   log: Log,
+  connect: (front: Connectable) => void,
   fd?: number,
 ): Promise<Outcome<Front, ListenRefusal>> {
   const { frontEnd, options, storage, memory } = task
@@ -49,6 +56,8 @@ export async function openFront(
     await queries.close()
     await readers.close()
   }
+  connect({ connect: (partition, port) => numbered(mailboxes, partition).connect(port) })
+  await Promise.all(mailboxes.map((mailbox) => mailbox.connected()))
   const parts = interfaces(task, log, { measures, mailboxes, readers, queries, siblings })
   const opened = await openFrontEnd({ ...parts, ...(fd === undefined ? {} : { fd }) })
   if (!opened.ok) {
@@ -138,7 +147,6 @@ function front({ fd, port, stop }: FrontEnd, mailboxes: readonly Mailbox[], clos
   return {
     fd,
     port,
-    connect: (partition, to) => numbered(mailboxes, partition).connect(to),
     stop: async (limit_ms) => {
       const givenUp = await stop(limit_ms)
       await Promise.all(mailboxes.map((mailbox) => mailbox.empty()))

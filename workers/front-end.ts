@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
-import { openFront } from '../src/front-end.js'
+import { type Connectable, openFront } from '../src/front-end.js'
 import { workerLog } from '../src/log-worker.js'
 import { Switches } from '../src/measure/switches.js'
 import type { FrontEndTask, FrontInstruction, FrontReport, ThreadPorts } from '../src/tasks.js'
@@ -8,17 +8,21 @@ import type { FrontEndTask, FrontInstruction, FrontReport, ThreadPorts } from '.
 export default async function frontEnd(task: FrontEndTask & ThreadPorts): Promise<void> {
   const { control, fd } = task
   const log = workerLog(task.log, new Switches(task.memory.measures.switches))
-  const opened = await openFront(task, log, fd)
+  let stop: (limit_ms: number) => void = () => {}
+  const asked = new Promise<number>((resolve) => {
+    stop = resolve
+  })
+  const opened = await openFront(task, log, (front) => obey(control, front, stop), fd)
   if (!opened.ok) throw new Error(`front end ${task.frontEnd} cannot accept on the shared socket`)
-  const front = opened.value
   report(control, { kind: 'ready' })
-  await new Promise<void>((resolve) => {
-    control.on('message', async (instruction: FrontInstruction) => {
-      if (instruction.kind === 'connect') return front.connect(instruction.partition, instruction.port)
-      const givenUp = await front.stop(instruction.limit_ms)
-      report(control, { kind: 'stopped', givenUp })
-      resolve()
-    })
+  const givenUp = await opened.value.stop(await asked)
+  report(control, { kind: 'stopped', givenUp })
+}
+
+function obey(control: MessagePort, front: Connectable, stop: (limit_ms: number) => void): void {
+  control.on('message', (instruction: FrontInstruction) => {
+    if (instruction.kind === 'connect') front.connect(instruction.partition, instruction.port)
+    else stop(instruction.limit_ms)
   })
 }
 

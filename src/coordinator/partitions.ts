@@ -1,4 +1,4 @@
-import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import { MessageChannel, type MessagePort, type TransferListItem } from 'node:worker_threads'
 import type { Log } from '../log.js'
 import type { Instruction, Ready } from '../mailbox/letter.js'
 import { ActorThread } from '../mailbox/thread.js'
@@ -8,9 +8,17 @@ export interface FrontEndLink {
   connect(partition: number, port: MessagePort): void
 }
 
+/** What a new thread is handed to begin with. */
+export interface Launch<Task> {
+  readonly task: Task
+  readonly transfer: readonly TransferListItem[]
+}
+
 export interface PartitionsSettings<Task> {
   readonly entry: URL
-  readonly tasks: readonly Task[]
+  readonly count: number
+  /** Called for every thread, also for one that replaces another. */
+  readonly launch: (partition: number) => Launch<Task>
   readonly log: Log
   /** Counts a replaced thread. */
   readonly restarted: (partition: number) => void
@@ -37,7 +45,8 @@ export class Partitions<Task extends object> {
 
   /** Opens all partitions; gives the highest place at which an entity was ever created. */
   async start(): Promise<number> {
-    const places = await Promise.all(this.#settings.tasks.map((task, partition) => this.#start(task, partition)))
+    const numbers = Array.from({ length: this.#settings.count }, (_, number) => number)
+    const places = await Promise.all(numbers.map((partition) => this.#start(partition)))
     return Math.max(0, ...places)
   }
 
@@ -53,16 +62,16 @@ export class Partitions<Task extends object> {
     await Promise.all([...this.#threads.values()].map(drained))
   }
 
-  async #start(task: Task, partition: number): Promise<number> {
-    const thread = new ActorThread<Task, Ready>({ entry: this.#settings.entry, task })
+  async #start(partition: number): Promise<number> {
+    const thread = new ActorThread<Task, Ready>({ entry: this.#settings.entry, ...this.#settings.launch(partition) })
     const { highestPlace } = await thread.ready
     this.#threads.set(partition, thread)
-    thread.ended.catch((fault: unknown) => this.#died(task, partition, thread, fault))
+    thread.ended.catch((fault: unknown) => this.#died(partition, thread, fault))
     for (const link of this.#links) join(link, partition, thread)
     return highestPlace
   }
 
-  #died(task: Task, partition: number, thread: ActorThread<Task, Ready>, fault: unknown): void {
+  #died(partition: number, thread: ActorThread<Task, Ready>, fault: unknown): void {
     const { log, fatal, isWriting, restarted } = this.#settings
     log.error('worker:died', `partition ${partition} failed: ${textOf(fault)}`, { partition, stack: stackOf(fault) })
     // Its write lock would never be given back: the whole process would hang at the next commit.
@@ -71,16 +80,16 @@ export class Partitions<Task extends object> {
       fatal(`partition ${partition} died ${deathsPerMinute} times within a minute`)
     else if (!this.#draining) {
       restarted(partition)
-      this.#replace(task, partition, thread).catch((failure: unknown) =>
+      this.#replace(partition, thread).catch((failure: unknown) =>
         fatal(`partition ${partition} cannot be restarted: ${textOf(failure)}`),
       )
     }
   }
 
-  async #replace(task: Task, partition: number, dead: ActorThread<Task, Ready>): Promise<void> {
+  async #replace(partition: number, dead: ActorThread<Task, Ready>): Promise<void> {
     this.#threads.delete(partition)
     await dead.close()
-    await this.#start(task, partition)
+    await this.#start(partition)
     this.#settings.log.warn('worker:replaced', `partition ${partition} runs again in a new thread`, { partition })
   }
 

@@ -44,6 +44,7 @@ export class Mailbox {
   #underWay: readonly Waiting[] = []
   #sending = false
   #whenEmpty: (() => void)[] = []
+  #whenConnected: (() => void)[] = []
 
   constructor(settings: MailboxSettings) {
     this.#settings = settings
@@ -54,6 +55,12 @@ export class Mailbox {
     this.#port = port
     port.on('message', (receipt: Receipt) => this.#settleBatch(receipt))
     port.once('close', () => this.#lost(port))
+    for (const resolve of this.#whenConnected.splice(0)) resolve()
+  }
+
+  /** Resolves when there is a thread to send to. */
+  connected(): Promise<void> {
+    return this.#port ? Promise.resolve() : new Promise((resolve) => this.#whenConnected.push(resolve))
   }
 
   /** Puts a command in and gives the partition's reply once it is on disk. Refuses when full or without a partition. */

@@ -19,6 +19,7 @@ export class ActorThread<Task extends object, Said> {
   readonly ended: Promise<void>
   readonly #pool: Piscina
   readonly #control: MessagePort
+  readonly #running: Promise<unknown>
 
   constructor({ entry, task, transfer = [] }: ThreadSettings<Task>) {
     this.#pool = new Piscina({
@@ -32,18 +33,18 @@ export class ActorThread<Task extends object, Said> {
     })
     const { port1, port2 } = new MessageChannel()
     this.#control = port1
-    const running: Promise<unknown> = this.#pool.run(
-      { ...task, control: port2 },
-      { transferList: [port2, ...transfer] },
-    )
-    this.ready = Promise.race([
-      new Promise<Said>((resolve) => port1.once('message', resolve)),
-      running.then(endedEarly),
-    ])
-    this.ended = running.then(() => undefined)
+    this.#running = this.#pool.run({ ...task, control: port2 }, { transferList: [port2, ...transfer] })
+    this.ready = this.hear()
+    this.ended = this.#running.then(() => undefined)
     // Whoever waits for one of them gets the failure; the other one is not an unhandled rejection.
     this.ready.catch(() => {})
     this.ended.catch(() => {})
+  }
+
+  /** The next thing that the thread says; fails when it ends before that. */
+  hear(): Promise<Said> {
+    const said = new Promise<Said>((resolve) => this.#control.once('message', resolve))
+    return Promise.race([said, this.#running.then(endedEarly)])
   }
 
   /** Tells the task something, in order. */
@@ -59,5 +60,5 @@ export class ActorThread<Task extends object, Said> {
 }
 
 function endedEarly(): never {
-  throw new Error('the thread ended before it was ready')
+  throw new Error('the thread ended without having said what was waited for')
 }

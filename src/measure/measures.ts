@@ -78,8 +78,8 @@ export class Measures {
   readonly #handles: Sheet
   readonly #life: Sheet
 
-  /** New measures, in the main thread, which is the first front end. */
-  static make(threads: Threads): Measures {
+  /** New measures, in the main thread, which is the first front end; with the switches that its log goes by. */
+  static make(threads: Threads, switches: Switches = new Switches()): Measures {
     const { frontEnds, partitions, queryThreads } = threads
     const rows = frontEnds + partitions + queryThreads
     const at = process.hrtime.bigint()
@@ -87,7 +87,7 @@ export class Measures {
     life.put(0, startedColumn, at)
     const memory: MeasureMemory = {
       threads,
-      switches: new Switches().memory,
+      switches: switches.memory,
       counts: CountSheet.make(rows, at),
       waits: WaitSheet.make(rows, partitions, at),
       traffic: TrafficSheet.make(frontEnds, at),

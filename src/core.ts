@@ -1,0 +1,155 @@
+import { MessageChannel } from 'node:worker_threads'
+import { Partitions } from './coordinator/partitions.js'
+import { Places } from './coordinator/places.js'
+import { type Front, openFront } from './front-end.js'
+import type { ListenRefusal } from './http/server.js'
+import { newTransactions } from './http/transaction.js'
+import type { DataFolder } from './lmdb/data-folder.js'
+import { ReadPool } from './lmdb/read-pool.js'
+import type { MainLog } from './log-writer.js'
+import { ActorThread } from './mailbox/thread.js'
+import { Measures } from './measure/measures.js'
+import type { Switches } from './measure/switches.js'
+import type { Options } from './options.js'
+import { granted, type Outcome } from './outcome.js'
+import type {
+  FrontEndTask,
+  FrontInstruction,
+  FrontReport,
+  PartitionTask,
+  SharedMemory,
+  StoragePlan,
+  ThreadPorts,
+} from './tasks.js'
+
+/** Ids whose entities a partition keeps decoded: at least so many, at most twice as many. */
+const cacheSize = 20_000
+
+/** Read transactions beyond the pools: each thread keeps one of its own for single reads. */
+const spareReaders = 256
+
+type FrontThread = ActorThread<FrontEndTask & Pick<ThreadPorts, 'log'>, FrontReport>
+
+/** The coordinator's threads: the partitions, and the front ends beside the first, which runs here in the main thread. */
+export class Core {
+  readonly #options: Options
+  readonly #log: MainLog
+  readonly #fatal: (reason: string) => void
+  readonly #storage: StoragePlan
+  readonly #memory: SharedMemory
+  readonly #measures: Measures
+  readonly #partitions: Partitions<PartitionTask & Pick<ThreadPorts, 'log'>>
+  readonly #threads: FrontThread[] = []
+  #front: Front | undefined
+  #places = Places.after(0)
+
+  constructor(options: Options, folder: DataFolder, log: MainLog, switches: Switches, fatal: (reason: string) => void) {
+    this.#options = options
+    this.#log = log
+    this.#fatal = fatal
+    const { httpThreads, queryThreads, dbPoolSize } = options
+    const { partitions } = folder
+    this.#measures = Measures.make(
+      { frontEnds: httpThreads, partitions, queryThreads: httpThreads * queryThreads },
+      switches,
+    )
+    const numbers = Array.from({ length: partitions }, (_, number) => number)
+    this.#storage = {
+      paths: numbers.map((number) => folder.partitionPath(number)),
+      sizeMax_bytes: options.dbSizeMax_MiB * 2 ** 20,
+      durable: options.writeConcern === 1,
+      maxReaders: dbPoolSize + httpThreads * (1 + queryThreads) + spareReaders,
+    }
+    this.#memory = {
+      measures: this.#measures.memory,
+      commits: numbers.map(() => new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)),
+      pools: numbers.map(() => ReadPool.memory(dbPoolSize)),
+    }
+    this.#partitions = new Partitions({
+      entry: new URL('../workers/partition.js', import.meta.url),
+      count: partitions,
+      launch: (partition) => this.#partitionLaunch(partition),
+      log,
+      restarted: (partition) => this.#measures.restarted(partition),
+      isWriting: (partition) => this.#measures.storageSheet.reading(partition).writing,
+      fatal,
+    })
+  }
+
+  /** Opens and recovers all partitions. */
+  async openPartitions(): Promise<void> {
+    this.#places = Places.after(await this.#partitions.start())
+  }
+
+  /** Opens the sockets and lets all front ends accept; gives the port. */
+  async listen(): Promise<Outcome<number, ListenRefusal>> {
+    const task = {
+      options: this.#options,
+      storage: this.#storage,
+      memory: this.#memory,
+      places: this.#places.memory,
+      transactions: newTransactions(),
+    }
+    const opened = await openFront({ ...task, frontEnd: 0 }, this.#log, (front) => this.#partitions.add(front))
+    if (!opened.ok) return opened
+    this.#front = opened.value
+    for (let frontEnd = 1; frontEnd < this.#options.httpThreads; frontEnd += 1) {
+      await this.#startThread({ ...task, frontEnd, fd: opened.value.fd })
+    }
+    return granted(opened.value.port)
+  }
+
+  /** Ends in order; gives the number of requests that were given up at the limit [management 12.2]. */
+  async drain(limit_ms: number): Promise<number> {
+    this.#measures.end()
+    const stopped = await Promise.all([this.#front?.stop(limit_ms) ?? 0, ...this.#threads.map(stopThread(limit_ms))])
+    await this.#partitions.drain()
+    return stopped.reduce((sum, givenUp) => sum + givenUp, 0)
+  }
+
+  /**
+   * Lets the turns under way come to their end, and no more, for at most this long: a thread that is ended inside its
+   * write transaction would hang the process.
+   */
+  async halt(limit_ms: number): Promise<void> {
+    const limit = new Promise<'late'>((resolve) => setTimeout(resolve, limit_ms, 'late'))
+    const halted = this.#partitions.drain().catch(() => undefined)
+    if ((await Promise.race([halted, limit])) === 'late') process.kill(process.pid, 'SIGKILL')
+  }
+
+  async #startThread(task: FrontEndTask): Promise<void> {
+    const { port1, port2 } = new MessageChannel()
+    this.#log.take(port1)
+    const thread: FrontThread = new ActorThread({
+      entry: new URL('../workers/front-end.js', import.meta.url),
+      task: { ...task, log: port2 },
+      transfer: [port2],
+    })
+    thread.ended.catch((fault: unknown) => this.#fatal(`front end ${task.frontEnd} failed: ${String(fault)}`))
+    this.#partitions.add({
+      connect: (partition, port) => {
+        const instruction: FrontInstruction = { kind: 'connect', partition, port }
+        thread.tell(instruction, [port])
+      },
+    })
+    await thread.ready
+    this.#threads.push(thread)
+  }
+
+  #partitionLaunch(partition: number) {
+    const { port1, port2 } = new MessageChannel()
+    this.#log.take(port1)
+    const task = { partition, storage: this.#storage, memory: this.#memory, cacheSize, log: port2 }
+    return { task, transfer: [port2] }
+  }
+}
+
+function stopThread(limit_ms: number): (thread: FrontThread) => Promise<number> {
+  return async (thread) => {
+    const heard = thread.hear()
+    const instruction: FrontInstruction = { kind: 'stop', limit_ms }
+    thread.tell(instruction)
+    const said = await heard
+    return said.kind === 'stopped' ? said.givenUp : 0
+  }
+}

@@ -1,0 +1,140 @@
+import { availableParallelism } from 'node:os'
+import { Core } from './core.js'
+import type { ListenRefusal } from './http/server.js'
+import { type DataFolder, openDataFolder } from './lmdb/data-folder.js'
+import { errorFacts } from './log.js'
+import type { MainLog } from './log-writer.js'
+import type { Switches } from './measure/switches.js'
+import type { Options } from './options.js'
+import { type PidFile, writePidFile } from './pid-file.js'
+import { versionFacts } from './version.js'
+
+/** What the process ends with [management 9.5]. */
+export const exitCodes = {
+  ended: 0,
+  commandLine: 1,
+  port: 2,
+  dataFolder: 3,
+  certificate: 4,
+  pidFile: 5,
+  internal: 70,
+} as const
+
+/** A second signal ends the process with 128 and its number. */
+const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const
+
+/** How long the partitions have to finish their turns when the process has to end at once. */
+const abruptLimit_ms = 500
+
+/** Partitions of a new folder when no number is asked for: half the processors, at least 1 and at most 8 [management 9.4]. */
+const preferredPartitions = Math.min(8, Math.max(1, Math.floor(availableParallelism() / 2)))
+
+/** The life of the process from its start to its end [management 12]. */
+export class Life {
+  readonly #options: Options
+  readonly #log: MainLog
+  readonly #switches: Switches
+  #pidFile: PidFile | undefined
+  #folder: DataFolder | undefined
+  #core: Core | undefined
+  #ending = false
+  #leaving = false
+
+  constructor(options: Options, log: MainLog, switches: Switches) {
+    this.#options = options
+    this.#log = log
+    this.#switches = switches
+  }
+
+  /** Starts everything in its order; what fails ends the process with its code and leaves nothing behind [management 12.1]. */
+  async start(): Promise<void> {
+    const { pidPath, dbPath, partitions } = this.#options
+    this.#warn()
+    if (pidPath !== undefined) {
+      const written = writePidFile(pidPath)
+      if (!written.ok) return this.#leave(exitCodes.pidFile, written.refusal)
+      this.#pidFile = written.value
+    }
+    const folder = openDataFolder(dbPath, partitions, preferredPartitions)
+    if (!folder.ok) return this.#leave(exitCodes.dataFolder, folder.refusal.reason)
+    this.#folder = folder.value
+    const core = new Core(this.#options, folder.value, this.#log, this.#switches, (reason) => this.broken(reason))
+    this.#core = core
+    try {
+      await core.openPartitions()
+    } catch (fault) {
+      return this.#leave(exitCodes.dataFolder, `the data directory ${dbPath} cannot be used: ${textOf(fault)}`)
+    }
+    const listening = await core.listen()
+    if (!listening.ok) return this.#leave(...listenFailure(listening.refusal))
+    this.#log.info(
+      'main:ready',
+      `Rigel ${versionFacts.version} is ready on port ${listening.value} (${folder.value.partitions} partitions, ${dbPath})`,
+    )
+  }
+
+  /** The first signal begins an orderly end, a second one ends the process at once [management 12.2]. */
+  async signalled(signal: 'SIGINT' | 'SIGTERM'): Promise<void> {
+    if (this.#ending) {
+      await this.#core?.halt(abruptLimit_ms)
+      this.#exit(signalCodes[signal])
+      return
+    }
+    this.#ending = true
+    this.#log.info('main:stop', `${signal}: ending in order`)
+    const givenUp = (await this.#core?.drain(this.#options.shutdownTimeout_s * 1000)) ?? 0
+    if (givenUp > 0) this.#log.warn('main:stop', `${givenUp} requests were given up at the end of -shutdownTimeout`)
+    this.#log.info('main:stop', 'ended in order')
+    await this.#log.flush()
+    this.#exit(exitCodes.ended)
+  }
+
+  /** Something happened after which the broker can not go on. */
+  async broken(reason: string, fault?: unknown): Promise<void> {
+    if (this.#leaving) return
+    const facts = fault === undefined ? {} : errorFacts(fault)
+    await this.#leave(exitCodes.internal, fault === undefined ? reason : `${reason}: ${textOf(fault)}`, facts)
+  }
+
+  async #leave(code: number, reason: string, facts = {}): Promise<void> {
+    this.#leaving = true
+    this.#log.fatal('main:fatal', reason, facts)
+    await this.#core?.halt(abruptLimit_ms)
+    await this.#log.flush()
+    this.#exit(code)
+  }
+
+  #exit(code: number): void {
+    this.#folder?.release()
+    this.#pidFile?.release()
+    process.exit(code)
+  }
+
+  #warn(): void {
+    const { ignored, deferred, adminToken, adminPort } = this.#options
+    if (ignored.length > 0) this.#log.warn('main:options', `ignored command line options: ${ignored.join(', ')}`)
+    if (deferred.length > 0) {
+      this.#log.warn('main:options', `options of a part that is not served yet: ${deferred.join(', ')}`)
+    }
+    if (adminToken === undefined && adminPort === undefined) {
+      this.#log.warn('main:admin', 'the management interface is open: set -adminToken or -adminPort to protect it')
+    } else if (adminToken !== undefined && adminToken.length < 16) {
+      this.#log.warn('main:admin', 'the management token is shorter than 16 characters')
+    }
+  }
+}
+
+function listenFailure(refusal: ListenRefusal): readonly [code: number, reason: string] {
+  switch (refusal.kind) {
+    case 'portInUse':
+      return [exitCodes.port, `port ${refusal.port} is in use`]
+    case 'portUnusable':
+      return [exitCodes.port, `port ${refusal.port} cannot be used: ${refusal.reason}`]
+    case 'certificateUnusable':
+      return [exitCodes.certificate, refusal.reason]
+  }
+}
+
+function textOf(fault: unknown): string {
+  return fault instanceof Error ? fault.message : String(fault)
+}

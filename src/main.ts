@@ -1,0 +1,46 @@
+#!/usr/bin/env node
+import { readOptions } from './command-line.js'
+import { exitCodes, Life } from './life.js'
+import { openLog } from './log-writer.js'
+import { logLevels, Switches } from './measure/switches.js'
+import type { Options } from './options.js'
+
+const asked = readOptions(process.argv.slice(2), process.env)
+if (asked.kind === 'run') run(asked.options)
+else {
+  const stream = asked.kind === 'print' ? process.stdout : process.stderr
+  stream.write(asked.text, () => process.exit(asked.exitCode))
+}
+
+function run(options: Options): void {
+  const switches = initialSwitches(options)
+  const log = openLog(options, switches)
+  if (!log.ok) {
+    process.stderr.write(`${log.refusal.text}\n`, () => process.exit(exitCodes.commandLine))
+    return
+  }
+  const life = new Life(options, log.value, switches)
+  process.on('SIGTERM', () => life.signalled('SIGTERM'))
+  process.on('SIGINT', () => life.signalled('SIGINT'))
+  process.on('SIGHUP', () => log.value.reopen())
+  process.on('SIGPIPE', () => {})
+  process.on('uncaughtException', (fault) => life.broken('an error was not caught', fault))
+  process.on('unhandledRejection', (fault) => life.broken('a failed promise was not handled', fault))
+  life.start()
+}
+
+function initialSwitches(options: Options): Switches {
+  const switches = new Switches()
+  for (const level of options.traceLevels) switches.traces[level] = 1
+  switches.set('logLevel', logLevels.indexOf(options.logLevel))
+  switches.set('verbosity', options.verbose)
+  switches.set('infoPayloadMaxSize', options.logInfoPayloadMaxSize)
+  switches.set('lineMaxSize', options.logLineMaxSize)
+  switches.set('deprecate', Number(options.logDeprecate))
+  switches.set('statCounters', Number(options.statCounters))
+  switches.set('statSemWait', Number(options.statSemWait))
+  switches.set('statTiming', Number(options.statTiming))
+  switches.set('statNotifQueue', Number(options.statNotifQueue))
+  switches.set('disableMetrics', Number(options.disableMetrics))
+  return switches
+}
