@@ -24,8 +24,8 @@ export function parseTraceLevels(text: string): Outcome<readonly number[], Malfo
 }
 
 /**
- * The levels that are on, in normal form: ascending, neighbours as `first-last`, joined with a comma and a blank; `empty`
- * when all are off [management 2.3].
+ * The levels that are on, in normal form: ascending, neighbours as `first-last`, joined with a comma and a blank; the
+ * empty text when all are off [management 2.3].
  */
 export function traceLevelsText(traces: Uint8Array): string {
   const runs: string[] = []
@@ -36,7 +36,7 @@ export function traceLevelsText(traces: Uint8Array): string {
     runs.push(first === last ? String(first) : `${first}-${last}`)
     first = last
   }
-  return runs.length === 0 ? 'empty' : runs.join(', ')
+  return runs.join(', ')
 }
 
 function rangeOf(item: string): { readonly first: number; readonly last: number } | undefined {
