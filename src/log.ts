@@ -1,5 +1,7 @@
-import type { LogLevel } from './measure/switches.js'
-import type { TraceArea } from './trace-area.js'
+import pino from 'pino'
+import { type LogLevel, logLevels, type Switches } from './measure/switches.js'
+import { type Milliseconds, now } from './time.js'
+import { type TraceArea, traceArea } from './trace-area.js'
 
 /** Numbers and texts beside the message; durations in ns as texts. Their names are stable per operation [management 10.2]. */
 export type Facts = Readonly<Record<string, string | number | boolean | undefined>>
@@ -27,3 +29,93 @@ export interface Log {
   /** A line of a trace area, shown while its level is on, whatever the log level (except NONE) [management 2.1]. */
   trace(area: TraceArea, message: string, facts?: Facts, context?: LineContext): void
 }
+
+/** What a line can be of: NONE shows no lines, and summaries are shown at every level [management 10.1]. */
+export type LineLevel = Exclude<LogLevel, 'NONE'> | 'SUMMARY'
+
+/** A line before it has a form: plain data that crosses threads. */
+export interface Line {
+  readonly time: Milliseconds
+  readonly level: LineLevel
+  readonly op: string
+  readonly message: string
+  readonly facts: Facts | undefined
+  readonly context: LineContext | undefined
+  readonly area: TraceArea | undefined
+  readonly partition: number | undefined
+}
+
+/** The log of one thread: decides what is shown and hands the lines on [management 10.1]. */
+export class LineLog implements Log {
+  readonly traces: Uint8Array
+  readonly #switches: Switches
+  readonly #put: (line: Line) => void
+  readonly #partition: number | undefined
+
+  constructor(switches: Switches, put: (line: Line) => void, partition?: number) {
+    this.traces = switches.traces
+    this.#switches = switches
+    this.#put = put
+    this.#partition = partition
+  }
+
+  /** By the log level and by the verbosity, which raises it; NONE silences both [management 3.1]. */
+  shows(level: LogLevel): boolean {
+    const shown = this.#switches.get('logLevel')
+    const verbosity = this.#switches.get('verbosity')
+    const raised = verbosity === 0 ? none : verbosity === 1 ? info : debug
+    const index = logLevels.indexOf(level)
+    return shown !== none && index !== none && index <= Math.max(shown, raised)
+  }
+
+  fatal(op: string, message: string, facts?: Facts, context?: LineContext): void {
+    this.#maybe('FATAL', op, message, facts, context)
+  }
+
+  error(op: string, message: string, facts?: Facts, context?: LineContext): void {
+    this.#maybe('ERROR', op, message, facts, context)
+  }
+
+  warn(op: string, message: string, facts?: Facts, context?: LineContext): void {
+    this.#maybe('WARN', op, message, facts, context)
+  }
+
+  info(op: string, message: string, facts?: Facts, context?: LineContext): void {
+    this.#maybe('INFO', op, message, facts, context)
+  }
+
+  debug(op: string, message: string, facts?: Facts, context?: LineContext): void {
+    this.#maybe('DEBUG', op, message, facts, context)
+  }
+
+  trace(area: TraceArea, message: string, facts?: Facts, context?: LineContext): void {
+    if (this.traces[traceArea[area]] !== 1 || this.#switches.get('logLevel') === none) return
+    this.line('DEBUG', area, message, facts, context, area)
+  }
+
+  /** A line that is shown whatever the levels are. */
+  protected line(
+    level: LineLevel,
+    op: string,
+    message: string,
+    facts?: Facts,
+    context?: LineContext,
+    area?: TraceArea,
+  ): void {
+    this.#put({ time: now(), level, op, message, facts, context, area, partition: this.#partition })
+  }
+
+  #maybe(level: LineLevel & LogLevel, op: string, message: string, facts?: Facts, context?: LineContext): void {
+    if (this.shows(level)) this.line(level, op, message, facts, context)
+  }
+}
+
+/** A fault as facts: what it says, and its stack with those of its causes. */
+export function errorFacts(fault: unknown): Facts {
+  if (!(fault instanceof Error)) return { error: String(fault) }
+  return { error: `${fault.name}: ${fault.message}`, errorStack: pino.stdSerializers.err(fault).stack }
+}
+
+const none = logLevels.indexOf('NONE')
+const info = logLevels.indexOf('INFO')
+const debug = logLevels.indexOf('DEBUG')

@@ -3,15 +3,18 @@ import { machine } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** What the program says of itself [management 8.1]. */
+/** What the program says of itself, under the names that clients read; all texts [management 8.1]. */
 export interface VersionFacts {
   readonly version: string
   /** 40 hexadecimal digits or `nogitversion`. */
-  readonly gitHash: string
-  readonly compileTime: string
-  readonly releaseDate: string
+  readonly git_hash: string
+  readonly compile_time: string
+  readonly compiled_by: 'rigel'
+  readonly compiled_in: string
+  readonly release_date: string
   readonly machine: string
-  readonly node: string
+  /** Address of the manual: the home page that the package names. */
+  readonly doc: string
 }
 
 const noGitVersion = 'nogitversion'
@@ -33,27 +36,34 @@ export function libraryVersions(): Readonly<Record<string, string>> {
 
 /** The text of `-v` [management 9.2]. */
 export function versionText(): string {
-  const { version, gitHash, node } = versionFacts
-  const hash = gitHash === noGitVersion ? gitHash : gitHash.slice(0, 7)
+  const { version, git_hash, compiled_in } = versionFacts
+  const hash = git_hash === noGitVersion ? git_hash : git_hash.slice(0, 7)
   const platform = `${process.platform} ${versionFacts.machine}`
-  return `rigel ${version} (git ${hash})\nnode ${node}, lmdb ${libraryVersion('lmdb')}, ${platform}\n`
+  return `rigel ${version} (git ${hash})\n${compiled_in}, lmdb ${libraryVersion('lmdb')}, ${platform}\n`
 }
 
 /** The facts that stand in a package file and in the notes of the build beside it. */
 export function readVersion(file: string): VersionFacts {
-  const { version } = readObject(file)
-  const { git_hash, compile_time } = readObject(join(dirname(file), 'dist', 'build.json'))
-  const noted = typeof compile_time === 'string' ? Date.parse(compile_time) : Number.NaN
-  const compiled = Number.isNaN(noted) ? (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0) : noted
-  const compileTime = new Date(compiled).toISOString().replace(/\.\d+Z$/, 'Z')
+  const { version, homepage } = readObject(file)
+  const noted = readObject(join(dirname(file), 'dist', 'build.json'))
+  const hash = typeof noted['git_hash'] === 'string' ? noted['git_hash'] : ''
+  const compile_time = dateText(noted['compile_time']) ?? dateText(statSync(file, { throwIfNoEntry: false })?.mtime)
   return {
     version: typeof version === 'string' ? version : '0.0.0',
-    gitHash: typeof git_hash === 'string' && /^[0-9a-f]{40}$/.test(git_hash) ? git_hash : noGitVersion,
-    compileTime,
-    releaseDate: compileTime,
+    git_hash: /^[0-9a-f]{40}$/.test(hash) ? hash : noGitVersion,
+    compile_time: compile_time ?? '',
+    compiled_by: 'rigel',
+    compiled_in: `node ${process.version}`,
+    release_date: compile_time ?? '',
     machine: machine(),
-    node: process.version,
+    doc: typeof homepage === 'string' ? homepage : '',
   }
+}
+
+/** To the second, as `2026-02-03T09:12:44Z`. */
+function dateText(date: unknown): string | undefined {
+  const time = date instanceof Date ? date.getTime() : typeof date === 'string' ? Date.parse(date) : Number.NaN
+  return Number.isNaN(time) ? undefined : new Date(time).toISOString().replace(/\.\d+Z$/, 'Z')
 }
 
 function libraryVersion(name: string): string {

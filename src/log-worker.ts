@@ -1,0 +1,60 @@
+import type { MessagePort } from 'node:worker_threads'
+import { type Line, LineLog } from './log.js'
+import type { Switches } from './measure/switches.js'
+
+/** Lines that may be on their way to the writing thread; below ERROR, and any. */
+const usualUnderWay = 20_000
+const mostUnderWay = 40_000
+/** A tick that logs without end hands over in parts. */
+const batch = 500
+
+/**
+ * The log of another thread than the main one: the lines of a tick are handed over together, in their order
+ * [management 10.2].
+ */
+export function workerLog(port: MessagePort, switches: Switches, partition?: number): WorkerLog {
+  return new WorkerLog(port, switches, partition)
+}
+
+/** See `workerLog`. */
+export class WorkerLog extends LineLog {
+  readonly #port: MessagePort
+  #gathered: Line[] = []
+  #underWay = 0
+  #dropped = 0
+
+  constructor(port: MessagePort, switches: Switches, partition?: number) {
+    super(switches, (line) => this.#put(line), partition)
+    this.#port = port
+    port.on('message', (taken: number) => this.#taken(taken))
+    port.unref()
+  }
+
+  /** Hands over what was gathered, before the thread ends or is busy for long. */
+  flush(): void {
+    if (this.#gathered.length === 0) return
+    const lines = this.#gathered
+    this.#gathered = []
+    this.#port.postMessage(lines)
+  }
+
+  #put(line: Line): void {
+    const matters = line.level === 'ERROR' || line.level === 'FATAL'
+    if (this.#underWay >= (matters ? mostUnderWay : usualUnderWay)) {
+      this.#dropped += 1
+      return
+    }
+    this.#underWay += 1
+    if (this.#gathered.push(line) === 1) setImmediate(() => this.flush())
+    if (this.#gathered.length >= batch || line.level === 'FATAL') this.flush()
+  }
+
+  #taken(count: number): void {
+    this.#underWay -= count
+    if (this.#dropped === 0 || this.#underWay > usualUnderWay / 2) return
+    const dropped = this.#dropped
+    this.#dropped = 0
+    const message = `${dropped} lines were dropped because the writing thread could not take them`
+    this.warn('log:dropped', message, { dropped })
+  }
+}
