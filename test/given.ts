@@ -1,6 +1,7 @@
 import type { EntityId, EntityType, Metadata, Place, ServicePath, Tenant, Value } from '../src/context/entity.js'
 import type { PathRange, Query } from '../src/context/query.js'
 import type { GivenAttribute, UpdateAction, UpdateCommand, UpdateElement } from '../src/context/update.js'
+import type { Log } from '../src/log.js'
 import { EntityCache } from '../src/partition/entity-cache.js'
 import type { Milliseconds } from '../src/time.js'
 
@@ -99,3 +100,15 @@ export function cache(): EntityCache {
 }
 
 export const storeSettings = { sizeMax_bytes: 256 * 2 ** 20, durable: true, maxReaders: 64 }
+
+/** A log for parts that have to have one. */
+export const silentLog: Log = {
+  traces: new Uint8Array(256),
+  shows: () => false,
+  fatal: () => {},
+  error: () => {},
+  warn: () => {},
+  info: () => {},
+  debug: () => {},
+  trace: () => {},
+}

@@ -88,9 +88,9 @@ export class Partitions<Task extends object> {
 
   async #replace(partition: number, dead: ActorThread<Task, Ready>): Promise<void> {
     this.#threads.delete(partition)
-    await dead.close()
     await this.#start(partition)
     this.#settings.log.warn('worker:replaced', `partition ${partition} runs again in a new thread`, { partition })
+    await dead.close()
   }
 
   #diedTooOften(partition: number): boolean {

@@ -33,11 +33,11 @@ export function prometheusResources({ measures, siblings, subscriptionIndex }: M
 }
 
 function brokerFamilies({ switches, counts }: Measures, index: SubscriptionIndexState): readonly Family[] {
-  const { version, gitHash } = versionFacts
+  const { version, git_hash } = versionFacts
   const operations = counterRows.filter((row: CounterRow) => row.only !== 'nested')
   return [
     gauge('rigel_build_info', 'What was built, always 1', () => [
-      { labels: { version, git_hash: gitHash, node_version: process.version }, value: 1 },
+      { labels: { version, git_hash, node_version: process.version }, value: 1 },
     ]),
     counter('rigel_operations_total', 'Requests and events by the names of the statistics', () =>
       operations.map(({ name }) => ({ labels: { operation: name }, value: Number(counts.ever(name)) })),
