@@ -24,9 +24,7 @@ export class Alarms {
   readonly #mostKept: number
   /** The oldest first; how often each has occurred. */
   readonly #active = new Map<string, Alarm>()
-  readonly #counts = Object.fromEntries(
-    alarmKinds.map((kind) => [kind, { active: 0, raised: 0, released: 0 }]),
-  ) as Record<AlarmKind, { active: number; raised: number; released: number }>
+  readonly #counts = { BadInput: zero(), NotificationError: zero(), ForwardingError: zero(), DatabaseError: zero() }
 
   /** `relog`: repetitions are logged as well (`-relogAlarms`). */
   constructor(log: Log, relog: boolean, kept = mostKept) {
@@ -98,6 +96,10 @@ export class Alarms {
 interface Alarm {
   readonly kind: AlarmKind
   occurrences: number
+}
+
+function zero(): { active: number; raised: number; released: number } {
+  return { active: 0, raised: 0, released: 0 }
 }
 
 function levelOf(kind: AlarmKind): 'ERROR' | 'WARN' {

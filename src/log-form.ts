@@ -21,6 +21,15 @@ export const forms: Readonly<Record<FormName, Form>> = {
   humans: (line, maxSize) => `${cutText(humanText(line), maxSize)}\n`,
 }
 
+const pinoLevel = {
+  DEBUG: 'debug',
+  INFO: 'info',
+  WARN: 'warn',
+  ERROR: 'error',
+  FATAL: 'fatal',
+  SUMMARY: 'summary',
+} as const
+
 /** The members of a line after time and level, in their order. */
 type Members = Readonly<Record<string, string | number | boolean | undefined>>
 
@@ -41,22 +50,20 @@ function timeText(line: Line): string {
 
 function jsonForm(): Form {
   let written = ''
-  const levels = { DEBUG: 10, INFO: 20, WARN: 30, ERROR: 40, FATAL: 50, SUMMARY: 60 }
   const serialiser = pino(
     {
       base: null,
       timestamp: false,
-      level: 'DEBUG',
-      customLevels: levels,
-      useOnlyCustomLevels: true,
-      formatters: { level: (lvl) => ({ lvl }) },
+      level: 'debug',
+      customLevels: { summary: 70 },
+      formatters: { level: (name) => ({ lvl: name.toUpperCase() }) },
     },
     { write: (text: string) => (written = text) },
   )
 
   /** pino puts the level first, and the time of the line is that of the thread it comes from. */
   function serialised(line: Line): string {
-    serialiser[line.level](membersOf(line))
+    serialiser[pinoLevel[line.level]](membersOf(line))
     // JSON leaves some characters as they are that readers may take for line ends; they only stand inside of texts.
     return `{"time":"${timeText(line)}",${oneLine(written.slice(1, -1))}`
   }

@@ -115,7 +115,10 @@ export class LineSink {
 
   #next(): void {
     if (this.#underWay !== undefined || this.#broken) return
-    if (this.#waiting.length === 0) return this.#settle()
+    if (this.#waiting.length === 0) {
+      this.#settle()
+      return
+    }
     let count = 0
     let size = 0
     while (count < this.#waiting.length && (count === 0 || size < chunk_bytes)) {
@@ -135,13 +138,20 @@ export class LineSink {
     write(chunk.descriptor, chunk.rest, (fault, written) => {
       chunk.writing = false
       if (this.#underWay !== chunk) return
-      if (fault !== null) return this.#failed(chunk, fault)
-      chunk.rest = chunk.rest.subarray(written)
-      if (chunk.rest.length > 0) return this.#write()
-      this.#done(chunk)
-      if (this.#dropped > 0 && this.#waiting_bytes === 0) this.#report()
-      this.#next()
+      if (fault === null) this.#written(chunk, written)
+      else this.#failed(chunk, fault)
     })
+  }
+
+  #written(chunk: Chunk, bytes: number): void {
+    chunk.rest = chunk.rest.subarray(bytes)
+    if (chunk.rest.length > 0) {
+      this.#write()
+      return
+    }
+    this.#done(chunk)
+    if (this.#dropped > 0 && this.#waiting_bytes === 0) this.#report()
+    this.#next()
   }
 
   #failed(chunk: Chunk, fault: NodeJS.ErrnoException): void {

@@ -129,9 +129,9 @@ export class MainLog extends LineLog {
   }
 
   #write(line: Line): void {
-    if (line.level === 'FATAL') return this.#last(line)
     const maxSize = this.#switches.get('lineMaxSize')
-    for (const { form, sink } of this.#targets) sink.put(form(line, maxSize), line.level === 'ERROR')
+    if (line.level === 'FATAL') this.#last(line)
+    else for (const { form, sink } of this.#targets) sink.put(form(line, maxSize), line.level === 'ERROR')
   }
 
   #last(line: Line): void {

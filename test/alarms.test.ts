@@ -1,0 +1,111 @@
+import { mock } from 'node:test'
+import { test } from 'tap'
+import { Alarms } from '../src/alarms.js'
+import { type Line, LineLog } from '../src/log.js'
+import { startSummaries, summaryLines } from '../src/log-summary.js'
+import { logLevels, Switches } from '../src/measure/switches.js'
+import { traceArea } from '../src/trace-area.js'
+
+function given({ relog = false, kept = 10_000, traced = false } = {}) {
+  const lines: Line[] = []
+  const switches = new Switches()
+  switches.set('logLevel', logLevels.indexOf('WARN'))
+  switches.traces[traceArea.alarm] = Number(traced)
+  const log = new LineLog(switches, (line) => lines.push(line))
+  return {
+    alarms: new Alarms(log, relog, kept),
+    said: () => lines.splice(0).map(({ level, message }) => `${level} ${message}`),
+  }
+}
+
+test('an alarm is raised once and released once', async (t) => {
+  const { alarms, said } = given()
+  alarms.raise('BadInput', '10.2.0.9', 'JSON Parse Error')
+  alarms.raise('BadInput', '10.2.0.9', 'JSON Parse Error')
+  alarms.raise('BadInput', '10.2.0.8', 'JSON Parse Error')
+  t.same(said(), [
+    'WARN Raising alarm BadInput 10.2.0.9: JSON Parse Error',
+    'WARN Raising alarm BadInput 10.2.0.8: JSON Parse Error',
+  ])
+  alarms.release('BadInput', '10.2.0.9')
+  alarms.release('BadInput', '10.2.0.9')
+  alarms.release('BadInput', 'unheard-of')
+  t.same(said(), ['WARN Releasing alarm BadInput 10.2.0.9'])
+  t.same(alarms.counts.BadInput, { active: 1, raised: 2, released: 1 })
+})
+
+test('a DatabaseError is an error and shows no subject; a URL shows no secrets', async (t) => {
+  const { alarms, said } = given()
+  alarms.raise('DatabaseError', 'partition 1', 'disk full')
+  alarms.raise('NotificationError', 'http://me:pass@there/', 'refused: 404')
+  t.same(said(), [
+    'ERROR Raising alarm DatabaseError: disk full',
+    'WARN Raising alarm NotificationError http://***@there/: refused: 404',
+  ])
+})
+
+test('repetitions are logged with -relogAlarms', async (t) => {
+  const { alarms, said } = given({ relog: true })
+  alarms.raise('NotificationError', 'http://there/', 'first')
+  alarms.raise('NotificationError', 'http://there/', 'second')
+  t.same(said()[1], 'WARN Repeated NotificationError http://there/: second')
+})
+
+test('every alarm is traced on level 243, also the repeated ones', async (t) => {
+  const { alarms, said } = given({ traced: true })
+  alarms.raise('NotificationError', 'http://there/', 'first')
+  alarms.raise('NotificationError', 'http://there/', 'second')
+  t.same(
+    said().filter((line) => line.startsWith('DEBUG')),
+    [
+      'DEBUG Raising alarm NotificationError http://there/: first',
+      'DEBUG Repeated NotificationError http://there/: second',
+    ],
+  )
+})
+
+test('beyond the limit the oldest alarm is forgotten', async (t) => {
+  const { alarms, said } = given({ kept: 2 })
+  for (const address of ['a', 'b', 'c']) alarms.raise('BadInput', address, 'bad')
+  t.same(alarms.counts.BadInput, { active: 2, raised: 3, released: 0 })
+  said()
+  alarms.release('BadInput', 'a')
+  t.same(said(), [], 'the forgotten one')
+  alarms.release('BadInput', 'b')
+  t.same(said(), ['WARN Releasing alarm BadInput b'])
+})
+
+test('a summary says what there is and what is new', async (t) => {
+  const { alarms } = given()
+  alarms.raise('BadInput', 'a', 'bad')
+  const before = { transactions: 2300, alarms: alarms.counts }
+  alarms.release('BadInput', 'a')
+  alarms.raise('BadInput', 'b', 'bad')
+  alarms.raise('DatabaseError', '', 'full')
+  t.same(summaryLines({ transactions: 2345n, alarms: alarms.counts }, before), [
+    'Transactions: 2345 (new: 45)',
+    'DB status: erroneous, raised: (total: 1, new: 1), released: (total: 0, new: 0)',
+    'Notification failure active alarms: 0, raised: (total: 0, new: 0), released: (total: 0, new: 0)',
+    'Forwarding failure active alarms: 0, raised: (total: 0, new: 0), released: (total: 0, new: 0)',
+    'Bad input active alarms: 1, raised: (total: 2, new: 1), released: (total: 1, new: 1)',
+  ])
+})
+
+test('summaries come once per period, also when it is longer than a timer can hold', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const { alarms } = given()
+  const said: string[] = []
+  const counts = () => ({ transactions: 7, alarms: alarms.counts })
+  const stop = startSummaries(2_678_400, counts, { summary: (_op, message) => said.push(message) })
+  const day = () => mock.timers.tick(86_400_000)
+  for (let days = 0; days < 30; days += 1) day()
+  t.equal(said.length, 0)
+  day()
+  t.equal(said.length, 5)
+  for (let days = 0; days < 31; days += 1) day()
+  t.equal(said.length, 10)
+  stop()
+  for (let days = 0; days < 31; days += 1) day()
+  t.equal(said.length, 10)
+})

@@ -1,0 +1,227 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, existsSync, openSync, readFileSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { text as allOf } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { MessageChannel, Worker } from 'node:worker_threads'
+import { type Test, test } from 'tap'
+import { errorFacts } from '../src/log.js'
+import { type LogSettings, type MainLog, type Outputs, openLog } from '../src/log-writer.js'
+import { type LogLevel, logLevels, Switches } from '../src/measure/switches.js'
+import { traceArea } from '../src/trace-area.js'
+
+const plain: LogSettings = { logFormat: 'json', logForHumans: false, logDir: undefined, logAppend: false }
+
+function switchesAt(level: LogLevel): Switches {
+  const switches = new Switches()
+  switches.set('logLevel', logLevels.indexOf(level))
+  switches.set('lineMaxSize', 32768)
+  return switches
+}
+
+/** A log whose standard output and standard error are files. */
+function given(t: Test, switches: Switches, settings: Partial<LogSettings> = {}, folder = t.testdir()) {
+  const files = { stdout: join(folder, 'stdout'), stderr: join(folder, 'stderr') }
+  const outputs: Outputs = { stdout: openSync(files.stdout, 'a'), stderr: openSync(files.stderr, 'a') }
+  t.teardown(() => {
+    closeSync(outputs.stdout)
+    closeSync(outputs.stderr)
+  })
+  const log = openLog({ ...plain, ...settings }, switches, outputs)
+  if (!log.ok) throw new Error(log.refusal.text)
+  return {
+    log: log.value,
+    folder,
+    stdout: () => readFileSync(files.stdout, 'utf8'),
+    stderr: () => readFileSync(files.stderr, 'utf8'),
+  }
+}
+
+function messagesIn(lines: string): readonly string[] {
+  return lines
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line).msg)
+}
+
+/** One line of each level, the trace level 103 among them. */
+function oneOfEach(log: MainLog): void {
+  log.error('o', 'ERROR')
+  log.warn('o', 'WARN')
+  log.info('o', 'INFO')
+  log.debug('o', 'DEBUG')
+  log.trace('storage.txn', 'TRACE')
+}
+
+test('each level shows its own lines and those before it', async (t) => {
+  const shown = { NONE: 0, FATAL: 0, ERROR: 1, WARN: 2, INFO: 3, DEBUG: 4 }
+  const switches = switchesAt('NONE')
+  const { log, stdout } = given(t, switches)
+  const expected: string[] = []
+  for (const level of logLevels) {
+    switches.set('logLevel', logLevels.indexOf(level))
+    oneOfEach(log)
+    expected.push(...['ERROR', 'WARN', 'INFO', 'DEBUG'].slice(0, shown[level]))
+  }
+  await log.flush()
+  t.same(messagesIn(stdout()), expected)
+})
+
+test('verbosity 1 adds the lines up to INFO, 2 those of DEBUG, and neither the trace lines', async (t) => {
+  const switches = switchesAt('ERROR')
+  const { log, stdout } = given(t, switches)
+  switches.set('verbosity', 1)
+  oneOfEach(log)
+  switches.set('verbosity', 2)
+  oneOfEach(log)
+  switches.set('logLevel', logLevels.indexOf('NONE'))
+  oneOfEach(log)
+  await log.flush()
+  t.same(messagesIn(stdout()), ['ERROR', 'WARN', 'INFO', 'ERROR', 'WARN', 'INFO', 'DEBUG'])
+})
+
+test('trace lines are shown while their level is on, whatever the log level but NONE', async (t) => {
+  const switches = switchesAt('FATAL')
+  const { log, stdout } = given(t, switches)
+  switches.traces[traceArea['storage.txn']] = 1
+  oneOfEach(log)
+  switches.set('logLevel', logLevels.indexOf('NONE'))
+  oneOfEach(log)
+  await log.flush()
+  t.match(JSON.parse(stdout()), { lvl: 'DEBUG', op: 'storage.txn', msg: 'TRACE', t: 103, area: 'storage.txn' })
+})
+
+test('summaries are shown at every level', async (t) => {
+  const { log, stdout } = given(t, switchesAt('NONE'))
+  log.summary('log:summary', 'Transactions: 1 (new: 1)')
+  await log.flush()
+  t.match(JSON.parse(stdout()), { lvl: 'SUMMARY', msg: 'Transactions: 1 (new: 1)' })
+})
+
+test('a FATAL line is written before the call returns, behind what was logged before', async (t) => {
+  const { log, stdout, stderr } = given(t, switchesAt('WARN'))
+  log.warn('o', 'before')
+  log.fatal('main:end', 'port 1026 is in use')
+  t.same(messagesIn(stdout()), ['before', 'port 1026 is in use'])
+  t.equal(stderr(), '')
+  await log.flush()
+  t.same(messagesIn(stdout()), ['before', 'port 1026 is in use'], 'and only once')
+})
+
+test('with the level NONE the FATAL line is on stderr', async (t) => {
+  const { log, stdout, stderr } = given(t, switchesAt('NONE'))
+  log.fatal('main:end', 'port 1026 is in use')
+  t.equal(stdout(), '')
+  t.same(messagesIn(stderr()), ['port 1026 is in use'])
+})
+
+test('with a directory lines go to the file as well, in its own form, and the file before is kept', async (t) => {
+  const logDir = t.testdir({ 'contextBroker.log': 'before\n', 'contextBroker.log.old': 'long before\n' })
+  const file = join(logDir, 'contextBroker.log')
+  const settings = { logDir, logFormat: 'pipe', logForHumans: true } as const
+  const { log, stdout } = given(t, switchesAt('WARN'), settings, logDir)
+  log.warn('main:start', 'look')
+  await log.flush()
+  t.match(stdout(), /^\d\d:\d\d:\d\d\.\d{3} WARN {2}main:start {2}look\n$/)
+  t.match(readFileSync(file, 'utf8'), /^time=\S+ \| lvl=WARN \|.* \| op=main:start \| msg=look\n$/)
+  t.equal(readFileSync(`${file}.old`, 'utf8'), 'before\n')
+})
+
+test('with -logAppend the file goes on', async (t) => {
+  const logDir = t.testdir({ 'contextBroker.log': 'before\n' })
+  const { log } = given(t, switchesAt('WARN'), { logDir, logAppend: true }, logDir)
+  log.warn('main:start', 'look')
+  await log.flush()
+  t.match(readFileSync(join(logDir, 'contextBroker.log'), 'utf8'), /^before\n\{.*\}\n$/)
+  t.notOk(existsSync(join(logDir, 'contextBroker.log.old')))
+})
+
+test('a file that was moved away is opened anew, and no line is lost or cut', async (t) => {
+  const logDir = t.testdir()
+  const file = join(logDir, 'contextBroker.log')
+  const { log } = given(t, switchesAt('WARN'), { logDir }, logDir)
+  for (let number = 0; number < 100; number += 1) log.warn('o', `before ${number}`)
+  // Now the lines are being written.
+  await new Promise(setImmediate)
+  renameSync(file, `${file}.1`)
+  log.reopen()
+  log.warn('o', 'after')
+  await log.flush()
+  t.same(messagesIn(readFileSync(`${file}.1`, 'utf8')).length, 100)
+  t.same(messagesIn(readFileSync(file, 'utf8')), ['after'])
+})
+
+test('a directory that can not be written is refused', async (t) => {
+  const logDir = join(t.testdir(), 'none')
+  t.same(openLog({ ...plain, logDir }, switchesAt('WARN')), {
+    ok: false,
+    refusal: { kind: 'logDirUnusable', text: `the log directory '${logDir}' cannot be written (ENOENT)` },
+  })
+})
+
+test('lines of other threads come in their order, with their partition', async (t) => {
+  const switches = switchesAt('INFO')
+  const { log, stdout } = given(t, switches)
+  const { port1, port2 } = new MessageChannel()
+  log.take(port1)
+  const worker = new Worker(new URL('./log-thread.js', import.meta.url), {
+    workerData: { port: port2, memory: switches.memory, lines: 2000 },
+    transferList: [port2],
+  })
+  await once(worker, 'exit')
+  log.info('o', 'the thread has ended')
+  await log.flush()
+  const messages = messagesIn(stdout()).filter((message) => message !== 'the thread has ended')
+  t.same(
+    messages,
+    Array.from({ length: 2000 }, (_, number) => `line ${number}`),
+  )
+  t.match(JSON.parse(stdout().split('\n')[0] ?? ''), { partition: 3, op: 'thread', n: 0 })
+})
+
+/** Starts the writer in a process of its own, which writes this many lines into a real pipe. */
+function writing(lines: number) {
+  const script = fileURLToPath(new URL('./log-process.js', import.meta.url))
+  return spawn(process.execPath, [script, String(lines)], { stdio: ['pipe', 'pipe', 'pipe'] })
+}
+
+test('a reader that does not read stops neither the broker nor its end', async (t) => {
+  const broker = writing(20_000)
+  // Nobody reads its standard output.
+  broker.stdin.end('end\n')
+  const [code] = await once(broker, 'exit')
+  t.equal(code, 0)
+  broker.stdout.resume()
+})
+
+test('when a slow reader has caught up it is told how many lines it missed, and it has every ERROR line', async (t) => {
+  const broker = writing(20_000)
+  const [said] = await once(broker.stderr, 'data')
+  t.equal(String(said), 'logged\n', 'logging is over before anybody has read')
+  const output = allOf(broker.stdout)
+  await new Promise((resolve) => {
+    broker.stdout.on('data', (data) => String(data).includes('log:dropped') && resolve(undefined))
+  })
+  broker.stdin.end('end\n')
+  const messages = messagesIn(await output)
+  const dropped = Number(/^(\d+) lines were dropped/.exec(messages.find((text) => text.includes('dropped')) ?? '')?.[1])
+  t.ok(dropped > 0)
+  t.equal(messages.filter((text) => text.startsWith('usual')).length + dropped, 20_000)
+  t.equal(messages.filter((text) => text.startsWith('error')).length, 200)
+})
+
+test('a reader that has gone is no fault', async (t) => {
+  const broker = writing(100)
+  broker.stdout.destroy()
+  broker.stdin.end('end\n')
+  const [code] = await once(broker, 'exit')
+  t.equal(code, 0)
+})
+
+test('a fault is logged with its stack and those of its causes', async (t) => {
+  const { error, errorStack } = errorFacts(new TypeError('outer', { cause: new Error('inner') }))
+  t.equal(error, 'TypeError: outer')
+  t.match(errorStack, /outer[\s\S]*log\.test[\s\S]*caused by: Error: inner/)
+  t.same(errorFacts('text'), { error: 'text' })
+})
