@@ -59,6 +59,8 @@ export interface Resource {
   readonly pattern: string
   /** Other patterns that mean the same resource, with the same names of placeholders. */
   readonly aliases?: readonly string[]
+  /** The pattern under whose name it is counted in `counters.requests`, where that is not its own. */
+  readonly countedAs?: string
   /** Whether fixed segments are compared without regard to case [management 1]. */
   readonly anyCase: boolean
   /** The counter of every request on this resource; none for what machines poll [management 4.4]. */
