@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { granted, type Outcome, refused } from '../outcome.js'
+
+/** The media type of a Content-Type as it was sent, without parameters; nothing without the header. */
+export function mediaTypeOf(contentType: string | undefined): string | undefined {
+  if (contentType === undefined) return undefined
+  const semicolon = contentType.indexOf(';')
+  const type = (semicolon === -1 ? contentType : contentType.slice(0, semicolon)).trim()
+  return type === '' ? undefined : type
+}
+
+/** Whether a media type is JSON's; upper and lower case do not matter. */
+export function isJson(mediaType: string): boolean {
+  return mediaType === 'application/json' || mediaType.toLowerCase() === 'application/json'
+}
+
+/** What the client takes: JSON, or nothing but text. */
+export type Acceptable = 'json' | 'text'
+
+export interface AcceptRefusal {
+  readonly status: 400 | 406
+  readonly text: string
+}
+
+const jsonRanges: ReadonlySet<string> = new Set(['*/*', 'application/*', 'application/json'])
+const textRanges: ReadonlySet<string> = new Set(['text/*', 'text/plain'])
+
+const acceptsJson: Outcome<Acceptable, AcceptRefusal> = granted('json')
+
+/** What an Accept header allows; types that the broker does not know are skipped [management 11.4]. */
+export function parseAccept(accept: string | undefined): Outcome<Acceptable, AcceptRefusal> {
+  if (accept === undefined || accept === 'application/json' || accept === '*/*') return acceptsJson
+  if (accept.trim() === '') return refused({ status: 400, text: 'empty accept header' })
+  let acceptable: Acceptable | undefined
+  for (const item of accept.split(',')) {
+    const [range = '', quality] = item.split(';', 2)
+    const type = range.trim().toLowerCase()
+    const isText = textRanges.has(type)
+    if (!isText && !jsonRanges.has(type)) continue
+    const fault = qualityFault(quality)
+    if (fault !== undefined) return refused({ status: 400, text: fault })
+    acceptable = isText ? (acceptable ?? 'text') : 'json'
+  }
+  if (acceptable === undefined) return refused({ status: 406, text: 'no acceptable mime-type in accept header' })
+  return granted(acceptable)
+}
+
+function qualityFault(quality: string | undefined): string | undefined {
+  if (quality === undefined) return undefined
+  const [name = '', value] = quality.split('=', 2)
+  if (name.trim() !== 'q') return 'q missing in accept header'
+  if (value === undefined) return 'missing equal-sign after q in accept header'
+  if (value.trim() === '') return 'qvalue in accept header is missing'
+  return /^(\d+(\.\d*)?|\.\d+)$/.test(value.trim()) ? undefined : 'qvalue in accept header is not a number'
+}
+
+/** The correlator of a request: the one it came with, else a new one [management 11.2]. */
+export function correlatorOf(headers: IncomingHttpHeaders): string {
+  return single(headers['fiware-correlator']) || randomUUID()
+}
+
+/** On whose behalf a request came, for the log [management 10.3]. */
+export function originOf(headers: IncomingHttpHeaders, peer: string | undefined): string {
+  return single(headers['x-real-ip']) || single(headers['x-forwarded-for']) || (peer ?? 'N/A')
+}
+
+/** A header's value; of one that came several times all values in one text. */
+export function single(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === 'string' || value === undefined ? value : value.join(', ')
+}
+
+const used: ReadonlySet<string> = new Set([
+  'accept',
+  'authorization',
+  'connection',
+  'content-length',
+  'content-type',
+  'expect',
+  'fiware-correlator',
+  'fiware-service',
+  'fiware-servicepath',
+  'host',
+  'keep-alive',
+  'origin',
+  'transfer-encoding',
+  'x-forwarded-for',
+  'x-real-ip',
+])
+
+/** The names of the headers that the broker does not use, for the log. */
+export function unusedHeaders(headers: IncomingHttpHeaders): readonly string[] {
+  return Object.keys(headers).filter((name) => !used.has(name))
+}

@@ -1,0 +1,118 @@
+import { granted, type Outcome, refused } from '../outcome.js'
+import { kindOf, needsNoBody, type PathKind } from './path-kind.js'
+import { type Route, type Router, segmentsOf } from './router.js'
+
+/** What the path of a request means. */
+export interface Target {
+  readonly kind: PathKind
+  /** Nothing for an unknown path. */
+  readonly route: Route | undefined
+  /** Whether the decoded path is free of forbidden characters and could be decoded at all. */
+  readonly clean: boolean
+  readonly needsNoBody: boolean
+}
+
+/** Forbidden in paths and in URI parameters [context 4.1]. */
+const forbidden = /[<>"'=;()]/
+
+const cacheSize = 512
+
+/** Finds out what paths mean, and remembers it of those without placeholders. */
+export class Targets {
+  readonly #router: Router
+  readonly #cache = new Map<string, Target>()
+
+  constructor(router: Router) {
+    this.#router = router
+  }
+
+  /** What a path means, as it came: split at the slashes before it is decoded [management 1]. */
+  find(path: string): Target {
+    return this.#cache.get(path) ?? this.#resolve(path)
+  }
+
+  #resolve(path: string): Target {
+    const raw = segmentsOf(path)
+    const decoded = decodedSegments(raw)
+    const segments = decoded ?? raw
+    const clean = decoded !== undefined && !decoded.some((segment) => forbidden.test(segment))
+    // A target that is no path, like the asterisk of OPTIONS, is no resource either.
+    const route = clean && path.startsWith('/') ? this.#router.find(segments) : undefined
+    const target = { kind: kindOf(segments), route, clean, needsNoBody: needsNoBody(segments) }
+    if (route !== undefined && isFixed(route) && this.#cache.size < cacheSize) this.#cache.set(path, target)
+    return target
+  }
+}
+
+/** The path and the query of a request target; the absolute form [management 11.1] loses its scheme and host. */
+export function splitTarget(target: string): { readonly path: string; readonly query: string } {
+  const local = target.charCodeAt(0) === 47 ? target : target.replace(/^https?:\/\/[^/?]*/i, '')
+  const question = local.indexOf('?')
+  const path = question === -1 ? local : local.slice(0, question)
+  return { path: utf8(path === '' ? '/' : path), query: question === -1 ? '' : utf8(local.slice(question + 1)) }
+}
+
+/** Of a target without query. */
+export const noParameters: ReadonlyMap<string, string> = new Map()
+
+/** Parameters whose values have a syntax of their own, in which those characters have a meaning [context 1.6]. */
+const freeValues: ReadonlySet<string> = new Set(['q', 'mq', 'idPattern', 'typePattern'])
+
+/**
+ * The URI parameters, decoded. The last of several with one name counts; a refusal says that percent-encoding is
+ * malformed.
+ */
+export function parseParameters(query: string): Outcome<ReadonlyMap<string, string>, 'malformed'> {
+  if (query === '') return granted(noParameters)
+  const parameters = new Map<string, string>()
+  for (const item of query.split('&')) {
+    if (item === '') continue
+    const equals = item.indexOf('=')
+    const name = decoded(plusToBlank(equals === -1 ? item : item.slice(0, equals)))
+    const value = equals === -1 ? '' : decoded(plusToBlank(item.slice(equals + 1)))
+    if (name === undefined || value === undefined) return refused('malformed')
+    parameters.set(name, value)
+  }
+  return granted(parameters)
+}
+
+/** Whether a name or value holds a character that URI parameters must not have [context 10.2]. */
+export function hasForbiddenParameter(parameters: ReadonlyMap<string, string>): boolean {
+  for (const [name, value] of parameters) {
+    if (forbidden.test(name) || (!freeValues.has(name) && forbidden.test(value))) return true
+  }
+  return false
+}
+
+function decodedSegments(raw: readonly string[]): readonly string[] | undefined {
+  const segments: string[] = []
+  for (const segment of raw) {
+    const text = decoded(segment)
+    if (text === undefined) return undefined
+    segments.push(text)
+  }
+  return segments
+}
+
+function decoded(text: string): string | undefined {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+function plusToBlank(text: string): string {
+  return text.replaceAll('+', ' ')
+}
+
+/** Bytes beyond ASCII come as one character each. */
+function utf8(text: string): string {
+  return /[\x80-\xff]/.test(text) ? Buffer.from(text, 'latin1').toString('utf8') : text
+}
+
+function isFixed(route: Route): boolean {
+  for (const _ in route.segments) return false
+  return true
+}
