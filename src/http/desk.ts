@@ -1,0 +1,32 @@
+import type { Log } from '../log.js'
+import type { Rejection, RequestMeter } from '../measure/requests.js'
+import type { Switches } from '../measure/switches.js'
+import type { Options } from '../options.js'
+import type { Admission } from './admission.js'
+import type { CheckRules } from './checks.js'
+import type { Targets } from './target.js'
+
+/** What the requests of one listening socket share. */
+export interface Desk {
+  readonly rules: CheckRules
+  readonly targets: Targets
+  readonly admission: Admission
+  readonly policy: Options['reqMutexPolicy']
+  readonly meter: RequestMeter
+  readonly log: Log
+  readonly switches: Switches
+  /** Makes the number of an incoming request, for the log [management 10.3]. */
+  readonly transaction: () => string
+  /** Whether the front end is ending: answers say that their connection will be closed [management 12.2]. */
+  stopping: boolean
+}
+
+/** As what an error before the operation is counted [management 7]. */
+export const rejectionOf: Readonly<Record<number, Rejection | undefined>> = {
+  400: undefined,
+  401: 'unauthorized',
+  406: 'not_acceptable',
+  413: 'too_large',
+  414: 'too_large',
+  415: 'media_type',
+}

@@ -1,0 +1,157 @@
+import type { IncomingMessage } from 'node:http'
+import type { Facts, LineContext, Log } from '../log.js'
+import { urlWithoutSecrets, withoutSecrets } from '../log-secrets.js'
+import type { Switches } from '../measure/switches.js'
+import { type TraceArea, traceArea } from '../trace-area.js'
+import { originOf, single, unusedHeaders } from './headers.js'
+
+/** What a line about a request shows of its answer. */
+export interface Answered {
+  readonly status: number
+  readonly headers: readonly string[]
+  readonly requestBody: string
+  readonly request_bytes: number
+  readonly responseBody: string
+  readonly response_bytes: number
+  readonly stages: Facts
+}
+
+const headAreas: readonly TraceArea[] = [
+  'http.connection',
+  'http.url',
+  'http.request',
+  'http.headers',
+  'http.headers.unknown',
+  'http.params',
+  'http.servicepath',
+  'http.ip',
+  'http.transaction',
+]
+const bodyAreas: readonly TraceArea[] = ['http.payload', 'payload.in']
+const answerAreas: readonly TraceArea[] = ['http.response', 'http.transaction', 'payload.out']
+
+/** The log lines of one request. Whoever calls looks first whether they are wanted. */
+export class Lines {
+  readonly #log: Log
+  readonly #switches: Switches
+  readonly #incoming: IncomingMessage
+  readonly #correlator: string
+  readonly #transaction: () => string
+  #context: LineContext | undefined
+
+  constructor(log: Log, switches: Switches, incoming: IncomingMessage, correlator: string, transaction: () => string) {
+    this.#log = log
+    this.#switches = switches
+    this.#incoming = incoming
+    this.#correlator = correlator
+    this.#transaction = transaction
+  }
+
+  /** A line of a trace area; the caller has seen that it is on. */
+  trace(area: TraceArea, message: string, facts?: Facts): void {
+    this.#log.trace(area, message, facts, this.context)
+  }
+
+  /** The head, in the areas that show parts of it. */
+  head(path: string): void {
+    if (!this.#anyOn(headAreas)) return
+    const { method, url, httpVersion, headers, rawHeaders, socket } = this.#incoming
+    const target = urlWithoutSecrets(url ?? '')
+    this.#maybe('http.request', () => `${method} ${target} HTTP/${httpVersion}`)
+    this.#maybe('http.transaction', () => `begun: ${method} ${target}`)
+    this.#maybe('http.url', () => `${target} as received, path ${path}`)
+    this.#maybe('http.headers', () => JSON.stringify(withoutSecrets(headers)))
+    this.#maybe('http.headers.unknown', () => unusedHeaders(headers).join(', '))
+    this.#maybe('http.ip', () => `${socket.remoteFamily} ${socket.remoteAddress}, taken as ${this.context.from}`)
+    this.#maybe('http.servicepath', () => single(headers['fiware-servicepath']) ?? '<none>')
+    this.#maybe('http.params', () => target.slice(path.length))
+    this.#maybe('http.connection', () => `request with ${rawHeaders.length / 2} headers on port ${socket.remotePort}`)
+  }
+
+  /** The body, once it is there. */
+  body(body: string, bytes: number): void {
+    if (!this.#anyOn(bodyAreas)) return
+    const type = this.#incoming.headers['content-type'] ?? 'no type'
+    this.#maybe('http.payload', () => `${bytes} bytes, ${type}`)
+    this.#maybe('payload.in', () => this.#shown(body))
+  }
+
+  /** The answer, and the line of the request [management 10.4]. */
+  answered(answered: Answered, quiet: boolean): void {
+    const shown = !quiet && this.#log.shows('INFO')
+    if (!shown && !this.#anyOn(answerAreas)) return
+    const { status, headers, responseBody, response_bytes, stages } = answered
+    this.#maybe('http.response', () => `${status}, ${response_bytes} bytes, ${pairs(headers)}`)
+    this.#maybe('payload.out', () => this.#shown(responseBody))
+    const { method, url } = this.#incoming
+    const target = urlWithoutSecrets(url ?? '')
+    this.#maybe('http.transaction', () => `done: ${method} ${target}, ${status}`, stages)
+    if (shown)
+      this.#log.info(
+        'http:answer',
+        this.#requestLine(answered, `${method} ${target}`),
+        this.#facts(stages),
+        this.context,
+      )
+  }
+
+  /** An operation failed in a way that only a developer can mend [management 11.9]. */
+  failed(fault: unknown): void {
+    const stack = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault)
+    this.#log.error('http:fault', `internal error: ${stack}`, undefined, this.context)
+  }
+
+  get context(): LineContext {
+    this.#context ??= this.#newContext()
+    return this.#context
+  }
+
+  #newContext(): LineContext {
+    const { headers, socket } = this.#incoming
+    return {
+      corr: this.#correlator,
+      trans: this.#transaction(),
+      from: originOf(headers, socket.remoteAddress),
+      srv: single(headers['fiware-service']) ?? '<none>',
+      subsrv: single(headers['fiware-servicepath']) ?? '<none>',
+    }
+  }
+
+  /** One load for each: nothing is built while all are off. */
+  #anyOn(areas: readonly TraceArea[]): boolean {
+    for (const area of areas) if (this.#log.traces[traceArea[area]] === 1) return true
+    return false
+  }
+
+  #maybe(area: TraceArea, message: () => string, facts?: Facts): void {
+    if (this.#log.traces[traceArea[area]] === 1) this.trace(area, message(), facts)
+  }
+
+  #requestLine({ status, requestBody, request_bytes, responseBody, response_bytes }: Answered, what: string): string {
+    const request = requestBody === '' ? '' : `, request payload (${request_bytes} bytes): ${this.#shown(requestBody)}`
+    const shows = responseBody !== '' && (status >= 400 || this.#switches.get('verbosity') >= 5)
+    const response = shows ? `, response payload (${response_bytes} bytes): ${this.#shown(responseBody)}` : ''
+    return `Request received: ${what}${request}, response code: ${status}${response}`
+  }
+
+  #facts(stages: Facts): Facts | undefined {
+    const verbosity = this.#switches.get('verbosity')
+    if (verbosity < 3) return undefined
+    if (verbosity < 4) return stages
+    return { ...stages, headers: JSON.stringify(withoutSecrets(this.#incoming.headers)) }
+  }
+
+  /** On one line, cut at the limit of payloads in the log. */
+  #shown(body: string): string {
+    const limit = this.#switches.get('infoPayloadMaxSize')
+    const line = body.slice(0, limit + 1).replace(/\s*[\r\n]+\s*/g, ' ')
+    const bytes = Buffer.from(line)
+    return bytes.length > limit ? `${bytes.subarray(0, limit).toString()}(...)` : line
+  }
+}
+
+function pairs(headers: readonly string[]): string {
+  const texts: string[] = []
+  for (let at = 0; at < headers.length; at += 2) texts.push(`${headers[at]}: ${headers[at + 1]}`)
+  return texts.join(', ')
+}

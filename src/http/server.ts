@@ -1,0 +1,188 @@
+import type { Answer, Resource } from '../exchange.js'
+import type { Log } from '../log.js'
+import type { RequestMeter } from '../measure/requests.js'
+import type { Switches } from '../measure/switches.js'
+import type { WaitMeter } from '../measure/waits.js'
+import type { Options } from '../options.js'
+import { granted, type Outcome, refused } from '../outcome.js'
+import { secondsText } from '../time.js'
+import { traceArea } from '../trace-area.js'
+import { Admission, permitShare } from './admission.js'
+import { Cors } from './cors.js'
+import type { Desk } from './desk.js'
+import { descriptorOf, hostsOf, type ListenRefusal, listen, readTls, type Where } from './listen.js'
+import { Listener, type ListenerLimits } from './listener.js'
+import { isOnBothPorts, kindOf } from './path-kind.js'
+import { Router, segmentsOf } from './router.js'
+import { Targets } from './target.js'
+import { tokenCheck } from './token.js'
+
+/** The options that the front end goes by. */
+export type HttpOptions = Pick<
+  Options,
+  | 'port'
+  | 'localIp'
+  | 'family'
+  | 'https'
+  | 'corsOrigin'
+  | 'corsMaxAge_s'
+  | 'reqTimeout_s'
+  | 'connectionMemory_KiB'
+  | 'maxConnections'
+  | 'requestPermits'
+  | 'reqMutexPolicy'
+  | 'inReqPayloadMaxSize'
+  | 'httpThreads'
+  | 'adminPort'
+  | 'adminIp'
+  | 'adminToken'
+>
+
+export type { ListenRefusal }
+
+/** What a front end is put together from. */
+export interface FrontEndParts {
+  readonly ngsi1: readonly Resource[]
+  readonly management: readonly Resource[]
+  /** The check of URI parameters on the paths of NGSIv1 [context 10.2]. */
+  readonly checkParameters: (parameters: ReadonlyMap<string, string>) => Answer | undefined
+  readonly options: HttpOptions
+  readonly meter: RequestMeter
+  readonly requestWait: WaitMeter
+  readonly log: Log
+  readonly switches: Switches
+  /** Makes the number of an incoming request, for the log [management 10.3]. */
+  readonly transaction: () => string
+  /** Which of the front ends this is; number 0 opens the sockets and has the port of the management. */
+  readonly index: number
+  /** The listening socket that front end 0 has opened, for the others. */
+  readonly fd?: number
+}
+
+/** A front end that accepts and answers. */
+export interface FrontEnd {
+  /** The descriptor of the listening socket, for front ends in other threads. */
+  readonly fd: number
+  readonly port: number
+  readonly adminPort: number | undefined
+  /**
+   * Ends it in order; the value is how many requests were given up at the limit [management 12.2]. Front end 0 closes the
+   * socket, and with it all stop to accept. The descriptor is one for the whole process, and Node closes it again with each
+   * thread that listened on it: such threads must not end before everything else that has files open.
+   */
+  stop(limit_ms: number): Promise<number>
+}
+
+/** Opens the sockets, or accepts on the one that another front end has opened. */
+export async function openFrontEnd(parts: FrontEndParts): Promise<Outcome<FrontEnd, ListenRefusal>> {
+  const { options } = parts
+  const tls = await readTls(options.https)
+  if (!tls.ok) return tls
+  const admission = newAdmission(parts)
+  const listeners: Listener[] = []
+  const desks: Desk[] = []
+  const open = async (resources: readonly Resource[], maxConnections: number | undefined, where: Where) => {
+    const desk = newDesk(parts, resources, admission)
+    const listener = new Listener(desk, limitsOf(options, maxConnections), tls.value)
+    const refusal = await listen(listener, where, parts.log)
+    if (refusal !== undefined) return refusal
+    desks.push(desk)
+    listeners.push(listener)
+    return undefined
+  }
+  const share = permitShare(options.maxConnections, options.httpThreads, parts.index)
+  const main: Where = parts.fd === undefined ? { port: options.port, hosts: hostsOf(options) } : { fd: parts.fd }
+  let refusal = await open(mainResources(parts), share, main)
+  if (refusal === undefined && options.adminPort !== undefined && parts.index === 0) {
+    const hosts = [{ host: options.adminIp, ipv6Only: false }]
+    refusal = await open(parts.management, undefined, { port: options.adminPort, hosts })
+  }
+  if (refusal !== undefined) {
+    for (const { server } of listeners) if (parts.fd === undefined) server.close()
+    return refused(refusal)
+  }
+  return granted(frontEnd(parts, listeners, desks))
+}
+
+function frontEnd(parts: FrontEndParts, listeners: readonly Listener[], desks: readonly Desk[]): FrontEnd {
+  const [main, admin] = listeners
+  return {
+    fd: parts.fd ?? descriptorOf(main),
+    port: main?.address?.port ?? parts.options.port,
+    adminPort: admin?.address?.port,
+    stop: (limit_ms) => stop(listeners, desks, parts.fd === undefined, limit_ms),
+  }
+}
+
+async function stop(
+  listeners: readonly Listener[],
+  desks: readonly Desk[],
+  owns: boolean,
+  limit_ms: number,
+): Promise<number> {
+  for (const desk of desks) desk.stopping = true
+  // Closing would close the descriptor; without that the socket ends when the front end that opened it closes it.
+  for (const { server } of listeners) owns ? server.close() : server.unref()
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, limit_ms)
+  })
+  const drained = Promise.all(listeners.map((listener) => listener.drain()))
+  await Promise.race([drained, limit])
+  clearTimeout(timer)
+  const givenUp = listeners.reduce((count, listener) => count + listener.inProgress, 0)
+  for (const listener of listeners) listener.drop()
+  return givenUp
+}
+
+/** With a port of its own the management is unknown on the main one, but for what both answer [management 13]. */
+function mainResources({ ngsi1, management, options }: FrontEndParts): readonly Resource[] {
+  if (options.adminPort === undefined) return [...ngsi1, ...management]
+  return [...ngsi1, ...management.filter(({ pattern }) => isOnBothPorts(kindOf(segmentsOf(pattern))))]
+}
+
+function newDesk(parts: FrontEndParts, resources: readonly Resource[], admission: Admission): Desk {
+  const { options, meter, log, switches, transaction, checkParameters } = parts
+  const rules = {
+    hasToken: tokenCheck(options.adminToken),
+    maxTarget_bytes: options.connectionMemory_KiB * 512,
+    maxBody_bytes: options.inReqPayloadMaxSize,
+    cors: new Cors(options.corsOrigin, options.corsMaxAge_s),
+    checkParameters,
+  }
+  const targets = new Targets(new Router(resources))
+  return {
+    rules,
+    targets,
+    admission,
+    policy: options.reqMutexPolicy,
+    meter,
+    log,
+    switches,
+    transaction,
+    stopping: false,
+  }
+}
+
+function newAdmission({ options, meter, requestWait, log, index }: FrontEndParts): Admission {
+  return new Admission(permitShare(options.requestPermits, options.httpThreads, index), requestWait, {
+    permits: (free, taken, queued) => {
+      meter.permits(free, taken, queued)
+      if (log.traces[traceArea['service.admission']] === 1) {
+        log.trace('service.admission', `${free} permits left, ${queued} requests waiting`)
+      }
+    },
+    get tracing() {
+      return log.traces[traceArea['wait.request']] === 1
+    },
+    waited: (wait) => log.trace('wait.request', `waited ${secondsText(wait)} s for a permit`),
+  })
+}
+
+function limitsOf(options: HttpOptions, maxConnections: number | undefined): ListenerLimits {
+  return {
+    maxHead_bytes: options.connectionMemory_KiB * 1024,
+    timeout_ms: options.reqTimeout_s * 1000,
+    maxConnections,
+  }
+}

@@ -1,0 +1,248 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import type { Resource } from '../../src/exchange.js'
+import type { FrontEnd, FrontEndParts, HttpOptions } from '../../src/http/server.js'
+import { openFrontEnd } from '../../src/http/server.js'
+import type { Log } from '../../src/log.js'
+import type { Rejection, RequestMeter } from '../../src/measure/requests.js'
+import { Switches } from '../../src/measure/switches.js'
+import type { WaitMeter } from '../../src/measure/waits.js'
+import { granted } from '../../src/outcome.js'
+
+/** A meter that keeps what it is told. */
+export class Noted implements RequestMeter {
+  readonly events: string[] = []
+  readonly statuses: number[] = []
+  open = 0
+  inProgress = 0
+  taken = 0
+  queued = 0
+  timingOn = false
+
+  counted(resource: Resource | undefined, verb: string, payload: 'json' | 'text' | 'none', wrongVerb: boolean): void {
+    this.events.push(`${verb} ${resource?.pattern ?? 'unknown'} ${payload}${wrongVerb ? ' wrong verb' : ''}`)
+  }
+  answered({ status }: { readonly status: number }): void {
+    this.statuses.push(status)
+  }
+  rejected(reason: Rejection): void {
+    this.events.push(reason)
+  }
+  connectionOpened(): void {
+    this.open += 1
+  }
+  connectionClosed(): void {
+    this.open -= 1
+  }
+  requestBegun(): void {
+    this.inProgress += 1
+  }
+  requestEnded(): void {
+    this.inProgress -= 1
+  }
+  permits(_free: number, taken: number, queued: number): void {
+    this.taken = taken
+    this.queued = queued
+  }
+  stage(stage: string): void {
+    this.events.push(stage)
+  }
+  stagesDone(): void {}
+}
+
+export interface Line {
+  readonly level: string
+  readonly message: string
+}
+
+export function notedLog(lines: Line[], switches: Switches): Log {
+  const at = (level: string) => (_: string, message: string) => void lines.push({ level, message })
+  return {
+    traces: switches.traces,
+    shows: () => true,
+    fatal: at('FATAL'),
+    error: at('ERROR'),
+    warn: at('WARN'),
+    info: at('INFO'),
+    debug: at('DEBUG'),
+    trace: (area, message) => void lines.push({ level: area, message }),
+  }
+}
+
+export const options: HttpOptions = {
+  port: 0,
+  localIp: '127.0.0.1',
+  family: 'both',
+  https: undefined,
+  corsOrigin: undefined,
+  corsMaxAge_s: 86400,
+  reqTimeout_s: 0,
+  connectionMemory_KiB: 64,
+  maxConnections: 1020,
+  requestPermits: 256,
+  reqMutexPolicy: 'all',
+  inReqPayloadMaxSize: 1_048_576,
+  httpThreads: 1,
+  adminPort: undefined,
+  adminIp: '127.0.0.1',
+  adminToken: undefined,
+}
+
+/** Answers with the body that it was sent, and with what it was asked. */
+export const echo: Resource = {
+  pattern: '/v1/echo/{id}',
+  aliases: ['/ngsi10/echo/{id}'],
+  anyCase: true,
+  operations: {
+    POST: {
+      use: 'write',
+      prepare: ({ body }) => granted(() => ({ status: 200, body })),
+      wrapStatus: (status) => ({ errorCode: status }),
+    },
+    GET: {
+      use: 'read',
+      prepare: ({ segments, parameters, paths }) =>
+        granted(() => ({
+          status: 200,
+          body: () => JSON.stringify({ ...segments, parameters: Object.fromEntries(parameters), paths }),
+        })),
+    },
+  },
+}
+
+const json = JSON.stringify({ ok: true })
+const read = { use: 'read', prepare: () => granted(() => ({ status: 200, body: json })) } as const
+
+export const managementResources: readonly Resource[] = [
+  { pattern: '/version', anyCase: false, operations: { GET: read } },
+  { pattern: '/health/live', anyCase: false, operations: { GET: read } },
+  { pattern: '/statistics', anyCase: true, operations: { GET: read, DELETE: read } },
+  {
+    pattern: '/log/trace[/{levels}]',
+    anyCase: true,
+    operations: {
+      PUT: {
+        use: 'write',
+        prepare: ({ segments, body }) => granted(() => ({ status: 200, body: `"${segments['levels']}${body}"` })),
+      },
+    },
+  },
+]
+
+export interface Given {
+  readonly frontEnd: FrontEnd
+  readonly meter: Noted
+  readonly lines: Line[]
+  readonly switches: Switches
+  /** Sends texts of one byte per character on a new connection and gives everything that comes back until it is closed. */
+  talk(...pieces: readonly string[]): Promise<string>
+  connect(): Promise<Socket>
+}
+
+const silent: WaitMeter = { on: false, free: () => {}, waited: () => {} }
+
+/** A front end with small resources, ended with the test. */
+export async function givenFrontEnd(
+  t: { teardown(end: () => unknown): void },
+  changed: Partial<HttpOptions> = {},
+  ngsi1: readonly Resource[] = [echo],
+  more: Partial<FrontEndParts> = {},
+): Promise<Given> {
+  const meter = new Noted()
+  const lines: Line[] = []
+  const switches = new Switches()
+  switches.set('infoPayloadMaxSize', 100)
+  const opened = await openFrontEnd({
+    ngsi1,
+    management: managementResources,
+    checkParameters: () => undefined,
+    options: { ...options, ...changed },
+    meter,
+    requestWait: silent,
+    log: notedLog(lines, switches),
+    switches,
+    transaction: () => '1-000-00000000001',
+    index: 0,
+    ...more,
+  })
+  if (!opened.ok) throw new Error(opened.refusal.kind)
+  const frontEnd = opened.value
+  t.teardown(() => frontEnd.stop(0))
+  const open = () => connected(frontEnd.port)
+  return { frontEnd, meter, lines, switches, connect: open, talk: async (...pieces) => talk(await open(), pieces) }
+}
+
+export async function connected(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  return socket
+}
+
+async function talk(socket: Socket, pieces: readonly string[]): Promise<string> {
+  const [first = '', ...rest] = pieces
+  socket.write(first, 'latin1')
+  for (const piece of rest) {
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    socket.write(piece, 'latin1')
+  }
+  return everything(socket)
+}
+
+/** What comes until the far end closes. */
+export async function everything(socket: Socket): Promise<string> {
+  let text = ''
+  socket.setEncoding('latin1')
+  socket.on('data', (chunk) => {
+    text += chunk
+  })
+  socket.on('error', () => {})
+  if (!socket.closed) await once(socket, 'close')
+  return text
+}
+
+/** What comes until the text holds what is awaited. */
+export async function until(socket: Socket, awaited: string): Promise<string> {
+  let text = ''
+  for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+    text += String(chunk)
+    if (text.includes(awaited)) return text
+  }
+  throw new Error(`closed before ${awaited}: ${text}`)
+}
+
+/** A request with a JSON body, on a connection that is closed after it. */
+export function post(path: string, body: string, ...headers: readonly string[]): string {
+  return request(
+    'POST',
+    path,
+    ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`, ...headers],
+    body,
+  )
+}
+
+export function get(path: string, ...headers: readonly string[]): string {
+  return request('GET', path, headers)
+}
+
+export function request(verb: string, path: string, headers: readonly string[], body = ''): string {
+  return [
+    `${verb} ${path} HTTP/1.1`,
+    'Host: h',
+    ...headers,
+    'Connection: close',
+    '',
+    Buffer.from(body).toString('latin1'),
+  ].join('\r\n')
+}
+
+export function statusOf(answer: string): number {
+  return Number(answer.slice(9, 12))
+}
+
+export function bodyOf(answer: string): string {
+  return answer.slice(answer.indexOf('\r\n\r\n') + 4)
+}
+
+export function headerOf(answer: string, name: string): string | undefined {
+  return new RegExp(`^${name}: (.*)$`, 'im').exec(answer)?.[1]?.trim()
+}
