@@ -54,6 +54,7 @@ export function switchesOf(options: Options): Switches {
   switches.set('statSemWait', Number(options.statSemWait))
   switches.set('statTiming', Number(options.statTiming))
   switches.set('statNotifQueue', Number(options.statNotifQueue))
+  switches.set('disableMetrics', Number(options.disableMetrics))
   return switches
 }
 

@@ -90,7 +90,7 @@ function interfaces(task: Omit<FrontEndTask, 'fd'>, log: Log, behind: Behind): F
       stage: (stage, duration) => meter.stage(stage, duration),
     },
   })
-  const ngsi1 = ngsi1Resources({ broker, options, log })
+  const ngsi1 = ngsi1Resources({ broker, options })
   const management = managementResources({
     measures,
     log,

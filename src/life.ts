@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { warningsOf } from './command-line.js'
 import { Core } from './core.js'
 import type { ListenRefusal } from './http/server.js'
 import { type DataFolder, openDataFolder } from './lmdb/data-folder.js'
@@ -49,7 +50,7 @@ export class Life {
   /** Starts everything in its order; what fails ends the process with its code and leaves nothing behind [management 12.1]. */
   async start(): Promise<void> {
     const { pidPath, dbPath, partitions } = this.#options
-    this.#warn()
+    for (const warning of warningsOf(this.#options)) this.#log.warn('main:options', warning)
     if (pidPath !== undefined) {
       const written = writePidFile(pidPath)
       if (!written.ok) return this.#leave(exitCodes.pidFile, written.refusal)
@@ -108,19 +109,6 @@ export class Life {
     this.#folder?.release()
     this.#pidFile?.release()
     process.exit(code)
-  }
-
-  #warn(): void {
-    const { ignored, deferred, adminToken, adminPort } = this.#options
-    if (ignored.length > 0) this.#log.warn('main:options', `ignored command line options: ${ignored.join(', ')}`)
-    if (deferred.length > 0) {
-      this.#log.warn('main:options', `options of a part that is not served yet: ${deferred.join(', ')}`)
-    }
-    if (adminToken === undefined && adminPort === undefined) {
-      this.#log.warn('main:admin', 'the management interface is open: set -adminToken or -adminPort to protect it')
-    } else if (adminToken !== undefined && adminToken.length < 16) {
-      this.#log.warn('main:admin', 'the management token is shorter than 16 characters')
-    }
   }
 }
 

@@ -1,8 +1,7 @@
 #!/usr/bin/env node
-import { readOptions } from './command-line.js'
+import { readOptions, switchesOf } from './command-line.js'
 import { exitCodes, Life } from './life.js'
 import { openLog } from './log-writer.js'
-import { logLevels, Switches } from './measure/switches.js'
 import type { Options } from './options.js'
 
 const asked = readOptions(process.argv.slice(2), process.env)
@@ -13,7 +12,7 @@ else {
 }
 
 function run(options: Options): void {
-  const switches = initialSwitches(options)
+  const switches = switchesOf(options)
   const log = openLog(options, switches)
   if (!log.ok) {
     process.stderr.write(`${log.refusal.text}\n`, () => process.exit(exitCodes.commandLine))
@@ -27,20 +26,4 @@ function run(options: Options): void {
   process.on('uncaughtException', (fault) => life.broken('an error was not caught', fault))
   process.on('unhandledRejection', (fault) => life.broken('a failed promise was not handled', fault))
   life.start()
-}
-
-function initialSwitches(options: Options): Switches {
-  const switches = new Switches()
-  for (const level of options.traceLevels) switches.traces[level] = 1
-  switches.set('logLevel', logLevels.indexOf(options.logLevel))
-  switches.set('verbosity', options.verbose)
-  switches.set('infoPayloadMaxSize', options.logInfoPayloadMaxSize)
-  switches.set('lineMaxSize', options.logLineMaxSize)
-  switches.set('deprecate', Number(options.logDeprecate))
-  switches.set('statCounters', Number(options.statCounters))
-  switches.set('statSemWait', Number(options.statSemWait))
-  switches.set('statTiming', Number(options.statTiming))
-  switches.set('statNotifQueue', Number(options.statNotifQueue))
-  switches.set('disableMetrics', Number(options.disableMetrics))
-  return switches
 }

@@ -21,12 +21,11 @@ import { errorAnswer } from './errors.js'
 import { correlatorOf, single } from './headers.js'
 import { Lines } from './lines.js'
 import { isManagement } from './path-kind.js'
+import { Reply } from './reply.js'
 import { Stages } from './stages.js'
 import { splitTarget } from './target.js'
 
 const maxHeaders = 200
-/** How long the rest of a body that is too long is read, so that the client can read the answer [management 11.7]. */
-const drain_ms = 5_000
 
 /**
  * One request on its way: head checked, body read, permit got, operation carried out, answer written. It is over once:
@@ -36,7 +35,7 @@ export class Call implements InProgress {
   readonly #desk: Desk
   readonly #connection: Connection
   readonly #incoming: IncomingMessage
-  readonly #outgoing: ServerResponse
+  readonly #reply: Reply
   readonly #head: Head
   readonly #correlator: string
   readonly #lines: Lines
@@ -58,7 +57,7 @@ export class Call implements InProgress {
     this.#desk = desk
     this.#connection = connection
     this.#incoming = incoming
-    this.#outgoing = outgoing
+    this.#reply = new Reply(incoming, outgoing, () => this.#end())
     this.#begun = process.hrtime.bigint()
     this.#received = this.#begun
     const { method = '', url = '', headers } = incoming
@@ -82,9 +81,13 @@ export class Call implements InProgress {
     const { rawHeaders, httpVersionMinor, headers } = this.#incoming
     this.#desk.meter.requestBegun()
     this.#connection.enter(this)
-    if (rawHeaders.length > 2 * maxHeaders) this.malformed(431)
-    else if (headers.host === undefined && httpVersionMinor > 0) this.malformed(400)
-    else this.#guarded(() => this.#checkTarget())
+    if (rawHeaders.length > 2 * maxHeaders) {
+      this.#desk.meter.rejected('too_large')
+      this.malformed(431)
+    } else if (headers.host === undefined && httpVersionMinor > 0) {
+      this.#desk.meter.rejected('malformed')
+      this.malformed(400)
+    } else this.#guarded(() => this.#checkTarget())
   }
 
   lost(): void {
@@ -97,13 +100,9 @@ export class Call implements InProgress {
 
   /** No HTTP, or more headers than a request may have: no body and no correlator [management 11.5]. */
   malformed(status: number): void {
-    this.#desk.meter.rejected(status === 431 ? 'too_large' : 'malformed')
-    if (!this.#answered) {
-      this.#answered = true
-      this.#outgoing.writeHead(status, ['Connection', 'close', 'Content-Length', '0'])
-    }
+    this.#answered = true
     this.#bodyState = 'read'
-    this.#finish()
+    this.#reply.break(status)
   }
 
   #checkTarget(): void {
@@ -131,7 +130,7 @@ export class Call implements InProgress {
 
   #read(next: () => void): void {
     this.#bodyState = 'reading'
-    if (this.#expects) this.#outgoing.writeContinue()
+    if (this.#expects) this.#reply.continue()
     const { rules } = this.#desk
     readBody(this.#incoming, rules.maxBody_bytes, {
       chunk: (bytes, received) => {
@@ -188,7 +187,10 @@ export class Call implements InProgress {
   #work(operation: Operation, admitted: Admitted): void {
     this.#stages?.over('permit')
     this.#guarded(() => {
+      const { meter } = this.#desk
+      const since = meter.timingOn && this.#payload === 'json' ? process.hrtime.bigint() : undefined
       const prepared = operation.prepare(this.#asked(admitted))
+      if (since !== undefined) meter.stage('jsonV1Parse', process.hrtime.bigint() - since)
       this.#stages?.over('parse')
       if (prepared.ok) this.#carryOut(prepared.value, admitted)
       else this.#answer(prepared.refusal)
@@ -230,7 +232,7 @@ export class Call implements InProgress {
 
   #fail(fault: unknown): void {
     this.#lines.failed(fault)
-    if (this.#answered) this.#outgoing.destroy()
+    if (this.#answered) this.#reply.destroy()
     else this.#answer(errorAnswer(this.#head.target.kind, 500, 'internal error'))
   }
 
@@ -275,9 +277,8 @@ export class Call implements InProgress {
       service: single(asked['fiware-service']),
       servicePath: single(asked['fiware-servicepath']),
     })
-    this.#outgoing.writeHead(answer.status, headers)
-    if (closes && !this.#expects) this.#drain(body)
-    else this.#finish(this.#encoded(body))
+    if (closes && !this.#expects) this.#reply.sendAndDrain(answer.status, headers, body)
+    else this.#reply.send(answer.status, headers, body)
     this.#lines.answered(
       {
         status: answer.status,
@@ -312,37 +313,11 @@ export class Call implements InProgress {
     return added
   }
 
-  /** Node puts head and body together as one text in UTF-8, which would change a correlator beyond ASCII. */
-  #encoded(body: string): string | Buffer {
-    return /[\x80-\xff]/.test(this.#correlator) ? Buffer.from(body) : body
-  }
-
   /** Whether the rest of the body is not worth reading, or may never come because the client waits for a 100. */
   get #mustClose(): boolean {
     if (this.#bodyState === 'read' || this.#announced_bytes === 0) return false
     if (this.#announced_bytes === undefined || this.#announced_bytes > this.#desk.rules.maxBody_bytes) return true
     return this.#expects && this.#bodyState === 'unread'
-  }
-
-  #drain(body: string): void {
-    this.#outgoing.flushHeaders()
-    if (body !== '') this.#outgoing.write(this.#encoded(body))
-    const finish = () => {
-      clearTimeout(timer)
-      if (!this.#over) this.#finish()
-    }
-    const timer = setTimeout(finish, drain_ms)
-    this.#outgoing.once('close', () => clearTimeout(timer))
-    this.#incoming.once('end', finish)
-    this.#incoming.resume()
-  }
-
-  /** An answer behind others on its connection is handed to the socket when those have gone out. */
-  #finish(body?: string | Buffer): void {
-    const isNext = this.#outgoing.socket !== null
-    if (!isNext) this.#outgoing.once('finish', () => this.#end())
-    this.#outgoing.end(body)
-    if (isNext) this.#end()
   }
 
   #end(): void {

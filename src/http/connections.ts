@@ -17,7 +17,7 @@ const linger_ms = 5_000
 export class Connection {
   readonly socket: Socket
   readonly #calls = new Set<InProgress>()
-  /** The request that came last: its answer is the last one on the wire. */
+  /** The request that came last, while it is in progress: its answer is the last one on the wire. */
   #latest: InProgress | undefined
   #refused = false
   /** The status of the last words, while answers before them are still to come. */
@@ -47,6 +47,7 @@ export class Connection {
   /** The call's answer has been handed over. */
   leave(call: InProgress): void {
     this.#calls.delete(call)
+    if (this.#latest === call) this.#latest = undefined
     if (this.#farewell !== undefined && !this.busy) this.#writeFarewell(this.#farewell)
   }
 

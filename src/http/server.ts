@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises'
-import type { ListenOptions } from 'node:net'
 import type { Answer, Resource } from '../exchange.js'
 import type { Log } from '../log.js'
 import type { RequestMeter } from '../measure/requests.js'
@@ -12,7 +10,8 @@ import { traceArea } from '../trace-area.js'
 import { Admission, permitShare } from './admission.js'
 import { Cors } from './cors.js'
 import type { Desk } from './desk.js'
-import { Listener, type ListenerLimits, type Tls } from './listener.js'
+import { descriptorOf, hostsOf, type ListenRefusal, listen, readTls, type Where } from './listen.js'
+import { Listener, type ListenerLimits } from './listener.js'
 import { isOnBothPorts, kindOf } from './path-kind.js'
 import { Router, segmentsOf } from './router.js'
 import { Targets } from './target.js'
@@ -39,6 +38,8 @@ export type HttpOptions = Pick<
   | 'adminToken'
 >
 
+export type { ListenRefusal }
+
 /** What a front end is put together from. */
 export interface FrontEndParts {
   readonly ngsi1: readonly Resource[]
@@ -57,12 +58,6 @@ export interface FrontEndParts {
   /** The listening socket that front end 0 has opened, for the others. */
   readonly fd?: number
 }
-
-/** Why a front end can not listen [management 9.5]. */
-export type ListenRefusal =
-  | { readonly kind: 'portInUse'; readonly port: number }
-  | { readonly kind: 'portUnusable'; readonly port: number; readonly reason: string }
-  | { readonly kind: 'certificateUnusable'; readonly reason: string }
 
 /** A front end that accepts and answers. */
 export interface FrontEnd {
@@ -190,84 +185,4 @@ function limitsOf(options: HttpOptions, maxConnections: number | undefined): Lis
     timeout_ms: options.reqTimeout_s * 1000,
     maxConnections,
   }
-}
-
-async function readTls(https: HttpOptions['https']): Promise<Outcome<Tls | undefined, ListenRefusal>> {
-  if (https === undefined) return granted(undefined)
-  try {
-    return granted({ key: await readFile(https.key, 'utf8'), cert: await readFile(https.cert, 'utf8') })
-  } catch (fault) {
-    return refused({ kind: 'certificateUnusable', reason: String(fault) })
-  }
-}
-
-interface Host {
-  readonly host: string
-  readonly ipv6Only: boolean
-}
-
-/** A socket to open, on the first of the hosts that the system has, or one that is open. */
-type Where = { readonly port: number; readonly hosts: readonly Host[] } | { readonly fd: number }
-
-/** The addresses to listen on, the ones to fall back to after them [management 11.8]. */
-function hostsOf({ localIp, family }: HttpOptions): readonly Host[] {
-  if (localIp !== undefined) return [{ host: localIp, ipv6Only: family === 'ipv6' }]
-  const ipv4 = { host: '0.0.0.0', ipv6Only: false }
-  if (family === 'ipv4') return [ipv4]
-  if (family === 'ipv6') return [{ host: '::', ipv6Only: true }]
-  return [{ host: '::', ipv6Only: false }, ipv4]
-}
-
-async function listen(listener: Listener, where: Where, log: Log): Promise<ListenRefusal | undefined> {
-  if ('fd' in where) {
-    const fault = await tryListen(listener, { fd: where.fd })
-    return fault && { kind: 'portUnusable', port: 0, reason: fault.message }
-  }
-  const { port, hosts } = where
-  for (const [index, { host, ipv6Only }] of hosts.entries()) {
-    const fault = await tryListen(listener, { port, host, ipv6Only })
-    if (fault === undefined) {
-      if (log.traces[traceArea['http.listen']] === 1) log.trace('http.listen', `listening on ${host} port ${port}`)
-      return undefined
-    }
-    if (fault.code === 'EADDRINUSE') return { kind: 'portInUse', port }
-    if (!withoutIpv6.has(fault.code ?? '') || index === hosts.length - 1) {
-      return { kind: 'portUnusable', port, reason: fault.message }
-    }
-    log.warn('http:listen', `no IPv6 here (${fault.message}): listening on IPv4 only`)
-  }
-  return undefined
-}
-
-const withoutIpv6: ReadonlySet<string> = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL'])
-
-function tryListen(
-  { server }: Listener,
-  options: ListenOptions | { readonly fd: number },
-): Promise<NodeJS.ErrnoException | undefined> {
-  return new Promise((resolve) => {
-    const failed = (fault: NodeJS.ErrnoException) => {
-      server.off('listening', listening)
-      resolve(fault)
-    }
-    const listening = () => {
-      server.off('error', failed)
-      resolve(undefined)
-    }
-    server.once('error', failed)
-    server.once('listening', listening)
-    server.listen(options)
-  })
-}
-
-/** Node has no public name for the descriptor of a listening socket. */
-function descriptorOf(listener: Listener | undefined): number {
-  const server: unknown = listener?.server
-  if (typeof server === 'object' && server !== null && '_handle' in server) {
-    const handle = server._handle
-    if (typeof handle === 'object' && handle !== null && 'fd' in handle && typeof handle.fd === 'number') {
-      return handle.fd
-    }
-  }
-  throw new Error('the listening socket has no descriptor')
 }

@@ -11,7 +11,6 @@ import { versionFacts } from '../version.js'
 import { operation } from './answers.js'
 import { counter, type Family, gauge, histogram, type Labels, plain, registryOf, type Sample } from './families.js'
 import type { ManagementParts, SubscriptionIndexState } from './parts.js'
-import { polled } from './version.js'
 
 /** Prometheus text, read from shared memory; never reset, and no label ever comes from a client [management 7]. */
 export function prometheusResources({ measures, siblings, subscriptionIndex }: ManagementParts): readonly Resource[] {
@@ -29,7 +28,7 @@ export function prometheusResources({ measures, siblings, subscriptionIndex }: M
     const body = texts.filter((text) => text !== '').join('\n')
     return { status: 200, body, contentType: registry.contentType }
   })
-  return [{ pattern: '/metrics', anyCase: false, polled: true, operations: polled(get) }]
+  return [{ pattern: '/metrics', anyCase: false, polled: true, operations: { GET: get } }]
 }
 
 function brokerFamilies({ switches, counts }: Measures, index: SubscriptionIndexState): readonly Family[] {

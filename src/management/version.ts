@@ -1,4 +1,4 @@
-import type { Answer, Asked, Operation, Resource } from '../exchange.js'
+import type { Answer, Asked, Resource } from '../exchange.js'
 import type { Nanoseconds } from '../time.js'
 import { libraryVersions, versionFacts } from '../version.js'
 import { json, operation } from './answers.js'
@@ -20,15 +20,10 @@ export function versionResources({ measures, broker }: ManagementParts): readonl
       : health(503, { status: 'unavailable', reason, partitions })
   })
   return [
-    { pattern: '/version', anyCase: false, counter: 'versionRequests', operations: polled(version) },
-    { pattern: '/health/live', anyCase: false, polled: true, operations: polled(live) },
-    { pattern: '/health/ready', anyCase: false, polled: true, operations: polled(ready) },
+    { pattern: '/version', anyCase: false, counter: 'versionRequests', operations: { GET: version } },
+    { pattern: '/health/live', anyCase: false, polled: true, operations: { GET: live } },
+    { pattern: '/health/ready', anyCase: false, polled: true, operations: { GET: ready } },
   ]
-}
-
-/** The verbs of a resource that machines poll: HEAD is GET without the body, which is left out where it is sent. */
-export function polled(get: Operation): Resource['operations'] {
-  return { GET: get, HEAD: get }
 }
 
 function versionShown({ parameters }: Asked, uptime: string) {

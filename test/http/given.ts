@@ -134,7 +134,7 @@ export interface Given {
   readonly meter: Noted
   readonly lines: Line[]
   readonly switches: Switches
-  /** Sends bytes on a new connection and gives everything that comes back until it is closed. */
+  /** Sends texts of one byte per character on a new connection and gives everything that comes back until it is closed. */
   talk(...pieces: readonly string[]): Promise<string>
   connect(): Promise<Socket>
 }
@@ -225,7 +225,14 @@ export function get(path: string, ...headers: readonly string[]): string {
 }
 
 export function request(verb: string, path: string, headers: readonly string[], body = ''): string {
-  return [`${verb} ${path} HTTP/1.1`, 'Host: h', ...headers, 'Connection: close', '', body].join('\r\n')
+  return [
+    `${verb} ${path} HTTP/1.1`,
+    'Host: h',
+    ...headers,
+    'Connection: close',
+    '',
+    Buffer.from(body).toString('latin1'),
+  ].join('\r\n')
 }
 
 export function statusOf(answer: string): number {

@@ -204,16 +204,12 @@ test('the line of a request shows verb, target without secrets, payload and stat
   await talk(post('/v1/echo/a?token=secret', '{\n "a": 1 }'))
   await talk(get('/nothing'))
   await talk(get('/health/live'))
+  const refusal = '{"orionError":{"code":"400","reasonPhrase":"Bad Request","details":"service not found"}}'
   t.same(
     lines.map(({ message }) => message),
     [
       'Request received: POST /v1/echo/a?token=***, request payload (11 bytes): { "a": 1 }, response code: 200',
-      'Request received: GET /nothing, response code: 400, response payload (93 bytes): {"orionError":{"code":"400","reasonPhrase":"Bad Request","details":"service not found"}}',
-    ].map((line) =>
-      line.replace(
-        '(93 bytes)',
-        `(${Buffer.byteLength('{"orionError":{"code":"400","reasonPhrase":"Bad Request","details":"service not found"}}')} bytes)`,
-      ),
-    ),
+      `Request received: GET /nothing, response code: 400, response payload (${refusal.length} bytes): ${refusal}`,
+    ],
   )
 })

@@ -1,0 +1,145 @@
+import fc from 'fast-check'
+import { test } from 'tap'
+import { Admission, type Place, permitShare } from '../../src/http/admission.js'
+import { parseAccept } from '../../src/http/headers.js'
+import { kindOf } from '../../src/http/path-kind.js'
+import { Router, segmentsOf } from '../../src/http/router.js'
+import { parseServicePaths } from '../../src/http/service-paths.js'
+import { hasForbiddenParameter, parseParameters, Targets } from '../../src/http/target.js'
+
+const resource = (pattern: string, anyCase = true) => ({ pattern, anyCase, operations: {} })
+
+test('a fixed segment wins over a placeholder, which is tried when the fixed one leads nowhere', async (t) => {
+  const router = new Router([
+    resource('/v1/contextEntities/{id}'),
+    resource('/v1/contextEntities/{id}/attributes'),
+    resource('/v1/contextEntities/type/{type}/id/{id}'),
+  ])
+  const find = (path: string) => {
+    const route = router.find(segmentsOf(path))
+    return route && [route.resource.pattern, { ...route.segments }]
+  }
+  t.same(find('/V1/ContextEntities/TYPE/Pump/id/P4/'), [
+    '/v1/contextEntities/type/{type}/id/{id}',
+    { type: 'Pump', id: 'P4' },
+  ])
+  t.same(find('/v1/contextEntities/type/attributes'), ['/v1/contextEntities/{id}/attributes', { id: 'type' }])
+  t.equal(find('/v1/contextEntities//attributes'), undefined)
+  t.equal(find('/v1/contextEntities/P4//'), undefined)
+  t.equal(find('/'), undefined)
+})
+
+test('the last segment of a pattern may be optional, and case matters where it is said', async (t) => {
+  const router = new Router([resource('/log/trace[/{levels}]', false)])
+  t.same(router.find(segmentsOf('/log/trace'))?.segments, {})
+  t.same(router.find(segmentsOf('/log/trace/1-3'))?.segments, { levels: '1-3' })
+  t.equal(router.find(segmentsOf('/Log/trace')), undefined)
+  t.throws(() => new Router([resource('/a/{x}'), resource('/a/{y}')]))
+})
+
+test('a path is split before it is decoded, and what can not be decoded is not clean', async (t) => {
+  const targets = new Targets(new Router([resource('/v1/e/{id}')]))
+  t.equal(targets.find('/v1/e/a%2Fb').route?.segments['id'], 'a/b')
+  t.equal(targets.find('/v1/e/%E0').clean, false)
+  t.equal(targets.find('/v1/e/%3C').clean, false)
+})
+
+test('any id that may stand in a path comes back decoded', async () => {
+  const targets = new Targets(new Router([resource('/v1/e/{id}')]))
+  const id = fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => !/[<>"'=;()]/.test(text))
+  fc.assert(fc.property(id, (text) => targets.find(`/v1/e/${encodeURIComponent(text)}`).route?.segments['id'] === text))
+})
+
+test('what a path belongs to is seen from its first segments', async (t) => {
+  const kinds = ['/V1/x', '/v1/ADMIN/x', '/Log', '/admin', '/Admin', '/version', '/Version', '/v2', '/V2', '/']
+  t.same(
+    kinds.map((path) => kindOf(segmentsOf(path))),
+    ['ngsi1', 'management', 'management', 'management', 'other', 'version', 'other', 'ngsi2', 'other', 'other'],
+  )
+})
+
+test('URI parameters are decoded, the last of one name counts, and only filters may hold any character', async (t) => {
+  const parsed = parseParameters('a=1&b=x+%2B&a=2&!exist=&flag')
+  t.same(parsed.ok && [...parsed.value], [
+    ['a', '2'],
+    ['b', 'x +'],
+    ['!exist', ''],
+    ['flag', ''],
+  ])
+  t.equal(parseParameters('a=%').ok, false)
+  t.equal(hasForbiddenParameter(new Map([['q', 'a>1;b']])), false)
+  t.equal(hasForbiddenParameter(new Map([['limit', 'a>1']])), true)
+})
+
+test('an Accept header is met when one of its known types is JSON', async (t) => {
+  const verdict = (accept: string) => {
+    const accepted = parseAccept(accept)
+    return accepted.ok ? accepted.value : accepted.refusal.text
+  }
+  t.equal(verdict('text/plain,,,Application/JSON ,,'), 'json')
+  t.equal(verdict('image/png;level=1, */*;q=0.1'), 'json')
+  t.equal(verdict('text/*;q=1'), 'text')
+  t.equal(verdict('text/html, image/png'), 'no acceptable mime-type in accept header')
+  t.equal(verdict(' '), 'empty accept header')
+  t.equal(verdict('application/json;charset=utf-8'), 'q missing in accept header')
+  t.equal(verdict('application/json;q'), 'missing equal-sign after q in accept header')
+  t.equal(verdict('application/json; q='), 'qvalue in accept header is missing')
+  t.equal(verdict('application/json;q=1.x'), 'qvalue in accept header is not a number')
+})
+
+test('service paths are checked level by level', async (t) => {
+  const parse = (header: string | undefined) => {
+    const paths = parseServicePaths(header)
+    return paths.ok ? paths.value : paths.refusal
+  }
+  t.same(parse(undefined), [])
+  t.same(parse(''), [])
+  t.same(parse('/, /#, /a/b//, /c/#'), [
+    { path: '/', below: false },
+    { path: '/', below: true },
+    { path: '/a/b', below: false },
+    { path: '/c', below: true },
+  ])
+  t.equal(parse('a'), 'Only /absolute/ Service Paths allowed [a service path must begin with /]')
+  t.equal(parse('/1/2/3/4/5/6/7/8/9/10/11'), 'too many components in ServicePath')
+  t.equal(parse(`/${'a'.repeat(51)}`), 'component-name too long in ServicePath')
+  t.equal(parse('/a//b'), 'empty component in ServicePath')
+  t.equal(parse('/a/#/b'), 'a component of ServicePath contains an illegal character')
+  t.equal(parse(Array(11).fill('/a').join(',')), 'too many service paths - a maximum of ten service paths is allowed')
+})
+
+test('permits are shared out wholly, and every front end has at least one', async (t) => {
+  const shares = (permits: number, frontEnds: number) =>
+    Array.from({ length: frontEnds }, (_, index) => permitShare(permits, frontEnds, index))
+  t.same(shares(10, 4), [3, 3, 2, 2])
+  t.same(shares(1, 3), [1, 1, 1])
+})
+
+test('permits are given first come, first served, never more than there are, whatever order they come back in', async () => {
+  const steps = fc.array(fc.oneof(fc.constant('ask' as const), fc.nat(20)), { maxLength: 60 })
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 4 }), steps, (permits, all) => {
+      const waits: bigint[] = []
+      const meter = { on: true, free: () => waits.push(0n), waited: (wait: bigint) => waits.push(wait) }
+      const admission = new Admission(permits, meter, { permits: () => {}, tracing: false, waited: () => {} })
+      const started: number[] = []
+      const gone = new Set<number>()
+      const places: Place[] = []
+      for (const step of all) {
+        if (step === 'ask') {
+          const number = places.length
+          places.push(admission.ask(() => started.push(number)))
+        } else if (step < places.length) {
+          gone.add(step)
+          places[step]?.leave()
+        }
+        const working = started.filter((number) => !gone.has(number)).length
+        const waiting = places.some((_, number) => !gone.has(number) && !started.includes(number))
+        if (working > permits || (waiting && working < permits)) return false
+      }
+      return (
+        waits.length === started.length && started.every((number, at) => at === 0 || number > (started[at - 1] ?? 0))
+      )
+    }),
+  )
+})
