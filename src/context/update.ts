@@ -25,11 +25,11 @@ export interface UpdateElement {
   readonly path: ServicePath
   readonly id: EntityId
   /** Nothing means the entities of every type; the empty text only the one without a type. */
-  readonly type?: EntityType
+  readonly type?: EntityType | undefined
   readonly action: UpdateAction
   readonly attributes: readonly GivenAttribute[]
   /** Whether texts are converted by the attribute's type when they are stored [context 3.4]. */
-  readonly autocast?: true
+  readonly autocast?: true | undefined
 }
 
 /** A context element with what makes its turn deterministic: its date and the place of an entity that it may create. */

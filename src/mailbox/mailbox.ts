@@ -33,16 +33,26 @@ interface Waiting {
 }
 
 /**
- * A front end's side of the queue before a partition: ordered and bounded. One batch is under way at a time while the
- * next one gathers, so that load makes batches larger instead of waits longer. A batch leaves when the event loop has
- * taken in everything that had arrived.
+ * A letter leaves when it has so many commands, or when the event loop has taken in everything that had arrived: early
+ * enough that the partition works while the front end still reads, late enough that a message costs little per command.
+ */
+const letterSize = 16
+
+/** Letters that may be under way; beyond that commands gather, so that load makes letters larger instead of waits longer. */
+const lettersUnderWay = 8
+
+/**
+ * A front end's side of the queue before a partition: ordered and bounded. Several letters may be under way; the
+ * partition takes all that have arrived into one turn.
  */
 export class Mailbox {
   readonly #settings: MailboxSettings
   #port: MessagePort | undefined
   #gathering: Waiting[] = []
-  #underWay: readonly Waiting[] = []
-  #sending = false
+  /** In the order in which they were sent, which is that of the receipts. */
+  #underWay: (readonly Waiting[])[] = []
+  #count = 0
+  #sendingSoon = false
   #whenEmpty: (() => void)[] = []
   #whenConnected: (() => void)[] = []
 
@@ -70,8 +80,9 @@ export class Mailbox {
     const entered = this.#settings.measured() ? process.hrtime.bigint() : 0n
     return new Promise((settle) => {
       this.#gathering.push({ command, entered, settle })
-      this.#settings.depth(this.#count)
-      this.#sendSoon()
+      this.#changed(1)
+      if (this.#gathering.length >= letterSize) this.#send()
+      else this.#sendSoon()
     })
   }
 
@@ -85,22 +96,20 @@ export class Mailbox {
     this.#port?.close()
   }
 
-  get #count(): number {
-    return this.#gathering.length + this.#underWay.length
-  }
-
   #sendSoon(): void {
-    if (this.#sending || this.#underWay.length > 0) return
-    this.#sending = true
-    setImmediate(() => this.#send())
+    if (this.#sendingSoon) return
+    this.#sendingSoon = true
+    setImmediate(() => {
+      this.#sendingSoon = false
+      this.#send()
+    })
   }
 
   #send(): void {
-    this.#sending = false
-    if (!this.#port || this.#gathering.length === 0) return
+    if (!this.#port || this.#gathering.length === 0 || this.#underWay.length >= lettersUnderWay) return
     const batch = this.#gathering
     this.#gathering = []
-    this.#underWay = batch
+    this.#underWay.push(batch)
     const commands = encodeCommands(batch.map(({ command }) => command))
     const measured = batch.some(({ entered }) => entered !== 0n)
     const letter: Letter = measured
@@ -110,27 +119,27 @@ export class Mailbox {
   }
 
   #settleBatch({ replies, decided_ns, committed_ns }: Receipt): void {
-    const batch = this.#underWay
-    this.#underWay = []
+    const batch = this.#underWay.shift() ?? []
     for (const [index, reply] of decodeReplies(replies).entries()) {
       batch[index]?.settle(granted({ reply, decided_ns, committed_ns }))
     }
-    this.#changed()
-    if (this.#gathering.length > 0) this.#send()
+    this.#changed(-batch.length)
+    this.#send()
   }
 
   /** Everything that was in the mailbox gets an honest answer: it may or may not have been done. */
   #lost(port: MessagePort): void {
     if (this.#port !== port) return
     this.#port = undefined
-    const open = [...this.#underWay, ...this.#gathering]
+    const open = [...this.#underWay.flat(), ...this.#gathering]
     this.#underWay = []
     this.#gathering = []
     for (const { settle } of open) settle(refused({ kind: 'partitionLost' }))
-    this.#changed()
+    this.#changed(-open.length)
   }
 
-  #changed(): void {
+  #changed(by: number): void {
+    this.#count += by
     this.#settings.depth(this.#count)
     if (this.#count > 0) return
     for (const resolve of this.#whenEmpty.splice(0)) resolve()
