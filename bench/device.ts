@@ -1,0 +1,89 @@
+import { items, member } from './ngsi.js'
+import type { Request } from './request.js'
+
+const attributes = [
+  { name: 'humidity', type: 'percent' },
+  { name: 'pressure', type: 'hectopascal' },
+  { name: 'temperature', type: 'celsius' },
+] as const
+
+const type = 'BenchDevice'
+
+/** The entity that benchmarks write: three attributes, each with metadata, which is what most devices send. */
+export function deviceId(number: number): string {
+  return `bench-device-${String(number).padStart(7, '0')}`
+}
+
+/**
+ * Creates devices. `accuracy` is said only here: an update says nothing about it and must not lose it [context 2.6].
+ */
+export function appendDevices(numbers: readonly number[], reading: string | number): Request {
+  return updateContext(
+    'APPEND',
+    numbers.map((number) => element(number, reading, [{ name: 'accuracy', type: 'float', value: '0.5' }])),
+  )
+}
+
+/** One reading of one device: every attribute takes it as value, and as the value of a metadata element. */
+export function updateDevice(number: number, reading: string | number): Request {
+  return updateContext('UPDATE', [element(number, reading, [])])
+}
+
+export function deleteDevices(numbers: readonly number[]): Request {
+  return updateContext(
+    'DELETE',
+    numbers.map((number) => ({ id: deviceId(number), type, isPattern: 'false' })),
+  )
+}
+
+export function readDevice(number: number): Request {
+  return { verb: 'GET', path: `/v1/contextEntities/${deviceId(number)}` }
+}
+
+/**
+ * The reading that a device has by the answer to `readDevice`, or a sentence on what is wrong with it: something is
+ * missing, or its parts come from different updates.
+ */
+export function readingOf(body: string): { readonly reading: string } | { readonly wrong: string } {
+  const held = items(member(member(JSON.parse(body), 'contextElement'), 'attributes'))
+  const readings = new Set<unknown>()
+  for (const { name, type } of attributes) {
+    const attribute = held.find((candidate) => member(candidate, 'name') === name)
+    if (attribute === undefined || member(attribute, 'type') !== type) return { wrong: `no attribute ${name}` }
+    const metadata = new Map(
+      items(member(attribute, 'metadatas')).map((element) => [member(element, 'name'), member(element, 'value')]),
+    )
+    if (metadata.get('accuracy') !== '0.5' || metadata.get('unit') !== type) {
+      return { wrong: `metadata of ${name} is not complete` }
+    }
+    readings.add(member(attribute, 'value')).add(metadata.get('reading'))
+  }
+  const [reading, ...others] = readings
+  if (typeof reading === 'string' && others.length === 0) return { reading }
+  return { wrong: `parts of several updates: ${[...readings].join(', ')}` }
+}
+
+interface Metadata {
+  readonly name: string
+  readonly type: string
+  readonly value: string
+}
+
+function element(number: number, reading: string | number, more: readonly Metadata[]): object {
+  const value = String(reading)
+  return {
+    id: deviceId(number),
+    type,
+    isPattern: 'false',
+    attributes: attributes.map(({ name, type }) => ({
+      name,
+      type,
+      value,
+      metadatas: [{ name: 'unit', type: 'text', value: type }, { name: 'reading', type: 'number', value }, ...more],
+    })),
+  }
+}
+
+function updateContext(updateAction: string, contextElements: readonly object[]): Request {
+  return { verb: 'POST', path: '/v1/updateContext', body: JSON.stringify({ contextElements, updateAction }) }
+}

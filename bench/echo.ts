@@ -1,0 +1,37 @@
+import type { AddressInfo } from 'node:net'
+import { serve } from '@hono/node-server'
+import { Hono } from 'hono'
+import { helpWith } from './helper.js'
+
+/** What every GET is answered from now on. */
+export interface EchoTask {
+  readonly constant: string
+}
+
+export interface EchoReply {
+  readonly url: string
+}
+
+const json = { 'Content-Type': 'application/json' }
+
+/**
+ * The reference, as a process of its own: what the broker's HTTP framework does without a broker. A POST is answered
+ * with its own body, a GET with a constant.
+ */
+function listening(): Promise<(task: EchoTask) => EchoReply> {
+  let constant = ''
+  const app = new Hono()
+  app.post('*', async (c) => c.body(await c.req.text(), 200, json))
+  app.get('*', (c) => c.body(constant, 200, json))
+  return new Promise((resolve) => {
+    serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, ({ port }: AddressInfo) =>
+      resolve((task) => {
+        constant = task.constant
+        return { url: `http://127.0.0.1:${port}` }
+      }),
+    )
+  })
+}
+
+const echo = listening()
+helpWith<EchoTask, EchoReply>(async (task) => (await echo)(task))

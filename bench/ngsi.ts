@@ -1,0 +1,27 @@
+/** A member of a JSON object, or nothing when the value is no object or has no such member. */
+export function member(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+}
+
+/** The items of a JSON vector; none when the value is no vector. */
+export function items(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+/**
+ * Why an NGSIv1 answer is not a full success, or nothing when it is one: the HTTP status is 200 either way, the
+ * operation's own codes stand in the body [context 1.1, 1.2].
+ */
+export function refusalIn(body: string): string | undefined {
+  let answer: unknown
+  try {
+    answer = JSON.parse(body)
+  } catch {
+    return `no JSON: ${body.slice(0, 200)}`
+  }
+  const statuses = ['errorCode', 'orionError', 'statusCode'].map((name) => member(answer, name))
+  const responses = items(member(answer, 'contextResponses')).map((response) => member(response, 'statusCode'))
+  const found = [...statuses, ...responses].filter((status) => status !== undefined)
+  if (found.length > 0 && found.every((status) => member(status, 'code') === '200')) return undefined
+  return body.slice(0, 200)
+}

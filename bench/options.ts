@@ -1,0 +1,95 @@
+import { parseArgs } from 'node:util'
+import { addressOf } from './connection.js'
+
+/** A command line that can not be followed; its message says what is wrong with it. */
+export class WrongCommandLine extends Error {}
+
+/** What every benchmark is told from outside. */
+export interface BenchOptions {
+  /** Which benchmarks to run. */
+  readonly names: readonly string[]
+  readonly url: string | undefined
+  readonly main: string
+  readonly flags: readonly string[]
+  /** Of each case, for the broker and the reference each; its rounds share it. */
+  readonly duration_s: number
+  readonly rounds: number
+  readonly connections: readonly number[]
+  readonly devices: number
+  readonly json: string | undefined
+}
+
+/** Options of `npm run bench`, as `parseArgs` takes them. */
+const known = {
+  url: { type: 'string' },
+  broker: { type: 'string' },
+  flags: { type: 'string', default: '' },
+  duration: { type: 'string', default: '5' },
+  rounds: { type: 'string', default: '3' },
+  connections: { type: 'string', default: '1,16,64,256' },
+  devices: { type: 'string', default: '1000' },
+  json: { type: 'string' },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const
+
+/** The options of a command line, or nothing when help was asked for. `names` are the benchmarks there are. */
+export function parseBenchOptions(
+  argv: readonly string[],
+  names: readonly string[],
+  ownBroker: string,
+): BenchOptions | undefined {
+  const { values, positionals } = orWrong(() =>
+    parseArgs({ args: [...argv], options: known, allowPositionals: true, strict: true }),
+  )
+  if (values.help) return undefined
+  const unknown = positionals.find((name) => !names.includes(name))
+  if (unknown !== undefined) throw new WrongCommandLine(`no benchmark '${unknown}', only ${names.join(', ')}`)
+  return {
+    names: positionals.length === 0 ? names : positionals,
+    url: values.url === undefined ? undefined : parseUrl(values.url),
+    main: values.broker ?? ownBroker,
+    flags: parseFlags(values.flags),
+    duration_s: parseAmount('--duration', values.duration),
+    rounds: parseCount('--rounds', values.rounds),
+    connections: parseCounts('--connections', values.connections),
+    devices: parseCount('--devices', values.devices),
+    json: values.json,
+  }
+}
+
+/** Runs what throws on a wrong command line, and throws what the entries of programs know. */
+export function orWrong<T>(parse: () => T): T {
+  try {
+    return parse()
+  } catch (fault) {
+    throw new WrongCommandLine(fault instanceof Error ? fault.message : String(fault))
+  }
+}
+
+/** An http URL without what follows the port. */
+export function parseUrl(text: string): string {
+  orWrong(() => addressOf(text))
+  return new URL(text).origin
+}
+
+/** Flags for a broker, separated by blanks. */
+export function parseFlags(text: string): readonly string[] {
+  return text.split(' ').filter((flag) => flag !== '')
+}
+
+/** A whole number of at least 1; underscores may group its digits. */
+export function parseCount(option: string, text: string): number {
+  const count = Number(text.replaceAll('_', ''))
+  if (Number.isSafeInteger(count) && count > 0) return count
+  throw new WrongCommandLine(`${option}: '${text}' is not a whole number above 0`)
+}
+
+export function parseCounts(option: string, text: string): readonly number[] {
+  return text.split(',').map((count) => parseCount(option, count))
+}
+
+function parseAmount(option: string, text: string): number {
+  const amount = Number(text)
+  if (Number.isFinite(amount) && amount > 0) return amount
+  throw new WrongCommandLine(`${option}: '${text}' is not a number above 0`)
+}

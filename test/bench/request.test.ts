@@ -1,0 +1,42 @@
+import { test } from 'tap'
+import { appendDevices, readingOf, updateDevice } from '../../bench/device.js'
+import { items, member, refusalIn } from '../../bench/ngsi.js'
+import { firstFresh, fresh, prepare } from '../../bench/request.js'
+
+const address = { host: 'localhost', port: 1026 }
+
+test('a fresh number changes the whole reading and nothing else of a request', async (t) => {
+  const request = prepare(updateDevice(7, fresh), address)
+  const reading = firstFresh + 5
+  t.equal(request(reading), prepare(updateDevice(7, reading), address)(0))
+  t.not(request(reading), request(reading + 1))
+  const [head = '', body = ''] = request(reading).split('\r\n\r\n')
+  t.match(head, `Content-Length: ${Buffer.byteLength(body)}`)
+})
+
+test('the reading of a device is taken only from one that is whole', async (t) => {
+  const request: unknown = JSON.parse(appendDevices([1], 42).body ?? '')
+  const device: unknown = items(member(request, 'contextElements'))[0]
+  const answer = JSON.stringify({ contextElement: device })
+  t.same(readingOf(answer), { reading: '42' })
+  t.match(readingOf(answer.replace('"42"', '"41"')), { wrong: /parts of several updates: 41, 42/ })
+  t.same(readingOf(answer.replace('"pressure"', '"other"')), { wrong: 'no attribute pressure' })
+  t.same(readingOf(answer.replace('"accuracy"', '"other"')), { wrong: 'metadata of humidity is not complete' })
+  t.same(readingOf('{}'), { wrong: 'no attribute humidity' })
+})
+
+test('an answer is a success only when every NGSI code in it is 200', async (t) => {
+  const item = (code: string) => ({ contextElement: {}, statusCode: { code } })
+  t.equal(refusalIn(JSON.stringify({ contextResponses: [item('200'), item('200')] })), undefined)
+  t.equal(refusalIn(JSON.stringify(item('200'))), undefined)
+  for (const refused of [
+    { contextResponses: [item('200'), item('404')] },
+    { errorCode: { code: '400' } },
+    { orionError: { code: '400' } },
+    item('404'),
+    {},
+  ]) {
+    t.type(refusalIn(JSON.stringify(refused)), 'string', JSON.stringify(refused))
+  }
+  t.match(refusalIn('<html>'), /no JSON/)
+})
