@@ -26,8 +26,8 @@ export interface Attribute {
   readonly instance: string
   readonly type: string
   readonly value: Value
-  /** Whether metadata `location` declared it the entity's location. One of type geo:point is without being declared. */
-  readonly declaredLocation: boolean
+  /** Whether it is the entity's location, by its type or by metadata `location`; at most one is [context 2.5]. */
+  readonly isLocation: boolean
   /** Without ID and location, ascending by name. */
   readonly metadata: readonly Metadata[]
   readonly created: Milliseconds

@@ -1,3 +1,6 @@
 export interface Filter {
+  readonly on: FilterSide
   readonly statements: readonly unknown[]
 }
+
+export type FilterSide = 'attributes' | 'metadata'

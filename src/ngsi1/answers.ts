@@ -1,0 +1,50 @@
+import type { Unavailable } from '../coordinator/broker.js'
+import type { Answer, StatusText } from '../exchange.js'
+import { isParserRefusal, type PayloadRefusal } from './payload-refusal.js'
+import { detailsOfPayload } from './payload-wording.js'
+import { statusOf } from './status.js'
+
+/** Where a status object sits in an answer that is nothing else [context 1.2]. */
+export type ErrorShape = 'errorCode' | 'statusCode' | 'bare' | 'orionError'
+
+/** A status object in one of the shapes. */
+export function wrapped(shape: ErrorShape, status: StatusText): unknown {
+  return shape === 'bare' ? status : { [shape]: status }
+}
+
+/** An answer that is a status object, with HTTP status 200 unless something else is said [context 1.1]. */
+export function statusAnswer(shape: ErrorShape, status: StatusText, http = 200): Answer {
+  return { status: http, body: JSON.stringify(wrapped(shape, status)) }
+}
+
+/** An error that HTTP knows, too [context 10.2]. */
+export function badRequest(details: string): Answer {
+  return statusAnswer('orionError', statusOf(400, details), 400)
+}
+
+/** How an operation reports a payload that is refused: what the parser finds, and what the checks find. */
+export interface PayloadErrors {
+  readonly parser: 'errorCode' | 'orionError'
+  readonly checks: 'errorCode' | 'statusCode'
+}
+
+/** The answer to a payload that is refused as a whole [context 10.3]. */
+export function payloadAnswer(errors: PayloadErrors, refusal: PayloadRefusal): Answer {
+  const status = statusOf(400, detailsOfPayload(refusal))
+  if (!isParserRefusal(refusal)) return statusAnswer(errors.checks, status)
+  return statusAnswer(errors.parser, status, errors.parser === 'orionError' ? 400 : 200)
+}
+
+/** The answer when the broker can not do its work now [management 11.9]. */
+export function unavailableAnswer({ kind }: Unavailable): Answer {
+  const [details, retryAfter_s] = unavailable[kind]
+  const answer = statusAnswer('orionError', statusOf(503, details), 503)
+  return { ...answer, headers: { 'Retry-After': String(retryAfter_s) } }
+}
+
+const unavailable: { readonly [Kind in Unavailable['kind']]: readonly [details: string, retryAfter_s: number] } = {
+  partitionLost: ['partition not available', 1],
+  storageFull: ['storage full', 60],
+  mailboxFull: ['too many updates are waiting', 1],
+  queriesFull: ['too many queries are waiting', 1],
+}

@@ -1,0 +1,109 @@
+import type { Tenant } from '../context/entity.js'
+import type { Page, Query } from '../context/query.js'
+import type { Answer, Asked, Operation, StatusText } from '../exchange.js'
+import { granted, refused } from '../outcome.js'
+import { type PayloadErrors, payloadAnswer, statusAnswer, unavailableAnswer, wrapped } from './answers.js'
+import { carryOut, type ElementResponse } from './carry-out.js'
+import { type Environment, forTenant } from './environment.js'
+import { asksObject, asksUntyped, orderAsked, pageAsked } from './parameters.js'
+import { parseQuery, type QueryPayload } from './parse-query.js'
+import { parseUpdate, type UpdatePayload } from './parse-update.js'
+import { type Format, renderEcho, renderElement, renderEntity, renderStatus } from './render.js'
+import { okStatus, statusOf } from './status.js'
+import { pathOfUpdate, pathsOfRead } from './tenant.js'
+
+const payloadErrors: PayloadErrors = { parser: 'errorCode', checks: 'errorCode' }
+
+const wrapStatus = (status: StatusText): unknown => wrapped('errorCode', status)
+
+/** `POST /v1/updateContext` [context 6]. */
+export function updateContext(environment: Environment): Operation {
+  return {
+    use: 'write',
+    wrapStatus,
+    prepare: (asked) => {
+      const payload = parseUpdate(asked.body, environment.options.strictNgsiv1Ids)
+      if (!payload.ok) return refused(payloadAnswer(payloadErrors, payload.refusal))
+      return granted(() => forTenant(environment, asked, (tenant) => update(environment, asked, tenant, payload.value)))
+    },
+  }
+}
+
+async function update(
+  { broker, options }: Environment,
+  { paths, parameters }: Asked,
+  tenant: Tenant,
+  payload: UpdatePayload,
+): Promise<Answer> {
+  const path = pathOfUpdate(paths)
+  if (!path.ok) return statusAnswer('errorCode', path.refusal)
+  const responses = await carryOut(broker, {
+    tenant,
+    path: path.value,
+    ...payload,
+    untyped: asksUntyped(parameters),
+    autocast: options.ngsiv1Autocast,
+  })
+  if (!responses.ok) return unavailableAnswer(responses.refusal)
+  const format = { asObject: asksObject(parameters) }
+  return { status: 200, body: () => renderUpdate(responses.value, format) }
+}
+
+function renderUpdate(responses: readonly ElementResponse[], format: Format): string {
+  let text = ''
+  for (const response of responses) {
+    const element = renderElement(response, renderEcho(response.attributes, format))
+    const status = renderStatus(response.status)
+    text += `${text === '' ? '' : ','}{"contextElement":${element},"statusCode":${status}}`
+  }
+  return `{"contextResponses":[${text}]}`
+}
+
+/** `POST /v1/queryContext` [context 7]. */
+export function queryContext(environment: Environment): Operation {
+  return {
+    use: 'read',
+    wrapStatus,
+    prepare: (asked) => {
+      const payload = parseQuery(asked.body, environment.options.strictNgsiv1Ids)
+      if (!payload.ok) return refused(payloadAnswer(payloadErrors, payload.refusal))
+      const what = payload.value
+      return granted(() => forTenant(environment, asked, (tenant) => query(environment, asked, tenant, what)))
+    },
+  }
+}
+
+/**
+ * Answers what queryContext and the lists of entities answer. `notFound` is the status without results [context 7.5].
+ */
+export async function query(
+  { broker }: Environment,
+  { paths, parameters }: Asked,
+  tenant: Tenant,
+  what: QueryPayload,
+  notFound: StatusText = statusOf(404),
+): Promise<Answer> {
+  const order = orderAsked(parameters)
+  const asked: Query = { tenant, paths: pathsOfRead(paths), ...what, order, ...pageAsked(parameters) }
+  const page = await broker.query(asked)
+  if (!page.ok) return unavailableAnswer(page.refusal)
+  if (page.value.entities.length === 0) return statusAnswer('errorCode', nothingOn(page.value, asked, notFound))
+  const format = { asObject: asksObject(parameters) }
+  return { status: 200, body: () => renderPage(page.value, what.attributes, format) }
+}
+
+/** A page without results says whether there are results before it, if that was asked for [context 7.6]. */
+function nothingOn({ count = 0 }: Page, { counted, offset }: Query, notFound: StatusText): StatusText {
+  if (!counted || count === 0) return notFound
+  return statusOf(404, `Number of matching entities: ${count}. Offset is ${offset}`)
+}
+
+function renderPage({ entities, count }: Page, names: readonly string[], format: Format): string {
+  let text = ''
+  for (const entity of entities) {
+    const element = renderEntity(entity, names, format)
+    text += `${text === '' ? '' : ','}{"contextElement":${element},"statusCode":${renderStatus(okStatus)}}`
+  }
+  const counted = count === undefined ? '' : `,"errorCode":${renderStatus(statusOf(200, `Count: ${count}`))}`
+  return `{"contextResponses":[${text}]${counted}}`
+}

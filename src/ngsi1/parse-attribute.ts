@@ -1,0 +1,121 @@
+import type { Metadata, Value } from '../context/entity.js'
+import type { GivenAttribute } from '../context/update.js'
+import { granted, type Outcome, refused } from '../outcome.js'
+import { isJsonVector, type Json } from './json.js'
+import type { CheckRefusal, NamedThing } from './payload-refusal.js'
+import { type Compound, identifier, list, record, text, value, valueOf } from './shape.js'
+import { excessiveLength } from './text-rules.js'
+
+const metadata = record({ name: identifier, type: identifier, value: text })
+
+/** A vector of metadata [context 2.3]. */
+export const metadatas = list('metadata', metadata)
+
+/** A vector of attributes [context 2.2]. */
+export const attributes = list('attribute', record({ name: identifier, type: identifier, value, metadatas }))
+
+/** An attribute as it was read, unchecked. */
+export interface AttributeDraft {
+  readonly name?: string
+  readonly type?: string
+  readonly value?: string | Compound
+  readonly metadatas?: readonly MetadataDraft[]
+}
+
+interface MetadataDraft {
+  readonly name?: string
+  readonly type?: string
+  readonly value?: string
+}
+
+/** Accepted for compatibility; neither stored nor echoed [context 2.3]. */
+const reserved = new Set(['creData', 'modDate', 'dateCreated', 'dateModified'])
+
+const none: readonly never[] = []
+const noAttributes: Outcome<readonly GivenAttribute[], CheckRefusal> = granted(none)
+
+/** Checks the attributes of a payload, in order [context 10.3]. */
+export function checkAttributes(
+  drafts: readonly AttributeDraft[] | undefined,
+): Outcome<readonly GivenAttribute[], CheckRefusal> {
+  if (drafts === undefined) return noAttributes
+  const given: GivenAttribute[] = []
+  for (const draft of drafts) {
+    const attribute = checkAttribute(draft)
+    if (!attribute.ok) return attribute
+    given.push(attribute.value)
+  }
+  return granted(given)
+}
+
+/** Checks one attribute; its metadata ID and location become what they mean [context 2.3]. */
+export function checkAttribute(draft: AttributeDraft): Outcome<GivenAttribute, CheckRefusal> {
+  const { name = '', type = '' } = draft
+  const wrong = checkName('attribute', name, type) ?? checkMetadata(draft.metadatas)
+  if (wrong) return refused(wrong)
+  const value = draft.value === undefined ? undefined : checkValue(draft.value)
+  if (value?.ok === false) return value
+  return granted({
+    name,
+    instance: lastValue(draft.metadatas, 'ID') ?? '',
+    type,
+    ...(value && { value: value.value }),
+    ...located(draft.metadatas),
+    metadata: ordinary(draft.metadatas),
+  })
+}
+
+function checkName(of: NamedThing, name: string, type: string): CheckRefusal | undefined {
+  if (name === '') return { kind: 'nameMissing', of }
+  const long = excessiveLength(name)
+  if (long !== undefined) return { kind: 'tooLong', of, part: 'name', bytes: long }
+  const longType = excessiveLength(type)
+  return longType === undefined ? undefined : { kind: 'tooLong', of, part: 'type', bytes: longType }
+}
+
+function checkMetadata(drafts: readonly MetadataDraft[] | undefined): CheckRefusal | undefined {
+  for (const { name = '', type = '', value = '' } of drafts ?? none) {
+    const wrong = checkName('metadata', name, type)
+    if (wrong) return wrong
+    if (value === '') return { kind: 'metadataValueMissing' }
+  }
+  return undefined
+}
+
+function checkValue(read: string | Compound): Outcome<Value, CheckRefusal> {
+  if (typeof read === 'string') return granted(read)
+  const twice = doubledKey(read.compound, '')
+  return twice ? refused(twice) : granted(valueOf(read.compound))
+}
+
+/** The first key, in the order of the document, that an object of a compound value has twice. */
+function doubledKey(json: Json, path: string): CheckRefusal | undefined {
+  if (typeof json === 'string') return undefined
+  const members = isJsonVector(json) ? json.map((item) => ['item', item] as const) : json.members
+  const seen = new Set<string>()
+  for (const [key, member] of members) {
+    if (!isJsonVector(json) && seen.has(key)) return { kind: 'keyTwice', key, path: path === '' ? '/' : path }
+    seen.add(key)
+    const deeper = doubledKey(member, `${path}/${key}`)
+    if (deeper) return deeper
+  }
+  return undefined
+}
+
+function located(drafts: readonly MetadataDraft[] | undefined): { readonly location?: string } {
+  const location = lastValue(drafts, 'location')
+  return location === undefined ? {} : { location }
+}
+
+function lastValue(drafts: readonly MetadataDraft[] | undefined, name: string): string | undefined {
+  return drafts?.findLast((draft) => draft.name === name)?.value
+}
+
+function ordinary(drafts: readonly MetadataDraft[] | undefined): readonly Metadata[] {
+  if (drafts === undefined || drafts.length === 0) return none
+  const kept: Metadata[] = []
+  for (const { name = '', type = '', value = '' } of drafts) {
+    if (name !== 'ID' && name !== 'location' && !reserved.has(name)) kept.push({ name, type, value })
+  }
+  return kept
+}

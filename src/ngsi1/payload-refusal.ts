@@ -1,0 +1,37 @@
+import type { AreaMalformed } from '../context/area.js'
+import type { FilterMalformed } from '../context/filter-parse.js'
+import type { ParserRefusal } from './shape.js'
+
+/** Why a payload is refused as a whole: what the parser or what the checks have found [context 10.3]. */
+export type PayloadRefusal = ParserRefusal | CheckRefusal
+
+/** What the checks of a payload that could be read find. */
+export type CheckRefusal =
+  | { readonly kind: 'elementsMissing' }
+  | { readonly kind: 'selectorsMissing' }
+  | { readonly kind: 'idEmpty' }
+  | { readonly kind: 'isPatternUnknown'; readonly value: string }
+  | { readonly kind: 'patternMalformed' }
+  | { readonly kind: 'nameEmpty' }
+  | { readonly kind: 'nameMissing'; readonly of: NamedThing }
+  | { readonly kind: 'tooLong'; readonly of: NamedThing; readonly part: 'name' | 'type'; readonly bytes: number }
+  | { readonly kind: 'metadataValueMissing' }
+  | { readonly kind: 'keyTwice'; readonly key: string; readonly path: string }
+  | { readonly kind: 'restrictionEmpty' }
+  | { readonly kind: 'expressionEmpty' }
+  | { readonly kind: 'scopeTypeEmpty' }
+  | { readonly kind: 'scopeValueEmpty' }
+  | { readonly kind: 'scopeCharactersForbidden' }
+  | { readonly kind: 'scopeValueUnknown'; readonly type: string }
+  | { readonly kind: 'areaMalformed'; readonly why: AreaMalformed }
+  | { readonly kind: 'filterMalformed'; readonly why: FilterMalformed }
+  | { readonly kind: 'actionEmpty' }
+  | { readonly kind: 'actionUnknown'; readonly value: string }
+
+export type NamedThing = 'attribute' | 'metadata'
+
+/** Whether the parser found it: then NGSIv1 answers in another shape than for a failed check [context 10.3]. */
+export function isParserRefusal(refusal: PayloadRefusal): refusal is ParserRefusal {
+  const { kind } = refusal
+  return kind === 'jsonMalformed' || kind === 'fieldUnknown' || kind === 'charactersForbidden'
+}

@@ -1,0 +1,43 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { ServicePath, Tenant } from '../context/entity.js'
+import type { PathRange } from '../context/query.js'
+import type { Answer, StatusText } from '../exchange.js'
+import { granted, type Outcome, refused } from '../outcome.js'
+import { statusAnswer } from './answers.js'
+import { statusOf } from './status.js'
+
+const defaultTenant = '' as Tenant
+const maxTenant_characters = 50
+
+/** The tenant of a request; without `multiservice` the header is checked but means nothing [context 5.1]. */
+export function parseTenant(headers: IncomingHttpHeaders, multiservice: boolean): Outcome<Tenant, Answer> {
+  const header = headers['fiware-service']
+  if (header === undefined || header === '') return granted(defaultTenant)
+  const name = String(header)
+  if (name.length > maxTenant_characters) {
+    return malformed('bad length - a tenant name can be max 50 characters long')
+  }
+  if (!/^[A-Za-z0-9_]+$/.test(name)) {
+    return malformed('bad character in tenant name - only underscore and alphanumeric characters are allowed')
+  }
+  return granted(multiservice ? (name.toLowerCase() as Tenant) : defaultTenant)
+}
+
+function malformed(details: string): Outcome<Tenant, Answer> {
+  return refused(statusAnswer('orionError', statusOf(400, details)))
+}
+
+const everywhere: readonly PathRange[] = [{ path: '/' as ServicePath, below: true }]
+
+/** Where a read looks: everywhere unless the request says where [context 5.2]. */
+export function pathsOfRead(paths: readonly PathRange[]): readonly PathRange[] {
+  return paths.length === 0 ? everywhere : paths
+}
+
+/** The one path of an update [context 5.2]. */
+export function pathOfUpdate(paths: readonly PathRange[]): Outcome<ServicePath, StatusText> {
+  const [first] = paths
+  if (first === undefined) return granted('/' as ServicePath)
+  if (paths.length > 1) return refused(statusOf(400, 'more than one service path in context update request'))
+  return first.below ? refused(statusOf(400, 'Bad Character in Service-Path')) : granted(first.path)
+}
