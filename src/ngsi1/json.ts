@@ -30,7 +30,7 @@ export function isJsonVector(json: Json): json is JsonVector {
 }
 
 const scalar = /(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)/y
-const escape = /["\\/bfnrt]|u[0-9a-fA-F]{4}/y
+const escaped = /["\\/bfnrt]|u[0-9a-fA-F]{4}/y
 
 /** Descends through a text. Every method that reads gives nothing where the text is no JSON. */
 class JsonReader {
@@ -103,9 +103,9 @@ class JsonReader {
       if (unit !== 0x5c) continue
       hasEscape = true
       this.#at += 1
-      escape.lastIndex = this.#at
-      if (!escape.test(this.#text)) return undefined
-      this.#at = escape.lastIndex - 1
+      escaped.lastIndex = this.#at
+      if (!escaped.test(this.#text)) return undefined
+      this.#at = escaped.lastIndex - 1
     }
     return undefined
   }

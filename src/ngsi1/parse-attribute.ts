@@ -3,7 +3,7 @@ import type { GivenAttribute } from '../context/update.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import { isJsonVector, type Json } from './json.js'
 import type { CheckRefusal, NamedThing } from './payload-refusal.js'
-import { type Compound, identifier, list, record, text, value, valueOf } from './shape.js'
+import { type Compound, identifier, list, record, storedValue, text, value } from './shape.js'
 import { excessiveLength } from './text-rules.js'
 
 const metadata = record({ name: identifier, type: identifier, value: text })
@@ -85,7 +85,7 @@ function checkMetadata(drafts: readonly MetadataDraft[] | undefined): CheckRefus
 function checkValue(read: string | Compound): Outcome<Value, CheckRefusal> {
   if (typeof read === 'string') return granted(read)
   const twice = doubledKey(read.compound, '')
-  return twice ? refused(twice) : granted(valueOf(read.compound))
+  return twice ? refused(twice) : granted(storedValue(read.compound))
 }
 
 /** The first key, in the order of the document, that an object of a compound value has twice. */

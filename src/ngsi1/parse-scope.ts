@@ -5,7 +5,7 @@ import type { Scope } from '../context/query.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import type { Json } from './json.js'
 import type { CheckRefusal } from './payload-refusal.js'
-import { leaves, valueOf } from './shape.js'
+import { leaves, storedValue } from './shape.js'
 import { hasForbidden } from './text-rules.js'
 
 type Parsed = Outcome<Scope | undefined, CheckRefusal>
@@ -41,7 +41,7 @@ function existence(type: string, value: Json, scope: Scope): Parsed {
 }
 
 function areaScope(_type: string, value: Json): Parsed {
-  const area = parseArea(valueOf(value))
+  const area = parseArea(storedValue(value))
   return area.ok ? granted({ kind: 'area', area: area.value }) : refused({ kind: 'areaMalformed', why: area.refusal })
 }
 

@@ -9,8 +9,8 @@ import { okStatus } from './status.js'
  * third of the time of `JSON.stringify`.
  */
 
-/** Anything that has to be escaped in JSON; all surrogates, because half of a pair has to be. */
-const needsEscape = /[\u0000-\u001f"\\\ud800-\udfff]/
+/** Anything but what stands for itself in JSON; all surrogates are left out, because half of a pair has to be escaped. */
+const needsEscape = /[^ !#-[\]-\ud7ff\ue000-\uffff]/
 
 /** A text as JSON. */
 export function quote(text: string): string {
@@ -29,9 +29,19 @@ export interface ElementHead {
   readonly id: string
 }
 
-/** An element of an answer; `attributes` is the text of a member, empty when there are none [context 6.3, 7.3]. */
-export function renderElement({ type, isPattern, id }: ElementHead, attributes: string): string {
-  return `{"type":${quote(type)},"isPattern":"${isPattern}","id":${quote(id)}${attributes}}`
+/** An element of an answer; `attributes` is the text of the member, empty when there are none [context 6.3, 7.3]. */
+export function renderElement(head: ElementHead, attributes: string): string {
+  return `{${renderHead(head)}${attributes === '' ? '' : ','}${attributes}}`
+}
+
+/** The members that identify an entity, without braces. */
+export function renderHead({ type, isPattern, id }: ElementHead): string {
+  return `"type":${quote(type)},"isPattern":"${isPattern}","id":${quote(id)}`
+}
+
+/** Attributes with the status of what was done or found. */
+export function renderItem(attributes: string, status: StatusText): string {
+  return `{${attributes}${attributes === '' ? '' : ','}"statusCode":${renderStatus(status)}}`
 }
 
 /** An entity with the attributes named, all of them without names [context 7.3]. */
@@ -40,12 +50,12 @@ export function renderEntity(entity: Entity, names: readonly string[], format: F
   return renderElement({ type: entity.type, isPattern: false, id: entity.id }, attributes)
 }
 
-/** The member `attributes` of what is stored, with a comma before it; empty when there are none [context 2.7]. */
+/** The member `attributes` of what is stored; empty when there are none [context 2.7]. */
 export function renderStored(attributes: readonly Attribute[], format: Format): string {
   return renderAttributes(attributes, renderStoredBody, format)
 }
 
-/** The member `attributes` of an echo, with a comma before it: values are always empty [context 6.3]. */
+/** The member `attributes` of an echo, in which values are always empty [context 6.3]; empty when there are none. */
 export function renderEcho(attributes: readonly GivenAttribute[], format: Format): string {
   return renderAttributes(attributes, renderEchoBody, format)
 }
@@ -74,7 +84,7 @@ function renderAttributes<Attr extends Instance>(
     const body = renderBody(attribute)
     text += `${text === '' ? '' : ','}${asObject ? `${name}:{${body}}` : `{"name":${name},${body}}`}`
   }
-  return `,"attributes":${asObject ? `{${text}}` : `[${text}]`}`
+  return `"attributes":${asObject ? `{${text}}` : `[${text}]`}`
 }
 
 /** Of each name the instance with the smallest ID, in the place where the name comes first. */

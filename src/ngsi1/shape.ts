@@ -160,10 +160,10 @@ export function leaves(json: Json): readonly string[] {
 }
 
 /** A compound value as it is stored. */
-export function valueOf(json: Json): Value {
+export function storedValue(json: Json): Value {
   if (typeof json === 'string') return json
-  if (isJsonVector(json)) return json.map(valueOf)
-  return Object.fromEntries(json.members.map(([key, member]) => [key, valueOf(member)]))
+  if (isJsonVector(json)) return json.map(storedValue)
+  return Object.fromEntries(json.members.map(([key, member]) => [key, storedValue(member)]))
 }
 
 function readText(json: Json, path: string, walk: Walk): string {

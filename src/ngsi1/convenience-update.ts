@@ -1,0 +1,187 @@
+import type { EntityId, EntityType, Tenant } from '../context/entity.js'
+import type { GivenAttribute, UpdateAction } from '../context/update.js'
+import type { Answer, Asked, Operation, StatusText } from '../exchange.js'
+import { granted, type Outcome, refused } from '../outcome.js'
+import { type ErrorShape, type PayloadErrors, payloadAnswer, statusAnswer, unavailableAnswer } from './answers.js'
+import { carryOut, type ElementResponse } from './carry-out.js'
+import { checkSegments, segment, typesMeant } from './convenience.js'
+import { type Environment, forTenant } from './environment.js'
+import { asksObject, asksUntyped } from './parameters.js'
+import { type AppendPayload, type GivenElement, parseAppend, parseAttribute, parseAttributes } from './parse-update.js'
+import type { PayloadRefusal } from './payload-refusal.js'
+import { type Format, renderEcho, renderHead, renderItem } from './render.js'
+import { isOk, statusOf } from './status.js'
+import { pathOfUpdate } from './tenant.js'
+
+/**
+ * A convenience operation that writes: one row of a table. It says how its payload is read, which context element of an
+ * update it stands for, and how the response to that is shown [context 8.3 to 8.5].
+ */
+export interface UpdateRow<Payload> {
+  readonly action: UpdateAction
+  readonly read: (asked: Asked, strictIds: boolean) => Outcome<Payload, PayloadRefusal>
+  readonly payloadErrors: PayloadErrors
+  /** `type` is that of path or parameter, nothing when neither names one. */
+  readonly mean: (asked: Asked, type: EntityType | undefined, payload: Payload) => Outcome<GivenElement, StatusText>
+  /** The shape of every error that is not one of the payload. */
+  readonly errors: ErrorShape
+  readonly answer: (responses: readonly ElementResponse[], format: Format) => Answer
+}
+
+/** The operation of a row. */
+export function updateOperation<Payload>(environment: Environment, row: UpdateRow<Payload>): Operation {
+  const { strictNgsiv1Ids } = environment.options
+  return {
+    use: 'write',
+    prepare: (asked) => {
+      const wrong = checkSegments(asked, strictNgsiv1Ids)
+      if (wrong) return refused(wrong)
+      const payload = row.read(asked, strictNgsiv1Ids)
+      if (!payload.ok) return refused(payloadAnswer(row.payloadErrors, payload.refusal))
+      return granted(() =>
+        forTenant(environment, asked, (tenant) => update(environment, row, asked, tenant, payload.value)),
+      )
+    },
+  }
+}
+
+async function update<Payload>(
+  { broker, options }: Environment,
+  row: UpdateRow<Payload>,
+  asked: Asked,
+  tenant: Tenant,
+  payload: Payload,
+): Promise<Answer> {
+  const path = pathOfUpdate(asked.paths)
+  if (!path.ok) return statusAnswer(row.errors, path.refusal)
+  const types = typesMeant(asked)
+  if (!types.ok) return statusAnswer(row.errors, types.refusal)
+  const element = row.mean(asked, types.value.type, payload)
+  if (!element.ok) return statusAnswer(row.errors, element.refusal)
+  const responses = await carryOut(broker, {
+    tenant,
+    path: path.value,
+    action: row.action,
+    elements: [element.value],
+    untyped: asksUntyped(asked.parameters),
+    autocast: options.ngsiv1Autocast,
+  })
+  if (!responses.ok) return unavailableAnswer(responses.refusal)
+  return row.answer(responses.value, { asObject: asksObject(asked.parameters) })
+}
+
+const entityPayload: PayloadErrors = { parser: 'orionError', checks: 'errorCode' }
+const attributePayload: PayloadErrors = { parser: 'orionError', checks: 'statusCode' }
+
+/** POST of an entity [context 8.3]. */
+export const appendEntity: UpdateRow<AppendPayload> = {
+  action: 'APPEND',
+  read: ({ body }, strictIds) => parseAppend(body, strictIds),
+  payloadErrors: entityPayload,
+  mean: meantByAppend,
+  errors: 'errorCode',
+  answer: (responses, format) =>
+    onlyFailure(responses) ?? {
+      status: 200,
+      body: () => `{${renderHead(first(responses))},${renderResponses(responses, format)}}`,
+    },
+}
+
+/** PUT of an entity [context 8.3]. */
+export const updateEntity: UpdateRow<readonly GivenAttribute[]> = {
+  action: 'UPDATE',
+  read: ({ body }, strictIds) => parseAttributes(body, strictIds),
+  payloadErrors: entityPayload,
+  mean: (asked, type, attributes) => granted(elementOf(asked, type, attributes)),
+  errors: 'errorCode',
+  answer: (responses, format) =>
+    onlyFailure(responses) ?? { status: 200, body: () => `{${renderResponses(responses, format)}}` },
+}
+
+/** DELETE of an entity [context 8.3]. */
+export const deleteEntity: UpdateRow<undefined> = {
+  action: 'DELETE',
+  read: () => granted(undefined),
+  payloadErrors: entityPayload,
+  mean: (asked, type) => granted(elementOf(asked, type, [])),
+  errors: 'bare',
+  answer: bareAnswer,
+}
+
+/** POST of an attribute or of an instance of one [context 8.4, 8.5]. */
+export const appendAttribute: UpdateRow<GivenAttribute> = attributeRow('APPEND')
+
+/** PUT of an attribute or of an instance of one [context 8.4, 8.5]. */
+export const updateAttribute: UpdateRow<GivenAttribute> = attributeRow('UPDATE')
+
+/** DELETE of an attribute or of an instance of one [context 8.4, 8.5]. */
+export const deleteAttribute: UpdateRow<GivenAttribute> = {
+  ...attributeRow('DELETE'),
+  read: (asked) => granted({ name: segment(asked, 'name'), instance: '', type: '', metadata: [] }),
+}
+
+function attributeRow(action: UpdateAction): UpdateRow<GivenAttribute> {
+  return {
+    action,
+    read: (asked, strictIds) => parseAttribute(asked.body, strictIds, segment(asked, 'name')),
+    payloadErrors: attributePayload,
+    mean: (asked, type, attribute) => {
+      const instance = asked.segments['metaID'] ?? attribute.instance
+      if (attribute.instance !== '' && attribute.instance !== instance) {
+        const both = `/${instance}/ vs /${attribute.instance}/`
+        return refused(statusOf(400, `unmatching metadata ID value URI/payload: ${both}`))
+      }
+      return granted(elementOf(asked, type, [{ ...attribute, instance }]))
+    },
+    errors: 'bare',
+    answer: bareAnswer,
+  }
+}
+
+/** The payload may repeat id and type of the path, and name a type where the path has none [context 8.3]. */
+function meantByAppend(
+  asked: Asked,
+  type: EntityType | undefined,
+  payload: AppendPayload,
+): Outcome<GivenElement, StatusText> {
+  const { id: inPath, type: typeInPath } = asked.segments
+  const namesEntity = payload.id !== '' || payload.type !== '' || payload.isPattern !== ''
+  if (typeInPath !== undefined && namesEntity) return refused(statusOf(400, 'invalid payload: unknown fields'))
+  if (inPath !== undefined && payload.id !== '' && payload.id !== inPath) {
+    return refused(statusOf(400, 'entityId::id differs in URL and payload'))
+  }
+  if (type !== undefined && payload.type !== '' && payload.type !== type) {
+    return refused(statusOf(400, 'entityId::type differs in URL and payload'))
+  }
+  if (payload.isPattern === 'true') {
+    return refused(statusOf(400, 'entityId::isPattern set to true in contextUpdate convenience operation'))
+  }
+  const id = (inPath as EntityId | undefined) ?? payload.id
+  if (id === '') return refused(statusOf(400, 'invalid request: mandatory entityId::id missing'))
+  return granted({ id, type: type ?? payload.type, isPattern: false, attributes: payload.attributes })
+}
+
+function elementOf(asked: Asked, type: EntityType | undefined, attributes: readonly GivenAttribute[]): GivenElement {
+  return { id: segment(asked, 'id') as EntityId, type: type ?? ('' as EntityType), isPattern: false, attributes }
+}
+
+/** When several entities were meant, the status of the first stands for all [context 8.4]. */
+function bareAnswer(responses: readonly ElementResponse[]): Answer {
+  return statusAnswer('bare', first(responses).status)
+}
+
+/** A single failed item is answered as an error, without what it echoes [context 8.3]. */
+function onlyFailure(responses: readonly ElementResponse[]): Answer | undefined {
+  const { status } = first(responses)
+  return responses.length === 1 && !isOk(status) ? statusAnswer('errorCode', status) : undefined
+}
+
+function renderResponses(responses: readonly ElementResponse[], format: Format): string {
+  const items = responses.map(({ attributes, status }) => renderItem(renderEcho(attributes, format), status))
+  return `"contextResponses":[${items.join(',')}]`
+}
+
+function first([response]: readonly ElementResponse[]): ElementResponse {
+  if (response === undefined) throw new Error('an update without a response')
+  return response
+}

@@ -1,0 +1,40 @@
+import type { EntityType } from '../context/entity.js'
+import type { Scope } from '../context/query.js'
+import type { Answer, Asked, StatusText } from '../exchange.js'
+import { granted, type Outcome, refused } from '../outcome.js'
+import { badRequest } from './answers.js'
+import { asksUntyped, existenceAsked, typeAsked } from './parameters.js'
+import { statusOf } from './status.js'
+import { hasForbiddenInId } from './text-rules.js'
+
+/** Which types a convenience operation means [context 8.1]. */
+export interface TypesMeant {
+  /** Nothing for any. */
+  readonly type: EntityType | undefined
+  /** What is asked of the type of the entities besides. */
+  readonly scopes: readonly Scope[]
+}
+
+/** Reads the type from path and parameters, which may not contradict each other [context 8.1]. */
+export function typesMeant({ segments, parameters }: Asked): Outcome<TypesMeant, StatusText> {
+  const inPath = segments['type'] as EntityType | undefined
+  const asked = typeAsked(parameters)
+  if (inPath === undefined) return granted({ type: asked, scopes: existenceAsked(parameters) })
+  if (asked !== undefined && asked !== inPath) return refused(statusOf(400, 'non-matching entity::types in URL'))
+  if (asksUntyped(parameters)) return refused(statusOf(400, 'entity::type cannot be empty for this request'))
+  return granted({ type: inPath, scopes: [] })
+}
+
+/** The text that stands for a placeholder of the resource's pattern; asking for one that it lacks is a fault. */
+export function segment({ segments }: Asked, name: string): string {
+  const text = segments[name]
+  if (text === undefined) throw new Error(`the path has no segment ${name}`)
+  return text
+}
+
+/** The answer to ids, names and types in the path that `-strictNgsiv1Ids` forbids [context 4.1]. */
+export function checkSegments({ segments }: Asked, strictIds: boolean): Answer | undefined {
+  if (!strictIds) return undefined
+  const isForbidden = (name: string) => name !== 'metaID' && hasForbiddenInId(segments[name] ?? '')
+  return Object.keys(segments).some(isForbidden) ? badRequest('invalid character in URI') : undefined
+}

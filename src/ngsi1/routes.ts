@@ -1,0 +1,86 @@
+import type { Operation, Resource } from '../exchange.js'
+import { queryContext, updateContext } from './context.js'
+import {
+  allEntities,
+  attributeOfId,
+  attributeOfType,
+  attributeOfTypeAndId,
+  entitiesOfId,
+  entitiesOfType,
+  entityOfTypeAndId,
+  instanceOfTypeAndId,
+  type ReadRow,
+  readOperation,
+} from './convenience-read.js'
+import {
+  appendAttribute,
+  appendEntity,
+  deleteAttribute,
+  deleteEntity,
+  type UpdateRow,
+  updateAttribute,
+  updateEntity,
+  updateOperation,
+} from './convenience-update.js'
+import type { Environment } from './environment.js'
+import { listTypes, showType } from './types.js'
+
+/**
+ * The resources of NGSIv1 on context, their verbs in the order of the Allow header [context 1.3, 8, 9], [management 4.4,
+ * 11.4]. Where a path fits two patterns, the earlier one is meant.
+ */
+export function ngsi1Resources(environment: Environment): readonly Resource[] {
+  const read = (row: ReadRow): Operation => readOperation(environment, row)
+  const update = <Payload>(row: UpdateRow<Payload>): Operation => updateOperation(environment, row)
+  const entityWrites = { PUT: update(updateEntity), DELETE: update(deleteEntity) }
+  const entity = { POST: update(appendEntity), GET: read(entitiesOfId), ...entityWrites }
+  const attributeWrites = { PUT: update(updateAttribute), DELETE: update(deleteAttribute) }
+  const ofType = { GET: read(entitiesOfType) }
+  return [
+    aliased('updateContext', 'updates', { POST: updateContext(environment) }),
+    aliased('queryContext', 'queries', { POST: queryContext(environment) }),
+    resource('contextEntities', 'allContextEntitiesRequests', { POST: update(appendEntity), GET: read(allEntities) }),
+    resource('contextEntities/type/{type}/id/{id}', 'allContextEntitiesWithTypeAndIdRequests', {
+      POST: update(appendEntity),
+      GET: read(entityOfTypeAndId),
+      ...entityWrites,
+    }),
+    resource('contextEntities/type/{type}/id/{id}/attributes/{name}', 'individualContextEntityAttributeWithTypeAndId', {
+      POST: update(appendAttribute),
+      GET: read(attributeOfTypeAndId),
+      ...attributeWrites,
+    }),
+    resource('contextEntities/type/{type}/id/{id}/attributes/{name}/{metaID}', 'attributeValueInstanceWithTypeAndId', {
+      POST: update(appendAttribute),
+      GET: read(instanceOfTypeAndId),
+      ...attributeWrites,
+    }),
+    aliased('contextEntities/{id}', 'individualContextEntity', entity),
+    aliased('contextEntities/{id}/attributes', 'individualContextEntityAttributes', entity),
+    aliased('contextEntities/{id}/attributes/{name}', 'individualContextEntityAttribute', {
+      POST: update(appendAttribute),
+      GET: read(attributeOfId),
+      ...attributeWrites,
+    }),
+    aliased('contextEntities/{id}/attributes/{name}/{metaID}', 'attributeValueInstance', {
+      GET: read(attributeOfId),
+      ...attributeWrites,
+    }),
+    aliased('contextEntityTypes/{type}', 'contextEntityTypesNgsi10', ofType),
+    aliased('contextEntityTypes/{type}/attributes', 'contextEntityTypeAttributeContainerNgsi10', ofType),
+    aliased('contextEntityTypes/{type}/attributes/{name}', 'contextEntityTypeAttributeNgsi10', {
+      GET: read(attributeOfType),
+    }),
+    resource('contextTypes', 'entityTypes', { GET: listTypes(environment) }),
+    resource('contextTypes/{type}', 'attributesForEntityType', { GET: showType(environment) }),
+  ]
+}
+
+function resource(path: string, counter: string, operations: Resource['operations']): Resource {
+  return { pattern: `/v1/${path}`, anyCase: true, counter, operations }
+}
+
+/** A resource that has been there under the older name, too [context 1.3]. */
+function aliased(path: string, counter: string, operations: Resource['operations']): Resource {
+  return { ...resource(path, counter, operations), aliases: [`/ngsi10/${path}`] }
+}
