@@ -17,6 +17,7 @@ export type FilterMalformed =
   | { readonly kind: 'charactersForbidden' }
   | { readonly kind: 'patternMalformed'; readonly pattern: string }
   | { readonly kind: 'metadataUnnamed' }
+  | { readonly kind: 'statementsTooMany' }
 
 /** Stands in for the parser of string filters. */
 export function parseFilter(text: string, on: FilterSide): Outcome<Filter, FilterMalformed> {

@@ -71,4 +71,5 @@ const filterWording: Wording<FilterMalformed> = {
   charactersForbidden: () => 'forbidden characters in String Filter',
   patternMalformed: ({ pattern }) => `error compiling filter regex: '${pattern}'`,
   metadataUnnamed: () => 'no metadata name - not valid for metadata filters',
+  statementsTooMany: () => 'too many q-items',
 }
