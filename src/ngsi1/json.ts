@@ -30,6 +30,9 @@ export function isJsonVector(json: Json): json is JsonVector {
 }
 
 const scalar = /(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)/y
+/** A string with an escape or a control character: all others stand for themselves. */
+const needsCare = /[^ -[\]-\uffff]/
+/** What may follow a backslash. */
 const escaped = /["\\/bfnrt]|u[0-9a-fA-F]{4}/y
 
 /** Descends through a text. Every method that reads gives nothing where the text is no JSON. */
@@ -89,23 +92,27 @@ class JsonReader {
   }
 
   #string(): string | undefined {
-    this.#at += 1
-    const start = this.#at
-    let hasEscape = false
-    for (; this.#at < this.#text.length; this.#at += 1) {
-      const unit = this.#text.charCodeAt(this.#at)
+    const start = this.#at + 1
+    const end = this.#text.indexOf('"', start)
+    if (end === -1) return undefined
+    const raw = this.#text.slice(start, end)
+    if (needsCare.test(raw)) return this.#stringWithEscapes(start)
+    this.#at = end + 1
+    return raw
+  }
+
+  #stringWithEscapes(start: number): string | undefined {
+    for (let at = start; at < this.#text.length; at += 1) {
+      const unit = this.#text.charCodeAt(at)
       if (unit === 0x22) {
-        const raw = this.#text.slice(start, this.#at)
-        this.#at += 1
-        return hasEscape ? unescaped(raw) : raw
+        this.#at = at + 1
+        return unescaped(this.#text.slice(start, at))
       }
       if (unit < 0x20) return undefined
       if (unit !== 0x5c) continue
-      hasEscape = true
-      this.#at += 1
-      escaped.lastIndex = this.#at
+      escaped.lastIndex = at + 1
       if (!escaped.test(this.#text)) return undefined
-      this.#at = escaped.lastIndex - 1
+      at = escaped.lastIndex - 1
     }
     return undefined
   }

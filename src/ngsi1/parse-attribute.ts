@@ -50,19 +50,30 @@ export function checkAttributes(
 
 /** Checks one attribute; its metadata ID and location become what they mean [context 2.3]. */
 export function checkAttribute(draft: AttributeDraft): Outcome<GivenAttribute, CheckRefusal> {
-  const { name = '', type = '' } = draft
-  const wrong = checkName('attribute', name, type) ?? checkMetadata(draft.metadatas)
+  const { name = '', type = '', metadatas = none } = draft
+  const wrong = checkName('attribute', name, type) ?? checkMetadata(metadatas)
   if (wrong) return refused(wrong)
-  const value = draft.value === undefined ? undefined : checkValue(draft.value)
-  if (value?.ok === false) return value
-  return granted({
-    name,
-    instance: lastValue(draft.metadatas, 'ID') ?? '',
-    type,
-    ...(value && { value: value.value }),
-    ...located(draft.metadatas),
-    metadata: ordinary(draft.metadatas),
-  })
+  const given = meantBy(name, type, metadatas)
+  if (draft.value === undefined) return granted(given)
+  const value = checkValue(draft.value)
+  if (!value.ok) return value
+  given.value = value.value
+  return granted(given)
+}
+
+type Mutable<Thing> = { -readonly [Key in keyof Thing]: Thing[Key] }
+
+/** An attribute without its value. Of equal metadata the last is stored, the echo has all [context 2.3]. */
+function meantBy(name: string, type: string, drafts: readonly MetadataDraft[]): Mutable<GivenAttribute> {
+  if (drafts.length === 0) return { name, instance: '', type, metadata: none }
+  const metadata: Metadata[] = []
+  const given: Mutable<GivenAttribute> = { name, instance: '', type, metadata }
+  for (const { name = '', type = '', value = '' } of drafts) {
+    if (name === 'ID') given.instance = value
+    else if (name === 'location') given.location = value
+    else if (!reserved.has(name)) metadata.push({ name, type, value })
+  }
+  return given
 }
 
 function checkName(of: NamedThing, name: string, type: string): CheckRefusal | undefined {
@@ -73,8 +84,8 @@ function checkName(of: NamedThing, name: string, type: string): CheckRefusal | u
   return longType === undefined ? undefined : { kind: 'tooLong', of, part: 'type', bytes: longType }
 }
 
-function checkMetadata(drafts: readonly MetadataDraft[] | undefined): CheckRefusal | undefined {
-  for (const { name = '', type = '', value = '' } of drafts ?? none) {
+function checkMetadata(drafts: readonly MetadataDraft[]): CheckRefusal | undefined {
+  for (const { name = '', type = '', value = '' } of drafts) {
     const wrong = checkName('metadata', name, type)
     if (wrong) return wrong
     if (value === '') return { kind: 'metadataValueMissing' }
@@ -100,22 +111,4 @@ function doubledKey(json: Json, path: string): CheckRefusal | undefined {
     if (deeper) return deeper
   }
   return undefined
-}
-
-function located(drafts: readonly MetadataDraft[] | undefined): { readonly location?: string } {
-  const location = lastValue(drafts, 'location')
-  return location === undefined ? {} : { location }
-}
-
-function lastValue(drafts: readonly MetadataDraft[] | undefined, name: string): string | undefined {
-  return drafts?.findLast((draft) => draft.name === name)?.value
-}
-
-function ordinary(drafts: readonly MetadataDraft[] | undefined): readonly Metadata[] {
-  if (drafts === undefined || drafts.length === 0) return none
-  const kept: Metadata[] = []
-  for (const { name = '', type = '', value = '' } of drafts) {
-    if (name !== 'ID' && name !== 'location' && !reserved.has(name)) kept.push({ name, type, value })
-  }
-  return kept
 }

@@ -1,5 +1,5 @@
 import type { EntityId, EntityType } from '../context/entity.js'
-import { compilePattern } from '../context/pattern.js'
+import { compilePatterns } from '../context/pattern.js'
 import type { Scope, Selector } from '../context/query.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import { parseScope } from './parse-scope.js'
@@ -39,6 +39,8 @@ export function parseQuery(body: string, strictIds: boolean): Outcome<QueryPaylo
     if (!selector.ok) return selector
     selectors.push(selector.value)
   }
+  const patterns = selectors.flatMap(({ id }) => (id.kind === 'pattern' ? [id.pattern] : []))
+  if (!compilePatterns(patterns).ok) return refused({ kind: 'patternMalformed' })
   if (attributes.includes('')) return refused({ kind: 'nameEmpty' })
   const scopes = checkRestriction(restriction)
   if (!scopes.ok) return scopes
@@ -50,7 +52,6 @@ function checkSelector(draft: NonNullable<Drafts['entities']>[number]): Outcome<
   if (id === '') return refused({ kind: 'idEmpty' })
   const flag = parseIsPattern(isPattern)
   if (!flag.ok) return flag
-  if (flag.value && !compilePattern(id).ok) return refused({ kind: 'patternMalformed' })
   return granted({
     id: flag.value ? { kind: 'pattern', pattern: id } : { kind: 'exact', id: id as EntityId },
     type: type === '' ? undefined : (type as EntityType),

@@ -27,7 +27,7 @@ export interface AppendPayload {
   readonly attributes: readonly GivenAttribute[]
 }
 
-export const contextElement = record({
+const contextElement = record({
   id: identifier,
   type: identifier,
   isPattern: text,

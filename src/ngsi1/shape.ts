@@ -58,7 +58,8 @@ export function record<Fields extends { readonly [key: string]: Shape<unknown> }
   fields: Fields,
 ): Shape<{ readonly [Key in keyof Fields]?: ReadBy<Fields[Key]> }> {
   type Draft = { readonly [Key in keyof Fields]?: ReadBy<Fields[Key]> }
-  const shapes = new Map(Object.entries(fields))
+  // A name from here is one that the engine knows as a key already, other than a piece of the body.
+  const known = new Map(Object.entries(fields).map(([name, shape]) => [name, { name, shape }]))
   return {
     read: (json, path, walk) => {
       if (typeof json === 'string') return {}
@@ -66,19 +67,19 @@ export function record<Fields extends { readonly [key: string]: Shape<unknown> }
         walk.refuse({ kind: 'fieldUnknown', path: `${path}/` })
         return {}
       }
-      const draft: [string, unknown][] = []
-      for (const [key, member] of new Map(json.members)) {
-        const shape = shapes.get(key)
-        if (shape) draft.push([key, shape.read(member, `${path}/${key}`, walk)])
+      const draft: { [key: string]: unknown } = {}
+      for (const [key, member] of json.members.length < 2 ? json.members : new Map(json.members)) {
+        const field = known.get(key)
+        if (field) draft[field.name] = field.shape.read(member, `${path}/${field.name}`, walk)
         else walk.refuse({ kind: 'fieldUnknown', path: `${path}/${key}` })
       }
       // The members have just been read by the shapes of their keys.
-      return Object.fromEntries(draft) as Draft
+      return draft as Draft
     },
     fits: (parsed): parsed is Draft => {
       if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return false
       const members = parsed as { readonly [key: string]: unknown }
-      for (const key in members) if (shapes.get(key)?.fits(members[key]) !== true) return false
+      for (const key in members) if (known.get(key)?.shape.fits(members[key]) !== true) return false
       return true
     },
   }

@@ -1,0 +1,118 @@
+import type { Attribute, Entity, EntityId, EntityType, Place, ServicePath } from '../../src/context/entity.js'
+import type { GivenAttribute, UpdateElement, UpdateReply } from '../../src/context/update.js'
+import type { Broker } from '../../src/coordinator/broker.js'
+import type { Answer, Asked, Resource, Verb } from '../../src/exchange.js'
+import type { Environment } from '../../src/ngsi1/environment.js'
+import { ngsi1Resources } from '../../src/ngsi1/routes.js'
+import { granted } from '../../src/outcome.js'
+import type { Milliseconds } from '../../src/time.js'
+
+const time = 1_700_000_000_000 as Milliseconds
+
+/** A stored attribute. */
+export function attribute(name: string, value: Attribute['value'], more: Partial<Attribute> = {}): Attribute {
+  return {
+    name,
+    instance: '',
+    type: 'percent',
+    value,
+    isLocation: false,
+    metadata: [],
+    created: time,
+    modified: time,
+    ...more,
+  }
+}
+
+/** A stored entity. */
+export function entity(id: string, type: string, ...attributes: readonly Attribute[]): Entity {
+  return {
+    path: '/' as ServicePath,
+    id: id as EntityId,
+    type: type as EntityType,
+    place: 1 as Place,
+    created: time,
+    modified: time,
+    attributes,
+  }
+}
+
+/** An attribute of a request. */
+export function givenAttribute(name: string, more: Partial<GivenAttribute> = {}): GivenAttribute {
+  return { name, instance: '', type: 'percent', value: '1', metadata: [], ...more }
+}
+
+/** The reply to an element of which everything was done to one entity, of the type of the request. */
+export function done({ id, type = '' as EntityType }: UpdateElement): UpdateReply {
+  return { items: [{ id, type }], missing: [] }
+}
+
+/** A broker that does what it is told, for what is not about storing; everything else finds nothing. */
+export function scripted(script: Partial<Broker> = {}): Broker {
+  return {
+    update: async (elements) => granted(elements.map(done)),
+    entities: async () => granted([]),
+    query: async ({ counted }) => granted({ entities: [], count: counted ? 0 : undefined }),
+    types: async () => granted([]),
+    health: async () => ({ total: 1, ready: 1, storageFull: false }),
+    ...script,
+  }
+}
+
+/** A broker that keeps what it was asked to update. */
+export function recording(): { readonly broker: Broker; readonly updates: UpdateElement[] } {
+  const updates: UpdateElement[] = []
+  const update: Broker['update'] = async (elements) => {
+    updates.push(...elements)
+    return granted(elements.map(done))
+  }
+  return { broker: scripted({ update }), updates }
+}
+
+export const plainOptions = { multiservice: false, strictNgsiv1Ids: false, ngsiv1Autocast: false }
+
+export interface Sent {
+  readonly headers?: Asked['headers']
+  readonly paths?: Asked['paths']
+  readonly body?: unknown
+  readonly options?: Partial<Environment['options']>
+}
+
+/** What a request is answered, as the HTTP layer would ask for it; `target` is a path of `/v1` with its parameters. */
+export async function send(
+  broker: Broker,
+  verb: Verb,
+  target: string,
+  { headers = {}, paths = [], body = '', options = {} }: Sent = {},
+): Promise<{ readonly status: number; readonly body: unknown; readonly headers: Answer['headers'] }> {
+  const { pathname, searchParams } = new URL(target, 'http://broker/v1/')
+  const { resource, segments } = found(ngsi1Resources({ broker, options: { ...plainOptions, ...options } }), pathname)
+  const operation = resource.operations[verb]
+  if (operation === undefined) throw new Error(`${resource.pattern} has no ${verb}`)
+  const prepared = operation.prepare({
+    verb,
+    segments,
+    parameters: new Map(searchParams),
+    headers,
+    paths,
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    correlator: 'c',
+  })
+  const answer = prepared.ok ? await prepared.value() : prepared.refusal
+  const text = typeof answer.body === 'function' ? answer.body() : (answer.body ?? '')
+  return { status: answer.status, body: JSON.parse(text), headers: answer.headers }
+}
+
+function found(resources: readonly Resource[], pathname: string) {
+  const parts = pathname.split('/')
+  for (const resource of resources) {
+    const pattern = resource.pattern.split('/')
+    const fits = pattern.length === parts.length && pattern.every((part, at) => part[0] === '{' || part === parts[at])
+    if (!fits) continue
+    const named = pattern.flatMap((part, at) =>
+      part[0] === '{' ? [[part.slice(1, -1), parts[at] ?? ''] as const] : [],
+    )
+    return { resource, segments: Object.fromEntries(named.map(([name, text]) => [name, decodeURIComponent(text)])) }
+  }
+  throw new Error(`no resource for ${pathname}`)
+}

@@ -1,0 +1,65 @@
+import { test } from 'tap'
+import type { EntityType } from '../../src/context/entity.js'
+import type { TypeSummary } from '../../src/coordinator/broker.js'
+import { granted } from '../../src/outcome.js'
+import { scripted, send } from './given.js'
+
+const ok = { code: '200', reasonPhrase: 'OK' }
+const notFound = { code: '404', reasonPhrase: 'No context element found' }
+
+function summary(type: string, ...attributes: readonly string[]): TypeSummary {
+  return { type: type as EntityType, entities: 1, attributes }
+}
+
+async function answer(target: string, ...types: readonly TypeSummary[]): Promise<unknown> {
+  return (await send(scripted({ types: async () => granted(types) }), 'GET', target)).body
+}
+
+const types = [summary('Barn', 'humidity', 'light'), summary('Hangar'), summary('', 'level')]
+
+test('types are listed with the names of their attributes, if there are any', async (t) => {
+  const list = [
+    { name: 'Barn', attributes: ['humidity', 'light'] },
+    { name: 'Hangar' },
+    { name: '', attributes: ['level'] },
+  ]
+  t.same(await answer('contextTypes', ...types), { types: list, statusCode: ok })
+  t.same(await answer('contextTypes?limit=1&offset=1&details=on', ...types), {
+    types: list.slice(1, 2),
+    statusCode: { ...ok, details: 'Count: 3' },
+  })
+  t.same(await answer('contextTypes?collapse=true', ...types), {
+    types: list.map(({ name }) => ({ name })),
+    statusCode: ok,
+  })
+})
+
+test('without types, or past the last, the list is 404', async (t) => {
+  t.same(await answer('contextTypes?details=on'), { statusCode: notFound })
+  t.same(await answer('contextTypes?offset=3', ...types), { statusCode: notFound })
+  t.same(await answer('contextTypes?offset=3&details=on', ...types), {
+    statusCode: { ...notFound, details: 'Number of types: 3. Offset is 3' },
+  })
+})
+
+test('one type is shown with its attributes, in pages', async (t) => {
+  t.same(await answer('contextTypes/Barn', ...types), {
+    name: 'Barn',
+    attributes: ['humidity', 'light'],
+    statusCode: ok,
+  })
+  t.same(await answer('contextTypes/Barn?limit=1&offset=1&details=on&collapse=true', ...types), {
+    name: 'Barn',
+    attributes: ['light'],
+    statusCode: { ...ok, details: 'Count: 2' },
+  })
+  t.same(await answer('contextTypes/Barn?offset=2&details=on', ...types), {
+    name: 'Barn',
+    statusCode: { ...notFound, details: 'Number of attributes: 2. Offset is 2' },
+  })
+})
+
+test('a type without entities or attributes is 404 with its name', async (t) => {
+  t.same(await answer('contextTypes/Hangar?details=on', ...types), { name: 'Hangar', statusCode: notFound })
+  t.same(await answer('contextTypes/Silo', ...types), { name: 'Silo', statusCode: notFound })
+})
