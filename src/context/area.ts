@@ -6,23 +6,7 @@ import { isLatitude, isLongitude, type Point } from './location.js'
 import { isObject, isVector } from './path.js'
 import { ringOf } from './polygon.js'
 import { angleBetween, earthRadius_m, vectorOf } from './sphere.js'
-
-/** A part of the earth's surface; `inverted` means all the rest of it [context 7.4.1]. Plain data. */
-export type Area = Circle | Polygon
-
-export interface Circle {
-  readonly kind: 'circle'
-  readonly centre: Point
-  readonly radius_m: number
-  readonly inverted: boolean
-}
-
-export interface Polygon {
-  readonly kind: 'polygon'
-  /** At least three, the last not the first again. */
-  readonly vertices: readonly Point[]
-  readonly inverted: boolean
-}
+import type { Area } from './surface.js'
 
 /** Why an area can not be understood; each API has its words [context 7.4.1]. */
 export type AreaMalformed =

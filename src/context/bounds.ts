@@ -1,4 +1,3 @@
-import type { Area, Circle } from './area.js'
 import type { Point } from './location.js'
 import { clearance, ringOf } from './polygon.js'
 import {
@@ -13,6 +12,7 @@ import {
   times,
   type Vector,
 } from './sphere.js'
+import type { Area, Circle } from './surface.js'
 
 /** All points between two latitudes and two longitudes, in degrees; `west` is never greater than `east`. */
 export interface Box {

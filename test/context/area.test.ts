@@ -1,7 +1,8 @@
 import { test } from 'tap'
-import { type Area, inArea, parseArea } from '../../src/context/area.js'
+import { inArea, parseArea } from '../../src/context/area.js'
 import type { Value } from '../../src/context/entity.js'
 import type { Point } from '../../src/context/location.js'
+import type { Area } from '../../src/context/surface.js'
 
 const corners = [
   { latitude: '48.15', longitude: '16.3' },
