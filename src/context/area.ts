@@ -6,7 +6,7 @@ import { isLatitude, isLongitude, type Point } from './location.js'
 import { isObject, isVector } from './path.js'
 import { ringOf } from './polygon.js'
 import { angleBetween, earthRadius_m, vectorOf } from './sphere.js'
-import type { Area } from './surface.js'
+import type { Area, Circle, Polygon } from './surface.js'
 
 /** Why an area can not be understood; each API has its words [context 7.4.1]. */
 export type AreaMalformed =
