@@ -1,7 +1,8 @@
 import type { Outcome } from '../outcome.js'
 import { granted } from '../outcome.js'
 import { newAttribute, updatedAttribute } from './attribute.js'
-import { type Attribute, compareAttributes, type Entity, type EntityType } from './entity.js'
+import { compareAttributes, type Entity, type EntityType } from './entity.js'
+import { HeldAttributes } from './held-attributes.js'
 import { LocationKeeper } from './location-keeper.js'
 import type { GivenAttribute, UpdateAction, UpdateCommand, UpdateItem, UpdateRefusal, UpdateReply } from './update.js'
 
@@ -52,7 +53,7 @@ function create(command: UpdateCommand): UpdateDecision {
 }
 
 function append(entity: Entity, command: UpdateCommand): UpdateDecision {
-  const mixed = mixedInstance(entity, command.attributes)
+  const mixed = mixedInstance(new HeldAttributes(entity.attributes), command.attributes)
   if (mixed) return answered({ ...itemOf(entity), refusal: mixed })
   const made = laid(entity, command, 'update')
   if (!made.ok) return answered({ ...itemOf(entity), refusal: made.refusal })
@@ -60,11 +61,10 @@ function append(entity: Entity, command: UpdateCommand): UpdateDecision {
 }
 
 function appendStrict(entity: Entity, command: UpdateCommand): UpdateDecision {
-  const mixed = mixedInstance(entity, command.attributes)
+  const held = new HeldAttributes(entity.attributes)
+  const mixed = mixedInstance(held, command.attributes)
   if (mixed) return answered({ ...itemOf(entity), refusal: mixed })
-  const [stored, fresh] = split(command.attributes, (given) =>
-    entity.attributes.some(({ name }) => name === given.name),
-  )
+  const [stored, fresh] = split(command.attributes, (given) => held.hasName(given.name))
   const made = laid(entity, { ...command, attributes: fresh.map(({ given }) => given) }, 'update')
   if (!made.ok) return answered({ ...itemOf(entity), refusal: made.refusal })
   if (stored.length === 0) return put(entity, made.value, [itemOf(entity)])
@@ -75,7 +75,8 @@ function appendStrict(entity: Entity, command: UpdateCommand): UpdateDecision {
 }
 
 function update(entity: Entity, command: UpdateCommand): UpdateDecision {
-  const [found, missing] = split(command.attributes, (given) => holds(entity, given))
+  const held = new HeldAttributes(entity.attributes)
+  const [found, missing] = split(command.attributes, (given) => held.has(given))
   const last = missing.at(-1)
   if (last && found.length === 0) return unknown(entity, last.given.name)
   const made = laid(entity, { ...command, attributes: found.map(({ given }) => given) }, 'update')
@@ -95,10 +96,12 @@ function remove(entity: Entity, command: UpdateCommand): UpdateDecision {
   if (command.attributes.length === 0) {
     return { reply: { items: [itemOf(entity)], missing: [] }, effects: [{ kind: 'remove', entity }] }
   }
-  const [found, missing] = split(command.attributes, (given) => holds(entity, given))
+  const held = new HeldAttributes(entity.attributes)
+  const [found, missing] = split(command.attributes, (given) => held.has(given))
   const first = missing[0]
   if (first && found.length === 0) return unknown(entity, first.given.name)
-  const left = entity.attributes.filter((attribute) => !found.some(({ given }) => same(attribute, given)))
+  const gone = new Set(found.map(({ given }) => held.position(given)))
+  const left = entity.attributes.filter((_, at) => !gone.has(at))
   const changed = [...new Set(found.map(({ given }) => given.name))]
   return withMissing(
     entity,
@@ -120,10 +123,11 @@ function laid(
   moment: 'creation' | 'update',
 ): Outcome<Laid, UpdateRefusal> {
   const location = new LocationKeeper(entity.attributes)
+  const heldAttributes = new HeldAttributes(entity.attributes)
   const after = [...entity.attributes]
   const changed = new Set<string>()
   for (const given of attributes) {
-    const at = after.findIndex((attribute) => same(attribute, given))
+    const at = heldAttributes.position(given)
     const held = after[at]
     const isNew = held === undefined && moment === 'update' && action === 'APPEND'
     const place = location.settle(held, given, isNew ? 'newAttribute' : moment)
@@ -135,24 +139,14 @@ function laid(
     if (made !== held) changed.add(given.name)
   }
   if (changed.size === 0) return granted({ entity, changed: [] })
-  after.sort(compareAttributes)
+  if (after.length > entity.attributes.length) after.sort(compareAttributes)
   return granted({ entity: { ...entity, attributes: after, modified: time }, changed: [...changed] })
 }
 
 /** APPEND never mixes instances of a name with and without ID [context 2.4]. */
-function mixedInstance(entity: Entity, attributes: readonly GivenAttribute[]): UpdateRefusal | undefined {
-  const mixed = attributes.find(({ name, instance }) =>
-    entity.attributes.some((held) => held.name === name && (held.instance === '') !== (instance === '')),
-  )
+function mixedInstance(held: HeldAttributes, attributes: readonly GivenAttribute[]): UpdateRefusal | undefined {
+  const mixed = attributes.find((given) => held.mixes(given))
   return mixed && { kind: 'instancesMixed', name: mixed.name }
-}
-
-function same(held: Attribute, given: GivenAttribute): boolean {
-  return held.name === given.name && held.instance === given.instance
-}
-
-function holds(entity: Entity, given: GivenAttribute): boolean {
-  return entity.attributes.some((held) => same(held, given))
 }
 
 interface Numbered {

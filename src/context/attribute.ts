@@ -42,7 +42,9 @@ export function updatedAttribute(
     isLocation === held.isLocation &&
     sameValue(value, held.value) &&
     sameMetadata(metadata, held.metadata)
-  return same ? held : { ...held, type, value, metadata, isLocation, modified: time }
+  if (same) return held
+  const { name, instance, created } = held
+  return { name, instance, type, value, isLocation, metadata, created, modified: time }
 }
 
 /**
@@ -51,12 +53,21 @@ export function updatedAttribute(
  */
 export function overlayMetadata(held: readonly Metadata[], given: readonly Metadata[]): readonly Metadata[] {
   if (given.length === 0) return held
+  if (given.length === 1 && held.length <= 1) return overlaySingle(held[0], given)
   const byName = new Map(held.map((element) => [element.name, element]))
   for (const element of given) {
     const before = byName.get(element.name)
     byName.set(element.name, before && element.type === '' ? { ...element, type: before.type } : element)
   }
   return [...byName.values()].sort((a, b) => compareBytes(a.name, b.name))
+}
+
+/** The usual case: one element given, none or one held. */
+function overlaySingle(held: Metadata | undefined, given: readonly Metadata[]): readonly Metadata[] {
+  const [element] = given
+  if (element === undefined || held === undefined) return given
+  if (held.name !== element.name) return compareBytes(held.name, element.name) < 0 ? [held, element] : [element, held]
+  return element.type === '' ? [{ ...element, type: held.type }] : given
 }
 
 function sameMetadata(a: readonly Metadata[], b: readonly Metadata[]): boolean {

@@ -12,9 +12,9 @@ export interface GivenAttribute {
   /** The empty text when none is given, which keeps the stored one. */
   readonly type: string
   /** Nothing when none is given, which keeps the stored one. */
-  readonly value?: Value
+  readonly value?: Value | undefined
   /** The value of metadata location, as sent. */
-  readonly location?: string
+  readonly location?: string | undefined
   /** In the order of the request, without ID, location and the reserved names of dates. */
   readonly metadata: readonly Metadata[]
 }

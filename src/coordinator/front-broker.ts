@@ -36,9 +36,11 @@ export class FrontBroker implements Broker {
 
   async update(elements: readonly UpdateElement[]): Promise<Outcome<readonly UpdateReply[], Unavailable>> {
     const time = now()
-    const outcomes = await Promise.all(
-      elements.map((element) => this.#mailbox(element).ask(commandOf(element, this.#parts.places.next(), time))),
-    )
+    const [first] = elements
+    const outcomes =
+      first && elements.length === 1
+        ? [await this.#send(first, time)]
+        : await Promise.all(elements.map((element) => this.#send(element, time)))
     const replies: UpdateReply[] = []
     for (const outcome of outcomes) {
       const reply = updateReply(outcome)
@@ -79,11 +81,11 @@ export class FrontBroker implements Broker {
     }
   }
 
-  #mailbox({ tenant, id }: UpdateElement): Mailbox {
-    const { mailboxes } = this.#parts
-    const mailbox = mailboxes[shardOf(tenant, id, mailboxes.length)]
+  #send(element: UpdateElement, time: Milliseconds): Promise<Outcome<Posted, MailRefusal>> {
+    const { mailboxes, places } = this.#parts
+    const mailbox = mailboxes[shardOf(element.tenant, element.id, mailboxes.length)]
     if (!mailbox) throw new Error('there is no partition for the id')
-    return mailbox
+    return mailbox.ask(commandOf(element, places.next(), time))
   }
 
   /** Elements of one request that share a turn share its cost; the longest turn is what the request took. */

@@ -57,7 +57,7 @@ export class Call implements InProgress {
     this.#desk = desk
     this.#connection = connection
     this.#incoming = incoming
-    this.#reply = new Reply(incoming, outgoing, () => this.#end())
+    this.#reply = new Reply(incoming, outgoing, desk.departures, () => this.#end())
     this.#begun = process.hrtime.bigint()
     this.#received = this.#begun
     const { method = '', url = '', headers } = incoming

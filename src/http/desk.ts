@@ -4,6 +4,7 @@ import type { Switches } from '../measure/switches.js'
 import type { Options } from '../options.js'
 import type { Admission } from './admission.js'
 import type { CheckRules } from './checks.js'
+import type { Departures } from './departures.js'
 import type { Targets } from './target.js'
 
 /** What the requests of one listening socket share. */
@@ -11,6 +12,7 @@ export interface Desk {
   readonly rules: CheckRules
   readonly targets: Targets
   readonly admission: Admission
+  readonly departures: Departures
   readonly policy: Options['reqMutexPolicy']
   readonly meter: RequestMeter
   readonly log: Log

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Departures } from './departures.js'
 
 /** How long the rest of a body that is too long is read, so that the client can read the answer [management 11.7]. */
 const drain_ms = 5_000
@@ -7,11 +8,13 @@ const drain_ms = 5_000
 export class Reply {
   readonly #incoming: IncomingMessage
   readonly #outgoing: ServerResponse
+  readonly #departures: Departures
   readonly #handed: () => void
 
-  constructor(incoming: IncomingMessage, outgoing: ServerResponse, handed: () => void) {
+  constructor(incoming: IncomingMessage, outgoing: ServerResponse, departures: Departures, handed: () => void) {
     this.#incoming = incoming
     this.#outgoing = outgoing
+    this.#departures = departures
     this.#handed = handed
   }
 
@@ -22,8 +25,10 @@ export class Reply {
 
   /** An answer in one piece; the headers are names and values in turn. */
   send(status: number, headers: string[], body: string): void {
-    this.#outgoing.writeHead(status, headers)
-    this.#finish(encoded(headers, body))
+    this.#departures.leave(() => {
+      this.#outgoing.writeHead(status, headers)
+      this.#finish(encoded(headers, body))
+    })
   }
 
   /** An answer after which the rest of the body is read for a while, for a client that only then reads. */

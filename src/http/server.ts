@@ -9,6 +9,7 @@ import { secondsText } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import { Admission, permitShare } from './admission.js'
 import { Cors } from './cors.js'
+import { Departures } from './departures.js'
 import type { Desk } from './desk.js'
 import { descriptorOf, hostsOf, type ListenRefusal, listen, readTls, type Where } from './listen.js'
 import { Listener, type ListenerLimits } from './listener.js'
@@ -155,6 +156,7 @@ function newDesk(parts: FrontEndParts, resources: readonly Resource[], admission
     rules,
     targets,
     admission,
+    departures: new Departures(),
     policy: options.reqMutexPolicy,
     meter,
     log,

@@ -1,7 +1,8 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Outcome } from '../outcome.js'
 import { granted, refused } from '../outcome.js'
-import { type Command, decodeReplies, encodeCommands, type Reply } from '../partition/message.js'
+import { decodeReplies, encodeCommands } from '../partition/encoding.js'
+import type { Command, Reply } from '../partition/message.js'
 import type { Letter, Receipt } from './letter.js'
 
 /** A reply with what its turn cost. */

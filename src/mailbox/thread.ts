@@ -8,6 +8,9 @@ export interface ThreadSettings<Task> {
   readonly transfer?: readonly TransferListItem[]
 }
 
+/** Batches live for a turn: room for several of them keeps short-lived objects from being copied again and again. */
+const youngGeneration_MB = 64
+
 /**
  * A thread that one task occupies for all its life: a piscina pool of one. (piscina's own queue is of no use to an
  * actor: it would hand a partition's work to whichever thread is idle.) The task talks through a port of its own.
@@ -29,6 +32,7 @@ export class ActorThread<Task extends object, Said> {
       concurrentTasksPerWorker: 1,
       atomics: 'disabled', // The default lets a thread sleep between tasks without looking at its ports and timers.
       idleTimeout: Number.POSITIVE_INFINITY,
+      resourceLimits: { maxYoungGenerationSizeMb: youngGeneration_MB },
       recordTiming: false, // Counts microseconds; waits are measured elsewhere, in nanoseconds.
     })
     const { port1, port2 } = new MessageChannel()

@@ -65,14 +65,15 @@ function refusedResponse(element: GivenElement, { action, path }: UpdateAsked): 
 
 function toSend(element: GivenElement, { tenant, path, action, untyped, autocast }: UpdateAsked): UpdateElement {
   const { id, type, attributes } = element
+  // Every member is named: a spread would make a slow object of what every update sends.
   return {
     tenant,
     path,
     id,
-    ...((type !== '' || untyped) && { type }),
+    type: type !== '' || untyped ? type : undefined,
     action,
     attributes,
-    ...(autocast && { autocast }),
+    autocast: autocast ? true : undefined,
   }
 }
 

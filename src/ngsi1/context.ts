@@ -40,7 +40,8 @@ async function update(
   const responses = await carryOut(broker, {
     tenant,
     path: path.value,
-    ...payload,
+    action: payload.action,
+    elements: payload.elements,
     untyped: asksUntyped(parameters),
     autocast: options.ngsiv1Autocast,
   })

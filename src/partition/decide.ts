@@ -1,4 +1,5 @@
-import { applyUpdate } from '../context/apply.js'
+import { applyUpdate, type EntityEffect } from '../context/apply.js'
+import type { Tenant } from '../context/entity.js'
 import type { UpdateCommand } from '../context/update.js'
 import type { Command, Effect, Reply } from './message.js'
 import type { Overlay } from './overlay.js'
@@ -22,5 +23,13 @@ export function decide(view: Overlay, command: Command): Decision {
 function update(view: Overlay, command: UpdateCommand): Decision {
   const { tenant, path, id } = command
   const { reply, effects } = applyUpdate(view.entities(tenant, path, id), command)
-  return { reply: { kind: 'updated', ...reply }, effects: effects.map((effect) => ({ ...effect, tenant })) }
+  const { items, missing } = reply
+  return { reply: { kind: 'updated', items, missing }, effects: effects.map((effect) => effectIn(tenant, effect)) }
+}
+
+/** Written member by member: spreads would be made for every update. */
+function effectIn(tenant: Tenant, effect: EntityEffect): Effect {
+  if (effect.kind === 'remove') return { kind: 'remove', tenant, entity: effect.entity }
+  const { entity, before, changed } = effect
+  return { kind: 'put', tenant, entity, before, changed }
 }

@@ -29,26 +29,3 @@ export interface FailedReply {
 
 /** What a turn writes: the effects of its commands with the tenant that they belong to. */
 export type Effect = EntityEffect & { readonly tenant: Tenant }
-
-/**
- * A batch crosses to another thread as one text: a message costs far more than its bytes, and an object graph is
- * cloned member by member while a text is copied at once.
- */
-export function encodeCommands(batch: readonly Command[]): string {
-  return JSON.stringify(batch)
-}
-
-/** The batch that `encodeCommands` wrote. Both ends are this program, so what arrives is what was sent. */
-export function decodeCommands(text: string): readonly Command[] {
-  return JSON.parse(text) as readonly Command[]
-}
-
-/** The replies of a batch as one text, in the order of its commands. */
-export function encodeReplies(replies: readonly Reply[]): string {
-  return JSON.stringify(replies)
-}
-
-/** The replies that `encodeReplies` wrote. */
-export function decodeReplies(text: string): readonly Reply[] {
-  return JSON.parse(text) as readonly Reply[]
-}
