@@ -40,8 +40,8 @@ export type Use = 'read' | 'write'
 /** What one verb of a resource does. */
 export interface Operation {
   readonly use: Use
-  /** Parses and checks the payload; a refusal is the answer. */
-  readonly prepare: (asked: Asked) => Outcome<Work, Answer>
+  /** Parses and checks the payload, here or where that is done; a refusal is the answer. */
+  readonly prepare: (asked: Asked) => Outcome<Work, Answer> | Promise<Outcome<Work, Answer>>
   /** Wraps the errors 411 and 413, which are found before the payload, where the operation reports its errors [management 11.3]. */
   readonly wrapStatus?: (status: StatusText) => unknown
 }

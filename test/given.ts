@@ -112,3 +112,8 @@ export const silentLog: Log = {
   debug: () => {},
   trace: () => {},
 }
+
+/** An interpreter for partitions that are spoken to in commands only. */
+export function noWords(): never {
+  throw new Error('nothing is said in words here')
+}

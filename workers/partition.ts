@@ -6,6 +6,7 @@ import { Inbox } from '../src/mailbox/inbox.js'
 import type { Instruction, Ready } from '../src/mailbox/letter.js'
 import { Measures, rowOf } from '../src/measure/measures.js'
 import { watchLoop } from '../src/measure/storage-sheet.js'
+import { interpretUpdate } from '../src/ngsi1/worded.js'
 import { EntityCache } from '../src/partition/entity-cache.js'
 import { numbered, type PartitionTask, type ThreadPorts } from '../src/tasks.js'
 
@@ -21,6 +22,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   const inbox = new Inbox({
     store,
     cache: new EntityCache(cacheSize),
+    interpret: interpretUpdate,
     commits: new Int32Array(numbered(memory.commits, number)),
     storage: measures.storage(number),
     mailboxWait: measures.wait('mailbox', number),

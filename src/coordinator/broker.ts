@@ -1,7 +1,8 @@
-import type { Entity, EntityId, EntityType, Tenant } from '../context/entity.js'
+import type { Entity, EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { Page, PathRange, Query } from '../context/query.js'
 import type { UpdateElement, UpdateReply } from '../context/update.js'
 import type { Outcome } from '../outcome.js'
+import type { WordedReply } from '../partition/message.js'
 
 /** Why the broker can not do now what it could do at another time; every API answers it with 503 [management 11.9]. */
 export type Unavailable =
@@ -17,6 +18,16 @@ export interface TypeSummary {
   readonly attributes: readonly string[]
 }
 
+/** An update of one entity as it came. */
+export interface WordedUpdate {
+  readonly tenant: Tenant
+  readonly path: ServicePath
+  readonly id: EntityId
+  readonly body: string
+  /** What the partition's interpreter is told beside the body. */
+  readonly manner: number
+}
+
 export interface PartitionHealth {
   readonly total: number
   readonly ready: number
@@ -30,6 +41,11 @@ export interface Broker {
    * order. Elements of one entity are applied in their order.
    */
   update(elements: readonly UpdateElement[]): Promise<Outcome<readonly UpdateReply[], Unavailable>>
+  /**
+   * Lets the partition of an id understand and answer an update in the words that it came in. Nothing when that is of no
+   * use now, because the stages of requests are timed apart: then the update has to be read here.
+   */
+  updateInWords(words: WordedUpdate): Promise<Outcome<WordedReply, Unavailable>> | undefined
   /** The entities of one id, of one type or of every type, oldest first, from a snapshot. */
   entities(
     tenant: Tenant,

@@ -5,9 +5,10 @@ import type { Mailbox, MailRefusal, Posted } from '../mailbox/mailbox.js'
 import type { RequestMeter } from '../measure/requests.js'
 import type { Outcome } from '../outcome.js'
 import { granted, refused } from '../outcome.js'
+import type { Reply, WordedReply } from '../partition/message.js'
 import { shardOf } from '../partition/shard.js'
 import { type Milliseconds, now } from '../time.js'
-import type { Broker, PartitionHealth, TypeSummary, Unavailable } from './broker.js'
+import type { Broker, PartitionHealth, TypeSummary, Unavailable, WordedUpdate } from './broker.js'
 import type { PartitionReaders } from './partition-readers.js'
 import type { Places } from './places.js'
 import type { QueryPool } from './query-pool.js'
@@ -51,6 +52,14 @@ export class FrontBroker implements Broker {
     return granted(replies)
   }
 
+  updateInWords(words: WordedUpdate): Promise<Outcome<WordedReply, Unavailable>> | undefined {
+    if (this.#parts.timing.timingOn) return undefined
+    const { tenant, path, id, body, manner } = words
+    const place = this.#parts.places.next()
+    const asked = this.#mailbox(tenant, id).ask({ kind: 'worded', place, time: now(), tenant, path, body, manner })
+    return asked.then(wordedReply)
+  }
+
   async entities(
     tenant: Tenant,
     paths: readonly PathRange[],
@@ -82,10 +91,14 @@ export class FrontBroker implements Broker {
   }
 
   #send(element: UpdateElement, time: Milliseconds): Promise<Outcome<Posted, MailRefusal>> {
-    const { mailboxes, places } = this.#parts
-    const mailbox = mailboxes[shardOf(element.tenant, element.id, mailboxes.length)]
+    return this.#mailbox(element.tenant, element.id).ask(commandOf(element, this.#parts.places.next(), time))
+  }
+
+  #mailbox(tenant: Tenant, id: EntityId): Mailbox {
+    const { mailboxes } = this.#parts
+    const mailbox = mailboxes[shardOf(tenant, id, mailboxes.length)]
     if (!mailbox) throw new Error('there is no partition for the id')
-    return mailbox.ask(commandOf(element, places.next(), time))
+    return mailbox
   }
 
   /** Elements of one request that share a turn share its cost; the longest turn is what the request took. */
@@ -116,15 +129,19 @@ function commandOf(element: UpdateElement, place: Place, time: Milliseconds): Up
 function updateReply(outcome: Outcome<Posted, MailRefusal>): Outcome<UpdateReply, Unavailable> {
   if (!outcome.ok) return outcome
   const { reply } = outcome.value
-  switch (reply.kind) {
-    case 'updated':
-      return granted(reply)
-    case 'failed':
-      if (reply.why === 'storageFull') return refused({ kind: 'storageFull' })
-      throw new Error('the partition failed to take the turn; its log line says why')
-    case 'pong':
-      throw new Error('the partition answered an update with a sign of life')
-  }
+  return reply.kind === 'updated' ? granted(reply) : failed(reply)
+}
+
+function wordedReply(outcome: Outcome<Posted, MailRefusal>): Outcome<WordedReply, Unavailable> {
+  if (!outcome.ok) return outcome
+  const { reply } = outcome.value
+  return reply.kind === 'worded' ? granted(reply) : failed(reply)
+}
+
+/** Full storage is an answer; everything else that is no reply to what was asked is a fault. */
+function failed(reply: Reply): Outcome<never, Unavailable> {
+  if (reply.kind === 'failed' && reply.why === 'storageFull') return refused({ kind: 'storageFull' })
+  throw new Error(`the partition answered an update with ${reply.kind}; its log may say why`)
 }
 
 async function answersPing(mailbox: Mailbox): Promise<boolean> {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { PathRange } from '../context/query.js'
 import type { Answer, Asked, Operation, Work } from '../exchange.js'
+import type { Outcome } from '../outcome.js'
 import type { Nanoseconds } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import type { Place } from './admission.js'
@@ -192,9 +193,19 @@ export class Call implements InProgress {
       const prepared = operation.prepare(this.#asked(admitted))
       if (since !== undefined) meter.stage('jsonV1Parse', process.hrtime.bigint() - since)
       this.#stages?.over('parse')
-      if (prepared.ok) this.#carryOut(prepared.value, admitted)
-      else this.#answer(prepared.refusal)
+      if (!(prepared instanceof Promise)) this.#prepared(prepared, admitted)
+      else {
+        prepared.then(
+          (late) => this.#guarded(() => this.#prepared(late, admitted)),
+          (fault) => this.#fail(fault),
+        )
+      }
     })
+  }
+
+  #prepared(prepared: Outcome<Work, Answer>, admitted: Admitted): void {
+    if (prepared.ok) this.#carryOut(prepared.value, admitted)
+    else this.#answer(prepared.refusal)
   }
 
   #carryOut(work: Work, { route }: Admitted): void {

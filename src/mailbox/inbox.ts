@@ -2,6 +2,7 @@ import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import type { StorageMeter, WaitMeter } from '../measure/waits.js'
 import { decodeCommands, encodeReplies } from '../partition/encoding.js'
 import type { EntityCache } from '../partition/entity-cache.js'
+import type { Interpreter } from '../partition/interpreter.js'
 import type { Command, Reply } from '../partition/message.js'
 import { type PartitionStore, StorageFull } from '../partition/store.js'
 import { takeTurn } from '../partition/turn.js'
@@ -10,6 +11,7 @@ import type { Letter, Receipt } from './letter.js'
 export interface InboxParts {
   readonly store: PartitionStore
   readonly cache: EntityCache
+  readonly interpret: Interpreter
   /** Counts commits in shared memory, which tells readers when their snapshots are old. */
   readonly commits: Int32Array
   readonly storage: StorageMeter
@@ -93,9 +95,9 @@ export class Inbox {
 
   /** A command that makes its turn fail fails alone: the others are taken one by one. */
   #replies(batch: readonly Command[], watch: { opened(): void; written(): void }): readonly Reply[] {
-    const { store, cache, storage } = this.#parts
+    const { store, cache, interpret, storage } = this.#parts
     try {
-      const replies = takeTurn(store, cache, batch, watch)
+      const replies = takeTurn(store, cache, batch, interpret, watch)
       storage.full(!store.hasRoom)
       return replies
     } catch (fault) {
@@ -131,7 +133,7 @@ export class Inbox {
       for (const [index, entered] of (letter.entered ?? []).entries()) {
         if (entered === 0n) continue
         mailboxWait.waited(taken - entered)
-        if (commands[index]?.kind !== 'update') continue
+        if (commands[index]?.kind === 'ping') continue
         if (entered < this.#lastTurnEnd) transactionWait.waited(opened - entered)
         else transactionWait.free()
       }

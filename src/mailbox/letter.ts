@@ -1,15 +1,16 @@
 import type { MessagePort } from 'node:worker_threads'
+import type { Encoded } from '../partition/encoding.js'
 
 /** What a front end sends to a partition: a batch of encoded commands. */
 export interface Letter {
-  readonly commands: string
+  readonly commands: Encoded
   /** While waits are measured: when each command entered the mailbox, in ns of the monotonic clock. */
   readonly entered?: BigUint64Array
 }
 
 /** What the partition sends back when the batch is on disk. */
 export interface Receipt {
-  readonly replies: string
+  readonly replies: Encoded
   /** How long the turn spent on deciding and on its commit, in ns. */
   readonly decided_ns: number
   readonly committed_ns: number

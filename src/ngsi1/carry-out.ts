@@ -1,5 +1,5 @@
 import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
-import type { GivenAttribute, UpdateAction, UpdateElement, UpdateItem } from '../context/update.js'
+import type { GivenAttribute, UpdateAction, UpdateElement, UpdateItem, UpdateReply } from '../context/update.js'
 import type { Broker, Unavailable } from '../coordinator/broker.js'
 import type { StatusText } from '../exchange.js'
 import { granted, type Outcome } from '../outcome.js'
@@ -8,11 +8,15 @@ import type { GivenElement } from './parse-update.js'
 import { okStatus, statusOfRefusal } from './status.js'
 
 /** An update as every operation of NGSIv1 that writes means it. */
-export interface UpdateAsked {
+export interface UpdateAsked extends UpdateManner {
   readonly tenant: Tenant
   readonly path: ServicePath
   readonly action: UpdateAction
   readonly elements: readonly GivenElement[]
+}
+
+/** What a request says of its update beside the payload. */
+export interface UpdateManner {
   /** Whether an element without a type means only the entity without one [context 6.2]. */
   readonly untyped: boolean
   readonly autocast: boolean
@@ -39,31 +43,49 @@ export async function carryOut(
   const sent = asked.elements.filter((_, at) => refusals[at] === undefined)
   const replies = sent.length === 0 ? granted([]) : await broker.update(sent.map((element) => toSend(element, asked)))
   if (!replies.ok) return replies
-  const [inPlace, missing]: [ElementResponse[], ElementResponse[]] = [[], []]
-  let answered = 0
-  for (const [at, element] of asked.elements.entries()) {
-    const refusal = refusals[at]
-    if (refusal) {
-      inPlace.push(refusal)
-      continue
-    }
-    const reply = replies.value[answered]
-    answered += 1
-    if (reply === undefined) throw new Error('the broker has not answered every element of an update')
-    for (const item of reply.items) inPlace.push(response(item, element, asked.action))
-    for (const item of reply.missing) missing.push(response(item, element, asked.action))
-  }
-  return granted(missing.length === 0 ? inPlace : [...inPlace, ...missing])
+  const left = replies.value.values()
+  const fates = refusals.map((refusal) => refusal ?? left.next().value)
+  return granted(responsesOf(asked.elements, fates, asked.action))
 }
 
-function refusedResponse(element: GivenElement, { action, path }: UpdateAsked): ElementResponse | undefined {
+/** What became of an element: it was refused before it was sent, or this is the broker's reply. */
+type Fate = ElementResponse | UpdateReply | undefined
+
+/** The responses to elements: one per entity in the order of the request, those for what is missing at the end. */
+export function responsesOf(
+  elements: readonly GivenElement[],
+  fates: readonly Fate[],
+  action: UpdateAction,
+): readonly ElementResponse[] {
+  const [inPlace, missing]: [ElementResponse[], ElementResponse[]] = [[], []]
+  for (const [at, element] of elements.entries()) {
+    const fate = fates[at]
+    if (fate === undefined) throw new Error('the broker has not answered every element of an update')
+    if ('status' in fate) inPlace.push(fate)
+    else {
+      for (const item of fate.items) inPlace.push(response(item, element, action))
+      for (const item of fate.missing) missing.push(response(item, element, action))
+    }
+  }
+  return missing.length === 0 ? inPlace : [...inPlace, ...missing]
+}
+
+/** The response to an element that can not be right whatever is stored; nothing when it may be [context 6.5 rows 1 to 4]. */
+export function refusedResponse(
+  element: GivenElement,
+  { action, path }: Pick<UpdateAsked, 'action' | 'path'>,
+): ElementResponse | undefined {
   const refused = checkElement(element, action, path)
   if (refused === undefined) return undefined
   const status = statusOfRefusal(refused.refusal, { action, id: element.id, type: element.type })
   return { ...element, attributes: refused.shown, status }
 }
 
-function toSend(element: GivenElement, { tenant, path, action, untyped, autocast }: UpdateAsked): UpdateElement {
+/** An element as the broker is sent it. */
+export function toSend(
+  element: GivenElement,
+  { tenant, path, action, untyped, autocast }: Omit<UpdateAsked, 'elements'>,
+): UpdateElement {
   const { id, type, attributes } = element
   // Every member is named: a spread would make a slow object of what every update sends.
   return {

@@ -1,16 +1,20 @@
 import type { Tenant } from '../context/entity.js'
 import type { Page, Query } from '../context/query.js'
-import type { Answer, Asked, Operation, StatusText } from '../exchange.js'
-import { granted, refused } from '../outcome.js'
+import type { Unavailable } from '../coordinator/broker.js'
+import type { Answer, Asked, Operation, StatusText, Work } from '../exchange.js'
+import { granted, type Outcome, refused } from '../outcome.js'
+import type { WordedReply } from '../partition/message.js'
 import { type PayloadErrors, payloadAnswer, statusAnswer, unavailableAnswer, wrapped } from './answers.js'
-import { carryOut, type ElementResponse } from './carry-out.js'
+import { carryOut } from './carry-out.js'
 import { type Environment, forTenant } from './environment.js'
 import { asksObject, asksUntyped, orderAsked, pageAsked } from './parameters.js'
 import { parseQuery, type QueryPayload } from './parse-query.js'
 import { parseUpdate, type UpdatePayload } from './parse-update.js'
-import { type Format, renderEcho, renderElement, renderEntity, renderStatus } from './render.js'
+import { type Format, renderEntity, renderStatus } from './render.js'
+import { renderUpdate } from './render-update.js'
 import { okStatus, statusOf } from './status.js'
-import { pathOfUpdate, pathsOfRead } from './tenant.js'
+import { parseTenant, pathOfUpdate, pathsOfRead } from './tenant.js'
+import { mannerNumber, onlyId } from './worded.js'
 
 const payloadErrors: PayloadErrors = { parser: 'errorCode', checks: 'errorCode' }
 
@@ -22,11 +26,38 @@ export function updateContext(environment: Environment): Operation {
     use: 'write',
     wrapStatus,
     prepare: (asked) => {
+      const inWords = updateInWords(environment, asked)
+      if (inWords) return inWords
       const payload = parseUpdate(asked.body, environment.options.strictNgsiv1Ids)
       if (!payload.ok) return refused(payloadAnswer(payloadErrors, payload.refusal))
       return granted(() => forTenant(environment, asked, (tenant) => update(environment, asked, tenant, payload.value)))
     },
   }
+}
+
+/**
+ * An update of one entity, as nearly all are, is read and answered by its partition. Nothing when the payload has to be
+ * read here: it is of another kind, or something else is wrong with the request that comes after the payload's checks.
+ */
+function updateInWords({ broker, options }: Environment, asked: Asked): Promise<Outcome<Work, Answer>> | undefined {
+  const id = options.strictNgsiv1Ids ? undefined : onlyId(asked.body)
+  if (id === undefined) return undefined
+  const tenant = parseTenant(asked.headers, options.multiservice)
+  const path = pathOfUpdate(asked.paths)
+  if (!tenant.ok || !path.ok) return undefined
+  const { body, parameters } = asked
+  const manner = mannerNumber({
+    untyped: asksUntyped(parameters),
+    autocast: options.ngsiv1Autocast,
+    asObject: asksObject(parameters),
+  })
+  return broker.updateInWords({ tenant: tenant.value, path: path.value, id, body, manner })?.then(workOf)
+}
+
+function workOf(reply: Outcome<WordedReply, Unavailable>): Outcome<Work, Answer> {
+  if (!reply.ok) return granted(() => unavailableAnswer(reply.refusal))
+  const answer = { status: 200, body: reply.value.text }
+  return reply.value.accepted ? granted(() => answer) : refused(answer)
 }
 
 async function update(
@@ -48,16 +79,6 @@ async function update(
   if (!responses.ok) return unavailableAnswer(responses.refusal)
   const format = { asObject: asksObject(parameters) }
   return { status: 200, body: () => renderUpdate(responses.value, format) }
-}
-
-function renderUpdate(responses: readonly ElementResponse[], format: Format): string {
-  let text = ''
-  for (const response of responses) {
-    const element = renderElement(response, renderEcho(response.attributes, format))
-    const status = renderStatus(response.status)
-    text += `${text === '' ? '' : ','}{"contextElement":${element},"statusCode":${status}}`
-  }
-  return `{"contextResponses":[${text}]}`
 }
 
 /** `POST /v1/queryContext` [context 7]. */

@@ -1,7 +1,8 @@
 import { applyUpdate, type EntityEffect } from '../context/apply.js'
 import type { Tenant } from '../context/entity.js'
 import type { UpdateCommand } from '../context/update.js'
-import type { Command, Effect, Reply } from './message.js'
+import type { Interpreter } from './interpreter.js'
+import type { Command, Effect, Reply, WordedCommand } from './message.js'
 import type { Overlay } from './overlay.js'
 
 /** What a command comes to: what is answered, and what is to be written. */
@@ -11,21 +12,39 @@ export interface Decision {
 }
 
 /** Decides one command on what is held now; reads no clock, makes no ids, writes nothing. */
-export function decide(view: Overlay, command: Command): Decision {
+export function decide(view: Overlay, command: Command, interpret: Interpreter): Decision {
   switch (command.kind) {
     case 'update':
       return update(view, command)
+    case 'worded':
+      return worded(view, command, interpret)
     case 'ping':
       return { reply: { kind: 'pong' }, effects: [] }
   }
 }
 
 function update(view: Overlay, command: UpdateCommand): Decision {
-  const { tenant, path, id } = command
+  const { tenant, path, id, action } = command
+  if (!view.hasRoom && action !== 'DELETE') return noRoom
   const { reply, effects } = applyUpdate(view.entities(tenant, path, id), command)
   const { items, missing } = reply
   return { reply: { kind: 'updated', items, missing }, effects: effects.map((effect) => effectIn(tenant, effect)) }
 }
+
+function worded(view: Overlay, words: WordedCommand, interpret: Interpreter): Decision {
+  const meant = interpret(words)
+  if (meant.kind === 'answered') {
+    return { reply: { kind: 'worded', accepted: meant.accepted, text: meant.text }, effects: [] }
+  }
+  const { tenant, path, id, type, action, attributes, autocast } = meant.element
+  const { place, time } = words
+  const command = { kind: 'update', place, time, tenant, path, id, type, action, attributes, autocast } as const
+  const { reply, effects } = update(view, command)
+  if (reply.kind !== 'updated') return { reply, effects }
+  return { reply: { kind: 'worded', accepted: true, text: meant.answer(reply) }, effects }
+}
+
+const noRoom: Decision = { reply: { kind: 'failed', why: 'storageFull' }, effects: [] }
 
 /** Written member by member: spreads would be made for every update. */
 function effectIn(tenant: Tenant, effect: EntityEffect): Effect {

@@ -1,29 +1,41 @@
 import type { EntityId, EntityType, Metadata, Place, ServicePath, Tenant, Value } from '../context/entity.js'
 import type { GivenAttribute, UpdateAction, UpdateCommand } from '../context/update.js'
 import type { Milliseconds } from '../time.js'
-import type { Command, Reply } from './message.js'
+import type { Command, Reply, WordedCommand, WordedReply } from './message.js'
+
+/** A batch as it crosses: a text, and the texts that stand beside it because writing them into it would cost. */
+export interface Encoded {
+  readonly text: string
+  readonly bodies: readonly string[]
+}
 
 /**
- * A batch crosses to another thread as one text: a message costs far more than its bytes, and a graph of objects would
- * be cloned member by member. Commands are vectors without names of members, which halves what is written and read.
+ * A batch crosses to another thread as text: a message costs far more than its bytes, and a graph of objects would be
+ * cloned member by member. Commands are vectors without names of members, which halves what is written and read.
  */
-export function encodeCommands(batch: readonly Command[]): string {
-  return JSON.stringify(batch.map(packed))
+export function encodeCommands(batch: readonly Command[]): Encoded {
+  const bodies: string[] = []
+  const text = JSON.stringify(batch.map((command) => packed(command, bodies)))
+  return { text, bodies }
 }
 
 /** The batch that `encodeCommands` wrote. Both ends are this program, so what arrives is what was sent. */
-export function decodeCommands(text: string): readonly Command[] {
-  return (JSON.parse(text) as readonly PackedCommand[]).map(unpacked)
+export function decodeCommands({ text, bodies }: Encoded): readonly Command[] {
+  const beside = bodies.values()
+  return (JSON.parse(text) as readonly PackedCommand[]).map((command) => unpacked(command, beside))
 }
 
-/** The replies of a batch as one text, in the order of its commands. */
-export function encodeReplies(replies: readonly Reply[]): string {
-  return JSON.stringify(replies)
+/** The replies of a batch, in the order of its commands. */
+export function encodeReplies(replies: readonly Reply[]): Encoded {
+  const bodies: string[] = []
+  const text = JSON.stringify(replies.map((reply) => packedReply(reply, bodies)))
+  return { text, bodies }
 }
 
 /** The replies that `encodeReplies` wrote. */
-export function decodeReplies(text: string): readonly Reply[] {
-  return JSON.parse(text) as readonly Reply[]
+export function decodeReplies({ text, bodies }: Encoded): readonly Reply[] {
+  const beside = bodies.values()
+  return (JSON.parse(text) as readonly PackedReply[]).map((reply) => unpackedReply(reply, beside))
 }
 
 type PackedMetadata = readonly [name: string, type: string, value: Value]
@@ -50,11 +62,28 @@ type PackedUpdate = readonly [
   autocast: 0 | 1,
 ]
 
-/** 0 is a ping. */
-type PackedCommand = PackedUpdate | 0
+/** The body stands beside. */
+type PackedWords = readonly [place: number, time: number, tenant: string, path: string, manner: number]
 
-function packed(command: Command): PackedCommand {
-  if (command.kind === 'ping') return 0
+/** 0 is a ping. */
+type PackedCommand = PackedUpdate | PackedWords | 0
+
+/** An update in words that was accepted is 1, one that was not is 0; the text stands beside. */
+type PackedReply = Exclude<Reply, WordedReply> | 0 | 1
+
+function packed(command: Command, bodies: string[]): PackedCommand {
+  switch (command.kind) {
+    case 'ping':
+      return 0
+    case 'worded':
+      bodies.push(command.body)
+      return [command.place, command.time, command.tenant, command.path, command.manner]
+    case 'update':
+      return packedUpdate(command)
+  }
+}
+
+function packedUpdate(command: UpdateCommand): PackedUpdate {
   const { place, time, tenant, path, id, type, action, attributes, autocast } = command
   return [place, time, tenant, path, id, type ?? 0, action, attributes.map(packedAttribute), autocast ? 1 : 0]
 }
@@ -69,10 +98,26 @@ function packedMetadata({ name, type, value }: Metadata): PackedMetadata {
   return [name, type, value]
 }
 
-function unpacked(command: PackedCommand): Command {
+function unpacked(command: PackedCommand, bodies: Iterator<string>): Command {
   if (command === 0) return { kind: 'ping' }
+  return command.length === 5 ? unpackedWords(command, next(bodies)) : unpackedUpdate(command)
+}
+
+function unpackedWords([place, time, tenant, path, manner]: PackedWords, body: string): WordedCommand {
+  return {
+    kind: 'worded',
+    place: place as Place,
+    time: time as Milliseconds,
+    tenant: tenant as Tenant,
+    path: path as ServicePath,
+    body,
+    manner,
+  }
+}
+
+function unpackedUpdate(command: PackedUpdate): UpdateCommand {
   const [place, time, tenant, path, id, type, action, attributes, autocast] = command
-  const update: UpdateCommand = {
+  return {
     kind: 'update',
     place: place as Place,
     time: time as Milliseconds,
@@ -84,7 +129,6 @@ function unpacked(command: PackedCommand): Command {
     attributes: attributes.map(unpackedAttribute),
     autocast: autocast === 1 ? true : undefined,
   }
-  return update
 }
 
 function unpackedAttribute([name, instance, type, elements, place, value]: PackedAttribute): GivenAttribute {
@@ -94,4 +138,21 @@ function unpackedAttribute([name, instance, type, elements, place, value]: Packe
 
 function unpackedMetadata([name, type, value]: PackedMetadata): Metadata {
   return { name, type, value }
+}
+
+function packedReply(reply: Reply, bodies: string[]): PackedReply {
+  if (reply.kind !== 'worded') return reply
+  bodies.push(reply.text)
+  return reply.accepted ? 1 : 0
+}
+
+function unpackedReply(reply: PackedReply, bodies: Iterator<string>): Reply {
+  if (typeof reply === 'object') return reply
+  return { kind: 'worded', accepted: reply === 1, text: next(bodies) }
+}
+
+function next(bodies: Iterator<string>): string {
+  const { value, done } = bodies.next()
+  if (done) throw new Error('a batch has fewer bodies than it needs')
+  return value
 }

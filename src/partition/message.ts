@@ -1,9 +1,27 @@
 import type { EntityEffect } from '../context/apply.js'
-import type { Tenant } from '../context/entity.js'
+import type { Place, ServicePath, Tenant } from '../context/entity.js'
 import type { UpdateCommand, UpdateReply } from '../context/update.js'
+import type { Milliseconds } from '../time.js'
 
 /** Everything that a partition can be told to do. A kind that `decide.ts` does not decide does not compile. */
-export type Command = UpdateCommand | PingCommand
+export type Command = UpdateCommand | WordedCommand | PingCommand
+
+/**
+ * An update of one entity in the words of its client: its front end has looked for the id and nothing else, the
+ * partition understands and answers it by the interpreter that it was given. So the front end, which all requests go
+ * through, does least.
+ */
+export interface WordedCommand {
+  readonly kind: 'worded'
+  readonly place: Place
+  readonly time: Milliseconds
+  readonly tenant: Tenant
+  readonly path: ServicePath
+  /** The payload as it came. */
+  readonly body: string
+  /** What else the request says of how it is meant; only the interpreter knows what the number stands for. */
+  readonly manner: number
+}
 
 /** Asks for nothing but a sign of life. */
 export interface PingCommand {
@@ -11,7 +29,15 @@ export interface PingCommand {
 }
 
 /** What a partition answers. */
-export type Reply = UpdatedReply | PongReply | FailedReply
+export type Reply = UpdatedReply | WordedReply | PongReply | FailedReply
+
+/** The answer to an update in words, in the words of the same API. */
+export interface WordedReply {
+  readonly kind: 'worded'
+  /** Whether the payload passed its checks, so that the request counts [management 4.3]. */
+  readonly accepted: boolean
+  readonly text: string
+}
 
 export interface UpdatedReply extends UpdateReply {
   readonly kind: 'updated'

@@ -15,6 +15,11 @@ export class Overlay {
     this.#cache = cache
   }
 
+  /** Whether the data may grow; when not, only removals are done. */
+  get hasRoom(): boolean {
+    return this.#store.hasRoom
+  }
+
   /** The entities of one id in one service path, oldest first. */
   entities(tenant: Tenant, path: ServicePath, id: EntityId): readonly Entity[] {
     const key = nameOf(tenant, path, id)

@@ -1,5 +1,6 @@
 import { decide } from './decide.js'
 import type { EntityCache } from './entity-cache.js'
+import type { Interpreter } from './interpreter.js'
 import type { Command, Reply } from './message.js'
 import { Overlay } from './overlay.js'
 import type { PartitionStore } from './store.js'
@@ -20,14 +21,14 @@ export function takeTurn(
   store: PartitionStore,
   cache: EntityCache,
   batch: readonly Command[],
+  interpret: Interpreter,
   watch?: TurnWatch,
 ): readonly Reply[] {
   const view = new Overlay(store, cache)
   const replies = store.transact(() => {
     watch?.opened()
     const answers = batch.map((command) => {
-      if (!store.hasRoom && grows(command)) return noRoom
-      const { reply, effects } = decide(view, command)
+      const { reply, effects } = decide(view, command, interpret)
       view.lay(effects)
       return reply
     })
@@ -37,10 +38,4 @@ export function takeTurn(
   })
   view.settle()
   return replies
-}
-
-const noRoom: Reply = { kind: 'failed', why: 'storageFull' }
-
-function grows(command: Command): boolean {
-  return command.kind === 'update' && command.action !== 'DELETE'
 }

@@ -9,8 +9,14 @@ import { PartitionReader } from '../../src/lmdb/partition-reader.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { decodeEntity, encodeEntity } from '../../src/lmdb/record.js'
 import { EntityCache } from '../../src/partition/entity-cache.js'
-import { takeTurn } from '../../src/partition/turn.js'
-import { cache, command, given, id, metadata, path, root, storeSettings, tenant, type } from '../given.js'
+import type { Reply } from '../../src/partition/message.js'
+import { takeTurn as takeAnyTurn } from '../../src/partition/turn.js'
+import { cache, command, given, id, metadata, noWords, path, root, storeSettings, tenant, type } from '../given.js'
+
+/** A turn of commands, none of them in words. */
+function takeTurn(store: LmdbPartitionStore, held: EntityCache, batch: readonly UpdateCommand[]): readonly Reply[] {
+  return takeAnyTurn(store, held, batch, noWords)
+}
 
 function opened(folder: string): LmdbPartitionStore {
   return new LmdbPartitionStore(folder, storeSettings)

@@ -5,7 +5,8 @@ import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { Inbox } from '../../src/mailbox/inbox.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
 import type { WaitMeter } from '../../src/measure/waits.js'
-import { cache, command, given, id, root, storeSettings, tenant } from '../given.js'
+import type { Command } from '../../src/partition/message.js'
+import { cache, command, given, id, noWords, root, storeSettings, tenant } from '../given.js'
 
 /** Waits as they were reported. */
 class Noted implements WaitMeter {
@@ -49,6 +50,7 @@ function around(t: Test, measured = false): Around {
   const inbox = new Inbox({
     store,
     cache: cache(),
+    interpret: noWords,
     commits,
     storage: { committed: (commands) => turns.push(commands), size: () => {}, writing: () => {}, full: () => {} },
     mailboxWait,
@@ -127,8 +129,10 @@ test('a full mailbox refuses and takes again when there is room', async (t) => {
 test('a command that makes its turn fail fails alone', async (t) => {
   const { mailbox, faults, store } = around(t)
   const box = mailbox()
-  const broken = { ...append('B', '1'), attributes: null } as unknown as UpdateCommand
-  const outcomes = await Promise.all([append('A', '1'), broken, append('C', '1')].map((next) => box.ask(next)))
+  const { place, time } = append('B', '1')
+  const broken: Command = { kind: 'worded', place, time, tenant, path: root, body: 'B', manner: 0 }
+  const batch: readonly Command[] = [append('A', '1'), broken, append('C', '1')]
+  const outcomes = await Promise.all(batch.map((next) => box.ask(next)))
   t.same(
     outcomes.map((outcome) => outcome.ok && outcome.value.reply.kind),
     ['updated', 'failed', 'updated'],

@@ -34,7 +34,7 @@ export function management(changed: Partial<ManagementParts> = {}) {
     const resource = row(resources, pattern)
     const operation = resource.operations[verb]
     if (operation === undefined) throw new Error(`${pattern} has no ${verb}`)
-    const prepared = operation.prepare({ ...nothing, verb, ...given })
+    const prepared = await operation.prepare({ ...nothing, verb, ...given })
     if (!prepared.ok) return prepared.refusal
     requests.counted(resource, verb, 'none', false)
     return prepared.value()

@@ -114,7 +114,7 @@ test('updates have one path', async (t) => {
 test('a payload that is refused is HTTP 200 with an errorCode and is not counted', async (t) => {
   const environment = { broker: scripted(), options: plainOptions }
   const asked = { verb: 'POST', segments: {}, parameters: new Map(), headers: {}, paths: [], correlator: '' } as const
-  t.equal(updateContext(environment).prepare({ ...asked, body: '{}' }).ok, false)
+  t.match(await updateContext(environment).prepare({ ...asked, body: '{}' }), { ok: false })
   t.match(await send(scripted(), 'POST', 'updateContext', { body: '[' }), {
     status: 200,
     body: { errorCode: { code: '400', reasonPhrase: 'Bad Request', details: 'JSON Parse Error' } },

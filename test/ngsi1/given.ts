@@ -51,6 +51,7 @@ export function done({ id, type = '' as EntityType }: UpdateElement): UpdateRepl
 export function scripted(script: Partial<Broker> = {}): Broker {
   return {
     update: async (elements) => granted(elements.map(done)),
+    updateInWords: () => undefined,
     entities: async () => granted([]),
     query: async ({ counted }) => granted({ entities: [], count: counted ? 0 : undefined }),
     types: async () => granted([]),
@@ -89,7 +90,7 @@ export async function send(
   const { resource, segments } = found(ngsi1Resources({ broker, options: { ...plainOptions, ...options } }), pathname)
   const operation = resource.operations[verb]
   if (operation === undefined) throw new Error(`${resource.pattern} has no ${verb}`)
-  const prepared = operation.prepare({
+  const prepared = await operation.prepare({
     verb,
     segments,
     parameters: new Map(searchParams),
