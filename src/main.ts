@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-import { readOptions, switchesOf } from './command-line.js'
+import { readOptions, switchesOf } from './command-line/command-line.js'
 import { exitCodes, Life } from './life.js'
-import { openLog } from './log-writer.js'
+import { openLog } from './log/main-log.js'
 import type { Options } from './options.js'
 
 const asked = readOptions(process.argv.slice(2), process.env)

@@ -1,4 +1,4 @@
-import type { NotificationMode } from './flag-values.js'
+import type { NotificationMode } from './command-line/flag-values.js'
 import type { LogLevel } from './measure/switches.js'
 
 /** Everything that can be set from outside, complete and frozen; read once from the command line and the environment [management 9]. */

@@ -1,7 +1,7 @@
 import type { EntityId, EntityType, Metadata, Place, ServicePath, Tenant, Value } from '../src/context/entity.js'
 import type { PathRange, Query } from '../src/context/query.js'
 import type { GivenAttribute, UpdateAction, UpdateCommand, UpdateElement } from '../src/context/update.js'
-import type { Log } from '../src/log.js'
+import type { Log } from '../src/log/log.js'
 import { EntityCache } from '../src/partition/entity-cache.js'
 import type { Milliseconds } from '../src/time.js'
 

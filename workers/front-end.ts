@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import { type Connectable, openFront } from '../src/front-end.js'
-import { workerLog } from '../src/log-worker.js'
+import { workerLog } from '../src/log/worker-log.js'
 import { Switches } from '../src/measure/switches.js'
 import type { FrontEndTask, FrontInstruction, FrontReport, ThreadPorts } from '../src/tasks.js'
 

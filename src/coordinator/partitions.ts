@@ -1,5 +1,5 @@
 import { MessageChannel, type MessagePort, type TransferListItem } from 'node:worker_threads'
-import type { Log } from '../log.js'
+import type { Log } from '../log/log.js'
 import type { Instruction, Ready } from '../mailbox/letter.js'
 import { ActorThread } from '../mailbox/thread.js'
 

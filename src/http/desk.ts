@@ -1,4 +1,4 @@
-import type { Log } from '../log.js'
+import type { Log } from '../log/log.js'
 import type { Rejection, RequestMeter } from '../measure/requests.js'
 import type { Switches } from '../measure/switches.js'
 import type { Options } from '../options.js'

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { ListenOptions } from 'node:net'
 import { createSecureContext } from 'node:tls'
-import type { Log } from '../log.js'
+import type { Log } from '../log/log.js'
 import type { Options } from '../options.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import { traceArea } from '../trace-area.js'

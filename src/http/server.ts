@@ -1,5 +1,5 @@
 import type { Answer, Resource } from '../exchange.js'
-import type { Log } from '../log.js'
+import type { Log } from '../log/log.js'
 import type { RequestMeter } from '../measure/requests.js'
 import type { Switches } from '../measure/switches.js'
 import type { WaitMeter } from '../measure/waits.js'

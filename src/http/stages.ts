@@ -1,4 +1,4 @@
-import type { Facts } from '../log.js'
+import type { Facts } from '../log/log.js'
 
 /** How long the stages of one request took, for its line in the log [management 3.1]. */
 export class Stages {

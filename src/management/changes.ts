@@ -1,5 +1,5 @@
 import type { Asked } from '../exchange.js'
-import type { Facts, LineContext, Log } from '../log.js'
+import type { Facts, LineContext, Log } from '../log/log.js'
 import { traceArea } from '../trace-area.js'
 
 /** Logs what somebody changed through the management interface [management 10.1, 2.5: 242]. */

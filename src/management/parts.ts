@@ -1,5 +1,5 @@
 import type { Broker } from '../coordinator/broker.js'
-import type { Log } from '../log.js'
+import type { Log } from '../log/log.js'
 import type { Measures } from '../measure/measures.js'
 import type { Nanoseconds } from '../time.js'
 import type { Siblings } from './siblings.js'

@@ -1,5 +1,5 @@
 import type { Answer, Asked, Resource, Verb } from '../../src/exchange.js'
-import type { Facts, Log } from '../../src/log.js'
+import type { Facts, Log } from '../../src/log/log.js'
 import { emptyNotificationQueue, emptySubscriptionIndex, type ManagementParts } from '../../src/management/parts.js'
 import { managementResources } from '../../src/management/resources.js'
 import { alone, sharedAnswer } from '../../src/management/siblings.js'

@@ -1,10 +1,10 @@
 import { mock } from 'node:test'
 import { test } from 'tap'
-import { Alarms } from '../src/alarms.js'
-import { type Line, LineLog } from '../src/log.js'
-import { startSummaries, summaryLines } from '../src/log-summary.js'
-import { logLevels, Switches } from '../src/measure/switches.js'
-import { traceArea } from '../src/trace-area.js'
+import { Alarms } from '../../src/log/alarms.js'
+import { type Line, LineLog } from '../../src/log/log.js'
+import { startSummaries, summaryLines } from '../../src/log/summary.js'
+import { logLevels, Switches } from '../../src/measure/switches.js'
+import { traceArea } from '../../src/trace-area.js'
 
 function given({ relog = false, kept = 10_000, traced = false } = {}) {
   const lines: Line[] = []

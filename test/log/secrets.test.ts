@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { urlWithoutSecrets, withoutSecrets } from '../src/log-secrets.js'
+import { urlWithoutSecrets, withoutSecrets } from '../../src/log/secrets.js'
 
 test('the values of headers that carry secrets are hidden, whatever their case', async (t) => {
   const headers = {

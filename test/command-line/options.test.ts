@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { test } from 'tap'
-import { readOptions, switchesOf, warningsOf } from '../src/command-line.js'
-import { flagsByName, takesValue } from '../src/flags.js'
-import type { Options } from '../src/options.js'
+import { readOptions, switchesOf, warningsOf } from '../../src/command-line/command-line.js'
+import { flagsByName, takesValue } from '../../src/command-line/flags.js'
+import type { Options } from '../../src/options.js'
 
 type Env = Readonly<Record<string, string>>
 

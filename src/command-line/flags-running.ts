@@ -1,6 +1,6 @@
+import { logLevels } from '../measure/switches.js'
 import { flagsOf, type Switch } from './flag.js'
 import { address, integer, oneOf, oneOfAnyCase, text, traceLevels } from './flag-values.js'
-import { logLevels } from './measure/switches.js'
 
 const statistics = flagsOf('Statistics')
 const logging = flagsOf('Logging')

@@ -1,11 +1,11 @@
-import { contradiction, optionsFrom, tokenFrom } from './command-settings.js'
-import { type Environment, readWords, type Settings } from './command-words.js'
+import { oneLine } from '../log/one-line.js'
+import { logLevels, Switches } from '../measure/switches.js'
+import type { Options } from '../options.js'
+import { versionText } from '../version.js'
 import { helpText, usageText } from './flag-help.js'
 import { flagsByName } from './flags.js'
-import { logLevels, Switches } from './measure/switches.js'
-import { oneLine } from './one-line.js'
-import type { Options } from './options.js'
-import { versionText } from './version.js'
+import { contradiction, optionsFrom, tokenFrom } from './settings.js'
+import { type Environment, readWords, type Settings } from './words.js'
 
 /** What the command line asks for [management 9.1, 9.2]. */
 export type CommandLine =

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
+import { granted, refused } from '../outcome.js'
+import { parseTraceLevels } from '../trace-levels.js'
 import type { ValueKind } from './flag.js'
-import { granted, refused } from './outcome.js'
-import { parseTraceLevels } from './trace-levels.js'
 
 /** Integers within a range, in plain decimal digits. */
 export function integer(from: number, to = Number.MAX_SAFE_INTEGER): ValueKind<number> {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { isIPv4, isIPv6 } from 'node:net'
-import type { Settings } from './command-words.js'
+import type { NotificationOptions, Options } from '../options.js'
+import { granted, type Outcome, refused } from '../outcome.js'
 import type { Flag, Switch, ValueFlag } from './flag.js'
 import { flags } from './flags.js'
-import type { NotificationOptions, Options } from './options.js'
-import { granted, type Outcome, refused } from './outcome.js'
+import type { Settings } from './words.js'
 
 /** The line that names settings which are right alone and wrong together; nothing when there are none [management 9.1]. */
 export function contradiction(settings: Settings): string | undefined {

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { Line } from '../src/log.js'
-import { forms } from '../src/log-form.js'
-import type { Milliseconds } from '../src/time.js'
+import { forms } from '../../src/log/form.js'
+import type { Line } from '../../src/log/log.js'
+import type { Milliseconds } from '../../src/time.js'
 
 const context = { corr: '7c9e6679-7425', trans: '1-2-00000000007', from: '10.2.0.9', srv: 'acme', subsrv: '/halls' }
 

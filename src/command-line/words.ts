@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
+import { granted, type Outcome, refused } from '../outcome.js'
 import type { Flag, Printing } from './flag.js'
 import { flagsByName, takesValue } from './flags.js'
-import { granted, type Outcome, refused } from './outcome.js'
 
 /** A flag that was set, and by what. */
 export interface Given {

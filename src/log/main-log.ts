@@ -1,12 +1,12 @@
 import { openSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import type { Switches } from '../measure/switches.js'
+import { granted, type Outcome, refused } from '../outcome.js'
+import { now } from '../time.js'
+import { type FormName, forms } from './form.js'
 import { type Facts, type Line, type LineContext, LineLog } from './log.js'
-import { type FormName, forms } from './log-form.js'
-import { LineSink, type SinkLimits, unblocked, writtenNow } from './log-sink.js'
-import type { Switches } from './measure/switches.js'
-import { granted, type Outcome, refused } from './outcome.js'
-import { now } from './time.js'
+import { LineSink, type SinkLimits, unblocked, writtenNow } from './sink.js'
 
 /** Where lines go and in which form [management 10.2, 10.6]. */
 export interface LogSettings {

@@ -1,6 +1,6 @@
+import { traceArea } from '../trace-area.js'
 import type { LineContext, Log } from './log.js'
-import { urlWithoutSecrets } from './log-secrets.js'
-import { traceArea } from './trace-area.js'
+import { urlWithoutSecrets } from './secrets.js'
 
 /** What can be wrong for a while [management 10.7]. */
 export const alarmKinds = ['BadInput', 'NotificationError', 'ForwardingError', 'DatabaseError'] as const

@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
+import type { Switches } from '../measure/switches.js'
 import { type Line, LineLog } from './log.js'
-import type { Switches } from './measure/switches.js'
 
 /** Lines that may be on their way to the writing thread; below ERROR, and any. */
 const usualUnderWay = 20_000

@@ -1,7 +1,7 @@
 import pino from 'pino'
+import { traceArea } from '../trace-area.js'
 import type { Line, LineContext } from './log.js'
 import { oneLine } from './one-line.js'
-import { traceArea } from './trace-area.js'
 
 /** Turns a line into text of at most so many bytes, its line end not counted [management 10.2]. */
 export type Form = (line: Line, maxSize: number) => string

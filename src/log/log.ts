@@ -1,7 +1,7 @@
 import pino from 'pino'
-import { type LogLevel, logLevels, type Switches } from './measure/switches.js'
-import { type Milliseconds, now } from './time.js'
-import { type TraceArea, traceArea } from './trace-area.js'
+import { type LogLevel, logLevels, type Switches } from '../measure/switches.js'
+import { type Milliseconds, now } from '../time.js'
+import { type TraceArea, traceArea } from '../trace-area.js'
 
 /** Numbers and texts beside the message; durations in ns as texts. Their names are stable per operation [management 10.2]. */
 export type Facts = Readonly<Record<string, string | number | boolean | undefined>>
