@@ -53,21 +53,26 @@ export function updatedAttribute(
  */
 export function overlayMetadata(held: readonly Metadata[], given: readonly Metadata[]): readonly Metadata[] {
   if (given.length === 0) return held
-  if (given.length === 1 && held.length <= 1) return overlaySingle(held[0], given)
-  const byName = new Map(held.map((element) => [element.name, element]))
+  const after = [...held]
+  const positions = held.length + given.length < indexFrom ? undefined : new Map(held.map(({ name }, at) => [name, at]))
   for (const element of given) {
-    const before = byName.get(element.name)
-    byName.set(element.name, before && element.type === '' ? { ...element, type: before.type } : element)
+    const at = positions ? (positions.get(element.name) ?? -1) : positionOf(after, element.name)
+    const before = after[at]
+    if (before) after[at] = element.type === '' ? { ...element, type: before.type } : element
+    else {
+      positions?.set(element.name, after.length)
+      after.push(element)
+    }
   }
-  return [...byName.values()].sort((a, b) => compareBytes(a.name, b.name))
+  return after.length === held.length ? after : after.sort((a, b) => compareBytes(a.name, b.name))
 }
 
-/** The usual case: one element given, none or one held. */
-function overlaySingle(held: Metadata | undefined, given: readonly Metadata[]): readonly Metadata[] {
-  const [element] = given
-  if (element === undefined || held === undefined) return given
-  if (held.name !== element.name) return compareBytes(held.name, element.name) < 0 ? [held, element] : [element, held]
-  return element.type === '' ? [{ ...element, type: held.type }] : given
+/** From so many elements on, building an index costs less than looking through all of them for each one given. */
+const indexFrom = 16
+
+function positionOf(elements: readonly Metadata[], name: string): number {
+  for (let at = 0; at < elements.length; at += 1) if (elements[at]?.name === name) return at
+  return -1
 }
 
 function sameMetadata(a: readonly Metadata[], b: readonly Metadata[]): boolean {

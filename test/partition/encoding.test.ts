@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { test } from 'tap'
+import type { Place } from '../../src/context/entity.js'
+import { updateActions } from '../../src/context/update.js'
+import { decodeCommands, decodeReplies, encodeCommands, encodeReplies } from '../../src/partition/encoding.js'
+import type { Command, Reply } from '../../src/partition/message.js'
+import { at, id, path, tenant, type } from '../given.js'
+
+const text = fc.string({ unit: 'grapheme', maxLength: 8 })
+const value = fc.oneof(
+  text,
+  fc.constantFrom(1.5, null, true),
+  fc.array(text, { maxLength: 2 }),
+  fc.dictionary(text, text, { maxKeys: 2, noNullPrototype: true }),
+)
+const metadata = fc.record({ name: text, type: text, value }, { noNullPrototype: true })
+const attribute = fc.record(
+  {
+    name: text,
+    instance: text,
+    type: text,
+    value,
+    location: fc.option(text, { nil: undefined }),
+    metadata: fc.array(metadata, { maxLength: 2 }),
+  },
+  { requiredKeys: ['name', 'instance', 'type', 'metadata'], noNullPrototype: true },
+)
+const place = fc.nat().map((number) => number as Place)
+const time = fc.nat().map(at)
+const where = { tenant: fc.constantFrom(tenant), path: fc.constantFrom('/', '/a').map(path) }
+const command: fc.Arbitrary<Command> = fc.oneof(
+  fc.constant({ kind: 'ping' } as const),
+  fc.record(
+    { kind: fc.constant('worded' as const), place, time, ...where, body: text, manner: fc.nat(7) },
+    { noNullPrototype: true },
+  ),
+  fc.record(
+    {
+      kind: fc.constant('update' as const),
+      place,
+      time,
+      ...where,
+      id: text.map(id),
+      type: fc.option(text.map(type), { nil: undefined }),
+      action: fc.constantFrom(...updateActions),
+      attributes: fc.array(attribute, { maxLength: 3 }),
+      autocast: fc.constantFrom(true as const, undefined),
+    },
+    { noNullPrototype: true },
+  ),
+)
+const item = { id: id('E'), type: type('T') }
+const reply: fc.Arbitrary<Reply> = fc.oneof(
+  fc.constant({ kind: 'pong' } as const),
+  fc.constantFrom({ kind: 'failed', why: 'fault' } as const, { kind: 'failed', why: 'storageFull' } as const),
+  fc.record({ kind: fc.constant('worded' as const), accepted: fc.boolean(), text }, { noNullPrototype: true }),
+  fc.constant({
+    kind: 'updated',
+    items: [item],
+    missing: [{ ...item, shown: [0], refusal: { kind: 'attributesMissing' } }],
+  } as const),
+)
+
+/** As it was but for members that are undefined, which mean the same as members that are not there. */
+function plain(things: readonly unknown[]): unknown {
+  return JSON.parse(JSON.stringify(things))
+}
+
+test('a batch of commands arrives as it was sent', async () => {
+  fc.assert(
+    fc.property(fc.array(command, { maxLength: 6 }), (batch) => {
+      assert.deepEqual(plain(decodeCommands(encodeCommands(batch))), plain(batch))
+    }),
+  )
+})
+
+test('the replies to a batch arrive as they were sent', async () => {
+  fc.assert(
+    fc.property(fc.array(reply, { maxLength: 6 }), (replies) => {
+      assert.deepEqual(decodeReplies(encodeReplies(replies)), replies)
+    }),
+  )
+})
