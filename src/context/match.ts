@@ -2,7 +2,7 @@ import { compileArea } from './area.js'
 import type { Entity, EntityId, EntityType } from './entity.js'
 import { compileFilter } from './filter.js'
 import { locationOf } from './location.js'
-import { acceptedPattern } from './pattern.js'
+import { acceptedPattern, type Pattern } from './pattern.js'
 import { inPaths, type Query, type Scope, type Selector } from './query.js'
 
 /**
@@ -57,6 +57,21 @@ function compileSelectors(selectors: readonly Selector[]): Test {
     if (types !== undefined && (types.has(entity.type) || types.has(undefined))) return true
     return searches.some((search) => search(entity))
   }
+}
+
+/**
+ * What tells whether an entity of an id may be a result, whatever its type: for indexes that know the id, so that the
+ * record of an entity is read only if it may be.
+ */
+export function compileIds(selectors: readonly Selector[]): (id: EntityId) => boolean {
+  const exact = new Set<EntityId>()
+  const patterns: Pattern[] = []
+  for (const { id } of selectors) {
+    if (id.kind === 'any') return () => true
+    if (id.kind === 'exact') exact.add(id.id)
+    else patterns.push(acceptedPattern(id.pattern))
+  }
+  return (id) => exact.has(id) || patterns.some((pattern) => pattern.test(id))
 }
 
 function compileSearch(id: Exclude<Selector['id'], { kind: 'exact' }>, type: EntityType | undefined): Test {

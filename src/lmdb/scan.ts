@@ -1,6 +1,6 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import type { Entity, EntityId, EntityType } from '../context/entity.js'
-import { compileQuery } from '../context/match.js'
+import { compileIds, compileQuery } from '../context/match.js'
 import { compareEntities } from '../context/order.js'
 import { inPaths, type Page, type Query } from '../context/query.js'
 import type { Candidate, Snapshot } from './partition-reader.js'
@@ -20,6 +20,7 @@ export async function scan(snapshots: readonly Snapshot[], query: Query): Promis
   const counted = query.counted ? quickCount(snapshots, query) : undefined
   const page = query.order.length === 0 ? new CreationPage(query, counted) : new SortedPage(query)
   const matches = compileQuery(query)
+  const mayMatch = compileIds(query.selectors)
   let began = performance.now()
   let looked = 0
   for (const candidate of merged(snapshots.flatMap((snapshot) => streams(snapshot, query)))) {
@@ -28,7 +29,7 @@ export async function scan(snapshots: readonly Snapshot[], query: Query): Promis
       await breathe()
       began = performance.now()
     }
-    if (!inPaths(candidate.path, query.paths)) continue
+    if (!inPaths(candidate.path, query.paths) || !mayMatch(candidate.id)) continue
     const entity = candidate.load()
     if (entity === undefined || !matches(entity)) continue
     if (page.isFull(entity)) break

@@ -53,9 +53,14 @@ function checkSelector(draft: NonNullable<Drafts['entities']>[number]): Outcome<
   const flag = parseIsPattern(isPattern)
   if (!flag.ok) return flag
   return granted({
-    id: flag.value ? { kind: 'pattern', pattern: id } : { kind: 'exact', id: id as EntityId },
+    id: flag.value ? patternOf(id) : { kind: 'exact', id: id as EntityId },
     type: type === '' ? undefined : (type as EntityType),
   })
+}
+
+/** The pattern that clients write for every id asks for nothing, which is counted from an index. */
+function patternOf(pattern: string): Selector['id'] {
+  return pattern === '.*' ? { kind: 'any' } : { kind: 'pattern', pattern }
 }
 
 /** A restriction must restrict; its expression is of an old version and only has to be there [context 7.4]. */
