@@ -1,3 +1,5 @@
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import type { Key } from './keys.js'
 
@@ -26,8 +28,12 @@ export interface EnvironmentSettings {
   readonly maxReaders: number
 }
 
-/** Opens the environment in a folder, which is made if it is missing. Threads of one process share it. */
+/**
+ * Opens the environment in a folder, which is made if it is missing. Threads of one process share it. Throws when the
+ * data file is none.
+ */
 export function openEnvironment(path: string, settings: EnvironmentSettings): Environment {
+  checkDataFile(join(path, 'data.mdb'))
   const root = open<string, Key>({
     path,
     readOnly: settings.readOnly,
@@ -49,6 +55,23 @@ export function openEnvironment(path: string, settings: EnvironmentSettings): En
     counts: database('counts'),
     facts: database('facts'),
   }
+}
+
+/** Where LMDB writes into its first page that the file is one of its own, and what. */
+const magic = { offset: 24, value: 0xbeefc0de }
+
+/** LMDB takes the process down with it when a file that it opens is none of its own. */
+function checkDataFile(file: string): void {
+  if (!existsSync(file) || statSync(file).size === 0) return
+  const head = Buffer.alloc(magic.offset + 4)
+  const handle = openSync(file, 'r')
+  try {
+    readSync(handle, head, 0, head.length, 0)
+  } finally {
+    closeSync(handle)
+  }
+  if (head.readUInt32LE(magic.offset) === magic.value) return
+  throw new Error(`${file} is damaged: restore the directory from a backup`)
 }
 
 /** The figures of LMDB that the broker uses; the library has no type for them. */
