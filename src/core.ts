@@ -22,9 +22,6 @@ import type {
   ThreadPorts,
 } from './tasks.js'
 
-/** Ids whose entities a partition keeps decoded: at least so many, at most twice as many. */
-const cacheSize = 20_000
-
 /** Read transactions beyond the pools: each thread keeps one of its own for single reads. */
 const spareReaders = 256
 
@@ -139,7 +136,13 @@ export class Core {
   #partitionLaunch(partition: number) {
     const { port1, port2 } = new MessageChannel()
     this.#log.take(port1)
-    const task = { partition, storage: this.#storage, memory: this.#memory, cacheSize, log: port2 }
+    const task = {
+      partition,
+      storage: this.#storage,
+      memory: this.#memory,
+      cacheSize: this.#options.entityCache,
+      log: port2,
+    }
     return { task, transfer: [port2] }
   }
 }

@@ -51,6 +51,8 @@ export interface Options {
   readonly queryThreads: number
   /** Commands that may wait before one partition. */
   readonly mailboxSize: number
+  /** Ids whose entities each partition keeps decoded: at least so many, at most twice as many. */
+  readonly entityCache: number
   /** Queries that may wait for a query thread, for each HTTP thread. */
   readonly queryQueueSize: number
   /** Largest size of one partition on disk. */

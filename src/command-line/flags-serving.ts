@@ -57,6 +57,12 @@ export const servingFlags = {
     'an update is answered when it is 1: on disk; 0: committed in memory',
   ),
   mailboxSize: storage.value(integer(1, 1_000_000), 10000, 'RIGEL_MAILBOX_SIZE', 'commands that wait for a partition'),
+  entityCache: storage.value(
+    integer(1, 100_000_000),
+    20000,
+    'RIGEL_ENTITY_CACHE',
+    'ids whose entities each partition keeps decoded, up to twice as many for a while',
+  ),
   queryThreads: storage.value(integer(1, 64), 1, 'RIGEL_QUERY_THREADS', 'threads for long queries, per HTTP thread'),
   queryQueueSize: storage.value(
     integer(1, 100_000),

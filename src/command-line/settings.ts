@@ -86,6 +86,7 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined):
     partitions: value(flags.partitions),
     queryThreads: value(flags.queryThreads),
     mailboxSize: value(flags.mailboxSize),
+    entityCache: value(flags.entityCache),
     queryQueueSize: value(flags.queryQueueSize),
     dbSizeMax_MiB: value(flags.dbSizeMax),
     verbose: value(flags.verbose),

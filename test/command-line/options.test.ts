@@ -32,7 +32,14 @@ test('without flags every option has its default', async (t) => {
     ...{ port: 1026, family: 'both', corsMaxAge_s: 86400, reqTimeout_s: 0, connectionMemory_KiB: 64 },
     ...{ maxConnections: 1020, requestPermits: 256, reqMutexPolicy: 'all', inReqPayloadMaxSize: 1048576 },
     ...{ dbPoolSize: 10, writeConcern: 1, dbPath: './rigel-data', httpThreads: 1, queryThreads: 1 },
-    ...{ mailboxSize: 10000, queryQueueSize: 1000, dbSizeMax_MiB: 65536, logLevel: 'WARN', logFormat: 'json' },
+    ...{
+      mailboxSize: 10000,
+      entityCache: 20000,
+      queryQueueSize: 1000,
+      dbSizeMax_MiB: 65536,
+      logLevel: 'WARN',
+      logFormat: 'json',
+    },
     ...{ logSummary_s: 0, logLineMaxSize: 32768, logInfoPayloadMaxSize: 5120, verbose: 0, shutdownTimeout_s: 30 },
     ...{ adminIp: '127.0.0.1', multiservice: false, statSemWait: false, traceLevels: [], ignored: [], deferred: [] },
     notifications: {
