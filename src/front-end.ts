@@ -95,7 +95,7 @@ function interfaces(task: Omit<FrontEndTask, 'fd'>, log: Log, behind: Behind): F
     measures,
     log,
     broker,
-    dbPoolSize: options.dbPoolSize,
+    freeHandles: (partition) => behind.readers.freeHandles(partition),
     siblings,
     subscriptionIndex: emptySubscriptionIndex,
     notificationQueue: emptyNotificationQueue,

@@ -22,6 +22,11 @@ export class PartitionReaders {
     this.#sides = sides
   }
 
+  /** How many read handles a partition has left to lend, to all threads. */
+  freeHandles(partition: number): number {
+    return this.#sides[partition]?.pool.free ?? 0
+  }
+
   /** The entities of one id in these paths, of every type, oldest first. */
   async entities(tenant: Tenant, paths: readonly PathRange[], id: EntityId): Promise<readonly Entity[]> {
     const side = this.#sides[shardOf(tenant, id, this.#sides.length)]

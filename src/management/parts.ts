@@ -9,8 +9,8 @@ export interface ManagementParts {
   readonly measures: Measures
   readonly log: Log
   readonly broker: Pick<Broker, 'health'>
-  /** Read handles that a partition can lend at the same time. */
-  readonly dbPoolSize: number
+  /** How many read handles a partition has left to lend. */
+  readonly freeHandles: (partition: number) => number
   readonly siblings: Siblings
   readonly subscriptionIndex: SubscriptionIndexState
   readonly notificationQueue: NotificationQueueState

@@ -6,7 +6,7 @@ import { json, operation } from './answers.js'
 import type { ManagementParts } from './parts.js'
 
 /** Waiting times by partition, and the state of the semaphores [management 5.5, 6.3]. */
-export function waitResources({ measures, dbPoolSize }: ManagementParts): readonly Resource[] {
+export function waitResources({ measures, freeHandles }: ManagementParts): readonly Resource[] {
   return [
     {
       pattern: '/admin/waits',
@@ -18,7 +18,7 @@ export function waitResources({ measures, dbPoolSize }: ManagementParts): readon
       pattern: '/admin/sem',
       anyCase: false,
       counter: 'semStateRequests',
-      operations: { GET: operation('read', () => json(semaphores(measures, dbPoolSize))) },
+      operations: { GET: operation('read', () => json(semaphores(measures, freeHandles))) },
     },
   ]
 }
@@ -54,11 +54,11 @@ function readingShown({ count, waited, total, max, p50, p90, p99, p999 }: WaitRe
 }
 
 /** What nothing can wait for is always free. */
-function semaphores(measures: Measures, dbPoolSize: number) {
+function semaphores(measures: Measures, freeHandles: ManagementParts['freeHandles']) {
   const state = (taken: boolean) => ({ status: taken ? 'taken' : 'free' })
   const partitions = partitionNumbers(measures)
   const permitsGone = measures.traffic.gauge('permitsFree') === 0 && measures.traffic.gauge('permitsTaken') > 0
-  const handlesGone = partitions.some((partition) => measures.readHandlesOf(partition) >= dbPoolSize)
+  const handlesGone = partitions.some((partition) => freeHandles(partition) === 0)
   const writing = partitions.some((partition) => measures.storageSheet.reading(partition).writing)
   return {
     dbConnectionPool: state(handlesGone),

@@ -32,8 +32,6 @@ export interface MeasureMemory {
   readonly storage: SheetMemory
   /** A row per front end, a column per partition. */
   readonly mailboxes: SheetMemory
-  /** A row per thread, a column per partition. */
-  readonly handles: SheetMemory
   readonly life: SheetMemory
 }
 
@@ -75,7 +73,6 @@ export class Measures {
   routes: Routes = new Routes([])
   readonly #row: number
   readonly #mailboxes: Sheet
-  readonly #handles: Sheet
   readonly #life: Sheet
 
   /** New measures, in the main thread, which is the first front end; with the switches that its log goes by. */
@@ -94,7 +91,6 @@ export class Measures {
       timing: TimingSheet.make(frontEnds, at),
       storage: StorageSheet.make(partitions, at),
       mailboxes: Sheet.make(frontEnds, partitions, 0, at).memory,
-      handles: Sheet.make(rows, partitions, 0, at).memory,
       life: life.memory,
     }
     return new Measures(memory, 0)
@@ -112,7 +108,6 @@ export class Measures {
     this.timing = new TimingSheet(memory.timing)
     this.storageSheet = new StorageSheet(memory.storage)
     this.#mailboxes = new Sheet(memory.mailboxes)
-    this.#handles = new Sheet(memory.handles)
     this.#life = new Sheet(memory.life)
   }
 
@@ -150,16 +145,6 @@ export class Measures {
   /** How many messages stand in a partition's mailbox, from all front ends. */
   mailboxDepthOf(partition: number): number {
     return Number(this.#mailboxes.total(partition))
-  }
-
-  /** How many read handles of a partition this thread has taken. */
-  readHandles(partition: number): Gauge {
-    return gauge(this.#handles, this.#row, partition)
-  }
-
-  /** How many read handles of a partition are taken, by all threads. */
-  readHandlesOf(partition: number): number {
-    return Number(this.#handles.total(partition))
   }
 
   /** A partition's thread was replaced; for the main thread only. */

@@ -20,7 +20,7 @@ export function management(changed: Partial<ManagementParts> = {}) {
     measures,
     log: logTo(lines, measures.switches.traces),
     broker: { health: async () => ({ total: 2, ready: 2, storageFull: false }) },
-    dbPoolSize: 2,
+    freeHandles: () => 1,
     siblings: alone(sharedAnswer(measures)),
     subscriptionIndex: emptySubscriptionIndex,
     notificationQueue: emptyNotificationQueue,

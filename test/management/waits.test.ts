@@ -37,7 +37,8 @@ test('waits are shown for every resource and partition while they are measured',
 })
 
 test('a semaphore is taken when nothing of it is left', async (t) => {
-  const { ask, measures, requests } = management()
+  const left = [2, 2]
+  const { ask, measures, requests } = management({ freeHandles: (partition) => left[partition] ?? 0 })
   const taken = async () => {
     const states = Object.entries(Object(bodyOf(await ask('GET', '/admin/sem'))) as Record<string, { status: string }>)
     t.equal(states.length, 11)
@@ -51,9 +52,8 @@ test('a semaphore is taken when nothing of it is left', async (t) => {
   storage.writing(true)
   t.same(await taken(), ['transaction'])
   storage.writing(false)
-  const handles = measures.readHandles(1)
-  handles.set(1)
+  left[1] = 1
   t.same(await taken(), [])
-  handles.set(2)
+  left[1] = 0
   t.same(await taken(), ['dbConnectionPool', 'dbConnection'])
 })
