@@ -1,5 +1,5 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { Outcome } from '../outcome.js'
 import { granted, refused } from '../outcome.js'
 import { type FolderLock, lockFolder } from './folder-lock.js'
@@ -32,7 +32,7 @@ export function openDataFolder(
   preferred: number,
 ): Outcome<DataFolder, FolderRefusal> {
   try {
-    mkdirSync(path, { recursive: true })
+    makeFolder(path)
   } catch (fault) {
     return refused({ reason: `the data directory ${path} cannot be made: ${reasonOf(fault)}` })
   }
@@ -44,6 +44,13 @@ export function openDataFolder(
     return partitions
   }
   return granted(folder(path, partitions.value, lock.value))
+}
+
+/** Makes a folder and those above it one by one: Node's own way never returns where the system says that there is none. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return
+  makeFolder(dirname(resolve(path)))
+  mkdirSync(path)
 }
 
 function folder(path: string, partitions: number, lock: FolderLock): DataFolder {

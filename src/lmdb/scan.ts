@@ -20,6 +20,7 @@ export async function scan(snapshots: readonly Snapshot[], query: Query): Promis
   const counted = query.counted ? quickCount(snapshots, query) : undefined
   const page = query.order.length === 0 ? new CreationPage(query, counted) : new SortedPage(query)
   const matches = compileQuery(query)
+  const plain = isPlain(query)
   const mayMatch = compileIds(query.selectors)
   let began = performance.now()
   let looked = 0
@@ -30,6 +31,7 @@ export async function scan(snapshots: readonly Snapshot[], query: Query): Promis
       began = performance.now()
     }
     if (!inPaths(candidate.path, query.paths) || !mayMatch(candidate.id)) continue
+    if (plain && page.skips()) continue
     const entity = candidate.load()
     if (entity === undefined || !matches(entity)) continue
     if (page.isFull(entity)) break
@@ -47,6 +49,13 @@ class CreationPage {
   constructor(query: Query, known: number | undefined) {
     this.#query = query
     this.#known = known
+  }
+
+  /** Passes over one result before the page. */
+  skips(): boolean {
+    if (this.#count >= this.#query.offset) return false
+    this.#count += 1
+    return true
   }
 
   /** Takes one more result; says whether the rest is of no interest. */
@@ -72,6 +81,10 @@ class SortedPage {
   constructor(query: Query) {
     this.#query = query
     this.#compare = compareEntities(query.order)
+  }
+
+  skips(): boolean {
+    return false
   }
 
   isFull(entity: Entity): boolean {
@@ -139,10 +152,15 @@ function next(stream: Iterator<Candidate>): Candidate | undefined {
   return done ? undefined : value
 }
 
-/** The number of all results where the counts of types tell it: every id, no attributes named, no scopes. */
+/** Whether every id of the types asked for is a result: no attributes named, no scopes. */
+function isPlain({ selectors, attributes, scopes }: Query): boolean {
+  return attributes.length === 0 && scopes.length === 0 && selectors.every(({ id }) => id.kind === 'any')
+}
+
+/** The number of all results where the counts of types tell it. */
 function quickCount(snapshots: readonly Snapshot[], query: Query): number | undefined {
-  const { selectors, attributes, scopes, tenant, paths } = query
-  if (attributes.length > 0 || scopes.length > 0 || selectors.some(({ id }) => id.kind !== 'any')) return undefined
+  if (!isPlain(query)) return undefined
+  const { selectors, tenant, paths } = query
   const types = selectors.some(({ type }) => type === undefined)
     ? undefined
     : new Set(selectors.map(({ type }) => type))

@@ -52,5 +52,6 @@ test('a damaged, missing or newer format is refused, not guessed at', async (t) 
 
 test('a path that is no folder is refused', async (t) => {
   const folder = t.testdir({ file: 'x' })
-  t.match(openDataFolder(join(folder, 'file'), 1, 1), { refusal: { reason: /cannot be made/ } })
+  t.match(openDataFolder(join(folder, 'file'), 1, 1), { refusal: { reason: /file/ } })
+  t.match(openDataFolder(join(folder, 'file', 'below'), 1, 1), { refusal: { reason: /cannot be made/ } })
 })
