@@ -17,6 +17,7 @@ import { ngsi1Resources } from './ngsi1/routes.js'
 import { granted, type Outcome } from './outcome.js'
 import { openReaders } from './read-sides.js'
 import { type FrontEndTask, numbered, type QueryThreadData } from './tasks.js'
+import { traceArea } from './trace-area.js'
 
 /** A front end with everything behind it: mailboxes, snapshots, query threads, interfaces, sockets. */
 export interface Front {
@@ -47,7 +48,7 @@ export async function openFront(
   const { frontEnd, options, storage, memory } = task
   const measures = new Measures(memory.measures, frontEnd)
   const mailboxes = openMailboxes(task, measures)
-  const readers = openReaders(storage, memory, measures)
+  const readers = openReaders(storage, memory, measures, log)
   const queries = openQueryPool(task)
   const siblings = new Siblings<Shared>(frontEnd, options.httpThreads, sharedAnswer(measures))
   const close = async (): Promise<void> => {
@@ -80,6 +81,7 @@ function interfaces(task: Omit<FrontEndTask, 'fd'>, log: Log, behind: Behind): F
   const { measures, siblings } = behind
   const broker = new FrontBroker({
     ...behind,
+    log,
     places: new Places(task.places),
     storageFull: () => memory.commits.some((_, partition) => measures.storageSheet.reading(partition).full),
     // The meter counts by the resources, which are made for the broker: it is there before the first request.
@@ -90,7 +92,7 @@ function interfaces(task: Omit<FrontEndTask, 'fd'>, log: Log, behind: Behind): F
       stage: (stage, duration) => meter.stage(stage, duration),
     },
   })
-  const ngsi1 = ngsi1Resources({ broker, options })
+  const ngsi1 = ngsi1Resources({ broker, options, log })
   const management = managementResources({
     measures,
     log,
@@ -115,13 +117,16 @@ function interfaces(task: Omit<FrontEndTask, 'fd'>, log: Log, behind: Behind): F
   }
 }
 
+/** Waits are traced also while their statistics are off. */
+const waitAreas = [traceArea['wait.mailbox'], traceArea['wait.transaction']]
+
 function openMailboxes({ options, storage }: Omit<FrontEndTask, 'fd'>, measures: Measures): readonly Mailbox[] {
   const limit = Math.max(1, Math.floor(options.mailboxSize / options.httpThreads))
   return storage.paths.map((_, partition) => {
     const depth = measures.mailboxDepth(partition)
     return new Mailbox({
       limit,
-      measured: () => measures.isOn('semWait'),
+      measured: () => measures.isOn('semWait') || waitAreas.some((area) => measures.switches.traces[area] === 1),
       depth: (commands) => depth.set(commands),
     })
   })

@@ -1,6 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
 import { LmdbPartitionStore } from '../src/lmdb/partition-store.js'
-import type { Log } from '../src/log/log.js'
 import { workerLog } from '../src/log/worker-log.js'
 import { Inbox } from '../src/mailbox/inbox.js'
 import type { Instruction, Ready } from '../src/mailbox/letter.js'
@@ -18,7 +17,8 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   const { partition: number, storage, memory, cacheSize, control } = task
   const measures = new Measures(memory.measures, rowOf(memory.measures.threads, 'partition', number))
   const log = workerLog(task.log, measures.switches, number)
-  const store = new LmdbPartitionStore(numbered(storage.paths, number), storage)
+  const store = new LmdbPartitionStore(numbered(storage.paths, number), storage, log)
+  log.trace('storage.open', `partition ${number} is open`, { entities: store.entityCount })
   const inbox = new Inbox({
     store,
     cache: new EntityCache(cacheSize),
@@ -27,7 +27,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
     storage: measures.storage(number),
     mailboxWait: measures.wait('mailbox', number),
     transactionWait: measures.wait('transaction', number),
-    fault: (fault) => logFault(log, fault),
+    log,
   })
   const stopWatching = watchLoop(measures.loopDelay(number))
   const stopSizes = watchSizes(store, measures, number)
@@ -60,9 +60,4 @@ function drained(control: MessagePort, inbox: Inbox): Promise<void> {
       resolve()
     })
   })
-}
-
-function logFault(log: Log, fault: unknown): void {
-  const { message, stack } = fault instanceof Error ? fault : { message: String(fault), stack: undefined }
-  log.error('partition:turn', `a turn failed and was not written: ${message}`, { stack })
 }

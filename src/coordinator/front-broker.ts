@@ -1,6 +1,7 @@
 import type { Entity, EntityId, EntityType, Place, Tenant } from '../context/entity.js'
 import type { Page, PathRange, Query } from '../context/query.js'
 import type { UpdateCommand, UpdateElement, UpdateReply } from '../context/update.js'
+import type { Log } from '../log/log.js'
 import type { Mailbox, MailRefusal, Posted } from '../mailbox/mailbox.js'
 import type { RequestMeter } from '../measure/requests.js'
 import type { Outcome } from '../outcome.js'
@@ -8,6 +9,7 @@ import { granted, refused } from '../outcome.js'
 import type { Reply, WordedReply } from '../partition/message.js'
 import { shardOf } from '../partition/shard.js'
 import { type Milliseconds, now } from '../time.js'
+import { traceArea } from '../trace-area.js'
 import type { Broker, PartitionHealth, TypeSummary, Unavailable, WordedUpdate } from './broker.js'
 import type { PartitionReaders } from './partition-readers.js'
 import type { Places } from './places.js'
@@ -22,6 +24,7 @@ export interface FrontBrokerParts {
   readonly timing: Pick<RequestMeter, 'timingOn' | 'stage'>
   /** Whether the last commit of some partition failed for want of room. */
   readonly storageFull: () => boolean
+  readonly log: Log
 }
 
 /** How long a partition may take to answer a ping [management 8.2]. */
@@ -73,6 +76,10 @@ export class FrontBroker implements Broker {
   /** Exact ids are looked up here; whatever has to scan goes to the query threads. */
   async query(query: Query): Promise<Outcome<Page, Unavailable>> {
     const exact = query.selectors.every(({ id }) => id.kind === 'exact')
+    const { log } = this.#parts
+    if (log.traces[traceArea['service.fanout']] === 1) {
+      log.trace('service.fanout', exact ? 'query of exact ids, looked up here' : 'query handed to the query threads')
+    }
     if (exact) return granted(await this.#reading(this.#parts.readers.query(query)))
     return this.#reading(this.#parts.queries.page(query))
   }
@@ -95,8 +102,12 @@ export class FrontBroker implements Broker {
   }
 
   #mailbox(tenant: Tenant, id: EntityId): Mailbox {
-    const { mailboxes } = this.#parts
-    const mailbox = mailboxes[shardOf(tenant, id, mailboxes.length)]
+    const { mailboxes, log } = this.#parts
+    const partition = shardOf(tenant, id, mailboxes.length)
+    if (log.traces[traceArea['service.partition']] === 1) {
+      log.trace('service.partition', `${id} belongs to partition ${partition}`, { owner: partition })
+    }
+    const mailbox = mailboxes[partition]
     if (!mailbox) throw new Error('there is no partition for the id')
     return mailbox
   }

@@ -1,6 +1,8 @@
 import type { Entity, EntityId, Place, ServicePath, Tenant } from '../context/entity.js'
+import type { Log } from '../log/log.js'
 import type { Effect } from '../partition/message.js'
 import { type PartitionStore, StorageFull } from '../partition/store.js'
+import { traceArea } from '../trace-area.js'
 import { CountChanges } from './count-changes.js'
 import { type Environment, type EnvironmentSettings, figuresOf, openEnvironment, usedBytes } from './environment.js'
 import { idInPath, idKey, recordKey, typeKey } from './keys.js'
@@ -16,11 +18,13 @@ const turnsPerLook = 16
 export class LmdbPartitionStore implements PartitionStore {
   readonly #environment: Environment
   readonly #sizeMax: number
+  readonly #log: Log | undefined
   #highest: number
   #hasRoom = true
   #turns = 0
 
-  constructor(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>) {
+  constructor(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>, log?: Log) {
+    this.#log = log
     this.#environment = openEnvironment(path, { ...settings, readOnly: false })
     this.#sizeMax = settings.sizeMax_bytes
     this.#highest = Number(this.#environment.facts.get(placeFact) ?? 0)
@@ -76,6 +80,18 @@ export class LmdbPartitionStore implements PartitionStore {
     }
     for (const effect of records.values()) this.#writeRecord(effect)
     counts.write(this.#environment.counts)
+    this.#trace(effects, records.size)
+  }
+
+  #trace(effects: readonly Effect[], records: number): void {
+    const log = this.#log
+    if (log?.traces[traceArea['storage.write']] === 1)
+      log.trace('storage.write', `${records} records written`, { records })
+    if (log?.traces[traceArea['storage.index']] !== 1) return
+    for (const { kind, entity, ...effect } of effects) {
+      const what = kind === 'remove' ? 'left' : 'before' in effect && effect.before ? undefined : 'entered'
+      if (what) log.trace('storage.index', `${entity.id} (${entity.type}) in ${entity.path} ${what} the indexes`)
+    }
   }
 
   /** Closes the environment for this thread. Only between turns. */

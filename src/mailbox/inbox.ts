@@ -1,4 +1,5 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import { errorFacts, type Log } from '../log/log.js'
 import type { StorageMeter, WaitMeter } from '../measure/waits.js'
 import { decodeCommands, encodeReplies } from '../partition/encoding.js'
 import type { EntityCache } from '../partition/entity-cache.js'
@@ -6,6 +7,8 @@ import type { Interpreter } from '../partition/interpreter.js'
 import type { Command, Reply } from '../partition/message.js'
 import { type PartitionStore, StorageFull } from '../partition/store.js'
 import { takeTurn } from '../partition/turn.js'
+import { secondsText } from '../time.js'
+import { traceArea } from '../trace-area.js'
 import type { Letter, Receipt } from './letter.js'
 
 export interface InboxParts {
@@ -17,8 +20,7 @@ export interface InboxParts {
   readonly storage: StorageMeter
   readonly mailboxWait: WaitMeter
   readonly transactionWait: WaitMeter
-  /** Hears of faults, which are logged once, here where they are caught. */
-  readonly fault: (fault: unknown) => void
+  readonly log: Log
 }
 
 interface Arrived {
@@ -85,12 +87,34 @@ export class Inbox {
         written = process.hrtime.bigint()
       },
     }
+    const { log } = this.#parts
+    if (log.traces[traceArea['service.take']] === 1) {
+      log.trace('service.take', `${batch.length} commands taken`, { commands: batch.length, letters: arrived.length })
+    }
     const replies = this.#replies(batch, watch)
     this.#lastTurnEnd = process.hrtime.bigint()
+    this.#traceTurn(batch.length, opened, written)
     Atomics.add(this.#parts.commits, 0, 1)
     this.#parts.storage.writing(false)
     this.#parts.storage.committed(batch.length, this.#lastTurnEnd - written)
     this.#send(arrived, replies, Number(written - opened), Number(this.#lastTurnEnd - written))
+  }
+
+  #traceTurn(commands: number, opened: bigint, written: bigint): void {
+    const { log } = this.#parts
+    if (log.traces[traceArea['storage.txn']] === 1) {
+      const open_ns = String(this.#lastTurnEnd - opened)
+      log.trace('storage.txn', `write transaction of ${commands} commands`, { commands, open_ns })
+    }
+    if (log.traces[traceArea['storage.commit']] === 1) {
+      const commit_ns = String(this.#lastTurnEnd - written)
+      log.trace('storage.commit', `commit and sync took ${secondsText(this.#lastTurnEnd - written)} s`, { commit_ns })
+    }
+  }
+
+  /** Faults are logged once, here where they are caught. */
+  #fault(fault: unknown): void {
+    this.#parts.log.error('partition:turn', 'a turn failed and was not written', errorFacts(fault))
   }
 
   /** A command that makes its turn fail fails alone: the others are taken one by one. */
@@ -103,11 +127,11 @@ export class Inbox {
     } catch (fault) {
       if (fault instanceof StorageFull) {
         storage.full(true)
-        this.#parts.fault(fault)
+        this.#fault(fault)
         return batch.map(() => ({ kind: 'failed', why: 'storageFull' }))
       }
       if (batch.length > 1) return batch.flatMap((command) => this.#replies([command], watch))
-      this.#parts.fault(fault)
+      this.#fault(fault)
       return [{ kind: 'failed', why: 'fault' }]
     }
   }
@@ -128,15 +152,21 @@ export class Inbox {
    */
   #measure(arrived: readonly Arrived[], taken: bigint, opened: bigint): void {
     const { mailboxWait, transactionWait } = this.#parts
-    if (!mailboxWait.on) return
     for (const { letter, commands } of arrived) {
       for (const [index, entered] of (letter.entered ?? []).entries()) {
         if (entered === 0n) continue
-        mailboxWait.waited(taken - entered)
+        this.#waited(mailboxWait, 'wait.mailbox', taken - entered)
         if (commands[index]?.kind === 'ping') continue
-        if (entered < this.#lastTurnEnd) transactionWait.waited(opened - entered)
-        else transactionWait.free()
+        if (entered < this.#lastTurnEnd) this.#waited(transactionWait, 'wait.transaction', opened - entered)
+        else if (transactionWait.on) transactionWait.free()
       }
     }
+  }
+
+  /** Waits are traced also while their statistics are off [management 2.5]. */
+  #waited(meter: WaitMeter, area: 'wait.mailbox' | 'wait.transaction', wait: bigint): void {
+    if (meter.on) meter.waited(wait)
+    const { log } = this.#parts
+    if (log.traces[traceArea[area]] === 1) log.trace(area, `waited ${secondsText(wait)} s`, { wait_ns: String(wait) })
   }
 }

@@ -6,7 +6,7 @@ import { granted, type Outcome, refused } from '../outcome.js'
 import type { WordedReply } from '../partition/message.js'
 import { type PayloadErrors, payloadAnswer, statusAnswer, unavailableAnswer, wrapped } from './answers.js'
 import { carryOut } from './carry-out.js'
-import { type Environment, forTenant } from './environment.js'
+import { type Environment, forTenant, readTraced, tracesParsing } from './environment.js'
 import { asksObject, asksUntyped, orderAsked, pageAsked } from './parameters.js'
 import { parseQuery, type QueryPayload } from './parse-query.js'
 import { parseUpdate, type UpdatePayload } from './parse-update.js'
@@ -28,7 +28,9 @@ export function updateContext(environment: Environment): Operation {
     prepare: (asked) => {
       const inWords = updateInWords(environment, asked)
       if (inWords) return inWords
-      const payload = parseUpdate(asked.body, environment.options.strictNgsiv1Ids)
+      const payload = readTraced(environment, asked.body, () =>
+        parseUpdate(asked.body, environment.options.strictNgsiv1Ids),
+      )
       if (!payload.ok) return refused(payloadAnswer(payloadErrors, payload.refusal))
       return granted(() => forTenant(environment, asked, (tenant) => update(environment, asked, tenant, payload.value)))
     },
@@ -39,7 +41,9 @@ export function updateContext(environment: Environment): Operation {
  * An update of one entity, as nearly all are, is read and answered by its partition. Nothing when the payload has to be
  * read here: it is of another kind, or something else is wrong with the request that comes after the payload's checks.
  */
-function updateInWords({ broker, options }: Environment, asked: Asked): Promise<Outcome<Work, Answer>> | undefined {
+function updateInWords(environment: Environment, asked: Asked): Promise<Outcome<Work, Answer>> | undefined {
+  if (tracesParsing(environment)) return undefined
+  const { broker, options } = environment
   const id = options.strictNgsiv1Ids ? undefined : onlyId(asked.body)
   if (id === undefined) return undefined
   const tenant = parseTenant(asked.headers, options.multiservice)
@@ -87,7 +91,9 @@ export function queryContext(environment: Environment): Operation {
     use: 'read',
     wrapStatus,
     prepare: (asked) => {
-      const payload = parseQuery(asked.body, environment.options.strictNgsiv1Ids)
+      const payload = readTraced(environment, asked.body, () =>
+        parseQuery(asked.body, environment.options.strictNgsiv1Ids),
+      )
       if (!payload.ok) return refused(payloadAnswer(payloadErrors, payload.refusal))
       const what = payload.value
       return granted(() => forTenant(environment, asked, (tenant) => query(environment, asked, tenant, what)))

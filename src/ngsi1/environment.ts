@@ -1,13 +1,19 @@
 import type { Tenant } from '../context/entity.js'
 import type { Broker } from '../coordinator/broker.js'
 import type { Answer, Asked } from '../exchange.js'
+import type { Log } from '../log/log.js'
 import type { Options } from '../options.js'
+import type { Outcome } from '../outcome.js'
+import { traceArea } from '../trace-area.js'
+import type { PayloadRefusal } from './payload-refusal.js'
+import { detailsOfPayload } from './payload-wording.js'
 import { parseTenant } from './tenant.js'
 
 /** What the operations of NGSIv1 work with. */
 export interface Environment {
   readonly broker: Broker
   readonly options: Pick<Options, 'multiservice' | 'strictNgsiv1Ids' | 'ngsiv1Autocast'>
+  readonly log?: Log
 }
 
 /** Does something for the tenant of a request, whose name is checked after the payload [context 1.5]. */
@@ -18,4 +24,25 @@ export function forTenant(
 ): Answer | Promise<Answer> {
   const tenant = parseTenant(asked.headers, options.multiservice)
   return tenant.ok ? work(tenant.value) : tenant.refusal
+}
+
+/** Whether somebody traces how payloads are read: then all are read here. */
+export function tracesParsing({ log }: Environment): boolean {
+  return log?.traces[traceArea['parse']] === 1 || log?.traces[traceArea['parse.check']] === 1
+}
+
+/** Reads a payload, with a line on how long that took and one on the check that failed, for whoever traces them. */
+export function readTraced<Read>(
+  environment: Environment,
+  body: string,
+  read: () => Outcome<Read, PayloadRefusal>,
+): Outcome<Read, PayloadRefusal> {
+  const { log } = environment
+  if (log === undefined || !tracesParsing(environment)) return read()
+  const since = process.hrtime.bigint()
+  const outcome = read()
+  const duration_ns = String(process.hrtime.bigint() - since)
+  log.trace('parse', `${Buffer.byteLength(body)} bytes read`, { bytes: Buffer.byteLength(body), duration_ns })
+  if (!outcome.ok) log.trace('parse.check', detailsOfPayload(outcome.refusal))
+  return outcome
 }

@@ -6,7 +6,7 @@ import { Inbox } from '../../src/mailbox/inbox.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
 import type { WaitMeter } from '../../src/measure/waits.js'
 import type { Command } from '../../src/partition/message.js'
-import { cache, command, given, id, noWords, root, storeSettings, tenant } from '../given.js'
+import { cache, command, given, id, noWords, root, silentLog, storeSettings, tenant } from '../given.js'
 
 /** Waits as they were reported. */
 class Noted implements WaitMeter {
@@ -55,7 +55,7 @@ function around(t: Test, measured = false): Around {
     storage: { committed: (commands) => turns.push(commands), size: () => {}, writing: () => {}, full: () => {} },
     mailboxWait,
     transactionWait,
-    fault: (fault) => faults.push(fault),
+    log: { ...silentLog, error: (_op, message) => faults.push(message) },
   })
   t.teardown(async () => {
     for (const mailbox of mailboxes) mailbox.close()

@@ -1,0 +1,36 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { test } from 'tap'
+import { RunningBroker } from './running.js'
+
+const update = { id: 'Pump4', attributes: [{ name: 'level', value: '1' }] }
+
+/** The areas that have spoken, once the lines of all threads are there. */
+async function areas(broker: RunningBroker): Promise<ReadonlySet<string>> {
+  await delay(300)
+  const lines = broker.output.split('\n').filter((line) => line.includes('"area"'))
+  return new Set(lines.map((line) => (JSON.parse(line) as { area: string }).area))
+}
+
+test('a trace level that is on shows the lines of its area, of every thread, whatever the log level', async (t) => {
+  const broker = await RunningBroker.start(t, ['-logLevel', 'ERROR', '-partitions', '1', '-httpThreads', '2'])
+  await broker.update('APPEND', update)
+  t.same(await areas(broker), new Set())
+  await broker.send('PUT', '/log/trace/38,40,42,62,63,65,102-105,109,180,181,202,205')
+  await broker.update('APPEND', update, { ...update, id: 'Pump5' })
+  await broker.send('POST', '/v1/queryContext', { entities: [{ id: 'Pump.*', isPattern: 'true' }] })
+  await broker.send('POST', '/v1/queryContext', { entities: [] })
+  await broker.send('GET', '/v1/contextEntities/Pump4')
+  const spoken = await areas(broker)
+  const expected = [
+    ...['http.transaction', 'parse', 'parse.check', 'service.partition', 'service.fanout', 'service.take'],
+    ...['storage.write', 'storage.txn', 'storage.commit', 'storage.index', 'storage.pool'],
+    ...['payload.in', 'payload.out', 'wait.mailbox'],
+  ]
+  for (const area of expected) t.ok(spoken.has(area), area)
+  await broker.send('DELETE', '/log/trace')
+  await delay(300)
+  const before = broker.output.length
+  await broker.update('UPDATE', update)
+  await delay(300)
+  t.equal(broker.output.length, before)
+})
