@@ -129,7 +129,7 @@ function laid(
   for (const given of attributes) {
     const at = heldAttributes.position(given)
     const held = after[at]
-    const isNew = held === undefined && moment === 'update' && action === 'APPEND'
+    const isNew = held === undefined && moment === 'update' && action !== 'REPLACE'
     const place = location.settle(held, given, isNew ? 'newAttribute' : moment)
     if (!place.ok) return place
     const making = { time, autocast: autocast === true, isLocation: place.value }

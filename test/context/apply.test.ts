@@ -209,6 +209,7 @@ test('location errors say whether an entity was created, an attribute appended o
   const held = after(command('APPEND', 'Bus1', [given('line', '13A')]))
   t.match(replyTo([], command('APPEND', 'Bus1', [bad])).items[0]?.refusal, { when: 'creation' })
   t.match(replyTo(held, command('APPEND', 'Bus1', [bad])).items[0]?.refusal, { when: 'newAttribute' })
+  t.match(replyTo(held, command('APPEND_STRICT', 'Bus1', [bad])).items[0]?.refusal, { when: 'newAttribute' })
   t.match(replyTo(held, command('REPLACE', 'Bus1', [bad])).items[0]?.refusal, { when: 'update' })
   t.match(replyTo(held, command('APPEND', 'Bus1', [given('line', '1, 1', { location: 'UTM' })])).items[0]?.refusal, {
     kind: 'coordinateSystemUnknown',

@@ -1,0 +1,1049 @@
+import { t as root, type Test, test } from 'tap'
+import { RunningBroker } from '../running.js'
+import {
+  attribute,
+  type Client,
+  echo,
+  errorCode,
+  ID,
+  item,
+  metadata,
+  ok,
+  responses,
+  shown,
+  status,
+  stranger,
+  WGS84,
+} from './client.js'
+
+const broker = await RunningBroker.start(root, ['-multiservice', '-partitions', '3', '-httpThreads', '2'])
+
+const level = attribute('level', 'percent', '64')
+const light = attribute('light', 'lux', '3')
+
+type Meant = readonly [
+  rule: string,
+  action: string,
+  elements: readonly unknown[],
+  answer: unknown,
+  held?: unknown,
+  search?: string,
+]
+
+/** Makes the entities anew for each row, updates, and compares the answer and what Silo1 is afterwards. */
+async function updates(t: Test, before: readonly unknown[], rows: readonly Meant[]): Promise<void> {
+  for (const [rule, action, elements, answer, held, search] of rows) {
+    const client: Client = stranger(broker)
+    if (before.length > 0) await client.given(...before)
+    t.strictSame(await client.update(action, elements, search), answer, `${rule}: answer`)
+    if (held !== undefined) t.strictSame(await client.held('Silo1'), held, `${rule}: state`)
+  }
+}
+
+const silo = (...attributes: readonly unknown[]) => ({ type: 'Silo', id: 'Silo1', attributes })
+const unknown = errorCode(404)
+
+test('each action does to an entity found what its row says [context 6.2]', async (t) => {
+  const done = (...attributes: readonly unknown[]) => responses(item(shown('Silo1', 'Silo', ...attributes)))
+  await updates(
+    t,
+    [silo(level)],
+    [
+      [
+        'APPEND updates and creates',
+        'APPEND',
+        [silo(attribute('level', '', '65'), light)],
+        done(echo('level', ''), echo('light', 'lux')),
+        [shown('Silo1', 'Silo', attribute('level', 'percent', '65'), light)],
+      ],
+      [
+        'the action is read in any case of letters',
+        'aPPend',
+        [silo(light)],
+        done(echo('light', 'lux')),
+        [shown('Silo1', 'Silo', level, light)],
+      ],
+      [
+        'APPEND_STRICT creates what does not exist',
+        'append_strict',
+        [silo(light)],
+        done(echo('light', 'lux')),
+        [shown('Silo1', 'Silo', level, light)],
+      ],
+      [
+        'APPEND_STRICT leaves alone what exists',
+        'APPEND_STRICT',
+        [silo(attribute('level', 'percent', '1'))],
+        responses(
+          item(
+            shown('Silo1', 'Silo'),
+            status(400, 'one or more of the attributes in the request already exist: [ level ]'),
+          ),
+        ),
+        [shown('Silo1', 'Silo', level)],
+      ],
+      [
+        'APPEND_STRICT reports what exists after what was created',
+        'APPEND_STRICT',
+        [silo(attribute('level', 'percent', '1'), light)],
+        responses(
+          item(shown('Silo1', 'Silo', echo('light', 'lux'))),
+          item(
+            shown('Silo1', 'Silo'),
+            status(400, 'one or more of the attributes in the request already exist: [ level ]'),
+          ),
+        ),
+        [shown('Silo1', 'Silo', level, light)],
+      ],
+      [
+        'UPDATE updates',
+        'UPDATE',
+        [silo(attribute('level', '', '66'))],
+        done(echo('level', '')),
+        [shown('Silo1', 'Silo', attribute('level', 'percent', '66'))],
+      ],
+      [
+        'REPLACE removes the others',
+        'REPLACE',
+        [silo(light)],
+        done(echo('light', 'lux')),
+        [shown('Silo1', 'Silo', light)],
+      ],
+      ['REPLACE without attributes leaves none', 'REPLACE', [silo()], done(), [shown('Silo1', 'Silo')]],
+      [
+        'REPLACE does not merge',
+        'REPLACE',
+        [silo(attribute('level', '', '1'))],
+        done(echo('level', '')),
+        [shown('Silo1', 'Silo', attribute('level', '', '1'))],
+      ],
+      [
+        'DELETE of the last attribute leaves the entity',
+        'DELETE',
+        [silo({ name: 'level' })],
+        done(echo('level', '')),
+        [shown('Silo1', 'Silo')],
+      ],
+      [
+        'DELETE takes an empty value',
+        'DELETE',
+        [silo({ name: 'level', value: '' })],
+        done(echo('level', '')),
+        [shown('Silo1', 'Silo')],
+      ],
+      [
+        'DELETE ignores type and metadata',
+        'DELETE',
+        [silo(attribute('level', 'geo:point', 'x', metadata('location', 'string', 'MARS'), metadata('a', 'b', 'c')))],
+        done(echo('level', 'geo:point', metadata('a', 'b', 'c'))),
+        [shown('Silo1', 'Silo')],
+      ],
+      ['DELETE without attributes removes the entity', 'DELETE', [silo()], done(), unknown],
+      ['UPDATE without attributes does nothing', 'UPDATE', [silo()], done(), [shown('Silo1', 'Silo', level)]],
+      [
+        'APPEND without attributes does nothing',
+        'APPEND',
+        [{ type: 'Silo', id: 'Silo1' }],
+        done(),
+        [shown('Silo1', 'Silo', level)],
+      ],
+      [
+        'APPEND_STRICT without attributes does nothing',
+        'APPEND_STRICT',
+        [{ type: 'Silo', id: 'Silo1' }],
+        done(),
+        [shown('Silo1', 'Silo', level)],
+      ],
+    ],
+  )
+})
+
+test('an element without an entity creates one under APPEND alone [context 6.2]', async (t) => {
+  await updates(
+    t,
+    [],
+    [
+      [
+        'APPEND creates',
+        'APPEND',
+        [silo(level)],
+        responses(item(shown('Silo1', 'Silo', echo('level', 'percent')))),
+        [shown('Silo1', 'Silo', level)],
+      ],
+      [
+        'APPEND_STRICT creates',
+        'APPEND_STRICT',
+        [{ id: 'Silo1' }],
+        responses(item(shown('Silo1', ''))),
+        [shown('Silo1', '')],
+      ],
+      ...['UPDATE', 'REPLACE', 'DELETE'].map(
+        (action): Meant => [
+          `${action} does not`,
+          action,
+          [silo(level)],
+          responses(item(shown('Silo1', 'Silo', echo('level', 'percent')), status(404, 'Silo1'))),
+          unknown,
+        ],
+      ),
+    ],
+  )
+})
+
+test('without a type every entity of the id is meant, oldest first [context 6.2]', async (t) => {
+  const three = [
+    { id: 'Silo1', type: 'B', attributes: [level] },
+    { id: 'Silo1', attributes: [level] },
+    { id: 'Silo1', type: 'A' },
+  ]
+  const was = [shown('Silo1', 'B', level), shown('Silo1', '', level), shown('Silo1', 'A')]
+  const missing = status(472, 'action: UPDATE - entity: [Silo1, A] - offending attribute: level')
+  const now = attribute('level', 'percent', '7')
+  // Entities without a type can not be made beside others of their id but in this order.
+  const client = stranger(broker)
+  await client.given({ id: 'Silo1', attributes: [level] }, three[0], three[2])
+  t.strictSame(await client.held('Silo1'), [was[1], was[0], was[2]])
+  t.strictSame(
+    await client.update('UPDATE', [{ id: 'Silo1', attributes: [attribute('level', '', '7')] }]),
+    responses(
+      item(shown('Silo1', '', echo('level', ''))),
+      item(shown('Silo1', 'B', echo('level', ''))),
+      item(shown('Silo1', 'A', echo('level', '')), missing),
+    ),
+    'each gives an answer of its own',
+  )
+  t.strictSame(await client.held('Silo1'), [shown('Silo1', '', now), shown('Silo1', 'B', now), was[2]])
+  t.strictSame(
+    await client.update('UPDATE', [{ id: 'Silo1', attributes: [attribute('level', '', '8')] }], '?!exist=entity::type'),
+    responses(item(shown('Silo1', '', echo('level', '')))),
+    '!exist means the one without a type',
+  )
+  t.strictSame(
+    await client.update('DELETE', [{ id: 'Silo1', type: 'B' }]),
+    responses(item(shown('Silo1', 'B'))),
+    'with a type that one is meant',
+  )
+  t.strictSame(
+    await client.update('DELETE', [{ id: 'Silo1', type: '' }]),
+    responses(item(shown('Silo1', '')), item(shown('Silo1', 'A'))),
+  )
+  t.strictSame(await client.held('Silo1'), unknown)
+  await client.given({ id: 'Silo1', type: 'A' })
+  t.strictSame(
+    await client.update('APPEND', [{ id: 'Silo1', attributes: [level] }], '?!exist=entity::type'),
+    responses(item(shown('Silo1', '', echo('level', 'percent')))),
+    'APPEND with !exist creates the one without a type',
+  )
+  t.strictSame(await client.held('Silo1'), [shown('Silo1', 'A'), shown('Silo1', '', level)])
+  t.strictSame(
+    await client.update('UPDATE', [{ id: 'Silo1', type: 'A', attributes: [light] }], '?exist=entity::type'),
+    responses(
+      item(
+        shown('Silo1', 'A', echo('light', 'lux')),
+        status(472, 'action: UPDATE - entity: [Silo1, A] - offending attribute: light'),
+      ),
+    ),
+    'exist is ignored in an update',
+  )
+})
+
+test('elements are taken in order, and one that fails stops no other [context 6.2]', async (t) => {
+  await updates(
+    t,
+    [],
+    [
+      [
+        'a later element sees an earlier one',
+        'APPEND',
+        [silo(level), { id: '', isPattern: 'false' }]
+          .slice(0, 1)
+          .concat(
+            { id: 'Silo1', type: '', attributes: [light] } as never,
+            { type: 'Silo', id: 'Silo2', isPattern: 'true' } as never,
+            silo(attribute('level', '', '1')),
+          ),
+        responses(
+          item(shown('Silo1', 'Silo', echo('level', 'percent'))),
+          item(shown('Silo1', 'Silo', echo('light', 'lux'))),
+          item({ ...shown('Silo2', 'Silo'), isPattern: 'true' }, status(501)),
+          item(shown('Silo1', 'Silo', echo('level', ''))),
+        ),
+        [shown('Silo1', 'Silo', attribute('level', 'percent', '1'), light)],
+      ],
+    ],
+  )
+})
+
+test('what is missing is reported after all elements [context 6.4]', async (t) => {
+  const smell = echo('smell', 'text')
+  const given = [attribute('smell', 'text', 'none'), level]
+  const notFound = item(shown('Silo1', 'Silo', smell), status(404, 'Silo1'))
+  const other = item(shown('Silo9', 'Silo', echo('level', 'percent')), status(404, 'Silo9'))
+  const silo9 = { type: 'Silo', id: 'Silo9', attributes: [level] }
+  await updates(
+    t,
+    [silo(light, attribute('level', 'percent', '1'))],
+    [
+      [
+        'UPDATE',
+        'UPDATE',
+        [silo(...given), silo9],
+        responses(item(shown('Silo1', 'Silo', echo('level', 'percent'))), other, notFound),
+        [shown('Silo1', 'Silo', level, light)],
+      ],
+      [
+        'DELETE removes what exists, whatever the order',
+        'DELETE',
+        [silo(...given), silo9],
+        responses(item(shown('Silo1', 'Silo', echo('level', 'percent'))), other, notFound),
+        [shown('Silo1', 'Silo', light)],
+      ],
+      [
+        'two elements with something missing',
+        'UPDATE',
+        [silo(...given), silo(attribute('x', '', '1'), light)],
+        responses(
+          item(shown('Silo1', 'Silo', echo('level', 'percent'))),
+          item(shown('Silo1', 'Silo', echo('light', 'lux'))),
+          notFound,
+          item(shown('Silo1', 'Silo', echo('x', '')), status(404, 'Silo1')),
+        ),
+      ],
+    ],
+  )
+})
+
+test('the first error of an element decides [context 6.5]', async (t) => {
+  const north = attribute('humidity', 'percent', '5', ID('north'))
+  const bare = attribute('humidity', 'percent', '5')
+  const empty = { name: 'nothing' }
+  const all = (...a: readonly unknown[]) => shown('Silo1', 'Silo', ...a)
+  const mixed = (action: string) =>
+    status(472, `action: ${action} - entity: (Silo1, Silo) - offending attribute: humidity`)
+  const none = status(422, 'duplicated attribute /level/')
+  const emptyAttribute = (action: string) =>
+    status(
+      422,
+      `action: ${action} - entity: [Silo1, Silo, false] - offending attribute: nothing - empty attribute not allowed in APPEND or UPDATE`,
+    )
+  const actions = ['APPEND', 'APPEND_STRICT', 'UPDATE', 'REPLACE', 'DELETE']
+  await updates(
+    t,
+    [silo(level)],
+    [
+      ...actions.map(
+        (action): Meant => [
+          `row 1 before all, ${action}`,
+          action,
+          [
+            {
+              ...silo(attribute('level', 'a', '1'), north, bare, empty, attribute('level', 'b', '2')),
+              isPattern: 'true',
+            },
+          ],
+          responses(item({ ...all(echo('level', 'a')), isPattern: 'true' }, none)),
+          [all(level)],
+        ],
+      ),
+      ...actions.map(
+        (action): Meant => [
+          `row 2 before 3 and 4, ${action}`,
+          action,
+          [{ ...silo(empty, north, bare), isPattern: 'true' }],
+          responses(
+            item(
+              {
+                ...all(echo('nothing', ''), echo('humidity', 'percent', ID('north')), echo('humidity', 'percent')),
+                isPattern: 'true',
+              },
+              mixed(action),
+            ),
+          ),
+          [all(level)],
+        ],
+      ),
+      ...actions.map(
+        (action): Meant => [
+          `row 3 before 4, ${action}`,
+          action,
+          [{ ...silo(empty), isPattern: 'true' }],
+          responses(item({ ...all(), isPattern: 'true' }, status(501))),
+        ],
+      ),
+      ...actions
+        .filter((action) => action !== 'DELETE')
+        .map(
+          (action): Meant => [
+            `row 4, ${action}`,
+            action,
+            [silo(light, empty, { name: 'other', type: '' })],
+            responses(item(all(echo('nothing', '')), emptyAttribute(action))),
+            [all(level)],
+          ],
+        ),
+      [
+        'row 4 before 5',
+        'UPDATE',
+        [{ id: 'Silo9', attributes: [empty] }],
+        responses(
+          item(
+            shown('Silo9', '', echo('nothing', '')),
+            status(
+              422,
+              'action: UPDATE - entity: [Silo9, , false] - offending attribute: nothing - empty attribute not allowed in APPEND or UPDATE',
+            ),
+          ),
+        ),
+      ],
+      [
+        'a type alone is no empty attribute',
+        'APPEND',
+        [silo({ name: 'x', type: 't' })],
+        responses(item(all(echo('x', 't')))),
+        [all(level, attribute('x', 't', ''))],
+      ],
+      [
+        'a value alone, even empty, is none',
+        'APPEND',
+        [silo({ name: 'x', value: '' })],
+        responses(item(all(echo('x', '')))),
+        [all(level, attribute('x', '', ''))],
+      ],
+      [
+        'metadata alone is none',
+        'APPEND',
+        [silo({ name: 'x', metadatas: [metadata('a', '', '1')] })],
+        responses(item(all(echo('x', '', metadata('a', '', '1'))))),
+        [all(level, attribute('x', '', '', metadata('a', '', '1')))],
+      ],
+      [
+        'row 6 names the last one missing',
+        'UPDATE',
+        [silo(attribute('a', '', '1'), attribute('b', '', '1'))],
+        responses(
+          item(
+            all(echo('a', ''), echo('b', '')),
+            status(472, 'action: UPDATE - entity: [Silo1, Silo] - offending attribute: b'),
+          ),
+        ),
+      ],
+      [
+        'row 7 names the first one missing',
+        'DELETE',
+        [silo({ name: 'a' }, { name: 'b' })],
+        responses(
+          item(
+            all(echo('a', ''), echo('b', '')),
+            status(472, 'action: DELETE - entity: [Silo1, Silo] - offending attribute: a - attribute not found'),
+          ),
+        ),
+      ],
+      [
+        'row 2 with an empty type',
+        'UPDATE',
+        [{ id: 'Silo1', attributes: [north, bare] }],
+        responses(
+          item(
+            shown('Silo1', '', echo('humidity', 'percent', ID('north')), echo('humidity', 'percent')),
+            status(472, 'action: UPDATE - entity: (Silo1, ) - offending attribute: humidity'),
+          ),
+        ),
+      ],
+      [
+        'one name with two IDs is fine',
+        'APPEND',
+        [silo(north, attribute('humidity', 'percent', '6', ID('a')))],
+        responses(item(all(echo('humidity', 'percent', ID('north')), echo('humidity', 'percent', ID('a'))))),
+        [all(attribute('humidity', 'percent', '6', ID('a')), north, level)],
+      ],
+      [
+        'one instance twice',
+        'APPEND',
+        [silo(north, attribute('humidity', 'x', '6', ID('north')))],
+        responses(item(all(echo('humidity', 'percent', ID('north'))), status(422, 'duplicated attribute /humidity/'))),
+      ],
+      [
+        'the type is no part of the identity',
+        'APPEND',
+        [silo(attribute('a', 'x', '1'), attribute('a', 'y', '1'))],
+        responses(item(all(echo('a', 'x')), status(422, 'duplicated attribute /a/'))),
+      ],
+    ],
+  )
+})
+
+test('row 2 names the first attribute whose name occurs both ways [context 6.5]', async (t) => {
+  const client = stranger(broker)
+  const given = [
+    attribute('x', '', '1'),
+    attribute('b', '', '1', ID('1')),
+    attribute('a', '', '1'),
+    attribute('a', '', '1', ID('1')),
+    attribute('b', '', '1'),
+  ]
+  t.match(await client.update('APPEND', [{ id: 'Silo1', attributes: given }]), {
+    contextResponses: [{ statusCode: status(472, 'action: APPEND - entity: (Silo1, ) - offending attribute: b') }],
+  })
+})
+
+test('instances of a name: an ID or none, never both [context 2.4, 6.5]', async (t) => {
+  const north = attribute('humidity', 'percent', '5', ID('north'))
+  const south = attribute('humidity', 'percent', '9', ID('south'))
+  const plain = attribute('level', 'percent', '64')
+  const all = (...a: readonly unknown[]) => shown('Silo1', 'Silo', ...a)
+  const was = [all(north, south, plain)]
+  const cannot = (name: string) =>
+    status(472, `action: APPEND - entity: [Silo1, Silo] - offending attribute: ${name} - attribute cannot be appended`)
+  await updates(
+    t,
+    [silo(south, north, plain)],
+    [
+      ...['APPEND', 'APPEND_STRICT'].flatMap((action): Meant[] => [
+        [
+          `row 8 without ID, ${action}`,
+          action,
+          [silo(light, attribute('humidity', 't', '1'))],
+          responses(item(all(echo('light', 'lux'), echo('humidity', 't')), cannot('humidity'))),
+          was,
+        ],
+        [
+          `row 8 with ID, ${action}`,
+          action,
+          [silo(attribute('level', 't', '1', ID('a')))],
+          responses(item(all(echo('level', 't', ID('a'))), cannot('level'))),
+          was,
+        ],
+        [
+          `only the exact name counts, ${action}`,
+          action,
+          [silo(attribute('humid', '', '1'), attribute('levels', '', '1', ID('a')))],
+          responses(item(all(echo('humid', ''), echo('levels', '', ID('a'))))),
+          [all(attribute('humid', '', '1'), north, south, plain, attribute('levels', '', '1', ID('a')))],
+        ],
+      ]),
+      [
+        'APPEND adds an instance',
+        'APPEND',
+        [silo(attribute('humidity', 'percent', '7', ID('east')))],
+        responses(item(all(echo('humidity', 'percent', ID('east'))))),
+        [all(attribute('humidity', 'percent', '7', ID('east')), north, south, plain)],
+      ],
+      [
+        'for APPEND_STRICT any stored instance counts as existing',
+        'APPEND_STRICT',
+        [silo(attribute('humidity', 'percent', '7', ID('east')), light)],
+        responses(
+          item(all(echo('light', 'lux'))),
+          item(all(), status(400, 'one or more of the attributes in the request already exist: [ humidity ]')),
+        ),
+        [all(north, south, plain, light)],
+      ],
+      [
+        'UPDATE addresses one instance',
+        'UPDATE',
+        [silo(attribute('humidity', '', '1', metadata('ID', 'x', 'north')))],
+        responses(item(all(echo('humidity', '', ID('north'))))),
+        [all(attribute('humidity', 'percent', '1', ID('north')), south, plain)],
+      ],
+      [
+        'UPDATE without ID finds no instance',
+        'UPDATE',
+        [silo(attribute('humidity', '', '1'))],
+        responses(
+          item(
+            all(echo('humidity', '')),
+            status(472, 'action: UPDATE - entity: [Silo1, Silo] - offending attribute: humidity'),
+          ),
+        ),
+        was,
+      ],
+      [
+        'DELETE without ID finds no instance',
+        'DELETE',
+        [silo({ name: 'humidity' })],
+        responses(
+          item(
+            all(echo('humidity', '')),
+            status(472, 'action: DELETE - entity: [Silo1, Silo] - offending attribute: humidity - attribute not found'),
+          ),
+        ),
+        was,
+      ],
+      [
+        'DELETE removes one instance',
+        'DELETE',
+        [silo({ name: 'humidity', metadatas: [ID('south')] })],
+        responses(item(all(echo('humidity', '', ID('south'))))),
+        [all(north, plain)],
+      ],
+      [
+        'an ID of another value is another instance',
+        'DELETE',
+        [silo({ name: 'level', metadatas: [ID('a')] })],
+        responses(
+          item(
+            all(echo('level', '', ID('a'))),
+            status(472, 'action: DELETE - entity: [Silo1, Silo] - offending attribute: level - attribute not found'),
+          ),
+        ),
+        was,
+      ],
+    ],
+  )
+})
+
+test('metadata are merged by their names [context 2.6, 2.3]', async (t) => {
+  const a = metadata('a', 'text', '1')
+  const b = metadata('b', 'text', '2')
+  const all = (...m: readonly unknown[]) => [shown('Silo1', 'Silo', attribute('level', 'percent', '64', ...m))]
+  const update = (...m: readonly unknown[]) => [silo({ name: 'level', value: '64', metadatas: m })]
+  const done = (...m: readonly unknown[]) => responses(item(shown('Silo1', 'Silo', echo('level', '', ...m))))
+  await updates(
+    t,
+    [silo(attribute('level', 'percent', '64', b, a))],
+    [
+      ...['APPEND', 'UPDATE'].flatMap((action): Meant[] => [
+        [
+          `given replaces, the others stay, ${action}`,
+          action,
+          update(metadata('b', 'x', '3')),
+          done(metadata('b', 'x', '3')),
+          all(a, metadata('b', 'x', '3')),
+        ],
+        [
+          `given joins, ${action}`,
+          action,
+          update(metadata('B', 'x', '3')),
+          done(metadata('B', 'x', '3')),
+          all(metadata('B', 'x', '3'), a, b),
+        ],
+        [
+          `without a type it keeps the one it has, ${action}`,
+          action,
+          update({ name: 'a', value: '9' }),
+          done(metadata('a', '', '9')),
+          all(metadata('a', 'text', '9'), b),
+        ],
+        [
+          `the last of two is stored, the echo has both, ${action}`,
+          action,
+          update(metadata('a', 'x', '3'), metadata('a', 'y', '4')),
+          done(metadata('a', 'x', '3'), metadata('a', 'y', '4')),
+          all(metadata('a', 'y', '4'), b),
+        ],
+        [
+          `none of the dates is stored or echoed, ${action}`,
+          action,
+          update(...['creData', 'modDate', 'dateCreated', 'dateModified'].map((name) => metadata(name, 'x', '1'))),
+          done(),
+          all(a, b),
+        ],
+        [
+          `metadata only keeps value and type, ${action}`,
+          action,
+          [silo({ name: 'level', metadatas: [metadata('a', '', '7')] })],
+          done(metadata('a', '', '7')),
+          all(metadata('a', 'text', '7'), b),
+        ],
+        [
+          `an empty type keeps the type, ${action}`,
+          action,
+          [silo({ name: 'level', type: '', value: '64' })],
+          done(),
+          all(a, b),
+        ],
+      ]),
+      [
+        'REPLACE has them as given',
+        'REPLACE',
+        update({ name: 'c', value: '1' }),
+        done(metadata('c', '', '1')),
+        [shown('Silo1', 'Silo', attribute('level', '', '64', metadata('c', '', '1')))],
+      ],
+      [
+        'ID first, then location, then as given',
+        'APPEND',
+        [
+          silo(
+            attribute(
+              'p',
+              't',
+              '1, 2',
+              metadata('z', '', '1'),
+              metadata('location', 'x', 'WSG84'),
+              metadata('k', '', '1'),
+              metadata('ID', 'y', 'i'),
+            ),
+          ),
+        ],
+        responses(
+          item(
+            shown(
+              'Silo1',
+              'Silo',
+              echo(
+                'p',
+                't',
+                ID('i'),
+                metadata('location', 'string', 'WSG84'),
+                metadata('z', '', '1'),
+                metadata('k', '', '1'),
+              ),
+            ),
+          ),
+        ),
+        [
+          shown(
+            'Silo1',
+            'Silo',
+            attribute('level', 'percent', '64', a, b),
+            attribute('p', 't', '1, 2', ID('i'), WGS84, metadata('k', '', '1'), metadata('z', '', '1')),
+          ),
+        ],
+      ],
+    ],
+  )
+})
+
+const position = attribute('position', 'coords', '48.2, 16.4', WGS84)
+const atPoint = attribute('position', 'geo:point', '48.2, 16.4')
+
+test('an attribute is the location by its type or its metadata [context 2.5]', async (t) => {
+  const all = (...a: readonly unknown[]) => shown('Silo1', 'Silo', ...a)
+  await updates(
+    t,
+    [silo(level)],
+    [
+      [
+        'by metadata',
+        'APPEND',
+        [silo(position)],
+        responses(item(all(echo('position', 'coords', WGS84)))),
+        [all(level, position)],
+      ],
+      [
+        'by type',
+        'APPEND',
+        [silo(atPoint)],
+        responses(item(all(echo('position', 'geo:point')))),
+        [all(level, atPoint)],
+      ],
+      [
+        'by both',
+        'APPEND',
+        [silo({ ...atPoint, metadatas: [WGS84] })],
+        responses(item(all(echo('position', 'geo:point')))),
+        [all(level, atPoint)],
+      ],
+      [
+        'an attribute that exists becomes it under APPEND',
+        'APPEND',
+        [silo(attribute('level', '', '1, 2', WGS84))],
+        responses(item(all(echo('level', '', WGS84)))),
+        [all(attribute('level', 'percent', '1, 2', WGS84))],
+      ],
+      [
+        'an attribute that exists becomes it under UPDATE',
+        'UPDATE',
+        [silo(attribute('level', 'geo:point', '1, 2'))],
+        responses(item(all(echo('level', 'geo:point')))),
+        [all(attribute('level', 'geo:point', '1, 2'))],
+      ],
+      [
+        'without a value the stored one counts',
+        'UPDATE',
+        [silo({ name: 'level', metadatas: [WGS84] })],
+        responses(
+          item(
+            all(echo('level', '', WGS84)),
+            status(
+              472,
+              'action: UPDATE - entity: [Silo1, Silo] - offending attribute: level - error parsing location attribute: geo coordinates format error: 64',
+            ),
+          ),
+        ),
+        [all(level)],
+      ],
+    ],
+  )
+  await updates(
+    t,
+    [silo(position, attribute('other', 'x', '5, 5'))],
+    [
+      ...['APPEND', 'UPDATE'].flatMap((action): Meant[] => [
+        [
+          `an update that does not say so keeps it, ${action}`,
+          action,
+          [silo(attribute('position', '', ' -90 ,180 '))],
+          responses(item(all(echo('position', '')))),
+          [all(attribute('other', 'x', '5, 5'), attribute('position', 'coords', ' -90 ,180 ', WGS84))],
+        ],
+        [
+          `its new value must be coordinates, ${action}`,
+          action,
+          [silo(attribute('position', '', 'here'))],
+          responses(
+            item(
+              all(echo('position', '')),
+              status(
+                472,
+                `action: ${action} - entity: [Silo1, Silo] - offending attribute: position - error parsing location attribute: geo coordinates format error: here`,
+              ),
+            ),
+          ),
+          [all(attribute('other', 'x', '5, 5'), position)],
+        ],
+        [
+          `another can not be it too, ${action}`,
+          action,
+          [silo(attribute('other', 'geo:point', '1, 1'))],
+          responses(
+            item(
+              all(echo('other', 'geo:point')),
+              status(
+                472,
+                `action: ${action} - entity: [Silo1, Silo] - offending attribute: other - attempt to define a geo location attribute [other] when another one has been previously defined [position]`,
+              ),
+            ),
+          ),
+          [all(attribute('other', 'x', '5, 5'), position)],
+        ],
+        [
+          `only WGS84, ${action}`,
+          action,
+          [silo(attribute('other', 'x', '1, 1', metadata('location', 'string', 'ED50')))],
+          responses(
+            item(
+              all(echo('other', 'x', metadata('location', 'string', 'ED50'))),
+              status(
+                472,
+                `action: ${action} - entity: [Silo1, Silo] - offending attribute: other - only WGS84 is supported for location, found: [ED50]`,
+              ),
+            ),
+          ),
+        ],
+      ]),
+      [
+        'a new attribute with bad coordinates',
+        'APPEND',
+        [
+          { id: 'Silo2', attributes: [light] },
+          { id: 'Silo2', attributes: [attribute('p', 'geo:point', '91, 0')] },
+        ],
+        responses(
+          item(shown('Silo2', '', echo('light', 'lux'))),
+          item(
+            shown('Silo2', '', echo('p', 'geo:point')),
+            status(
+              472,
+              'action: APPEND - entity: [Silo2, ] - offending attribute: p - error parsing location attribute for new attribute: geo coordinates format error: 91, 0',
+            ),
+          ),
+        ),
+      ],
+      [
+        'a new attribute with bad coordinates, strictly',
+        'APPEND_STRICT',
+        [
+          { id: 'Silo2', attributes: [light] },
+          { id: 'Silo2', attributes: [attribute('p', 'geo:point', '0, 180.1')] },
+        ],
+        responses(
+          item(shown('Silo2', '', echo('light', 'lux'))),
+          item(
+            shown('Silo2', '', echo('p', 'geo:point')),
+            status(
+              472,
+              'action: APPEND - entity: [Silo2, ] - offending attribute: p - error parsing location attribute for new attribute: geo coordinates format error: 0, 180.1',
+            ),
+          ),
+        ),
+      ],
+      [
+        'creation with bad coordinates',
+        'APPEND',
+        [{ id: 'Silo2', attributes: [attribute('p', 'geo:point', '1')] }],
+        responses(item(shown('Silo2', '', echo('p', 'geo:point')), status(472, 'geo coordinates format error: 1'))),
+      ],
+      [
+        'creation in another system',
+        'APPEND',
+        [{ id: 'Silo2', attributes: [attribute('p', 't', '1, 1', metadata('location', 'string', 'ED50'))] }],
+        responses(
+          item(
+            shown('Silo2', '', echo('p', 't', metadata('location', 'string', 'ED50'))),
+            status(472, 'only WGS84 are supported, found: ED50'),
+          ),
+        ),
+      ],
+      [
+        'creation with two',
+        'APPEND_STRICT',
+        [{ id: 'Silo2', attributes: [atPoint, attribute('q', 'geo:point', '1, 1')] }],
+        responses(
+          item(
+            shown('Silo2', '', echo('position', 'geo:point'), echo('q', 'geo:point')),
+            status(472, 'You cannot use more than one geo location attribute when creating an entity'),
+          ),
+        ),
+      ],
+      [
+        'a compound value is no coordinates',
+        'APPEND',
+        [{ id: 'Silo2', attributes: [attribute('p', 'geo:point', ['1', '2'])] }],
+        responses(
+          item(shown('Silo2', '', echo('p', 'geo:point')), status(472, 'geo coordinates format error: ["1","2"]')),
+        ),
+      ],
+      [
+        'REPLACE: the location is that of the new attributes',
+        'REPLACE',
+        [silo(attribute('other', 'geo:point', '1, 1'))],
+        responses(item(all(echo('other', 'geo:point')))),
+        [all(attribute('other', 'geo:point', '1, 1'))],
+      ],
+      [
+        'REPLACE: the old location is gone',
+        'REPLACE',
+        [silo(attribute('position', 'coords', 'anywhere'))],
+        responses(item(all(echo('position', 'coords')))),
+        [all(attribute('position', 'coords', 'anywhere'))],
+      ],
+      [
+        'REPLACE is reported as UPDATE',
+        'REPLACE',
+        [silo(attribute('p', 'geo:point', 'x'))],
+        responses(
+          item(
+            all(echo('p', 'geo:point')),
+            status(
+              472,
+              'action: UPDATE - entity: [Silo1, Silo] - offending attribute: p - error parsing location attribute: geo coordinates format error: x',
+            ),
+          ),
+        ),
+        [all(attribute('other', 'x', '5, 5'), position)],
+      ],
+      [
+        'a type of its own instead of geo:point keeps it',
+        'APPEND',
+        [
+          { id: 'Silo2', attributes: [atPoint] },
+          { id: 'Silo2', attributes: [attribute('position', 'x', '1, 1')] },
+          { id: 'Silo2', attributes: [attribute('q', 'geo:point', '1, 1')] },
+        ],
+        responses(
+          item(shown('Silo2', '', echo('position', 'geo:point'))),
+          item(shown('Silo2', '', echo('position', 'x'))),
+          item(
+            shown('Silo2', '', echo('q', 'geo:point')),
+            status(
+              472,
+              'action: APPEND - entity: [Silo2, ] - offending attribute: q - attempt to define a geo location attribute [q] when another one has been previously defined [position]',
+            ),
+          ),
+        ),
+      ],
+    ],
+  )
+})
+
+test('removing the location makes room for another [context 2.5]', async (t) => {
+  const client = stranger(broker)
+  await client.given(silo(position))
+  await client.update('DELETE', [silo({ name: 'position' })])
+  await client.given(silo(attribute('q', 'geo:point', '1, 1')))
+  t.strictSame(await client.held('Silo1'), [shown('Silo1', 'Silo', attribute('q', 'geo:point', '1, 1'))])
+})
+
+test('the location is the one instance that was declared [context 2.5]', async (t) => {
+  const client = stranger(broker)
+  const here = attribute('place', 'coords', '1, 1', ID('a'), WGS84)
+  const sibling = attribute('place', 'text', 'anywhere', ID('b'))
+  await client.given(silo(here, sibling))
+  t.strictSame(await client.held('Silo1'), [shown('Silo1', 'Silo', here, sibling)])
+  await client.given(silo(attribute('place', '', 'elsewhere', ID('b'))))
+  t.match(await client.update('UPDATE', [silo(attribute('place', '', '2, 2', ID('b'), WGS84))]), {
+    contextResponses: [{ statusCode: { code: '472' } }],
+  })
+  t.match(await client.update('UPDATE', [silo(attribute('place', '', 'x', ID('a')))]), {
+    contextResponses: [{ statusCode: { code: '472' } }],
+  })
+})
+
+test('a failed element changes nothing [context 6.5]', async (t) => {
+  await updates(
+    t,
+    [silo(level)],
+    [
+      [
+        'what precedes a bad location',
+        'APPEND',
+        [silo(attribute('level', '', '1'), light, attribute('p', 'geo:point', 'x'))],
+        responses(
+          item(
+            shown('Silo1', 'Silo', echo('level', ''), echo('light', 'lux'), echo('p', 'geo:point')),
+            status(
+              472,
+              'action: APPEND - entity: [Silo1, Silo] - offending attribute: p - error parsing location attribute for new attribute: geo coordinates format error: x',
+            ),
+          ),
+        ),
+        [shown('Silo1', 'Silo', level)],
+      ],
+    ],
+  )
+})
+
+test('domains of a context element are accepted and ignored [context 6.1]', async (t) => {
+  await updates(
+    t,
+    [],
+    [
+      [
+        'domain',
+        'APPEND',
+        [{ ...silo(level), attributeDomainName: 'x', domainMetadatas: [metadata('a', 'b', 'c')] }],
+        responses(item(shown('Silo1', 'Silo', echo('level', 'percent')))),
+        [shown('Silo1', 'Silo', level)],
+      ],
+    ],
+  )
+})
+
+test('isPattern is true or false in several writings [context 2.1]', async (t) => {
+  const refused = status(501)
+  for (const isPattern of ['true', '1', true, 1]) {
+    t.strictSame(
+      await stranger(broker).update('APPEND', [{ id: 'a', isPattern }]),
+      responses(item({ ...shown('a', ''), isPattern: 'true' }, refused)),
+      `${isPattern}`,
+    )
+  }
+  for (const isPattern of ['false', '0', '', false, 0]) {
+    t.strictSame(
+      await stranger(broker).update('APPEND', [{ id: 'a', isPattern }]),
+      responses(item(shown('a', ''), ok)),
+      `${isPattern}`,
+    )
+  }
+})
+
+test('id, type and service path have 1024 bytes together [context 4.2]', async (t) => {
+  const refused = status(400, 'Too long entity id/type/servicePath combination')
+  for (const [id, type, path, isFine] of [
+    ['a'.repeat(1023), '', '/', true],
+    ['a'.repeat(1024), '', '/', false],
+    ['a'.repeat(500), 'b'.repeat(500), `/${'c'.repeat(23)}`, true],
+    ['a'.repeat(500), 'b'.repeat(500), `/${'c'.repeat(24)}`, false],
+    ['é'.repeat(511), 'b', '/', true],
+    ['é'.repeat(512), '', '/', false],
+  ] as const) {
+    const answer = await stranger(broker).update('APPEND', [{ id, type }], '', { 'Fiware-ServicePath': path })
+    t.strictSame(
+      answer,
+      responses(item(shown(id, type), isFine ? ok : refused)),
+      `${id.length} ${type.length} ${path.length}`,
+    )
+  }
+})
