@@ -1,12 +1,15 @@
 import { MessageChannel } from 'node:worker_threads'
 import { Partitions } from './coordinator/partitions.js'
 import { Places } from './coordinator/places.js'
+import { watchStorage } from './coordinator/storage-alarm.js'
 import { type Front, openFront } from './front-end.js'
 import type { ListenRefusal } from './http/server.js'
-import { newTransactions } from './http/transaction.js'
+import { newTransactions, type TransactionMemory } from './http/transaction.js'
 import type { DataFolder } from './lmdb/data-folder.js'
 import { ReadPool } from './lmdb/read-pool.js'
+import { Alarms } from './log/alarms.js'
 import type { MainLog } from './log/main-log.js'
+import { startSummaries } from './log/summary.js'
 import { ActorThread } from './mailbox/thread.js'
 import { Measures } from './measure/measures.js'
 import type { Switches } from './measure/switches.js'
@@ -87,6 +90,7 @@ export class Core {
       places: this.#places.memory,
       transactions: newTransactions(),
     }
+    this.#watch(task.transactions)
     const opened = await openFront({ ...task, frontEnd: 0 }, this.#log, (front) => this.#partitions.add(front))
     if (!opened.ok) return opened
     this.#front = opened.value
@@ -94,6 +98,16 @@ export class Core {
       await this.#startThread({ ...task, frontEnd, fd: opened.value.fd })
     }
     return granted(opened.value.port)
+  }
+
+  /** Raises alarms and writes summaries for as long as the process lives [management 10.7]. */
+  #watch({ last }: TransactionMemory): void {
+    const alarms = new Alarms(this.#log, this.#options.relogAlarms)
+    const partitions = this.#storage.paths.length
+    watchStorage(partitions, (partition) => this.#measures.storageSheet.reading(partition).full, alarms)
+    const transactions = new BigInt64Array(last)
+    const counts = () => ({ transactions: Atomics.load(transactions, 0), alarms: alarms.counts })
+    startSummaries(this.#options.logSummary_s, counts, this.#log)
   }
 
   /** Ends in order; gives the number of requests that were given up at the limit [management 12.2]. */

@@ -11,8 +11,8 @@ import { decodeEntity, encodeEntity, encodeLocated } from './record.js'
 /** The fact that keeps the order of creation growing over restarts: the highest place that an entity was created at. */
 const placeFact = ['place']
 
-/** Turns between two looks at the size of the data. */
-const turnsPerLook = 16
+/** What is written between two looks at the size of the data: so much may it exceed its limit. */
+const charactersPerLook = 2 ** 18
 
 /** A partition's store in an LMDB environment, of which this is the only writer. */
 export class LmdbPartitionStore implements PartitionStore {
@@ -21,7 +21,7 @@ export class LmdbPartitionStore implements PartitionStore {
   readonly #log: Log | undefined
   #highest: number
   #hasRoom = true
-  #turns = 0
+  #written = 0
 
   constructor(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>, log?: Log) {
     this.#log = log
@@ -101,8 +101,8 @@ export class LmdbPartitionStore implements PartitionStore {
 
   /** Asks LMDB for its figures now and then; always while there is no room, so that a removal helps at once. */
   #lookForRoom(): void {
-    this.#turns += 1
-    if (this.#hasRoom && this.#turns % turnsPerLook !== 0) return
+    if (this.#hasRoom && this.#written < charactersPerLook) return
+    this.#written = 0
     this.#hasRoom = this.size.used_bytes < this.#sizeMax
   }
 
@@ -115,8 +115,13 @@ export class LmdbPartitionStore implements PartitionStore {
 
   #writeRecord({ kind, tenant, entity }: Effect): void {
     const key = recordKey(tenant, entity.place)
-    if (kind === 'put') this.#environment.records.putSync(key, encodeEntity(entity))
-    else this.#environment.records.removeSync(key)
+    if (kind === 'remove') {
+      this.#environment.records.removeSync(key)
+      return
+    }
+    const record = encodeEntity(entity)
+    this.#written += record.length
+    this.#environment.records.putSync(key, record)
   }
 
   #enter({ tenant, entity }: Effect): void {

@@ -1,0 +1,30 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { test } from 'tap'
+import { RunningBroker } from './running.js'
+
+const page = { name: 'page', value: 'x'.repeat(900_000) }
+
+async function shown(broker: RunningBroker, text: string): Promise<boolean> {
+  for (let look = 0; look < 100 && !broker.output.includes(text); look += 1) await delay(50)
+  return broker.output.includes(text)
+}
+
+test('a full partition refuses to grow with 503 and an alarm, still reads and removes, and takes again', async (t) => {
+  const broker = await RunningBroker.start(t, ['-partitions', '1', '-dbSizeMax', '16', '-logSummary', '1'])
+  let refused: Awaited<ReturnType<RunningBroker['update']>> | undefined
+  for (let n = 0; n < 60 && !refused; n += 1) {
+    const reply = await broker.update('APPEND', { id: `Book${n}`, attributes: [page] })
+    if (reply.status !== 200) refused = reply
+  }
+  t.equal(refused?.status, 503)
+  t.equal(refused?.headers.get('retry-after'), '60')
+  const details = { orionError: { code: '503', reasonPhrase: 'Service Unavailable', details: 'storage full' } }
+  t.same(refused?.json, details)
+  t.ok(await shown(broker, 'Raising alarm DatabaseError: storage full in partition 0'))
+  t.match((await broker.send('GET', '/health/ready')).json, { status: 'unavailable', reason: 'storage full' })
+  t.equal((await broker.send('GET', '/v1/contextEntities/Book0')).status, 200)
+  for (let n = 0; n < 10; n += 1) t.equal((await broker.send('DELETE', `/v1/contextEntities/Book${n}`)).status, 200)
+  t.equal((await broker.update('APPEND', { id: 'Leaf', attributes: [{ name: 'a', value: '1' }] })).status, 200)
+  t.ok(await shown(broker, 'Releasing alarm DatabaseError'))
+  t.ok(await shown(broker, 'DB status: ok, raised: (total: 1'))
+})
