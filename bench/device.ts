@@ -29,6 +29,14 @@ export function updateDevice(number: number, reading: string | number): Request 
   return updateContext('UPDATE', [element(number, reading, [])])
 }
 
+/** A reading of one attribute with one metadata element: the least that a device sends. */
+export function updateReading(number: number, reading: string | number): Request {
+  const [{ name, type: unit }] = attributes
+  const metadatas = [{ name: 'unit', type: 'text', value: unit }]
+  const attribute = { name, type: unit, value: String(reading), metadatas }
+  return updateContext('UPDATE', [{ id: deviceId(number), type, isPattern: 'false', attributes: [attribute] }])
+}
+
 export function deleteDevices(numbers: readonly number[]): Request {
   return updateContext(
     'DELETE',

@@ -1,4 +1,4 @@
-import { updateDevice } from './device.js'
+import { updateDevice, updateReading } from './device.js'
 import { askOnce } from './fleet.js'
 import type { Bench, Harness } from './harness.js'
 import { member } from './ngsi.js'
@@ -11,10 +11,14 @@ export const ingest: Bench = {
   name: 'ingest',
   question: 'durable UPDATEs of one entity each, by number of connections; at last what requests waited for',
   run: async (harness) => {
-    const requests = Array.from({ length: harness.options.devices }, (_, number) => updateDevice(number, fresh))
+    const numbers = Array.from({ length: harness.options.devices }, (_, number) => number)
+    const requests = numbers.map((number) => updateDevice(number, fresh))
+    const readings = numbers.map((number) => updateReading(number, fresh))
     await harness.withDevices([], async (url) => {
       for (const connections of harness.options.connections) {
-        await harness.compare({ bench: 'ingest', case: 'updateContext', url, connections, requests })
+        const common = { bench: 'ingest', url, connections }
+        await harness.compare({ ...common, case: 'updateContext', requests })
+        await harness.compare({ ...common, case: 'updateContext of one attribute', requests: readings })
       }
     })
     await harness.withDevices(['-mutexTimeStat'], (url) => measureWaits(harness, url, requests))
