@@ -21,6 +21,9 @@ function succeeded(t: Test, ended: Ended): void {
   t.type(member(member(ended.lines[0], 'versions'), 'broker'), 'string')
 }
 
+/** What is measured at each number of connections. */
+const both = ['updateContext', 'updateContext of one attribute']
+
 for (const { name, main, skip } of brokers) {
   test(`on ${name}, ingest has a line for each number of connections and one of waits`, { skip }, async (t) => {
     const ended = await run('run', 'ingest', '--broker', main, ...short)
@@ -28,9 +31,9 @@ for (const { name, main, skip } of brokers) {
     const lines = linesOf(ended, 'ingest')
     t.same(
       lines.map((line) => member(line, 'case')),
-      ['updateContext', 'updateContext', 'updateContext -mutexTimeStat'],
+      [...both, ...both, 'updateContext -mutexTimeStat'],
     )
-    for (const [place, connections] of [1, 4, 4].entries()) isMeasured(t, lines[place], connections)
+    for (const [place, connections] of [1, 1, 4, 4, 4].entries()) isMeasured(t, lines[place], connections)
     t.ok(lines.every((line) => Number(member(line, 'ratio')) > 0))
     const [waits] = linesOf(ended, 'waits')
     t.match(waits, {
