@@ -6,7 +6,7 @@ import { oneLine } from './one-line.js'
 /** Turns a line into text of at most so many bytes, its line end not counted [management 10.2]. */
 export type Form = (line: Line, maxSize: number) => string
 
-export const formNames = ['json', 'pipe', 'humans'] as const
+const formNames = ['json', 'pipe', 'humans'] as const
 export type FormName = (typeof formNames)[number]
 
 /** What a value ends with that was cut. */
