@@ -15,13 +15,13 @@ export interface EchoReply {
 const json = { 'Content-Type': 'application/json' }
 
 /**
- * The reference, as a process of its own: what the broker's HTTP framework does without a broker. A POST is answered
- * with its own body, a GET with a constant.
+ * The reference, as a process of its own: what the broker's HTTP framework does without a broker. The JSON of a POST is
+ * parsed and answered, a GET with a constant.
  */
 function listening(): Promise<(task: EchoTask) => EchoReply> {
   let constant = ''
   const app = new Hono()
-  app.post('*', async (c) => c.body(await c.req.text(), 200, json))
+  app.post('*', async (c) => c.json(await c.req.json()))
   app.get('*', (c) => c.body(constant, 200, json))
   return new Promise((resolve) => {
     serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, ({ port }: AddressInfo) =>
