@@ -15,6 +15,7 @@ import { Measures } from './measure/measures.js'
 import type { Switches } from './measure/switches.js'
 import type { Options } from './options.js'
 import { granted, type Outcome } from './outcome.js'
+import { Bell } from './subscription/bell.js'
 import type {
   FrontEndTask,
   FrontInstruction,
@@ -64,6 +65,7 @@ export class Core {
       measures: this.#measures.memory,
       commits: numbers.map(() => new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)),
       pools: numbers.map(() => ReadPool.memory(dbPoolSize)),
+      bell: new Bell().memory,
     }
     this.#partitions = new Partitions({
       entry: new URL('../workers/partition.js', import.meta.url),

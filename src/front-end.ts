@@ -84,6 +84,7 @@ function interfaces(task: Omit<FrontEndTask, 'fd'>, log: Log, behind: Behind): F
     log,
     places: new Places(task.places),
     storageFull: () => memory.commits.some((_, partition) => measures.storageSheet.reading(partition).full),
+    subscriptions: deskToCome,
     // The meter counts by the resources, which are made for the broker: it is there before the first request.
     timing: {
       get timingOn() {
@@ -116,6 +117,9 @@ function interfaces(task: Omit<FrontEndTask, 'fd'>, log: Log, behind: Behind): F
     index: frontEnd,
   }
 }
+
+const toCome = () => Promise.reject(new Error('there are no subscriptions yet'))
+const deskToCome = { subscribe: toCome, change: toCome, unsubscribe: toCome, states: toCome, index: toCome }
 
 /** Waits are traced also while their statistics are off. */
 const waitAreas = [traceArea['wait.mailbox'], traceArea['wait.transaction']]

@@ -21,6 +21,8 @@ export interface SharedMemory {
   readonly commits: readonly SharedArrayBuffer[]
   /** Each partition's pool of read handles. */
   readonly pools: readonly SharedArrayBuffer[]
+  /** Rung when there are new notices in an outbox, see `Bell`. */
+  readonly bell: SharedArrayBuffer
 }
 
 export interface PartitionTask {

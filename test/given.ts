@@ -1,6 +1,6 @@
 import type { EntityId, EntityType, Metadata, Place, ServicePath, Tenant, Value } from '../src/context/entity.js'
 import type { PathRange, Query } from '../src/context/query.js'
-import type { GivenAttribute, UpdateAction, UpdateCommand, UpdateElement } from '../src/context/update.js'
+import type { GivenAttribute, Origin, UpdateAction, UpdateCommand, UpdateElement } from '../src/context/update.js'
 import type { Log } from '../src/log/log.js'
 import { EntityCache } from '../src/partition/entity-cache.js'
 import type { Milliseconds } from '../src/time.js'
@@ -50,6 +50,9 @@ export function metadata(name: string, value: Value, metadataType = ''): Metadat
   return { name, type: metadataType, value }
 }
 
+/** The request that elements come with, unless a test says something else. */
+export const origin: Origin = { correlator: 'corr-1', token: '' }
+
 /** A context element for the default tenant and the root path. */
 export function element(
   action: UpdateAction,
@@ -57,7 +60,7 @@ export function element(
   attributes: readonly GivenAttribute[] = [],
   more: Partial<UpdateElement> = {},
 ): UpdateElement {
-  return { tenant, path: root, id: id(entity), action, attributes, ...more }
+  return { tenant, path: root, id: id(entity), action, attributes, origin, ...more }
 }
 
 let places = 0

@@ -13,7 +13,7 @@ import {
 import { compileQuery } from '../src/context/match.js'
 import { type Query, type Selector, shownAttributes } from '../src/context/query.js'
 import type { GivenAttribute, UpdateAction, UpdateCommand, UpdateItem } from '../src/context/update.js'
-import { at, everywhere, id as idOf, path as pathOf, query, type as typeOf } from './given.js'
+import { at, everywhere, id as idOf, origin, path as pathOf, query, type as typeOf } from './given.js'
 import { RunningBroker } from './running.js'
 import { type Client, stranger } from './wire/client.js'
 
@@ -82,6 +82,7 @@ class Model {
       attributes,
       place: this.#places as Place,
       time: at(this.#places),
+      origin,
     }
     const held = this.entities.filter((entity) => entity.id === command.id && entity.path === command.path)
     const { reply, effects } = applyUpdate(held, command)

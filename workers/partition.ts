@@ -31,7 +31,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   })
   const stopWatching = watchLoop(measures.loopDelay(number))
   const stopSizes = watchSizes(store, measures, number)
-  const ready: Ready = { kind: 'ready', highestPlace: store.highestPlace }
+  const ready: Ready = { kind: 'ready', highestPlace: store.highestPlace, lastNotice: store.lastNotice }
   control.postMessage(ready)
   await drained(control, inbox)
   stopWatching()

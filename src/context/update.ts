@@ -19,6 +19,13 @@ export interface GivenAttribute {
   readonly metadata: readonly Metadata[]
 }
 
+/** The request that an update came with, which the notifications that it causes tell of [subscriptions 4.1]. */
+export interface Origin {
+  readonly correlator: string
+  /** X-Auth-Token; the empty text without it. */
+  readonly token: string
+}
+
 /** One context element of an update: what is to be done to the entities that it means [context 6.2]. */
 export interface UpdateElement {
   readonly tenant: Tenant
@@ -30,6 +37,7 @@ export interface UpdateElement {
   readonly attributes: readonly GivenAttribute[]
   /** Whether texts are converted by the attribute's type when they are stored [context 3.4]. */
   readonly autocast?: true | undefined
+  readonly origin: Origin
 }
 
 /** A context element with what makes its turn deterministic: its date and the place of an entity that it may create. */

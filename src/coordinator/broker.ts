@@ -1,8 +1,11 @@
 import type { Entity, EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
-import type { Page, PathRange, Query } from '../context/query.js'
-import type { UpdateElement, UpdateReply } from '../context/update.js'
+import type { Page, PathRange, Query, Scope } from '../context/query.js'
+import type { Origin, UpdateElement, UpdateReply } from '../context/update.js'
+import type { DeliveryState } from '../outbox/message.js'
 import type { Outcome } from '../outcome.js'
 import type { WordedReply } from '../partition/message.js'
+import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
+import type { Milliseconds } from '../time.js'
 
 /** Why the broker can not do now what it could do at another time; every API answers it with 503 [management 11.9]. */
 export type Unavailable =
@@ -26,12 +29,70 @@ export interface WordedUpdate {
   readonly body: string
   /** What the partition's interpreter is told beside the body. */
   readonly manner: number
+  readonly origin: Origin
 }
 
 export interface PartitionHealth {
   readonly total: number
   readonly ready: number
   readonly storageFull: boolean
+}
+
+/** What a client asks for when it subscribes; id, order and dates are given by the broker [subscriptions 2.1]. */
+export interface SubscriptionAsked extends Omit<Subscription, 'id' | 'order' | 'expires'> {
+  readonly duration_ms: number
+  /** The request, which its initial notification tells of. */
+  readonly origin: Origin
+}
+
+/** What an update changes of a subscription; what is not given stays [subscriptions 2.2]. */
+export interface SubscriptionChange {
+  readonly tenant: Tenant
+  readonly id: SubscriptionId
+  readonly path: PathRange | undefined
+  readonly duration_ms: number | undefined
+  readonly throttling_ms: number | undefined
+  /** Replaces all conditions and sends the current state anew. */
+  readonly conditions: Pick<Subscription, 'onChange' | 'interval_ms'> | undefined
+  /** Only for the notification that the same request sends. */
+  readonly scopes: readonly Scope[] | undefined
+  readonly origin: Origin
+}
+
+export interface SubscriptionUnknown {
+  readonly kind: 'subscriptionUnknown'
+}
+
+/** A subscription with how its deliveries go [subscriptions 5.7]. */
+export interface SubscriptionState {
+  readonly id: SubscriptionId
+  readonly tenant: Tenant
+  readonly path: PathRange
+  readonly reference: string
+  readonly expires: Milliseconds
+  readonly throttling_ms: number
+  readonly delivery: DeliveryState
+}
+
+/** The index of subscriptions as operators see it [management 6.1]. */
+export interface SubscriptionIndexState {
+  readonly ids: readonly SubscriptionId[]
+  /** Changes since the reset or the start. */
+  readonly changes: Readonly<Record<'refresh' | 'inserts' | 'removes' | 'updates', number>>
+}
+
+/** Subscriptions to changes of context, which have one owner; every front end asks it here. */
+export interface SubscriptionDesk {
+  /** Answers when the subscription is on disk with its initial notification, and in force in every partition. */
+  subscribe(asked: SubscriptionAsked): Promise<Outcome<SubscriptionId, Unavailable>>
+  /** Answers when the change is on disk, and in force in every partition. */
+  change(asked: SubscriptionChange): Promise<Outcome<undefined, SubscriptionUnknown | Unavailable>>
+  /** After its answer no notification starts any more. */
+  unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Outcome<undefined, SubscriptionUnknown | Unavailable>>
+  /** All subscriptions, those of one tenant, or the one of an id; by creation. */
+  states(which: { readonly tenant?: Tenant; readonly id?: SubscriptionId }): Promise<readonly SubscriptionState[]>
+  /** The index; with `reset` its changes count from zero afterwards. */
+  index(reset: boolean): Promise<SubscriptionIndexState>
 }
 
 /** The operations that the interfaces put into words; one per front end. */
@@ -57,6 +118,7 @@ export interface Broker {
   query(query: Query): Promise<Outcome<Page, Unavailable>>
   /** The types of the entities in these paths, ascending, the one of entities without type last. */
   types(tenant: Tenant, paths: readonly PathRange[]): Promise<Outcome<readonly TypeSummary[], Unavailable>>
+  readonly subscriptions: SubscriptionDesk
   /** Asks every partition for a sign of life, with a time limit of one second. */
   health(): Promise<PartitionHealth>
 }

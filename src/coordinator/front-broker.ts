@@ -10,7 +10,7 @@ import type { Reply, WordedReply } from '../partition/message.js'
 import { shardOf } from '../partition/shard.js'
 import { type Milliseconds, now } from '../time.js'
 import { traceArea } from '../trace-area.js'
-import type { Broker, PartitionHealth, TypeSummary, Unavailable, WordedUpdate } from './broker.js'
+import type { Broker, PartitionHealth, SubscriptionDesk, TypeSummary, Unavailable, WordedUpdate } from './broker.js'
 import type { PartitionReaders } from './partition-readers.js'
 import type { Places } from './places.js'
 import type { QueryPool } from './query-pool.js'
@@ -24,6 +24,7 @@ export interface FrontBrokerParts {
   readonly timing: Pick<RequestMeter, 'timingOn' | 'stage'>
   /** Whether the last commit of some partition failed for want of room. */
   readonly storageFull: () => boolean
+  readonly subscriptions: SubscriptionDesk
   readonly log: Log
 }
 
@@ -36,6 +37,10 @@ export class FrontBroker implements Broker {
 
   constructor(parts: FrontBrokerParts) {
     this.#parts = parts
+  }
+
+  get subscriptions(): SubscriptionDesk {
+    return this.#parts.subscriptions
   }
 
   async update(elements: readonly UpdateElement[]): Promise<Outcome<readonly UpdateReply[], Unavailable>> {
@@ -57,10 +62,10 @@ export class FrontBroker implements Broker {
 
   updateInWords(words: WordedUpdate): Promise<Outcome<WordedReply, Unavailable>> | undefined {
     if (this.#parts.timing.timingOn) return undefined
-    const { tenant, path, id, body, manner } = words
+    const { tenant, path, id, body, manner, origin } = words
     const place = this.#parts.places.next()
-    const asked = this.#mailbox(tenant, id).ask({ kind: 'worded', place, time: now(), tenant, path, body, manner })
-    return asked.then(wordedReply)
+    const command = { kind: 'worded', place, time: now(), tenant, path, body, manner, origin } as const
+    return this.#mailbox(tenant, id).ask(command).then(wordedReply)
   }
 
   async entities(
@@ -133,8 +138,8 @@ export class FrontBroker implements Broker {
 
 /** Written member by member: a spread would make a slow object of it, for every update. */
 function commandOf(element: UpdateElement, place: Place, time: Milliseconds): UpdateCommand {
-  const { tenant, path, id, type, action, attributes, autocast } = element
-  return { kind: 'update', place, time, tenant, path, id, type, action, attributes, autocast }
+  const { tenant, path, id, type, action, attributes, autocast, origin } = element
+  return { kind: 'update', place, time, tenant, path, id, type, action, attributes, autocast, origin }
 }
 
 function updateReply(outcome: Outcome<Posted, MailRefusal>): Outcome<UpdateReply, Unavailable> {

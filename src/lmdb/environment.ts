@@ -16,6 +16,9 @@ export interface Environment {
   readonly counts: Database<string, Key>
   /** Facts about the partition itself. */
   readonly facts: Database<string, Key>
+  /** The outbox: [number] to a notice, [subscription] to an account. */
+  readonly notices: Database<string, Key>
+  readonly accounts: Database<string, Key>
 }
 
 export interface EnvironmentSettings {
@@ -54,6 +57,8 @@ export function openEnvironment(path: string, settings: EnvironmentSettings): En
     types: database('types'),
     counts: database('counts'),
     facts: database('facts'),
+    notices: database('notices'),
+    accounts: database('accounts'),
   }
 }
 
@@ -97,9 +102,9 @@ export function figuresOf(database: Database<string, Key>): Figures {
 }
 
 /** The bytes of the pages that hold data now; pages that are free to be used again do not count. */
-export function usedBytes({ records, ids, types, counts, facts }: Environment): number {
+export function usedBytes({ root, ...databases }: Environment): number {
   let bytes = 0
-  for (const database of [records, ids, types, counts, facts]) {
+  for (const database of Object.values(databases)) {
     const { pageSize, treeBranchPageCount, treeLeafPageCount, overflowPages } = figuresOf(database)
     bytes += pageSize * (treeBranchPageCount + treeLeafPageCount + overflowPages)
   }

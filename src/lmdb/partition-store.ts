@@ -2,10 +2,12 @@ import type { Entity, EntityId, Place, ServicePath, Tenant } from '../context/en
 import type { Log } from '../log/log.js'
 import type { Effect } from '../partition/message.js'
 import { type PartitionStore, StorageFull } from '../partition/store.js'
+import type { Notice, NoticeNumber, Settlement } from '../subscription/notice.js'
 import { traceArea } from '../trace-area.js'
 import { CountChanges } from './count-changes.js'
 import { type Environment, type EnvironmentSettings, figuresOf, openEnvironment, usedBytes } from './environment.js'
 import { idInPath, idKey, recordKey, typeKey } from './keys.js'
+import { Outbox } from './outbox.js'
 import { decodeEntity, encodeEntity, encodeLocated } from './record.js'
 
 /** The fact that keeps the order of creation growing over restarts: the highest place that an entity was created at. */
@@ -17,6 +19,7 @@ const charactersPerLook = 2 ** 18
 /** A partition's store in an LMDB environment, of which this is the only writer. */
 export class LmdbPartitionStore implements PartitionStore {
   readonly #environment: Environment
+  readonly #outbox: Outbox
   readonly #sizeMax: number
   readonly #log: Log | undefined
   #highest: number
@@ -27,12 +30,17 @@ export class LmdbPartitionStore implements PartitionStore {
     this.#log = log
     this.#environment = openEnvironment(path, { ...settings, readOnly: false })
     this.#sizeMax = settings.sizeMax_bytes
+    this.#outbox = new Outbox(this.#environment)
     this.#highest = Number(this.#environment.facts.get(placeFact) ?? 0)
   }
 
   /** The highest place that an entity of this partition was ever created at. */
   get highestPlace(): number {
     return this.#highest
+  }
+
+  get lastNotice(): NoticeNumber {
+    return this.#outbox.last
   }
 
   get entityCount(): number {
@@ -50,10 +58,12 @@ export class LmdbPartitionStore implements PartitionStore {
 
   transact<Result>(turn: () => Result): Result {
     const before = this.#highest
+    const lastNotice = this.#outbox.last
     try {
       return this.#environment.root.transactionSync(turn)
     } catch (fault) {
       this.#highest = before
+      this.#outbox.rewind(lastNotice)
       throw isFull(fault) ? new StorageFull('no room for the commit', { cause: fault }) : fault
     } finally {
       this.#lookForRoom()
@@ -81,6 +91,14 @@ export class LmdbPartitionStore implements PartitionStore {
     for (const effect of records.values()) this.#writeRecord(effect)
     counts.write(this.#environment.counts)
     this.#trace(effects, records.size)
+  }
+
+  enqueue(notices: readonly Notice[]): void {
+    this.#written += this.#outbox.enqueue(notices)
+  }
+
+  settle(settlements: readonly Settlement[]): void {
+    this.#outbox.settle(settlements)
   }
 
   #trace(effects: readonly Effect[], records: number): void {

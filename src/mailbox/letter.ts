@@ -1,5 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Encoded } from '../partition/encoding.js'
+import type { NoticeNumber } from '../subscription/notice.js'
+import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 
 /** What a front end sends to a partition: a batch of encoded commands. */
 export interface Letter {
@@ -19,12 +21,24 @@ export interface Receipt {
 /** What the coordinator tells a partition's thread. */
 export type Instruction =
   | { readonly kind: 'connect'; readonly port: MessagePort }
+  /** From the next turn on the subscription is in force, in the place of an earlier one of the same id. */
+  | { readonly kind: 'subscribe'; readonly ticket: number; readonly inForce: SubscriptionInForce }
+  | { readonly kind: 'unsubscribe'; readonly ticket: number; readonly id: SubscriptionId }
   /** Take no more letters, finish, close the store. */
   | { readonly kind: 'drain' }
 
 /** What a partition's thread tells the coordinator. */
 export interface Ready {
   readonly kind: 'ready'
+  readonly lastNotice: NoticeNumber
   /** The highest place at which an entity of the partition was created. */
   readonly highestPlace: number
+}
+
+/** What a partition's thread says when an instruction about subscriptions is in force. */
+export interface InForce {
+  readonly kind: 'inForce'
+  readonly ticket: number
+  /** The last notice that was made before it came into force. */
+  readonly lastNotice: NoticeNumber
 }

@@ -1,5 +1,5 @@
 import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
-import type { GivenAttribute, UpdateAction, UpdateElement, UpdateItem, UpdateReply } from '../context/update.js'
+import type { GivenAttribute, Origin, UpdateAction, UpdateElement, UpdateItem, UpdateReply } from '../context/update.js'
 import type { Broker, Unavailable } from '../coordinator/broker.js'
 import type { StatusText } from '../exchange.js'
 import { granted, type Outcome } from '../outcome.js'
@@ -13,6 +13,7 @@ export interface UpdateAsked extends UpdateManner {
   readonly path: ServicePath
   readonly action: UpdateAction
   readonly elements: readonly GivenElement[]
+  readonly origin: Origin
 }
 
 /** What a request says of its update beside the payload. */
@@ -84,7 +85,7 @@ export function refusedResponse(
 /** An element as the broker is sent it. */
 export function toSend(
   element: GivenElement,
-  { tenant, path, action, untyped, autocast }: Omit<UpdateAsked, 'elements'>,
+  { tenant, path, action, untyped, autocast, origin }: Omit<UpdateAsked, 'elements'>,
 ): UpdateElement {
   const { id, type, attributes } = element
   // Every member is named: a spread would make a slow object of what every update sends.
@@ -96,6 +97,7 @@ export function toSend(
     action,
     attributes,
     autocast: autocast ? true : undefined,
+    origin,
   }
 }
 

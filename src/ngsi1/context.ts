@@ -7,6 +7,7 @@ import type { WordedReply } from '../partition/message.js'
 import { type PayloadErrors, payloadAnswer, statusAnswer, unavailableAnswer, wrapped } from './answers.js'
 import { carryOut } from './carry-out.js'
 import { type Environment, forTenant, readTraced, tracesParsing } from './environment.js'
+import { originOf } from './origin.js'
 import { asksObject, asksUntyped, orderAsked, pageAsked } from './parameters.js'
 import { parseQuery, type QueryPayload } from './parse-query.js'
 import { parseUpdate, type UpdatePayload } from './parse-update.js'
@@ -55,7 +56,8 @@ function updateInWords(environment: Environment, asked: Asked): Promise<Outcome<
     autocast: options.ngsiv1Autocast,
     asObject: asksObject(parameters),
   })
-  return broker.updateInWords({ tenant: tenant.value, path: path.value, id, body, manner })?.then(workOf)
+  const origin = originOf(asked)
+  return broker.updateInWords({ tenant: tenant.value, path: path.value, id, body, manner, origin })?.then(workOf)
 }
 
 function workOf(reply: Outcome<WordedReply, Unavailable>): Outcome<Work, Answer> {
@@ -66,10 +68,11 @@ function workOf(reply: Outcome<WordedReply, Unavailable>): Outcome<Work, Answer>
 
 async function update(
   { broker, options }: Environment,
-  { paths, parameters }: Asked,
+  asked: Asked,
   tenant: Tenant,
   payload: UpdatePayload,
 ): Promise<Answer> {
+  const { paths, parameters } = asked
   const path = pathOfUpdate(paths)
   if (!path.ok) return statusAnswer('errorCode', path.refusal)
   const responses = await carryOut(broker, {
@@ -79,6 +82,7 @@ async function update(
     elements: payload.elements,
     untyped: asksUntyped(parameters),
     autocast: options.ngsiv1Autocast,
+    origin: originOf(asked),
   })
   if (!responses.ok) return unavailableAnswer(responses.refusal)
   const format = { asObject: asksObject(parameters) }

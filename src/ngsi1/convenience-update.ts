@@ -6,6 +6,7 @@ import { type ErrorShape, type PayloadErrors, payloadAnswer, statusAnswer, unava
 import { carryOut, type ElementResponse } from './carry-out.js'
 import { checkSegments, segment, typesMeant } from './convenience.js'
 import { type Environment, forTenant } from './environment.js'
+import { originOf } from './origin.js'
 import { asksObject, asksUntyped } from './parameters.js'
 import { type AppendPayload, type GivenElement, parseAppend, parseAttribute, parseAttributes } from './parse-update.js'
 import type { PayloadRefusal } from './payload-refusal.js'
@@ -65,6 +66,7 @@ async function update<Payload>(
     elements: [element.value],
     untyped: asksUntyped(asked.parameters),
     autocast: options.ngsiv1Autocast,
+    origin: originOf(asked),
   })
   if (!responses.ok) return unavailableAnswer(responses.refusal)
   return row.answer(responses.value, { asObject: asksObject(asked.parameters) })

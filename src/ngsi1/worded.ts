@@ -40,14 +40,14 @@ export function onlyId(body: string): EntityId | undefined {
  * Reads a payload of updateContext with one element, and words the answer; the partition does the rest. What it gives
  * is what the general way gives for the same payload [context 6, 10.3].
  */
-export function interpretUpdate({ tenant, path, body, manner: number }: WordedCommand): Interpretation {
+export function interpretUpdate({ tenant, path, body, manner: number, origin }: WordedCommand): Interpretation {
   const payload = parseUpdate(body, false)
   if (!payload.ok) return { kind: 'answered', accepted: false, text: refusalText(payload.refusal) }
   const { action, elements } = payload.value
   const [element] = elements
   if (element === undefined || elements.length > 1) throw new Error('an update in words has one element')
   const manner = mannerOf(number)
-  const asked = { tenant, path, action, untyped: manner.untyped, autocast: manner.autocast }
+  const asked = { tenant, path, action, untyped: manner.untyped, autocast: manner.autocast, origin }
   const refusal = refusedResponse(element, asked)
   if (refusal) return { kind: 'answered', accepted: true, text: renderUpdate([refusal], manner) }
   return {

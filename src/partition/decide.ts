@@ -18,6 +18,9 @@ export function decide(view: Overlay, command: Command, interpret: Interpreter):
       return update(view, command)
     case 'worded':
       return worded(view, command, interpret)
+    case 'settle':
+      view.settleNotices(command.settlements)
+      return { reply: { kind: 'settled' }, effects: [] }
     case 'ping':
       return { reply: { kind: 'pong' }, effects: [] }
   }
@@ -36,9 +39,9 @@ function worded(view: Overlay, words: WordedCommand, interpret: Interpreter): De
   if (meant.kind === 'answered') {
     return { reply: { kind: 'worded', accepted: meant.accepted, text: meant.text }, effects: [] }
   }
-  const { tenant, path, id, type, action, attributes, autocast } = meant.element
+  const { tenant, path, id, type, action, attributes, autocast, origin } = meant.element
   const { place, time } = words
-  const command = { kind: 'update', place, time, tenant, path, id, type, action, attributes, autocast } as const
+  const command = { kind: 'update', place, time, tenant, path, id, type, action, attributes, autocast, origin } as const
   const { reply, effects } = update(view, command)
   if (reply.kind !== 'updated') return { reply, effects }
   return { reply: { kind: 'worded', accepted: true, text: meant.answer(reply) }, effects }

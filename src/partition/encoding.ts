@@ -1,7 +1,7 @@
 import type { EntityId, EntityType, Metadata, Place, ServicePath, Tenant, Value } from '../context/entity.js'
 import type { GivenAttribute, UpdateAction, UpdateCommand } from '../context/update.js'
 import type { Milliseconds } from '../time.js'
-import type { Command, Reply, WordedCommand, WordedReply } from './message.js'
+import type { Command, Reply, SettleCommand, WordedCommand, WordedReply } from './message.js'
 
 /** A batch as it crosses: a text, and the texts that stand beside it because writing them into it would cost. */
 export interface Encoded {
@@ -60,13 +60,23 @@ type PackedUpdate = readonly [
   action: UpdateAction,
   attributes: readonly PackedAttribute[],
   autocast: 0 | 1,
+  correlator: string,
+  token: string,
 ]
 
 /** The body stands beside. */
-type PackedWords = readonly [place: number, time: number, tenant: string, path: string, manner: number]
+type PackedWords = readonly [
+  place: number,
+  time: number,
+  tenant: string,
+  path: string,
+  manner: number,
+  correlator: string,
+  token: string,
+]
 
-/** 0 is a ping. */
-type PackedCommand = PackedUpdate | PackedWords | 0
+/** 0 is a ping; settlements are what they are. */
+type PackedCommand = PackedUpdate | PackedWords | SettleCommand | 0
 
 /** An update in words that was accepted is 1, one that was not is 0; the text stands beside. */
 type PackedReply = Exclude<Reply, WordedReply> | 0 | 1
@@ -75,17 +85,25 @@ function packed(command: Command, bodies: string[]): PackedCommand {
   switch (command.kind) {
     case 'ping':
       return 0
+    case 'settle':
+      return command
     case 'worded':
       bodies.push(command.body)
-      return [command.place, command.time, command.tenant, command.path, command.manner]
+      return packedWords(command)
     case 'update':
       return packedUpdate(command)
   }
 }
 
+function packedWords({ place, time, tenant, path, manner, origin }: WordedCommand): PackedWords {
+  return [place, time, tenant, path, manner, origin.correlator, origin.token]
+}
+
 function packedUpdate(command: UpdateCommand): PackedUpdate {
-  const { place, time, tenant, path, id, type, action, attributes, autocast } = command
-  return [place, time, tenant, path, id, type ?? 0, action, attributes.map(packedAttribute), autocast ? 1 : 0]
+  const { place, time, tenant, path, id, type, action, attributes, autocast, origin } = command
+  const { correlator, token } = origin
+  const given = attributes.map(packedAttribute)
+  return [place, time, tenant, path, id, type ?? 0, action, given, autocast ? 1 : 0, correlator, token]
 }
 
 function packedAttribute({ name, instance, type, metadata, location, value }: GivenAttribute): PackedAttribute {
@@ -100,10 +118,12 @@ function packedMetadata({ name, type, value }: Metadata): PackedMetadata {
 
 function unpacked(command: PackedCommand, bodies: Iterator<string>): Command {
   if (command === 0) return { kind: 'ping' }
-  return command.length === 5 ? unpackedWords(command, next(bodies)) : unpackedUpdate(command)
+  if ('kind' in command) return command
+  return command.length === 7 ? unpackedWords(command, next(bodies)) : unpackedUpdate(command)
 }
 
-function unpackedWords([place, time, tenant, path, manner]: PackedWords, body: string): WordedCommand {
+function unpackedWords(command: PackedWords, body: string): WordedCommand {
+  const [place, time, tenant, path, manner, correlator, token] = command
   return {
     kind: 'worded',
     place: place as Place,
@@ -112,11 +132,12 @@ function unpackedWords([place, time, tenant, path, manner]: PackedWords, body: s
     path: path as ServicePath,
     body,
     manner,
+    origin: { correlator, token },
   }
 }
 
 function unpackedUpdate(command: PackedUpdate): UpdateCommand {
-  const [place, time, tenant, path, id, type, action, attributes, autocast] = command
+  const [place, time, tenant, path, id, type, action, attributes, autocast, correlator, token] = command
   return {
     kind: 'update',
     place: place as Place,
@@ -128,6 +149,7 @@ function unpackedUpdate(command: PackedUpdate): UpdateCommand {
     action,
     attributes: attributes.map(unpackedAttribute),
     autocast: autocast === 1 ? true : undefined,
+    origin: { correlator, token },
   }
 }
 

@@ -1,10 +1,11 @@
 import type { EntityEffect } from '../context/apply.js'
 import type { Place, ServicePath, Tenant } from '../context/entity.js'
-import type { UpdateCommand, UpdateReply } from '../context/update.js'
+import type { Origin, UpdateCommand, UpdateReply } from '../context/update.js'
+import type { Settlement } from '../subscription/notice.js'
 import type { Milliseconds } from '../time.js'
 
 /** Everything that a partition can be told to do. A kind that `decide.ts` does not decide does not compile. */
-export type Command = UpdateCommand | WordedCommand | PingCommand
+export type Command = UpdateCommand | WordedCommand | SettleCommand | PingCommand
 
 /**
  * An update of one entity in the words of its client: its front end has looked for the id and nothing else, the
@@ -21,6 +22,13 @@ export interface WordedCommand {
   readonly body: string
   /** What else the request says of how it is meant; only the interpreter knows what the number stands for. */
   readonly manner: number
+  readonly origin: Origin
+}
+
+/** What a courier says of notices in this partition's outbox, to be stored [subscriptions 5.7]. */
+export interface SettleCommand {
+  readonly kind: 'settle'
+  readonly settlements: readonly Settlement[]
 }
 
 /** Asks for nothing but a sign of life. */
@@ -29,7 +37,7 @@ export interface PingCommand {
 }
 
 /** What a partition answers. */
-export type Reply = UpdatedReply | WordedReply | PongReply | FailedReply
+export type Reply = UpdatedReply | WordedReply | SettledReply | PongReply | FailedReply
 
 /** The answer to an update in words, in the words of the same API. */
 export interface WordedReply {
@@ -41,6 +49,11 @@ export interface WordedReply {
 
 export interface UpdatedReply extends UpdateReply {
   readonly kind: 'updated'
+}
+
+/** The settlements are on disk. */
+export interface SettledReply {
+  readonly kind: 'settled'
 }
 
 export interface PongReply {

@@ -1,4 +1,5 @@
 import type { Entity, EntityId, ServicePath, Tenant } from '../context/entity.js'
+import type { Settlement } from '../subscription/notice.js'
 import type { EntityCache } from './entity-cache.js'
 import type { Effect } from './message.js'
 import type { PartitionStore } from './store.js'
@@ -6,6 +7,7 @@ import type { PartitionStore } from './store.js'
 /** What a turn sees: the store, and upon it what earlier commands of the same turn decided. */
 export class Overlay {
   readonly effects: Effect[] = []
+  readonly settlements: Settlement[] = []
   readonly #store: PartitionStore
   readonly #cache: EntityCache
   readonly #laid = new Map<string, readonly Entity[]>()
@@ -35,6 +37,11 @@ export class Overlay {
       this.#laid.set(nameOf(tenant, entity.path, entity.id), after)
       this.effects.push(effect)
     }
+  }
+
+  /** Notes what became of notices. */
+  settleNotices(settlements: readonly Settlement[]): void {
+    this.settlements.push(...settlements)
   }
 
   /** The turn is on disk: what it decided is what is held now. */

@@ -33,6 +33,7 @@ export function takeTurn(
       return reply
     })
     store.write(view.effects)
+    store.settle(view.settlements)
     watch?.written()
     return answers
   })

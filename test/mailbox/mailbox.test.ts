@@ -6,7 +6,7 @@ import { Inbox } from '../../src/mailbox/inbox.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
 import type { WaitMeter } from '../../src/measure/waits.js'
 import type { Command } from '../../src/partition/message.js'
-import { cache, command, given, id, noWords, root, silentLog, storeSettings, tenant } from '../given.js'
+import { cache, command, given, id, noWords, origin, root, silentLog, storeSettings, tenant } from '../given.js'
 
 /** Waits as they were reported. */
 class Noted implements WaitMeter {
@@ -130,7 +130,7 @@ test('a command that makes its turn fail fails alone', async (t) => {
   const { mailbox, faults, store } = around(t)
   const box = mailbox()
   const { place, time } = append('B', '1')
-  const broken: Command = { kind: 'worded', place, time, tenant, path: root, body: 'B', manner: 0 }
+  const broken: Command = { kind: 'worded', place, time, tenant, path: root, body: 'B', manner: 0, origin }
   const batch: readonly Command[] = [append('A', '1'), broken, append('C', '1')]
   const outcomes = await Promise.all(batch.map((next) => box.ask(next)))
   t.same(

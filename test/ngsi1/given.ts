@@ -1,10 +1,11 @@
 import type { Attribute, Entity, EntityId, EntityType, Place, ServicePath } from '../../src/context/entity.js'
 import type { GivenAttribute, UpdateElement, UpdateReply } from '../../src/context/update.js'
-import type { Broker } from '../../src/coordinator/broker.js'
+import type { Broker, SubscriptionDesk } from '../../src/coordinator/broker.js'
 import type { Answer, Asked, Resource, Verb } from '../../src/exchange.js'
 import type { Environment } from '../../src/ngsi1/environment.js'
 import { ngsi1Resources } from '../../src/ngsi1/routes.js'
-import { granted } from '../../src/outcome.js'
+import { granted, refused } from '../../src/outcome.js'
+import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import type { Milliseconds } from '../../src/time.js'
 
 const time = 1_700_000_000_000 as Milliseconds
@@ -47,6 +48,15 @@ export function done({ id, type = '' as EntityType }: UpdateElement): UpdateRepl
   return { items: [{ id, type }], missing: [] }
 }
 
+/** The desk of a broker without subscriptions. */
+const noSubscriptions: SubscriptionDesk = {
+  subscribe: async () => granted('5f0a1b2c3d4e5f6071829304' as SubscriptionId),
+  change: async () => refused({ kind: 'subscriptionUnknown' }),
+  unsubscribe: async () => refused({ kind: 'subscriptionUnknown' }),
+  states: async () => [],
+  index: async () => ({ ids: [], changes: { refresh: 0, inserts: 0, removes: 0, updates: 0 } }),
+}
+
 /** A broker that does what it is told, for what is not about storing; everything else finds nothing. */
 export function scripted(script: Partial<Broker> = {}): Broker {
   return {
@@ -55,6 +65,7 @@ export function scripted(script: Partial<Broker> = {}): Broker {
     entities: async () => granted([]),
     query: async ({ counted }) => granted({ entities: [], count: counted ? 0 : undefined }),
     types: async () => granted([]),
+    subscriptions: noSubscriptions,
     health: async () => ({ total: 1, ready: 1, storageFull: false }),
     ...script,
   }

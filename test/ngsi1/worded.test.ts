@@ -28,10 +28,10 @@ function broker(words: boolean): Broker {
   }
   return scripted({
     update: async (elements) => granted(elements.map(apply)),
-    updateInWords: ({ tenant, path, body, manner }) => {
+    updateInWords: ({ tenant, path, body, manner, origin }) => {
       if (!words) return undefined
       const at = { place: 0 as Place, time: 0 as Milliseconds }
-      const meant = interpretUpdate({ kind: 'worded', ...at, tenant, path, body, manner })
+      const meant = interpretUpdate({ kind: 'worded', ...at, tenant, path, body, manner, origin })
       const reply =
         meant.kind === 'answered'
           ? { kind: 'worded' as const, accepted: meant.accepted, text: meant.text }
@@ -117,6 +117,7 @@ test('what is wrong with a payload in words is not accepted, what is wrong with 
     tenant: '' as Tenant,
     path: '/' as ServicePath,
     manner: 0,
+    origin: { correlator: 'corr-1', token: '' },
   } as const
   t.match(interpretUpdate({ ...words, body: '{"contextElements":[{"id":"A"}]' }), { kind: 'answered', accepted: false })
   const pattern = '{"contextElements":[{"id":"A","isPattern":"true"}],"updateAction":"UPDATE"}'

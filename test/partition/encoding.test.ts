@@ -26,13 +26,14 @@ const attribute = fc.record(
   },
   { requiredKeys: ['name', 'instance', 'type', 'metadata'], noNullPrototype: true },
 )
+const origin = fc.record({ correlator: text, token: text }, { noNullPrototype: true })
 const place = fc.nat().map((number) => number as Place)
 const time = fc.nat().map(at)
 const where = { tenant: fc.constantFrom(tenant), path: fc.constantFrom('/', '/a').map(path) }
 const command: fc.Arbitrary<Command> = fc.oneof(
   fc.constant({ kind: 'ping' } as const),
   fc.record(
-    { kind: fc.constant('worded' as const), place, time, ...where, body: text, manner: fc.nat(7) },
+    { kind: fc.constant('worded' as const), place, time, ...where, body: text, manner: fc.nat(7), origin },
     { noNullPrototype: true },
   ),
   fc.record(
@@ -46,6 +47,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       action: fc.constantFrom(...updateActions),
       attributes: fc.array(attribute, { maxLength: 3 }),
       autocast: fc.constantFrom(true as const, undefined),
+      origin,
     },
     { noNullPrototype: true },
   ),

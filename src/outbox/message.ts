@@ -1,0 +1,66 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { Settlement } from '../subscription/notice.js'
+import type { SubscriptionClock, SubscriptionId } from '../subscription/subscription.js'
+import type { Milliseconds } from '../time.js'
+
+/** A subscription of either kind as a courier knows it. */
+export interface Recipient {
+  readonly id: SubscriptionId
+  readonly kind: 'context' | 'availability'
+  readonly reference: string
+  /** From this moment on nothing is sent, and what waits is dropped [subscriptions 5.6]. */
+  readonly expires: Milliseconds
+  /** Where the courier notes, while it starts, when the last notice was made. */
+  readonly clock: SubscriptionClock
+}
+
+/** What the coordinator tells the courier. */
+export type CourierInstruction =
+  | { readonly kind: 'connect'; readonly partition: number; readonly port: MessagePort }
+  /** A new recipient, or a changed one: its failures are forgotten, and a hold ends. */
+  | { readonly kind: 'put'; readonly recipient: Recipient }
+  /** Nothing of this subscription is begun until it is put again; it need not be known yet. */
+  | { readonly kind: 'hold'; readonly id: SubscriptionId }
+  /** The subscription has ended: nothing is begun any more, what waits is dropped. `done` says that no attempt will begin. */
+  | { readonly kind: 'remove'; readonly ticket: number; readonly id: SubscriptionId }
+  /** Drops what waits and answers `done` when that is on disk: an expired subscription is about to be revived. */
+  | { readonly kind: 'expire'; readonly ticket: number; readonly id: SubscriptionId }
+  /** Settlements of the coordinator's outbox are on disk. */
+  | { readonly kind: 'settled'; readonly ticket: number }
+  | { readonly kind: 'report'; readonly ticket: number; readonly ids: readonly SubscriptionId[] | undefined }
+  /** Begin nothing that would have to wait, finish what is under way for at most this long, store the outcomes. */
+  | { readonly kind: 'drain'; readonly limit_ms: number }
+
+/** What the courier tells the coordinator. */
+export type CourierReport =
+  /** Everything that waits is known; clocks are set. */
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'done'; readonly ticket: number }
+  /** To be stored in the coordinator's own outbox. */
+  | { readonly kind: 'settle'; readonly ticket: number; readonly settlements: readonly Settlement[] }
+  /** The states of the recipients asked for, those that are known; of all without ids. */
+  | { readonly kind: 'states'; readonly ticket: number; readonly states: readonly KnownState[] }
+  /** An attempt failed, or succeeded again, at this URL [management 10.7]. */
+  | { readonly kind: 'alarm'; readonly url: string; readonly reason: string | undefined }
+  | { readonly kind: 'drained' }
+
+export interface KnownState {
+  readonly id: SubscriptionId
+  readonly delivery: DeliveryState
+}
+
+/** How the deliveries of a subscription go, over all outboxes [subscriptions 5.7]. What never happened is absent. */
+export interface DeliveryState {
+  readonly timesSent: number
+  readonly lastNotification?: Milliseconds
+  readonly lastSuccess?: Milliseconds
+  readonly lastSuccessCode?: number
+  readonly lastFailure?: Milliseconds
+  readonly lastFailureReason?: string
+  readonly failsCounter: number
+  readonly queueDepth: number
+  readonly queueBytes: number
+  readonly oldestQueued?: Milliseconds
+  readonly nextAttempt?: Milliseconds
+  readonly discarded: number
+}

@@ -1,0 +1,81 @@
+import type { Entity, ServicePath, Tenant } from '../context/entity.js'
+import type { Milliseconds } from '../time.js'
+import type { Subscription, SubscriptionId } from './subscription.js'
+
+/**
+ * A notification that is due: stored in the outbox with the update that caused it, sent by a courier until it is
+ * accepted or dropped [subscriptions 5.2].
+ */
+export interface Notice {
+  readonly subscription: SubscriptionId
+  /**
+   * Notices of one subscription and line go out one by one, in order [subscriptions 5.4]. The line of a change is that
+   * of its entity (`lineOf`); other notices have a line of their kind.
+   */
+  readonly line: Line
+  readonly made: Milliseconds
+  readonly tenant: Tenant
+  /** The paths of the entities it shows, in their order [subscriptions 4.1]. */
+  readonly paths: readonly ServicePath[]
+  readonly correlator: string
+  /** X-Auth-Token; the empty text without it. */
+  readonly token: string
+  readonly body: string
+  /**
+   * Of a notice that is no answer to one change: for each partition the number of the last notice there that was made
+   * before it. It is sent after all those of its subscription, and before all later ones.
+   */
+  readonly after?: readonly number[] | undefined
+}
+
+export type Line =
+  | { readonly kind: 'entity'; readonly key: string }
+  /** Initial notifications, which are about several entities [subscriptions 3.5]. */
+  | { readonly kind: 'initial' }
+  /** Of ticks only the newest waits [subscriptions 3.6]. */
+  | { readonly kind: 'tick' }
+  /** Availability notifications: the line is the subscription [subscriptions 7.4]. */
+  | { readonly kind: 'availability' }
+
+/** The line of the changes of an entity: of its path, id and type, none of which has a line break in it. */
+export function lineOf({ path, id, type }: Pick<Entity, 'path' | 'id' | 'type'>): Line {
+  return { kind: 'entity', key: `${path}\n${id}\n${type}` }
+}
+
+/** The body of a notification about these entities as they are now, in the words of an API [subscriptions 4.2]. */
+export type NoticeWording = (subscription: Subscription, entities: readonly Entity[]) => string
+
+/** The number of a notice in the outbox that holds it: growing, never given twice, not even after a restart. */
+export type NoticeNumber = number
+
+/** What becomes of notices of one subscription in one outbox, stored in one transaction [subscriptions 5.7]. */
+export interface Settlement {
+  readonly subscription: SubscriptionId
+  /** The notices that leave the outbox. */
+  readonly gone: readonly NoticeNumber[]
+  /** The account of the subscription in this outbox from now on; nothing when the subscription has ended. */
+  readonly account: Account | undefined
+}
+
+/**
+ * How the deliveries of a subscription went, as one outbox knows it; the accounts of all outboxes together are what
+ * operators see [subscriptions 5.7].
+ */
+export interface Account {
+  /** Notices of which at least one attempt was made. */
+  readonly sent: number
+  /** Notices dropped by a limit. */
+  readonly discarded: number
+  /** Notices that were attempted and are still in the outbox, so that they do not count twice after a restart. */
+  readonly tried: readonly NoticeNumber[]
+  /** When the last notice was made that has left the outbox. */
+  readonly lastNotification?: Milliseconds
+  readonly lastSuccess?: Milliseconds
+  readonly lastSuccessCode?: number
+  readonly lastFailure?: Milliseconds
+  readonly lastFailureReason?: string
+  /** Failed attempts since the last acceptance, over all outboxes, as of `attempted`. */
+  readonly fails: number
+  /** When this outbox's last attempt ended. */
+  readonly attempted?: Milliseconds
+}

@@ -1,0 +1,44 @@
+import type { Brand } from '../brand.js'
+import type { Tenant } from '../context/entity.js'
+import type { PathRange, Scope, Selector } from '../context/query.js'
+import type { Milliseconds } from '../time.js'
+
+/** 24 lower-case hexadecimal digits, the first eight of which are the second of creation [subscriptions 1.4]. */
+export type SubscriptionId = Brand<string, 'SubscriptionId'>
+
+/** A subscription to changes of context, as it is stored and as every partition holds a copy [subscriptions 2.1]. */
+export interface Subscription {
+  readonly id: SubscriptionId
+  /** Its place in the order of creation, over all kinds of subscriptions. */
+  readonly order: number
+  readonly tenant: Tenant
+  readonly path: PathRange
+  /** An entity that one of them matches is meant. */
+  readonly selectors: readonly Selector[]
+  /** Names of the attributes to show, each once; empty for all. */
+  readonly attributes: readonly string[]
+  /** Where notifications are posted to; an absolute URL of http or https. */
+  readonly reference: string
+  /** It fires before this moment, not at it. */
+  readonly expires: Milliseconds
+  /** Least time between two notifications; 0 without throttling. */
+  readonly throttling_ms: number
+  /** Names of the triggering attributes, empty for any; nothing when changes do not fire it. */
+  readonly onChange: readonly string[] | undefined
+  /** Time between two ticks; nothing without a time-interval condition. */
+  readonly interval_ms: number | undefined
+  /** What restricts initial notifications and ticks, and no others [subscriptions 2.1.2]. */
+  readonly scopes: readonly Scope[]
+}
+
+/**
+ * When a subscription was last notified, in milliseconds since 1970, 0 before the first time: one 64-bit integer in
+ * memory that all partitions share, since throttling holds over all of them [subscriptions 3.4].
+ */
+export type SubscriptionClock = SharedArrayBuffer
+
+/** A subscription as it comes into force in a partition. */
+export interface SubscriptionInForce {
+  readonly subscription: Subscription
+  readonly clock: SubscriptionClock
+}
