@@ -4,7 +4,7 @@ import type { ControlChange, SubscriptionStore } from '../subscription/store.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 import { type EnvironmentSettings, faultOf, openDatabase, openRoot } from './environment.js'
-import type { Key } from './keys.js'
+import { type Key, onlyPart } from './keys.js'
 import { Outbox } from './outbox.js'
 
 /** A change that waits for the next transaction. */
@@ -56,7 +56,7 @@ export class ControlStore implements SubscriptionStore {
   ticks(): ReadonlyMap<SubscriptionId, Milliseconds> {
     const ticks = new Map<SubscriptionId, Milliseconds>()
     for (const { key, value } of this.#ticks.getRange({})) {
-      ticks.set(String(key[0]) as SubscriptionId, Number(value) as Milliseconds)
+      ticks.set(String(onlyPart(key)) as SubscriptionId, Number(value) as Milliseconds)
     }
     return ticks
   }
