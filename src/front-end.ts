@@ -10,7 +10,7 @@ import { type FrontEnd, type FrontEndParts, type ListenRefusal, openFrontEnd } f
 import { transactions } from './http/transaction.js'
 import type { Log } from './log/log.js'
 import { Mailbox } from './mailbox/mailbox.js'
-import { emptyNotificationQueue, emptySubscriptionIndex } from './management/parts.js'
+import { emptyNotificationQueue } from './management/parts.js'
 import { managementResources } from './management/resources.js'
 import { type Shared, sharedAnswer } from './management/siblings.js'
 import { Measures, rowOf } from './measure/measures.js'
@@ -113,7 +113,6 @@ function interfaces(
     broker,
     freeHandles: (partition) => behind.readers.freeHandles(partition),
     siblings,
-    subscriptionIndex: emptySubscriptionIndex,
     notificationQueue: emptyNotificationQueue,
   })
   const meter = measures.requests([...ngsi1, ...management])
