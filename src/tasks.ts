@@ -3,6 +3,7 @@ import type { TransactionMemory } from './http/transaction.js'
 import type { MeasureMemory } from './measure/measures.js'
 import type { NotificationOptions, Options } from './options.js'
 import type { Recipient } from './outbox/message.js'
+import type { SubscriptionInForce } from './subscription/subscription.js'
 
 /** What the threads in `workers/` are handed to begin with: plain data, memory that is shared, ports. */
 
@@ -30,8 +31,10 @@ export interface PartitionTask {
   readonly partition: number
   readonly storage: StoragePlan
   readonly memory: SharedMemory
-  /** Ids whose entities are kept decoded. */
+  /** Ids whose entities are kept decoded, and entities for which it is remembered who has subscribed to them. */
   readonly cacheSize: number
+  /** Those that are in force from the start. */
+  readonly subscriptions: readonly SubscriptionInForce[]
 }
 
 export interface CourierTask {
