@@ -37,16 +37,6 @@ export interface PartitionTask {
   readonly subscriptions: readonly SubscriptionInForce[]
 }
 
-export interface CourierTask {
-  /** All subscriptions that there are. */
-  readonly recipients: readonly Recipient[]
-  /** The folder of the coordinator's own environment. */
-  readonly control: string
-  readonly options: NotificationOptions
-  readonly storage: StoragePlan
-  readonly memory: SharedMemory
-}
-
 export interface QueryThreadData {
   readonly storage: StoragePlan
   readonly memory: SharedMemory
@@ -71,6 +61,17 @@ export interface FrontEndTask {
 /** The desks of the coordinator, for a front end in a thread of its own. */
 export interface DeskPorts {
   readonly subscriptions: MessagePort
+}
+
+export interface CourierTask {
+  readonly storage: StoragePlan
+  readonly memory: SharedMemory
+  /** The folder of the coordinator's own environment, which holds an outbox as well. */
+  readonly controlPath: string
+  /** The subscriptions of either kind that there are. */
+  readonly recipients: readonly Recipient[]
+  readonly options: NotificationOptions
+  readonly transactions: TransactionMemory
 }
 
 /** Every thread's task comes with a port to the main thread, and one for its log lines. */
