@@ -24,7 +24,7 @@ export class Outbox {
 
   constructor(databases: OutboxDatabases) {
     this.#databases = databases
-    this.#last = Number(databases.facts.get(lastFact) ?? 0)
+    this.#last = lastNumber(databases)
   }
 
   /** The number of the last notice that was ever put in; 0 before the first. */
@@ -60,6 +60,11 @@ export class Outbox {
   rewind(last: NoticeNumber): void {
     this.#last = last
   }
+}
+
+/** The number of the last notice that was ever put in; 0 before the first. */
+export function lastNumber({ facts }: Pick<OutboxDatabases, 'facts'>): NoticeNumber {
+  return Number(facts.get(lastFact) ?? 0)
 }
 
 /** A notice with its number and the bytes that it takes. */
