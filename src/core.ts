@@ -117,7 +117,7 @@ export class Core {
       transactions: this.#transactions,
     }
     this.#watch(task.transactions)
-    const desks = { subscriptions: this.#delivered.subscriptions }
+    const desks = { subscriptions: this.#delivered.subscriptions, alarms: () => this.#alarms.counts }
     const opened = await openFront({ ...task, frontEnd: 0 }, desks, this.#log, (front) => this.#partitions.add(front))
     if (!opened.ok) return opened
     this.#front = opened.value

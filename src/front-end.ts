@@ -8,9 +8,9 @@ import { QueryPool } from './coordinator/query-pool.js'
 import { Siblings } from './coordinator/siblings.js'
 import { type FrontEnd, type FrontEndParts, type ListenRefusal, openFrontEnd } from './http/server.js'
 import { transactions } from './http/transaction.js'
+import type { AlarmCounts } from './log/alarms.js'
 import type { Log } from './log/log.js'
 import { Mailbox } from './mailbox/mailbox.js'
-import { emptyNotificationQueue } from './management/parts.js'
 import { managementResources } from './management/resources.js'
 import { type Shared, sharedAnswer } from './management/siblings.js'
 import { Measures, rowOf } from './measure/measures.js'
@@ -55,7 +55,7 @@ export async function openFront(
   const mailboxes = openMailboxes(task, measures)
   const readers = openReaders(storage, memory, measures, log)
   const queries = openQueryPool(task)
-  const siblings = new Siblings<Shared>(frontEnd, options.httpThreads, sharedAnswer(measures))
+  const siblings = new Siblings<Shared>(frontEnd, options.httpThreads, sharedAnswer(measures, desks.alarms))
   const close = async (): Promise<void> => {
     siblings.close()
     for (const mailbox of mailboxes) mailbox.close()
@@ -76,6 +76,8 @@ export async function openFront(
 /** The owners of what is not about single entities, here or in another thread. */
 export interface Desks {
   readonly subscriptions: SubscriptionDesk
+  /** The alarms of the process, for the front end in the main thread. */
+  readonly alarms?: () => AlarmCounts
 }
 
 interface Behind extends Desks {
@@ -113,7 +115,6 @@ function interfaces(
     broker,
     freeHandles: (partition) => behind.readers.freeHandles(partition),
     siblings,
-    notificationQueue: emptyNotificationQueue,
   })
   const meter = measures.requests([...ngsi1, ...management])
   const parts = {

@@ -1,13 +1,16 @@
 import { Registry } from 'prom-client'
 import type { SubscriptionDesk } from '../coordinator/broker.js'
 import type { Resource } from '../exchange.js'
+import type { AlarmCount } from '../log/alarms.js'
 import { type CounterRow, counterRows } from '../measure/counters.js'
+import type { OutboxReading } from '../measure/delivery-sheet.js'
 import type { Measures } from '../measure/measures.js'
 import { rejections } from '../measure/requests.js'
 import { verbs } from '../measure/routes.js'
 import type { StorageReading } from '../measure/storage-sheet.js'
 import { statusCodes } from '../measure/traffic-sheet.js'
 import type { WaitKind } from '../measure/waits.js'
+import { now } from '../time.js'
 import { versionFacts } from '../version.js'
 import { operation } from './answers.js'
 import { counter, type Family, gauge, histogram, type Labels, plain, registryOf, type Sample } from './families.js'
@@ -19,6 +22,8 @@ export function prometheusResources({ measures, siblings, broker }: ManagementPa
     ...brokerFamilies(measures, broker.subscriptions),
     ...trafficFamilies(measures),
     ...partitionFamilies(measures),
+    ...deliveryFamilies(measures),
+    ...alarmFamilies(siblings),
   ])
   const whileMeasured = registryOf(waitFamilies(measures))
 
@@ -133,6 +138,62 @@ function partitionFamilies(measures: Measures): readonly Family[] {
       each((reading) => reading.restarts),
     ),
     histogram('rigel_worker_event_loop_delay_seconds', 'How late event loops were', eachHistogram('loopDelays')),
+  ]
+}
+
+function deliveryFamilies({ delivery }: Measures): readonly Family[] {
+  const results = (counts: Readonly<Record<string, number>>): readonly Sample[] =>
+    Object.entries(counts).map(([result, value]) => ({ labels: { result }, value }))
+  const outboxes = (value: (outbox: OutboxReading) => number) => (): readonly Sample[] =>
+    delivery.outboxes().map((outbox, number, { length }) => {
+      // The last one is the coordinator's: of notifications that no single entity causes.
+      const partition = number === length - 1 ? 'control' : String(number)
+      return { labels: { partition }, value: value(outbox) }
+    })
+  const age_s = () => (delivery.oldest === undefined ? 0 : Math.max(0, now() - delivery.oldest) / 1000)
+  return [
+    counter('rigel_notifications_total', 'Notifications that left the queue', () =>
+      results(delivery.totals.notifications),
+    ),
+    counter('rigel_notification_attempts_total', 'Attempts to notify', () => results(delivery.totals.attempts)),
+    histogram('rigel_notification_attempt_duration_seconds', 'Attempts to notify', () => [
+      [{}, delivery.totals.attemptDurations],
+    ]),
+    histogram('rigel_notification_queue_wait_seconds', 'From the making of a notification to its acceptance', () => [
+      [{}, delivery.totals.queueWaits],
+    ]),
+    gauge(
+      'rigel_notification_queue_depth',
+      'Notifications that wait or are under way',
+      outboxes(({ depth }) => depth),
+    ),
+    gauge(
+      'rigel_notification_queue_bytes',
+      'Size of the notifications that wait or are under way',
+      outboxes(({ bytes }) => bytes),
+    ),
+    gauge('rigel_notification_oldest_age_seconds', 'Age of the oldest notification that waits', () => plain(age_s())),
+  ]
+}
+
+function alarmFamilies(siblings: ManagementParts['siblings']): readonly Family[] {
+  const each = (value: (count: AlarmCount) => number) => async (): Promise<readonly Sample[]> => {
+    const counts = await siblings.gather('alarms', undefined)
+    return counts.flatMap((kinds) =>
+      Object.entries(kinds).map(([alarm, count]): Sample => ({ labels: { alarm }, value: value(count) })),
+    )
+  }
+  return [
+    gauge(
+      'rigel_alarms_active',
+      'Alarms that are raised',
+      each(({ active }) => active),
+    ),
+    counter(
+      'rigel_alarms_raised_total',
+      'Alarms raised since the start',
+      each(({ raised }) => raised),
+    ),
   ]
 }
 

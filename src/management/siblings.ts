@@ -1,5 +1,6 @@
 import { isMainThread } from 'node:worker_threads'
 import { collectDefaultMetrics, Registry } from 'prom-client'
+import type { AlarmCounts } from '../log/alarms.js'
 import type { Measures } from '../measure/measures.js'
 import type { ServiceCount } from '../measure/service-metrics.js'
 
@@ -9,6 +10,8 @@ export interface Shared {
   readonly services: { readonly ask: { readonly reset: boolean }; readonly part: readonly ServiceCount[] }
   /** The metrics of the process as Prometheus text: from the main thread only, so that they never jump [management 7]. */
   readonly process: { readonly ask: undefined; readonly part: string }
+  /** The alarms of the process, which its main thread has; nothing from others [management 10.7]. */
+  readonly alarms: { readonly ask: undefined; readonly part: Partial<AlarmCounts> }
 }
 export type SharedName = keyof Shared
 
@@ -28,11 +31,12 @@ export interface Siblings {
 }
 
 /** The answers of this front end. */
-export function sharedAnswer(measures: Measures): SharedAnswer {
+export function sharedAnswer(measures: Measures, alarms: () => Partial<AlarmCounts> = () => ({})): SharedAnswer {
   const processText = isMainThread ? processMetrics() : async () => ''
   const answers: { readonly [Name in SharedName]: (ask: Shared[Name]['ask']) => SharedPart<Name> } = {
     services: ({ reset }) => measures.services.take(reset),
     process: processText,
+    alarms,
   }
   return (name, ask) => answers[name](ask)
 }

@@ -1,29 +1,24 @@
 import type { CountSheet } from '../measure/count-sheet.js'
 import { type CounterRow, counterColumn, counterRows } from '../measure/counters.js'
+import type { DeliveryReading } from '../measure/delivery-sheet.js'
 import type { Measures } from '../measure/measures.js'
 import { verbPlace } from '../measure/routes.js'
 import type { StageTimes } from '../measure/timing-sheet.js'
 import type { WaitSheet } from '../measure/wait-sheet.js'
 import { type Nanoseconds, secondsText } from '../time.js'
 import { type Member, objectText } from './answers.js'
-import type { NotificationQueueReading, NotificationQueueState } from './parts.js'
 
 /**
  * The body of GET /statistics: what was counted, in flat members and, where so wished, in the nested ones of the later
  * layout. It is rendered by hand, because JSON.stringify would drop the digits of 0.000000000 [management 4.1, 4.5].
  */
-export function statisticsText(
-  measures: Measures,
-  queue: NotificationQueueState,
-  fullCounters: boolean,
-  at: Nanoseconds,
-): string {
+export function statisticsText(measures: Measures, fullCounters: boolean, at: Nanoseconds): string {
   const members: Member[] = [...flatCounters(measures.counts)]
   if (measures.isOn('semWait')) members.push(...flatWaits(measures.waits))
   if (measures.isOn('counters')) members.push(['counters', nestedCounters(measures, fullCounters)])
   if (measures.isOn('semWait')) members.push(['semWait', nestedWaits(measures.waits)])
   if (measures.isOn('timing')) members.push(['timing', timing(measures)])
-  if (measures.isOn('notifQueue')) members.push(['notifQueue', notifQueue(queue.read())])
+  if (measures.isOn('notifQueue')) members.push(['notifQueue', notifQueue(measures.delivery.read())])
   members.push(['uptime_in_secs', wholeSeconds(at - measures.startedAt)])
   members.push(['measuring_interval_in_secs', wholeSeconds(at - measures.counts.resetAt)])
   return objectText(members)
@@ -97,7 +92,7 @@ function timing({ timing: { accumulated, last } }: Measures): string {
   ])
 }
 
-function notifQueue(queue: NotificationQueueReading): string {
+function notifQueue(queue: DeliveryReading): string {
   const average = queue.sentOk === 0 ? 0n : queue.timeInQueue / BigInt(queue.sentOk)
   return objectText([
     ['in', String(queue.in)],

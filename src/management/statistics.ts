@@ -13,16 +13,15 @@ const resetDone = { message: 'All statistics counter reset' }
 
 /** Counters, the switches of their parts, and the index of subscriptions [management 4, 6.1]. */
 export function statisticsResources(parts: ManagementParts): readonly Resource[] {
-  const { measures, log, broker, notificationQueue } = parts
+  const { measures, log, broker } = parts
 
   function show(asked: Asked, full: boolean): Answer {
     if (log.traces[traceArea.statistics] === 1) log.trace('statistics', 'counters added up', {}, lineContext(asked))
-    return { status: 200, body: statisticsText(measures, notificationQueue, full, process.hrtime.bigint()) }
+    return { status: 200, body: statisticsText(measures, full, process.hrtime.bigint()) }
   }
 
   function reset(asked: Asked): Answer {
     measures.reset(process.hrtime.bigint())
-    notificationQueue.reset()
     if (log.traces[traceArea.statistics] === 1) log.trace('statistics', 'reset', {}, lineContext(asked))
     logChange(log, asked, 'statistics reset')
     return json(resetDone)
@@ -30,10 +29,7 @@ export function statisticsResources(parts: ManagementParts): readonly Resource[]
 
   function switchParts(asked: Asked, wanted: readonly (readonly [StatisticsPart, boolean])[]): Answer {
     const at = process.hrtime.bigint()
-    for (const [part, on] of wanted) {
-      if (part === 'notifQueue' && on && !measures.isOn(part)) notificationQueue.reset()
-      measures.switchPart(part, on, at)
-    }
+    for (const [part, on] of wanted) measures.switchPart(part, on, at)
     logChange(log, asked, 'parts of the statistics switched', Object.fromEntries(wanted))
     return { status: 200 }
   }

@@ -1,7 +1,7 @@
 import type { SubscriptionDesk } from '../../src/coordinator/broker.js'
 import type { Answer, Asked, Resource, Verb } from '../../src/exchange.js'
 import type { Facts, Log } from '../../src/log/log.js'
-import { emptyNotificationQueue, type ManagementParts } from '../../src/management/parts.js'
+import type { ManagementParts } from '../../src/management/parts.js'
 import { managementResources } from '../../src/management/resources.js'
 import { alone, sharedAnswer } from '../../src/management/siblings.js'
 import { Measures } from '../../src/measure/measures.js'
@@ -24,7 +24,6 @@ export function management(changed: Partial<ManagementParts> = {}) {
     broker: broker(),
     freeHandles: () => 1,
     siblings: alone(sharedAnswer(measures)),
-    notificationQueue: emptyNotificationQueue,
     ...changed,
   }
   const resources = managementResources(parts)

@@ -1,6 +1,5 @@
 import { test } from 'tap'
 import type { SubscriptionDesk } from '../../src/coordinator/broker.js'
-import { emptyNotificationQueue } from '../../src/management/parts.js'
 import { statisticsText } from '../../src/management/statistics-answer.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import { bodyOf, broker, desk, management, parameters, text } from './given.js'
@@ -28,7 +27,7 @@ test('the reset is confirmed and leaves nothing but the request that asks afterw
 test('the ages are whole seconds, rounded down, since the start and since the reset', async (t) => {
   const { measures } = management()
   const later = measures.startedAt + 7_200_900_000_000n
-  const shown = () => JSON.parse(statisticsText(measures, emptyNotificationQueue, false, later))
+  const shown = () => JSON.parse(statisticsText(measures, false, later))
   t.same(shown(), { uptime_in_secs: 7200, measuring_interval_in_secs: 7200 })
   measures.reset(later - 1_999_999_999n)
   t.same(shown(), { uptime_in_secs: 7200, measuring_interval_in_secs: 1 })
@@ -103,13 +102,16 @@ test('timings show where the time went, with nine digits', async (t) => {
 })
 
 test('the queue of notifications is shown with all members and its average', async (t) => {
-  const { ask } = management({
-    notificationQueue: {
-      read: () => ({ in: 4, out: 3, reject: 0, sentOk: 3, sentError: 1, timeInQueue: 600n, size: 1 }),
-      reset: () => undefined,
-    },
-  })
+  const { ask, measures } = management()
   await ask('PUT', '/admin/stats', parameters(['notifQueue', 'true']))
+  const meter = measures.delivery.meter()
+  meter.stored(4)
+  for (const inQueue of [100n, 200n, 300n]) {
+    meter.attempted('accepted', 5n)
+    meter.left('accepted', inQueue)
+  }
+  meter.attempted('trouble', 5n)
+  meter.queue(0, 1, 100)
   t.match(
     text(await ask('GET', '/statistics')),
     '"notifQueue":{"in":4,"out":3,"reject":0,"sentOk":3,"sentError":1,"timeInQueue":0.000000600,"avgTimeInQueue":0.000000200,"size":1}',
