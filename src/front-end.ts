@@ -16,6 +16,7 @@ import { checkParameters } from './ngsi1/parameters.js'
 import { ngsi1Resources } from './ngsi1/routes.js'
 import { granted, type Outcome } from './outcome.js'
 import { openReaders } from './read-sides.js'
+import { RegistrationIndex } from './registration/registration-index.js'
 import { type FrontEndTask, numbered, type QueryThreadData } from './tasks.js'
 import { traceArea } from './trace-area.js'
 
@@ -85,6 +86,7 @@ function interfaces(task: Omit<FrontEndTask, 'fd'>, log: Log, behind: Behind): F
     places: new Places(task.places),
     storageFull: () => memory.commits.some((_, partition) => measures.storageSheet.reading(partition).full),
     subscriptions: deskToCome,
+    registry: registryToCome,
     // The meter counts by the resources, which are made for the broker: it is there before the first request.
     timing: {
       get timingOn() {
@@ -120,6 +122,7 @@ function interfaces(task: Omit<FrontEndTask, 'fd'>, log: Log, behind: Behind): F
 
 const toCome = () => Promise.reject(new Error('there are no subscriptions yet'))
 const deskToCome = { subscribe: toCome, change: toCome, unsubscribe: toCome, states: toCome, index: toCome }
+const registryToCome = { ...deskToCome, register: toCome, notified: toCome, index: new RegistrationIndex() }
 
 /** Waits are traced also while their statistics are off. */
 const waitAreas = [traceArea['wait.mailbox'], traceArea['wait.transaction']]
