@@ -11,9 +11,9 @@ import { originOf } from './origin.js'
 import { asksObject, asksUntyped, orderAsked, pageAsked } from './parameters.js'
 import { parseQuery, type QueryPayload } from './parse-query.js'
 import { parseUpdate, type UpdatePayload } from './parse-update.js'
-import { type Format, renderEntity, renderStatus } from './render.js'
+import { type Format, renderFound, renderStatus } from './render.js'
 import { renderUpdate } from './render-update.js'
-import { okStatus, statusOf } from './status.js'
+import { statusOf } from './status.js'
 import { parseTenant, pathOfUpdate, pathsOfRead } from './tenant.js'
 import { mannerNumber, onlyId } from './worded.js'
 
@@ -131,11 +131,6 @@ function nothingOn({ count = 0 }: Page, { counted, offset }: Query, notFound: St
 }
 
 function renderPage({ entities, count }: Page, names: readonly string[], format: Format): string {
-  let text = ''
-  for (const entity of entities) {
-    const element = renderEntity(entity, names, format)
-    text += `${text === '' ? '' : ','}{"contextElement":${element},"statusCode":${renderStatus(okStatus)}}`
-  }
   const counted = count === undefined ? '' : `,"errorCode":${renderStatus(statusOf(200, `Count: ${count}`))}`
-  return `{"contextResponses":[${text}]${counted}}`
+  return `{${renderFound(entities, names, format)}${counted}}`
 }

@@ -32,11 +32,11 @@ export function tracesParsing({ log }: Environment): boolean {
 }
 
 /** Reads a payload, with a line on how long that took and one on the check that failed, for whoever traces them. */
-export function readTraced<Read>(
+export function readTraced<Read, Refusal extends PayloadRefusal>(
   environment: Environment,
   body: string,
-  read: () => Outcome<Read, PayloadRefusal>,
-): Outcome<Read, PayloadRefusal> {
+  read: () => Outcome<Read, Refusal>,
+): Outcome<Read, Refusal> {
   const { log } = environment
   if (log === undefined || !tracesParsing(environment)) return read()
   const since = process.hrtime.bigint()

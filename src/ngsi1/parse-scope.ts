@@ -8,30 +8,41 @@ import type { CheckRefusal } from './payload-refusal.js'
 import { leaves, storedValue } from './shape.js'
 import { hasForbidden } from './text-rules.js'
 
-type Parsed = Outcome<Scope | undefined, CheckRefusal>
+/** Reads a scope that has a type and a value; nothing for one that restricts nothing. */
+export type ScopeParser = (type: string, value: Json) => Outcome<Scope | undefined, CheckRefusal>
+
+type Parsed = ReturnType<ScopeParser>
 
 /**
- * Reads a scope. All scopes must hold, so one that is not understood is refused: without it the answer would show too
- * much. One of an unknown type is no scope [context 7.4].
+ * Reads a scope of a query. All scopes must hold, so one that is not understood is refused: without it the answer would
+ * show too much. One of an unknown type is no scope [context 7.4].
  */
-export function parseScope(type: string, value: Json | undefined): Parsed {
-  if (type === '') return refused({ kind: 'scopeTypeEmpty' })
-  if (value === undefined || value === '') return refused({ kind: 'scopeValueEmpty' })
+export function parseScope(type: string, value: Json): Parsed {
   const side = filterSides.get(type)
   if (side) return filterScope(type, value, side)
   if (leaves(value).some(hasForbidden)) return refused({ kind: 'scopeCharactersForbidden' })
-  const parse = scopes.get(type)
-  return parse ? parse(type, value) : granted(undefined)
+  return scopes.get(type)?.(type, value) ?? noScope
 }
+
+/** Reads a scope of a subscription, which knows areas and the existence of types, no filters [subscriptions 2.1.2]. */
+export function parseSubscriptionScope(type: string, value: Json): Parsed {
+  return (type === untypedOfSubscriptions ? untyped : scopes.get(type))?.(type, value) ?? noScope
+}
+
+const noScope: Parsed = granted(undefined)
 
 const filterSides: ReadonlyMap<string, FilterSide> = new Map([
   ['FIWARE::StringQuery', 'attributes'],
   ['FIWARE::StringQuery::Metadata', 'metadata'],
 ])
 
-const scopes: ReadonlyMap<string, (type: string, value: Json) => Parsed> = new Map([
-  ['FIWARE::Filter::Existence', (type: string, value: Json) => existence(type, value, { kind: 'typed' })],
-  ['FIWARE::Filter::Not::Existence', (type: string, value: Json) => existence(type, value, { kind: 'untyped' })],
+/** What subscriptions call `FIWARE::Filter::Not::Existence`, beside that name. */
+const untypedOfSubscriptions = 'FIWARE::Filter::!::Existence'
+const untyped: ScopeParser = (type, value) => existence(type, value, { kind: 'untyped' })
+
+const scopes: ReadonlyMap<string, ScopeParser> = new Map<string, ScopeParser>([
+  ['FIWARE::Filter::Existence', (type, value) => existence(type, value, { kind: 'typed' })],
+  ['FIWARE::Filter::Not::Existence', untyped],
   ['FIWARE::Location', areaScope],
   ['FIWARE_Location', areaScope],
 ])

@@ -27,6 +27,14 @@ export interface AppendPayload {
   readonly attributes: readonly GivenAttribute[]
 }
 
+/** A context element as it was read, unchecked. */
+export interface ElementDraft {
+  readonly id?: string
+  readonly type?: string
+  readonly isPattern?: string
+  readonly attributes?: readonly AttributeDraft[]
+}
+
 const contextElement = record({
   id: identifier,
   type: identifier,
@@ -60,7 +68,7 @@ export function parseUpdate(body: string, strictIds: boolean): Outcome<UpdatePay
   if (contextElements.length === 0) return refused({ kind: 'elementsMissing' })
   const elements: GivenElement[] = []
   for (const draft of contextElements) {
-    const element = checkElement(draft)
+    const element = parseElement(draft)
     if (!element.ok) return element
     elements.push(element.value)
   }
@@ -107,12 +115,8 @@ export function parseIsPattern(value: string): Outcome<boolean, CheckRefusal> {
   return value === 'true' || value === '1' ? granted(true) : refused({ kind: 'isPatternUnknown', value })
 }
 
-function checkElement(draft: {
-  readonly id?: string
-  readonly type?: string
-  readonly isPattern?: string
-  readonly attributes?: readonly AttributeDraft[]
-}): Outcome<GivenElement, CheckRefusal> {
+/** Checks a context element by itself [context 10.3]. */
+export function parseElement(draft: ElementDraft): Outcome<GivenElement, CheckRefusal> {
   const { id = '', type = '', isPattern = '' } = draft
   if (id === '') return refused({ kind: 'idEmpty' })
   const flag = parseIsPattern(isPattern)

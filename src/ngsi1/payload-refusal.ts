@@ -2,7 +2,7 @@ import type { AreaMalformed } from '../context/area.js'
 import type { FilterMalformed } from '../context/filter-parse.js'
 import type { ParserRefusal } from './shape.js'
 
-/** Why a payload is refused as a whole: what the parser or what the checks have found [context 10.3]. */
+/** Why a payload is refused as a whole: what the parser or what the checks have found [context 10.3], [subscriptions 1.3]. */
 export type PayloadRefusal = ParserRefusal | CheckRefusal
 
 /** What the checks of a payload that could be read find. */
@@ -27,6 +27,17 @@ export type CheckRefusal =
   | { readonly kind: 'filterMalformed'; readonly why: FilterMalformed }
   | { readonly kind: 'actionEmpty' }
   | { readonly kind: 'actionUnknown'; readonly value: string }
+  | { readonly kind: 'shownNameEmpty' }
+  | { readonly kind: 'referenceEmpty' }
+  | { readonly kind: 'referenceMalformed' }
+  | { readonly kind: 'durationMalformed' }
+  | { readonly kind: 'throttlingMalformed' }
+  | { readonly kind: 'conditionTypeEmpty' }
+  | { readonly kind: 'conditionTypeUnknown'; readonly value: string }
+  | { readonly kind: 'triggerEmpty' }
+  | { readonly kind: 'intervalMalformed'; readonly value: string }
+  /** The text of [subscriptions 1.4]. */
+  | { readonly kind: 'givenIdMalformed'; readonly why: string }
 
 export type NamedThing = 'attribute' | 'metadata'
 

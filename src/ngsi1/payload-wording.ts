@@ -12,7 +12,7 @@ function worded<Refusal extends { readonly kind: string }>(wording: Wording<Refu
   return (wording[refusal.kind as Refusal['kind']] as (refusal: Refusal) => string)(refusal)
 }
 
-/** The details of the status of a payload that is refused; its code is always 400 [context 10.3]. */
+/** The details of the status of a payload that is refused; its code is always 400 [context 10.3], [subscriptions 2.1.1]. */
 export function detailsOfPayload(refusal: PayloadRefusal): string {
   return worded(payloadWording, refusal)
 }
@@ -41,6 +41,16 @@ const payloadWording: Wording<PayloadRefusal> = {
   filterMalformed: ({ why }) => worded(filterWording, why),
   actionEmpty: () => 'empty update action type',
   actionUnknown: ({ value }) => `invalid update action type: /${value}/`,
+  shownNameEmpty: () => 'empty string',
+  referenceEmpty: () => 'Empty Reference',
+  referenceMalformed: () => 'Invalid URL',
+  durationMalformed: () => 'syntax error in duration string',
+  throttlingMalformed: () => 'syntax error in throttling string',
+  conditionTypeEmpty: () => 'empty type for NotifyCondition',
+  conditionTypeUnknown: ({ value }) => `invalid notify condition type: /${value}/`,
+  triggerEmpty: () => 'empty condValue name',
+  intervalMalformed: ({ value }) => `invalid time interval in notify condition: /${value}/`,
+  givenIdMalformed: ({ why }) => why,
 }
 
 /** [context 7.4.1] */

@@ -44,6 +44,15 @@ export function renderItem(attributes: string, status: StatusText): string {
   return `{${attributes}${attributes === '' ? '' : ','}"statusCode":${renderStatus(status)}}`
 }
 
+/** The member `contextResponses` of entities that were found, with the attributes named [context 7.5], [subscriptions 4.2]. */
+export function renderFound(entities: readonly Entity[], names: readonly string[], format: Format): string {
+  let text = ''
+  for (const entity of entities) {
+    text += `${text === '' ? '' : ','}{"contextElement":${renderEntity(entity, names, format)},"statusCode":${okText}}`
+  }
+  return `"contextResponses":[${text}]`
+}
+
 /** An entity with the attributes named, all of them without names [context 7.3]. */
 export function renderEntity(entity: Entity, names: readonly string[], format: Format): string {
   const attributes = renderStored(shownAttributes(entity, names), format)

@@ -23,11 +23,20 @@ import {
   updateOperation,
 } from './convenience-update.js'
 import type { Environment } from './environment.js'
+import { notifyContext } from './notify-context.js'
+import {
+  deleteSubscription,
+  postSubscription,
+  putSubscription,
+  subscribeContext,
+  unsubscribeContext,
+  updateContextSubscription,
+} from './subscriptions.js'
 import { listTypes, showType } from './types.js'
 
 /**
- * The resources of NGSIv1 on context, their verbs in the order of the Allow header [context 1.3, 8, 9], [management 4.4,
- * 11.4]. Where a path fits two patterns, the earlier one is meant.
+ * The resources of NGSIv1 on context and subscriptions, their verbs in the order of the Allow header [context 1.3, 8, 9],
+ * [subscriptions 1.1, 2], [management 4.4, 11.4]. Where a path fits two patterns, the earlier one is meant.
  */
 export function ngsi1Resources(environment: Environment): readonly Resource[] {
   const read = (row: ReadRow): Operation => readOperation(environment, row)
@@ -39,6 +48,15 @@ export function ngsi1Resources(environment: Environment): readonly Resource[] {
   return [
     aliased('updateContext', 'updates', { POST: updateContext(environment) }),
     aliased('queryContext', 'queries', { POST: queryContext(environment) }),
+    aliased('subscribeContext', 'subscriptions', { POST: subscribeContext(environment) }),
+    aliased('updateContextSubscription', 'subscriptionUpdates', { POST: updateContextSubscription(environment) }),
+    aliased('unsubscribeContext', 'unsubscriptions', { POST: unsubscribeContext(environment) }),
+    aliased('contextSubscriptions', 'subscriptions', { POST: postSubscription(environment) }),
+    aliased('contextSubscriptions/{id}', 'subscriptionsNgsi10ConvOp', {
+      PUT: putSubscription(environment),
+      DELETE: deleteSubscription(environment),
+    }),
+    aliased('notifyContext', 'notificationsReceived', { POST: notifyContext(environment) }),
     resource('contextEntities', 'allContextEntitiesRequests', { POST: update(appendEntity), GET: read(allEntities) }),
     resource('contextEntities/type/{type}/id/{id}', 'allContextEntitiesWithTypeAndIdRequests', {
       POST: update(appendEntity),

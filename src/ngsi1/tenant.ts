@@ -27,11 +27,13 @@ function malformed(details: string): Outcome<Tenant, Answer> {
   return refused(statusAnswer('orionError', statusOf(400, details)))
 }
 
-const everywhere: readonly PathRange[] = [{ path: '/' as ServicePath, below: true }]
+/** All paths: `/#`. */
+export const everywhere: PathRange = { path: '/' as ServicePath, below: true }
+const allPaths: readonly PathRange[] = [everywhere]
 
 /** Where a read looks: everywhere unless the request says where [context 5.2]. */
 export function pathsOfRead(paths: readonly PathRange[]): readonly PathRange[] {
-  return paths.length === 0 ? everywhere : paths
+  return paths.length === 0 ? allPaths : paths
 }
 
 /** The one path of an update [context 5.2]. */
@@ -40,4 +42,10 @@ export function pathOfUpdate(paths: readonly PathRange[]): Outcome<ServicePath, 
   if (first === undefined) return granted('/' as ServicePath)
   if (paths.length > 1) return refused(statusOf(400, 'more than one service path in context update request'))
   return first.below ? refused(statusOf(400, 'Bad Character in Service-Path')) : granted(first.path)
+}
+
+/** The one path that a subscription is bound to, if the request names one [subscriptions 2.1.1, 2.1.3]. */
+export function pathOfSubscription(paths: readonly PathRange[]): Outcome<PathRange | undefined, StatusText> {
+  const tooMany = paths.length > 1
+  return tooMany ? refused(statusOf(400, 'max one service-path allowed for subscriptions')) : granted(paths[0])
 }

@@ -1,0 +1,96 @@
+import type { ServicePath, Tenant } from '../context/entity.js'
+import type { PathRange } from '../context/query.js'
+import type { UpdateElement } from '../context/update.js'
+import type { Broker, Unavailable } from '../coordinator/broker.js'
+import type { Answer, Asked, Operation, StatusText } from '../exchange.js'
+import { granted, type Outcome, refused } from '../outcome.js'
+import { unavailableAnswer } from './answers.js'
+import { toSend } from './carry-out.js'
+import { checkElement } from './check-element.js'
+import { type Environment, forTenant, readTraced } from './environment.js'
+import { originOf } from './origin.js'
+import { type NotifiedElements, parseNotification } from './parse-notification.js'
+import type { GivenElement } from './parse-update.js'
+import { detailsOfPayload } from './payload-wording.js'
+import { okStatus, statusOf } from './status.js'
+import { pathsOfRead } from './tenant.js'
+
+/**
+ * `POST /v1/notifyContext`: the broker is itself a receiver of notifications, whose elements it appends. One that
+ * updateContext would refuse is left out, which a repetition could not cure [subscriptions 6.1].
+ */
+export function notifyContext(environment: Environment): Operation {
+  return {
+    use: 'write',
+    wrapStatus: (responseCode) => ({ responseCode }),
+    prepare: (asked) => {
+      const elements = readTraced(environment, asked.body, () =>
+        parseNotification(asked.body, environment.options.strictNgsiv1Ids),
+      )
+      if (!elements.ok) return refused(answer(statusOf(400, detailsOfPayload(elements.refusal))))
+      return granted(() => forTenant(environment, asked, (tenant) => store(environment, asked, tenant, elements.value)))
+    },
+  }
+}
+
+async function store(
+  { broker, options }: Environment,
+  asked: Asked,
+  tenant: Tenant,
+  elements: NotifiedElements,
+): Promise<Answer> {
+  if (asked.paths.some(({ below }) => below)) return answer(statusOf(400, 'Bad Character in Service-Path'))
+  const placed = await place(broker, tenant, asked.paths, elements)
+  if (!placed.ok) return unavailableAnswer(placed.refusal)
+  const manner = { tenant, action: 'APPEND', untyped: false, autocast: options.ngsiv1Autocast } as const
+  const origin = originOf(asked)
+  const sent = placed.value.flatMap(({ element, paths }): readonly UpdateElement[] =>
+    paths
+      .filter((path) => checkElement(element, 'APPEND', path) === undefined)
+      .map((path) => toSend(element, { ...manner, path, origin })),
+  )
+  const replies = sent.length === 0 ? granted([]) : await broker.update(sent)
+  return replies.ok ? answer(okStatus) : unavailableAnswer(replies.refusal)
+}
+
+interface PlacedElement {
+  readonly element: GivenElement
+  readonly paths: readonly ServicePath[]
+}
+
+/**
+ * Where each element belongs: the i-th of as many paths as there are elements is that of the i-th element, otherwise the
+ * first is that of all. Without any it belongs to the entities that there are, wherever they are [subscriptions 6.1].
+ */
+async function place(
+  broker: Broker,
+  tenant: Tenant,
+  paths: readonly PathRange[],
+  elements: NotifiedElements,
+): Promise<Outcome<readonly PlacedElement[], Unavailable>> {
+  const placed: PlacedElement[] = []
+  for (const [at, element] of elements.entries()) {
+    if (element === undefined) continue
+    const given = paths.length === elements.length ? paths[at] : paths[0]
+    const found = given ? granted([given.path]) : await pathsHeld(broker, tenant, element)
+    if (!found.ok) return found
+    placed.push({ element, paths: found.value })
+  }
+  return granted(placed)
+}
+
+/** The paths in which an element's entity is stored, the root for a new one. */
+async function pathsHeld(
+  broker: Broker,
+  tenant: Tenant,
+  { id, type }: GivenElement,
+): Promise<Outcome<readonly ServicePath[], Unavailable>> {
+  const held = await broker.entities(tenant, pathsOfRead([]), id, type === '' ? undefined : type)
+  if (!held.ok) return held
+  const paths = new Set(held.value.map(({ path }) => path))
+  return granted(paths.size === 0 ? ['/' as ServicePath] : [...paths])
+}
+
+function answer(responseCode: StatusText): Answer {
+  return { status: 200, body: JSON.stringify({ responseCode }) }
+}

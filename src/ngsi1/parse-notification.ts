@@ -1,0 +1,42 @@
+import { granted, type Outcome, refused } from '../outcome.js'
+import { parseGivenId } from './given-id.js'
+import { attributes, metadatas } from './parse-attribute.js'
+import { type GivenElement, parseElement } from './parse-update.js'
+import type { PayloadRefusal } from './payload-refusal.js'
+import { identifier, list, readBody, record, text } from './shape.js'
+
+/** The context elements of a notification, each in its place; nothing for one that updateContext would refuse. */
+export type NotifiedElements = readonly (GivenElement | undefined)[]
+
+const contextElement = record({
+  id: identifier,
+  type: identifier,
+  isPattern: text,
+  attributes,
+  attributeDomainName: text,
+  metadatas,
+})
+
+const notificationShape = record({
+  subscriptionId: text,
+  originator: text,
+  contextResponses: list(
+    'contextResponse',
+    record({ contextElement, statusCode: record({ code: text, reasonPhrase: text, details: text }) }),
+  ),
+})
+
+/** Reads and checks the payload of notifyContext, in which everything may be missing [subscriptions 4.2, 6.1]. */
+export function parseNotification(body: string, strictIds: boolean): Outcome<NotifiedElements, PayloadRefusal> {
+  const read = readBody(body, notificationShape, strictIds)
+  if (!read.ok) return read
+  const { subscriptionId = '', contextResponses = [] } = read.value
+  const id = subscriptionId === '' ? granted('') : parseGivenId(subscriptionId)
+  if (!id.ok) return refused({ kind: 'givenIdMalformed', why: id.refusal })
+  return granted(
+    contextResponses.map(({ contextElement = {} }) => {
+      const element = parseElement(contextElement)
+      return element.ok ? element.value : undefined
+    }),
+  )
+}

@@ -1,0 +1,34 @@
+import type { Scope } from '../context/query.js'
+import { granted, type Outcome, refused } from '../outcome.js'
+import type { ScopeParser } from './parse-scope.js'
+import type { CheckRefusal } from './payload-refusal.js'
+import { anything, list, record, text } from './shape.js'
+
+/** What restricts a query or a subscription. */
+export const restriction = record({
+  attributeExpression: text,
+  scopes: list('scope', record({ type: text, value: anything })),
+})
+
+export type RestrictionDraft = ReturnType<typeof restriction.read>
+
+/** Whether nothing is in a restriction that has to restrict; its expression is of an old version and ignored. */
+export function isEmptyRestriction({ attributeExpression = '', scopes = [] }: RestrictionDraft): boolean {
+  return scopes.length === 0 && attributeExpression === ''
+}
+
+/** The scopes of a restriction that mean something [context 7.4], [subscriptions 2.1.2]. */
+export function checkScopes(
+  { scopes = [] }: RestrictionDraft,
+  parse: ScopeParser,
+): Outcome<readonly Scope[], CheckRefusal> {
+  const checked: Scope[] = []
+  for (const { type = '', value } of scopes) {
+    if (type === '') return refused({ kind: 'scopeTypeEmpty' })
+    if (value === undefined || value.compound === '') return refused({ kind: 'scopeValueEmpty' })
+    const scope = parse(type, value.compound)
+    if (!scope.ok) return scope
+    if (scope.value) checked.push(scope.value)
+  }
+  return granted(checked)
+}

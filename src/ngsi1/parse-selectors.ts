@@ -1,0 +1,40 @@
+import type { EntityId, EntityType } from '../context/entity.js'
+import { compilePatterns } from '../context/pattern.js'
+import type { Selector } from '../context/query.js'
+import { granted, type Outcome, refused } from '../outcome.js'
+import { parseIsPattern } from './parse-update.js'
+import type { CheckRefusal } from './payload-refusal.js'
+import { identifier, list, record, text } from './shape.js'
+
+/** The entities that a query or a subscription means. An id may be a pattern, so `-strictNgsiv1Ids` does not look at it. */
+export const selectors = list('entity', record({ id: text, type: identifier, isPattern: text }))
+
+type Drafts = ReturnType<typeof selectors.read>
+
+/** Checks which entities are meant: there has to be one at least [context 7.1, 10.3], [subscriptions 2.1.1]. */
+export function checkSelectors(drafts: Drafts = []): Outcome<readonly Selector[], CheckRefusal> {
+  if (drafts.length === 0) return refused({ kind: 'selectorsMissing' })
+  const checked: Selector[] = []
+  for (const draft of drafts) {
+    const selector = checkSelector(draft)
+    if (!selector.ok) return selector
+    checked.push(selector.value)
+  }
+  const patterns = checked.flatMap(({ id }) => (id.kind === 'pattern' ? [id.pattern] : []))
+  return compilePatterns(patterns).ok ? granted(checked) : refused({ kind: 'patternMalformed' })
+}
+
+function checkSelector({ id = '', type = '', isPattern = '' }: Drafts[number]): Outcome<Selector, CheckRefusal> {
+  if (id === '') return refused({ kind: 'idEmpty' })
+  const flag = parseIsPattern(isPattern)
+  if (!flag.ok) return flag
+  return granted({
+    id: flag.value ? patternOf(id) : { kind: 'exact', id: id as EntityId },
+    type: type === '' ? undefined : (type as EntityType),
+  })
+}
+
+/** The pattern that clients write for every id asks for nothing, which is counted from an index. */
+function patternOf(pattern: string): Selector['id'] {
+  return pattern === '.*' ? { kind: 'any' } : { kind: 'pattern', pattern }
+}

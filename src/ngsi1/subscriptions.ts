@@ -1,0 +1,199 @@
+import type { Tenant } from '../context/entity.js'
+import type { Scope } from '../context/query.js'
+import type { Answer, Asked, Operation, StatusText } from '../exchange.js'
+import { granted, refused } from '../outcome.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
+import { unavailableAnswer } from './answers.js'
+import { segment } from './convenience.js'
+import { type Environment, forTenant, readTraced } from './environment.js'
+import { parseGivenId, unknownId } from './given-id.js'
+import { originOf } from './origin.js'
+import { existenceAsked } from './parameters.js'
+import {
+  type ChangePayload,
+  defaultDuration,
+  parseChange,
+  parseIdPayload,
+  parseSubscription,
+  type Spans,
+  type SubscriptionPayload,
+} from './parse-subscription.js'
+import { isParserRefusal, type PayloadRefusal } from './payload-refusal.js'
+import { detailsOfPayload } from './payload-wording.js'
+import { okStatus, statusOf } from './status.js'
+import { everywhere, pathOfSubscription } from './tenant.js'
+
+/** `POST /v1/subscribeContext` [subscriptions 2.1]. */
+export function subscribeContext(environment: Environment): Operation {
+  return { ...subscribing(environment, () => []), wrapStatus: (status) => subscribeError(status) }
+}
+
+/** `POST /v1/contextSubscriptions`: URI parameters restrict, too [subscriptions 2.1.2, 2.4]. */
+export function postSubscription(environment: Environment): Operation {
+  return subscribing(environment, ({ parameters }) => existenceAsked(parameters))
+}
+
+/** `POST /v1/updateContextSubscription` [subscriptions 2.2]. */
+export function updateContextSubscription(environment: Environment): Operation {
+  return { ...changing(environment, () => undefined), wrapStatus: (status) => subscribeError(status, unknownId) }
+}
+
+/** `PUT /v1/contextSubscriptions/{id}`: the payload has to repeat the id [subscriptions 2.4]. */
+export function putSubscription(environment: Environment): Operation {
+  return changing(environment, (asked, { givenId }) => {
+    const inPath = segment(asked, 'id')
+    if (inPath.toLowerCase() === givenId.toLowerCase()) return undefined
+    return statusOf(400, `unmatching subscriptionId URI/payload: /${inPath}/ vs /${givenId}/`)
+  })
+}
+
+/** `POST /v1/unsubscribeContext` [subscriptions 2.3]. */
+export function unsubscribeContext(environment: Environment): Operation {
+  return {
+    use: 'write',
+    wrapStatus: (status) => cancelled(unknownId, status),
+    prepare: (asked) => {
+      const given = readTraced(environment, asked.body, () =>
+        parseIdPayload(asked.body, environment.options.strictNgsiv1Ids),
+      )
+      if (!given.ok) return refused(answer(cancelled(unknownId, statusOf(400, detailsOfPayload(given.refusal)))))
+      const text = given.value
+      if (text === '') return granted(() => forTenant(environment, asked, () => answer(cancelled(unknownId, unknown))))
+      const id = parseGivenId(text)
+      if (!id.ok) {
+        const status = statusOf(400, `Invalid Subscription Id: /${text}/: ${id.refusal}`)
+        return refused(answer(cancelled(unknownId, status)))
+      }
+      return granted(() =>
+        forTenant(environment, asked, (tenant) => unsubscribe(environment, tenant, id.value as SubscriptionId, text)),
+      )
+    },
+  }
+}
+
+/** `DELETE /v1/contextSubscriptions/{id}`: a malformed id is an unknown one [subscriptions 2.4]. */
+export function deleteSubscription(environment: Environment): Operation {
+  return {
+    use: 'write',
+    prepare: (asked) => {
+      const text = segment(asked, 'id')
+      const id = parseGivenId(text)
+      return granted(() =>
+        forTenant(environment, asked, (tenant) =>
+          id.ok ? unsubscribe(environment, tenant, id.value as SubscriptionId, text) : answer(cancelled(text, unknown)),
+        ),
+      )
+    },
+  }
+}
+
+function subscribing(environment: Environment, scopesOf: (asked: Asked) => readonly Scope[]): Operation {
+  return {
+    use: 'write',
+    prepare: (asked) => {
+      const payload = readTraced(environment, asked.body, () =>
+        parseSubscription(asked.body, environment.options.strictNgsiv1Ids),
+      )
+      if (!payload.ok) return refused(answer(subscribeError(statusOf(400, detailsOfCreation(payload.refusal)))))
+      const what = { ...payload.value, scopes: [...payload.value.scopes, ...scopesOf(asked)] }
+      return granted(() => forTenant(environment, asked, (tenant) => subscribe(environment, asked, tenant, what)))
+    },
+  }
+}
+
+/** Only the creation says that it is the payload that is wrong, and not of what the parser finds [subscriptions 2.1.1]. */
+function detailsOfCreation(refusal: PayloadRefusal): string {
+  const details = detailsOfPayload(refusal)
+  return isParserRefusal(refusal) ? details : `invalid payload: ${details}`
+}
+
+async function subscribe(
+  { broker }: Environment,
+  asked: Asked,
+  tenant: Tenant,
+  { spans, ...what }: SubscriptionPayload,
+): Promise<Answer> {
+  const path = pathOfSubscription(asked.paths)
+  if (!path.ok) return answer(subscribeError(path.refusal))
+  const origin = originOf(asked)
+  const id = await broker.subscriptions.subscribe({ ...what, tenant, path: path.value ?? everywhere, origin })
+  if (!id.ok) return unavailableAnswer(id.refusal)
+  return answer(subscribed(id.value, { duration: defaultDuration, ...spans }))
+}
+
+/** `objection` is what else may be wrong with a change whose payload is right. */
+function changing(
+  environment: Environment,
+  objection: (asked: Asked, payload: ChangePayload) => StatusText | undefined,
+): Operation {
+  return {
+    use: 'write',
+    prepare: (asked) => {
+      const payload = readTraced(environment, asked.body, () =>
+        parseChange(asked.body, environment.options.strictNgsiv1Ids),
+      )
+      if (!payload.ok) {
+        const { refusal } = payload
+        return refused(answer(subscribeError(statusOf(400, detailsOfPayload(refusal)), refusal.subscriptionId)))
+      }
+      const what = payload.value
+      return granted(() =>
+        forTenant(environment, asked, (tenant) => {
+          const wrong = objection(asked, what)
+          return wrong ? answer(subscribeError(wrong, unknownId)) : change(environment, asked, tenant, what)
+        }),
+      )
+    },
+  }
+}
+
+async function change(
+  { broker }: Environment,
+  asked: Asked,
+  tenant: Tenant,
+  { id, givenId, spans, ...what }: ChangePayload,
+): Promise<Answer> {
+  if (id === undefined) return answer(subscribeError(unknown, unknownId))
+  const path = pathOfSubscription(asked.paths)
+  if (!path.ok) return answer(subscribeError(path.refusal, givenId))
+  const asking = { ...what, tenant, id, path: path.value, origin: originOf(asked) }
+  const changed = await broker.subscriptions.change(asking)
+  if (changed.ok) return answer(subscribed(givenId, spans))
+  const { refusal } = changed
+  return refusal.kind === 'subscriptionUnknown' ? answer(subscribeError(unknown, givenId)) : unavailableAnswer(refusal)
+}
+
+/** `given` is the id as the client wrote it, which is what the answer repeats. */
+async function unsubscribe(
+  { broker }: Environment,
+  tenant: Tenant,
+  id: SubscriptionId,
+  given: string,
+): Promise<Answer> {
+  const gone = await broker.subscriptions.unsubscribe(tenant, id)
+  if (gone.ok) return answer(cancelled(given, okStatus))
+  const { refusal } = gone
+  return refusal.kind === 'subscriptionUnknown'
+    ? answer(cancelled(given, statusOf(404, `subscriptionId: /${given}/`)))
+    : unavailableAnswer(refusal)
+}
+
+/** No such subscription, without a word on which. */
+const unknown = statusOf(404)
+
+function answer(body: unknown): Answer {
+  return { status: 200, body: JSON.stringify(body) }
+}
+
+function subscribed(subscriptionId: string, { duration, throttling }: Spans): unknown {
+  return { subscribeResponse: { subscriptionId, duration, throttling } }
+}
+
+/** An id is not given where subscriptions are made, and always where they are changed [subscriptions 2.1.1, 2.2]. */
+function subscribeError(errorCode: StatusText, subscriptionId?: string): unknown {
+  return { subscribeError: { subscriptionId, errorCode } }
+}
+
+function cancelled(subscriptionId: string, statusCode: StatusText): unknown {
+  return { subscriptionId, statusCode }
+}
