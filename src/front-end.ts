@@ -1,4 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
+import type { Page, Query } from './context/query.js'
+import type { Broker, SubscriptionDesk, Unavailable } from './coordinator/broker.js'
 import { FrontBroker } from './coordinator/front-broker.js'
 import type { PartitionReaders } from './coordinator/partition-readers.js'
 import { Places } from './coordinator/places.js'
@@ -8,7 +10,7 @@ import { type FrontEnd, type FrontEndParts, type ListenRefusal, openFrontEnd } f
 import { transactions } from './http/transaction.js'
 import type { Log } from './log/log.js'
 import { Mailbox } from './mailbox/mailbox.js'
-import { emptyNotificationQueue, emptySubscriptionIndex } from './management/parts.js'
+import { emptyNotificationQueue } from './management/parts.js'
 import { managementResources } from './management/resources.js'
 import { type Shared, sharedAnswer } from './management/siblings.js'
 import { Measures, rowOf } from './measure/measures.js'
@@ -29,6 +31,8 @@ export interface Front {
    * were given up at the limit.
    */
   stop(limit_ms: number): Promise<number>
+  /** Asks the broker as a client of this front end would. */
+  query(query: Query): Promise<Outcome<Page, Unavailable>>
 }
 
 /** Takes ports to the partitions' threads, now and whenever one is replaced. */
@@ -42,6 +46,7 @@ export interface Connectable {
  */
 export async function openFront(
   task: Omit<FrontEndTask, 'fd'>,
+  desks: Desks,
   log: Log,
   connect: (front: Connectable) => void,
   fd?: number,
@@ -60,16 +65,21 @@ export async function openFront(
   }
   connect({ connect: (partition, port) => numbered(mailboxes, partition).connect(port) })
   await Promise.all(mailboxes.map((mailbox) => mailbox.connected()))
-  const parts = interfaces(task, log, { measures, mailboxes, readers, queries, siblings })
+  const { broker, parts } = interfaces(task, log, { measures, mailboxes, readers, queries, siblings, ...desks })
   const opened = await openFrontEnd({ ...parts, ...(fd === undefined ? {} : { fd }) })
   if (!opened.ok) {
     await close()
     return opened
   }
-  return granted(front(opened.value, mailboxes, close))
+  return granted(front(opened.value, broker, mailboxes, close))
 }
 
-interface Behind {
+/** The owners of what is not about single entities, here or in another thread. */
+export interface Desks {
+  readonly subscriptions: SubscriptionDesk
+}
+
+interface Behind extends Desks {
   readonly measures: Measures
   readonly mailboxes: readonly Mailbox[]
   readonly readers: PartitionReaders
@@ -77,7 +87,11 @@ interface Behind {
   readonly siblings: Siblings<Shared>
 }
 
-function interfaces(task: Omit<FrontEndTask, 'fd'>, log: Log, behind: Behind): FrontEndParts {
+function interfaces(
+  task: Omit<FrontEndTask, 'fd'>,
+  log: Log,
+  behind: Behind,
+): { readonly broker: Broker; readonly parts: FrontEndParts } {
   const { frontEnd, options, memory } = task
   const { measures, siblings } = behind
   const broker = new FrontBroker({
@@ -85,7 +99,6 @@ function interfaces(task: Omit<FrontEndTask, 'fd'>, log: Log, behind: Behind): F
     log,
     places: new Places(task.places),
     storageFull: () => memory.commits.some((_, partition) => measures.storageSheet.reading(partition).full),
-    subscriptions: deskToCome,
     registry: registryToCome,
     // The meter counts by the resources, which are made for the broker: it is there before the first request.
     timing: {
@@ -102,11 +115,10 @@ function interfaces(task: Omit<FrontEndTask, 'fd'>, log: Log, behind: Behind): F
     broker,
     freeHandles: (partition) => behind.readers.freeHandles(partition),
     siblings,
-    subscriptionIndex: emptySubscriptionIndex,
     notificationQueue: emptyNotificationQueue,
   })
   const meter = measures.requests([...ngsi1, ...management])
-  return {
+  const parts = {
     ngsi1,
     management,
     checkParameters,
@@ -118,11 +130,14 @@ function interfaces(task: Omit<FrontEndTask, 'fd'>, log: Log, behind: Behind): F
     transaction: transactions(task.transactions),
     index: frontEnd,
   }
+  return { broker, parts }
 }
 
-const toCome = () => Promise.reject(new Error('there are no subscriptions yet'))
-const deskToCome = { subscribe: toCome, change: toCome, unsubscribe: toCome, states: toCome, index: toCome }
-const registryToCome = { ...deskToCome, register: toCome, notified: toCome, index: new RegistrationIndex() }
+const toCome = () => Promise.reject(new Error('there is no registry yet'))
+const registryToCome = {
+  index: new RegistrationIndex(),
+  ...{ register: toCome, notified: toCome, subscribe: toCome, change: toCome, unsubscribe: toCome, states: toCome },
+}
 
 /** Waits are traced also while their statistics are off. */
 const waitAreas = [traceArea['wait.mailbox'], traceArea['wait.transaction']]
@@ -155,10 +170,16 @@ function openQueryPool({ frontEnd, options, storage, memory }: Omit<FrontEndTask
   })
 }
 
-function front({ fd, port, stop }: FrontEnd, mailboxes: readonly Mailbox[], close: () => Promise<void>): Front {
+function front(
+  { fd, port, stop }: FrontEnd,
+  broker: Broker,
+  mailboxes: readonly Mailbox[],
+  close: () => Promise<void>,
+): Front {
   return {
     fd,
     port,
+    query: (query) => broker.query(query),
     stop: async (limit_ms) => {
       const givenUp = await stop(limit_ms)
       await Promise.all(mailboxes.map((mailbox) => mailbox.empty()))

@@ -1,7 +1,8 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { TransactionMemory } from './http/transaction.js'
 import type { MeasureMemory } from './measure/measures.js'
-import type { Options } from './options.js'
+import type { NotificationOptions, Options } from './options.js'
+import type { Recipient } from './outbox/message.js'
 
 /** What the threads in `workers/` are handed to begin with: plain data, memory that is shared, ports. */
 
@@ -33,6 +34,16 @@ export interface PartitionTask {
   readonly cacheSize: number
 }
 
+export interface CourierTask {
+  /** All subscriptions that there are. */
+  readonly recipients: readonly Recipient[]
+  /** The folder of the coordinator's own environment. */
+  readonly control: string
+  readonly options: NotificationOptions
+  readonly storage: StoragePlan
+  readonly memory: SharedMemory
+}
+
 export interface QueryThreadData {
   readonly storage: StoragePlan
   readonly memory: SharedMemory
@@ -52,6 +63,11 @@ export interface FrontEndTask {
   readonly transactions: TransactionMemory
   /** The listening socket that the main thread opened. */
   readonly fd: number
+}
+
+/** The desks of the coordinator, for a front end in a thread of its own. */
+export interface DeskPorts {
+  readonly subscriptions: MessagePort
 }
 
 /** Every thread's task comes with a port to the main thread, and one for its log lines. */

@@ -3,7 +3,7 @@ import type { ServicePath, Tenant } from '../context/entity.js'
 import type { Account, Line, Notice, NoticeNumber, Settlement } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
-import type { Key } from './keys.js'
+import { type Key, onlyPart } from './keys.js'
 
 /** The databases of an outbox. */
 export interface OutboxDatabases {
@@ -77,7 +77,7 @@ export function noticesAfter(
 ): readonly NumberedNotice[] {
   const found: NumberedNotice[] = []
   for (const { key, value } of notices.getRange({ start: [after + 1], limit })) {
-    found.push({ number: Number(key[0]), size_bytes: Buffer.byteLength(value), notice: decodeNotice(value) })
+    found.push({ number: Number(onlyPart(key)), size_bytes: Buffer.byteLength(value), notice: decodeNotice(value) })
   }
   return found
 }
@@ -93,7 +93,7 @@ export function* accountsOf({
   accounts,
 }: Pick<OutboxDatabases, 'accounts'>): Generator<readonly [SubscriptionId, Account]> {
   for (const { key, value } of accounts.getRange({})) {
-    yield [String(key[0]) as SubscriptionId, JSON.parse(value) as Account]
+    yield [String(onlyPart(key)) as SubscriptionId, JSON.parse(value) as Account]
   }
 }
 

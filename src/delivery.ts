@@ -1,0 +1,96 @@
+import { MessageChannel } from 'node:worker_threads'
+import { Courier } from './coordinator/courier.js'
+import { recipientOf } from './coordinator/held-subscriptions.js'
+import type { StateParts } from './coordinator/initial.js'
+import type { Launch, Partitions } from './coordinator/partitions.js'
+import { Subscriptions } from './coordinator/subscriptions.js'
+import { ControlStore } from './lmdb/control-store.js'
+import type { DataFolder } from './lmdb/data-folder.js'
+import type { Alarms } from './log/alarms.js'
+import type { MainLog } from './log/main-log.js'
+import { wordNotice } from './ngsi1/render-notification.js'
+import type { NotificationOptions } from './options.js'
+import { Bell } from './subscription/bell.js'
+import type { CourierTask, SharedMemory, StoragePlan, ThreadPorts } from './tasks.js'
+
+export interface DeliveryParts {
+  readonly options: NotificationOptions
+  readonly folder: DataFolder
+  readonly storage: StoragePlan
+  readonly memory: SharedMemory
+  readonly partitions: Pick<Partitions<object>, 'subscribe' | 'unsubscribe' | 'add'>
+  readonly query: StateParts['query']
+  readonly alarms: Alarms
+  readonly log: MainLog
+  readonly fatal: (reason: string) => void
+}
+
+const day_ms = 86_400_000
+
+type Task = CourierTask & Pick<ThreadPorts, 'log'>
+
+/** What the coordinator does about notifications, put together: its own store, the subscriptions, the courier. */
+export class Delivery {
+  readonly subscriptions: Subscriptions
+  readonly #parts: DeliveryParts
+  readonly #store: ControlStore
+  readonly #courier: Courier<Task>
+
+  /** Opens the store; throws when it can not be used. */
+  constructor(parts: DeliveryParts) {
+    const { options, folder, storage, memory, partitions, alarms, log, fatal } = parts
+    this.#parts = parts
+    this.#store = new ControlStore(folder.controlPath, storage)
+    this.#courier = new Courier({
+      entry: new URL('../workers/courier.js', import.meta.url),
+      launch: () => this.#launch(),
+      join: (link) => partitions.add(link),
+      settle: (settlements) => this.#store.commit({ settlements }),
+      attempted: (url, reason) => {
+        if (reason === undefined) alarms.release('NotificationError', url)
+        else alarms.raise('NotificationError', url, reason)
+      },
+      log,
+      fatal,
+    })
+    this.subscriptions = new Subscriptions({
+      store: this.#store,
+      partitions,
+      courier: this.#courier,
+      query: parts.query,
+      wording: wordNotice,
+      limit: options.initialLimit,
+      bell: new Bell(memory.bell),
+      grace_ms: options.subscriptionGrace_days * day_ms,
+      log,
+    })
+  }
+
+  /** Starts the courier; the partitions are there. Resolves when it knows what waits, and when everyone was notified last. */
+  async start(): Promise<void> {
+    await this.#courier.start()
+  }
+
+  /** Begins with what happens by the clock: there is somebody to ask for entities now. */
+  begin(): void {
+    this.subscriptions.start()
+  }
+
+  /** Ends in order, before the partitions do; what can be sent at once is sent, for at most so long [subscriptions 5.5]. */
+  async drain(limit_ms: number): Promise<void> {
+    this.subscriptions.stop()
+    await this.#courier.drain(limit_ms)
+    await this.#store.close()
+  }
+
+  #launch(): Launch<Task> {
+    const { options, folder, storage, memory, log } = this.#parts
+    const { port1, port2 } = new MessageChannel()
+    log.take(port1)
+    const recipients = this.subscriptions.inForce().map(recipientOf)
+    return {
+      task: { recipients, control: folder.controlPath, options, storage, memory, log: port2 },
+      transfer: [port2],
+    }
+  }
+}
