@@ -48,6 +48,7 @@ export class Core {
   readonly #threads: FrontThread[] = []
   readonly #folder: DataFolder
   readonly #alarms: Alarms
+  readonly #transactions = newTransactions()
   #delivery: Delivery | undefined
   #front: Front | undefined
   #places = Places.after(0)
@@ -95,6 +96,7 @@ export class Core {
       folder: this.#folder,
       storage: this.#storage,
       memory: this.#memory,
+      transactions: this.#transactions,
       partitions: this.#partitions,
       query: (query) => this.#query(query),
       alarms: this.#alarms,
@@ -112,7 +114,7 @@ export class Core {
       storage: this.#storage,
       memory: this.#memory,
       places: this.#places.memory,
-      transactions: newTransactions(),
+      transactions: this.#transactions,
     }
     this.#watch(task.transactions)
     const desks = { subscriptions: this.#delivered.subscriptions }

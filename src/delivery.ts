@@ -4,6 +4,7 @@ import { recipientOf } from './coordinator/held-subscriptions.js'
 import type { StateParts } from './coordinator/initial.js'
 import type { Launch, Partitions } from './coordinator/partitions.js'
 import { Subscriptions } from './coordinator/subscriptions.js'
+import type { TransactionMemory } from './http/transaction.js'
 import { ControlStore } from './lmdb/control-store.js'
 import type { DataFolder } from './lmdb/data-folder.js'
 import type { Alarms } from './log/alarms.js'
@@ -18,6 +19,7 @@ export interface DeliveryParts {
   readonly folder: DataFolder
   readonly storage: StoragePlan
   readonly memory: SharedMemory
+  readonly transactions: TransactionMemory
   readonly partitions: Pick<Partitions<object>, 'subscribe' | 'unsubscribe' | 'add'>
   readonly query: StateParts['query']
   readonly alarms: Alarms
@@ -84,12 +86,12 @@ export class Delivery {
   }
 
   #launch(): Launch<Task> {
-    const { options, folder, storage, memory, log } = this.#parts
+    const { options, folder, storage, memory, transactions, log } = this.#parts
     const { port1, port2 } = new MessageChannel()
     log.take(port1)
     const recipients = this.subscriptions.inForce().map(recipientOf)
     return {
-      task: { recipients, control: folder.controlPath, options, storage, memory, log: port2 },
+      task: { recipients, controlPath: folder.controlPath, options, storage, memory, transactions, log: port2 },
       transfer: [port2],
     }
   }

@@ -3,6 +3,7 @@ import type { TransactionMemory } from './http/transaction.js'
 import type { MeasureMemory } from './measure/measures.js'
 import type { NotificationOptions, Options } from './options.js'
 import type { Recipient } from './outbox/message.js'
+import type { SubscriptionInForce } from './subscription/subscription.js'
 
 /** What the threads in `workers/` are handed to begin with: plain data, memory that is shared, ports. */
 
@@ -30,18 +31,10 @@ export interface PartitionTask {
   readonly partition: number
   readonly storage: StoragePlan
   readonly memory: SharedMemory
-  /** Ids whose entities are kept decoded. */
+  /** Ids whose entities are kept decoded, and entities for which it is remembered who has subscribed to them. */
   readonly cacheSize: number
-}
-
-export interface CourierTask {
-  /** All subscriptions that there are. */
-  readonly recipients: readonly Recipient[]
-  /** The folder of the coordinator's own environment. */
-  readonly control: string
-  readonly options: NotificationOptions
-  readonly storage: StoragePlan
-  readonly memory: SharedMemory
+  /** Those that are in force from the start. */
+  readonly subscriptions: readonly SubscriptionInForce[]
 }
 
 export interface QueryThreadData {
@@ -68,6 +61,17 @@ export interface FrontEndTask {
 /** The desks of the coordinator, for a front end in a thread of its own. */
 export interface DeskPorts {
   readonly subscriptions: MessagePort
+}
+
+export interface CourierTask {
+  readonly storage: StoragePlan
+  readonly memory: SharedMemory
+  /** The folder of the coordinator's own environment, which holds an outbox as well. */
+  readonly controlPath: string
+  /** The subscriptions of either kind that there are. */
+  readonly recipients: readonly Recipient[]
+  readonly options: NotificationOptions
+  readonly transactions: TransactionMemory
 }
 
 /** Every thread's task comes with a port to the main thread, and one for its log lines. */

@@ -1,10 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import { errorFacts } from '../log/log.js'
+import { errorFacts, type Log } from '../log/log.js'
+import type { Bell } from '../subscription/bell.js'
+import type { SubscriptionStore } from '../subscription/store.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
 import { type Milliseconds, now } from '../time.js'
 import type { HeldSubscriptions } from './held-subscriptions.js'
-import { entitiesToShow, noticesAbout } from './initial.js'
-import type { SubscriptionsParts } from './subscriptions.js'
+import { entitiesToShow, noticesAbout, type StateParts } from './initial.js'
+
+export interface TickerParts extends StateParts {
+  readonly held: HeldSubscriptions
+  readonly store: Pick<SubscriptionStore, 'commit'>
+  readonly bell: Bell
+  readonly log: Log
+}
 
 interface Clockwork {
   due: Milliseconds
@@ -22,12 +30,12 @@ const defaultLimit = 20
 
 /** Makes the notices of time-interval conditions, paced from the first one [subscriptions 3.6]. */
 export class Ticker {
-  readonly #parts: SubscriptionsParts & { readonly held: HeldSubscriptions }
+  readonly #parts: TickerParts
   readonly #clockworks = new Map<SubscriptionId, Clockwork>()
   #waiting: SubscriptionId[] = []
   #running = 0
 
-  constructor(parts: SubscriptionsParts & { readonly held: HeldSubscriptions }) {
+  constructor(parts: TickerParts) {
     this.#parts = parts
   }
 

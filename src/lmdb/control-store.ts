@@ -5,7 +5,7 @@ import type { Subscription, SubscriptionId } from '../subscription/subscription.
 import type { Milliseconds } from '../time.js'
 import { type EnvironmentSettings, faultOf, openDatabase, openRoot } from './environment.js'
 import { type Key, onlyPart } from './keys.js'
-import { Outbox } from './outbox.js'
+import { Outbox, openOutbox } from './outbox.js'
 
 /** A change that waits for the next transaction. */
 interface Waiting {
@@ -28,11 +28,7 @@ export class ControlStore implements SubscriptionStore {
     this.#root = openRoot(path, { ...settings, readOnly: false })
     this.#subscriptions = this.database('subscriptions')
     this.#ticks = this.database('ticks')
-    this.#outbox = new Outbox({
-      notices: this.database('notices'),
-      accounts: this.database('accounts'),
-      facts: this.database('facts'),
-    })
+    this.#outbox = new Outbox(openOutbox(this.#root))
   }
 
   get outbox(): Outbox {

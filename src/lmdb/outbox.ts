@@ -1,8 +1,9 @@
-import type { Database } from 'lmdb'
+import type { Database, RootDatabase } from 'lmdb'
 import type { ServicePath, Tenant } from '../context/entity.js'
 import type { Account, Line, Notice, NoticeNumber, Settlement } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
+import { openDatabase } from './environment.js'
 import { type Key, onlyPart } from './keys.js'
 
 /** The databases of an outbox. */
@@ -15,6 +16,15 @@ export interface OutboxDatabases {
   readonly facts: Database<string, Key>
 }
 
+/** Opens the databases of the outbox in an environment. */
+export function openOutbox(root: RootDatabase<string, Key>): OutboxDatabases {
+  return {
+    notices: openDatabase(root, 'notices'),
+    accounts: openDatabase(root, 'accounts'),
+    facts: openDatabase(root, 'facts'),
+  }
+}
+
 const lastFact: Key = ['notice']
 
 /** Notices on disk, in the environment of whoever makes them; all of it within the transactions of its only writer. */
@@ -24,7 +34,7 @@ export class Outbox {
 
   constructor(databases: OutboxDatabases) {
     this.#databases = databases
-    this.#last = Number(databases.facts.get(lastFact) ?? 0)
+    this.#last = lastNumber(databases)
   }
 
   /** The number of the last notice that was ever put in; 0 before the first. */
@@ -60,6 +70,11 @@ export class Outbox {
   rewind(last: NoticeNumber): void {
     this.#last = last
   }
+}
+
+/** The number of the last notice that was ever put in; 0 before the first. */
+export function lastNumber({ facts }: Pick<OutboxDatabases, 'facts'>): NoticeNumber {
+  return Number(facts.get(lastFact) ?? 0)
 }
 
 /** A notice with its number and the bytes that it takes. */
