@@ -5,6 +5,7 @@ import { FrontBroker } from './coordinator/front-broker.js'
 import type { PartitionReaders } from './coordinator/partition-readers.js'
 import { Places } from './coordinator/places.js'
 import { QueryPool } from './coordinator/query-pool.js'
+import type { RegistryDesk } from './coordinator/registry-desk.js'
 import { Siblings } from './coordinator/siblings.js'
 import { type FrontEnd, type FrontEndParts, type ListenRefusal, openFrontEnd } from './http/server.js'
 import { transactions } from './http/transaction.js'
@@ -18,7 +19,6 @@ import { checkParameters } from './ngsi1/parameters.js'
 import { ngsi1Resources } from './ngsi1/routes.js'
 import { granted, type Outcome } from './outcome.js'
 import { openReaders } from './read-sides.js'
-import { RegistrationIndex } from './registration/registration-index.js'
 import { type FrontEndTask, numbered, type QueryThreadData } from './tasks.js'
 import { traceArea } from './trace-area.js'
 
@@ -77,6 +77,7 @@ export async function openFront(
 /** The owners of what is not about single entities, here or in another thread. */
 export interface Desks {
   readonly subscriptions: SubscriptionDesk
+  readonly registry: RegistryDesk
 }
 
 interface Behind extends Desks {
@@ -99,7 +100,6 @@ function interfaces(
     log,
     places: new Places(task.places),
     storageFull: () => memory.commits.some((_, partition) => measures.storageSheet.reading(partition).full),
-    registry: registryToCome,
     // The meter counts by the resources, which are made for the broker: it is there before the first request.
     timing: {
       get timingOn() {
@@ -131,12 +131,6 @@ function interfaces(
     index: frontEnd,
   }
   return { broker, parts }
-}
-
-const toCome = () => Promise.reject(new Error('there is no registry yet'))
-const registryToCome = {
-  index: new RegistrationIndex(),
-  ...{ register: toCome, notified: toCome, subscribe: toCome, change: toCome, unsubscribe: toCome, states: toCome },
 }
 
 /** Waits are traced also while their statistics are off. */
