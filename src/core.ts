@@ -4,6 +4,8 @@ import { subscriptionOperations, type Unavailable } from './coordinator/broker.j
 import { serveDesk } from './coordinator/desk-link.js'
 import { Partitions } from './coordinator/partitions.js'
 import { Places } from './coordinator/places.js'
+import { registryOperations } from './coordinator/registry-desk.js'
+import { RegistryFeed } from './coordinator/registry-feed.js'
 import { watchStorage } from './coordinator/storage-alarm.js'
 import { Delivery } from './delivery.js'
 import { type Front, openFront } from './front-end.js'
@@ -48,6 +50,7 @@ export class Core {
   readonly #threads: FrontThread[] = []
   readonly #folder: DataFolder
   readonly #alarms: Alarms
+  readonly #registryFeed = new RegistryFeed()
   readonly #transactions = newTransactions()
   #delivery: Delivery | undefined
   #front: Front | undefined
@@ -99,6 +102,8 @@ export class Core {
       transactions: this.#transactions,
       partitions: this.#partitions,
       query: (query) => this.#query(query),
+      publish: (changes) => this.#registryFeed.publish(changes),
+      notStored: () => this.#measures.count('registrationUpdateErrors'),
       alarms: this.#alarms,
       log: this.#log,
       fatal: this.#fatal,
@@ -117,7 +122,8 @@ export class Core {
       transactions: this.#transactions,
     }
     this.#watch(task.transactions)
-    const desks = { subscriptions: this.#delivered.subscriptions, alarms: () => this.#alarms.counts }
+    const { subscriptions, registry } = this.#delivered
+    const desks = { subscriptions, registry, alarms: () => this.#alarms.counts }
     const opened = await openFront({ ...task, frontEnd: 0 }, desks, this.#log, (front) => this.#partitions.add(front))
     if (!opened.ok) return opened
     this.#front = opened.value
@@ -171,12 +177,22 @@ export class Core {
   async #startThread(task: FrontEndTask): Promise<void> {
     const { port1, port2 } = new MessageChannel()
     this.#log.take(port1)
-    const desk = new MessageChannel()
-    serveDesk(desk.port1, this.#delivered.subscriptions, subscriptionOperations)
+    const { subscriptions, registry } = this.#delivered
+    const [desk, registryDesk, feed] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
+    serveDesk(desk.port1, subscriptions, subscriptionOperations)
+    serveDesk(registryDesk.port1, registry, registryOperations)
+    this.#registryFeed.add(feed.port1)
     const thread: FrontThread = new ActorThread({
       entry: new URL('../workers/front-end.js', import.meta.url),
-      task: { ...task, log: port2, subscriptions: desk.port2 },
-      transfer: [port2, desk.port2],
+      task: {
+        ...task,
+        log: port2,
+        subscriptions: desk.port2,
+        registry: registryDesk.port2,
+        registrations: [...registry.index.all()],
+        registryFeed: feed.port2,
+      },
+      transfer: [port2, desk.port2, registryDesk.port2, feed.port2],
     })
     thread.ended.catch((fault: unknown) => this.#fatal(`front end ${task.frontEnd} failed: ${String(fault)}`))
     this.#partitions.add({

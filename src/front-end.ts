@@ -5,6 +5,7 @@ import { FrontBroker } from './coordinator/front-broker.js'
 import type { PartitionReaders } from './coordinator/partition-readers.js'
 import { Places } from './coordinator/places.js'
 import { QueryPool } from './coordinator/query-pool.js'
+import type { RegistryDesk } from './coordinator/registry-desk.js'
 import { Siblings } from './coordinator/siblings.js'
 import { type FrontEnd, type FrontEndParts, type ListenRefusal, openFrontEnd } from './http/server.js'
 import { transactions } from './http/transaction.js'
@@ -76,6 +77,7 @@ export async function openFront(
 /** The owners of what is not about single entities, here or in another thread. */
 export interface Desks {
   readonly subscriptions: SubscriptionDesk
+  readonly registry: RegistryDesk
   /** The alarms of the process, for the front end in the main thread. */
   readonly alarms?: () => AlarmCounts
 }

@@ -3,6 +3,7 @@ import type { TransactionMemory } from './http/transaction.js'
 import type { MeasureMemory } from './measure/measures.js'
 import type { NotificationOptions, Options } from './options.js'
 import type { Recipient } from './outbox/message.js'
+import type { Registration } from './registration/registration.js'
 import type { SubscriptionInForce } from './subscription/subscription.js'
 
 /** What the threads in `workers/` are handed to begin with: plain data, memory that is shared, ports. */
@@ -61,6 +62,10 @@ export interface FrontEndTask {
 /** The desks of the coordinator, for a front end in a thread of its own. */
 export interface DeskPorts {
   readonly subscriptions: MessagePort
+  readonly registry: MessagePort
+  /** What was registered when the thread was started, and where later changes come. */
+  readonly registrations: readonly Registration[]
+  readonly registryFeed: MessagePort
 }
 
 export interface CourierTask {

@@ -1,9 +1,12 @@
 import type { MessagePort } from 'node:worker_threads'
 import { type SubscriptionDesk, type SubscriptionOperation, subscriptionOperations } from '../src/coordinator/broker.js'
 import { deskBehind } from '../src/coordinator/desk-link.js'
+import { type RegistryDesk, type RegistryOperation, registryOperations } from '../src/coordinator/registry-desk.js'
+import { followRegistry } from '../src/coordinator/registry-feed.js'
 import { type Connectable, openFront } from '../src/front-end.js'
 import { workerLog } from '../src/log/worker-log.js'
 import { Switches } from '../src/measure/switches.js'
+import { RegistrationIndex } from '../src/registration/registration-index.js'
 import type { DeskPorts, FrontEndTask, FrontInstruction, FrontReport, ThreadPorts } from '../src/tasks.js'
 
 /** The thread of a front end other than the first: accepts on the shared socket until it is told to stop. */
@@ -14,8 +17,12 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & DeskPo
   const asked = new Promise<number>((resolve) => {
     stop = resolve
   })
+  const index = new RegistrationIndex()
+  for (const registration of task.registrations) index.put(registration)
+  followRegistry(task.registryFeed, index)
   const desks = {
     subscriptions: deskBehind<SubscriptionDesk, SubscriptionOperation>(task.subscriptions, subscriptionOperations),
+    registry: { ...deskBehind<RegistryDesk, RegistryOperation>(task.registry, registryOperations), index },
   }
   const opened = await openFront(task, desks, log, (front) => obey(control, front, stop), fd)
   if (!opened.ok) throw new Error(`front end ${task.frontEnd} cannot accept on the shared socket`)

@@ -22,6 +22,9 @@ export function compileQuery(query: Query): (entity: Entity) => boolean {
 
 type Test = (entity: Entity) => boolean
 
+/** What selectors look at. */
+type Identified = Pick<Entity, 'id' | 'type'>
+
 function isCheap(kind: Scope['kind']): boolean {
   return kind === 'typed' || kind === 'untyped'
 }
@@ -44,10 +47,13 @@ function compileScope(scope: Scope): Test {
   }
 }
 
-/** Exact ids are looked up, so that a query for many costs no more for each entity than a query for one. */
-function compileSelectors(selectors: readonly Selector[]): Test {
+/**
+ * What tells whether an entity matches one of the selectors; a selector without type means every type. Exact ids are
+ * looked up, so that a query for many costs no more for each entity than a query for one.
+ */
+export function compileSelectors(selectors: readonly Selector[]): (entity: Identified) => boolean {
   const byId = new Map<EntityId, Set<EntityType | undefined>>()
-  const searches: Test[] = []
+  const searches: ((entity: Identified) => boolean)[] = []
   for (const { id, type } of selectors) {
     if (id.kind === 'exact') byId.set(id.id, (byId.get(id.id) ?? new Set()).add(type))
     else searches.push(compileSearch(id, type))
@@ -74,8 +80,11 @@ export function compileIds(selectors: readonly Selector[]): (id: EntityId) => bo
   return (id) => exact.has(id) || patterns.some((pattern) => pattern.test(id))
 }
 
-function compileSearch(id: Exclude<Selector['id'], { kind: 'exact' }>, type: EntityType | undefined): Test {
-  const ofType: Test = (entity) => type === undefined || entity.type === type
+function compileSearch(
+  id: Exclude<Selector['id'], { kind: 'exact' }>,
+  type: EntityType | undefined,
+): (entity: Identified) => boolean {
+  const ofType = (entity: Identified) => type === undefined || entity.type === type
   if (id.kind === 'any') return ofType
   const pattern = acceptedPattern(id.pattern)
   return (entity) => ofType(entity) && pattern.test(entity.id)

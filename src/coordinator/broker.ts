@@ -1,18 +1,15 @@
 import type { Entity, EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { Page, PathRange, Query, Scope } from '../context/query.js'
 import type { Origin, UpdateElement, UpdateReply } from '../context/update.js'
-import type { DeliveryState } from '../outbox/message.js'
 import type { Outcome } from '../outcome.js'
 import type { WordedReply } from '../partition/message.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
-import type { Milliseconds } from '../time.js'
+import type { RegistryDesk } from './registry-desk.js'
+import type { SubscriptionState, SubscriptionUnknown } from './subscription-state.js'
+import type { Unavailable } from './unavailable.js'
 
-/** Why the broker can not do now what it could do at another time; every API answers it with 503 [management 11.9]. */
-export type Unavailable =
-  | { readonly kind: 'mailboxFull' }
-  | { readonly kind: 'partitionLost' }
-  | { readonly kind: 'storageFull' }
-  | { readonly kind: 'queriesFull' }
+export type { SubscriptionState, SubscriptionUnknown } from './subscription-state.js'
+export type { Unavailable } from './unavailable.js'
 
 /** A type of entities with the names of their attributes, ascending [context 9]. */
 export interface TypeSummary {
@@ -57,21 +54,6 @@ export interface SubscriptionChange {
   /** Only for the notification that the same request sends. */
   readonly scopes: readonly Scope[] | undefined
   readonly origin: Origin
-}
-
-export interface SubscriptionUnknown {
-  readonly kind: 'subscriptionUnknown'
-}
-
-/** A subscription with how its deliveries go [subscriptions 5.7]. */
-export interface SubscriptionState {
-  readonly id: SubscriptionId
-  readonly tenant: Tenant
-  readonly path: PathRange
-  readonly reference: string
-  readonly expires: Milliseconds
-  readonly throttling_ms: number
-  readonly delivery: DeliveryState
 }
 
 /** The index of subscriptions as operators see it [management 6.1]. */
@@ -123,6 +105,7 @@ export interface Broker {
   /** The types of the entities in these paths, ascending, the one of entities without type last. */
   types(tenant: Tenant, paths: readonly PathRange[]): Promise<Outcome<readonly TypeSummary[], Unavailable>>
   readonly subscriptions: SubscriptionDesk
+  readonly registry: RegistryDesk
   /** Asks every partition for a sign of life, with a time limit of one second. */
   health(): Promise<PartitionHealth>
 }

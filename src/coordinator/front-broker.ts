@@ -14,6 +14,7 @@ import type { Broker, PartitionHealth, SubscriptionDesk, TypeSummary, Unavailabl
 import type { PartitionReaders } from './partition-readers.js'
 import type { Places } from './places.js'
 import type { QueryPool } from './query-pool.js'
+import type { RegistryDesk } from './registry-desk.js'
 
 export interface FrontBrokerParts {
   /** One per partition, in the order of their numbers. */
@@ -25,6 +26,7 @@ export interface FrontBrokerParts {
   /** Whether the last commit of some partition failed for want of room. */
   readonly storageFull: () => boolean
   readonly subscriptions: SubscriptionDesk
+  readonly registry: RegistryDesk
   readonly log: Log
 }
 
@@ -41,6 +43,10 @@ export class FrontBroker implements Broker {
 
   get subscriptions(): SubscriptionDesk {
     return this.#parts.subscriptions
+  }
+
+  get registry(): RegistryDesk {
+    return this.#parts.registry
   }
 
   async update(elements: readonly UpdateElement[]): Promise<Outcome<readonly UpdateReply[], Unavailable>> {

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { Tenant } from '../context/entity.js'
 import { errorFacts, type Log } from '../log/log.js'
 import { granted, type Outcome, refused } from '../outcome.js'
@@ -21,6 +20,7 @@ import type {
 import type { Courier } from './courier.js'
 import { HeldSubscriptions, newClock, recipientOf } from './held-subscriptions.js'
 import { entitiesToShow, noticesAbout, type StateParts } from './initial.js'
+import { newId } from './new-id.js'
 import type { Partitions } from './partitions.js'
 import { Ticker } from './ticker.js'
 
@@ -74,7 +74,7 @@ export class Subscriptions implements SubscriptionDesk {
 
   subscribe({ duration_ms, origin, ...asked }: SubscriptionAsked): Promise<Outcome<SubscriptionId, Unavailable>> {
     const made = now()
-    const id = newId(made)
+    const id = newId(made) as SubscriptionId
     const subscription: Subscription = {
       ...asked,
       id,
@@ -275,10 +275,4 @@ function changed(before: Subscription, asked: SubscriptionChange, made: Millisec
 
 function later(time: Milliseconds, duration_ms: number): Milliseconds {
   return (time + duration_ms) as Milliseconds
-}
-
-/** The second of creation, then chance [subscriptions 1.4]. */
-function newId(made: Milliseconds): SubscriptionId {
-  const second = Math.floor(made / 1000)
-  return (second.toString(16).padStart(8, '0').slice(-8) + randomBytes(8).toString('hex')) as SubscriptionId
 }

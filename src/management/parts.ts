@@ -1,13 +1,17 @@
 import type { Broker } from '../coordinator/broker.js'
+import type { RegistryDesk } from '../coordinator/registry-desk.js'
 import type { Log } from '../log/log.js'
 import type { Measures } from '../measure/measures.js'
+import type { RegistrationIndex } from '../registration/registration-index.js'
 import type { Siblings } from './siblings.js'
 
 /** What the management interface of one front end works on. */
 export interface ManagementParts {
   readonly measures: Measures
   readonly log: Log
-  readonly broker: Pick<Broker, 'health' | 'subscriptions'>
+  readonly broker: Pick<Broker, 'health' | 'subscriptions'> & {
+    readonly registry: { readonly states: RegistryDesk['states']; readonly index: Pick<RegistrationIndex, 'size'> }
+  }
   /** How many read handles a partition has left to lend. */
   readonly freeHandles: (partition: number) => number
   readonly siblings: Siblings

@@ -1,5 +1,4 @@
 import { Registry } from 'prom-client'
-import type { SubscriptionDesk } from '../coordinator/broker.js'
 import type { Resource } from '../exchange.js'
 import type { AlarmCount } from '../log/alarms.js'
 import { type CounterRow, counterRows } from '../measure/counters.js'
@@ -19,7 +18,7 @@ import type { ManagementParts } from './parts.js'
 /** Prometheus text, read from shared memory; never reset, and no label ever comes from a client [management 7]. */
 export function prometheusResources({ measures, siblings, broker }: ManagementParts): readonly Resource[] {
   const always = registryOf([
-    ...brokerFamilies(measures, broker.subscriptions),
+    ...brokerFamilies(measures, broker),
     ...trafficFamilies(measures),
     ...partitionFamilies(measures),
     ...deliveryFamilies(measures),
@@ -37,7 +36,10 @@ export function prometheusResources({ measures, siblings, broker }: ManagementPa
   return [{ pattern: '/metrics', anyCase: false, polled: true, operations: { GET: get } }]
 }
 
-function brokerFamilies({ switches, counts }: Measures, desk: SubscriptionDesk): readonly Family[] {
+function brokerFamilies(
+  { switches, counts }: Measures,
+  { subscriptions, registry }: ManagementParts['broker'],
+): readonly Family[] {
   const { version, git_hash } = versionFacts
   const operations = counterRows.filter((row: CounterRow) => row.only !== 'nested')
   return [
@@ -51,9 +53,10 @@ function brokerFamilies({ switches, counts }: Measures, desk: SubscriptionDesk):
       plain(switches.traces.reduce((sum, on) => sum + on, 0)),
     ),
     gauge('rigel_subscriptions', 'Context subscriptions', async () => {
-      const { ids } = await desk.index(false)
+      const { ids } = await subscriptions.index(false)
       return plain(ids.length)
     }),
+    gauge('rigel_registrations', 'Registrations of context providers', () => plain(registry.index.size)),
   ]
 }
 

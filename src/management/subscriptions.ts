@@ -9,7 +9,10 @@ import type { ManagementParts } from './parts.js'
 
 /** How the deliveries of subscriptions go [subscriptions 5.7]. */
 export function subscriptionResources({ broker }: ManagementParts): readonly Resource[] {
-  return listing('/admin/subscriptions', (which) => broker.subscriptions.states(which))
+  return [
+    ...listing('/admin/subscriptions', (which) => broker.subscriptions.states(which)),
+    ...listing('/admin/availabilitySubscriptions', (which) => broker.registry.states(which)),
+  ]
 }
 
 /** Subscriptions of one kind: all, those of one tenant, or one. They are polled, so nothing is counted [management 4.4]. */

@@ -44,8 +44,15 @@ export function management(changed: Partial<ManagementParts> = {}) {
 
 /** A broker that is well and has no subscriptions, but for what the script says. */
 export function broker(script: Partial<ManagementParts['broker']> = {}): ManagementParts['broker'] {
-  return { health: async () => ({ total: 2, ready: 2, storageFull: false }), subscriptions: desk(), ...script }
+  return {
+    health: async () => ({ total: 2, ready: 2, storageFull: false }),
+    subscriptions: desk(),
+    registry: noRegistry,
+    ...script,
+  }
 }
+
+const noRegistry = { states: async () => [], index: { size: 0 } }
 
 /** A desk without subscriptions, but for what the script says. */
 export function desk(script: Partial<SubscriptionDesk> = {}): SubscriptionDesk {

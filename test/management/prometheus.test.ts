@@ -29,7 +29,7 @@ test('requests are shown by method, route and status, unknown paths under one na
 
 test('the waits are there only while they are measured, and no reset is seen', async (t) => {
   const { ask, measures } = management()
-  t.notMatch(text(await ask('GET', '/metrics')), '_wait_seconds')
+  t.notMatch(text(await ask('GET', '/metrics')), 'semaphore_wait_seconds')
   await ask('PUT', '/admin/stats', parameters(['semWait', 'true']))
   const meter = measures.wait('transaction', 1)
   meter.free()

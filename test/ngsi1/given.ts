@@ -1,10 +1,13 @@
 import type { Attribute, Entity, EntityId, EntityType, Place, ServicePath } from '../../src/context/entity.js'
 import type { GivenAttribute, UpdateElement, UpdateReply } from '../../src/context/update.js'
 import type { Broker, SubscriptionDesk } from '../../src/coordinator/broker.js'
+import type { RegistryDesk } from '../../src/coordinator/registry-desk.js'
 import type { Answer, Asked, Operation, Resource, Verb } from '../../src/exchange.js'
 import type { Environment } from '../../src/ngsi1/environment.js'
 import { ngsi1Resources } from '../../src/ngsi1/routes.js'
 import { granted, refused } from '../../src/outcome.js'
+import type { RegistrationId } from '../../src/registration/registration.js'
+import { RegistrationIndex } from '../../src/registration/registration-index.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import type { Milliseconds } from '../../src/time.js'
 
@@ -57,6 +60,17 @@ const noSubscriptions: SubscriptionDesk = {
   index: async () => ({ ids: [], changes: { refresh: 0, inserts: 0, removes: 0, updates: 0 } }),
 }
 
+/** The desk of a broker without registrations. */
+const noRegistrations: RegistryDesk = {
+  index: new RegistrationIndex(),
+  register: async () => granted('5f0a1b2c3d4e5f6071829305' as RegistrationId),
+  notified: async () => granted(undefined),
+  subscribe: async () => granted('5f0a1b2c3d4e5f6071829306' as SubscriptionId),
+  change: async () => refused({ kind: 'subscriptionUnknown' }),
+  unsubscribe: async () => refused({ kind: 'subscriptionUnknown' }),
+  states: async () => [],
+}
+
 /** A broker that does what it is told, for what is not about storing; everything else finds nothing. */
 export function scripted(script: Partial<Broker> = {}): Broker {
   return {
@@ -66,6 +80,7 @@ export function scripted(script: Partial<Broker> = {}): Broker {
     query: async ({ counted }) => granted({ entities: [], count: counted ? 0 : undefined }),
     types: async () => granted([]),
     subscriptions: noSubscriptions,
+    registry: noRegistrations,
     health: async () => ({ total: 1, ready: 1, storageFull: false }),
     ...script,
   }

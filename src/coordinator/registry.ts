@@ -1,0 +1,227 @@
+import type { Tenant } from '../context/entity.js'
+import { errorFacts } from '../log/log.js'
+import type { Recipient } from '../outbox/message.js'
+import { granted, type Outcome, refused } from '../outcome.js'
+import { Copies, withoutTold } from '../registration/copies.js'
+import type { Registration, RegistrationChange, RegistrationId } from '../registration/registration.js'
+import { RegistrationIndex } from '../registration/registration-index.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
+import { type Milliseconds, now } from '../time.js'
+import { traceArea } from '../trace-area.js'
+import { Availability, type AvailabilityParts, committed } from './availability.js'
+import { newId } from './new-id.js'
+import type {
+  AvailabilityAsked,
+  AvailabilityChange,
+  AvailabilityTold,
+  RegistrationAsked,
+  RegistrationUnknown,
+  RegistryDesk,
+} from './registry-desk.js'
+import type { SubscriptionState, SubscriptionUnknown } from './subscription-state.js'
+import type { Unavailable } from './unavailable.js'
+
+export interface RegistryParts extends Omit<AvailabilityParts, 'clock'> {
+  /** Brings changes into the index of every other thread, in this order; resolves when they are in force there. */
+  readonly publish: (changes: readonly RegistrationChange[]) => Promise<void>
+  /** How long what has expired is kept; 0 for ever [subscriptions 2.5]. */
+  readonly grace_ms: number
+  /** Hears of each registration that could not be stored [management 4.4]. */
+  readonly notStored: () => void
+  readonly clock?: () => Milliseconds
+}
+
+/** How long lives what another registry has told [subscriptions 7.5]. */
+const copyDuration_ms = 86_400_000
+
+/** How often is looked for what has expired. */
+const sweep_ms = 60_000
+
+/**
+ * The owner of registrations and availability subscriptions: the only one that stores them and gives them ids. What it is
+ * asked is done one after the other, since a notification tells of everything that was registered before.
+ */
+export class Registry implements RegistryDesk {
+  readonly index = new RegistrationIndex()
+  readonly #parts: RegistryParts
+  readonly #clock: () => Milliseconds
+  readonly #copies = new Copies()
+  readonly #availability: Availability
+  #order = 0
+  #last: Promise<unknown> = Promise.resolve()
+  #swept: Milliseconds
+  #sweep: NodeJS.Timeout | undefined
+
+  /** Begins with what is stored. */
+  constructor(parts: RegistryParts) {
+    this.#parts = parts
+    this.#clock = parts.clock ?? now
+    this.#swept = this.#clock()
+    for (const registration of parts.store.registrations()) {
+      this.#enact([{ kind: 'put', registration }])
+      this.#order = Math.max(this.#order, registration.order)
+    }
+    this.#availability = new Availability({ ...parts, clock: this.#clock }, this.index)
+  }
+
+  /** Everybody who is sent availability notifications, for a courier that starts. */
+  recipients(): readonly Recipient[] {
+    return this.#availability.recipients()
+  }
+
+  /** Begins with what happens by the clock. */
+  start(): void {
+    this.#sweep = setInterval(() => this.#removeForgotten(), sweep_ms)
+    this.#removeForgotten()
+  }
+
+  stop(): void {
+    clearInterval(this.#sweep)
+  }
+
+  register(asked: RegistrationAsked): Promise<Outcome<RegistrationId, RegistrationUnknown | Unavailable>> {
+    const { tenant, path, contexts, duration_ms, correlator } = asked
+    return this.#inTurn(async () => {
+      const time = this.#clock()
+      const held = asked.id === undefined ? undefined : this.index.get(asked.id)
+      if (asked.id !== undefined && (held?.tenant !== tenant || held.path !== path)) {
+        return refused({ kind: 'registrationUnknown' })
+      }
+      const { id, order } = held ?? this.#next(time)
+      const registration = { id, order, tenant, path, contexts, expires: later(time, duration_ms) }
+      const stored = await this.#store([], registration, time, correlator)
+      if (!stored.ok) return stored
+      this.#trace(id, held ? 'updated' : 'created')
+      return granted(id)
+    })
+  }
+
+  notified(told: AvailabilityTold): Promise<Outcome<undefined, Unavailable>> {
+    const { tenant, path, contexts, correlator, subscription } = told
+    return this.#inTurn(async () => {
+      if (contexts.length === 0) return granted(undefined)
+      const time = this.#clock()
+      const source = { tenant, path, copiedFrom: subscription }
+      const registration = { ...source, ...this.#next(time), contexts, expires: later(time, copyDuration_ms) }
+      const replaced = [...this.#copies.holders(source, contexts)].flatMap((id) => {
+        const copy = this.index.get(id)
+        return copy ? [withoutTold(copy, contexts)] : []
+      })
+      const stored = await this.#store(replaced, registration, time, correlator)
+      if (stored.ok) this.#trace(registration.id, 'created')
+      return stored
+    })
+  }
+
+  subscribe(asked: AvailabilityAsked): Promise<Outcome<SubscriptionId, Unavailable>> {
+    return this.#inTurn(() => this.#availability.subscribe(asked))
+  }
+
+  change(asked: AvailabilityChange): Promise<Outcome<undefined, SubscriptionUnknown | Unavailable>> {
+    return this.#inTurn(() => this.#availability.change(asked))
+  }
+
+  unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Outcome<undefined, SubscriptionUnknown | Unavailable>> {
+    return this.#inTurn(() => this.#availability.unsubscribe(tenant, id))
+  }
+
+  states(which: { readonly tenant?: Tenant; readonly id?: SubscriptionId }): Promise<readonly SubscriptionState[]> {
+    return this.#availability.states(which)
+  }
+
+  /** Removes what expired longer ago than the grace time [subscriptions 2.5, 7.1]. */
+  removeExpired(): Promise<void> {
+    return this.#inTurn(async () => {
+      const time = this.#clock()
+      this.#traceExpired(time)
+      const { grace_ms, publish } = this.#parts
+      if (grace_ms === 0) return
+      const since = (time - grace_ms) as Milliseconds
+      const expired = [...this.index.all()].filter(({ expires }) => expires <= since)
+      const registrations = expired.map(({ id }) => ({ kind: 'remove', id }) as const)
+      const remove = this.#availability.expiredBy(since)
+      if (registrations.length === 0 && remove.length === 0) return
+      const removed = await committed(this.#parts, { registrations, remove })
+      if (!removed.ok) return // It is tried again the next time.
+      this.#enact(registrations)
+      for (const { id } of registrations) this.#trace(id, 'removed')
+      await Promise.all([publish(registrations), this.#availability.forget(remove)])
+    })
+  }
+
+  /** Does something when all is done that was begun before. */
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const done = this.#last.then(work, work)
+    this.#last = done
+    return done
+  }
+
+  #next(time: Milliseconds): Pick<Registration, 'id' | 'order'> {
+    this.#order += 1
+    return { id: newId(time) as RegistrationId, order: this.#order }
+  }
+
+  /**
+   * Stores a registration, and what else it changes, with the notices that it causes. The answer waits until every
+   * thread's index has it.
+   */
+  async #store(
+    others: readonly RegistrationChange[],
+    registration: Registration,
+    time: Milliseconds,
+    correlator: string,
+  ): Promise<Outcome<undefined, Unavailable>> {
+    const { bell, publish, notStored } = this.#parts
+    const registrations = [...others, { kind: 'put', registration } as const]
+    // What is known is asked with the changes in the index; nobody is to see them there before they are on disk.
+    const undoing = this.#enact(registrations)
+    const notices = this.#availability.noticesOf(registration, time, correlator)
+    this.#enact(undoing)
+    const stored = await committed(this.#parts, { registrations, notices })
+    if (!stored.ok) {
+      notStored()
+      return stored
+    }
+    this.#enact(registrations)
+    if (notices.length > 0) bell.ring()
+    await publish(registrations)
+    return stored
+  }
+
+  /** Carries out changes in memory; gives those that undo them. */
+  #enact(changes: readonly RegistrationChange[]): readonly RegistrationChange[] {
+    const undoing: RegistrationChange[] = []
+    for (const change of changes) {
+      const id = change.kind === 'put' ? change.registration.id : change.id
+      const held = this.index.get(id)
+      undoing.unshift(held ? { kind: 'put', registration: held } : { kind: 'remove', id })
+      if (held) this.#copies.forget(held)
+      if (change.kind === 'put') this.#copies.keep(change.registration)
+      this.index.apply([change])
+    }
+    return undoing
+  }
+
+  #removeForgotten(): void {
+    this.removeExpired().catch((fault: unknown) =>
+      this.#parts.log.error('registry:sweep', 'what has expired could not be removed', errorFacts(fault)),
+    )
+  }
+
+  /** Nothing happens at the moment of expiry itself, so it is told of the next time that somebody looks. */
+  #traceExpired(time: Milliseconds): void {
+    const since = this.#swept
+    this.#swept = time
+    if (this.#parts.log.traces[traceArea.registration] !== 1) return
+    for (const { id, expires } of this.index.all()) if (expires > since && expires <= time) this.#trace(id, 'expired')
+  }
+
+  #trace(id: RegistrationId, what: 'created' | 'updated' | 'removed' | 'expired'): void {
+    const { log } = this.#parts
+    if (log.traces[traceArea.registration] === 1) log.trace('registration', `registration ${id} ${what}`)
+  }
+}
+
+function later(time: Milliseconds, duration_ms: number): Milliseconds {
+  return (time + duration_ms) as Milliseconds
+}

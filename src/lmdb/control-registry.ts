@@ -1,0 +1,155 @@
+import type { Database } from 'lmdb'
+import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
+import type { Selector } from '../context/query.js'
+import type { AvailabilitySubscription } from '../registration/availability.js'
+import type { RegisteredContext, Registration, RegistrationId } from '../registration/registration.js'
+import type { RegistryChange, RegistryStore } from '../registration/store.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
+import type { Milliseconds } from '../time.js'
+import { type Key, onlyPart } from './keys.js'
+import type { Outbox } from './outbox.js'
+
+/** The databases of the registry in the control environment. */
+export interface RegistryDatabases {
+  /** [registration] to its record. */
+  readonly registrations: Database<string, Key>
+  /** [availability subscription] to its record. */
+  readonly availability: Database<string, Key>
+}
+
+export interface RegistryStoreParts {
+  readonly databases: RegistryDatabases
+  /** The outbox of the same environment, which others use, too. */
+  readonly outbox: Pick<Outbox, 'enqueue'>
+  /** Writes in a transaction of the environment; resolves when it is on disk. It rewinds the outbox when it is undone. */
+  readonly transact: (write: () => void) => Promise<void>
+}
+
+/** Registrations and availability subscriptions on disk. */
+export class LmdbRegistryStore implements RegistryStore {
+  readonly #parts: RegistryStoreParts
+
+  constructor(parts: RegistryStoreParts) {
+    this.#parts = parts
+  }
+
+  *registrations(): Generator<Registration> {
+    for (const { key, value } of this.#parts.databases.registrations.getRange({})) {
+      yield decodeRegistration(String(onlyPart(key)) as RegistrationId, value)
+    }
+  }
+
+  *availability(): Generator<AvailabilitySubscription> {
+    for (const { key, value } of this.#parts.databases.availability.getRange({})) {
+      yield decodeAvailability(String(onlyPart(key)) as SubscriptionId, value)
+    }
+  }
+
+  commit(change: RegistryChange): Promise<void> {
+    return this.#parts.transact(() => this.#write(change))
+  }
+
+  #write({ registrations = [], put, remove = [], notices = [] }: RegistryChange): void {
+    const { databases, outbox } = this.#parts
+    for (const change of registrations) {
+      if (change.kind === 'remove') databases.registrations.removeSync([change.id])
+      else databases.registrations.putSync([change.registration.id], encodeRegistration(change.registration))
+    }
+    if (put) databases.availability.putSync([put.id], encodeAvailability(put))
+    for (const id of remove) databases.availability.removeSync([id])
+    outbox.enqueue(notices)
+  }
+}
+
+/** JSON vectors without names of members. Part of the format on disk, as all that follows. */
+type StoredRegistration = readonly [
+  order: number,
+  tenant: string,
+  path: string,
+  expires: number,
+  contexts: readonly StoredContext[],
+  copiedFrom?: string,
+]
+
+type StoredContext = readonly [
+  entities: readonly (readonly [id: string, type: string])[],
+  attributes: readonly (readonly [name: string, type: string, isDomain: 1 | 0])[],
+  provider: string,
+]
+
+type StoredAvailability = readonly [
+  order: number,
+  tenant: string,
+  selectors: readonly StoredSelector[],
+  attributes: readonly string[],
+  reference: string,
+  expires: number,
+]
+
+/** The text is the id or the pattern; empty for any id. */
+type StoredSelector = readonly [kind: Selector['id']['kind'], text: string, type?: string]
+
+function encodeRegistration({ order, tenant, path, expires, contexts, copiedFrom }: Registration): string {
+  const vector = [order, tenant, path, expires, contexts.map(storedContext)] as const
+  const stored: StoredRegistration = copiedFrom === undefined ? vector : [...vector, copiedFrom]
+  return JSON.stringify(stored)
+}
+
+function decodeRegistration(id: RegistrationId, text: string): Registration {
+  const [order, tenant, path, expires, contexts, copiedFrom] = JSON.parse(text) as StoredRegistration
+  return {
+    id,
+    order,
+    tenant: tenant as Tenant,
+    path: path as ServicePath,
+    expires: expires as Milliseconds,
+    contexts: contexts.map(heldContext),
+    copiedFrom,
+  }
+}
+
+function storedContext({ entities, attributes, provider }: RegisteredContext): StoredContext {
+  return [
+    entities.map(({ id, type }) => [id, type]),
+    attributes.map(({ name, type, isDomain }) => [name, type, isDomain ? 1 : 0]),
+    provider,
+  ]
+}
+
+function heldContext([entities, attributes, provider]: StoredContext): RegisteredContext {
+  return {
+    entities: entities.map(([id, type]) => ({ id: id as EntityId, type: type as EntityType })),
+    attributes: attributes.map(([name, type, isDomain]) => ({ name, type, isDomain: isDomain === 1 })),
+    provider,
+  }
+}
+
+function encodeAvailability(subscription: AvailabilitySubscription): string {
+  const { order, tenant, selectors, attributes, reference, expires } = subscription
+  const stored: StoredAvailability = [order, tenant, selectors.map(storedSelector), attributes, reference, expires]
+  return JSON.stringify(stored)
+}
+
+function decodeAvailability(id: SubscriptionId, text: string): AvailabilitySubscription {
+  const [order, tenant, selectors, attributes, reference, expires] = JSON.parse(text) as StoredAvailability
+  return {
+    id,
+    order,
+    tenant: tenant as Tenant,
+    selectors: selectors.map(heldSelector),
+    attributes,
+    reference,
+    expires: expires as Milliseconds,
+  }
+}
+
+function storedSelector({ id, type }: Selector): StoredSelector {
+  const text = id.kind === 'exact' ? id.id : id.kind === 'pattern' ? id.pattern : ''
+  return type === undefined ? [id.kind, text] : [id.kind, text, type]
+}
+
+function heldSelector([kind, text, type]: StoredSelector): Selector {
+  const id: Selector['id'] =
+    kind === 'exact' ? { kind, id: text as EntityId } : kind === 'pattern' ? { kind, pattern: text } : { kind }
+  return { id, type: type as EntityType | undefined }
+}

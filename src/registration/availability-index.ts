@@ -1,0 +1,88 @@
+import type { EntityId, Tenant } from '../context/entity.js'
+import { compileSelectors } from '../context/match.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
+import type { Milliseconds } from '../time.js'
+import { type AvailabilitySubscription, discoveryOf } from './availability.js'
+import { inForce, type RegisteredEntity, type Registration } from './registration.js'
+import type { Discovery } from './registration-index.js'
+
+/** A subscription that a registration concerns, with what it is to be sent. */
+export interface Awakened {
+  readonly subscription: AvailabilitySubscription
+  readonly discovery: Discovery
+}
+
+interface Held {
+  readonly subscription: AvailabilitySubscription
+  readonly isMeant: (entity: RegisteredEntity) => boolean
+}
+
+interface Audience {
+  /** Those that name the id of an entity. */
+  readonly exact: Map<EntityId, Set<Held>>
+  /** Those that search ids. */
+  readonly searching: Set<Held>
+}
+
+/** The availability subscriptions in memory, by what they listen to. */
+export class AvailabilityIndex {
+  readonly #held = new Map<SubscriptionId, Held>()
+  readonly #audiences = new Map<Tenant, Audience>()
+
+  /** The one of this id, expired or not, whatever its tenant. */
+  get(id: SubscriptionId): AvailabilitySubscription | undefined {
+    return this.#held.get(id)?.subscription
+  }
+
+  /** Expired ones included, in no particular order. */
+  *all(): Generator<AvailabilitySubscription> {
+    for (const { subscription } of this.#held.values()) yield subscription
+  }
+
+  /** Adds a subscription, or puts it in the place of the one with its id. */
+  put(subscription: AvailabilitySubscription): void {
+    this.remove(subscription.id)
+    const held = { subscription, isMeant: compileSelectors(subscription.selectors) }
+    this.#held.set(subscription.id, held)
+    const audience = this.#audiences.get(subscription.tenant) ?? { exact: new Map(), searching: new Set() }
+    this.#audiences.set(subscription.tenant, audience)
+    for (const { id } of subscription.selectors) {
+      if (id.kind === 'exact') audience.exact.set(id.id, (audience.exact.get(id.id) ?? new Set()).add(held))
+      else audience.searching.add(held)
+    }
+  }
+
+  remove(id: SubscriptionId): void {
+    const held = this.#held.get(id)
+    if (held === undefined) return
+    this.#held.delete(id)
+    const { tenant, selectors } = held.subscription
+    const audience = this.#audiences.get(tenant)
+    if (audience === undefined) return
+    audience.searching.delete(held)
+    for (const { id } of selectors) {
+      if (id.kind !== 'exact') continue
+      const listeners = audience.exact.get(id.id)
+      listeners?.delete(held)
+      if (listeners?.size === 0) audience.exact.delete(id.id)
+    }
+    if (audience.searching.size === 0 && audience.exact.size === 0) this.#audiences.delete(tenant)
+  }
+
+  /** Whom a registration concerns that was created or updated just now, by creation [subscriptions 7.4]. */
+  awakenedBy({ tenant, contexts }: Registration, now: Milliseconds): readonly Awakened[] {
+    const audience = this.#audiences.get(tenant)
+    if (audience === undefined) return []
+    const listeners = new Set(audience.searching)
+    for (const { entities } of contexts) {
+      for (const { id } of entities) for (const held of audience.exact.get(id) ?? []) listeners.add(held)
+    }
+    const awakened: Awakened[] = []
+    for (const { subscription, isMeant } of listeners) {
+      if (!inForce(subscription, now)) continue
+      const discovery = discoveryOf(subscription.attributes, isMeant, contexts)
+      if (discovery) awakened.push({ subscription, discovery })
+    }
+    return awakened.sort((a, b) => a.subscription.order - b.subscription.order)
+  }
+}

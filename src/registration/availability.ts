@@ -1,0 +1,44 @@
+import type { Tenant } from '../context/entity.js'
+import type { Selector } from '../context/query.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
+import type { Milliseconds } from '../time.js'
+import type { RegisteredContext, RegisteredEntity } from './registration.js'
+import type { Discovery } from './registration-index.js'
+
+/** A subscription to registrations, of every service path of its tenant [subscriptions 7.4]. */
+export interface AvailabilitySubscription {
+  readonly id: SubscriptionId
+  /** Its place in the order of creation. */
+  readonly order: number
+  readonly tenant: Tenant
+  /** A registered entity that one of them matches is meant; one without type means every type. */
+  readonly selectors: readonly Selector[]
+  /** Names of the attributes to hear of; empty for all. */
+  readonly attributes: readonly string[]
+  /** Where notifications are posted to; an absolute URL of http or https. */
+  readonly reference: string
+  /** It is silent from this moment on. */
+  readonly expires: Milliseconds
+}
+
+/** The body of a notification about what is registered, in the words of an API [subscriptions 7.4]. */
+export type AvailabilityWording = (subscription: SubscriptionId, contexts: readonly RegisteredContext[]) => string
+
+/**
+ * What is to be sent when these contexts have been registered: everything that is now known about those of their
+ * entities that the subscription means. Nothing when no context has both such an entity and, if the subscription names
+ * attributes, one of those [subscriptions 7.4].
+ */
+export function discoveryOf(
+  attributes: readonly string[],
+  isMeant: (entity: RegisteredEntity) => boolean,
+  contexts: readonly RegisteredContext[],
+): Discovery | undefined {
+  const concerns = (context: RegisteredContext): boolean =>
+    (attributes.length === 0 || context.attributes.some(({ name }) => attributes.includes(name))) &&
+    context.entities.some(isMeant)
+  if (!contexts.some(concerns)) return undefined
+  const meant = contexts.flatMap(({ entities }) => entities.filter(isMeant))
+  // An entity without type is that one and not the entities of every type: its selector has the empty type.
+  return { selectors: meant.map(({ id, type }) => ({ id: { kind: 'exact', id }, type })), attributes }
+}

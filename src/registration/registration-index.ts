@@ -1,0 +1,192 @@
+import type { Tenant } from '../context/entity.js'
+import { compileSelectors } from '../context/match.js'
+import { inPaths, type PathRange, type Selector } from '../context/query.js'
+import type { Milliseconds } from '../time.js'
+import { compareListed, type Listed } from './ordered.js'
+import {
+  inForce,
+  type RegisteredContext,
+  type RegisteredEntity,
+  type Registration,
+  type RegistrationChange,
+  type RegistrationId,
+} from './registration.js'
+import { type NamedEntity, TenantRegistrations } from './tenant-registrations.js'
+
+/** Where and when a request looks: registrations in one of the paths that are in force at that moment count. */
+export interface Lookup {
+  readonly tenant: Tenant
+  readonly paths: readonly PathRange[]
+  readonly now: Milliseconds
+}
+
+/** What discoverContextAvailability asks for [subscriptions 7.2]. */
+export interface Discovery {
+  /** An entity that one of them matches is meant. */
+  readonly selectors: readonly Selector[]
+  /** Names of the attributes to show; empty for all. */
+  readonly attributes: readonly string[]
+}
+
+/** Which registrations are wanted of those that were found; they are counted as registrations, not as contexts. */
+export interface DiscoveryPage {
+  readonly offset: number
+  readonly limit: number
+}
+
+export const wholeDiscovery: DiscoveryPage = { offset: 0, limit: Number.POSITIVE_INFINITY }
+
+export interface Discovered {
+  /** In their order, with nothing but the entities and attributes asked for. */
+  readonly contexts: readonly RegisteredContext[]
+  /** Registrations in all. */
+  readonly count: number
+}
+
+/**
+ * All registrations in memory: one copy for each thread that asks, kept up by the changes that the owner publishes. It
+ * reads no clock, so the expired ones, which can still be updated, lie among the others and are passed over.
+ */
+export class RegistrationIndex {
+  readonly #tenants = new Map<Tenant, TenantRegistrations>()
+  readonly #sizes = new Map<Tenant, number>()
+  readonly #registrations = new Map<RegistrationId, Registration>()
+  readonly #listed = new Map<RegistrationId, readonly Listed[]>()
+
+  /** How many registrations there are, expired ones included. */
+  get size(): number {
+    return this.#registrations.size
+  }
+
+  /** Expired ones included, in no particular order. */
+  all(): Iterable<Registration> {
+    return this.#registrations.values()
+  }
+
+  /** The one of this id, expired or not, whatever its tenant. */
+  get(id: RegistrationId): Registration | undefined {
+    return this.#registrations.get(id)
+  }
+
+  /** Whether nothing is registered in the tenant, so that nothing of its requests has to be looked up here. */
+  isEmpty(tenant: Tenant): boolean {
+    return !this.#tenants.has(tenant)
+  }
+
+  apply(changes: readonly RegistrationChange[]): void {
+    for (const change of changes) {
+      if (change.kind === 'put') this.put(change.registration)
+      else this.remove(change.id)
+    }
+  }
+
+  /** Adds a registration, or puts it in the place of the one with its id. */
+  put(registration: Registration): void {
+    const { id, tenant, contexts } = registration
+    this.remove(id)
+    const registrations = this.#tenants.get(tenant) ?? new TenantRegistrations()
+    this.#tenants.set(tenant, registrations)
+    this.#sizes.set(tenant, (this.#sizes.get(tenant) ?? 0) + 1)
+    const listed = contexts.map((context, at) => ({ registration, at, context }))
+    for (const each of listed) registrations.enter(each)
+    this.#registrations.set(id, registration)
+    this.#listed.set(id, listed)
+  }
+
+  remove(id: RegistrationId): void {
+    const held = this.#registrations.get(id)
+    if (held === undefined) return
+    const left = (this.#sizes.get(held.tenant) ?? 0) - 1
+    if (left > 0) {
+      for (const each of this.#listed.get(id) ?? []) this.#tenants.get(held.tenant)?.leave(each)
+      this.#sizes.set(held.tenant, left)
+    } else {
+      this.#tenants.delete(held.tenant)
+      this.#sizes.delete(held.tenant)
+    }
+    this.#registrations.delete(id)
+    this.#listed.delete(id)
+  }
+
+  /** What is registered of what is asked for, page by page [subscriptions 7.2]. */
+  discover(lookup: Lookup, asked: Discovery, page: DiscoveryPage = wholeDiscovery): Discovered {
+    const narrow = narrowing(asked)
+    const contexts: RegisteredContext[] = []
+    let count = 0
+    let last: Registration | undefined
+    for (const { registration, context } of this.#found(lookup, asked)) {
+      if (registration !== last) count += 1
+      last = registration
+      if (count > page.offset && count - page.offset <= page.limit) contexts.push(narrow(context))
+    }
+    return { contexts, count }
+  }
+
+  /**
+   * Who is to be asked for an attribute of an entity: the first that names both, else the first that names the entity
+   * and has no attributes. An entity without type is named only by registrations without one [subscriptions 8.1].
+   */
+  providerOf(lookup: Lookup, entity: RegisteredEntity, attribute: string): string | undefined {
+    const byAttribute = this.#tenants.get(lookup.tenant)?.named(entity)?.byAttribute
+    const counts = counting(lookup)
+    const first = (name: string): Listed | undefined => byAttribute?.get(name)?.all.find(counts)
+    return (first(attribute) ?? first(''))?.context.provider
+  }
+
+  /** All contexts that name an entity, by creation: for queries that name no attributes [subscriptions 8.2]. */
+  naming(lookup: Lookup, entity: RegisteredEntity): readonly RegisteredContext[] {
+    const listed = this.#tenants.get(lookup.tenant)?.named(entity)?.contexts.all ?? []
+    return listed.filter(counting(lookup)).map(({ context }) => context)
+  }
+
+  /**
+   * The registered entities that a selector means, each once with its registered type, by the first context that names
+   * it and as they are given there [subscriptions 8.2]. What is registered for a whole type names no entity, so that nobody could be asked for it.
+   */
+  entities(lookup: Lookup, selector: Selector): readonly RegisteredEntity[] {
+    const registrations = this.#tenants.get(lookup.tenant)
+    if (registrations === undefined) return []
+    const counts = counting(lookup)
+    const byFirst = new Map<Listed, Set<NamedEntity>>()
+    for (const named of registrations.meant(selector)) {
+      const first = named.entity.id === '' ? undefined : named.contexts.all.find(counts)
+      if (first) byFirst.set(first, (byFirst.get(first) ?? new Set()).add(named))
+    }
+    const inOrder = [...byFirst].sort(([a], [b]) => compareListed(a, b))
+    return inOrder.flatMap(([{ context }, left]) =>
+      context.entities.filter((entity) => {
+        const named = registrations.named(entity)
+        return named !== undefined && left.delete(named)
+      }),
+    )
+  }
+
+  #found(lookup: Lookup, { selectors, attributes }: Discovery): readonly Listed[] {
+    const registrations = this.#tenants.get(lookup.tenant)
+    if (registrations === undefined) return []
+    const counts = counting(lookup)
+    const found = new Set<Listed>()
+    for (const selector of selectors) {
+      for (const { contexts, byAttribute } of registrations.meant(selector)) {
+        const lists = attributes.length === 0 ? [contexts] : attributes.map((name) => byAttribute.get(name))
+        for (const list of lists) for (const each of list?.all ?? []) if (counts(each)) found.add(each)
+      }
+    }
+    return [...found].sort(compareListed)
+  }
+}
+
+function counting({ paths, now }: Lookup): (listed: Listed) => boolean {
+  return ({ registration }) => inForce(registration, now) && inPaths(registration.path, paths)
+}
+
+/** Leaves of a context what was asked for. */
+function narrowing({ selectors, attributes }: Discovery): (context: RegisteredContext) => RegisteredContext {
+  const isMeant = compileSelectors(selectors)
+  const names = new Set(attributes)
+  return (context) => ({
+    entities: context.entities.filter(isMeant),
+    attributes: names.size === 0 ? context.attributes : context.attributes.filter(({ name }) => names.has(name)),
+    provider: context.provider,
+  })
+}
