@@ -114,5 +114,5 @@ test('a second signal ends the process at once, with 128 and its number', async 
 test('all partitions are ready when the broker answers, each in a folder of its own', async (t) => {
   const broker = await RunningBroker.start(t, ['-partitions', '2'])
   t.same((await broker.send('GET', '/health/ready')).json, { status: 'ok', partitions: { total: 2, ready: 2 } })
-  t.same(readdirSync(broker.folder).sort(), ['format.json', 'lock', 'partition-0', 'partition-1'])
+  t.same(readdirSync(broker.folder).sort(), ['control', 'format.json', 'lock', 'partition-0', 'partition-1'])
 })

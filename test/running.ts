@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
@@ -33,7 +34,19 @@ export class RunningBroker {
 
   /** Starts a broker that ends with the test, and waits until it answers. */
   static async start(t: Test, flags: readonly string[] = []): Promise<RunningBroker> {
-    const broker = new RunningBroker(t.testdir(), await freePort(), flags)
+    return RunningBroker.#started(t, t.testdir(), flags)
+  }
+
+  /** Starts several at a time, each with a folder and a port of its own. */
+  static async startAll(t: Test, number: number, flags: readonly string[] = []): Promise<readonly RunningBroker[]> {
+    const folder = t.testdir()
+    return Promise.all(
+      Array.from({ length: number }, (_, at) => RunningBroker.#started(t, join(folder, `broker-${at}`), flags)),
+    )
+  }
+
+  static async #started(t: Test, folder: string, flags: readonly string[]): Promise<RunningBroker> {
+    const broker = new RunningBroker(folder, await freePort(), flags)
     t.teardown(() => broker.end('SIGKILL'))
     await broker.run()
     return broker
