@@ -8,7 +8,7 @@ import { type FrontEnd, type FrontEndParts, type ListenRefusal, openFrontEnd } f
 import { transactions } from './http/transaction.js'
 import type { Log } from './log/log.js'
 import { Mailbox } from './mailbox/mailbox.js'
-import { emptyNotificationQueue, emptySubscriptionIndex } from './management/parts.js'
+import { emptyNotificationQueue } from './management/parts.js'
 import { managementResources } from './management/resources.js'
 import { type Shared, sharedAnswer } from './management/siblings.js'
 import { Measures, rowOf } from './measure/measures.js'
@@ -102,7 +102,6 @@ function interfaces(task: Omit<FrontEndTask, 'fd'>, log: Log, behind: Behind): F
     broker,
     freeHandles: (partition) => behind.readers.freeHandles(partition),
     siblings,
-    subscriptionIndex: emptySubscriptionIndex,
     notificationQueue: emptyNotificationQueue,
   })
   const meter = measures.requests([...ngsi1, ...management])
@@ -121,7 +120,11 @@ function interfaces(task: Omit<FrontEndTask, 'fd'>, log: Log, behind: Behind): F
 }
 
 const toCome = () => Promise.reject(new Error('there are no subscriptions yet'))
-const deskToCome = { subscribe: toCome, change: toCome, unsubscribe: toCome, states: toCome, index: toCome }
+const deskToCome = {
+  ...{ subscribe: toCome, change: toCome, unsubscribe: toCome },
+  states: async () => [],
+  index: async () => ({ ids: [], changes: { refresh: 0, inserts: 0, removes: 0, updates: 0 } }),
+}
 const registryToCome = { ...deskToCome, register: toCome, notified: toCome, index: new RegistrationIndex() }
 
 /** Waits are traced also while their statistics are off. */

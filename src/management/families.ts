@@ -11,19 +11,21 @@ export interface Sample {
   readonly metricName?: string
 }
 
-/** A metric that is read from shared memory when somebody asks for it. */
+type Samples = readonly Sample[] | Promise<readonly Sample[]>
+
+/** A metric that is read, mostly from shared memory, when somebody asks for it. */
 export interface Family {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge' | 'histogram'
-  readonly values: () => readonly Sample[]
+  readonly values: () => Samples
 }
 
-export function counter(name: string, help: string, values: () => readonly Sample[]): Family {
+export function counter(name: string, help: string, values: () => Samples): Family {
   return { name, help, type: 'counter', values }
 }
 
-export function gauge(name: string, help: string, values: () => readonly Sample[]): Family {
+export function gauge(name: string, help: string, values: () => Samples): Family {
   return { name, help, type: 'gauge', values }
 }
 
@@ -48,7 +50,7 @@ export function plain(value: number): readonly Sample[] {
 export function registryOf(families: readonly Family[]): Registry {
   const registry = new Registry()
   for (const { name, help, type, values } of families) {
-    const metric = { name, help, type, get: async () => ({ name, help, type, values: values() }) }
+    const metric = { name, help, type, get: async () => ({ name, help, type, values: await values() }) }
     registry.registerMetric(metric as unknown as Metric)
   }
   return registry

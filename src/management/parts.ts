@@ -8,21 +8,11 @@ import type { Siblings } from './siblings.js'
 export interface ManagementParts {
   readonly measures: Measures
   readonly log: Log
-  readonly broker: Pick<Broker, 'health'>
+  readonly broker: Pick<Broker, 'health' | 'subscriptions'>
   /** How many read handles a partition has left to lend. */
   readonly freeHandles: (partition: number) => number
   readonly siblings: Siblings
-  readonly subscriptionIndex: SubscriptionIndexState
   readonly notificationQueue: NotificationQueueState
-}
-
-/** The index of context subscriptions as `/cache/statistics` shows it [management 6.1]. */
-export interface SubscriptionIndexState {
-  /** The subscriptions in the index now. */
-  ids(): readonly string[]
-  /** Changes since the reset or the start. */
-  changes(): Readonly<Record<'refresh' | 'inserts' | 'removes' | 'updates', number>>
-  reset(): void
 }
 
 /** The queue of notifications over all subscriptions [management 4.5]. */
@@ -40,13 +30,6 @@ export interface NotificationQueueReading {
   readonly sentError: number
   readonly timeInQueue: Nanoseconds
   readonly size: number
-}
-
-/** The index of a broker without subscriptions. */
-export const emptySubscriptionIndex: SubscriptionIndexState = {
-  ids: () => [],
-  changes: () => ({ refresh: 0, inserts: 0, removes: 0, updates: 0 }),
-  reset: () => undefined,
 }
 
 /** The queue of a broker without notifications. */

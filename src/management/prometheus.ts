@@ -1,4 +1,5 @@
 import { Registry } from 'prom-client'
+import type { SubscriptionDesk } from '../coordinator/broker.js'
 import type { Resource } from '../exchange.js'
 import { type CounterRow, counterRows } from '../measure/counters.js'
 import type { Measures } from '../measure/measures.js'
@@ -10,12 +11,12 @@ import type { WaitKind } from '../measure/waits.js'
 import { versionFacts } from '../version.js'
 import { operation } from './answers.js'
 import { counter, type Family, gauge, histogram, type Labels, plain, registryOf, type Sample } from './families.js'
-import type { ManagementParts, SubscriptionIndexState } from './parts.js'
+import type { ManagementParts } from './parts.js'
 
 /** Prometheus text, read from shared memory; never reset, and no label ever comes from a client [management 7]. */
-export function prometheusResources({ measures, siblings, subscriptionIndex }: ManagementParts): readonly Resource[] {
+export function prometheusResources({ measures, siblings, broker }: ManagementParts): readonly Resource[] {
   const always = registryOf([
-    ...brokerFamilies(measures, subscriptionIndex),
+    ...brokerFamilies(measures, broker.subscriptions),
     ...trafficFamilies(measures),
     ...partitionFamilies(measures),
   ])
@@ -31,7 +32,7 @@ export function prometheusResources({ measures, siblings, subscriptionIndex }: M
   return [{ pattern: '/metrics', anyCase: false, polled: true, operations: { GET: get } }]
 }
 
-function brokerFamilies({ switches, counts }: Measures, index: SubscriptionIndexState): readonly Family[] {
+function brokerFamilies({ switches, counts }: Measures, desk: SubscriptionDesk): readonly Family[] {
   const { version, git_hash } = versionFacts
   const operations = counterRows.filter((row: CounterRow) => row.only !== 'nested')
   return [
@@ -44,7 +45,10 @@ function brokerFamilies({ switches, counts }: Measures, index: SubscriptionIndex
     gauge('rigel_trace_levels_enabled', 'Trace levels that are on', () =>
       plain(switches.traces.reduce((sum, on) => sum + on, 0)),
     ),
-    gauge('rigel_subscriptions', 'Context subscriptions', () => plain(index.ids().length)),
+    gauge('rigel_subscriptions', 'Context subscriptions', async () => {
+      const { ids } = await desk.index(false)
+      return plain(ids.length)
+    }),
   ]
 }
 

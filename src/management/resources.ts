@@ -4,6 +4,7 @@ import { metricsResources } from './metrics.js'
 import type { ManagementParts } from './parts.js'
 import { prometheusResources } from './prometheus.js'
 import { statisticsResources } from './statistics.js'
+import { subscriptionResources } from './subscriptions.js'
 import { traceResources } from './trace.js'
 import { versionResources } from './version.js'
 import { waitResources } from './waits.js'
@@ -14,6 +15,7 @@ export function managementResources(parts: ManagementParts): readonly Resource[]
     ...traceResources(parts),
     ...logResources(parts),
     ...statisticsResources(parts),
+    ...subscriptionResources(parts),
     ...waitResources(parts),
     ...metricsResources(parts),
     ...prometheusResources(parts),

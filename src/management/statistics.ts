@@ -1,10 +1,11 @@
+import type { SubscriptionIndexState } from '../coordinator/broker.js'
 import type { Answer, Asked, Resource, Work } from '../exchange.js'
 import { type StatisticsPart, statisticsParts } from '../measure/measures.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import { traceArea } from '../trace-area.js'
 import { checkedOperation, emptyParameter, json, operation, shortForm } from './answers.js'
 import { lineContext, logChange } from './changes.js'
-import type { ManagementParts, SubscriptionIndexState } from './parts.js'
+import type { ManagementParts } from './parts.js'
 import { statisticsText } from './statistics-answer.js'
 
 const longestIdList = 1023
@@ -12,7 +13,7 @@ const resetDone = { message: 'All statistics counter reset' }
 
 /** Counters, the switches of their parts, and the index of subscriptions [management 4, 6.1]. */
 export function statisticsResources(parts: ManagementParts): readonly Resource[] {
-  const { measures, log, subscriptionIndex, notificationQueue } = parts
+  const { measures, log, broker, notificationQueue } = parts
 
   function show(asked: Asked, full: boolean): Answer {
     if (log.traces[traceArea.statistics] === 1) log.trace('statistics', 'counters added up', {}, lineContext(asked))
@@ -73,9 +74,9 @@ export function statisticsResources(parts: ManagementParts): readonly Resource[]
       anyCase: true,
       counter: 'statisticsRequests',
       operations: {
-        GET: operation('read', () => json(indexShown(subscriptionIndex))),
-        DELETE: operation('write', (asked) => {
-          subscriptionIndex.reset()
+        GET: operation('read', async () => json(indexShown(await broker.subscriptions.index(false)))),
+        DELETE: operation('write', async (asked) => {
+          await broker.subscriptions.index(true)
           logChange(log, asked, 'statistics of the subscription index reset')
           return json(resetDone)
         }),
@@ -100,10 +101,9 @@ function parseParts(
   return wanted.length === 0 ? refused(shortForm(400, 'statistics part missing')) : granted(wanted)
 }
 
-function indexShown(index: SubscriptionIndexState) {
-  const ids = index.ids()
+function indexShown({ ids, changes }: SubscriptionIndexState) {
   const list = ids.join(', ')
-  const { refresh, inserts, removes, updates } = index.changes()
+  const { refresh, inserts, removes, updates } = changes
   const shown = list.length > longestIdList ? 'too many subscriptions' : list
   return { ids: shown, refresh, inserts, removes, updates, items: ids.length }
 }

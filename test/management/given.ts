@@ -1,9 +1,11 @@
+import type { SubscriptionDesk } from '../../src/coordinator/broker.js'
 import type { Answer, Asked, Resource, Verb } from '../../src/exchange.js'
 import type { Facts, Log } from '../../src/log/log.js'
-import { emptyNotificationQueue, emptySubscriptionIndex, type ManagementParts } from '../../src/management/parts.js'
+import { emptyNotificationQueue, type ManagementParts } from '../../src/management/parts.js'
 import { managementResources } from '../../src/management/resources.js'
 import { alone, sharedAnswer } from '../../src/management/siblings.js'
 import { Measures } from '../../src/measure/measures.js'
+import { refused } from '../../src/outcome.js'
 
 /** A line that was logged. */
 export interface Line {
@@ -19,10 +21,9 @@ export function management(changed: Partial<ManagementParts> = {}) {
   const parts: ManagementParts = {
     measures,
     log: logTo(lines, measures.switches.traces),
-    broker: { health: async () => ({ total: 2, ready: 2, storageFull: false }) },
+    broker: broker(),
     freeHandles: () => 1,
     siblings: alone(sharedAnswer(measures)),
-    subscriptionIndex: emptySubscriptionIndex,
     notificationQueue: emptyNotificationQueue,
     ...changed,
   }
@@ -40,6 +41,24 @@ export function management(changed: Partial<ManagementParts> = {}) {
     return prepared.value()
   }
   return { measures, parts, resources, requests, lines, ask }
+}
+
+/** A broker that is well and has no subscriptions, but for what the script says. */
+export function broker(script: Partial<ManagementParts['broker']> = {}): ManagementParts['broker'] {
+  return { health: async () => ({ total: 2, ready: 2, storageFull: false }), subscriptions: desk(), ...script }
+}
+
+/** A desk without subscriptions, but for what the script says. */
+export function desk(script: Partial<SubscriptionDesk> = {}): SubscriptionDesk {
+  const none = async () => refused({ kind: 'subscriptionUnknown' } as const)
+  return {
+    subscribe: async () => refused({ kind: 'storageFull' }),
+    change: none,
+    unsubscribe: none,
+    states: async () => [],
+    index: async () => ({ ids: [], changes: { refresh: 0, inserts: 0, removes: 0, updates: 0 } }),
+    ...script,
+  }
 }
 
 const nothing: Omit<Asked, 'verb'> = {

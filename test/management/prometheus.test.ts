@@ -1,5 +1,6 @@
 import { test } from 'tap'
-import { management, parameters, row, text } from './given.js'
+import type { SubscriptionId } from '../../src/subscription/subscription.js'
+import { broker, desk, management, parameters, row, text } from './given.js'
 
 test('requests are shown by method, route and status, unknown paths under one name', async (t) => {
   const { ask, requests, resources } = management()
@@ -42,7 +43,10 @@ test('the waits are there only while they are measured, and no reset is seen', a
 })
 
 test('what partitions report is shown, and the metrics of the process', async (t) => {
-  const { ask, measures } = management()
+  const ids = ['5f9a01c2d4e6b8a0f1c3d5e7', '5f9a01c2d4e6b8a0f1c3d5e8'] as SubscriptionId[]
+  const changes = { refresh: 1, inserts: 2, removes: 0, updates: 0 }
+  const subscriptions = desk({ index: async () => ({ ids, changes }) })
+  const { ask, measures } = management({ broker: broker({ subscriptions }) })
   measures.storage(0).committed(8, 1_000_000n)
   measures.storage(0).size(5, 4096, 65536)
   measures.loopDelay(0).delayed(10_000n)
@@ -59,6 +63,7 @@ test('what partitions report is shown, and the metrics of the process', async (t
     'rigel_mailbox_depth{partition="0"} 3',
     'rigel_worker_restarts_total{partition="1"} 1',
     'rigel_trace_levels_enabled 3',
+    'rigel_subscriptions 2',
     'rigel_operations_total{operation="logRequests"} 1',
   ]) {
     t.match(shown, `\n${line}\n`)

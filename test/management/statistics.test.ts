@@ -1,7 +1,9 @@
 import { test } from 'tap'
+import type { SubscriptionDesk } from '../../src/coordinator/broker.js'
 import { emptyNotificationQueue } from '../../src/management/parts.js'
 import { statisticsText } from '../../src/management/statistics-answer.js'
-import { bodyOf, management, parameters, text } from './given.js'
+import type { SubscriptionId } from '../../src/subscription/subscription.js'
+import { bodyOf, broker, desk, management, parameters, text } from './given.js'
 
 const ages = { uptime_in_secs: 0, measuring_interval_in_secs: 0 }
 
@@ -134,22 +136,20 @@ test('the parts are switched all or none, and bad values are named', async (t) =
 })
 
 test('the index of subscriptions has its own counters and its own reset', async (t) => {
-  const ids = ['5f9a01c2d4e6b8a0f1c3d5e7', '5f9a01c2d4e6b8a0f1c3d5e8']
+  const ids = ['5f9a01c2d4e6b8a0f1c3d5e7', '5f9a01c2d4e6b8a0f1c3d5e8'] as SubscriptionId[]
   let inserts = 2
-  const subscriptionIndex = {
-    ids: () => ids,
-    changes: () => ({ refresh: 1, inserts, removes: 0, updates: 0 }),
-    reset: () => {
-      inserts = 0
-    },
+  const index: SubscriptionDesk['index'] = async (reset) => {
+    const changes = { refresh: 1, inserts, removes: 0, updates: 0 }
+    if (reset) inserts = 0
+    return { ids, changes }
   }
-  const { ask } = management({ subscriptionIndex })
+  const { ask } = management({ broker: broker({ subscriptions: desk({ index }) }) })
   const shown = { ids: ids.join(', '), refresh: 1, removes: 0, updates: 0, items: 2 }
   t.same(bodyOf(await ask('GET', '/cache/statistics')), { ...shown, inserts: 2 })
   await ask('DELETE', '/statistics')
   t.match(bodyOf(await ask('GET', '/cache/statistics')), { inserts: 2 })
   t.same(bodyOf(await ask('DELETE', '/cache/statistics')), { message: 'All statistics counter reset' })
   t.match(bodyOf(await ask('GET', '/cache/statistics')), { inserts: 0, items: 2 })
-  ids.push(...Array.from({ length: 40 }, () => '5f9a01c2d4e6b8a0f1c3d5e9'))
+  ids.push(...Array.from({ length: 40 }, () => '5f9a01c2d4e6b8a0f1c3d5e9' as SubscriptionId))
   t.match(bodyOf(await ask('GET', '/cache/statistics')), { ids: 'too many subscriptions', items: 42 })
 })

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { uptimeText } from '../../src/management/version.js'
-import { bodyOf, management, parameters } from './given.js'
+import { bodyOf, broker, management, parameters } from './given.js'
 
 test('the version names the build, and the libraries on demand', async (t) => {
   const { ask, measures } = management()
@@ -21,7 +21,7 @@ test('the uptime is written without leading zeros', async (t) => {
 
 test('the broker is ready when all partitions answer, unless it is ending or its storage is full', async (t) => {
   const state = { total: 2, ready: 2, storageFull: false }
-  const { ask, measures } = management({ broker: { health: async () => ({ ...state }) } })
+  const { ask, measures } = management({ broker: broker({ health: async () => ({ ...state }) }) })
   const shown = async () => {
     const answer = await ask('GET', '/health/ready')
     t.equal(answer.headers?.['Cache-Control'], 'no-store')

@@ -34,10 +34,10 @@ test('an update is echoed with empty values', async (t) => {
   })
 })
 
-test('the broker gets tenant, path, type and action of an element', async (t) => {
+test('the broker gets tenant, path, type, action and origin of an element', async (t) => {
   const { broker, updates } = recording()
   const sent = {
-    headers: { 'fiware-service': 'Acme' },
+    headers: { 'fiware-service': 'Acme', 'x-auth-token': 'secret' },
     paths: [{ path: '/farm' as ServicePath, below: false }],
     options: { multiservice: true, ngsiv1Autocast: true },
     body: update('UPDATE', silo, { id: 'Silo2' }),
@@ -45,8 +45,12 @@ test('the broker gets tenant, path, type and action of an element', async (t) =>
   await send(broker, 'POST', 'updateContext', sent)
   await send(broker, 'POST', 'updateContext?!exist=entity::type', { body: update('UPDATE', silo, { id: 'Silo2' }) })
   const level = { name: 'level', type: 'percent', instance: '', value: '64', metadata: [] }
-  const farm = { tenant: 'acme', path: '/farm', action: 'UPDATE', autocast: true }
-  const root = { tenant: '', path: '/', action: 'UPDATE' }
+  const [origin, withoutToken] = [
+    { correlator: 'c', token: 'secret' },
+    { correlator: 'c', token: '' },
+  ]
+  const farm = { tenant: 'acme', path: '/farm', action: 'UPDATE', autocast: true, origin }
+  const root = { tenant: '', path: '/', action: 'UPDATE', origin: withoutToken }
   t.same(updates, [
     { ...farm, id: 'Silo1', type: 'Silo', attributes: [level] },
     { ...farm, id: 'Silo2', attributes: [] },

@@ -262,7 +262,7 @@ test('convenience operations are updates of one element', async (t) => {
   await send(broker, 'DELETE', 'contextEntities/type/T/id/a/attributes/b/north')
   const attributes = [{ name: 'b', instance: 'north', type: '', metadata: [] }]
   const given = [{ ...attributes[0], value: '1' }]
-  const at = { tenant: '', path: '/', id: 'a' }
+  const at = { tenant: '', path: '/', id: 'a', origin: { correlator: 'c', token: '' } }
   t.same(updates, [
     { ...at, type: 'T', action: 'APPEND', attributes: [] },
     { ...at, type: '', action: 'APPEND', attributes: [] },

@@ -2,7 +2,7 @@ import type { Attribute, Entity, EntityId, EntityType, Place, ServicePath } from
 import type { GivenAttribute, UpdateElement, UpdateReply } from '../../src/context/update.js'
 import type { Broker, SubscriptionDesk } from '../../src/coordinator/broker.js'
 import type { RegistryDesk } from '../../src/coordinator/registry-desk.js'
-import type { Answer, Asked, Resource, Verb } from '../../src/exchange.js'
+import type { Answer, Asked, Operation, Resource, Verb } from '../../src/exchange.js'
 import type { Environment } from '../../src/ngsi1/environment.js'
 import { ngsi1Resources } from '../../src/ngsi1/routes.js'
 import { granted, refused } from '../../src/outcome.js'
@@ -61,7 +61,7 @@ const noSubscriptions: SubscriptionDesk = {
 }
 
 /** The desk of a broker without registrations. */
-const noRegistrations: RegistryDesk = {
+export const noRegistrations: RegistryDesk = {
   index: new RegistrationIndex(),
   register: async () => granted('5f0a1b2c3d4e5f6071829305' as RegistrationId),
   notified: async () => granted(undefined),
@@ -86,6 +86,11 @@ export function scripted(script: Partial<Broker> = {}): Broker {
   }
 }
 
+/** A broker whose desk does what it is told. */
+export function withDesk(script: Partial<SubscriptionDesk>): Broker {
+  return scripted({ subscriptions: { ...noSubscriptions, ...script } })
+}
+
 /** A broker that keeps what it was asked to update. */
 export function recording(): { readonly broker: Broker; readonly updates: UpdateElement[] } {
   const updates: UpdateElement[] = []
@@ -103,6 +108,7 @@ export interface Sent {
   readonly paths?: Asked['paths']
   readonly body?: unknown
   readonly options?: Partial<Environment['options']>
+  readonly forwarding?: Environment['forwarding']
 }
 
 /** What a request is answered, as the HTTP layer would ask for it; `target` is a path of `/v1` with its parameters. */
@@ -110,13 +116,31 @@ export async function send(
   broker: Broker,
   verb: Verb,
   target: string,
-  { headers = {}, paths = [], body = '', options = {} }: Sent = {},
+  sent: Sent = {},
 ): Promise<{ readonly status: number; readonly body: unknown; readonly headers: Answer['headers'] }> {
+  const prepared = await prepare(broker, verb, target, sent)
+  const answer = prepared.ok ? await prepared.value() : prepared.refusal
+  const text = typeof answer.body === 'function' ? answer.body() : (answer.body ?? '')
+  return { status: answer.status, body: JSON.parse(text), headers: answer.headers }
+}
+
+/** Whether a request passes the checks of its payload, so that it counts [management 4.3]. */
+export async function counts(broker: Broker, verb: Verb, target: string, sent: Sent = {}): Promise<boolean> {
+  return (await prepare(broker, verb, target, sent)).ok
+}
+
+function prepare(
+  broker: Broker,
+  verb: Verb,
+  target: string,
+  { headers = {}, paths = [], body = '', options = {}, forwarding }: Sent,
+): ReturnType<Operation['prepare']> {
   const { pathname, searchParams } = new URL(target, 'http://broker/v1/')
-  const { resource, segments } = found(ngsi1Resources({ broker, options: { ...plainOptions, ...options } }), pathname)
+  const environment = { broker, options: { ...plainOptions, ...options }, ...(forwarding && { forwarding }) }
+  const { resource, segments } = found(ngsi1Resources(environment), pathname)
   const operation = resource.operations[verb]
   if (operation === undefined) throw new Error(`${resource.pattern} has no ${verb}`)
-  const prepared = await operation.prepare({
+  return operation.prepare({
     verb,
     segments,
     parameters: new Map(searchParams),
@@ -125,9 +149,6 @@ export async function send(
     body: typeof body === 'string' ? body : JSON.stringify(body),
     correlator: 'c',
   })
-  const answer = prepared.ok ? await prepared.value() : prepared.refusal
-  const text = typeof answer.body === 'function' ? answer.body() : (answer.body ?? '')
-  return { status: answer.status, body: JSON.parse(text), headers: answer.headers }
 }
 
 function found(resources: readonly Resource[], pathname: string) {

@@ -9,6 +9,12 @@ test('each resource allows its verbs in the order of the Allow header', async (t
   t.same(Object.fromEntries(allow), {
     '/v1/updateContext': 'POST',
     '/v1/queryContext': 'POST',
+    '/v1/subscribeContext': 'POST',
+    '/v1/updateContextSubscription': 'POST',
+    '/v1/unsubscribeContext': 'POST',
+    '/v1/contextSubscriptions': 'POST',
+    '/v1/contextSubscriptions/{id}': 'PUT, DELETE',
+    '/v1/notifyContext': 'POST',
     '/v1/contextEntities': 'POST, GET',
     '/v1/contextEntities/type/{type}/id/{id}': 'POST, GET, PUT, DELETE',
     '/v1/contextEntities/type/{type}/id/{id}/attributes/{name}': 'POST, GET, PUT, DELETE',
@@ -25,9 +31,9 @@ test('each resource allows its verbs in the order of the Allow header', async (t
   })
 })
 
-test('the older names are those of nine resources', async (t) => {
+test('the older names are those of fifteen resources', async (t) => {
   const aliases = resources.flatMap(({ pattern, aliases = [] }) => aliases.map((alias) => [alias, pattern]))
-  t.equal(aliases.length, 9)
+  t.equal(aliases.length, 15)
   for (const [alias, pattern] of aliases) t.equal(alias?.replace('/ngsi10/', '/v1/'), pattern)
   const without = ['/v1/contextEntities', '/v1/contextTypes', '/v1/contextTypes/{type}']
   const typed = '/v1/contextEntities/type/{type}/id/{id}'
@@ -36,8 +42,21 @@ test('the older names are those of nine resources', async (t) => {
   t.same(plain.toSorted(), expected.toSorted())
 })
 
-test('each resource is counted under a name of its own, and only GET reads but for queries', async (t) => {
-  t.equal(new Set(resources.map(({ counter }) => counter)).size, resources.length)
+test('each resource is counted under a name of its own, but for the two that make subscriptions', async (t) => {
+  const counted = resources.filter(({ pattern }) => pattern !== '/v1/contextSubscriptions')
+  t.equal(new Set(counted.map(({ counter }) => counter)).size, resources.length - 1)
+  const counters = Object.fromEntries(resources.map(({ pattern, counter }) => [pattern, counter]))
+  t.match(counters, {
+    '/v1/subscribeContext': 'subscriptions',
+    '/v1/contextSubscriptions': 'subscriptions',
+    '/v1/updateContextSubscription': 'subscriptionUpdates',
+    '/v1/unsubscribeContext': 'unsubscriptions',
+    '/v1/contextSubscriptions/{id}': 'subscriptionsNgsi10ConvOp',
+    '/v1/notifyContext': 'notificationsReceived',
+  })
+})
+
+test('only GET reads but for queries', async (t) => {
   for (const { pattern, operations } of resources) {
     for (const [verb, { use }] of Object.entries(operations)) {
       t.equal(use, verb === 'GET' || pattern === '/v1/queryContext' ? 'read' : 'write', `${verb} ${pattern}`)
@@ -45,11 +64,18 @@ test('each resource is counted under a name of its own, and only GET reads but f
   }
 })
 
-test('updateContext and queryContext report errors of the HTTP layer as errorCode, the others as it likes', async (t) => {
+test('standard operations report errors of the HTTP layer as their own, the others as it likes', async (t) => {
   const status = { code: '413', reasonPhrase: 'Request Entity Too Large' }
+  const subscriptionId = '000000000000000000000000'
+  const wrapped: { readonly [pattern: string]: unknown } = {
+    '/v1/updateContext': { errorCode: status },
+    '/v1/queryContext': { errorCode: status },
+    '/v1/subscribeContext': { subscribeError: { errorCode: status } },
+    '/v1/updateContextSubscription': { subscribeError: { subscriptionId, errorCode: status } },
+    '/v1/unsubscribeContext': { subscriptionId, statusCode: status },
+    '/v1/notifyContext': { responseCode: status },
+  }
   for (const { pattern, operations } of resources) {
-    const wrap = operations.POST?.wrapStatus
-    if (pattern === '/v1/updateContext' || pattern === '/v1/queryContext') t.same(wrap?.(status), { errorCode: status })
-    else t.equal(wrap, undefined)
+    t.same(operations.POST?.wrapStatus?.(status), wrapped[pattern], pattern)
   }
 })

@@ -1,0 +1,203 @@
+import { test } from 'tap'
+import type { ServicePath } from '../../src/context/entity.js'
+import type { UpdateElement } from '../../src/context/update.js'
+import type { Broker } from '../../src/coordinator/broker.js'
+import { granted, refused } from '../../src/outcome.js'
+import { done, entity, recording, scripted, send } from './given.js'
+
+const status = { code: '200', reasonPhrase: 'OK' }
+const ok = { status: 200, headers: undefined, body: { responseCode: status } }
+const speed = { name: 'speed', type: 'knot', value: '11' }
+
+function element(id: string, more: object = {}) {
+  return { contextElement: { type: 'Ferry', isPattern: 'false', id, attributes: [speed], ...more }, statusCode: status }
+}
+
+function notification(...contextResponses: readonly unknown[]) {
+  return { subscriptionId: '5f0a1b2c3d4e5f6071829300', originator: 'localhost', contextResponses }
+}
+
+function paths(...texts: readonly string[]) {
+  return texts.map((path) => ({ path: path as ServicePath, below: false }))
+}
+
+/** A broker that holds entities of one id, and keeps what it is asked to update. */
+function holding(...held: readonly { readonly path: string; readonly id: string; readonly type: string }[]) {
+  const updates: UpdateElement[] = []
+  const entities = held.map(({ path, id, type }) => ({ ...entity(id, type), path: path as ServicePath }))
+  const broker: Broker = scripted({
+    entities: async (_tenant, _paths, id, type) =>
+      granted(entities.filter((entity) => entity.id === id && (type === undefined || entity.type === type))),
+    update: async (elements) => {
+      updates.push(...elements)
+      return granted(elements.map(done))
+    },
+  })
+  return { broker, updates, places: () => updates.map(({ id, path }) => [id, path]) }
+}
+
+test('every element of a notification is appended, as it came with its request', async (t) => {
+  const { broker, updates } = recording()
+  const metadatas = [
+    { name: 'ID', type: 'string', value: 'bow' },
+    { name: 'accuracy', type: 'float', value: '0.5' },
+  ]
+  const answer = await send(broker, 'POST', 'notifyContext', {
+    headers: { 'fiware-service': 'Harbour_a', 'x-auth-token': 'secret' },
+    options: { multiservice: true, ngsiv1Autocast: true },
+    paths: paths('/port'),
+    body: notification(
+      element('Lima', { attributes: [{ name: 'draft', type: 'm', value: { fore: ['1', {}], aft: '2' }, metadatas }] }),
+      element('Mike', { type: '', attributeDomainName: 'engine', metadatas: [{ name: 'flag', value: '' }] }),
+    ),
+  })
+  t.same(answer, ok)
+  const manner = { tenant: 'harbour_a', path: '/port', action: 'APPEND', autocast: true }
+  const origin = { correlator: 'c', token: 'secret' }
+  const accuracy = { name: 'accuracy', type: 'float', value: '0.5' }
+  t.same(updates, [
+    {
+      ...manner,
+      id: 'Lima',
+      type: 'Ferry',
+      attributes: [
+        { name: 'draft', instance: 'bow', type: 'm', metadata: [accuracy], value: { fore: ['1', {}], aft: '2' } },
+      ],
+      origin,
+    },
+    { ...manner, id: 'Mike', attributes: [{ ...speed, instance: '', metadata: [] }], origin },
+  ])
+})
+
+test('nothing has to be in a notification', async (t) => {
+  const { broker, updates } = recording()
+  for (const body of [{}, { subscriptionId: '' }, notification(), { contextResponses: 'x' }]) {
+    t.same(await send(broker, 'POST', 'notifyContext', { body }), ok)
+  }
+  t.same(updates, [])
+})
+
+test('elements that updateContext would refuse are left out, the others are not', async (t) => {
+  const { broker, updates } = recording()
+  const bow = { ...speed, metadatas: [{ name: 'ID', type: 'string', value: 'bow' }] }
+  const body = notification(
+    element('pattern', { isPattern: 'true' }),
+    element('neither', { isPattern: 'maybe' }),
+    element('', {}),
+    element('twice', { attributes: [bow, bow] }),
+    element('mixed', { attributes: [bow, speed] }),
+    element('empty', { attributes: [{ name: 'speed' }] }),
+    element('unnamed', { attributes: [{ value: '1' }] }),
+    element('long', { attributes: [{ ...speed, name: 'n'.repeat(257) }] }),
+    element('k'.repeat(2000)),
+    { statusCode: status },
+    element('Lima'),
+  )
+  t.same(await send(broker, 'POST', 'notifyContext', { body }), ok)
+  t.same(
+    updates.map(({ id }) => id),
+    ['Lima'],
+  )
+})
+
+test('what the broker refuses of an element is left out, too', async (t) => {
+  const broker = scripted({
+    update: async (elements) =>
+      granted(
+        elements.map((element) => {
+          const [item] = done(element).items
+          return { items: item ? [{ ...item, refusal: { kind: 'instancesMixed', name: 'speed' } }] : [], missing: [] }
+        }),
+      ),
+  })
+  t.same(await send(broker, 'POST', 'notifyContext', { body: notification(element('Lima')) }), ok)
+})
+
+test('one path is that of all elements, as many paths as elements are each one of them', async (t) => {
+  const cases: readonly (readonly [given: readonly string[], expected: readonly string[]])[] = [
+    [['/a'], ['/a', '/a', '/a']],
+    [
+      ['/a', '/b', '/c'],
+      ['/a', '/c'],
+    ],
+    [
+      ['/b', '/a'],
+      ['/b', '/b', '/b'],
+    ],
+    [
+      ['/b', '/a', '/a', '/a'],
+      ['/b', '/b', '/b'],
+    ],
+  ]
+  for (const [given, expected] of cases) {
+    const { broker, places } = holding({ path: '/elsewhere', id: 'Lima', type: 'Ferry' })
+    const leftOut = given.length === 3 ? { isPattern: 'true' } : {}
+    const body = notification(element('Lima'), element('Mike', leftOut), element('Lima'))
+    t.same(await send(broker, 'POST', 'notifyContext', { paths: paths(...given), body }), ok)
+    t.same(
+      places().map(([, path]) => path),
+      expected,
+      given.join(', '),
+    )
+  }
+})
+
+test('without a path an element goes to its entities wherever they are, a new one to the root', async (t) => {
+  const { broker, places } = holding(
+    { path: '/a', id: 'Lima', type: 'Ferry' },
+    { path: '/b', id: 'Lima', type: 'Ferry' },
+    { path: '/c', id: 'Lima', type: 'Tug' },
+    { path: '/c', id: 'Lima', type: '' },
+  )
+  await send(broker, 'POST', 'notifyContext', { body: notification(element('Lima'), element('Mike')) })
+  t.same(places(), [
+    ['Lima', '/a'],
+    ['Lima', '/b'],
+    ['Mike', '/'],
+  ])
+  await send(broker, 'POST', 'notifyContext', { body: notification(element('Lima', { type: '' })) })
+  t.same(places().slice(3), [
+    ['Lima', '/a'],
+    ['Lima', '/b'],
+    ['Lima', '/c'],
+  ])
+})
+
+test('what is wrong with a notification is said in the responseCode', async (t) => {
+  const refusals: readonly (readonly [body: unknown, details: string])[] = [
+    ['{ "subscriptionId": ', 'JSON Parse Error'],
+    [{ colour: 'red' }, 'JSON Parse Error: unknown field: /colour'],
+    [
+      notification(element('a', { colour: 'red' })),
+      'JSON Parse Error: unknown field: /contextResponses/contextResponse/contextElement/colour',
+    ],
+    [
+      notification({ ...element('a'), statusCode: { colour: 'red' } }),
+      'JSON Parse Error: unknown field: /contextResponses/contextResponse/statusCode/colour',
+    ],
+    [notification(element('a=b')), 'Illegal value for JSON field'],
+    [{ ...notification(element('a')), subscriptionId: '12ab' }, 'bad length - 24 chars expected'],
+    [{ subscriptionId: 'greenhouse-seven-is-here' }, 'invalid char in ID string'],
+  ]
+  const { broker, updates } = recording()
+  for (const [body, details] of refusals) {
+    const responseCode = { code: '400', reasonPhrase: 'Bad Request', details }
+    t.same(await send(broker, 'POST', 'notifyContext', { body }), { ...ok, body: { responseCode } }, details)
+  }
+  const responseCode = { code: '400', reasonPhrase: 'Bad Request', details: 'Bad Character in Service-Path' }
+  const below = { paths: [{ path: '/a' as ServicePath, below: true }], body: notification(element('a')) }
+  t.same(await send(broker, 'POST', 'notifyContext', below), { ...ok, body: { responseCode } })
+  t.same(updates, [])
+})
+
+test('what could not be stored or looked up is answered 503, so that it is sent again', async (t) => {
+  const full = async () => refused({ kind: 'storageFull' } as const)
+  const sent = { body: notification(element('Lima')) }
+  for (const broker of [scripted({ update: full }), scripted({ entities: full })]) {
+    t.same(await send(broker, 'POST', 'notifyContext', sent), {
+      status: 503,
+      headers: { 'Retry-After': '60' },
+      body: { orionError: { code: '503', reasonPhrase: 'Service Unavailable', details: 'storage full' } },
+    })
+  }
+})
