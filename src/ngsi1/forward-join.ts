@@ -72,7 +72,7 @@ class Groups {
   add({ status, attributes }: Settlement): void {
     const key = `${status.code} ${status.details ?? ''}`
     const group = this.#groups.get(key) ?? { status, attributes: [] }
-    if (attributes.length > 0) this.#groups.set(key, group)
+    this.#groups.set(key, group)
     for (const attribute of attributes) group.attributes.push(attribute)
   }
 
@@ -88,7 +88,8 @@ class Groups {
   }
 
   get #responses(): readonly ElementResponse[] {
-    return Array.from(this.#groups.values(), (group) => ({ ...this.#head, ...group }))
+    const groups = [...this.#groups.values()].filter(({ attributes }) => attributes.length > 0)
+    return groups.map((group) => ({ ...this.#head, ...group }))
   }
 
   #isMissing({ code, details }: StatusText): boolean {
