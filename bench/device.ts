@@ -7,7 +7,7 @@ const attributes = [
   { name: 'temperature', type: 'celsius' },
 ] as const
 
-const type = 'BenchDevice'
+export const deviceType = 'BenchDevice'
 
 /** The entity that benchmarks write: three attributes, each with metadata, which is what most devices send. */
 export function deviceId(number: number): string {
@@ -34,13 +34,15 @@ export function updateReading(number: number, reading: string | number): Request
   const [{ name, type: unit }] = attributes
   const metadatas = [{ name: 'unit', type: 'text', value: unit }]
   const attribute = { name, type: unit, value: String(reading), metadatas }
-  return updateContext('UPDATE', [{ id: deviceId(number), type, isPattern: 'false', attributes: [attribute] }])
+  return updateContext('UPDATE', [
+    { id: deviceId(number), type: deviceType, isPattern: 'false', attributes: [attribute] },
+  ])
 }
 
 export function deleteDevices(numbers: readonly number[]): Request {
   return updateContext(
     'DELETE',
-    numbers.map((number) => ({ id: deviceId(number), type, isPattern: 'false' })),
+    numbers.map((number) => ({ id: deviceId(number), type: deviceType, isPattern: 'false' })),
   )
 }
 
@@ -81,7 +83,7 @@ function element(number: number, reading: string | number, more: readonly Metada
   const value = String(reading)
   return {
     id: deviceId(number),
-    type,
+    type: deviceType,
     isPattern: 'false',
     attributes: attributes.map(({ name, type }) => ({
       name,

@@ -2,6 +2,7 @@ import { createHistogram, performance } from 'node:perf_hooks'
 import { addressOf, Connection, Disconnected } from './connection.js'
 import { refusalIn } from './ngsi.js'
 import { type Prepared, prepare, type Request } from './request.js'
+import { stamp } from './stamp.js'
 
 /** A load on one server. */
 export interface LoadTask {
@@ -16,6 +17,10 @@ export interface LoadTask {
   readonly duration_s: number
   /** Whether answers are NGSIv1's and are to be looked into: one of `checkEvery`. */
   readonly checked: boolean
+  /** Whether `fresh` stands for the moment of sending, see `stamp`, instead of the next number. */
+  readonly stamped?: boolean
+  /** Requests that are begun in a second, at most; as many as are answered when it is absent. */
+  readonly rate_per_s?: number
 }
 
 export interface LoadResult {
@@ -71,6 +76,7 @@ class Run {
   #answered = 0
   #started_ms = 0
   #open = 0
+  #begun_ms = performance.now()
   #processor = process.cpuUsage()
   sent = 0
 
@@ -125,12 +131,21 @@ class Run {
     }
   }
 
+  /** Waits until it is the turn of a request at the rate that was asked for. */
+  async #turn(number: number): Promise<void> {
+    const { rate_per_s } = this.#task
+    if (rate_per_s === undefined) return
+    const wait_ms = this.#begun_ms + (number / rate_per_s) * 1000 - performance.now()
+    if (wait_ms > 0) await pause(wait_ms / 1000)
+  }
+
   async #request(connection: Connection): Promise<void> {
     const number = this.sent++
+    await this.#turn(number)
     const request = this.#requests[number % this.#requests.length]
     if (request === undefined) throw new Error('a load needs requests')
     const started_ms = performance.now()
-    const answer = await connection.ask(request(this.#task.firstFresh + number))
+    const answer = await connection.ask(request(this.#task.stamped ? stamp() : this.#task.firstFresh + number))
     if (this.#phase === 'measured' && started_ms >= this.#started_ms) {
       this.#waits.record(Math.max(1, Math.round((performance.now() - started_ms) * 1e6)))
     }

@@ -2,13 +2,14 @@ import { ownBroker } from './broker-process.js'
 import { generator } from './generator.js'
 import { type Bench, Harness } from './harness.js'
 import { ingest } from './ingest.js'
+import { notify } from './notify.js'
 import { type BenchOptions, parseBenchOptions } from './options.js'
 import { runProgram } from './program.js'
 import { read } from './read.js'
 import { environment } from './report.js'
 
 /** Every benchmark there is; a new one is a file of its own and a word here. */
-const benches: readonly Bench[] = [ingest, read, generator]
+const benches: readonly Bench[] = [ingest, read, notify, generator]
 
 const help = `npm run bench -- [benchmark ...] [option ...]
 

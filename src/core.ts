@@ -1,7 +1,13 @@
 import { MessageChannel } from 'node:worker_threads'
+import type { Page, Query } from './context/query.js'
+import { subscriptionOperations, type Unavailable } from './coordinator/broker.js'
+import { serveDesk } from './coordinator/desk-link.js'
 import { Partitions } from './coordinator/partitions.js'
 import { Places } from './coordinator/places.js'
+import { registryOperations } from './coordinator/registry-desk.js'
+import { RegistryFeed } from './coordinator/registry-feed.js'
 import { watchStorage } from './coordinator/storage-alarm.js'
+import { Delivery } from './delivery.js'
 import { type Front, openFront } from './front-end.js'
 import type { ListenRefusal } from './http/server.js'
 import { newTransactions, type TransactionMemory } from './http/transaction.js'
@@ -17,6 +23,7 @@ import type { Options } from './options.js'
 import { granted, type Outcome } from './outcome.js'
 import { Bell } from './subscription/bell.js'
 import type {
+  DeskPorts,
   FrontEndTask,
   FrontInstruction,
   FrontReport,
@@ -29,7 +36,7 @@ import type {
 /** Read transactions beyond the pools: each thread keeps one of its own for single reads. */
 const spareReaders = 256
 
-type FrontThread = ActorThread<FrontEndTask & Pick<ThreadPorts, 'log'>, FrontReport>
+type FrontThread = ActorThread<FrontEndTask & Pick<ThreadPorts, 'log'> & DeskPorts, FrontReport>
 
 /** The coordinator's threads: the partitions, and the front ends beside the first, which runs here in the main thread. */
 export class Core {
@@ -41,6 +48,11 @@ export class Core {
   readonly #measures: Measures
   readonly #partitions: Partitions<PartitionTask & Pick<ThreadPorts, 'log'>>
   readonly #threads: FrontThread[] = []
+  readonly #folder: DataFolder
+  readonly #alarms: Alarms
+  readonly #registryFeed = new RegistryFeed()
+  readonly #transactions = newTransactions()
+  #delivery: Delivery | undefined
   #front: Front | undefined
   #places = Places.after(0)
 
@@ -48,6 +60,8 @@ export class Core {
     this.#options = options
     this.#log = log
     this.#fatal = fatal
+    this.#folder = folder
+    this.#alarms = new Alarms(log, options.relogAlarms)
     const { httpThreads, queryThreads, dbPoolSize } = options
     const { partitions } = folder
     this.#measures = Measures.make(
@@ -78,9 +92,24 @@ export class Core {
     })
   }
 
-  /** Opens and recovers all partitions. */
-  async openPartitions(): Promise<void> {
+  /** Opens and recovers everything that is on disk. */
+  async open(): Promise<void> {
+    this.#delivery = new Delivery({
+      options: this.#options.notifications,
+      folder: this.#folder,
+      storage: this.#storage,
+      memory: this.#memory,
+      transactions: this.#transactions,
+      partitions: this.#partitions,
+      query: (query) => this.#query(query),
+      publish: (changes) => this.#registryFeed.publish(changes),
+      notStored: () => this.#measures.count('registrationUpdateErrors'),
+      alarms: this.#alarms,
+      log: this.#log,
+      fatal: this.#fatal,
+    })
     this.#places = Places.after(await this.#partitions.start())
+    await this.#delivery.start()
   }
 
   /** Opens the sockets and lets all front ends accept; gives the port. */
@@ -90,32 +119,36 @@ export class Core {
       storage: this.#storage,
       memory: this.#memory,
       places: this.#places.memory,
-      transactions: newTransactions(),
+      transactions: this.#transactions,
     }
     this.#watch(task.transactions)
-    const opened = await openFront({ ...task, frontEnd: 0 }, this.#log, (front) => this.#partitions.add(front))
+    const { subscriptions, registry } = this.#delivered
+    const desks = { subscriptions, registry }
+    const opened = await openFront({ ...task, frontEnd: 0 }, desks, this.#log, (front) => this.#partitions.add(front))
     if (!opened.ok) return opened
     this.#front = opened.value
     for (let frontEnd = 1; frontEnd < this.#options.httpThreads; frontEnd += 1) {
       await this.#startThread({ ...task, frontEnd, fd: opened.value.fd })
     }
+    this.#delivered.begin()
     return granted(opened.value.port)
   }
 
   /** Raises alarms and writes summaries for as long as the process lives [management 10.7]. */
   #watch({ last }: TransactionMemory): void {
-    const alarms = new Alarms(this.#log, this.#options.relogAlarms)
     const partitions = this.#storage.paths.length
-    watchStorage(partitions, (partition) => this.#measures.storageSheet.reading(partition).full, alarms)
+    watchStorage(partitions, (partition) => this.#measures.storageSheet.reading(partition).full, this.#alarms)
     const transactions = new BigInt64Array(last)
-    const counts = () => ({ transactions: Atomics.load(transactions, 0), alarms: alarms.counts })
+    const counts = () => ({ transactions: Atomics.load(transactions, 0), alarms: this.#alarms.counts })
     startSummaries(this.#options.logSummary_s, counts, this.#log)
   }
 
   /** Ends in order; gives the number of requests that were given up at the limit [management 12.2]. */
   async drain(limit_ms: number): Promise<number> {
     this.#measures.end()
+    const until = Date.now() + limit_ms
     const stopped = await Promise.all([this.#front?.stop(limit_ms) ?? 0, ...this.#threads.map(stopThread(limit_ms))])
+    await this.#delivery?.drain(Math.max(0, until - Date.now()))
     await this.#partitions.drain()
     return stopped.reduce((sum, givenUp) => sum + givenUp, 0)
   }
@@ -130,13 +163,36 @@ export class Core {
     if ((await Promise.race([halted, limit])) === 'late') process.kill(process.pid, 'SIGKILL')
   }
 
+  get #delivered(): Delivery {
+    if (!this.#delivery) throw new Error('nothing is open yet')
+    return this.#delivery
+  }
+
+  /** Asks the first front end, which runs here. */
+  #query(query: Query): Promise<Outcome<Page, Unavailable>> {
+    if (!this.#front) throw new Error('nobody can be asked yet')
+    return this.#front.query(query)
+  }
+
   async #startThread(task: FrontEndTask): Promise<void> {
     const { port1, port2 } = new MessageChannel()
     this.#log.take(port1)
+    const { subscriptions, registry } = this.#delivered
+    const [desk, registryDesk, feed] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
+    serveDesk(desk.port1, subscriptions, subscriptionOperations)
+    serveDesk(registryDesk.port1, registry, registryOperations)
+    this.#registryFeed.add(feed.port1)
     const thread: FrontThread = new ActorThread({
       entry: new URL('../workers/front-end.js', import.meta.url),
-      task: { ...task, log: port2 },
-      transfer: [port2],
+      task: {
+        ...task,
+        log: port2,
+        subscriptions: desk.port2,
+        registry: registryDesk.port2,
+        registrations: [...registry.index.all()],
+        registryFeed: feed.port2,
+      },
+      transfer: [port2, desk.port2, registryDesk.port2, feed.port2],
     })
     thread.ended.catch((fault: unknown) => this.#fatal(`front end ${task.frontEnd} failed: ${String(fault)}`))
     this.#partitions.add({
@@ -157,6 +213,7 @@ export class Core {
       storage: this.#storage,
       memory: this.#memory,
       cacheSize: this.#options.entityCache,
+      subscriptions: this.#delivered.subscriptions.inForce(),
       log: port2,
     }
     return { task, transfer: [port2] }

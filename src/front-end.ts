@@ -1,8 +1,11 @@
 import type { MessagePort } from 'node:worker_threads'
+import type { Page, Query } from './context/query.js'
+import type { Broker, SubscriptionDesk, Unavailable } from './coordinator/broker.js'
 import { FrontBroker } from './coordinator/front-broker.js'
 import type { PartitionReaders } from './coordinator/partition-readers.js'
 import { Places } from './coordinator/places.js'
 import { QueryPool } from './coordinator/query-pool.js'
+import type { RegistryDesk } from './coordinator/registry-desk.js'
 import { Siblings } from './coordinator/siblings.js'
 import { type FrontEnd, type FrontEndParts, type ListenRefusal, openFrontEnd } from './http/server.js'
 import { transactions } from './http/transaction.js'
@@ -16,7 +19,6 @@ import { checkParameters } from './ngsi1/parameters.js'
 import { ngsi1Resources } from './ngsi1/routes.js'
 import { granted, type Outcome } from './outcome.js'
 import { openReaders } from './read-sides.js'
-import { RegistrationIndex } from './registration/registration-index.js'
 import { type FrontEndTask, numbered, type QueryThreadData } from './tasks.js'
 import { traceArea } from './trace-area.js'
 
@@ -29,6 +31,8 @@ export interface Front {
    * were given up at the limit.
    */
   stop(limit_ms: number): Promise<number>
+  /** Asks the broker as a client of this front end would. */
+  query(query: Query): Promise<Outcome<Page, Unavailable>>
 }
 
 /** Takes ports to the partitions' threads, now and whenever one is replaced. */
@@ -42,6 +46,7 @@ export interface Connectable {
  */
 export async function openFront(
   task: Omit<FrontEndTask, 'fd'>,
+  desks: Desks,
   log: Log,
   connect: (front: Connectable) => void,
   fd?: number,
@@ -60,16 +65,22 @@ export async function openFront(
   }
   connect({ connect: (partition, port) => numbered(mailboxes, partition).connect(port) })
   await Promise.all(mailboxes.map((mailbox) => mailbox.connected()))
-  const parts = interfaces(task, log, { measures, mailboxes, readers, queries, siblings })
+  const { broker, parts } = interfaces(task, log, { measures, mailboxes, readers, queries, siblings, ...desks })
   const opened = await openFrontEnd({ ...parts, ...(fd === undefined ? {} : { fd }) })
   if (!opened.ok) {
     await close()
     return opened
   }
-  return granted(front(opened.value, mailboxes, close))
+  return granted(front(opened.value, broker, mailboxes, close))
 }
 
-interface Behind {
+/** The owners of what is not about single entities, here or in another thread. */
+export interface Desks {
+  readonly subscriptions: SubscriptionDesk
+  readonly registry: RegistryDesk
+}
+
+interface Behind extends Desks {
   readonly measures: Measures
   readonly mailboxes: readonly Mailbox[]
   readonly readers: PartitionReaders
@@ -77,7 +88,11 @@ interface Behind {
   readonly siblings: Siblings<Shared>
 }
 
-function interfaces(task: Omit<FrontEndTask, 'fd'>, log: Log, behind: Behind): FrontEndParts {
+function interfaces(
+  task: Omit<FrontEndTask, 'fd'>,
+  log: Log,
+  behind: Behind,
+): { readonly broker: Broker; readonly parts: FrontEndParts } {
   const { frontEnd, options, memory } = task
   const { measures, siblings } = behind
   const broker = new FrontBroker({
@@ -85,8 +100,6 @@ function interfaces(task: Omit<FrontEndTask, 'fd'>, log: Log, behind: Behind): F
     log,
     places: new Places(task.places),
     storageFull: () => memory.commits.some((_, partition) => measures.storageSheet.reading(partition).full),
-    subscriptions: deskToCome,
-    registry: registryToCome,
     // The meter counts by the resources, which are made for the broker: it is there before the first request.
     timing: {
       get timingOn() {
@@ -105,7 +118,7 @@ function interfaces(task: Omit<FrontEndTask, 'fd'>, log: Log, behind: Behind): F
     notificationQueue: emptyNotificationQueue,
   })
   const meter = measures.requests([...ngsi1, ...management])
-  return {
+  const parts = {
     ngsi1,
     management,
     checkParameters,
@@ -117,15 +130,8 @@ function interfaces(task: Omit<FrontEndTask, 'fd'>, log: Log, behind: Behind): F
     transaction: transactions(task.transactions),
     index: frontEnd,
   }
+  return { broker, parts }
 }
-
-const toCome = () => Promise.reject(new Error('there are no subscriptions yet'))
-const deskToCome = {
-  ...{ subscribe: toCome, change: toCome, unsubscribe: toCome },
-  states: async () => [],
-  index: async () => ({ ids: [], changes: { refresh: 0, inserts: 0, removes: 0, updates: 0 } }),
-}
-const registryToCome = { ...deskToCome, register: toCome, notified: toCome, index: new RegistrationIndex() }
 
 /** Waits are traced also while their statistics are off. */
 const waitAreas = [traceArea['wait.mailbox'], traceArea['wait.transaction']]
@@ -158,10 +164,16 @@ function openQueryPool({ frontEnd, options, storage, memory }: Omit<FrontEndTask
   })
 }
 
-function front({ fd, port, stop }: FrontEnd, mailboxes: readonly Mailbox[], close: () => Promise<void>): Front {
+function front(
+  { fd, port, stop }: FrontEnd,
+  broker: Broker,
+  mailboxes: readonly Mailbox[],
+  close: () => Promise<void>,
+): Front {
   return {
     fd,
     port,
+    query: (query) => broker.query(query),
     stop: async (limit_ms) => {
       const givenUp = await stop(limit_ms)
       await Promise.all(mailboxes.map((mailbox) => mailbox.empty()))

@@ -62,7 +62,7 @@ export class Life {
     const core = new Core(this.#options, folder.value, this.#log, this.#switches, (reason) => this.broken(reason))
     this.#core = core
     try {
-      await core.openPartitions()
+      await core.open()
     } catch (fault) {
       return this.#leave(exitCodes.dataFolder, `the data directory ${dbPath} cannot be used: ${textOf(fault)}`)
     }

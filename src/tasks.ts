@@ -1,7 +1,10 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { TransactionMemory } from './http/transaction.js'
 import type { MeasureMemory } from './measure/measures.js'
-import type { Options } from './options.js'
+import type { NotificationOptions, Options } from './options.js'
+import type { Recipient } from './outbox/message.js'
+import type { Registration } from './registration/registration.js'
+import type { SubscriptionInForce } from './subscription/subscription.js'
 
 /** What the threads in `workers/` are handed to begin with: plain data, memory that is shared, ports. */
 
@@ -29,8 +32,10 @@ export interface PartitionTask {
   readonly partition: number
   readonly storage: StoragePlan
   readonly memory: SharedMemory
-  /** Ids whose entities are kept decoded. */
+  /** Ids whose entities are kept decoded, and entities for which it is remembered who has subscribed to them. */
   readonly cacheSize: number
+  /** Those that are in force from the start. */
+  readonly subscriptions: readonly SubscriptionInForce[]
 }
 
 export interface QueryThreadData {
@@ -52,6 +57,26 @@ export interface FrontEndTask {
   readonly transactions: TransactionMemory
   /** The listening socket that the main thread opened. */
   readonly fd: number
+}
+
+/** The desks of the coordinator, for a front end in a thread of its own. */
+export interface DeskPorts {
+  readonly subscriptions: MessagePort
+  readonly registry: MessagePort
+  /** What was registered when the thread was started, and where later changes come. */
+  readonly registrations: readonly Registration[]
+  readonly registryFeed: MessagePort
+}
+
+export interface CourierTask {
+  readonly storage: StoragePlan
+  readonly memory: SharedMemory
+  /** The folder of the coordinator's own environment, which holds an outbox as well. */
+  readonly controlPath: string
+  /** The subscriptions of either kind that there are. */
+  readonly recipients: readonly Recipient[]
+  readonly options: NotificationOptions
+  readonly transactions: TransactionMemory
 }
 
 /** Every thread's task comes with a port to the main thread, and one for its log lines. */

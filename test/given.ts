@@ -3,6 +3,7 @@ import type { PathRange, Query } from '../src/context/query.js'
 import type { GivenAttribute, Origin, UpdateAction, UpdateCommand, UpdateElement } from '../src/context/update.js'
 import type { Log } from '../src/log/log.js'
 import { EntityCache } from '../src/partition/entity-cache.js'
+import { Wakes } from '../src/subscription/wakes.js'
 import type { Milliseconds } from '../src/time.js'
 
 export const tenant = '' as Tenant
@@ -114,6 +115,11 @@ export const silentLog: Log = {
   info: () => {},
   debug: () => {},
   trace: () => {},
+}
+
+/** Nobody has subscribed to anything, unless a test puts it in. */
+export function wakes(): Wakes {
+  return new Wakes({ word: ({ id }) => id, log: silentLog, cacheSize: 100 })
 }
 
 /** An interpreter for partitions that are spoken to in commands only. */

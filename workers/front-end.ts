@@ -1,18 +1,30 @@
 import type { MessagePort } from 'node:worker_threads'
+import { type SubscriptionDesk, type SubscriptionOperation, subscriptionOperations } from '../src/coordinator/broker.js'
+import { deskBehind } from '../src/coordinator/desk-link.js'
+import { type RegistryDesk, type RegistryOperation, registryOperations } from '../src/coordinator/registry-desk.js'
+import { followRegistry } from '../src/coordinator/registry-feed.js'
 import { type Connectable, openFront } from '../src/front-end.js'
 import { workerLog } from '../src/log/worker-log.js'
 import { Switches } from '../src/measure/switches.js'
-import type { FrontEndTask, FrontInstruction, FrontReport, ThreadPorts } from '../src/tasks.js'
+import { RegistrationIndex } from '../src/registration/registration-index.js'
+import type { DeskPorts, FrontEndTask, FrontInstruction, FrontReport, ThreadPorts } from '../src/tasks.js'
 
 /** The thread of a front end other than the first: accepts on the shared socket until it is told to stop. */
-export default async function frontEnd(task: FrontEndTask & ThreadPorts): Promise<void> {
+export default async function frontEnd(task: FrontEndTask & ThreadPorts & DeskPorts): Promise<void> {
   const { control, fd } = task
   const log = workerLog(task.log, new Switches(task.memory.measures.switches))
   let stop: (limit_ms: number) => void = () => {}
   const asked = new Promise<number>((resolve) => {
     stop = resolve
   })
-  const opened = await openFront(task, log, (front) => obey(control, front, stop), fd)
+  const index = new RegistrationIndex()
+  for (const registration of task.registrations) index.put(registration)
+  followRegistry(task.registryFeed, index)
+  const desks = {
+    subscriptions: deskBehind<SubscriptionDesk, SubscriptionOperation>(task.subscriptions, subscriptionOperations),
+    registry: { ...deskBehind<RegistryDesk, RegistryOperation>(task.registry, registryOperations), index },
+  }
+  const opened = await openFront(task, desks, log, (front) => obey(control, front, stop), fd)
   if (!opened.ok) throw new Error(`front end ${task.frontEnd} cannot accept on the shared socket`)
   report(control, { kind: 'ready' })
   const givenUp = await opened.value.stop(await asked)

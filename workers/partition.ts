@@ -2,11 +2,15 @@ import type { MessagePort } from 'node:worker_threads'
 import { LmdbPartitionStore } from '../src/lmdb/partition-store.js'
 import { workerLog } from '../src/log/worker-log.js'
 import { Inbox } from '../src/mailbox/inbox.js'
-import type { Instruction, Ready } from '../src/mailbox/letter.js'
+import type { InForce, Instruction, Ready } from '../src/mailbox/letter.js'
 import { Measures, rowOf } from '../src/measure/measures.js'
 import { watchLoop } from '../src/measure/storage-sheet.js'
+import { wordNotice } from '../src/ngsi1/render-notification.js'
 import { interpretUpdate } from '../src/ngsi1/worded.js'
 import { EntityCache } from '../src/partition/entity-cache.js'
+import { Bell } from '../src/subscription/bell.js'
+import type { NoticeNumber } from '../src/subscription/notice.js'
+import { Wakes } from '../src/subscription/wakes.js'
 import { numbered, type PartitionTask, type ThreadPorts } from '../src/tasks.js'
 
 /** How often the sizes of the store are looked up for the metrics. */
@@ -19,11 +23,15 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   const log = workerLog(task.log, measures.switches, number)
   const store = new LmdbPartitionStore(numbered(storage.paths, number), storage, log)
   log.trace('storage.open', `partition ${number} is open`, { entities: store.entityCount })
+  const wakes = new Wakes({ word: wordNotice, log, cacheSize })
+  for (const inForce of task.subscriptions) wakes.put(inForce)
   const inbox = new Inbox({
     store,
     cache: new EntityCache(cacheSize),
     interpret: interpretUpdate,
+    wakes,
     commits: new Int32Array(numbered(memory.commits, number)),
+    bell: new Bell(memory.bell),
     storage: measures.storage(number),
     mailboxWait: measures.wait('mailbox', number),
     transactionWait: measures.wait('transaction', number),
@@ -52,12 +60,24 @@ function watchSizes(store: LmdbPartitionStore, measures: Measures, number: numbe
 }
 
 function drained(control: MessagePort, inbox: Inbox): Promise<void> {
+  const inForce = (ticket: number, lastNotice: NoticeNumber): void => {
+    const report: InForce = { kind: 'inForce', ticket, lastNotice }
+    control.postMessage(report)
+  }
   return new Promise((resolve) => {
     control.on('message', (instruction: Instruction) => {
-      if (instruction.kind === 'connect') return inbox.connect(instruction.port)
-      inbox.close()
-      control.close()
-      resolve()
+      switch (instruction.kind) {
+        case 'connect':
+          return inbox.connect(instruction.port)
+        case 'subscribe':
+          return inForce(instruction.ticket, inbox.subscribe(instruction.inForce))
+        case 'unsubscribe':
+          return inForce(instruction.ticket, inbox.unsubscribe(instruction.id))
+        case 'drain':
+          inbox.close()
+          control.close()
+          resolve()
+      }
     })
   })
 }

@@ -6,7 +6,10 @@ import { HeldAttributes } from './held-attributes.js'
 import { LocationKeeper } from './location-keeper.js'
 import type { GivenAttribute, UpdateAction, UpdateCommand, UpdateItem, UpdateRefusal, UpdateReply } from './update.js'
 
-/** What is to be written. `before` is absent for a new entity; `changed` names the attributes that changed [context 11]. */
+/**
+ * What is to be written. `before` is absent for a new entity; `changed` names the attributes that changed, as subscribers
+ * are told of it [context 11, subscriptions 3.3]: none of an entity that is created or left empty.
+ */
 export type EntityEffect =
   | {
       readonly kind: 'put'
@@ -87,9 +90,12 @@ function update(entity: Entity, command: UpdateCommand): UpdateDecision {
 function replace(entity: Entity, command: UpdateCommand): UpdateDecision {
   const made = laid({ ...entity, attributes: [] }, command, 'update')
   if (!made.ok) return answered({ ...itemOf(entity), refusal: made.refusal })
-  const gone = entity.attributes.map(({ name }) => name)
-  const changed = [...new Set([...made.value.changed, ...gone])]
-  return put(entity, { entity: { ...made.value.entity, modified: command.time }, changed }, [itemOf(entity)])
+  const { changed } = made.value
+  const reply = { items: [itemOf(entity)], missing: [] }
+  if (changed.length === 0 && entity.attributes.length === 0) return { reply, effects: [] }
+  // Subscribers are told of the attributes that it writes; those that it drops wake nobody [subscriptions 3.3].
+  const replaced = { ...made.value.entity, modified: command.time }
+  return { reply, effects: [{ kind: 'put', entity: replaced, before: entity, changed }] }
 }
 
 function remove(entity: Entity, command: UpdateCommand): UpdateDecision {

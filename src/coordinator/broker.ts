@@ -77,6 +77,10 @@ export interface SubscriptionDesk {
   index(reset: boolean): Promise<SubscriptionIndexState>
 }
 
+/** The operations of the desk, for whoever asks it over a port. */
+export const subscriptionOperations = ['subscribe', 'change', 'unsubscribe', 'states', 'index'] as const
+export type SubscriptionOperation = (typeof subscriptionOperations)[number]
+
 /** The operations that the interfaces put into words; one per front end. */
 export interface Broker {
   /**

@@ -1,7 +1,9 @@
 import { MessageChannel, type MessagePort, type TransferListItem } from 'node:worker_threads'
 import type { Log } from '../log/log.js'
-import type { Instruction, Ready } from '../mailbox/letter.js'
+import type { InForce, Instruction, PartitionReport, Ready } from '../mailbox/letter.js'
 import { ActorThread } from '../mailbox/thread.js'
+import type { NoticeNumber } from '../subscription/notice.js'
+import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 
 /** A front end as the partitions see it: somebody to be given a port whenever a partition has a new thread. */
 export interface FrontEndLink {
@@ -31,12 +33,19 @@ export interface PartitionsSettings<Task> {
 /** A partition that dies more often than this within a minute is not restarted again [management 12.2]. */
 const deathsPerMinute = 5
 
+type PartitionThread<Task extends object> = ActorThread<Task, PartitionReport>
+
 /** The life of the partitions' threads: started, connected to the front ends, replaced when they die, drained. */
 export class Partitions<Task extends object> {
   readonly #settings: PartitionsSettings<Task>
-  readonly #threads = new Map<number, ActorThread<Task, Ready>>()
+  readonly #threads = new Map<number, PartitionThread<Task>>()
+  /** Threads that open their stores: the first ones, and those that replace others. */
+  readonly #starting = new Map<number, Promise<Ready>>()
   readonly #links: FrontEndLink[] = []
   readonly #deaths = new Map<number, number[]>()
+  /** Who waits for an instruction to be in force, by its ticket. */
+  readonly #open = new Map<number, (inForce: InForce) => void>()
+  #tickets = 0
   #draining = false
 
   constructor(settings: PartitionsSettings<Task>) {
@@ -46,13 +55,13 @@ export class Partitions<Task extends object> {
   /** Opens all partitions; gives the highest place at which an entity was ever created. */
   async start(): Promise<number> {
     const numbers = Array.from({ length: this.#settings.count }, (_, number) => number)
-    const places = await Promise.all(numbers.map((partition) => this.#start(partition)))
-    return Math.max(0, ...places)
+    const started = await Promise.all(numbers.map((partition) => this.#start(partition)))
+    return Math.max(0, ...started.map(({ highestPlace }) => highestPlace))
   }
 
   /** Connects a front end to every partition, now and whenever one is replaced. */
   add(link: FrontEndLink): void {
-    this.#links.push(link)
+    if (!this.#links.includes(link)) this.#links.push(link)
     for (const [partition, thread] of this.#threads) join(link, partition, thread)
   }
 
@@ -62,16 +71,60 @@ export class Partitions<Task extends object> {
     await Promise.all([...this.#threads.values()].map(drained))
   }
 
-  async #start(partition: number): Promise<number> {
-    const thread = new ActorThread<Task, Ready>({ entry: this.#settings.entry, ...this.#settings.launch(partition) })
-    const { highestPlace } = await thread.ready
+  /** Puts a subscription in force in every partition; gives the number of the last notice of each before that. */
+  subscribe(inForce: SubscriptionInForce): Promise<readonly NoticeNumber[]> {
+    return this.#everywhere((ticket) => ({ kind: 'subscribe', ticket, inForce }))
+  }
+
+  /** From now on no partition makes notices of it. */
+  async unsubscribe(id: SubscriptionId): Promise<void> {
+    await this.#everywhere((ticket) => ({ kind: 'unsubscribe', ticket, id }))
+  }
+
+  #everywhere(instruction: (ticket: number) => Instruction): Promise<readonly NoticeNumber[]> {
+    const numbers = Array.from({ length: this.#settings.count }, (_, number) => number)
+    return Promise.all(numbers.map((partition) => this.#told(partition, instruction)))
+  }
+
+  /** Tells a partition, and if its thread dies over it, the one that replaces it. */
+  async #told(partition: number, instruction: (ticket: number) => Instruction): Promise<NoticeNumber> {
+    await this.#starting.get(partition)
+    const thread = this.#threads.get(partition)
+    if (!thread || this.#draining) throw new Error(`partition ${partition} has no thread`)
+    this.#tickets += 1
+    const ticket = this.#tickets
+    const said = new Promise<InForce>((resolve) => this.#open.set(ticket, resolve))
+    thread.tell(instruction(ticket))
+    const inForce = await Promise.race([said, thread.ended.catch(() => undefined)])
+    this.#open.delete(ticket)
+    return inForce ? inForce.lastNotice : this.#told(partition, instruction)
+  }
+
+  #take(said: PartitionReport): void {
+    if (said.kind === 'inForce') this.#open.get(said.ticket)?.(said)
+  }
+
+  #start(partition: number): Promise<Ready> {
+    const starting = this.#opened(partition).finally(() => this.#starting.delete(partition))
+    this.#starting.set(partition, starting)
+    return starting
+  }
+
+  async #opened(partition: number): Promise<Ready> {
+    const thread: PartitionThread<Task> = new ActorThread({
+      entry: this.#settings.entry,
+      ...this.#settings.launch(partition),
+      said: (report) => this.#take(report),
+    })
+    const ready = await thread.ready
+    if (ready.kind !== 'ready') throw new Error(`partition ${partition} said ${ready.kind} before it was ready`)
     this.#threads.set(partition, thread)
     thread.ended.catch((fault: unknown) => this.#died(partition, thread, fault))
     for (const link of this.#links) join(link, partition, thread)
-    return highestPlace
+    return ready
   }
 
-  #died(partition: number, thread: ActorThread<Task, Ready>, fault: unknown): void {
+  #died(partition: number, thread: PartitionThread<Task>, fault: unknown): void {
     const { log, fatal, isWriting, restarted } = this.#settings
     log.error('worker:died', `partition ${partition} failed: ${textOf(fault)}`, { partition, stack: stackOf(fault) })
     // Its write lock would never be given back: the whole process would hang at the next commit.
@@ -86,7 +139,7 @@ export class Partitions<Task extends object> {
     }
   }
 
-  async #replace(partition: number, dead: ActorThread<Task, Ready>): Promise<void> {
+  async #replace(partition: number, dead: PartitionThread<Task>): Promise<void> {
     this.#threads.delete(partition)
     await this.#start(partition)
     this.#settings.log.warn('worker:replaced', `partition ${partition} runs again in a new thread`, { partition })
@@ -101,14 +154,14 @@ export class Partitions<Task extends object> {
   }
 }
 
-function join<Task extends object>(link: FrontEndLink, partition: number, thread: ActorThread<Task, Ready>): void {
+function join<Task extends object>(link: FrontEndLink, partition: number, thread: PartitionThread<Task>): void {
   const { port1, port2 } = new MessageChannel()
   const instruction: Instruction = { kind: 'connect', port: port2 }
   thread.tell(instruction, [port2])
   link.connect(partition, port1)
 }
 
-async function drained<Task extends object>(thread: ActorThread<Task, Ready>): Promise<void> {
+async function drained<Task extends object>(thread: PartitionThread<Task>): Promise<void> {
   const instruction: Instruction = { kind: 'drain' }
   thread.tell(instruction)
   await thread.ended

@@ -1,5 +1,5 @@
 import type { Log } from '../log/log.js'
-import { shownPayload } from '../log/payload.js'
+import { payloadShown } from '../log/payload.js'
 import { urlWithoutSecrets } from '../log/secrets.js'
 import { type TraceArea, traceArea } from '../trace-area.js'
 import { type Heard, type ProviderRequest, urlText } from './provider-request.js'
@@ -16,14 +16,14 @@ export class ProviderLines {
 
   /** A request is about to go out. */
   asked(request: ProviderRequest): void {
-    this.#maybe(request, 'payload.forward.out', () => shownPayload(request.body, this.#shown_bytes()))
+    this.#maybe(request, 'payload.forward.out', () => payloadShown(request.body, this.#shown_bytes()))
   }
 
   /** A request is over, answered or not. */
   answered(request: ProviderRequest, heard: Heard | undefined, failure: string | undefined): void {
     const status = heard?.status ?? failure
     if (heard !== undefined) {
-      this.#maybe(request, 'payload.forward.in', () => shownPayload(heard.body, this.#shown_bytes()))
+      this.#maybe(request, 'payload.forward.in', () => payloadShown(heard.body, this.#shown_bytes()))
     }
     this.#maybe(request, 'forward', () => `passed on to ${shownUrl(request)}: ${status}`)
     if (failure !== undefined) {
@@ -34,7 +34,7 @@ export class ProviderLines {
 
   #info(request: ProviderRequest, answer: string, status: number | string | undefined): void {
     const shown = (payload: string) =>
-      `(${Buffer.byteLength(payload)} bytes): ${shownPayload(payload, this.#shown_bytes())}`
+      `(${Buffer.byteLength(payload)} bytes): ${payloadShown(payload, this.#shown_bytes())}`
     const url = `POST ${shownUrl(request)}`
     const payloads = `request payload ${shown(request.body)}, response payload ${shown(answer)}`
     this.#log.info(

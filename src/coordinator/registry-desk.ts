@@ -64,3 +64,7 @@ export interface RegistryDesk {
   /** All availability subscriptions, those of one tenant, or the one of an id; by creation [subscriptions 5.7]. */
   states(which: { readonly tenant?: Tenant; readonly id?: SubscriptionId }): Promise<readonly SubscriptionState[]>
 }
+
+/** The operations of the desk, for whoever asks it over a port; the index is each thread's own. */
+export const registryOperations = ['register', 'notified', 'subscribe', 'change', 'unsubscribe', 'states'] as const
+export type RegistryOperation = (typeof registryOperations)[number]

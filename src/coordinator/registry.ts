@@ -1,5 +1,5 @@
 import type { Tenant } from '../context/entity.js'
-import type { Log } from '../log/log.js'
+import { errorFacts } from '../log/log.js'
 import type { Recipient } from '../outbox/message.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import { Copies, withoutTold } from '../registration/copies.js'
@@ -8,7 +8,7 @@ import { RegistrationIndex } from '../registration/registration-index.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Milliseconds, now } from '../time.js'
 import { traceArea } from '../trace-area.js'
-import { Availability, type AvailabilityParts, transacted } from './availability.js'
+import { Availability, type AvailabilityParts, committed } from './availability.js'
 import { newId } from './new-id.js'
 import type {
   AvailabilityAsked,
@@ -22,21 +22,25 @@ import type { SubscriptionState, SubscriptionUnknown } from './subscription-stat
 import type { Unavailable } from './unavailable.js'
 
 export interface RegistryParts extends Omit<AvailabilityParts, 'clock'> {
-  /** Brings changes, in this order, into the index of every other thread; resolves when they are in force there. */
+  /** Brings changes into the index of every other thread, in this order; resolves when they are in force there. */
   readonly publish: (changes: readonly RegistrationChange[]) => Promise<void>
-  /** How long what has expired is kept; 0: for ever [subscriptions 2.5]. */
-  readonly grace_days: number
+  /** How long what has expired is kept; 0 for ever [subscriptions 2.5]. */
+  readonly grace_ms: number
   /** Hears of each registration that could not be stored [management 4.4]. */
   readonly notStored: () => void
-  readonly log: Log
   readonly clock?: () => Milliseconds
 }
 
 /** How long lives what another registry has told [subscriptions 7.5]. */
-const copyDuration_ms = 24 * 3_600_000
-const day_ms = 24 * 3_600_000
+const copyDuration_ms = 86_400_000
 
-/** The owner of registrations and availability subscriptions: the only one that stores them and gives them ids. */
+/** How often is looked for what has expired. */
+const sweep_ms = 60_000
+
+/**
+ * The owner of registrations and availability subscriptions: the only one that stores them and gives them ids. What it is
+ * asked is done one after the other, since a notification tells of everything that was registered before.
+ */
 export class Registry implements RegistryDesk {
   readonly index = new RegistrationIndex()
   readonly #parts: RegistryParts
@@ -44,7 +48,9 @@ export class Registry implements RegistryDesk {
   readonly #copies = new Copies()
   readonly #availability: Availability
   #order = 0
+  #last: Promise<unknown> = Promise.resolve()
   #swept: Milliseconds
+  #sweep: NodeJS.Timeout | undefined
 
   /** Begins with what is stored. */
   constructor(parts: RegistryParts) {
@@ -63,71 +69,91 @@ export class Registry implements RegistryDesk {
     return this.#availability.recipients()
   }
 
-  async register(asked: RegistrationAsked): Promise<Outcome<RegistrationId, RegistrationUnknown | Unavailable>> {
-    const { tenant, path, contexts, duration_ms, correlator } = asked
-    const time = this.#clock()
-    const held = asked.id === undefined ? undefined : this.index.get(asked.id)
-    if (asked.id !== undefined && (held?.tenant !== tenant || held.path !== path)) {
-      return refused({ kind: 'registrationUnknown' })
-    }
-    const { id, order } = held ?? this.#next(time)
-    const registration = { id, order, tenant, path, contexts, expires: (time + duration_ms) as Milliseconds }
-    const stored = await this.#store([{ kind: 'put', registration }], registration, time, correlator)
-    if (!stored.ok) return stored
-    this.#trace(id, held ? 'updated' : 'created')
-    return granted(id)
+  /** Begins with what happens by the clock. */
+  start(): void {
+    this.#sweep = setInterval(() => this.#removeForgotten(), sweep_ms)
+    this.#removeForgotten()
   }
 
-  async notified(told: AvailabilityTold): Promise<Outcome<undefined, Unavailable>> {
-    const { tenant, path, contexts, correlator, subscription } = told
-    if (contexts.length === 0) return granted(undefined)
-    const time = this.#clock()
-    const source = { tenant, path, copiedFrom: subscription }
-    const registration = { ...source, ...this.#next(time), contexts, expires: (time + copyDuration_ms) as Milliseconds }
-    const changes = [...this.#copies.holders(source, contexts)].flatMap((id) => {
-      const copy = this.index.get(id)
-      return copy ? [withoutTold(copy, contexts)] : []
+  stop(): void {
+    clearInterval(this.#sweep)
+  }
+
+  register(asked: RegistrationAsked): Promise<Outcome<RegistrationId, RegistrationUnknown | Unavailable>> {
+    const { tenant, path, contexts, duration_ms, correlator } = asked
+    return this.#inTurn(async () => {
+      const time = this.#clock()
+      const held = asked.id === undefined ? undefined : this.index.get(asked.id)
+      if (asked.id !== undefined && (held?.tenant !== tenant || held.path !== path)) {
+        return refused({ kind: 'registrationUnknown' })
+      }
+      const { id, order } = held ?? this.#next(time)
+      const registration = { id, order, tenant, path, contexts, expires: later(time, duration_ms) }
+      const stored = await this.#store([], registration, time, correlator)
+      if (!stored.ok) return stored
+      this.#trace(id, held ? 'updated' : 'created')
+      return granted(id)
     })
-    const stored = await this.#store([...changes, { kind: 'put', registration }], registration, time, correlator)
-    if (stored.ok) this.#trace(registration.id, 'created')
-    return stored
+  }
+
+  notified(told: AvailabilityTold): Promise<Outcome<undefined, Unavailable>> {
+    const { tenant, path, contexts, correlator, subscription } = told
+    return this.#inTurn(async () => {
+      if (contexts.length === 0) return granted(undefined)
+      const time = this.#clock()
+      const source = { tenant, path, copiedFrom: subscription }
+      const registration = { ...source, ...this.#next(time), contexts, expires: later(time, copyDuration_ms) }
+      const replaced = [...this.#copies.holders(source, contexts)].flatMap((id) => {
+        const copy = this.index.get(id)
+        return copy ? [withoutTold(copy, contexts)] : []
+      })
+      const stored = await this.#store(replaced, registration, time, correlator)
+      if (stored.ok) this.#trace(registration.id, 'created')
+      return stored
+    })
   }
 
   subscribe(asked: AvailabilityAsked): Promise<Outcome<SubscriptionId, Unavailable>> {
-    return this.#availability.subscribe(asked)
+    return this.#inTurn(() => this.#availability.subscribe(asked))
   }
 
   change(asked: AvailabilityChange): Promise<Outcome<undefined, SubscriptionUnknown | Unavailable>> {
-    return this.#availability.change(asked)
+    return this.#inTurn(() => this.#availability.change(asked))
   }
 
   unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Outcome<undefined, SubscriptionUnknown | Unavailable>> {
-    return this.#availability.unsubscribe(tenant, id)
+    return this.#inTurn(() => this.#availability.unsubscribe(tenant, id))
   }
 
   states(which: { readonly tenant?: Tenant; readonly id?: SubscriptionId }): Promise<readonly SubscriptionState[]> {
     return this.#availability.states(which)
   }
 
-  /** Removes what expired longer ago than the grace time; to be called now and then [subscriptions 2.5, 7.1]. */
-  async removeExpired(): Promise<void> {
-    const { store, grace_days, publish } = this.#parts
-    const time = this.#clock()
-    this.#traceExpired(time)
-    if (grace_days === 0) return
-    const since = (time - grace_days * day_ms) as Milliseconds
-    const expired = [...this.index.all()].filter(({ expires }) => expires <= since)
-    const changes = expired.map(({ id }) => ({ kind: 'remove', id }) as const)
-    const subscriptions = this.#availability.expiredBy(since)
-    if (changes.length === 0 && subscriptions.length === 0) return
-    const removed = transacted(store, () => {
-      store.write(changes)
-      for (const id of subscriptions) store.removeAvailability(id)
+  /** Removes what expired longer ago than the grace time [subscriptions 2.5, 7.1]. */
+  removeExpired(): Promise<void> {
+    return this.#inTurn(async () => {
+      const time = this.#clock()
+      this.#traceExpired(time)
+      const { grace_ms, publish } = this.#parts
+      if (grace_ms === 0) return
+      const since = (time - grace_ms) as Milliseconds
+      const expired = [...this.index.all()].filter(({ expires }) => expires <= since)
+      const registrations = expired.map(({ id }) => ({ kind: 'remove', id }) as const)
+      const remove = this.#availability.expiredBy(since)
+      if (registrations.length === 0 && remove.length === 0) return
+      const removed = await committed(this.#parts, { registrations, remove })
+      if (!removed.ok) return // It is tried again the next time.
+      this.#enact(registrations)
+      for (const { id } of registrations) this.#trace(id, 'removed')
+      await Promise.all([publish(registrations), this.#availability.forget(remove)])
     })
-    if (!removed.ok) return // It is tried again the next time.
-    this.#enact(changes)
-    for (const { id } of changes) this.#trace(id, 'removed')
-    await Promise.all([publish(changes), this.#availability.forget(subscriptions)])
+  }
+
+  /** Does something when all is done that was begun before. */
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const done = this.#last.then(work, work)
+    this.#last = done
+    return done
   }
 
   #next(time: Milliseconds): Pick<Registration, 'id' | 'order'> {
@@ -135,35 +161,30 @@ export class Registry implements RegistryDesk {
     return { id: newId(time) as RegistrationId, order: this.#order }
   }
 
-  /** Stores changes with the notices that the new registration causes, and answers when they are in force everywhere. */
+  /**
+   * Stores a registration, and what else it changes, with the notices that it causes. The answer waits until every
+   * thread's index has it.
+   */
   async #store(
-    changes: readonly RegistrationChange[],
+    others: readonly RegistrationChange[],
     registration: Registration,
     time: Milliseconds,
     correlator: string,
   ): Promise<Outcome<undefined, Unavailable>> {
-    const { store, bell, publish, notStored } = this.#parts
-    // What is known is asked with the change in it, before it is stored; nobody else looks meanwhile.
-    const before = this.#enact(changes)
-    let stored: Outcome<undefined, Unavailable> | undefined
-    let notices: ReturnType<Availability['noticesOf']> = []
-    try {
-      notices = this.#availability.noticesOf(registration, time, correlator)
-      stored = store.hasRoom
-        ? transacted(store, () => {
-            store.write(changes)
-            store.enqueue(notices)
-          })
-        : refused({ kind: 'storageFull' })
-    } finally {
-      if (stored?.ok !== true) {
-        this.#enact(before)
-        notStored()
-      }
+    const { bell, publish, notStored } = this.#parts
+    const registrations = [...others, { kind: 'put', registration } as const]
+    // What is known is asked with the changes in the index; nobody is to see them there before they are on disk.
+    const undoing = this.#enact(registrations)
+    const notices = this.#availability.noticesOf(registration, time, correlator)
+    this.#enact(undoing)
+    const stored = await committed(this.#parts, { registrations, notices })
+    if (!stored.ok) {
+      notStored()
+      return stored
     }
-    if (!stored.ok) return stored
+    this.#enact(registrations)
     if (notices.length > 0) bell.ring()
-    await publish(changes)
+    await publish(registrations)
     return stored
   }
 
@@ -181,7 +202,13 @@ export class Registry implements RegistryDesk {
     return undoing
   }
 
-  /** Nothing happens at the moment of expiry itself, so that is told of the next time that somebody looks. */
+  #removeForgotten(): void {
+    this.removeExpired().catch((fault: unknown) =>
+      this.#parts.log.error('registry:sweep', 'what has expired could not be removed', errorFacts(fault)),
+    )
+  }
+
+  /** Nothing happens at the moment of expiry itself, so it is told of the next time that somebody looks. */
   #traceExpired(time: Milliseconds): void {
     const since = this.#swept
     this.#swept = time
@@ -193,4 +220,8 @@ export class Registry implements RegistryDesk {
     const { log } = this.#parts
     if (log.traces[traceArea.registration] === 1) log.trace('registration', `registration ${id} ${what}`)
   }
+}
+
+function later(time: Milliseconds, duration_ms: number): Milliseconds {
+  return (time + duration_ms) as Milliseconds
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Facts, LineContext, Log } from '../log/log.js'
-import { shownPayload } from '../log/payload.js'
+import { payloadShown } from '../log/payload.js'
 import { urlWithoutSecrets, withoutSecrets } from '../log/secrets.js'
 import type { Switches } from '../measure/switches.js'
 import { type TraceArea, traceArea } from '../trace-area.js'
@@ -144,7 +144,7 @@ export class Lines {
 
   /** On one line, cut at the limit of payloads in the log. */
   #shown(body: string): string {
-    return shownPayload(body, this.#switches.get('infoPayloadMaxSize'))
+    return payloadShown(body, this.#switches.get('infoPayloadMaxSize'))
   }
 }
 

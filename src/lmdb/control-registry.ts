@@ -2,17 +2,11 @@ import type { Database } from 'lmdb'
 import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { Selector } from '../context/query.js'
 import type { AvailabilitySubscription } from '../registration/availability.js'
-import type {
-  RegisteredContext,
-  Registration,
-  RegistrationChange,
-  RegistrationId,
-} from '../registration/registration.js'
-import type { RegistryStore } from '../registration/store.js'
-import type { Notice } from '../subscription/notice.js'
+import type { RegisteredContext, Registration, RegistrationId } from '../registration/registration.js'
+import type { RegistryChange, RegistryStore } from '../registration/store.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
-import type { Key } from './keys.js'
+import { type Key, onlyPart } from './keys.js'
 import type { Outbox } from './outbox.js'
 
 /** The databases of the registry in the control environment. */
@@ -27,9 +21,8 @@ export interface RegistryStoreParts {
   readonly databases: RegistryDatabases
   /** The outbox of the same environment, which others use, too. */
   readonly outbox: Pick<Outbox, 'enqueue'>
-  /** A write transaction of the environment, see `RegistryStore`; it rewinds the outbox when it is undone. */
-  readonly transact: <Result>(work: () => Result) => Result
-  readonly hasRoom: () => boolean
+  /** Writes in a transaction of the environment; resolves when it is on disk. It rewinds the outbox when it is undone. */
+  readonly transact: (write: () => void) => Promise<void>
 }
 
 /** Registrations and availability subscriptions on disk. */
@@ -40,44 +33,31 @@ export class LmdbRegistryStore implements RegistryStore {
     this.#parts = parts
   }
 
-  get hasRoom(): boolean {
-    return this.#parts.hasRoom()
-  }
-
-  transact<Result>(work: () => Result): Result {
-    return this.#parts.transact(work)
-  }
-
   *registrations(): Generator<Registration> {
     for (const { key, value } of this.#parts.databases.registrations.getRange({})) {
-      yield decodeRegistration(String(key[0]) as RegistrationId, value)
+      yield decodeRegistration(String(onlyPart(key)) as RegistrationId, value)
     }
   }
 
   *availability(): Generator<AvailabilitySubscription> {
     for (const { key, value } of this.#parts.databases.availability.getRange({})) {
-      yield decodeAvailability(String(key[0]) as SubscriptionId, value)
+      yield decodeAvailability(String(onlyPart(key)) as SubscriptionId, value)
     }
   }
 
-  write(changes: readonly RegistrationChange[]): void {
-    const { registrations } = this.#parts.databases
-    for (const change of changes) {
-      if (change.kind === 'remove') registrations.removeSync([change.id])
-      else registrations.putSync([change.registration.id], encodeRegistration(change.registration))
+  commit(change: RegistryChange): Promise<void> {
+    return this.#parts.transact(() => this.#write(change))
+  }
+
+  #write({ registrations = [], put, remove = [], notices = [] }: RegistryChange): void {
+    const { databases, outbox } = this.#parts
+    for (const change of registrations) {
+      if (change.kind === 'remove') databases.registrations.removeSync([change.id])
+      else databases.registrations.putSync([change.registration.id], encodeRegistration(change.registration))
     }
-  }
-
-  putAvailability(subscription: AvailabilitySubscription): void {
-    this.#parts.databases.availability.putSync([subscription.id], encodeAvailability(subscription))
-  }
-
-  removeAvailability(id: SubscriptionId): void {
-    this.#parts.databases.availability.removeSync([id])
-  }
-
-  enqueue(notices: readonly Notice[]): void {
-    this.#parts.outbox.enqueue(notices)
+    if (put) databases.availability.putSync([put.id], encodeAvailability(put))
+    for (const id of remove) databases.availability.removeSync([id])
+    outbox.enqueue(notices)
   }
 }
 

@@ -13,6 +13,8 @@ export interface DataFolder {
   /** Fixed when the folder was made. */
   readonly partitions: number
   partitionPath(partition: number): string
+  /** Where the coordinator keeps what is not about single entities. */
+  readonly controlPath: string
   /** Lets other brokers have the folder. */
   release(): void
 }
@@ -58,6 +60,7 @@ function folder(path: string, partitions: number, lock: FolderLock): DataFolder 
     path,
     partitions,
     partitionPath: (partition) => join(path, `partition-${partition}`),
+    controlPath: join(path, 'control'),
     release: () => lock.release(),
   }
 }

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
+import { StorageFull } from '../partition/store.js'
 import type { Key } from './keys.js'
 
 /** The databases of one partition. Values are texts; what they hold is said in `record.ts`. */
@@ -36,8 +37,28 @@ export interface EnvironmentSettings {
  * data file is none.
  */
 export function openEnvironment(path: string, settings: EnvironmentSettings): Environment {
+  const root = openRoot(path, settings)
+  return {
+    root,
+    records: openDatabase(root, 'records'),
+    ids: openDatabase(root, 'ids'),
+    types: openDatabase(root, 'types'),
+    counts: openDatabase(root, 'counts'),
+    facts: openDatabase(root, 'facts'),
+    notices: openDatabase(root, 'notices'),
+    accounts: openDatabase(root, 'accounts'),
+  }
+}
+
+/** One of the databases in an environment. */
+export function openDatabase(root: RootDatabase<string, Key>, name: string): Database<string, Key> {
+  return root.openDB({ name, encoding: 'string', cache: false })
+}
+
+/** Opens an environment without its databases; as `openEnvironment` else. */
+export function openRoot(path: string, settings: EnvironmentSettings): RootDatabase<string, Key> {
   checkDataFile(join(path, 'data.mdb'))
-  const root = open<string, Key>({
+  return open<string, Key>({
     path,
     readOnly: settings.readOnly,
     mapSize: 2 * settings.sizeMax_bytes, // Pages that are free but not yet reused lie in the file as well.
@@ -49,17 +70,6 @@ export function openEnvironment(path: string, settings: EnvironmentSettings): En
     cache: false, // Partitions cache decoded entities themselves.
     encoding: 'string',
   })
-  const database = (name: string): Database<string, Key> => root.openDB({ name, encoding: 'string', cache: false })
-  return {
-    root,
-    records: database('records'),
-    ids: database('ids'),
-    types: database('types'),
-    counts: database('counts'),
-    facts: database('facts'),
-    notices: database('notices'),
-    accounts: database('accounts'),
-  }
 }
 
 /** Where LMDB writes into its first page that the file is one of its own, and what. */
@@ -109,4 +119,10 @@ export function usedBytes({ root, ...databases }: Environment): number {
     bytes += pageSize * (treeBranchPageCount + treeLeafPageCount + overflowPages)
   }
   return bytes
+}
+
+/** The fault of a transaction: `StorageFull` for what LMDB and the system say when the map or the disk is full. */
+export function faultOf(fault: unknown): unknown {
+  const full = fault instanceof Error && /MDB_MAP_FULL|No space left|ENOSPC|Disk quota/i.test(fault.message)
+  return full ? new StorageFull('no room for the commit', { cause: fault }) : fault
 }

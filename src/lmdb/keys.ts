@@ -57,3 +57,8 @@ export function countKey(tenant: Tenant, path: ServicePath, type: EntityType, at
 export function countsOf(tenant: Tenant): KeyRange {
   return { start: [tenant], end: [tenant, pastPaths] }
 }
+
+/** The only part of a key of one part, which lmdb gives back without its vector. */
+export function onlyPart(key: unknown): unknown {
+  return Array.isArray(key) ? key[0] : key
+}

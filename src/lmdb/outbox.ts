@@ -1,9 +1,10 @@
-import type { Database } from 'lmdb'
+import type { Database, RootDatabase } from 'lmdb'
 import type { ServicePath, Tenant } from '../context/entity.js'
 import type { Account, Line, Notice, NoticeNumber, Settlement } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
-import type { Key } from './keys.js'
+import { openDatabase } from './environment.js'
+import { type Key, onlyPart } from './keys.js'
 
 /** The databases of an outbox. */
 export interface OutboxDatabases {
@@ -15,6 +16,15 @@ export interface OutboxDatabases {
   readonly facts: Database<string, Key>
 }
 
+/** Opens the databases of the outbox in an environment. */
+export function openOutbox(root: RootDatabase<string, Key>): OutboxDatabases {
+  return {
+    notices: openDatabase(root, 'notices'),
+    accounts: openDatabase(root, 'accounts'),
+    facts: openDatabase(root, 'facts'),
+  }
+}
+
 const lastFact: Key = ['notice']
 
 /** Notices on disk, in the environment of whoever makes them; all of it within the transactions of its only writer. */
@@ -24,7 +34,7 @@ export class Outbox {
 
   constructor(databases: OutboxDatabases) {
     this.#databases = databases
-    this.#last = Number(databases.facts.get(lastFact) ?? 0)
+    this.#last = lastNumber(databases)
   }
 
   /** The number of the last notice that was ever put in; 0 before the first. */
@@ -62,6 +72,11 @@ export class Outbox {
   }
 }
 
+/** The number of the last notice that was ever put in; 0 before the first. */
+export function lastNumber({ facts }: Pick<OutboxDatabases, 'facts'>): NoticeNumber {
+  return Number(facts.get(lastFact) ?? 0)
+}
+
 /** A notice with its number and the bytes that it takes. */
 export interface NumberedNotice {
   readonly number: NoticeNumber
@@ -77,7 +92,7 @@ export function noticesAfter(
 ): readonly NumberedNotice[] {
   const found: NumberedNotice[] = []
   for (const { key, value } of notices.getRange({ start: [after + 1], limit })) {
-    found.push({ number: Number(key[0]), size_bytes: Buffer.byteLength(value), notice: decodeNotice(value) })
+    found.push({ number: Number(onlyPart(key)), size_bytes: Buffer.byteLength(value), notice: decodeNotice(value) })
   }
   return found
 }
@@ -93,7 +108,7 @@ export function* accountsOf({
   accounts,
 }: Pick<OutboxDatabases, 'accounts'>): Generator<readonly [SubscriptionId, Account]> {
   for (const { key, value } of accounts.getRange({})) {
-    yield [String(key[0]) as SubscriptionId, JSON.parse(value) as Account]
+    yield [String(onlyPart(key)) as SubscriptionId, JSON.parse(value) as Account]
   }
 }
 

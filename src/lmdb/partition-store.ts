@@ -1,11 +1,18 @@
 import type { Entity, EntityId, Place, ServicePath, Tenant } from '../context/entity.js'
 import type { Log } from '../log/log.js'
 import type { Effect } from '../partition/message.js'
-import { type PartitionStore, StorageFull } from '../partition/store.js'
+import type { PartitionStore } from '../partition/store.js'
 import type { Notice, NoticeNumber, Settlement } from '../subscription/notice.js'
 import { traceArea } from '../trace-area.js'
 import { CountChanges } from './count-changes.js'
-import { type Environment, type EnvironmentSettings, figuresOf, openEnvironment, usedBytes } from './environment.js'
+import {
+  type Environment,
+  type EnvironmentSettings,
+  faultOf,
+  figuresOf,
+  openEnvironment,
+  usedBytes,
+} from './environment.js'
 import { idInPath, idKey, recordKey, typeKey } from './keys.js'
 import { Outbox } from './outbox.js'
 import { decodeEntity, encodeEntity, encodeLocated } from './record.js'
@@ -64,7 +71,7 @@ export class LmdbPartitionStore implements PartitionStore {
     } catch (fault) {
       this.#highest = before
       this.#outbox.rewind(lastNotice)
-      throw isFull(fault) ? new StorageFull('no room for the commit', { cause: fault }) : fault
+      throw faultOf(fault)
     } finally {
       this.#lookForRoom()
     }
@@ -156,9 +163,4 @@ export class LmdbPartitionStore implements PartitionStore {
     this.#environment.ids.removeSync(idKey(tenant, id, path, type))
     this.#environment.types.removeSync(typeKey(tenant, type, place))
   }
-}
-
-/** What LMDB and the system say when the map or the disk is full. */
-function isFull(fault: unknown): boolean {
-  return fault instanceof Error && /MDB_MAP_FULL|No space left|ENOSPC|Disk quota/i.test(fault.message)
 }

@@ -2,21 +2,21 @@ import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import { errorFacts, type Log } from '../log/log.js'
 import type { StorageMeter, WaitMeter } from '../measure/waits.js'
 import { decodeCommands, encodeReplies } from '../partition/encoding.js'
-import type { EntityCache } from '../partition/entity-cache.js'
-import type { Interpreter } from '../partition/interpreter.js'
 import type { Command, Reply } from '../partition/message.js'
-import { type PartitionStore, StorageFull } from '../partition/store.js'
-import { takeTurn } from '../partition/turn.js'
+import { StorageFull } from '../partition/store.js'
+import { type TurnParts, takeTurn } from '../partition/turn.js'
+import type { Bell } from '../subscription/bell.js'
+import type { NoticeNumber } from '../subscription/notice.js'
+import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import { secondsText } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import type { Letter, Receipt } from './letter.js'
 
-export interface InboxParts {
-  readonly store: PartitionStore
-  readonly cache: EntityCache
-  readonly interpret: Interpreter
+export interface InboxParts extends TurnParts {
   /** Counts commits in shared memory, which tells readers when their snapshots are old. */
   readonly commits: Int32Array
+  /** Rung when there are new notices on disk. */
+  readonly bell: Bell
   readonly storage: StorageMeter
   readonly mailboxWait: WaitMeter
   readonly transactionWait: WaitMeter
@@ -47,6 +47,18 @@ export class Inbox {
     this.#ports.add(port)
     port.on('message', (letter: Letter) => this.#take(port, letter))
     port.once('close', () => this.#ports.delete(port))
+  }
+
+  /** From the next turn on the subscription is in force; gives the last notice that was made before. */
+  subscribe(inForce: SubscriptionInForce): NoticeNumber {
+    this.#parts.wakes.put(inForce)
+    return this.#parts.store.lastNotice
+  }
+
+  /** From the next turn on the subscription makes no notices; gives the last one that was made before. */
+  unsubscribe(id: SubscriptionId): NoticeNumber {
+    this.#parts.wakes.remove(id)
+    return this.#parts.store.lastNotice
   }
 
   /** Answers what has arrived and hangs up; front ends were told to send nothing more. */
@@ -91,10 +103,14 @@ export class Inbox {
     if (log.traces[traceArea['service.take']] === 1) {
       log.trace('service.take', `${batch.length} commands taken`, { commands: batch.length, letters: arrived.length })
     }
+    const { store, commits, bell } = this.#parts
+    const lastNotice = store.lastNotice
     const replies = this.#replies(batch, watch)
     this.#lastTurnEnd = process.hrtime.bigint()
     this.#traceTurn(batch.length, opened, written)
-    Atomics.add(this.#parts.commits, 0, 1)
+    Atomics.add(commits, 0, 1)
+    // Whoever hears it looks for the notices in a snapshot, which is new because of the counter.
+    if (store.lastNotice !== lastNotice) bell.ring()
     this.#parts.storage.writing(false)
     this.#parts.storage.committed(batch.length, this.#lastTurnEnd - written)
     this.#send(arrived, replies, Number(written - opened), Number(this.#lastTurnEnd - written))
@@ -119,9 +135,9 @@ export class Inbox {
 
   /** A command that makes its turn fail fails alone: the others are taken one by one. */
   #replies(batch: readonly Command[], watch: { opened(): void; written(): void }): readonly Reply[] {
-    const { store, cache, interpret, storage } = this.#parts
+    const { store, storage } = this.#parts
     try {
-      const replies = takeTurn(store, cache, batch, interpret, watch)
+      const replies = takeTurn(this.#parts, batch, watch)
       storage.full(!store.hasRoom)
       return replies
     } catch (fault) {

@@ -42,3 +42,6 @@ export interface InForce {
   /** The last notice that was made before it came into force. */
   readonly lastNotice: NoticeNumber
 }
+
+/** Everything that a partition's thread says. */
+export type PartitionReport = Ready | InForce

@@ -1,11 +1,13 @@
 import { MessageChannel, type MessagePort, type TransferListItem } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 
-export interface ThreadSettings<Task> {
+export interface ThreadSettings<Task, Said> {
   /** The thread's entry in `workers/`: its default export runs the task until it is told to end. */
   readonly entry: URL
   readonly task: Task
   readonly transfer?: readonly TransferListItem[]
+  /** Takes what the thread says and nobody waits for. */
+  readonly said?: (said: Said) => void
 }
 
 /** Batches live for a turn: room for several of them keeps short-lived objects from being copied again and again. */
@@ -23,8 +25,9 @@ export class ActorThread<Task extends object, Said> {
   readonly #pool: Piscina
   readonly #control: MessagePort
   readonly #running: Promise<unknown>
+  readonly #waiting: ((said: Said) => void)[] = []
 
-  constructor({ entry, task, transfer = [] }: ThreadSettings<Task>) {
+  constructor({ entry, task, transfer = [], said = () => {} }: ThreadSettings<Task, Said>) {
     this.#pool = new Piscina({
       filename: entry.href,
       minThreads: 1,
@@ -37,6 +40,7 @@ export class ActorThread<Task extends object, Said> {
     })
     const { port1, port2 } = new MessageChannel()
     this.#control = port1
+    port1.on('message', (message: Said) => (this.#waiting.shift() ?? said)(message))
     this.#running = this.#pool.run({ ...task, control: port2 }, { transferList: [port2, ...transfer] })
     this.ready = this.hear()
     this.ended = this.#running.then(() => undefined)
@@ -47,7 +51,7 @@ export class ActorThread<Task extends object, Said> {
 
   /** The next thing that the thread says; fails when it ends before that. */
   hear(): Promise<Said> {
-    const said = new Promise<Said>((resolve) => this.#control.once('message', resolve))
+    const said = new Promise<Said>((resolve) => this.#waiting.push(resolve))
     return Promise.race([said, this.#running.then(endedEarly)])
   }
 

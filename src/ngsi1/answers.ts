@@ -17,6 +17,11 @@ export function statusAnswer(shape: ErrorShape, status: StatusText, http = 200):
   return { status: http, body: JSON.stringify(wrapped(shape, status)) }
 }
 
+/** An answer of this API that HTTP takes for a success, whatever it says [subscriptions 1.2]. */
+export function bodyAnswer(body: unknown): Answer {
+  return { status: 200, body: JSON.stringify(body) }
+}
+
 /** An error that HTTP knows, too [context 10.2]. */
 export function badRequest(details: string): Answer {
   return statusAnswer('orionError', statusOf(400, details), 400)

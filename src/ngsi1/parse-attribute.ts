@@ -84,7 +84,8 @@ function checkName(of: NamedThing, name: string, type: string): CheckRefusal | u
   return longType === undefined ? undefined : { kind: 'tooLong', of, part: 'type', bytes: longType }
 }
 
-function checkMetadata(drafts: readonly MetadataDraft[]): CheckRefusal | undefined {
+/** What is wrong with metadata, if anything is [context 10.3]. */
+export function checkMetadata(drafts: readonly MetadataDraft[]): CheckRefusal | undefined {
   for (const { name = '', type = '', value = '' } of drafts) {
     const wrong = checkName('metadata', name, type)
     if (wrong) return wrong

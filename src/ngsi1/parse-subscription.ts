@@ -62,7 +62,7 @@ const idShape = record({ subscriptionId: text })
 
 /** Without a duration a subscription lives for so long [subscriptions 1.5]. */
 export const defaultDuration = 'PT24H'
-const defaultDuration_ms = 86_400_000
+export const defaultDuration_ms = 86_400_000
 
 /** Reads and checks the payload of subscribeContext, in the order of the rows of [subscriptions 2.1.1]. */
 export function parseSubscription(body: string, strictIds: boolean): Outcome<SubscriptionPayload, PayloadRefusal> {

@@ -38,6 +38,12 @@ export type CheckRefusal =
   | { readonly kind: 'intervalMalformed'; readonly value: string }
   /** The text of [subscriptions 1.4]. */
   | { readonly kind: 'givenIdMalformed'; readonly why: string }
+  | { readonly kind: 'registrationsMissing' }
+  | { readonly kind: 'patternRegistered' }
+  | { readonly kind: 'registeredNameMissing' }
+  | { readonly kind: 'isDomainMissing' }
+  | { readonly kind: 'isDomainUnknown'; readonly value: string }
+  | { readonly kind: 'providerMissing' }
 
 export type NamedThing = 'attribute' | 'metadata'
 

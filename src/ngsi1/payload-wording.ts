@@ -51,6 +51,12 @@ const payloadWording: Wording<PayloadRefusal> = {
   triggerEmpty: () => 'empty condValue name',
   intervalMalformed: ({ value }) => `invalid time interval in notify condition: /${value}/`,
   givenIdMalformed: ({ why }) => why,
+  registrationsMissing: () => 'Empty Context Registration List',
+  patternRegistered: () => 'isPattern set to true for registrations is currently not supported',
+  registeredNameMissing: () => 'missing name for registration attribute',
+  isDomainMissing: () => 'missing isDomain value for registration attribute',
+  isDomainUnknown: ({ value }) => `invalid isDomain value for registration attribute: /${value}/`,
+  providerMissing: () => 'no providing application',
 }
 
 /** [context 7.4.1] */

@@ -24,6 +24,7 @@ import {
 } from './convenience-update.js'
 import type { Environment } from './environment.js'
 import { notifyContext } from './notify-context.js'
+import { registryResources } from './registry-routes.js'
 import {
   deleteSubscription,
   postSubscription,
@@ -35,7 +36,7 @@ import {
 import { listTypes, showType } from './types.js'
 
 /**
- * The resources of NGSIv1 on context and subscriptions, their verbs in the order of the Allow header [context 1.3, 8, 9],
+ * The resources of NGSIv1, their verbs in the order of the Allow header [context 1.3, 8, 9],
  * [subscriptions 1.1, 2], [management 4.4, 11.4]. Where a path fits two patterns, the earlier one is meant.
  */
 export function ngsi1Resources(environment: Environment): readonly Resource[] {
@@ -91,6 +92,7 @@ export function ngsi1Resources(environment: Environment): readonly Resource[] {
     }),
     resource('contextTypes', 'entityTypes', { GET: listTypes(environment) }),
     resource('contextTypes/{type}', 'attributesForEntityType', { GET: showType(environment) }),
+    ...registryResources(environment),
   ]
 }
 

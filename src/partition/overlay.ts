@@ -25,7 +25,7 @@ export class Overlay {
   /** The entities of one id in one service path, oldest first. */
   entities(tenant: Tenant, path: ServicePath, id: EntityId): readonly Entity[] {
     const key = nameOf(tenant, path, id)
-    return this.#laid.get(key) ?? this.#cache.get(key, () => this.#store.entities(tenant, path, id))
+    return this.#laid.get(key) ?? this.#cache.get(key) ?? this.#load(key, tenant, path, id)
   }
 
   /** Lays effects upon the view, so that the commands that follow see them. */
@@ -41,12 +41,18 @@ export class Overlay {
 
   /** Notes what became of notices. */
   settleNotices(settlements: readonly Settlement[]): void {
-    this.settlements.push(...settlements)
+    for (const settlement of settlements) this.settlements.push(settlement)
   }
 
   /** The turn is on disk: what it decided is what is held now. */
   settle(): void {
     for (const [key, entities] of this.#laid) this.#cache.put(key, entities)
+  }
+
+  #load(key: string, tenant: Tenant, path: ServicePath, id: EntityId): readonly Entity[] {
+    const entities = this.#store.entities(tenant, path, id)
+    this.#cache.put(key, entities)
+    return entities
   }
 }
 

@@ -11,7 +11,7 @@ import {
   type RegistrationChange,
   type RegistrationId,
 } from './registration.js'
-import { TenantRegistrations } from './tenant-registrations.js'
+import { type NamedEntity, TenantRegistrations } from './tenant-registrations.js'
 
 /** Where and when a request looks: registrations in one of the paths that are in force at that moment count. */
 export interface Lookup {
@@ -151,16 +151,24 @@ export class RegistrationIndex {
 
   /**
    * The registered entities that a selector means, each once with its registered type, by the first context that names
-   * it [subscriptions 8.2]. What is registered for a whole type names no entity, so that nobody could be asked for it.
+   * it and as they are given there [subscriptions 8.2]. What is registered for a whole type names no entity, so that nobody could be asked for it.
    */
   entities(lookup: Lookup, selector: Selector): readonly RegisteredEntity[] {
+    const registrations = this.#tenants.get(lookup.tenant)
+    if (registrations === undefined) return []
     const counts = counting(lookup)
-    const found: { readonly first: Listed; readonly entity: RegisteredEntity }[] = []
-    for (const { entity, contexts } of this.#tenants.get(lookup.tenant)?.meant(selector) ?? []) {
-      const first = entity.id === '' ? undefined : contexts.all.find(counts)
-      if (first) found.push({ first, entity })
+    const byFirst = new Map<Listed, Set<NamedEntity>>()
+    for (const named of registrations.meant(selector)) {
+      const first = named.entity.id === '' ? undefined : named.contexts.all.find(counts)
+      if (first) byFirst.set(first, (byFirst.get(first) ?? new Set()).add(named))
     }
-    return found.sort((a, b) => compareListed(a.first, b.first)).map(({ entity }) => entity)
+    const inOrder = [...byFirst].sort(([a], [b]) => compareListed(a, b))
+    return inOrder.flatMap(([{ context }, left]) =>
+      context.entities.filter((entity) => {
+        const named = registrations.named(entity)
+        return named !== undefined && left.delete(named)
+      }),
+    )
   }
 
   #found(lookup: Lookup, { selectors, attributes }: Discovery): readonly Listed[] {

@@ -37,9 +37,9 @@ export type Line =
   /** Availability notifications: the line is the subscription [subscriptions 7.4]. */
   | { readonly kind: 'availability' }
 
-/** The line of the changes of an entity: of its path, id and type, none of which has a line break in it. */
+/** The line of the changes of an entity; paths have no blanks, and the length of the type tells where the id begins. */
 export function lineOf({ path, id, type }: Pick<Entity, 'path' | 'id' | 'type'>): Line {
-  return { kind: 'entity', key: `${path}\n${id}\n${type}` }
+  return { kind: 'entity', key: `${path} ${type.length} ${type}${id}` }
 }
 
 /** The body of a notification about these entities as they are now, in the words of an API [subscriptions 4.2]. */

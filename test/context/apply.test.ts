@@ -143,7 +143,7 @@ test('APPEND_STRICT adds what is new and reports what exists, in this order', as
   t.equal(replyTo(held, command('APPEND_STRICT', 'Silo1', [given('level', '2')])).items.length, 1)
 })
 
-test('REPLACE leaves the attributes of the request only, all of them changed', async (t) => {
+test('REPLACE leaves the attributes of the request only: these are changed, even if they are as they were', async (t) => {
   const held = after(command('APPEND', 'Silo1', [given('level', '1'), given('door', 'shut')], typed))
   const next = command('REPLACE', 'Silo1', [given('level', '1')], typed)
   const [effect] = applyUpdate(held, next).effects
@@ -151,8 +151,15 @@ test('REPLACE leaves the attributes of the request only, all of them changed', a
     effect?.entity.attributes.map(({ name }) => name),
     ['level'],
   )
-  t.match(effect, { changed: ['level', 'door'] })
-  t.same(step(held, command('REPLACE', 'Silo1'))[0]?.attributes, [])
+  t.match(effect, { changed: ['level'], entity: { modified: next.time } })
+})
+
+test('REPLACE with nothing empties an entity, and does nothing to an empty one', async (t) => {
+  const held = after(command('APPEND', 'Silo1', [given('level', '1')]))
+  const next = command('REPLACE', 'Silo1')
+  const { reply, effects } = applyUpdate(held, next)
+  t.match(effects, [{ changed: [], before: held[0], entity: { attributes: [], modified: next.time } }])
+  t.same(applyUpdate(step(held, next), command('REPLACE', 'Silo1')), { reply, effects: [] })
 })
 
 test('instances of an attribute live side by side, and an update of one leaves the other', async (t) => {
@@ -290,7 +297,8 @@ test('an effect is written exactly when something changed, and its dates say so'
     fc.property(fc.array(anyCommand, { maxLength: 8 }), anyCommand, (commands, last) => {
       for (const effect of applyUpdate(after(...commands), last).effects) {
         if (effect.kind === 'remove') continue
-        assert.ok(effect.changed.length > 0 || effect.before === undefined)
+        const left = effect.before === undefined || effect.entity.attributes.length === 0
+        assert.ok(effect.changed.length > 0 || left)
         assert.equal(effect.entity.modified, last.time)
       }
     }),

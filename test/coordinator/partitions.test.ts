@@ -4,6 +4,7 @@ import { Partitions } from '../../src/coordinator/partitions.js'
 import { ReadPool } from '../../src/lmdb/read-pool.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
 import { Measures } from '../../src/measure/measures.js'
+import { Bell } from '../../src/subscription/bell.js'
 import { command, given, silentLog, storeSettings } from '../given.js'
 
 interface Around {
@@ -30,8 +31,10 @@ async function around(t: Test): Promise<Around> {
         measures: measures.memory,
         commits: [new SharedArrayBuffer(4)],
         pools: [ReadPool.memory(1)],
+        bell: new Bell().memory,
       }
-      const task = { partition, storage: { ...storeSettings, paths: [folder] }, memory, cacheSize: 10, log: port2 }
+      const storage = { ...storeSettings, paths: [folder] }
+      const task = { partition, storage, memory, cacheSize: 10, subscriptions: [], log: port2 }
       return { task, transfer: [port2] }
     },
     log: silentLog,

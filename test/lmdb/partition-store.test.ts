@@ -11,11 +11,24 @@ import { decodeEntity, encodeEntity } from '../../src/lmdb/record.js'
 import { EntityCache } from '../../src/partition/entity-cache.js'
 import type { Reply } from '../../src/partition/message.js'
 import { takeTurn as takeAnyTurn } from '../../src/partition/turn.js'
-import { cache, command, given, id, metadata, noWords, path, root, storeSettings, tenant, type } from '../given.js'
+import {
+  cache,
+  command,
+  given,
+  id,
+  metadata,
+  noWords,
+  path,
+  root,
+  storeSettings,
+  tenant,
+  type,
+  wakes,
+} from '../given.js'
 
 /** A turn of commands, none of them in words. */
 function takeTurn(store: LmdbPartitionStore, held: EntityCache, batch: readonly UpdateCommand[]): readonly Reply[] {
-  return takeAnyTurn(store, held, batch, noWords)
+  return takeAnyTurn({ store, cache: held, interpret: noWords, wakes: wakes() }, batch)
 }
 
 function opened(folder: string): LmdbPartitionStore {

@@ -9,7 +9,20 @@ import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { scan } from '../../src/lmdb/scan.js'
 import { shardOf } from '../../src/partition/shard.js'
 import { takeTurn } from '../../src/partition/turn.js'
-import { cache, command, everywhere, given, id, noWords, path, query, storeSettings, tenant, type } from '../given.js'
+import {
+  cache,
+  command,
+  everywhere,
+  given,
+  id,
+  noWords,
+  path,
+  query,
+  storeSettings,
+  tenant,
+  type,
+  wakes,
+} from '../given.js'
 
 const names = ['A1', 'A2', 'B1', 'B2', 'C1']
 const create = fc
@@ -73,7 +86,7 @@ test('a page is the one that looking at every entity would give, whatever index 
         const stores = ['one', 'two'].map((name) => new LmdbPartitionStore(`${folders}/${name}`, storeSettings))
         for (const creation of creations) {
           const store = stores[shardOf(tenant, creation.id, stores.length)]
-          if (store) takeTurn(store, cache(), [creation], noWords)
+          if (store) takeTurn({ store, cache: cache(), interpret: noWords, wakes: wakes() }, [creation])
         }
         const readers = ['one', 'two'].map(
           (name) => new PartitionReader(`${folders}/${name}`, storeSettings, new SharedArrayBuffer(4)),

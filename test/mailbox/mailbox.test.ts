@@ -6,7 +6,9 @@ import { Inbox } from '../../src/mailbox/inbox.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
 import type { WaitMeter } from '../../src/measure/waits.js'
 import type { Command } from '../../src/partition/message.js'
-import { cache, command, given, id, noWords, origin, root, silentLog, storeSettings, tenant } from '../given.js'
+import { Bell } from '../../src/subscription/bell.js'
+import { cache, command, given, id, noWords, origin, root, silentLog, storeSettings, tenant, wakes } from '../given.js'
+import { clock, lastOf, nth, nthId } from '../subscription/given.js'
 
 /** Waits as they were reported. */
 class Noted implements WaitMeter {
@@ -34,6 +36,7 @@ interface Around {
   readonly faults: unknown[]
   readonly turns: number[]
   readonly commits: Int32Array
+  readonly bell: Bell
   readonly mailboxWait: Noted
   readonly transactionWait: Noted
   mailbox(limit?: number): Mailbox
@@ -44,6 +47,7 @@ function around(t: Test, measured = false): Around {
   const faults: unknown[] = []
   const turns: number[] = []
   const commits = new Int32Array(new SharedArrayBuffer(4))
+  const bell = new Bell()
   const mailboxWait = new Noted(measured)
   const transactionWait = new Noted(measured)
   const mailboxes: Mailbox[] = []
@@ -51,7 +55,9 @@ function around(t: Test, measured = false): Around {
     store,
     cache: cache(),
     interpret: noWords,
+    wakes: wakes(),
     commits,
+    bell,
     storage: { committed: (commands) => turns.push(commands), size: () => {}, writing: () => {}, full: () => {} },
     mailboxWait,
     transactionWait,
@@ -67,6 +73,7 @@ function around(t: Test, measured = false): Around {
     faults,
     turns,
     commits,
+    bell,
     mailboxWait,
     transactionWait,
     mailbox: (limit = 1000) => {
@@ -140,6 +147,34 @@ test('a command that makes its turn fail fails alone', async (t) => {
   t.equal(faults.length, 1)
   t.same(store.entities(tenant, root, id('B')), [])
   t.equal(store.entities(tenant, root, id('C')).length, 1)
+})
+
+test('a subscription is in force from the next turn on, and the bell is rung when there are new notices', async (t) => {
+  const { inbox, mailbox, store, bell, faults } = around(t)
+  const rung = new Int32Array(bell.memory)
+  const box = mailbox()
+  await box.ask(append('A', '1'))
+  t.equal(inbox.subscribe(nth(1)), 0)
+  t.equal(rung[0], 0)
+  await box.ask(append('A', '2'))
+  await box.ask(append('A', '2'))
+  t.same([store.lastNotice, rung[0]], [1, 1])
+  await box.ask({ kind: 'settle', settlements: [{ subscription: nthId(1), gone: [1], account: undefined }] })
+  t.equal(inbox.unsubscribe(nthId(1)), 1)
+  await box.ask(append('A', '3'))
+  t.same([store.lastNotice, rung[0], faults], [1, 1, []])
+})
+
+test('commands that are taken one by one after a failure make their notices once', async (t) => {
+  const { inbox, mailbox, store, bell } = around(t)
+  const memory = clock()
+  inbox.subscribe(nth(1, { throttling_ms: Number.MAX_SAFE_INTEGER }, memory))
+  const { place, time } = append('B', '1')
+  const broken: Command = { kind: 'worded', place, time, tenant, path: root, body: 'B', manner: 0, origin }
+  const first = append('A', '1')
+  const box = mailbox()
+  await Promise.all([first, broken, append('C', '1')].map((next) => box.ask(next)))
+  t.same([store.lastNotice, lastOf(memory), new Int32Array(bell.memory)[0]], [1, first.time, 1])
 })
 
 test('a partition that is lost answers what was open, and refuses until it is connected anew', async (t) => {

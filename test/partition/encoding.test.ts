@@ -5,7 +5,9 @@ import type { Place } from '../../src/context/entity.js'
 import { updateActions } from '../../src/context/update.js'
 import { decodeCommands, decodeReplies, encodeCommands, encodeReplies } from '../../src/partition/encoding.js'
 import type { Command, Reply } from '../../src/partition/message.js'
+import type { Account } from '../../src/subscription/notice.js'
 import { at, id, path, tenant, type } from '../given.js'
+import { nthId } from '../subscription/given.js'
 
 const text = fc.string({ unit: 'grapheme', maxLength: 8 })
 const value = fc.oneof(
@@ -30,8 +32,36 @@ const origin = fc.record({ correlator: text, token: text }, { noNullPrototype: t
 const place = fc.nat().map((number) => number as Place)
 const time = fc.nat().map(at)
 const where = { tenant: fc.constantFrom(tenant), path: fc.constantFrom('/', '/a').map(path) }
+const number = fc.nat()
+const account: fc.Arbitrary<Account> = fc.record(
+  {
+    sent: number,
+    discarded: number,
+    tried: fc.array(number, { maxLength: 2 }),
+    lastNotification: time,
+    lastSuccess: time,
+    lastSuccessCode: number,
+    lastFailure: time,
+    lastFailureReason: text,
+    fails: number,
+    attempted: time,
+  },
+  { requiredKeys: ['sent', 'discarded', 'tried', 'fails'], noNullPrototype: true },
+)
+const settlement = fc.record(
+  {
+    subscription: fc.nat(9).map(nthId),
+    gone: fc.array(number, { maxLength: 2 }),
+    account: fc.option(account, { nil: undefined }),
+  },
+  { noNullPrototype: true },
+)
 const command: fc.Arbitrary<Command> = fc.oneof(
   fc.constant({ kind: 'ping' } as const),
+  fc.record(
+    { kind: fc.constant('settle' as const), settlements: fc.array(settlement, { maxLength: 2 }) },
+    { noNullPrototype: true },
+  ),
   fc.record(
     { kind: fc.constant('worded' as const), place, time, ...where, body: text, manner: fc.nat(7), origin },
     { noNullPrototype: true },
@@ -54,7 +84,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 )
 const item = { id: id('E'), type: type('T') }
 const reply: fc.Arbitrary<Reply> = fc.oneof(
-  fc.constant({ kind: 'pong' } as const),
+  fc.constantFrom({ kind: 'pong' } as const, { kind: 'settled' } as const),
   fc.constantFrom({ kind: 'failed', why: 'fault' } as const, { kind: 'failed', why: 'storageFull' } as const),
   fc.record({ kind: fc.constant('worded' as const), accepted: fc.boolean(), text }, { noNullPrototype: true }),
   fc.constant({

@@ -1,0 +1,147 @@
+import { updateReading } from './device.js'
+import { createDevices } from './fleet.js'
+import { type Bench, type Harness, median, times } from './harness.js'
+import { Helper } from './helper.js'
+import type { LoadResult } from './load.js'
+import type { ReceiverReply, ReceiverTask } from './receiver.js'
+import { rounded } from './report.js'
+import { fresh, type Request } from './request.js'
+import { devicesEndingWith, everyDevice, type Meant, oneDevice, subscribe } from './subscriber.js'
+
+type Receiver = Helper<ReceiverTask, ReceiverReply>
+
+/** Subscriptions of which exactly one matches each update, so that numbers of them can be compared. */
+const numbers: readonly number[] = [1, 100, 10_000]
+
+/** Updates of a load that leaves the machine room, for the delay of single notifications. */
+const calm_per_s = 500
+
+const connections = 64
+
+/** Without a notification for so long, the rest is taken for lost. */
+const patience_ms = 10_000
+
+export const notify: Bench = {
+  name: 'notify',
+  question: 'notifications: rate and delay by number of subscriptions; what subscriptions that do not match cost',
+  run: async (harness) => {
+    const receiver: Receiver = new Helper('./receiver.js')
+    try {
+      for (const subscriptions of numbers) await measure(harness, receiver, subscriptions)
+      await compareCost(harness, receiver)
+    } finally {
+      await receiver.end()
+    }
+  },
+}
+
+/** As many updates as the broker takes, then as many as leave it room; each of them causes one notification. */
+async function measure(harness: Harness, receiver: Receiver, subscriptions: number): Promise<void> {
+  const devices = Math.max(harness.options.devices, subscriptions)
+  await harness.withBroker([], async (url) => {
+    harness.report.progress(`notify, ${subscriptions} subscriptions: creating devices`)
+    await createDevices(url, devices, 0)
+    const { url: reference } = await receiver.ask({ reset: true })
+    await subscribe(url, `${reference}/inbox`, matching(subscriptions))
+    await settled(receiver, subscriptions) // Each is sent the state that it begins with.
+    for (const rate_per_s of [undefined, calm_per_s]) {
+      await receiver.ask({ reset: true })
+      const pace = rate_per_s === undefined ? 'full speed' : `${rate_per_s} updates/s`
+      const title = `notify, ${subscriptions} subscriptions, ${pace}`
+      const result = await harness.load(title, {
+        ...times(harness.options.duration_s),
+        url,
+        connections,
+        requests: readings(devices),
+        checked: true,
+        stamped: true,
+        ...(rate_per_s === undefined ? {} : { rate_per_s }),
+      })
+      const got = await settled(receiver, result.sent)
+      if (got.received < result.sent) harness.report.fail(`${title}: ${result.sent - got.received} were not notified`)
+      harness.report.add({
+        bench: 'notify',
+        case: pace,
+        subscriptions,
+        updates_per_s: Math.round(result.rate_per_s),
+        notified_per_s: Math.round((got.received / Math.max(1, got.lasted_ms)) * 1000),
+        delay_p50_ms: rounded(got.p50_ms),
+        delay_p90_ms: rounded(got.p90_ms),
+        delay_p99_ms: rounded(got.p99_ms),
+        delay_max_ms: rounded(got.max_ms),
+        repeated: got.received - result.sent,
+      })
+    }
+  })
+}
+
+function matching(subscriptions: number): readonly Meant[] {
+  if (subscriptions === 1) return [everyDevice]
+  if (subscriptions === 100) {
+    return Array.from({ length: 100 }, (_, last) => devicesEndingWith(String(last).padStart(2, '0')))
+  }
+  return Array.from({ length: subscriptions }, (_, number) => oneDevice(number))
+}
+
+function readings(devices: number): readonly Request[] {
+  return Array.from({ length: devices }, (_, number) => updateReading(number, fresh))
+}
+
+/** What has come when all have, or when no more do. */
+async function settled(receiver: Receiver, expected: number): Promise<ReceiverReply> {
+  let received = -1
+  let since = Date.now()
+  for (;;) {
+    const got = await receiver.ask({ reset: false })
+    if (got.received >= expected || Date.now() - since > patience_ms) return got
+    if (got.received > received) since = Date.now()
+    received = got.received
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+/** Subscriptions that no update matches: to other ids, and to patterns of the same type. */
+const others: Readonly<Record<string, (number: number) => Meant>> = {
+  'other ids': (number) => ({ id: `elsewhere-${number}`, isPattern: false }),
+  'patterns of the type': (number) => ({ id: `^elsewhere-${number}$`, isPattern: true }),
+}
+
+/** The same load in turns on a broker with 10,000 subscriptions that do not match, and on one without any. */
+async function compareCost(harness: Harness, receiver: Receiver): Promise<void> {
+  const { devices, rounds, duration_s } = harness.options
+  if (harness.options.url !== undefined) {
+    harness.report.note('What subscriptions cost is measured with two brokers of our own only.')
+    return
+  }
+  const subscriptions = Math.max(...numbers)
+  const { url: reference } = await receiver.ask({ reset: true })
+  for (const [kind, meant] of Object.entries(others)) {
+    await harness.withDevices([], (without) =>
+      harness.withDevices([], async (url) => {
+        harness.report.progress(`notify, ${subscriptions} subscriptions to ${kind}`)
+        await subscribe(
+          url,
+          reference,
+          Array.from({ length: subscriptions }, (_, number) => meant(number)),
+        )
+        const measured: LoadResult[] = []
+        const compared: LoadResult[] = []
+        const load = { connections, requests: readings(devices), checked: true, ...times(duration_s / rounds) }
+        for (let round = 1; round <= rounds; round++) {
+          measured.push(await harness.load(`notify, ${kind}, round ${round}`, { ...load, url }))
+          compared.push(await harness.load(`notify, without, round ${round}`, { ...load, url: without }))
+        }
+        const rate = median(measured.map(({ rate_per_s }) => rate_per_s))
+        const reference_rate = median(compared.map(({ rate_per_s }) => rate_per_s))
+        harness.report.add({
+          bench: 'notify cost',
+          case: `subscriptions to ${kind}`,
+          subscriptions,
+          updates_per_s: Math.round(rate),
+          without_per_s: Math.round(reference_rate),
+          ratio: rounded(rate / reference_rate),
+        })
+      }),
+    )
+  }
+}

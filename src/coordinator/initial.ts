@@ -1,0 +1,72 @@
+import type { Entity, ServicePath } from '../context/entity.js'
+import type { Page, Query } from '../context/query.js'
+import type { Origin } from '../context/update.js'
+import type { Outcome } from '../outcome.js'
+import type { Line, Notice, NoticeNumber, NoticeWording } from '../subscription/notice.js'
+import type { Subscription } from '../subscription/subscription.js'
+import type { Milliseconds } from '../time.js'
+import type { Unavailable } from './broker.js'
+
+/** What notifications about the state of several entities are made with. */
+export interface StateParts {
+  readonly query: (query: Query) => Promise<Outcome<Page, Unavailable>>
+  readonly wording: NoticeWording
+  /** Most entities that are shown. */
+  readonly limit: number
+}
+
+/** A message has no more paths than a broker that receives it takes [subscriptions 6.2]. */
+const mostPaths = 10
+
+/**
+ * The entities that an initial notification or a tick shows: what matches and has something to show, oldest first
+ * [subscriptions 3.5, 3.6]. None when one of the triggering attributes is asked for and nothing has any.
+ */
+export async function entitiesToShow(
+  { query, limit }: Pick<StateParts, 'query' | 'limit'>,
+  { tenant, path, selectors, attributes, scopes }: Subscription,
+  triggering: readonly string[],
+): Promise<Outcome<readonly Entity[], Unavailable>> {
+  const all = { tenant, paths: [path], selectors, order: [], offset: 0, counted: false }
+  if (triggering.length > 0) {
+    const trigger = await query({ ...all, attributes: triggering, scopes: [], limit: 1 })
+    if (!trigger.ok) return trigger
+    if (trigger.value.entities.length === 0) return { ok: true, value: [] }
+  }
+  const page = await query({ ...all, attributes, scopes, limit })
+  return page.ok ? { ok: true, value: page.value.entities } : page
+}
+
+/** The notices about entities as they are: one, or several where one would name too many paths. */
+export function noticesAbout(
+  entities: readonly Entity[],
+  subscription: Subscription,
+  wording: NoticeWording,
+  common: {
+    readonly line: Line
+    readonly made: Milliseconds
+    readonly origin: Origin
+    readonly after?: readonly NoticeNumber[]
+  },
+): readonly Notice[] {
+  const { line, made, origin, after } = common
+  return portions(entities).map((portion) => ({
+    subscription: subscription.id,
+    line,
+    made,
+    tenant: subscription.tenant,
+    paths: portion.map(({ path }) => path),
+    correlator: origin.correlator,
+    token: origin.token,
+    body: wording(subscription, portion),
+    after,
+  }))
+}
+
+function portions(entities: readonly Entity[]): readonly (readonly Entity[])[] {
+  const root = '/' as ServicePath
+  if (entities.length === 0) return []
+  if (entities.every(({ path }) => path === root)) return [entities]
+  const number = Math.ceil(entities.length / mostPaths)
+  return Array.from({ length: number }, (_, at) => entities.slice(at * mostPaths, (at + 1) * mostPaths))
+}

@@ -1,0 +1,278 @@
+import type { Tenant } from '../context/entity.js'
+import { errorFacts, type Log } from '../log/log.js'
+import { granted, type Outcome, refused } from '../outcome.js'
+import { StorageFull } from '../partition/store.js'
+import type { Bell } from '../subscription/bell.js'
+import type { Notice, NoticeNumber } from '../subscription/notice.js'
+import type { SubscriptionStore } from '../subscription/store.js'
+import type { Subscription, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
+import { type Milliseconds, now } from '../time.js'
+import { traceArea } from '../trace-area.js'
+import type {
+  SubscriptionAsked,
+  SubscriptionChange,
+  SubscriptionDesk,
+  SubscriptionIndexState,
+  SubscriptionState,
+  SubscriptionUnknown,
+  Unavailable,
+} from './broker.js'
+import type { Courier } from './courier.js'
+import { HeldSubscriptions, newClock, recipientOf } from './held-subscriptions.js'
+import { entitiesToShow, noticesAbout, type StateParts } from './initial.js'
+import { newId } from './new-id.js'
+import type { Partitions } from './partitions.js'
+import { Ticker } from './ticker.js'
+
+export interface SubscriptionsParts extends StateParts {
+  readonly store: SubscriptionStore
+  readonly partitions: Pick<Partitions<object>, 'subscribe' | 'unsubscribe'>
+  readonly courier: Pick<Courier<object>, 'put' | 'hold' | 'remove' | 'expire' | 'report'>
+  readonly bell: Bell
+  /** How long what is expired is kept; 0 for ever. */
+  readonly grace_ms: number
+  readonly log: Log
+}
+
+/** How often expired subscriptions are looked for whose time of grace is over. */
+const sweep_ms = 60_000
+
+/**
+ * The owner of the subscriptions to context: everything about them is stored here, and put in force in every partition
+ * and in the courier, before it is answered.
+ */
+export class Subscriptions implements SubscriptionDesk {
+  readonly #parts: SubscriptionsParts
+  readonly #held: HeldSubscriptions
+  readonly #ticker: Ticker
+  #changes = { refresh: 1, inserts: 0, removes: 0, updates: 0 }
+  #sweep: NodeJS.Timeout | undefined
+
+  constructor(parts: SubscriptionsParts) {
+    this.#parts = parts
+    this.#held = new HeldSubscriptions(parts.store.subscriptions())
+    this.#ticker = new Ticker({ ...parts, held: this.#held })
+  }
+
+  /** What every partition and the courier begin with. */
+  inForce(): readonly SubscriptionInForce[] {
+    return this.#held.all()
+  }
+
+  /** Begins with what happens by the clock, once the broker can be asked. */
+  start(): void {
+    const ticked = this.#parts.store.ticks()
+    for (const { subscription } of this.#held.all()) this.#ticker.put(subscription, ticked.get(subscription.id))
+    this.#sweep = setInterval(() => this.#removeForgotten(), sweep_ms)
+    this.#removeForgotten()
+  }
+
+  stop(): void {
+    clearInterval(this.#sweep)
+    this.#ticker.stop()
+  }
+
+  subscribe({ duration_ms, origin, ...asked }: SubscriptionAsked): Promise<Outcome<SubscriptionId, Unavailable>> {
+    const made = now()
+    const id = newId(made) as SubscriptionId
+    const subscription: Subscription = {
+      ...asked,
+      id,
+      order: this.#held.nextOrder(),
+      expires: later(made, duration_ms),
+    }
+    const inForce = { subscription, clock: newClock() }
+    // Whatever thread starts from now on begins with it.
+    this.#held.put(inForce)
+    return this.#held.inTurn(id, async () => {
+      const stored = await this.#establish(inForce, origin, made, subscription.scopes).catch(async (fault: unknown) => {
+        await this.#forget(id)
+        throw fault
+      })
+      if (!stored.ok) {
+        await this.#forget(id)
+        return stored
+      }
+      this.#changes.inserts += 1
+      this.#trace('created', subscription)
+      return granted(id)
+    })
+  }
+
+  change(asked: SubscriptionChange): Promise<Outcome<undefined, SubscriptionUnknown | Unavailable>> {
+    const { tenant, id, scopes, conditions, origin } = asked
+    return this.#held.inTurn(id, async () => {
+      const before = this.#held.of(tenant, id)
+      if (!before) return refused({ kind: 'subscriptionUnknown' })
+      const made = now()
+      const subscription = changed(before.subscription, asked, made)
+      const after = { ...before, subscription }
+      // What waited for a subscription that has expired ends with it, and is not brought back [subscriptions 5.6].
+      if (before.subscription.expires <= made) await this.#parts.courier.expire(id)
+      this.#held.put(after)
+      const stored = conditions
+        ? await this.#establish(after, origin, made, scopes ?? subscription.scopes)
+        : await this.#amend(after)
+      if (!stored.ok) {
+        this.#held.put(before)
+        await this.#parts.partitions.subscribe(before)
+        this.#parts.courier.put(recipientOf(before))
+        return stored
+      }
+      this.#changes.updates += 1
+      this.#trace('updated', subscription)
+      return granted(undefined)
+    })
+  }
+
+  unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Outcome<undefined, SubscriptionUnknown | Unavailable>> {
+    return this.#held.inTurn(id, async () => {
+      const held = this.#held.of(tenant, id)
+      if (!held) return refused({ kind: 'subscriptionUnknown' })
+      const removed = await this.#committed({ remove: id })
+      if (!removed.ok) return removed
+      await this.#forget(id)
+      this.#changes.removes += 1
+      this.#trace('removed', held.subscription)
+      return granted(undefined)
+    })
+  }
+
+  async states(which: {
+    readonly tenant?: Tenant
+    readonly id?: SubscriptionId
+  }): Promise<readonly SubscriptionState[]> {
+    const meant = which.id === undefined ? this.#held.all() : this.#one(which.id)
+    const held =
+      which.tenant === undefined ? meant : meant.filter(({ subscription }) => subscription.tenant === which.tenant)
+    const states = await this.#parts.courier.report(held.map(({ subscription }) => subscription.id))
+    const byId = new Map(states.map(({ id, delivery }) => [id, delivery]))
+    return held.map(({ subscription: { id, tenant, path, reference, expires, throttling_ms } }) => {
+      const delivery = byId.get(id) ?? { timesSent: 0, failsCounter: 0, queueDepth: 0, queueBytes: 0, discarded: 0 }
+      return { id, tenant, path, reference, expires, throttling_ms, delivery }
+    })
+  }
+
+  async index(reset: boolean): Promise<SubscriptionIndexState> {
+    const changes = { ...this.#changes }
+    if (reset) this.#changes = { refresh: 0, inserts: 0, removes: 0, updates: 0 }
+    return { ids: this.#held.all().map(({ subscription }) => subscription.id), changes }
+  }
+
+  #one(id: SubscriptionId): readonly SubscriptionInForce[] {
+    const held = this.#held.get(id)
+    return held ? [held] : []
+  }
+
+  /**
+   * Puts a subscription in force with new conditions, and stores it with the notification of the current state. The
+   * courier holds back what the partitions make meanwhile, since that notification goes first [subscriptions 5.2].
+   */
+  async #establish(
+    inForce: SubscriptionInForce,
+    origin: SubscriptionAsked['origin'],
+    made: Milliseconds,
+    scopes: Subscription['scopes'],
+  ): Promise<Outcome<undefined, Unavailable>> {
+    const { subscription, clock } = inForce
+    this.#parts.courier.hold(subscription.id)
+    const after = await this.#parts.partitions.subscribe(inForce)
+    const notices = await this.#initial({ ...subscription, scopes }, origin, made, after)
+    if (!notices.ok) return notices
+    const stored = await this.#committed({ put: subscription, notices: notices.value })
+    if (!stored.ok) return stored
+    if (notices.value.length > 0) {
+      Atomics.store(new BigInt64Array(clock), 0, BigInt(made))
+      this.#parts.bell.ring()
+    }
+    this.#parts.courier.put(recipientOf(inForce))
+    this.#ticker.put(subscription)
+    return granted(undefined)
+  }
+
+  async #amend(inForce: SubscriptionInForce): Promise<Outcome<undefined, Unavailable>> {
+    await this.#parts.partitions.subscribe(inForce)
+    const stored = await this.#committed({ put: inForce.subscription })
+    if (stored.ok) this.#parts.courier.put(recipientOf(inForce))
+    return stored
+  }
+
+  async #initial(
+    subscription: Subscription,
+    origin: SubscriptionAsked['origin'],
+    made: Milliseconds,
+    after: readonly NoticeNumber[],
+  ): Promise<Outcome<readonly Notice[], Unavailable>> {
+    const { onChange, expires } = subscription
+    const { limit, wording } = this.#parts
+    if (onChange === undefined || expires <= made || limit === 0) return granted([])
+    const entities = await entitiesToShow(this.#parts, subscription, onChange)
+    if (!entities.ok) return entities
+    const notices = noticesAbout(entities.value, subscription, wording, {
+      line: { kind: 'initial' },
+      made,
+      origin,
+      after,
+    })
+    this.#traceInitial(subscription, entities.value.length, notices.length)
+    return granted(notices)
+  }
+
+  async #committed(change: Parameters<SubscriptionStore['commit']>[0]): Promise<Outcome<undefined, Unavailable>> {
+    try {
+      await this.#parts.store.commit(change)
+      return granted(undefined)
+    } catch (fault) {
+      if (!(fault instanceof StorageFull)) throw fault
+      this.#parts.log.error('subscriptions:store', 'a change of subscriptions was not stored', errorFacts(fault))
+      return refused({ kind: 'storageFull' })
+    }
+  }
+
+  /** Takes a subscription out of memory, everywhere. */
+  async #forget(id: SubscriptionId): Promise<void> {
+    this.#held.remove(id)
+    this.#ticker.remove(id)
+    await Promise.all([this.#parts.courier.remove(id), this.#parts.partitions.unsubscribe(id)])
+  }
+
+  #removeForgotten(): void {
+    const { grace_ms, log } = this.#parts
+    if (grace_ms === 0) return
+    const since = now() - grace_ms
+    for (const { subscription } of this.#held.all()) {
+      const { id, tenant, expires } = subscription
+      if (expires > since) continue
+      this.unsubscribe(tenant, id).catch((fault: unknown) =>
+        log.error('subscriptions:sweep', `the expired subscription ${id} could not be removed`, errorFacts(fault)),
+      )
+    }
+  }
+
+  #trace(what: string, { id, tenant }: Subscription): void {
+    const { log } = this.#parts
+    if (log.traces[traceArea.subscription] !== 1) return
+    log.trace('subscription', `subscription ${id} ${what}`, { subscription: id, tenant })
+  }
+
+  #traceInitial({ id }: Subscription, entities: number, messages: number): void {
+    const { log } = this.#parts
+    if (log.traces[traceArea['notify.initial']] !== 1) return
+    log.trace('notify.initial', `${entities} entities in the initial notification of ${id}`, { entities, messages })
+  }
+}
+
+function changed(before: Subscription, asked: SubscriptionChange, made: Milliseconds): Subscription {
+  const { path, duration_ms, throttling_ms, conditions } = asked
+  return {
+    ...before,
+    ...conditions,
+    path: path ?? before.path,
+    expires: duration_ms === undefined ? before.expires : later(made, duration_ms),
+    throttling_ms: throttling_ms ?? before.throttling_ms,
+  }
+}
+
+function later(time: Milliseconds, duration_ms: number): Milliseconds {
+  return (time + duration_ms) as Milliseconds
+}

@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto'
+import { errorFacts, type Log } from '../log/log.js'
+import type { Bell } from '../subscription/bell.js'
+import type { SubscriptionStore } from '../subscription/store.js'
+import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
+import { type Milliseconds, now } from '../time.js'
+import type { HeldSubscriptions } from './held-subscriptions.js'
+import { entitiesToShow, noticesAbout, type StateParts } from './initial.js'
+
+export interface TickerParts extends StateParts {
+  readonly held: HeldSubscriptions
+  readonly store: Pick<SubscriptionStore, 'commit'>
+  readonly bell: Bell
+  readonly log: Log
+}
+
+interface Clockwork {
+  due: Milliseconds
+  timer: NodeJS.Timeout | undefined
+}
+
+/** A timer can not wait longer; it looks at the clock and waits on. */
+const longestWait_ms = 2 ** 31 - 1
+
+/** Ticks that are being made at one time: the others wait, so that they do not fill the queue of the scans. */
+const atOnce = 4
+
+/** A subscription with an interval shows at most so many entities when initial notifications are switched off. */
+const defaultLimit = 20
+
+/** Makes the notices of time-interval conditions, paced from the first one [subscriptions 3.6]. */
+export class Ticker {
+  readonly #parts: TickerParts
+  readonly #clockworks = new Map<SubscriptionId, Clockwork>()
+  #waiting: SubscriptionId[] = []
+  #running = 0
+
+  constructor(parts: TickerParts) {
+    this.#parts = parts
+  }
+
+  /** Begins, anew, with an immediate tick; or goes on an interval after the tick that was due last. */
+  put({ id, interval_ms }: Subscription, ticked?: Milliseconds): void {
+    this.remove(id)
+    if (interval_ms === undefined) return
+    const time = now()
+    const due = ticked === undefined ? time : Math.max(time, ticked + interval_ms)
+    // A clock that was set back while the broker was down makes nobody wait for longer than the interval.
+    this.#clockworks.set(id, { due: Math.min(due, time + interval_ms) as Milliseconds, timer: undefined })
+    this.#wait(id)
+  }
+
+  remove(id: SubscriptionId): void {
+    clearTimeout(this.#clockworks.get(id)?.timer)
+    this.#clockworks.delete(id)
+  }
+
+  stop(): void {
+    for (const id of [...this.#clockworks.keys()]) this.remove(id)
+    this.#waiting = []
+  }
+
+  #wait(id: SubscriptionId): void {
+    const clockwork = this.#clockworks.get(id)
+    if (!clockwork) return
+    const wait_ms = Math.min(Math.max(0, clockwork.due - now()), longestWait_ms)
+    clockwork.timer = setTimeout(() => {
+      if (clockwork.due > now()) return this.#wait(id)
+      this.#waiting.push(id)
+      this.#next()
+    }, wait_ms)
+  }
+
+  #next(): void {
+    if (this.#running >= atOnce) return
+    const id = this.#waiting.shift()
+    if (id === undefined) return
+    this.#running += 1
+    this.#tick(id)
+      .catch((fault: unknown) =>
+        this.#parts.log.error('subscriptions:tick', `a tick of ${id} failed`, errorFacts(fault)),
+      )
+      .finally(() => {
+        this.#running -= 1
+        this.#advance(id)
+        this.#next()
+      })
+  }
+
+  /** The next tick is due on the grid that the first one began; ticks that were missed are not made up for. */
+  #advance(id: SubscriptionId): void {
+    const clockwork = this.#clockworks.get(id)
+    const interval_ms = this.#parts.held.get(id)?.subscription.interval_ms
+    if (!clockwork || interval_ms === undefined) return
+    const late_ms = Math.max(0, now() - clockwork.due)
+    clockwork.due = (clockwork.due + interval_ms * (1 + Math.floor(late_ms / interval_ms))) as Milliseconds
+    this.#wait(id)
+  }
+
+  #tick(id: SubscriptionId): Promise<void> {
+    const { held, store, wording, bell, limit, log } = this.#parts
+    return held.inTurn(id, async () => {
+      const inForce = held.get(id)
+      // What paces ticks is when they were due: by the clock of the day two of them may be less than the interval apart.
+      const made = this.#clockworks.get(id)?.due
+      if (!inForce || made === undefined) return
+      const { subscription } = inForce
+      const clock = new BigInt64Array(inForce.clock)
+      const since_ms = Math.abs(made - Number(Atomics.load(clock, 0)))
+      if (subscription.expires <= made || since_ms < subscription.throttling_ms) return
+      const entities = await entitiesToShow({ ...this.#parts, limit: limit || defaultLimit }, subscription, [])
+      if (!entities.ok) {
+        log.warn('subscriptions:tick', `a tick of ${id} was left out: ${entities.refusal.kind}`)
+        return
+      }
+      const origin = { correlator: randomUUID(), token: '' }
+      const notices = noticesAbout(entities.value, subscription, wording, { line: { kind: 'tick' }, made, origin })
+      if (notices.length === 0) return
+      await store.commit({ notices, ticked: { id, due: made } })
+      Atomics.store(clock, 0, BigInt(made))
+      bell.ring()
+    })
+  }
+}

@@ -1,0 +1,113 @@
+import type { Database, RootDatabase } from 'lmdb'
+import type { NoticeNumber } from '../subscription/notice.js'
+import type { ControlChange, SubscriptionStore } from '../subscription/store.js'
+import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
+import type { Milliseconds } from '../time.js'
+import { type EnvironmentSettings, faultOf, openDatabase, openRoot } from './environment.js'
+import { type Key, onlyPart } from './keys.js'
+import { Outbox, openOutbox } from './outbox.js'
+
+/** A change that waits for the next transaction. */
+interface Waiting {
+  readonly write: () => void
+  readonly done: () => void
+  readonly failed: (fault: unknown) => void
+}
+
+/** What the coordinator owns, in an environment of its own; it is the only writer. */
+export class ControlStore implements SubscriptionStore {
+  readonly #root: RootDatabase<string, Key>
+  /** [id] to a subscription. */
+  readonly #subscriptions: Database<string, Key>
+  /** [id] to the moment when its last tick was due. */
+  readonly #ticks: Database<string, Key>
+  readonly #outbox: Outbox
+  #waiting: Waiting[] = []
+
+  constructor(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>) {
+    this.#root = openRoot(path, { ...settings, readOnly: false })
+    this.#subscriptions = this.database('subscriptions')
+    this.#ticks = this.database('ticks')
+    this.#outbox = new Outbox(openOutbox(this.#root))
+  }
+
+  get outbox(): Outbox {
+    return this.#outbox
+  }
+
+  get lastNotice(): NoticeNumber {
+    return this.#outbox.last
+  }
+
+  /** A database of the environment, for others who store here. */
+  database(name: string): Database<string, Key> {
+    return openDatabase(this.#root, name)
+  }
+
+  subscriptions(): readonly Subscription[] {
+    const stored = [...this.#subscriptions.getRange({})].map(({ value }) => JSON.parse(value) as Subscription)
+    return stored.sort((a, b) => a.order - b.order)
+  }
+
+  ticks(): ReadonlyMap<SubscriptionId, Milliseconds> {
+    const ticks = new Map<SubscriptionId, Milliseconds>()
+    for (const { key, value } of this.#ticks.getRange({})) {
+      ticks.set(String(onlyPart(key)) as SubscriptionId, Number(value) as Milliseconds)
+    }
+    return ticks
+  }
+
+  commit(change: ControlChange): Promise<void> {
+    return this.transact(() => this.#write(change))
+  }
+
+  /** Writes in a transaction that what comes in the same turn of the event loop shares; resolves when it is on disk. */
+  transact(write: () => void): Promise<void> {
+    return new Promise((done, failed) => {
+      this.#waiting.push({ write, done, failed })
+      if (this.#waiting.length === 1) setImmediate(() => this.#flush())
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#flush()
+    await this.#root.close()
+  }
+
+  #flush(): void {
+    const batch = this.#waiting
+    this.#waiting = []
+    if (this.#transacted(batch) || batch.length === 1) return
+    // What makes a transaction fail fails alone.
+    for (const single of batch) this.#transacted([single])
+  }
+
+  /** Whether the batch is settled: written, or failed with nobody to blame but its only member. */
+  #transacted(batch: readonly Waiting[]): boolean {
+    if (batch.length === 0) return true
+    const last = this.#outbox.last
+    try {
+      this.#root.transactionSync(() => {
+        for (const { write } of batch) write()
+      })
+    } catch (fault) {
+      this.#outbox.rewind(last)
+      const [single] = batch
+      if (single && batch.length === 1) single.failed(faultOf(fault))
+      return false
+    }
+    for (const { done } of batch) done()
+    return true
+  }
+
+  #write({ put, remove, notices = [], settlements = [], ticked }: ControlChange): void {
+    if (put) this.#subscriptions.putSync([put.id], JSON.stringify(put))
+    if (remove) {
+      this.#subscriptions.removeSync([remove])
+      this.#ticks.removeSync([remove])
+    }
+    if (ticked) this.#ticks.putSync([ticked.id], String(ticked.due))
+    this.#outbox.enqueue(notices)
+    this.#outbox.settle(settlements)
+  }
+}

@@ -1,0 +1,75 @@
+import type { Tenant } from '../context/entity.js'
+import type { Selector } from '../context/query.js'
+import type { Answer, Asked, Operation } from '../exchange.js'
+import { granted, refused } from '../outcome.js'
+import type { Discovery } from '../registration/registration-index.js'
+import { now } from '../time.js'
+import { traceArea } from '../trace-area.js'
+import { bodyAnswer, payloadAnswer, statusAnswer, wrapped } from './answers.js'
+import { checkSegments } from './convenience.js'
+import { type Environment, forTenant, readTraced } from './environment.js'
+import { pageAsked } from './parameters.js'
+import { parseDiscovery } from './parse-availability.js'
+import { type NamedByPath, namedByPath } from './registry-path.js'
+import { contextRegistrationResponses } from './render-registration.js'
+import { statusOf } from './status.js'
+import { pathsOfRead } from './tenant.js'
+
+/** `POST /v1/registry/discoverContextAvailability` [subscriptions 7.2]. */
+export function discoverContextAvailability(environment: Environment): Operation {
+  return {
+    use: 'read',
+    wrapStatus: (status) => wrapped('errorCode', status),
+    prepare: (asked) => {
+      const payload = readTraced(environment, asked.body, () =>
+        parseDiscovery(asked.body, environment.options.strictNgsiv1Ids),
+      )
+      if (!payload.ok) return refused(payloadAnswer({ parser: 'errorCode', checks: 'errorCode' }, payload.refusal))
+      return granted(() =>
+        forTenant(environment, asked, (tenant) => discover(environment, asked, tenant, payload.value)),
+      )
+    },
+  }
+}
+
+/** GET on the paths of convenience registrations: what is registered for what the path names [subscriptions 7.6]. */
+export function discoverByPath(environment: Environment): Operation {
+  return {
+    use: 'read',
+    prepare: (asked) => {
+      const wrong = checkSegments(asked, environment.options.strictNgsiv1Ids)
+      if (wrong) return refused(wrong)
+      return granted(() =>
+        forTenant(environment, asked, (tenant) => {
+          const named = namedByPath(asked)
+          if (!named.ok) return statusAnswer('errorCode', named.refusal)
+          return discover(environment, asked, tenant, discoveryOf(named.value))
+        }),
+      )
+    },
+  }
+}
+
+function discover({ broker, log }: Environment, asked: Asked, tenant: Tenant, discovery: Discovery): Answer {
+  const { counted, offset, limit } = pageAsked(asked.parameters)
+  const lookup = { tenant, paths: pathsOfRead(asked.paths), now: now() }
+  const { contexts, count } = broker.registry.index.discover(lookup, discovery, { offset, limit })
+  if (log?.traces[traceArea['registration.match']] === 1) {
+    log.trace('registration.match', `${count} registrations match`, { registrations: count })
+  }
+  if (contexts.length === 0) {
+    const past = counted && count > 0
+    const details = past ? `Number of matching registrations: ${count}. Offset is ${offset}` : undefined
+    return statusAnswer('errorCode', statusOf(404, details))
+  }
+  return bodyAnswer({
+    contextRegistrationResponses: contextRegistrationResponses(contexts),
+    ...(counted && { errorCode: statusOf(200, `Count: ${count}`) }),
+  })
+}
+
+/** A path without a type means every type, one without an id every id, also the empty one [subscriptions 7.3, 7.6]. */
+function discoveryOf({ id, type, attribute }: NamedByPath): Discovery {
+  const selector: Selector = { id: id === undefined ? { kind: 'any' } : { kind: 'exact', id }, type }
+  return { selectors: [selector], attributes: attribute === undefined ? [] : [attribute] }
+}

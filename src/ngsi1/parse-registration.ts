@@ -1,0 +1,176 @@
+import type { EntityId, EntityType } from '../context/entity.js'
+import { granted, type Outcome, refused } from '../outcome.js'
+import type {
+  RegisteredAttribute,
+  RegisteredContext,
+  RegisteredEntity,
+  RegistrationId,
+} from '../registration/registration.js'
+import { parseDuration } from './duration.js'
+import { parseGivenId, unknownId } from './given-id.js'
+import { checkMetadata, metadatas } from './parse-attribute.js'
+import { defaultDuration, defaultDuration_ms } from './parse-subscription.js'
+import { parseIsPattern } from './parse-update.js'
+import type { CheckRefusal, PayloadRefusal } from './payload-refusal.js'
+import { identifier, list, readBody, record, text } from './shape.js'
+
+/** For how long a registration is asked for, and in the place of which one [subscriptions 7.1]. */
+export interface RegistrationTerms {
+  /** Nothing for a new one. */
+  readonly id: RegistrationId | undefined
+  /** The id as it was given; the empty text without one. */
+  readonly givenId: string
+  readonly duration_ms: number
+  /** As it was written, for the answer. */
+  readonly duration: string
+}
+
+export interface RegistrationPayload extends RegistrationTerms {
+  readonly contexts: readonly RegisteredContext[]
+}
+
+/** What a convenience registration says of what its path names [subscriptions 7.6]. */
+export interface ProviderPayload extends RegistrationTerms {
+  readonly provider: string
+}
+
+/** What notifyContextAvailability tells [subscriptions 7.5]. */
+export interface ToldPayload {
+  /** The empty text without one. */
+  readonly subscription: string
+  readonly contexts: readonly RegisteredContext[]
+}
+
+/** Why a payload of registerContext is refused, with the id that its answer carries [subscriptions 7.1]. */
+export type RegistrationRefusal = PayloadRefusal & { readonly registrationId: string }
+
+const contextRegistration = record({
+  entities: list('entity', record({ id: identifier, type: identifier, isPattern: text })),
+  attributes: list('attribute', record({ name: identifier, type: identifier, isDomain: text, metadatas })),
+  metadatas,
+  providingApplication: text,
+})
+
+const terms = { duration: text, registrationId: text }
+
+const registrationShape = record({
+  contextRegistrations: list('contextRegistration', contextRegistration),
+  ...terms,
+})
+
+const providerShape = record({ metadatas, providingApplication: text, ...terms })
+
+const toldShape = record({
+  subscriptionId: text,
+  contextRegistrationResponses: list('contextRegistrationResponse', record({ contextRegistration })),
+})
+
+type ContextDraft = ReturnType<typeof contextRegistration.read>
+type EntityDraft = NonNullable<ContextDraft['entities']>[number]
+type AttributeDraft = NonNullable<ContextDraft['attributes']>[number]
+
+/** Reads and checks the payload of registerContext, in the order of the rows of [subscriptions 7.1]. */
+export function parseRegistration(body: string, strictIds: boolean): Outcome<RegistrationPayload, RegistrationRefusal> {
+  const read = readBody(body, registrationShape, strictIds)
+  if (!read.ok) return refused({ ...read.refusal, registrationId: unknownId })
+  const checked = checkRegistration(read.value)
+  if (checked.ok) return checked
+  return refused({ ...checked.refusal, registrationId: read.value.registrationId || unknownId })
+}
+
+/** Reads and checks the payload of a convenience registration [subscriptions 7.6]. */
+export function parseProvider(body: string, strictIds: boolean): Outcome<ProviderPayload, PayloadRefusal> {
+  const read = readBody(body, providerShape, strictIds)
+  if (!read.ok) return read
+  const { providingApplication: provider = '' } = read.value
+  if (provider === '') return refused({ kind: 'providerMissing' })
+  const checked = checkTerms(read.value)
+  return checked.ok ? granted({ provider, ...checked.value }) : checked
+}
+
+/** Reads and checks the payload of notifyContextAvailability [subscriptions 7.5]. */
+export function parseTold(body: string, strictIds: boolean): Outcome<ToldPayload, PayloadRefusal> {
+  const read = readBody(body, toldShape, strictIds)
+  if (!read.ok) return read
+  const { subscriptionId = '', contextRegistrationResponses = [] } = read.value
+  const subscription = subscriptionId === '' ? granted('') : parseGivenId(subscriptionId)
+  if (!subscription.ok) return refused({ kind: 'givenIdMalformed', why: subscription.refusal })
+  const drafts = contextRegistrationResponses.map(({ contextRegistration = {} }) => contextRegistration)
+  if (drafts.some(({ entities = [] }) => entities.length === 0)) return refused({ kind: 'selectorsMissing' })
+  const contexts = checkAll(drafts, checkContext)
+  return contexts.ok ? granted({ subscription: subscription.value, contexts: contexts.value }) : contexts
+}
+
+function checkRegistration(
+  draft: ReturnType<typeof registrationShape.read>,
+): Outcome<RegistrationPayload, CheckRefusal> {
+  const { contextRegistrations = [] } = draft
+  if (contextRegistrations.length === 0) return refused({ kind: 'registrationsMissing' })
+  const contexts = checkAll(contextRegistrations, checkContext)
+  if (!contexts.ok) return contexts
+  const checked = checkTerms(draft)
+  return checked.ok ? granted({ contexts: contexts.value, ...checked.value }) : checked
+}
+
+function checkTerms({
+  duration: span = '',
+  registrationId: givenId = '',
+}: {
+  readonly duration?: string
+  readonly registrationId?: string
+}): Outcome<RegistrationTerms, CheckRefusal> {
+  const duration = parseDuration(span)
+  if (!duration.ok) return duration
+  const id = givenId === '' ? granted(undefined) : parseGivenId(givenId)
+  if (!id.ok) return refused({ kind: 'givenIdMalformed', why: id.refusal })
+  return granted({
+    id: id.value as RegistrationId | undefined,
+    givenId,
+    duration_ms: duration.value ?? defaultDuration_ms,
+    duration: span || defaultDuration,
+  })
+}
+
+/** Metadata are checked and not kept: nobody is ever shown them. */
+function checkContext(draft: ContextDraft): Outcome<RegisteredContext, CheckRefusal> {
+  const entities = checkAll(draft.entities ?? [], checkEntity)
+  if (!entities.ok) return entities
+  const attributes = checkAll(draft.attributes ?? [], checkAttribute)
+  if (!attributes.ok) return attributes
+  const wrong = checkMetadata(draft.metadatas ?? [])
+  if (wrong) return refused(wrong)
+  const { providingApplication: provider = '' } = draft
+  if (provider === '') return refused({ kind: 'providerMissing' })
+  return granted({ entities: entities.value, attributes: attributes.value, provider })
+}
+
+function checkEntity({ id = '', type = '', isPattern = '' }: EntityDraft): Outcome<RegisteredEntity, CheckRefusal> {
+  if (id === '') return refused({ kind: 'idEmpty' })
+  const flag = parseIsPattern(isPattern)
+  if (!flag.ok) return flag
+  if (flag.value) return refused({ kind: 'patternRegistered' })
+  return granted({ id: id as EntityId, type: type as EntityType })
+}
+
+function checkAttribute(draft: AttributeDraft): Outcome<RegisteredAttribute, CheckRefusal> {
+  const { name = '', type = '', isDomain = '' } = draft
+  if (name === '') return refused({ kind: 'registeredNameMissing' })
+  if (isDomain === '') return refused({ kind: 'isDomainMissing' })
+  if (isDomain !== 'true' && isDomain !== 'false') return refused({ kind: 'isDomainUnknown', value: isDomain })
+  const wrong = checkMetadata(draft.metadatas ?? [])
+  return wrong ? refused(wrong) : granted({ name, type, isDomain: isDomain === 'true' })
+}
+
+/** Checks all of them, in order, up to the first that is refused. */
+function checkAll<Draft, Checked>(
+  drafts: readonly Draft[],
+  check: (draft: Draft) => Outcome<Checked, CheckRefusal>,
+): Outcome<readonly Checked[], CheckRefusal> {
+  const checked: Checked[] = []
+  for (const draft of drafts) {
+    const each = check(draft)
+    if (!each.ok) return each
+    checked.push(each.value)
+  }
+  return granted(checked)
+}

@@ -1,0 +1,133 @@
+import type { Entity, EntityType } from '../context/entity.js'
+import { inPaths, type PathRange } from '../context/query.js'
+import type { Subscription } from './subscription.js'
+import type { Throttle } from './throttle.js'
+
+/** A subscription as the index holds it. */
+export interface Listener {
+  readonly subscription: Subscription
+  readonly throttle: Throttle
+}
+
+/** Subscriptions that mean the same entities, arranged by what triggers them. */
+export class Audience {
+  readonly #paths: readonly PathRange[]
+  readonly #ofAny = new Set<Listener>()
+  readonly #ofName = new Map<string, Set<Listener>>()
+
+  constructor(path: PathRange) {
+    this.#paths = [path]
+  }
+
+  get isEmpty(): boolean {
+    return this.#ofAny.size === 0 && this.#ofName.size === 0
+  }
+
+  /** Whether it means the entities of this one's path [subscriptions 3.1, point 3]. */
+  hears({ path }: Entity): boolean {
+    return inPaths(path, this.#paths)
+  }
+
+  add(listener: Listener): void {
+    const { onChange = [] } = listener.subscription
+    if (onChange.length === 0) this.#ofAny.add(listener)
+    for (const name of onChange) entry(this.#ofName, name, newSet<Listener>).add(listener)
+  }
+
+  remove(listener: Listener): void {
+    this.#ofAny.delete(listener)
+    for (const name of listener.subscription.onChange ?? []) {
+      const listeners = this.#ofName.get(name)
+      listeners?.delete(listener)
+      if (listeners?.size === 0) this.#ofName.delete(name)
+    }
+  }
+
+  /** Adds those that a change of these attributes triggers [subscriptions 3.1, point 5]. */
+  gatherTriggered(changed: readonly string[], into: Set<Listener>): void {
+    for (const listener of this.#ofAny) into.add(listener)
+    for (const name of changed) for (const listener of this.#ofName.get(name) ?? nobody) into.add(listener)
+  }
+
+  /** Adds all of them. */
+  gather(into: Set<Listener>): void {
+    for (const listener of this.#ofAny) into.add(listener)
+    for (const listeners of this.#ofName.values()) for (const listener of listeners) into.add(listener)
+  }
+}
+
+const nobody: readonly Listener[] = []
+
+/** The audiences of one exact id, or of one pattern: by type, the empty text for any, and by path. */
+export class Audiences {
+  readonly #ofType = new Map<EntityType, Map<string, Audience>>()
+
+  get isEmpty(): boolean {
+    return this.#ofType.size === 0
+  }
+
+  has(type: EntityType): boolean {
+    return this.#ofType.has(type)
+  }
+
+  /** Adds a listener; gives whether there is a new audience. */
+  add(type: EntityType, listener: Listener): boolean {
+    const { path } = listener.subscription
+    const ofPath = entry(this.#ofType, type, newMap<string, Audience>)
+    const before = ofPath.size
+    entry(ofPath, nameOf(path), () => new Audience(path)).add(listener)
+    return ofPath.size > before
+  }
+
+  /** Removes a listener; gives whether an audience is gone. */
+  remove(type: EntityType, listener: Listener): boolean {
+    const ofPath = this.#ofType.get(type)
+    const name = nameOf(listener.subscription.path)
+    const audience = ofPath?.get(name)
+    if (!ofPath || !audience) return false
+    audience.remove(listener)
+    if (!audience.isEmpty) return false
+    ofPath.delete(name)
+    if (ofPath.size === 0) this.#ofType.delete(type)
+    return true
+  }
+
+  /** Adds those of the entity's path and type; an empty type on either side matches any [subscriptions 3.1, point 4]. */
+  gather(entity: Entity, into: Audience[]): void {
+    if (entity.type === untyped) {
+      for (const audiences of this.#ofType.values()) gatherIn(audiences, entity, into)
+    } else {
+      gatherIn(this.#ofType.get(entity.type), entity, into)
+      gatherIn(this.#ofType.get(untyped), entity, into)
+    }
+  }
+}
+
+/** The type of entities without one, and of selectors for any. */
+export const untyped = '' as EntityType
+
+function gatherIn(audiences: ReadonlyMap<string, Audience> | undefined, entity: Entity, into: Audience[]): void {
+  if (audiences === undefined) return
+  for (const audience of audiences.values()) if (audience.hears(entity)) into.push(audience)
+}
+
+function nameOf({ path, below }: PathRange): string {
+  return below ? `${path}/#` : path
+}
+
+function newSet<Item>(): Set<Item> {
+  return new Set()
+}
+
+function newMap<Key, Item>(): Map<Key, Item> {
+  return new Map()
+}
+
+/** What a map holds under a key, made if need be. */
+export function entry<Key, Item>(map: Map<Key, Item>, key: Key, make: () => Item): Item {
+  const held = map.get(key)
+  if (held !== undefined) return held
+  const made = make()
+  map.set(key, made)
+  return made
+}

@@ -1,0 +1,111 @@
+import type { AvailabilityParts } from '../../src/coordinator/availability.js'
+import { Registry, type RegistryParts } from '../../src/coordinator/registry.js'
+import { LmdbRegistryStore } from '../../src/lmdb/control-registry.js'
+import { ControlStore } from '../../src/lmdb/control-store.js'
+import { noticesAfter } from '../../src/lmdb/outbox.js'
+import { wordAvailability } from '../../src/ngsi1/render-registration.js'
+import type { DeliveryState, KnownState, Recipient } from '../../src/outbox/message.js'
+import { StorageFull } from '../../src/partition/store.js'
+import type { RegistrationChange } from '../../src/registration/registration.js'
+import type { Notice } from '../../src/subscription/notice.js'
+import type { SubscriptionId } from '../../src/subscription/subscription.js'
+import type { Milliseconds } from '../../src/time.js'
+import { at, silentLog, storeSettings } from '../given.js'
+
+/** A control environment on disk with a registry's store in it; while it is `full` or `broken` its transactions fail. */
+export class Control {
+  full = false
+  broken = false
+  readonly store: LmdbRegistryStore
+  readonly #control: ControlStore
+
+  constructor(folder: string) {
+    const control = new ControlStore(folder, storeSettings)
+    this.#control = control
+    this.store = new LmdbRegistryStore({
+      databases: { registrations: control.database('registrations'), availability: control.database('availability') },
+      outbox: control.outbox,
+      transact: (write) =>
+        control.transact(() => {
+          write()
+          if (this.broken) throw new Error('broken')
+          if (this.full) throw new StorageFull('no room for the commit')
+        }),
+    })
+  }
+
+  /** What lies in the outbox. */
+  notices(): readonly Notice[] {
+    return noticesAfter({ notices: this.#control.database('notices') }, 0, 1000).map(({ notice }) => notice)
+  }
+
+  close(): Promise<void> {
+    return this.#control.close()
+  }
+}
+
+type Courier = AvailabilityParts['courier']
+
+/** Keeps what a courier is told. */
+export class ToldCourier implements Courier {
+  readonly told: string[] = []
+  readonly recipients = new Map<SubscriptionId, Recipient>()
+  known: readonly KnownState[] = []
+
+  put(recipient: Recipient): void {
+    this.told.push(`put ${recipient.id}`)
+    this.recipients.set(recipient.id, recipient)
+  }
+
+  hold(id: SubscriptionId): void {
+    this.told.push(`hold ${id}`)
+  }
+
+  async remove(id: SubscriptionId): Promise<void> {
+    this.told.push(`remove ${id}`)
+    this.recipients.delete(id)
+  }
+
+  async expire(id: SubscriptionId): Promise<void> {
+    this.told.push(`expire ${id}`)
+  }
+
+  async report(ids: readonly SubscriptionId[] = []): Promise<readonly KnownState[]> {
+    return this.known.filter(({ id }) => ids.includes(id))
+  }
+}
+
+export const never: DeliveryState = { timesSent: 0, failsCounter: 0, queueDepth: 0, queueBytes: 0, discarded: 0 }
+
+/** A moment at which the first eight digits of ids are 65535a00. */
+export const start = 0x65535a00 * 1000
+
+/** A registry on disk, with a clock that stands still until it is moved. */
+export function openRegistry(folder: string, more: Partial<RegistryParts> = {}) {
+  const control = new Control(folder)
+  const courier = new ToldCourier()
+  const clock = { time: start }
+  const published: RegistrationChange[] = []
+  const counted = { notStored: 0, rung: 0 }
+  const registry = new Registry({
+    store: control.store,
+    courier,
+    word: wordAvailability,
+    bell: {
+      ring: () => {
+        counted.rung += 1
+      },
+    },
+    publish: async (changes) => {
+      published.push(...changes)
+    },
+    grace_ms: 30 * 86_400_000,
+    notStored: () => {
+      counted.notStored += 1
+    },
+    log: silentLog,
+    clock: (): Milliseconds => at(clock.time),
+    ...more,
+  })
+  return { registry, control, courier, clock, published, counted }
+}

@@ -1,0 +1,379 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { test } from 'tap'
+import type { Tenant } from '../../src/context/entity.js'
+import type { AvailabilityAsked, RegistrationAsked } from '../../src/coordinator/registry-desk.js'
+import type { Outcome } from '../../src/outcome.js'
+import type { RegistrationId } from '../../src/registration/registration.js'
+import { RegistrationIndex } from '../../src/registration/registration-index.js'
+import type { Notice } from '../../src/subscription/notice.js'
+import type { SubscriptionId } from '../../src/subscription/subscription.js'
+import { at, everywhere, path, root, silentLog, tenant } from '../given.js'
+import { any, context, exact, pattern, registered } from '../registration/given.js'
+import { never, openRegistry, start } from './given-registry.js'
+
+const day_ms = 86_400_000
+const noise = context('S4:Street', 'noise')
+
+function asked(more: Partial<RegistrationAsked> = {}): RegistrationAsked {
+  return { tenant, path: root, id: undefined, duration_ms: day_ms, contexts: [noise], correlator: 'corr-1', ...more }
+}
+
+function listening(more: Partial<AvailabilityAsked> = {}): AvailabilityAsked {
+  const reference = 'http://maps.example/sources'
+  return {
+    tenant,
+    selectors: [any('Street')],
+    attributes: [],
+    reference,
+    duration_ms: day_ms,
+    correlator: 'corr-2',
+    ...more,
+  }
+}
+
+function granted<Value>(outcome: Outcome<Value, unknown>): Value {
+  if (!outcome.ok) throw new Error(`refused: ${JSON.stringify(outcome.refusal)}`)
+  return outcome.value
+}
+
+interface Shown {
+  readonly contextRegistration: {
+    readonly entities: readonly { readonly id: string }[]
+    readonly attributes?: readonly { readonly name: string }[]
+  }
+}
+
+/** What notices tell: whether they name their own subscription, and the entities and attributes of each context. */
+function sent(notices: readonly Notice[]): readonly unknown[] {
+  return notices.map(({ subscription, body }) => {
+    const told: { readonly subscriptionId: string; readonly contextRegistrationResponses: readonly Shown[] } =
+      JSON.parse(body)
+    const contexts = told.contextRegistrationResponses.map(({ contextRegistration: { entities, attributes = [] } }) => [
+      entities.map(({ id }) => id).join(),
+      attributes.map(({ name }) => name).join(),
+    ])
+    return [subscription === told.subscriptionId, ...contexts]
+  })
+}
+
+test('a registration gets an id that begins with the second, and is on disk and in force before the answer', async (t) => {
+  const steps: string[] = []
+  const { registry, control } = openRegistry(t.testdir(), {
+    publish: async (changes) => {
+      await nextTurn()
+      steps.push(`${changes.length} in force, ${[...control.store.registrations()].length} on disk`)
+    },
+  })
+  t.teardown(() => control.close())
+  const id = granted(await registry.register(asked()))
+  t.match(id, /^65535a00[0-9a-f]{16}$/)
+  t.same(steps, ['1 in force, 1 on disk'])
+})
+
+test('what is asked at the same time is done one after the other: each notification tells of all before', async (t) => {
+  const { registry, control } = openRegistry(t.testdir())
+  t.teardown(() => control.close())
+  const told = [context('S4:Street', 'noise'), context('S4:Street', 'ozone'), context('S4:Street', 'traffic')]
+  const listeners = registry.subscribe(listening())
+  await Promise.all([listeners, ...told.map((each) => registry.register(asked({ contexts: [each] })))])
+  t.same(sent(control.notices()), [
+    [true, ['S4', 'noise']],
+    [true, ['S4', 'noise'], ['S4', 'ozone']],
+    [true, ['S4', 'noise'], ['S4', 'ozone'], ['S4', 'traffic']],
+  ])
+})
+
+test('what can not be stored for another reason than room is a fault, after which all is as before', async (t) => {
+  const { registry, control, courier } = openRegistry(t.testdir())
+  t.teardown(() => control.close())
+  const id = granted(await registry.subscribe(listening()))
+  const held = courier.recipients.get(id)
+  control.broken = true
+  await t.rejects(registry.register(asked()), { message: 'broken' })
+  await t.rejects(registry.subscribe(listening()), { message: 'broken' })
+  const change = { id, tenant, selectors: [any()], attributes: [], duration_ms: 1, correlator: 'c' }
+  await t.rejects(registry.change(change), { message: 'broken' })
+  await t.rejects(registry.unsubscribe(tenant, id), { message: 'broken' })
+  control.broken = false
+  t.equal(registry.index.size, 0)
+  t.same([...courier.recipients.values()], [held])
+  t.equal(courier.told.at(-1), `put ${id}`, 'nobody holds back what it is sent')
+  t.match(await registry.register(asked()), { ok: true })
+  t.equal(control.notices().length, 1)
+})
+
+test('an update replaces a registration as a whole, in its place, with a new expiry', async (t) => {
+  const { registry, control, clock } = openRegistry(t.testdir())
+  t.teardown(() => control.close())
+  const id = granted(await registry.register(asked()))
+  await registry.register(asked({ contexts: [context('S4:Street', 'noise', 'http://later.example')] }))
+  clock.time += 1000
+  const contexts = [context('S5:Street S4:Street', 'noise', 'http://new.example')]
+  t.equal(granted(await registry.register(asked({ id, contexts, duration_ms: 5 }))), id)
+  const now = at(clock.time)
+  const lookup = { tenant, paths: everywhere, now }
+  t.equal(registry.index.providerOf(lookup, registered('S4:Street'), 'noise'), 'http://new.example')
+  t.equal(registry.index.get(id)?.expires, clock.time + 5)
+  t.equal(registry.index.size, 2)
+})
+
+test('a registration is known in its tenant and service path only, expired or not', async (t) => {
+  const { registry, control, clock } = openRegistry(t.testdir())
+  t.teardown(() => control.close())
+  const id = granted(await registry.register(asked({ path: path('/west'), duration_ms: 0 })))
+  const unknown = { ok: false, refusal: { kind: 'registrationUnknown' } }
+  t.match(await registry.register(asked({ id })), unknown)
+  t.match(await registry.register(asked({ id, path: path('/west'), tenant: 'acme' as Tenant })), unknown)
+  t.match(await registry.register(asked({ id: '65535a000000000000000000' as RegistrationId })), unknown)
+  clock.time += day_ms
+  t.match(await registry.register(asked({ id, path: path('/west') })), { ok: true, value: id })
+})
+
+test('what is stored is there after a restart, and the order of creation goes on', async (t) => {
+  const folder = t.testdir()
+  const first = openRegistry(folder)
+  const id = granted(await first.registry.register(asked()))
+  const subscription = granted(
+    await first.registry.subscribe(listening({ selectors: [exact('S9', 'Street'), pattern('^A')] })),
+  )
+  await first.registry.notified({ ...asked(), subscription: 'a' })
+  await first.control.close()
+  const { registry, control } = openRegistry(folder)
+  t.teardown(() => control.close())
+  t.equal(registry.index.size, 2)
+  t.match(registry.recipients(), [{ id: subscription, kind: 'availability', reference: 'http://maps.example/sources' }])
+  await registry.notified({ ...asked(), subscription: 'a' })
+  t.equal(registry.index.size, 2, 'the copy of before the restart was replaced')
+  const later = granted(await registry.register(asked({ contexts: [context('Alley')] })))
+  t.equal(control.notices().length, 1, 'the subscription listens as before')
+  const orders = [...registry.index.all()].map(({ order }) => order)
+  t.equal(new Set(orders).size, orders.length)
+  t.ok((registry.index.get(later)?.order ?? 0) > (registry.index.get(id)?.order ?? 0))
+})
+
+test('the copy of another thread, kept up by what is published, finds the same', async (t) => {
+  const { registry, control, published, clock } = openRegistry(t.testdir(), { grace_ms: day_ms })
+  t.teardown(() => control.close())
+  const copy = new RegistrationIndex()
+  const id = granted(await registry.register(asked()))
+  await registry.notified({ ...asked({ contexts: [noise, context('S6:Street')] }), subscription: 'a' })
+  await registry.notified({ ...asked(), subscription: 'a' })
+  await registry.register(asked({ id, contexts: [context('S5:Street')], duration_ms: 9 * day_ms }))
+  await registry.register(asked({ duration_ms: 0 }))
+  clock.time += day_ms
+  await registry.removeExpired()
+  copy.apply(structuredClone(published))
+  t.equal(copy.size, 3)
+  t.same([...copy.all()], [...registry.index.all()])
+})
+
+test('a subscription is sent at once what is known, if anything is, and again after each update', async (t) => {
+  const { registry, control, counted } = openRegistry(t.testdir())
+  t.teardown(() => control.close())
+  await registry.subscribe(listening())
+  t.same([control.notices(), counted.rung], [[], 0])
+  await registry.register(asked({ contexts: [context('S4:Street S5:Street', 'noise ozone')], path: path('/west') }))
+  const id = granted(await registry.subscribe(listening({ selectors: [exact('S5')], attributes: ['ozone'] })))
+  t.equal(counted.rung, 2)
+  const made = { made: start, tenant, paths: ['/'], correlator: 'corr-2', token: '', line: { kind: 'availability' } }
+  t.match(control.notices()[1], { subscription: id, ...made })
+  const change = { id, tenant, selectors: [exact('S4')], attributes: [], duration_ms: undefined, correlator: 'corr-3' }
+  t.match(await registry.change(change), { ok: true })
+  t.equal(control.notices()[2]?.correlator, 'corr-3')
+  t.same(sent(control.notices()), [
+    [true, ['S4,S5', 'noise,ozone']],
+    [true, ['S5', 'ozone']],
+    [true, ['S4', 'noise,ozone']],
+  ])
+})
+
+test('a registration tells all that is known about its entities, as far as a subscription means them', async (t) => {
+  const { registry, control } = openRegistry(t.testdir())
+  t.teardown(() => control.close())
+  await registry.register(asked({ contexts: [context('S4:Street', 'noise ozone'), context('S7:Street', 'noise')] }))
+  const id = granted(
+    await registry.subscribe(listening({ selectors: [pattern('^S[45]$', 'Street')], attributes: ['noise'] })),
+  )
+  const before = control.notices().length
+  await registry.register(asked({ contexts: [context('S4:Street S5:Street S7:Street', 'noise')] }))
+  await registry.register(asked({ contexts: [context('S4:Street', 'ozone')] }))
+  t.same(sent(control.notices().slice(before)), [[true, ['S4', 'noise'], ['S4,S5', 'noise']]])
+  await registry.unsubscribe(tenant, id)
+  await registry.register(asked())
+  t.equal(control.notices().length, before + 1)
+})
+
+test('a registration that ends at once tells nothing when nothing else is known', async (t) => {
+  const { registry, control } = openRegistry(t.testdir())
+  t.teardown(() => control.close())
+  await registry.subscribe(listening())
+  const id = granted(await registry.register(asked()))
+  await registry.register(asked({ id, duration_ms: 0 }))
+  t.equal(control.notices().length, 1)
+})
+
+test('an expired subscription is silent; what waited for it is dropped before it is revived', async (t) => {
+  const { registry, control, clock, courier } = openRegistry(t.testdir())
+  t.teardown(() => control.close())
+  const id = granted(await registry.subscribe(listening({ duration_ms: 10 })))
+  clock.time += 10
+  await registry.register(asked())
+  const what = { id, tenant, selectors: [any()], attributes: [], correlator: 'c' }
+  t.match(await registry.change({ ...what, duration_ms: undefined }), { ok: true })
+  t.equal(control.notices().length, 0)
+  t.match(await registry.change({ ...what, duration_ms: 10 }), { ok: true })
+  t.equal(control.notices().length, 1)
+  t.equal(courier.recipients.get(id)?.expires, clock.time + 10)
+  t.same(
+    courier.told,
+    ['hold', 'put', 'expire', 'hold', 'put', 'expire', 'hold', 'put'].map((what) => `${what} ${id}`),
+  )
+})
+
+test('a subscription is known in its tenant only, and not any more after it was cancelled', async (t) => {
+  const { registry, control, courier } = openRegistry(t.testdir())
+  t.teardown(() => control.close())
+  const id = granted(await registry.subscribe(listening()))
+  const change = { id, selectors: [any()], attributes: [], duration_ms: undefined, correlator: 'c' }
+  const unknown = { ok: false, refusal: { kind: 'subscriptionUnknown' } }
+  t.match(await registry.change({ ...change, tenant: 'acme' as Tenant }), unknown)
+  t.match(await registry.unsubscribe('acme' as Tenant, id), unknown)
+  t.match(await registry.unsubscribe(tenant, id), { ok: true })
+  t.match(await registry.unsubscribe(tenant, id), unknown)
+  t.match(await registry.change({ ...change, tenant }), unknown)
+  t.same([...control.store.availability()], [])
+  t.same(courier.told, [`hold ${id}`, `put ${id}`, `remove ${id}`])
+})
+
+test('operators see subscriptions by creation, with what the courier knows of their deliveries', async (t) => {
+  const { registry, control, courier } = openRegistry(t.testdir())
+  t.teardown(() => control.close())
+  const first = granted(await registry.subscribe(listening()))
+  const second = granted(await registry.subscribe(listening({ tenant: 'acme' as Tenant })))
+  courier.known = [{ id: first, delivery: { ...never, timesSent: 3 } }]
+  const shown = {
+    id: first,
+    tenant,
+    path: { path: '/', below: true },
+    reference: 'http://maps.example/sources',
+    expires: start + day_ms,
+    throttling_ms: 0,
+    delivery: { ...never, timesSent: 3 },
+  }
+  const other = { ...shown, id: second, tenant: 'acme', delivery: never }
+  t.same(await registry.states({}), [shown, other])
+  t.same(await registry.states({ tenant: 'acme' as Tenant }), [other])
+  t.same(await registry.states({ id: first }), [shown])
+  t.same(await registry.states({ id: 'none' as SubscriptionId }), [])
+})
+
+test('what another registry tells again replaces what it told, and nothing else', async (t) => {
+  const { registry, control } = openRegistry(t.testdir())
+  t.teardown(() => control.close())
+  const tell = (subscription: string, ...contexts: ReturnType<typeof context>[]) =>
+    registry.notified({ tenant, path: root, contexts, subscription, correlator: 'c' })
+  await registry.register(asked())
+  await tell('a', noise, context('S6:Street'))
+  await tell('a', noise)
+  await tell('b', noise)
+  await tell('', noise)
+  await tell('', noise)
+  await tell('a')
+  const held = [...registry.index.all()].sort((a, b) => a.order - b.order)
+  t.same(
+    held.map(({ copiedFrom, contexts, expires }) => [
+      copiedFrom,
+      contexts.map(({ entities }) => entities[0]?.id),
+      expires,
+    ]),
+    [
+      [undefined, ['S4'], start + day_ms],
+      ['a', ['S6'], start + day_ms],
+      ['a', ['S4'], start + day_ms],
+      ['b', ['S4'], start + day_ms],
+      ['', ['S4'], start + day_ms],
+    ],
+  )
+  t.same(new Set([...control.store.registrations()].map(({ id }) => id)), new Set(held.map(({ id }) => id)))
+})
+
+test('when the disk is full nothing is registered, nobody is told, and it can be done later', async (t) => {
+  const { registry, control, counted, published, courier } = openRegistry(t.testdir())
+  t.teardown(() => control.close())
+  const id = granted(await registry.subscribe(listening()))
+  const old = granted(await registry.register(asked()))
+  const told = () => ({ ...counted, published: published.length, notices: control.notices().length })
+  const before = told()
+  const full = { ok: false, refusal: { kind: 'storageFull' } }
+  const change = { id, tenant, selectors: [exact('S4')], attributes: [], duration_ms: 1, correlator: 'c' }
+  control.full = true
+  t.match(await registry.register(asked()), full)
+  t.match(await registry.register(asked({ id: old, contexts: [] })), full)
+  t.match(await registry.notified({ ...asked(), subscription: 'a' }), full)
+  t.match(await registry.subscribe(listening()), full)
+  t.match(await registry.change(change), full)
+  t.match(await registry.unsubscribe(tenant, id), full)
+  control.full = false
+  t.same(told(), { ...before, notStored: 3 })
+  t.same(
+    [...registry.index.all()].map(({ contexts }) => contexts),
+    [[noise]],
+  )
+  t.same(
+    [...courier.recipients.values()].map(({ expires }) => expires),
+    [start + day_ms],
+  )
+  t.match(await registry.register(asked()), { ok: true })
+  t.equal(control.notices().length, before.notices + 1)
+})
+
+test('what expired is removed after the grace time, which 0 makes endless', async (t) => {
+  for (const grace_ms of [0, 2 * day_ms]) {
+    const { registry, control, clock, published, courier } = openRegistry(t.testdir(), { grace_ms })
+    t.teardown(() => control.close())
+    const id = granted(await registry.register(asked({ duration_ms: 0 })))
+    await registry.register(asked({ duration_ms: 1 }))
+    const subscription = granted(await registry.subscribe(listening({ duration_ms: 0 })))
+    await registry.subscribe(listening({ duration_ms: 1 }))
+    clock.time += 2 * day_ms - 1
+    await registry.removeExpired()
+    t.equal(registry.index.size, 2)
+    clock.time += 1
+    control.full = true
+    await registry.removeExpired()
+    t.equal(registry.index.size, 2, 'a full disk does not lose them from memory')
+    control.full = false
+    await registry.removeExpired()
+    const left = grace_ms === 0 ? 2 : 1
+    t.equal(registry.index.size, left)
+    t.equal([...control.store.registrations()].length, left)
+    t.equal([...control.store.availability()].length, left)
+    t.equal(registry.recipients().length, left)
+    t.same(published.slice(2), grace_ms === 0 ? [] : [{ kind: 'remove', id }])
+    t.equal(courier.told.includes(`remove ${subscription}`), grace_ms !== 0)
+  }
+})
+
+test('what becomes of registrations is traced, also that they have expired', async (t) => {
+  const lines: string[] = []
+  const log = {
+    ...silentLog,
+    traces: new Uint8Array(256).fill(1),
+    trace: (_: string, line: string) => void lines.push(line),
+  }
+  const { registry, control, clock } = openRegistry(t.testdir(), { log, grace_ms: day_ms })
+  t.teardown(() => control.close())
+  const id = granted(await registry.register(asked({ duration_ms: 5 })))
+  await registry.register(asked({ id, duration_ms: 10 }))
+  clock.time += 9
+  await registry.removeExpired()
+  clock.time += 1
+  await registry.removeExpired()
+  await registry.removeExpired()
+  clock.time += day_ms
+  await registry.removeExpired()
+  t.same(
+    lines,
+    ['created', 'updated', 'expired', 'removed'].map((what) => `registration ${id} ${what}`),
+  )
+})

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { test } from 'tap'
+import type { Tenant } from '../../src/context/entity.js'
+import type { Selector } from '../../src/context/query.js'
+import { LmdbRegistryStore } from '../../src/lmdb/control-registry.js'
+import { ControlStore } from '../../src/lmdb/control-store.js'
+import { noticesAfter } from '../../src/lmdb/outbox.js'
+import type { AvailabilitySubscription } from '../../src/registration/availability.js'
+import type { Registration, RegistrationId } from '../../src/registration/registration.js'
+import type { Notice } from '../../src/subscription/notice.js'
+import type { SubscriptionId } from '../../src/subscription/subscription.js'
+import { at, id, path, root, storeSettings, tenant, type } from '../given.js'
+import { context, exact, registration } from '../registration/given.js'
+
+function opened(folder: string) {
+  const control = new ControlStore(folder, storeSettings)
+  const store = new LmdbRegistryStore({
+    databases: { registrations: control.database('registrations'), availability: control.database('availability') },
+    outbox: control.outbox,
+    transact: (write) => control.transact(write),
+  })
+  return { control, store }
+}
+
+const text = fc.string({ unit: 'grapheme', maxLength: 8 })
+const hexadecimal = fc.stringMatching(/^[0-9a-f]{24}$/)
+const registrations: fc.Arbitrary<Registration> = fc.record({
+  id: hexadecimal.map((digits) => digits as RegistrationId),
+  order: fc.nat(),
+  tenant: text.map((name) => name as Tenant),
+  path: text.map((name) => path(`/${name}`)),
+  expires: fc.nat().map(at),
+  contexts: fc.array(
+    fc.record({
+      entities: fc.array(fc.record({ id: text.map(id), type: text.map(type) }), { maxLength: 3 }),
+      attributes: fc.array(fc.record({ name: text, type: text, isDomain: fc.boolean() }), { maxLength: 3 }),
+      provider: text,
+    }),
+    { maxLength: 3 },
+  ),
+  copiedFrom: fc.option(text, { nil: undefined }),
+})
+const selectors: fc.Arbitrary<Selector> = fc.record({
+  id: fc.oneof(
+    text.map((name) => ({ kind: 'exact', id: id(name) }) as const),
+    text.map((pattern) => ({ kind: 'pattern', pattern }) as const),
+    fc.constant({ kind: 'any' } as const),
+  ),
+  type: fc.option(text.map(type), { nil: undefined }),
+})
+const subscriptions: fc.Arbitrary<AvailabilitySubscription> = fc.record({
+  id: hexadecimal.map((digits) => digits as SubscriptionId),
+  order: fc.nat(),
+  tenant: text.map((name) => name as Tenant),
+  selectors: fc.array(selectors, { maxLength: 3 }),
+  attributes: fc.array(text, { maxLength: 3 }),
+  reference: text,
+  expires: fc.nat().map(at),
+})
+
+test('what is stored comes back as it was', async (t) => {
+  const { control, store } = opened(t.testdir())
+  t.teardown(() => control.close())
+  await fc.assert(
+    fc.asyncProperty(registrations, subscriptions, async (each, put) => {
+      await store.commit({ registrations: [{ kind: 'put', registration: each }], put })
+      assert.deepEqual([...store.registrations()], [structuredClone(each)])
+      assert.deepEqual([...store.availability()], [structuredClone(put)])
+      await store.commit({ registrations: [{ kind: 'remove', id: each.id }], remove: [put.id] })
+      assert.deepEqual([[...store.registrations()], [...store.availability()]], [[], []])
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('a change with its notices is there whole when the store is opened again', async (t) => {
+  const folder = t.testdir()
+  const first = opened(folder)
+  const told = registration(1, [context('S4', 'noise')])
+  const notice: Notice = {
+    subscription: '65535a000000000000000001' as SubscriptionId,
+    line: { kind: 'availability' },
+    made: at(5),
+    tenant,
+    paths: [root],
+    correlator: 'c',
+    token: '',
+    body: '{}',
+    after: undefined,
+  }
+  const put = { id: notice.subscription, order: 1, tenant, selectors: [exact('S4')], attributes: [], expires: at(9) }
+  const subscription = { ...put, reference: 'http://maps.example' }
+  await first.store.commit({
+    registrations: [{ kind: 'put', registration: told }],
+    put: subscription,
+    notices: [notice],
+  })
+  await first.control.close()
+  const { control, store } = opened(folder)
+  t.teardown(() => control.close())
+  t.same([...store.registrations()], [{ ...told, copiedFrom: undefined }])
+  t.same([...store.availability()], [subscription])
+  t.same(
+    noticesAfter({ notices: control.database('notices') }, 0, 9).map((each) => each.notice),
+    [notice],
+  )
+})

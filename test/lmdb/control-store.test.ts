@@ -1,0 +1,121 @@
+import fc from 'fast-check'
+import { type Test, test } from 'tap'
+import { ControlStore } from '../../src/lmdb/control-store.js'
+import { openDatabase, openRoot } from '../../src/lmdb/environment.js'
+import { accountsOf, noticeAt, noticesAfter, type OutboxDatabases } from '../../src/lmdb/outbox.js'
+import type { Notice } from '../../src/subscription/notice.js'
+import { at, path, storeSettings } from '../given.js'
+import { notice, subscription, subscriptionId } from '../given-subscription.js'
+
+function opened(folder: string): ControlStore {
+  return new ControlStore(folder, storeSettings)
+}
+
+/** The outbox of a folder as another thread would read it, as it is whenever it is asked for. */
+function outboxOf(t: Test, folder: string): () => OutboxDatabases {
+  const root = openRoot(folder, { ...storeSettings, readOnly: true })
+  t.teardown(() => root.close())
+  const database = (name: string) => openDatabase(root, name)
+  const outbox = { notices: database('notices'), accounts: database('accounts'), facts: database('facts') }
+  return () => {
+    root.resetReadTxn()
+    return outbox
+  }
+}
+
+const account = { sent: 1, discarded: 0, tried: [], fails: 0 }
+
+test('subscriptions are there again when the store is opened again, by creation', async (t) => {
+  const folder = t.testdir()
+  const store = opened(folder)
+  const [second, first, gone] = [subscription({ order: 2 }), subscription({ order: 1 }), subscription({ order: 3 })]
+  await Promise.all([second, first, gone].map((put) => store.commit({ put })))
+  await store.commit({ ticked: { id: gone.id, due: at(5) } })
+  await store.commit({ remove: gone.id, ticked: { id: first.id, due: at(7) } })
+  await store.close()
+  const again = opened(folder)
+  t.teardown(() => again.close())
+  t.same(again.subscriptions(), JSON.parse(JSON.stringify([first, second])), 'what is undefined is left out')
+  t.same([...again.ticks()], [[first.id, 7]])
+})
+
+test('notices are numbered over restarts, and stay until they are settled', async (t) => {
+  const folder = t.testdir()
+  const store = opened(folder)
+  const notices = [1, 2, 3].map((n) => notice({ body: `{"n":"${n}"}` }))
+  await store.commit({ notices })
+  await store.commit({ settlements: [{ subscription: subscriptionId(), gone: [1, 2, 3], account }] })
+  await store.close()
+  const again = opened(folder)
+  t.teardown(() => again.close())
+  t.equal(again.lastNotice, 3)
+  await again.commit({ notices: [notice({ body: '4' })] })
+  const outbox = outboxOf(t, folder)
+  t.match(noticesAfter(outbox(), 0, 10), [{ number: 4, notice: { body: '4' } }])
+  t.equal(noticeAt(outbox(), 3), undefined)
+})
+
+test('an account is what was settled last, and goes with its subscription', async (t) => {
+  const folder = t.testdir()
+  const store = opened(folder)
+  t.teardown(() => store.close())
+  const [kept, ended] = [subscriptionId(), subscriptionId()]
+  const settle = (sent: number) =>
+    [kept, ended].map((id) => ({ subscription: id, gone: [], account: { ...account, sent } }))
+  await store.commit({ settlements: settle(1) })
+  await store.commit({ settlements: [...settle(2), { subscription: ended, gone: [], account: undefined }] })
+  t.same([...accountsOf(outboxOf(t, folder)())], [[kept, { ...account, sent: 2 }]])
+})
+
+test('a write that fails fails alone, and gives back the numbers of its notices', async (t) => {
+  const folder = t.testdir()
+  const store = opened(folder)
+  t.teardown(() => store.close())
+  const poison = (): void => {
+    store.outbox.enqueue([notice({ body: 'lost' })])
+    throw new Error('poison')
+  }
+  const outcomes = await Promise.allSettled([
+    store.commit({ notices: [notice({ body: 'a' })] }),
+    store.transact(poison),
+    store.commit({ notices: [notice({ body: 'b' })] }),
+  ])
+  t.same(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  )
+  t.match(noticesAfter(outboxOf(t, folder)(), 0, 10), [
+    { number: 1, notice: { body: 'a' } },
+    { number: 2, notice: { body: 'b' } },
+  ])
+})
+
+test('a notice is read as it was written, whatever is in it', async (t) => {
+  const folder = t.testdir()
+  const store = opened(folder)
+  t.teardown(() => store.close())
+  const outbox = outboxOf(t, folder)
+  const text = fc.string({ unit: 'grapheme', maxLength: 12 })
+  const anyNotice = fc
+    .record({
+      line: fc.oneof(
+        text.map((key) => ({ kind: 'entity' as const, key: `/\n${key}\n` })),
+        fc.constantFrom({ kind: 'initial' } as const, { kind: 'tick' } as const, { kind: 'availability' } as const),
+      ),
+      paths: fc.array(fc.constantFrom('/', '/a', '/a/b').map(path), { minLength: 1, maxLength: 3 }),
+      correlator: text,
+      token: text,
+      body: text,
+      after: fc.option(fc.array(fc.nat()), { nil: undefined }),
+    })
+    .map((more): Notice => notice(more))
+  await fc.assert(
+    fc.asyncProperty(anyNotice, async (written) => {
+      await store.commit({ notices: [written] })
+      const read = noticesAfter(outbox(), store.lastNotice - 1, 1)
+      t.match(read, [{ number: store.lastNotice }])
+      t.strictSame(read[0]?.notice, written)
+    }),
+    { numRuns: 30 },
+  )
+})

@@ -1,0 +1,62 @@
+import { MessageChannel } from 'node:worker_threads'
+import { test } from 'tap'
+import { ReadPool } from '../../src/lmdb/read-pool.js'
+import type { InForce, Instruction, Ready } from '../../src/mailbox/letter.js'
+import { Mailbox } from '../../src/mailbox/mailbox.js'
+import { ActorThread } from '../../src/mailbox/thread.js'
+import { Measures } from '../../src/measure/measures.js'
+import { Bell } from '../../src/subscription/bell.js'
+import type { PartitionTask, ThreadPorts } from '../../src/tasks.js'
+import { command, given, storeSettings } from '../given.js'
+import { nth, nthId } from '../subscription/given.js'
+
+test("a partition's thread puts subscriptions in force and says after which notice", async (t) => {
+  const bell = new Bell()
+  const { port1, port2 } = new MessageChannel()
+  port1.unref()
+  const task: PartitionTask & Pick<ThreadPorts, 'log'> = {
+    partition: 0,
+    storage: { ...storeSettings, paths: [t.testdir()] },
+    memory: {
+      measures: Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 }).memory,
+      commits: [new SharedArrayBuffer(4)],
+      pools: [ReadPool.memory(1)],
+      bell: bell.memory,
+    },
+    cacheSize: 10,
+    subscriptions: [nth(1)],
+    log: port2,
+  }
+  const entry = new URL('../../workers/partition.js', import.meta.url)
+  const thread = new ActorThread<typeof task, Ready | InForce>({ entry, task, transfer: [port2] })
+  const tell = async (instruction: Instruction): Promise<Ready | InForce> => {
+    const heard = thread.hear()
+    thread.tell(instruction)
+    return await heard
+  }
+  t.match(await thread.ready, { kind: 'ready', lastNotice: 0 })
+  const mailbox = new Mailbox({ limit: 100, measured: () => false, depth: () => {} })
+  const front = new MessageChannel()
+  mailbox.connect(front.port1)
+  thread.tell({ kind: 'connect', port: front.port2 } satisfies Instruction, [front.port2])
+
+  t.ok((await mailbox.ask(command('APPEND', 'Silo1', [given('level', '1')]))).ok)
+  t.same(await tell({ kind: 'subscribe', ticket: 7, inForce: nth(2) }), {
+    kind: 'inForce',
+    ticket: 7,
+    lastNotice: 1,
+  })
+  t.ok((await mailbox.ask(command('APPEND', 'Silo1', [given('level', '2')]))).ok)
+  t.same(await tell({ kind: 'unsubscribe', ticket: 8, id: nthId(1) }), {
+    kind: 'inForce',
+    ticket: 8,
+    lastNotice: 3,
+  })
+  t.ok((await mailbox.ask(command('APPEND', 'Silo1', [given('level', '3')]))).ok)
+  t.match(await tell({ kind: 'unsubscribe', ticket: 9, id: nthId(1) }), { ticket: 9, lastNotice: 4 })
+  t.equal(new Int32Array(bell.memory)[0], 3)
+  mailbox.close()
+  thread.tell({ kind: 'drain' } satisfies Instruction)
+  await thread.ended
+  await thread.close()
+})

@@ -1,0 +1,158 @@
+import { type Test, test } from 'tap'
+import { openEnvironment } from '../../src/lmdb/environment.js'
+import { accountsOf, type NumberedNotice, noticesAfter } from '../../src/lmdb/outbox.js'
+import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
+import type { Command, Reply } from '../../src/partition/message.js'
+import { StorageFull } from '../../src/partition/store.js'
+import { takeTurn } from '../../src/partition/turn.js'
+import type { Account, NoticeWording } from '../../src/subscription/notice.js'
+import type { SubscriptionClock, SubscriptionId } from '../../src/subscription/subscription.js'
+import { Wakes } from '../../src/subscription/wakes.js'
+import { at, cache, command, given, id, noWords, root, silentLog, storeSettings, tenant } from '../given.js'
+import { clock, lastOf, nth, nthId, shortWording } from '../subscription/given.js'
+
+interface Around {
+  readonly store: LmdbPartitionStore
+  readonly wakes: Wakes
+  turn(...batch: readonly Command[]): readonly Reply[]
+  /** What is on disk. */
+  outbox(): Promise<Outgoing>
+}
+
+interface Outgoing {
+  readonly notices: readonly NumberedNotice[]
+  readonly accounts: ReadonlyMap<SubscriptionId, Account>
+}
+
+function around(t: Test, folder = t.testdir(), word: NoticeWording = shortWording): Around {
+  const store = new LmdbPartitionStore(folder, storeSettings)
+  t.teardown(() => store.close())
+  const wakes = new Wakes({ word, log: silentLog, cacheSize: 10 })
+  const parts = { store, cache: cache(), interpret: noWords, wakes }
+  return {
+    store,
+    wakes,
+    turn: (...batch) => takeTurn(parts, batch),
+    outbox: async () => {
+      const environment = openEnvironment(folder, { ...storeSettings, readOnly: true })
+      const notices = noticesAfter(environment, 0, 1000)
+      const accounts = new Map(accountsOf(environment))
+      await environment.root.close()
+      return { notices, accounts }
+    },
+  }
+}
+
+function append(value: string, time = 1000): Command {
+  return command('APPEND', 'Silo1', [given('level', value)], { time: at(time) })
+}
+
+/** Fails while it is decided, as a fault of ours would. */
+const poison: Command = new Proxy(append('poison'), {
+  get: (target, name) => {
+    if (name === 'attributes') throw new Error('poison')
+    return Reflect.get(target, name)
+  },
+})
+
+test('the notices of a turn are on disk with its updates, in their order, behind all earlier ones', async (t) => {
+  const { turn, wakes, outbox, store } = around(t)
+  turn(append('0'))
+  wakes.put(nth(1))
+  wakes.put(nth(2, { onChange: ['door'] }))
+  turn(append('1'), append('1'), append('2'))
+  turn(append('3'), command('DELETE', 'Silo1'))
+  const { notices } = await outbox()
+  t.same(
+    notices.map(({ number, notice }) => [number, notice.subscription, notice.body]),
+    [
+      [1, nthId(1), 'Silo1: level=1'],
+      [2, nthId(1), 'Silo1: level=2'],
+      [3, nthId(1), 'Silo1: level=3'],
+    ],
+  )
+  t.equal(store.lastNotice, 3)
+  t.equal(store.entityCount, 0)
+})
+
+test('a turn that fails leaves neither entities nor notices nor moments, and the next one goes on from there', async (t) => {
+  const { turn, wakes, outbox, store } = around(t)
+  const memory = clock()
+  wakes.put(nth(1, { throttling_ms: 5000 }, memory))
+  turn(append('1', 10_000))
+  t.throws(() => turn(append('2', 16_000), poison), { message: 'poison' })
+  t.equal(lastOf(memory), 10_000)
+  t.match(store.entities(tenant, root, id('Silo1')), [{ attributes: [{ value: '1' }] }])
+  t.match((await outbox()).notices, [{ number: 1, notice: { body: 'Silo1: level=1' } }])
+  turn(append('3', 16_001))
+  t.match((await outbox()).notices, [{ number: 1 }, { number: 2, notice: { body: 'Silo1: level=3', made: 16_001 } }])
+})
+
+test('a turn whose commit fails gives the moments back that it noted', async (t) => {
+  const { wakes, store } = around(t)
+  const memory = clock(7)
+  wakes.put(nth(1, {}, memory))
+  const full = Object.create(store, {
+    hasRoom: { value: true },
+    transact: {
+      value: (turn: () => unknown) => {
+        store.transact(turn)
+        t.equal(lastOf(memory), 1000)
+        throw new StorageFull('no room for the commit')
+      },
+    },
+    entities: { value: store.entities.bind(store) },
+    write: { value: store.write.bind(store) },
+    enqueue: { value: store.enqueue.bind(store) },
+    settle: { value: store.settle.bind(store) },
+  })
+  const parts = { store: full, cache: cache(), interpret: noWords, wakes }
+  t.throws(() => takeTurn(parts, [append('1')]), StorageFull)
+  t.equal(lastOf(memory), 7)
+  t.same(wakes.notices, [])
+})
+
+test('an update whose notice can not be worded is not done', async (t) => {
+  const { turn, wakes, outbox, store } = around(t, t.testdir(), () => {
+    throw new Error('no words')
+  })
+  const memory = clock()
+  wakes.put(nth(1, {}, memory))
+  t.throws(() => turn(append('1')), { message: 'no words' })
+  t.same(store.entities(tenant, root, id('Silo1')), [])
+  t.same((await outbox()).notices, [])
+  t.equal(lastOf(memory), 0)
+})
+
+test('throttling holds over all partitions that share the clock', async (t) => {
+  const folders = t.testdir({ one: {}, two: {} })
+  const [one, two] = [around(t, `${folders}/one`), around(t, `${folders}/two`)]
+  const memory: SubscriptionClock = clock()
+  for (const { wakes } of [one, two]) wakes.put(nth(1, { throttling_ms: 5000 }, memory))
+  one.turn(append('1', 10_000))
+  two.turn(append('2', 14_000))
+  two.turn(append('3', 15_000))
+  one.turn(append('4', 19_999), append('5', 20_000))
+  t.match((await one.outbox()).notices, [{ notice: { made: 10_000 } }, { notice: { made: 20_000 } }])
+  t.match((await two.outbox()).notices, [{ notice: { made: 15_000 } }])
+})
+
+test('what became of notices is stored, also when there is no room for updates, and doing so twice changes nothing', async (t) => {
+  const { turn, wakes, outbox, store } = around(t)
+  wakes.put(nth(1))
+  turn(append('1'), append('2'))
+  const account: Account = { sent: 1, discarded: 0, tried: [], fails: 0, lastSuccess: at(2000), lastSuccessCode: 200 }
+  const settle = (settled: Account | undefined): Command => ({
+    kind: 'settle',
+    settlements: [{ subscription: nthId(1), gone: [1], account: settled }],
+  })
+  Object.defineProperty(store, 'hasRoom', { value: false })
+  for (let times = 0; times < 2; times += 1) {
+    t.match(turn(append('3'), settle(account)), [{ kind: 'failed', why: 'storageFull' }, { kind: 'settled' }])
+    const { notices, accounts } = await outbox()
+    t.match(notices, [{ number: 2, notice: { body: 'Silo1: level=2' } }])
+    t.same([...accounts], [[nthId(1), account]])
+  }
+  turn(settle(undefined))
+  t.equal((await outbox()).accounts.size, 0)
+})

@@ -1,0 +1,111 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** How a receiver behaves; all but the live ones and those that restart never accept anything. */
+export type Behaviour = 'live' | 'restarts' | 'refuses' | 'hangs' | 'fails'
+
+export interface OpenReceivers {
+  readonly kind: 'open'
+  readonly behaviours: readonly Behaviour[]
+}
+
+export interface AskReceivers {
+  readonly kind: 'report'
+}
+
+export interface ReceiverReport {
+  /** By subscription and entity: the number up to which every value from 1 on has come. */
+  readonly reached: Readonly<Record<string, number>>
+  /** When something came that had come before. */
+  readonly repeated: readonly number[]
+  /** Values that came before one that is less, as texts. */
+  readonly disordered: readonly string[]
+}
+
+/** A receiver that goes away goes for so long, and comes back for so long. */
+const away_ms = 400
+const back_ms = 1600
+
+/** A real HTTP server that counts up what it accepts: of each line the values 1, 2, 3, … have to come. */
+class Receiver {
+  readonly #behaviour: Behaviour
+  readonly #reached = new Map<string, number>()
+  readonly #repeated: number[] = []
+  readonly #disordered: string[] = []
+  #server: Server
+  #port = 0
+
+  constructor(behaviour: Behaviour) {
+    this.#behaviour = behaviour
+    this.#server = this.#made()
+  }
+
+  async open(): Promise<number> {
+    this.#server.listen(this.#port, '127.0.0.1')
+    await once(this.#server, 'listening')
+    this.#port = (this.#server.address() as AddressInfo).port
+    if (this.#behaviour === 'refuses') this.#close()
+    if (this.#behaviour === 'restarts') setTimeout(() => this.#restart(), back_ms)
+    return this.#port
+  }
+
+  get report(): ReceiverReport {
+    return { reached: Object.fromEntries(this.#reached), repeated: this.#repeated, disordered: this.#disordered }
+  }
+
+  #made(): Server {
+    return createServer((request, response) => void this.#take(request, response))
+  }
+
+  #close(): void {
+    this.#server.close()
+    this.#server.closeAllConnections()
+  }
+
+  #restart(): void {
+    this.#close()
+    setTimeout(() => {
+      this.#server = this.#made()
+      void this.open()
+    }, away_ms)
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const pieces: Buffer[] = []
+    try {
+      for await (const piece of request) pieces.push(piece as Buffer)
+    } catch {
+      return // Cut off by our own restart: it does not count as received.
+    }
+    if (this.#behaviour === 'hangs') return
+    if (this.#behaviour === 'fails') {
+      response.writeHead(500).end()
+      return
+    }
+    this.#note(Buffer.concat(pieces).toString())
+    response.writeHead(200).end()
+  }
+
+  #note(body: string): void {
+    const { subscriptionId, contextResponses } = JSON.parse(body)
+    const { id, attributes } = contextResponses[0].contextElement
+    const line = `${subscriptionId} ${id}`
+    const value = Number(attributes[0].value)
+    const reached = this.#reached.get(line) ?? 0
+    if (value === reached + 1) this.#reached.set(line, value)
+    else if (value <= reached) this.#repeated.push(Date.now())
+    else this.#disordered.push(`${line}: ${value} after ${reached}`)
+  }
+}
+
+let receivers: readonly Receiver[] = []
+process.on('message', async (question: OpenReceivers | AskReceivers) => {
+  if (question.kind === 'report') {
+    process.send?.(receivers.map(({ report }) => report))
+    return
+  }
+  receivers = question.behaviours.map((behaviour) => new Receiver(behaviour))
+  process.send?.(await Promise.all(receivers.map((receiver) => receiver.open())))
+})
+process.on('disconnect', () => process.exit())

@@ -1,0 +1,104 @@
+import { test } from 'tap'
+import type { Tenant } from '../../src/context/entity.js'
+import type { Selector } from '../../src/context/query.js'
+import type { AvailabilitySubscription } from '../../src/registration/availability.js'
+import { AvailabilityIndex } from '../../src/registration/availability-index.js'
+import { Copies, withoutTold } from '../../src/registration/copies.js'
+import type { SubscriptionId } from '../../src/subscription/subscription.js'
+import { at, path, tenant } from '../given.js'
+import { any, context, exact, pattern, registration } from './given.js'
+
+function subscription(
+  name: string,
+  selectors: readonly Selector[],
+  attributes: readonly string[] = [],
+  more: Partial<AvailabilitySubscription> = {},
+): AvailabilitySubscription {
+  const reference = 'http://maps.example/sources'
+  const order = Number(name)
+  return { id: name as SubscriptionId, order, tenant, selectors, attributes, reference, expires: at(1000), ...more }
+}
+
+function indexOf(...subscriptions: readonly AvailabilitySubscription[]): AvailabilityIndex {
+  const index = new AvailabilityIndex()
+  for (const each of subscriptions) index.put(each)
+  return index
+}
+
+function awakened(index: AvailabilityIndex, ...contexts: ReturnType<typeof context>[]): readonly string[] {
+  return index.awakenedBy(registration(1, contexts), at(0)).map(({ subscription: { id } }) => id)
+}
+
+test('a subscription is awakened by its id and type, by its pattern and type, and without type by every type', async (t) => {
+  const index = indexOf(
+    subscription('4', [any()]),
+    subscription('1', [exact('S4', 'Street')]),
+    subscription('2', [pattern('^S', 'Street')]),
+    subscription('3', [exact('S4')]),
+  )
+  t.same(awakened(index, context('S4:Street', 'noise')), ['1', '2', '3', '4'])
+  t.same(awakened(index, context('S5:Street')), ['2', '4'])
+  t.same(awakened(index, context('S4:Alley')), ['3', '4'])
+  t.same(awakened(index, context('S4')), ['3', '4'], 'an entity without type is none of a type')
+  t.same(awakened(index, context('')), [])
+})
+
+test('a subscription with attributes wants one of them in the same context as its entity', async (t) => {
+  const index = indexOf(subscription('1', [exact('S4', 'Street')], ['noise', 'ozone']))
+  t.same(awakened(index, context('S4:Street', 'traffic ozone')), ['1'])
+  t.same(awakened(index, context('S4:Street', 'traffic')), [])
+  t.same(awakened(index, context('S4:Street')), [])
+  t.same(awakened(index, context('S4:Street', 'traffic'), context('S5:Street', 'noise')), [])
+})
+
+test('what it is sent is about those entities of the registration that it means, and no others', async (t) => {
+  const index = indexOf(subscription('1', [pattern('^S[45]')], ['noise']))
+  const told = registration(1, [context('S4:Street S9:Street', 'noise'), context('S5', 'ozone')])
+  const [first] = index.awakenedBy(told, at(0))
+  t.same(first?.discovery, { selectors: [exact('S4', 'Street'), exact('S5', '')], attributes: ['noise'] })
+})
+
+test('expired subscriptions, those of other tenants and removed ones are silent', async (t) => {
+  const one = subscription('1', [exact('S4')], [], { expires: at(50) })
+  const index = indexOf(one, subscription('2', [any()], [], { tenant: 'acme' as Tenant }))
+  const told = registration(1, [context('S4')])
+  t.equal(index.awakenedBy(told, at(49)).length, 1)
+  t.equal(index.awakenedBy(told, at(50)).length, 0)
+  index.remove(one.id)
+  t.equal(index.awakenedBy(told, at(0)).length, 0)
+  t.same(
+    [...index.all()].map(({ id }) => id),
+    ['2'],
+  )
+})
+
+test('a subscription that is put again listens to its new entities only', async (t) => {
+  const index = indexOf(subscription('1', [exact('S4'), pattern('^A')]), subscription('1', [exact('S5')]))
+  t.same(awakened(index, context('S4 Alley')), [])
+  t.same(awakened(index, context('S5')), ['1'])
+})
+
+test('what is told again is found by its entities, attribute names and provider, in whatever order', async (t) => {
+  const copies = new Copies()
+  const source = { copiedFrom: 'a' }
+  const copy = registration(1, [context('S4 S5', 'noise ozone'), context('S6')], source)
+  copies.keep(copy)
+  const again = [context('S5 S4', 'ozone noise')]
+  t.same([...copies.holders(copy, again)], [copy.id])
+  t.same([...copies.holders(copy, [context('S4 S5', 'noise')])], [])
+  t.same([...copies.holders(copy, [context('S4 S5', 'noise ozone', 'http://q.example')])], [])
+  t.same([...copies.holders({ ...copy, copiedFrom: 'b' }, again)], [])
+  t.same([...copies.holders({ ...copy, path: path('/a') }, again)], [])
+  t.same([...copies.holders({ ...copy, tenant: 'acme' as Tenant }, again)], [])
+  copies.forget(copy)
+  t.same([...copies.holders(copy, again)], [])
+})
+
+test('a copy loses what is told again, and ends when nothing else is in it', async (t) => {
+  const copy = registration(1, [context('S4', 'noise'), context('S6')], { copiedFrom: 'a' })
+  t.same(withoutTold(copy, [context('S4', 'noise'), context('S7')]), {
+    kind: 'put',
+    registration: { ...copy, contexts: [context('S6')] },
+  })
+  t.same(withoutTold(copy, [context('S6'), context('S4', 'noise')]), { kind: 'remove', id: copy.id })
+})

@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { test } from 'tap'
+import type { ServicePath, Tenant } from '../../src/context/entity.js'
+import { acceptedPattern } from '../../src/context/pattern.js'
+import { inPaths, type PathRange, type Selector } from '../../src/context/query.js'
+import type { RegisteredContext, RegisteredEntity, Registration } from '../../src/registration/registration.js'
+import { type Discovery, type Lookup, RegistrationIndex } from '../../src/registration/registration-index.js'
+import { at, everywhere, path, tenant } from '../given.js'
+import { any, attribute, context, exact, pattern, registered, registration } from './given.js'
+
+const lookup: Lookup = { tenant, paths: everywhere, now: at(0) }
+
+function indexOf(...registrations: readonly Registration[]): RegistrationIndex {
+  const index = new RegistrationIndex()
+  for (const each of registrations) index.put(each)
+  return index
+}
+
+test('a tenant is empty until something is registered in it, and when the last registration is gone', async (t) => {
+  const index = new RegistrationIndex()
+  const one = registration(1, [])
+  t.equal(index.isEmpty(tenant), true)
+  index.put(one)
+  index.put(one)
+  t.equal(index.isEmpty(tenant), false)
+  t.equal(index.isEmpty('other' as Tenant), true)
+  index.remove(one.id)
+  t.equal(index.isEmpty(tenant), true)
+  t.equal(index.size, 0)
+})
+
+test('the provider of an attribute is the first that names it, else the first for the whole entity', async (t) => {
+  const index = indexOf(
+    registration(3, [context('S4:Street', 'noise', 'third')]),
+    registration(1, [context('S4:Street', '', 'first'), context('S4:Street', 'noise ozone', 'first again')]),
+    registration(2, [context('S4:Street', 'noise', 'second')]),
+  )
+  const s4 = registered('S4:Street')
+  t.equal(index.providerOf(lookup, s4, 'noise'), 'first again')
+  t.equal(index.providerOf(lookup, s4, 'traffic'), 'first')
+  t.equal(index.providerOf(lookup, registered('S4'), 'noise'), undefined)
+  t.equal(index.providerOf(lookup, registered('S4:Alley'), 'noise'), undefined)
+  t.equal(index.providerOf({ ...lookup, tenant: 'other' as Tenant }, s4, 'noise'), undefined)
+})
+
+test('an entity without type is named only by registrations without type', async (t) => {
+  const index = indexOf(registration(1, [context('S4', 'noise')]))
+  t.equal(index.providerOf(lookup, registered('S4'), 'noise'), 'http://p.example')
+  t.equal(index.providerOf(lookup, registered('S4:Street'), 'noise'), undefined)
+})
+
+test('a registration is in force before the moment of its expiry, and lies there afterwards', async (t) => {
+  const index = indexOf(registration(1, [context('S4:Street', 'noise')], { expires: at(50) }))
+  const s4 = registered('S4:Street')
+  t.equal(index.providerOf({ ...lookup, now: at(49) }, s4, 'noise'), 'http://p.example')
+  t.equal(index.providerOf({ ...lookup, now: at(50) }, s4, 'noise'), undefined)
+  t.same(index.naming({ ...lookup, now: at(50) }, s4), [])
+  t.same(index.entities({ ...lookup, now: at(50) }, any()), [])
+  t.equal(index.discover({ ...lookup, now: at(50) }, { selectors: [any()], attributes: [] }).count, 0)
+  t.equal(index.size, 1)
+})
+
+test('registered entities come once each, in the order of creation, and none for whole types', async (t) => {
+  const index = indexOf(
+    registration(2, [context('S5:Street S4:Street', 'noise')]),
+    registration(1, [context('S4:Street :Street', 'ozone'), context('S9')]),
+  )
+  t.same(index.entities(lookup, any()), [registered('S4:Street'), registered('S9'), registered('S5:Street')])
+  t.same(index.entities(lookup, exact('S4')), [registered('S4:Street')])
+  t.same(index.entities(lookup, pattern('^S[59]', 'Street')), [registered('S5:Street')])
+})
+
+test('pages count registrations, each with all that was found of it', async (t) => {
+  const index = indexOf(
+    registration(1, [context('S4:Street', 'noise', 'a'), context('S5:Street', 'noise', 'b')]),
+    registration(2, [context('S4:Street', 'noise', 'c')]),
+    registration(3, [context('S4:Street', 'noise', 'd')]),
+  )
+  const page = (offset: number, limit: number) =>
+    index.discover(lookup, { selectors: [any('Street')], attributes: [] }, { offset, limit })
+  t.same(
+    page(0, 1).contexts.map(({ provider }) => provider),
+    ['a', 'b'],
+  )
+  t.same(
+    page(1, 1).contexts.map(({ provider }) => provider),
+    ['c'],
+  )
+  t.same(
+    page(1, 9).contexts.map(({ provider }) => provider),
+    ['c', 'd'],
+  )
+  t.same(page(3, 1), { contexts: [], count: 3 })
+})
+
+const names = fc.constantFrom('S4', 'S5', 'S45', '')
+const types = fc.constantFrom('Street', 'Alley', '')
+const attributes = fc.uniqueArray(fc.constantFrom('noise', 'ozone', 'traffic'), { maxLength: 3 })
+const entities = fc.tuple(names, types).map(([name, kind]) => registered(`${name}:${kind}`))
+const contexts: fc.Arbitrary<RegisteredContext> = fc.record({
+  entities: fc.array(entities, { maxLength: 3 }),
+  attributes: attributes.map((each) => each.map(attribute)),
+  provider: fc.constantFrom('http://a', 'http://b'),
+})
+const registrations: fc.Arbitrary<Registration> = fc
+  .tuple(fc.integer({ min: 1, max: 8 }), fc.array(contexts, { maxLength: 3 }), fc.constantFrom('', 'acme'))
+  .chain(([order, each, service]) =>
+    fc.tuple(fc.constantFrom('/', '/a', '/a/b'), fc.integer({ min: 0, max: 100 })).map(([where, expires]) =>
+      // The tenant of an id does not change, so it is a part of it here.
+      registration(service === '' ? order : order + 100, each, {
+        tenant: service as Tenant,
+        path: path(where),
+        expires: at(expires),
+      }),
+    ),
+  )
+const changes = fc.array(fc.tuple(registrations, fc.boolean()), { maxLength: 25 })
+const selectors: fc.Arbitrary<Selector> = fc.oneof(
+  fc.tuple(names, fc.option(types, { nil: undefined })).map(([name, kind]) => exact(name, kind)),
+  fc
+    .tuple(fc.constantFrom('^S4', '5$', '.*', 'S'), fc.option(types, { nil: undefined }))
+    .map(([p, kind]) => pattern(p, kind)),
+  fc.option(types, { nil: undefined }).map((kind) => any(kind)),
+)
+const ranges: fc.Arbitrary<PathRange> = fc.record({
+  path: fc.constantFrom('/', '/a', '/a/b', '/ab').map((text) => text as ServicePath),
+  below: fc.boolean(),
+})
+const lookups: fc.Arbitrary<Lookup> = fc.record({
+  tenant: fc.constantFrom('', 'acme').map((text) => text as Tenant),
+  paths: fc.array(ranges, { minLength: 1, maxLength: 2 }),
+  now: fc.integer({ min: 0, max: 100 }).map(at),
+})
+
+/** What the rules say, by a walk over everything. */
+class Naive {
+  readonly #held = new Map<string, Registration>()
+
+  put(each: Registration): void {
+    this.#held.set(each.id, each)
+  }
+
+  remove(each: Registration): void {
+    this.#held.delete(each.id)
+  }
+
+  inForce({ tenant, paths, now }: Lookup): readonly Registration[] {
+    return [...this.#held.values()]
+      .filter((each) => each.tenant === tenant && inPaths(each.path, paths) && now < each.expires)
+      .sort((a, b) => a.order - b.order)
+  }
+
+  discover(where: Lookup, { selectors, attributes }: Discovery, offset: number, limit: number) {
+    const found = this.inForce(where)
+      .map(({ contexts }) => contexts.flatMap((each) => narrowed(each, selectors, attributes)))
+      .filter((each) => each.length > 0)
+    return { contexts: found.slice(offset, offset + limit).flat(), count: found.length }
+  }
+
+  naming(where: Lookup, { id, type }: RegisteredEntity): readonly RegisteredContext[] {
+    const isNamed = (entity: RegisteredEntity): boolean => entity.id === id && entity.type === type
+    return this.inForce(where).flatMap(({ contexts }) => contexts.filter((each) => each.entities.some(isNamed)))
+  }
+
+  entities(where: Lookup, selector: Selector): readonly RegisteredEntity[] {
+    const all = this.inForce(where).flatMap(({ contexts }) => contexts.flatMap((each) => each.entities))
+    const meant = all.filter((entity) => entity.id !== '' && matches(selector, entity))
+    return meant.filter((entity, place) => meant.findIndex((other) => same(other, entity)) === place)
+  }
+}
+
+function same(a: RegisteredEntity, b: RegisteredEntity): boolean {
+  return a.id === b.id && a.type === b.type
+}
+
+function matches({ id, type }: Selector, entity: RegisteredEntity): boolean {
+  if (type !== undefined && entity.type !== type) return false
+  if (id.kind === 'any') return true
+  return id.kind === 'exact' ? entity.id === id.id : acceptedPattern(id.pattern).test(entity.id)
+}
+
+function narrowed(
+  each: RegisteredContext,
+  asked: readonly Selector[],
+  names: readonly string[],
+): readonly RegisteredContext[] {
+  const entities = each.entities.filter((entity) => asked.some((selector) => matches(selector, entity)))
+  const attributes = names.length === 0 ? each.attributes : each.attributes.filter(({ name }) => names.includes(name))
+  return entities.length === 0 || (names.length > 0 && attributes.length === 0)
+    ? []
+    : [{ ...each, entities, attributes }]
+}
+
+function built(history: readonly (readonly [Registration, boolean])[]) {
+  const [index, naive] = [new RegistrationIndex(), new Naive()]
+  for (const [each, isPut] of history) {
+    if (isPut) naive.put(each)
+    else naive.remove(each)
+    index.apply([isPut ? { kind: 'put', registration: each } : { kind: 'remove', id: each.id }])
+  }
+  return { index, naive }
+}
+
+test('the index finds what a walk over all registrations finds, whatever was put and removed before', async () => {
+  const discoveries = fc.record({ selectors: fc.array(selectors, { maxLength: 3 }), attributes })
+  const pages = fc.record({ offset: fc.nat(3), limit: fc.integer({ min: 1, max: 3 }) })
+  fc.assert(
+    fc.property(changes, lookups, discoveries, pages, (history, where, discovery, page) => {
+      const { index, naive } = built(history)
+      const expected = naive.discover(where, discovery, page.offset, page.limit)
+      assert.deepEqual(index.discover(where, discovery, page), expected)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('lookups for forwarding find what a walk over all registrations finds', async () => {
+  fc.assert(
+    fc.property(
+      changes,
+      lookups,
+      entities,
+      fc.constantFrom('noise', 'ozone'),
+      selectors,
+      (history, where, entity, name, selector) => {
+        const { index, naive } = built(history)
+        const naming = naive.naming(where, entity)
+        const byName = naming.find((each) => each.attributes.some((one) => one.name === name))
+        const whole = naming.find((each) => each.attributes.length === 0)
+        assert.deepEqual(index.naming(where, entity), naming)
+        assert.equal(index.providerOf(where, entity, name), (byName ?? whole)?.provider)
+        assert.deepEqual(index.entities(where, selector), naive.entities(where, selector))
+        assert.equal(
+          index.isEmpty(where.tenant),
+          naive.inForce({ ...where, paths: everywhere, now: at(-1) }).length === 0,
+        )
+      },
+    ),
+    { numRuns: 500 },
+  )
+})

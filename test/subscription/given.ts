@@ -1,0 +1,53 @@
+import type { EntityId, EntityType } from '../../src/context/entity.js'
+import { type Selector, shownAttributes } from '../../src/context/query.js'
+import type { NoticeWording } from '../../src/subscription/notice.js'
+import type {
+  Subscription,
+  SubscriptionClock,
+  SubscriptionId,
+  SubscriptionInForce,
+} from '../../src/subscription/subscription.js'
+import { subscription } from '../given-subscription.js'
+
+/** The id of the subscription that was created as the so manieth. */
+export function nthId(order: number): SubscriptionId {
+  return order.toString(16).padStart(24, '0') as SubscriptionId
+}
+
+/** The subscription that was created as the so manieth, to every change of everything unless something else is said. */
+export function nth(order: number, more: Partial<Subscription> = {}, memory = clock()): SubscriptionInForce {
+  return { subscription: subscription({ id: nthId(order), order, ...more }), clock: memory }
+}
+
+export function any(type?: EntityType): Selector {
+  return { id: { kind: 'any' }, type }
+}
+
+export function exact(id: EntityId, type?: EntityType): Selector {
+  return { id: { kind: 'exact', id }, type }
+}
+
+export function pattern(text: string, type?: EntityType): Selector {
+  return { id: { kind: 'pattern', pattern: text }, type }
+}
+
+/** A clock that was last claimed then. */
+export function clock(last = 0): SubscriptionClock {
+  const memory = new SharedArrayBuffer(8)
+  new BigInt64Array(memory)[0] = BigInt(last)
+  return memory
+}
+
+/** What a clock says. */
+export function lastOf(memory: SubscriptionClock): number {
+  return Number(new BigInt64Array(memory)[0])
+}
+
+/** Says what a notification would show, in short. */
+export const shortWording: NoticeWording = ({ attributes }, entities) =>
+  entities
+    .map((entity) => {
+      const shown = shownAttributes(entity, attributes)
+      return `${entity.id}: ${shown.map(({ name, instance, value }) => `${name}${instance}=${value}`).join(' ')}`
+    })
+    .join('; ')

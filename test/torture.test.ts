@@ -1,0 +1,215 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { type Test, test } from 'tap'
+import { addressOf, Connection } from '../bench/connection.js'
+import { written } from '../bench/request.js'
+import type { AskReceivers, Behaviour, OpenReceivers, ReceiverReport } from './receivers-process.js'
+import { RunningBroker } from './running.js'
+
+const entities = 1000
+const updatesPerEntity = 100
+const connections = 64
+/** One in ten subscriptions is to a pattern that ten entities match; the others are to one entity each. */
+const patterns = 100
+const exact = 900
+const kills = 3
+
+/** Repetitions come from a crash, that is within this time after the broker runs again, or from a receiver that went away. */
+const aroundCrash_ms = 20_000
+
+/** The test fails when nothing has come for so long. */
+const patience_ms = 60_000
+
+const behaviours: readonly Behaviour[] = Array.from({ length: 50 }, (_, at) => {
+  if (at < 5) return 'refuses'
+  if (at < 10) return 'hangs'
+  if (at < 15) return 'fails'
+  return at < 20 ? 'restarts' : 'live'
+})
+
+/** The receivers, in a process of their own. */
+class Receivers {
+  readonly #child = fork(fileURLToPath(new URL('receivers-process.js', import.meta.url)))
+
+  constructor(t: Test) {
+    t.teardown(() => this.#child.kill('SIGKILL'))
+  }
+
+  async open(): Promise<readonly number[]> {
+    const question: OpenReceivers = { kind: 'open', behaviours }
+    return this.#ask(question) as Promise<readonly number[]>
+  }
+
+  report(): Promise<readonly ReceiverReport[]> {
+    const question: AskReceivers = { kind: 'report' }
+    return this.#ask(question) as Promise<readonly ReceiverReport[]>
+  }
+
+  async #ask(question: OpenReceivers | AskReceivers): Promise<unknown> {
+    const answer = once(this.#child, 'message')
+    this.#child.send(question)
+    return (await answer)[0]
+  }
+}
+
+function nameOf(entity: number): string {
+  return `Probe-${String(entity).padStart(3, '0')}`
+}
+
+/** Which receiver a subscription is for, and the entities that it is about. */
+interface Meant {
+  readonly receiver: number
+  readonly entities: readonly number[]
+  readonly element: { readonly id: string; readonly isPattern: string; readonly type: string }
+}
+
+const meant: readonly Meant[] = [
+  ...Array.from({ length: exact }, (_, at) => ({
+    receiver: at % behaviours.length,
+    entities: [at],
+    element: { id: nameOf(at), isPattern: 'false', type: 'Probe' },
+  })),
+  ...Array.from({ length: patterns }, (_, at) => ({
+    receiver: (at * 7) % behaviours.length,
+    entities: Array.from({ length: 10 }, (_, last) => at * 10 + last),
+    element: { id: `^Probe-${String(at).padStart(2, '0')}.$`, isPattern: 'true', type: 'Probe' },
+  })),
+]
+
+async function subscribe(
+  broker: RunningBroker,
+  ports: readonly number[],
+  { receiver, element }: Meant,
+): Promise<string> {
+  const { json } = await broker.send('POST', '/v1/subscribeContext', {
+    entities: [element],
+    reference: `http://127.0.0.1:${ports[receiver]}/inbox`,
+    notifyConditions: [{ type: 'ONCHANGE', condValues: ['count'] }],
+  })
+  return (json as { subscribeResponse: { subscriptionId: string } }).subscribeResponse.subscriptionId
+}
+
+/** Updates all entities of one connection, each value again until it is acknowledged. */
+async function feed(broker: RunningBroker, own: readonly number[], acknowledged: () => void): Promise<void> {
+  const address = addressOf(broker.url)
+  const connection = new Connection(address)
+  for (let value = 1; value <= updatesPerEntity; value += 1) {
+    for (const entity of own) {
+      const attributes = [{ name: 'count', type: 'number', value: String(value) }]
+      const contextElements = [{ id: nameOf(entity), type: 'Probe', attributes }]
+      const body = JSON.stringify({ contextElements, updateAction: 'APPEND' })
+      const request = written({ verb: 'POST', path: '/v1/updateContext', body }, address)
+      while (!(await accepted(connection, request))) await delay(20)
+      acknowledged()
+    }
+  }
+  connection.close()
+}
+
+async function accepted(connection: Connection, request: string): Promise<boolean> {
+  try {
+    const { status, text } = await connection.ask(request)
+    return status === 200 && !text.includes('errorCode')
+  } catch {
+    return false // The broker was killed; the same value is sent again, and is no change if it was stored.
+  }
+}
+
+/** Feeds at full speed; the broker is killed and started again whenever another part of the updates is done. */
+async function feedAndKill(broker: RunningBroker): Promise<readonly number[]> {
+  const runs: number[] = []
+  const killEvery = (entities * updatesPerEntity) / (kills + 1)
+  let done = 0
+  let killing: Promise<void> = Promise.resolve()
+  const kill = async (): Promise<void> => {
+    await broker.end('SIGKILL')
+    await broker.run()
+    runs.push(Date.now())
+  }
+  const acknowledged = (): void => {
+    done += 1
+    if (done % killEvery === 0 && done < entities * updatesPerEntity) killing = killing.then(kill)
+  }
+  const all = Array.from({ length: entities }, (_, entity) => entity)
+  await Promise.all(
+    Array.from({ length: connections }, (_, at) =>
+      feed(
+        broker,
+        all.filter((entity) => entity % connections === at),
+        acknowledged,
+      ),
+    ),
+  )
+  await killing
+  return runs
+}
+
+function missingOf(reports: readonly ReceiverReport[], ids: readonly string[]): number {
+  let missing = 0
+  for (const [at, { receiver, entities: own }] of meant.entries()) {
+    if (!isLive(receiver)) continue
+    for (const entity of own) {
+      missing += updatesPerEntity - (reports[receiver]?.reached[`${ids[at]} ${nameOf(entity)}`] ?? 0)
+    }
+  }
+  return missing
+}
+
+function isLive(receiver: number): boolean {
+  return behaviours[receiver] === 'live' || behaviours[receiver] === 'restarts'
+}
+
+async function untilComplete(receivers: Receivers, ids: readonly string[]): Promise<readonly ReceiverReport[]> {
+  let least = Number.POSITIVE_INFINITY
+  let lastProgress = Date.now()
+  for (;;) {
+    const reports = await receivers.report()
+    const missing = missingOf(reports, ids)
+    if (missing < least) lastProgress = Date.now()
+    least = Math.min(least, missing)
+    if (missing === 0 || Date.now() - lastProgress > patience_ms) return reports
+    await delay(250)
+  }
+}
+
+test('every live receiver ends with every notice, in order, though receivers fail and the broker is killed', async (t) => {
+  t.setTimeout(600_000)
+  const receivers = new Receivers(t)
+  const ports = await receivers.open()
+  const flags = ['-notifRetryMin', '200', '-notifRetryMax', '1000', '-httpTimeout', '1000', '-partitions', '2']
+  const broker = await RunningBroker.start(t, flags)
+  const ids: string[] = []
+  for (const one of meant) ids.push(await subscribe(broker, ports, one))
+  const runs = await feedAndKill(broker)
+  t.equal(runs.length, kills)
+  const reports = await untilComplete(receivers, ids)
+  t.equal(missingOf(reports, ids), 0, 'every notice of every live receiver has come')
+  t.same(
+    reports.flatMap(({ disordered }) => disordered),
+    [],
+    'no notice has come before an earlier one of its line',
+  )
+  for (const [at, { repeated }] of reports.entries()) {
+    if (behaviours[at] !== 'live') continue
+    const unexplained = repeated.filter((time) => !runs.some((run) => Math.abs(time - run) < aroundCrash_ms))
+    t.same(unexplained, [], `receiver ${at} got notices twice only around crashes`)
+  }
+  t.comment(`${reports.reduce((sum, { repeated }) => sum + repeated.length, 0)} notices came more than once`)
+  await statesTell(t, broker, ids)
+})
+
+/** Operators see which receivers fail, and what waits for them. */
+async function statesTell(t: Test, broker: RunningBroker, ids: readonly string[]): Promise<void> {
+  const { json } = await broker.send('GET', '/admin/subscriptions')
+  const states = new Map(
+    (json as readonly { id: string; status: string; queueDepth: number }[]).map((state) => [state.id, state]),
+  )
+  for (const [at, { receiver, entities: own }] of meant.entries()) {
+    const state = states.get(ids[at] ?? '')
+    const waiting = isLive(receiver) ? 0 : own.length * updatesPerEntity
+    t.equal(state?.queueDepth, waiting, `what waits for receiver ${receiver}, which ${behaviours[receiver]}`)
+    if (!isLive(receiver)) t.equal(state?.status, 'failed')
+  }
+}
