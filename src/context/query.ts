@@ -1,4 +1,4 @@
-import type { Attribute, Entity, EntityId, EntityType, ServicePath, Tenant } from './entity.js'
+import type { Entity, EntityId, EntityType, ServicePath, Tenant } from './entity.js'
 import type { Filter } from './filter.js'
 import type { OrderKey } from './order.js'
 import type { Area } from './surface.js'
@@ -63,7 +63,10 @@ function under(path: ServicePath, top: ServicePath): boolean {
  * The attributes of an entity that a query shows: those named, all instances of each; all without names, or with `*`
  * among them [context 7.3].
  */
-export function shownAttributes(entity: Entity, names: readonly string[]): readonly Attribute[] {
-  if (names.length === 0 || names.includes('*')) return entity.attributes
-  return entity.attributes.filter(({ name }) => names.includes(name))
+export function shownAttributes<Shown extends { readonly name: string }>(
+  { attributes }: { readonly attributes: readonly Shown[] },
+  names: readonly string[],
+): readonly Shown[] {
+  if (names.length === 0 || names.includes('*')) return attributes
+  return attributes.filter(({ name }) => names.includes(name))
 }

@@ -84,6 +84,7 @@ const used: ReadonlySet<string> = new Set([
   'keep-alive',
   'origin',
   'transfer-encoding',
+  'via',
   'x-forwarded-for',
   'x-real-ip',
 ])

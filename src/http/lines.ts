@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Facts, LineContext, Log } from '../log/log.js'
+import { payloadShown } from '../log/payload.js'
 import { urlWithoutSecrets, withoutSecrets } from '../log/secrets.js'
 import type { Switches } from '../measure/switches.js'
 import { type TraceArea, traceArea } from '../trace-area.js'
@@ -143,10 +144,7 @@ export class Lines {
 
   /** On one line, cut at the limit of payloads in the log. */
   #shown(body: string): string {
-    const limit = this.#switches.get('infoPayloadMaxSize')
-    const line = body.slice(0, limit + 1).replace(/\s*[\r\n]+\s*/g, ' ')
-    const bytes = Buffer.from(line)
-    return bytes.length > limit ? `${bytes.subarray(0, limit).toString()}(...)` : line
+    return payloadShown(body, this.#switches.get('infoPayloadMaxSize'))
   }
 }
 

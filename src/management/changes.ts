@@ -1,4 +1,5 @@
 import type { Asked } from '../exchange.js'
+import { lineContextOf } from '../log/line-context.js'
 import type { Facts, LineContext, Log } from '../log/log.js'
 import { traceArea } from '../trace-area.js'
 
@@ -11,15 +12,5 @@ export function logChange(log: Log, asked: Asked, message: string, facts: Facts 
 
 /** On whose behalf a line is written, as far as the request's head says it [management 10.3]. */
 export function lineContext({ correlator, headers }: Asked): LineContext {
-  return {
-    corr: correlator,
-    trans: 'N/A',
-    from: header(headers['x-real-ip']) ?? header(headers['x-forwarded-for']) ?? 'N/A',
-    srv: header(headers['fiware-service']) ?? '<none>',
-    subsrv: header(headers['fiware-servicepath']) ?? '<none>',
-  }
-}
-
-function header(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value.join(', ') : value
+  return lineContextOf(correlator, headers)
 }

@@ -33,24 +33,20 @@ export interface ElementResponse {
 }
 
 /**
- * Carries out an update: one response per element and entity in the order of the request, then those for attributes
- * that do not exist [context 6.2, 6.4]. Elements that can not be right are not sent to the broker [context 6.5].
+ * Carries out an update here: what became of each element, in their order. Elements that can not be right are not sent
+ * to the broker [context 6.2, 6.5].
  */
-export async function carryOut(
-  broker: Broker,
-  asked: UpdateAsked,
-): Promise<Outcome<readonly ElementResponse[], Unavailable>> {
+export async function fatesOf(broker: Broker, asked: UpdateAsked): Promise<Outcome<readonly Fate[], Unavailable>> {
   const refusals = asked.elements.map((element) => refusedResponse(element, asked))
   const sent = asked.elements.filter((_, at) => refusals[at] === undefined)
   const replies = sent.length === 0 ? granted([]) : await broker.update(sent.map((element) => toSend(element, asked)))
   if (!replies.ok) return replies
   const left = replies.value.values()
-  const fates = refusals.map((refusal) => refusal ?? left.next().value)
-  return granted(responsesOf(asked.elements, fates, asked.action))
+  return granted(refusals.map((refusal) => refusal ?? left.next().value))
 }
 
 /** What became of an element: it was refused before it was sent, or this is the broker's reply. */
-type Fate = ElementResponse | UpdateReply | undefined
+export type Fate = ElementResponse | UpdateReply | undefined
 
 /** The responses to elements: one per entity in the order of the request, those for what is missing at the end. */
 export function responsesOf(
@@ -64,8 +60,8 @@ export function responsesOf(
     if (fate === undefined) throw new Error('the broker has not answered every element of an update')
     if ('status' in fate) inPlace.push(fate)
     else {
-      for (const item of fate.items) inPlace.push(response(item, element, action))
-      for (const item of fate.missing) missing.push(response(item, element, action))
+      for (const item of fate.items) inPlace.push(responseOf(item, element, action))
+      for (const item of fate.missing) missing.push(responseOf(item, element, action))
     }
   }
   return missing.length === 0 ? inPlace : [...inPlace, ...missing]
@@ -101,13 +97,19 @@ export function toSend(
   }
 }
 
-function response(item: UpdateItem, { attributes }: GivenElement, action: UpdateAction): ElementResponse {
-  const { id, type, shown, refusal } = item
+/** The response to an element for one entity. */
+export function responseOf(item: UpdateItem, element: GivenElement, action: UpdateAction): ElementResponse {
+  const { id, type, refusal } = item
   return {
     id,
     type,
     isPattern: false,
-    attributes: shown === undefined ? attributes : shown.flatMap((at) => attributes[at] ?? []),
+    attributes: attributesOf(item, element),
     status: refusal === undefined ? okStatus : statusOfRefusal(refusal, { action, id, type }),
   }
+}
+
+/** The attributes of an element that an item speaks of. */
+export function attributesOf({ shown }: UpdateItem, { attributes }: GivenElement): readonly GivenAttribute[] {
+  return shown === undefined ? attributes : shown.flatMap((at) => attributes[at] ?? [])
 }

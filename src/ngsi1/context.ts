@@ -4,9 +4,12 @@ import type { Unavailable } from '../coordinator/broker.js'
 import type { Answer, Asked, Operation, StatusText, Work } from '../exchange.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import type { WordedReply } from '../partition/message.js'
+import type { ShownEntity } from '../registration/forward-merge.js'
 import { type PayloadErrors, payloadAnswer, statusAnswer, unavailableAnswer, wrapped } from './answers.js'
-import { carryOut } from './carry-out.js'
 import { type Environment, forTenant, readTraced, tracesParsing } from './environment.js'
+import { withProviders } from './forward-query.js'
+import { carryOutEverywhere, failedUpdate } from './forward-update.js'
+import { mayPassOn } from './forward-way.js'
 import { originOf } from './origin.js'
 import { asksObject, asksUntyped, orderAsked, pageAsked } from './parameters.js'
 import { parseQuery, type QueryPayload } from './parse-query.js'
@@ -50,6 +53,7 @@ function updateInWords(environment: Environment, asked: Asked): Promise<Outcome<
   const tenant = parseTenant(asked.headers, options.multiservice)
   const path = pathOfUpdate(asked.paths)
   if (!tenant.ok || !path.ok) return undefined
+  if (mayPassOn(environment, tenant.value, id)) return undefined
   const { body, parameters } = asked
   const manner = mannerNumber({
     untyped: asksUntyped(parameters),
@@ -66,25 +70,20 @@ function workOf(reply: Outcome<WordedReply, Unavailable>): Outcome<Work, Answer>
   return reply.value.accepted ? granted(() => answer) : refused(answer)
 }
 
-async function update(
-  { broker, options }: Environment,
-  asked: Asked,
-  tenant: Tenant,
-  payload: UpdatePayload,
-): Promise<Answer> {
+async function update(environment: Environment, asked: Asked, tenant: Tenant, payload: UpdatePayload): Promise<Answer> {
   const { paths, parameters } = asked
   const path = pathOfUpdate(paths)
   if (!path.ok) return statusAnswer('errorCode', path.refusal)
-  const responses = await carryOut(broker, {
+  const responses = await carryOutEverywhere(environment, asked, {
     tenant,
     path: path.value,
     action: payload.action,
     elements: payload.elements,
     untyped: asksUntyped(parameters),
-    autocast: options.ngsiv1Autocast,
+    autocast: environment.options.ngsiv1Autocast,
     origin: originOf(asked),
   })
-  if (!responses.ok) return unavailableAnswer(responses.refusal)
+  if (!responses.ok) return failedUpdate('errorCode', responses.refusal)
   const format = { asObject: asksObject(parameters) }
   return { status: 200, body: () => renderUpdate(responses.value, format) }
 }
@@ -109,19 +108,26 @@ export function queryContext(environment: Environment): Operation {
  * Answers what queryContext and the lists of entities answer. `notFound` is the status without results [context 7.5].
  */
 export async function query(
-  { broker }: Environment,
-  { paths, parameters }: Asked,
+  environment: Environment,
+  request: Asked,
   tenant: Tenant,
   what: QueryPayload,
   notFound: StatusText = statusOf(404),
 ): Promise<Answer> {
+  const { paths, parameters } = request
   const order = orderAsked(parameters)
   const asked: Query = { tenant, paths: pathsOfRead(paths), ...what, order, ...pageAsked(parameters) }
-  const page = await broker.query(asked)
+  const page = await environment.broker.query(asked)
   if (!page.ok) return unavailableAnswer(page.refusal)
-  if (page.value.entities.length === 0) return statusAnswer('errorCode', nothingOn(page.value, asked, notFound))
+  const found = await withProviders(environment, request, asked, page.value)
+  if (!found.ok) return unavailableAnswer(found.refusal)
+  const { entities, details } = found.value
+  if (entities.length === 0) {
+    const status = details === undefined ? nothingOn(page.value, asked, notFound) : statusOf(404, details)
+    return statusAnswer('errorCode', status)
+  }
   const format = { asObject: asksObject(parameters) }
-  return { status: 200, body: () => renderPage(page.value, what.attributes, format) }
+  return { status: 200, body: () => renderPage(entities, page.value.count, what.attributes, format) }
 }
 
 /** A page without results says whether there are results before it, if that was asked for [context 7.6]. */
@@ -130,7 +136,12 @@ function nothingOn({ count = 0 }: Page, { counted, offset }: Query, notFound: St
   return statusOf(404, `Number of matching entities: ${count}. Offset is ${offset}`)
 }
 
-function renderPage({ entities, count }: Page, names: readonly string[], format: Format): string {
+function renderPage(
+  entities: readonly ShownEntity[],
+  count: number | undefined,
+  names: readonly string[],
+  format: Format,
+): string {
   const counted = count === undefined ? '' : `,"errorCode":${renderStatus(statusOf(200, `Count: ${count}`))}`
   return `{${renderFound(entities, names, format)}${counted}}`
 }

@@ -1,12 +1,16 @@
-import type { Attribute, Entity, EntityId, Tenant } from '../context/entity.js'
+import type { Entity, EntityId, Tenant } from '../context/entity.js'
+import { compileQuery } from '../context/match.js'
 import { compareEntities } from '../context/order.js'
+import type { Page, Query } from '../context/query.js'
 import type { Unavailable } from '../coordinator/broker.js'
 import type { Answer, Asked, Operation, StatusText } from '../exchange.js'
 import { granted, type Outcome, refused } from '../outcome.js'
+import type { ShownAttribute, ShownEntity } from '../registration/forward-merge.js'
 import { statusAnswer, unavailableAnswer } from './answers.js'
 import { query } from './context.js'
 import { checkSegments, segment, type TypesMeant, typesMeant } from './convenience.js'
 import { type Environment, forTenant } from './environment.js'
+import { type Found, withProviders } from './forward-query.js'
 import { asksObject, orderAsked, pageAsked } from './parameters.js'
 import { type Format, renderElement, renderEntity, renderItem, renderStatus, renderStored } from './render.js'
 import { okStatus, statusOf } from './status.js'
@@ -51,15 +55,15 @@ export const attributeOfType = listRow(() => statusOf(404, 'entityId::type/attri
 /** GET of the entities of an id, of any type or of the one asked for [context 8.3]. */
 export const entitiesOfId: ReadRow = {
   read: (environment, asked, tenant, types) =>
-    ofId(environment, asked, tenant, types, (entities) => {
-      const { counted, ...page } = pageAsked(asked.parameters)
-      const shown = entities.slice(page.offset, page.offset + page.limit)
-      if (shown.length === 0) {
-        const status = counted && entities.length > 0 ? pastEnd(entities, page.offset) : entityUnknown(asked)
-        return noEntity(asked, types.type ?? '', ',"contextElements":[]', status)
-      }
+    ofId(environment, asked, tenant, types, async (held) => {
+      const { counted, offset, limit } = pageAsked(asked.parameters)
+      const found = await held.page([], offset, limit)
+      if (!found.ok) return unavailableAnswer(found.refusal)
+      const { entities, details } = found.value
+      const none = entities.length === 0
+      if (none) return noEntity(asked, types.type ?? '', ',"contextElements":[]', nothingOf(asked, held.count, details))
       const format = formatAsked(asked)
-      return { status: 200, body: () => renderEntities(shown, foundStatus(entities, counted), format) }
+      return { status: 200, body: () => renderEntities(entities, foundStatus(held.count, counted), format) }
     }),
   // There is no type in the path that could be contradicted.
   contradicted: (_, status) => statusAnswer('statusCode', status),
@@ -68,15 +72,16 @@ export const entitiesOfId: ReadRow = {
 /** GET of the entity of a type and id [context 8.3]. */
 export const entityOfTypeAndId: ReadRow = {
   read: (environment, asked, tenant, types) =>
-    ofId(environment, asked, tenant, types, (entities) => {
+    ofId(environment, asked, tenant, types, async (held) => {
       const { counted, offset } = pageAsked(asked.parameters)
-      const entity = entities[offset]
+      const found = await held.page([], offset, 1)
+      if (!found.ok) return unavailableAnswer(found.refusal)
+      const [entity] = found.value.entities
       if (entity === undefined) {
-        const status = counted && entities.length > 0 ? pastEnd(entities, offset) : entityUnknown(asked)
-        return noEntity(asked, segment(asked, 'type'), '', status)
+        return noEntity(asked, segment(asked, 'type'), '', nothingOf(asked, held.count, found.value.details))
       }
       const format = formatAsked(asked)
-      return { status: 200, body: () => renderOneEntity(entity, foundStatus(entities, counted), format) }
+      return { status: 200, body: () => renderOneEntity(entity, foundStatus(held.count, counted), format) }
     }),
   contradicted: (asked, status) => noEntity(asked, segment(asked, 'type'), '', status),
 }
@@ -111,9 +116,17 @@ function listRow(notFound: (asked: Asked) => StatusText, named: boolean): ReadRo
 function attributeRow(notFound: (asked: Asked) => StatusText): ReadRow {
   return {
     read: (environment, asked, tenant, types) =>
-      ofId(environment, asked, tenant, types, (entities) => {
-        const attributes = firstWith(entities, segment(asked, 'name'), asked.segments['metaID'])
-        if (attributes.length === 0) return statusAnswer('statusCode', notFound(asked))
+      ofId(environment, asked, tenant, types, async (held) => {
+        const name = segment(asked, 'name')
+        const { metaID } = asked.segments
+        const here = firstWith(held.entities, name, metaID)
+        const found = here.length > 0 ? undefined : await held.page([name], 0, Number.POSITIVE_INFINITY)
+        if (found?.ok === false) return unavailableAnswer(found.refusal)
+        const attributes = found === undefined ? here : firstWith(found.value.entities, name, metaID)
+        if (attributes.length === 0) {
+          const details = found?.value.details
+          return statusAnswer('statusCode', details === undefined ? notFound(asked) : statusOf(404, details))
+        }
         const format = formatAsked(asked)
         return { status: 200, body: () => renderItem(renderStored(attributes, format), okStatus) }
       }),
@@ -121,34 +134,50 @@ function attributeRow(notFound: (asked: Asked) => StatusText): ReadRow {
   }
 }
 
+/** The entities of the id in the path that are held here, in the order asked for. */
+interface HeldOfId {
+  readonly entities: readonly Entity[]
+  readonly count: number
+  /** A part of them with what providers say of it and of what is not held here [subscriptions 8.2]. */
+  readonly page: (attributes: readonly string[], offset: number, limit: number) => Promise<Outcome<Found, Unavailable>>
+}
+
 async function ofId(
   environment: Environment,
   asked: Asked,
   tenant: Tenant,
-  types: TypesMeant,
-  answer: (entities: readonly Entity[]) => Answer,
-): Promise<Answer> {
-  const found = await meantEntities(environment, asked, tenant, types)
-  return found.ok ? answer(found.value) : unavailableAnswer(found.refusal)
-}
-
-/** The entities of the id in the path, in the order asked for. */
-async function meantEntities(
-  { broker }: Environment,
-  asked: Asked,
-  tenant: Tenant,
   { type, scopes }: TypesMeant,
-): Promise<Outcome<readonly Entity[], Unavailable>> {
-  const id = segment(asked, 'id') as EntityId
-  const found = await broker.entities(tenant, pathsOfRead(asked.paths), id, type)
-  if (!found.ok) return found
-  const meant = found.value.filter((entity) => scopes.every(({ kind }) => (kind === 'typed') === (entity.type !== '')))
+  answer: (held: HeldOfId) => Promise<Answer>,
+): Promise<Answer> {
+  const [id, paths] = [segment(asked, 'id') as EntityId, pathsOfRead(asked.paths)]
+  const held = await environment.broker.entities(tenant, paths, id, type)
+  if (!held.ok) return unavailableAnswer(held.refusal)
+  const meant = held.value.filter((entity) => scopes.every(({ kind }) => (kind === 'typed') === (entity.type !== '')))
   const order = orderAsked(asked.parameters)
-  return granted(order.length === 0 ? meant : meant.toSorted(compareEntities(order)))
+  const entities = order.length === 0 ? meant : meant.toSorted(compareEntities(order))
+  return answer({
+    entities,
+    count: entities.length,
+    page: (attributes, offset, limit) => {
+      const selectors = [{ id: { kind: 'exact', id }, type }] as const
+      const query = { tenant, paths, selectors, attributes, scopes, order, offset, limit, counted: true }
+      return withProviders(environment, asked, query, pageOf(entities, query))
+    },
+  })
 }
 
-function firstWith(entities: readonly Entity[], name: string, instance: string | undefined): readonly Attribute[] {
-  const isMeant = (attribute: Attribute) =>
+/** Of entities that have none of the attributes named nothing is on a page. */
+function pageOf(entities: readonly Entity[], query: Query): Page {
+  const results = query.attributes.length === 0 ? entities : entities.filter(compileQuery(query))
+  return { entities: results.slice(query.offset, query.offset + query.limit), count: results.length }
+}
+
+function firstWith(
+  entities: readonly ShownEntity[],
+  name: string,
+  instance: string | undefined,
+): readonly ShownAttribute[] {
+  const isMeant = (attribute: ShownAttribute) =>
     attribute.name === name && (instance === undefined || attribute.instance === instance)
   return entities.find(({ attributes }) => attributes.some(isMeant))?.attributes.filter(isMeant) ?? []
 }
@@ -157,12 +186,16 @@ function formatAsked({ parameters }: Asked): Format {
   return { asObject: asksObject(parameters) }
 }
 
-function foundStatus({ length }: readonly Entity[], counted: boolean): StatusText {
-  return counted ? statusOf(200, `Count: ${length}`) : okStatus
+function foundStatus(count: number, counted: boolean): StatusText {
+  return counted ? statusOf(200, `Count: ${count}`) : okStatus
 }
 
-function pastEnd({ length }: readonly Entity[], offset: number): StatusText {
-  return statusOf(404, `Number of matching entities: ${length}. Offset is ${offset}`)
+/** The status of a page without entities. */
+function nothingOf(asked: Asked, count: number, details: string | undefined): StatusText {
+  if (details !== undefined) return statusOf(404, details)
+  const { counted, offset } = pageAsked(asked.parameters)
+  if (!counted || count === 0) return entityUnknown(asked)
+  return statusOf(404, `Number of matching entities: ${count}. Offset is ${offset}`)
 }
 
 function entityUnknown(asked: Asked): StatusText {
@@ -175,12 +208,12 @@ function noEntity(asked: Asked, type: string, elements: string, status: StatusTe
 }
 
 /** The first entity stands alone, too: that is where clients of Orion look [context 8.3]. */
-function renderEntities(entities: readonly Entity[], status: StatusText, format: Format): string {
+function renderEntities(entities: readonly ShownEntity[], status: StatusText, format: Format): string {
   const [first = '', ...others] = entities.map((entity) => renderEntity(entity, [], format))
   const all = [first, ...others].join(',')
   return `{"contextElement":${first},"contextElements":[${all}],"statusCode":${renderStatus(status)}}`
 }
 
-function renderOneEntity(entity: Entity, status: StatusText, format: Format): string {
+function renderOneEntity(entity: ShownEntity, status: StatusText, format: Format): string {
   return `{"contextElement":${renderEntity(entity, [], format)},"statusCode":${renderStatus(status)}}`
 }

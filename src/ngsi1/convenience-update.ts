@@ -2,10 +2,11 @@ import type { EntityId, EntityType, Tenant } from '../context/entity.js'
 import type { GivenAttribute, UpdateAction } from '../context/update.js'
 import type { Answer, Asked, Operation, StatusText } from '../exchange.js'
 import { granted, type Outcome, refused } from '../outcome.js'
-import { type ErrorShape, type PayloadErrors, payloadAnswer, statusAnswer, unavailableAnswer } from './answers.js'
-import { carryOut, type ElementResponse } from './carry-out.js'
+import { type ErrorShape, type PayloadErrors, payloadAnswer, statusAnswer } from './answers.js'
+import type { ElementResponse } from './carry-out.js'
 import { checkSegments, segment, typesMeant } from './convenience.js'
 import { type Environment, forTenant } from './environment.js'
+import { carryOutEverywhere, failedUpdate } from './forward-update.js'
 import { originOf } from './origin.js'
 import { asksObject, asksUntyped } from './parameters.js'
 import { type AppendPayload, type GivenElement, parseAppend, parseAttribute, parseAttributes } from './parse-update.js'
@@ -47,7 +48,7 @@ export function updateOperation<Payload>(environment: Environment, row: UpdateRo
 }
 
 async function update<Payload>(
-  { broker, options }: Environment,
+  environment: Environment,
   row: UpdateRow<Payload>,
   asked: Asked,
   tenant: Tenant,
@@ -59,16 +60,16 @@ async function update<Payload>(
   if (!types.ok) return statusAnswer(row.errors, types.refusal)
   const element = row.mean(asked, types.value.type, payload)
   if (!element.ok) return statusAnswer(row.errors, element.refusal)
-  const responses = await carryOut(broker, {
+  const responses = await carryOutEverywhere(environment, asked, {
     tenant,
     path: path.value,
     action: row.action,
     elements: [element.value],
     untyped: asksUntyped(asked.parameters),
-    autocast: options.ngsiv1Autocast,
+    autocast: environment.options.ngsiv1Autocast,
     origin: originOf(asked),
   })
-  if (!responses.ok) return unavailableAnswer(responses.refusal)
+  if (!responses.ok) return failedUpdate(row.errors, responses.refusal)
   return row.answer(responses.value, { asObject: asksObject(asked.parameters) })
 }
 

@@ -1,5 +1,6 @@
 import type { Tenant } from '../context/entity.js'
 import type { Broker } from '../coordinator/broker.js'
+import type { Providers } from '../coordinator/providers.js'
 import type { Answer, Asked } from '../exchange.js'
 import type { Log } from '../log/log.js'
 import type { Options } from '../options.js'
@@ -9,11 +10,22 @@ import type { PayloadRefusal } from './payload-refusal.js'
 import { detailsOfPayload } from './payload-wording.js'
 import { parseTenant } from './tenant.js'
 
+/** How requests for what is not held here are passed on [subscriptions 8]. */
+export interface Forwarding {
+  readonly providers: Pick<Providers, 'ask'>
+  /** Names the broker to others, the same in all of its threads. */
+  readonly brokerId: string
+  /** Most requests that are passed on for one of a client. */
+  readonly limit: number
+}
+
 /** What the operations of NGSIv1 work with. */
 export interface Environment {
   readonly broker: Broker
   readonly options: Pick<Options, 'multiservice' | 'strictNgsiv1Ids' | 'ngsiv1Autocast'>
   readonly log?: Log
+  /** How requests are passed on to providers; nothing is without it. */
+  readonly forwarding?: Forwarding
 }
 
 /** Does something for the tenant of a request, whose name is checked after the payload [context 1.5]. */

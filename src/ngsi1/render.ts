@@ -1,7 +1,8 @@
-import { type Attribute, compareBytes, type Entity, type Metadata, type Value } from '../context/entity.js'
+import { compareBytes, type Metadata, type Value } from '../context/entity.js'
 import { shownAttributes } from '../context/query.js'
 import type { GivenAttribute } from '../context/update.js'
 import type { StatusText } from '../exchange.js'
+import type { ShownAttribute, ShownEntity } from '../registration/forward-merge.js'
 import { okStatus } from './status.js'
 
 /**
@@ -45,7 +46,7 @@ export function renderItem(attributes: string, status: StatusText): string {
 }
 
 /** The member `contextResponses` of entities that were found, with the attributes named [context 7.5], [subscriptions 4.2]. */
-export function renderFound(entities: readonly Entity[], names: readonly string[], format: Format): string {
+export function renderFound(entities: readonly ShownEntity[], names: readonly string[], format: Format): string {
   let text = ''
   for (const entity of entities) {
     text += `${text === '' ? '' : ','}{"contextElement":${renderEntity(entity, names, format)},"statusCode":${okText}}`
@@ -54,19 +55,24 @@ export function renderFound(entities: readonly Entity[], names: readonly string[
 }
 
 /** An entity with the attributes named, all of them without names [context 7.3]. */
-export function renderEntity(entity: Entity, names: readonly string[], format: Format): string {
+export function renderEntity(entity: ShownEntity, names: readonly string[], format: Format): string {
   const attributes = renderStored(shownAttributes(entity, names), format)
   return renderElement({ type: entity.type, isPattern: false, id: entity.id }, attributes)
 }
 
 /** The member `attributes` of what is stored; empty when there are none [context 2.7]. */
-export function renderStored(attributes: readonly Attribute[], format: Format): string {
+export function renderStored(attributes: readonly ShownAttribute[], format: Format): string {
   return renderAttributes(attributes, renderStoredBody, format)
 }
 
 /** The member `attributes` of an echo, in which values are always empty [context 6.3]; empty when there are none. */
 export function renderEcho(attributes: readonly GivenAttribute[], format: Format): string {
   return renderAttributes(attributes, renderEchoBody, format)
+}
+
+/** The member `attributes` of a request, as its client gives them; empty when there are none [subscriptions 8.3]. */
+export function renderGiven(attributes: readonly GivenAttribute[]): string {
+  return renderAttributes(attributes, renderGivenBody, { asObject: false })
 }
 
 /** A status object [context 1.1]. */
@@ -106,13 +112,19 @@ function firstInstances<Attr extends Instance>(attributes: readonly Attr[]): rea
   return [...first.values()]
 }
 
-function renderStoredBody({ type, value, instance, isLocation, metadata }: Attribute): string {
+function renderStoredBody({ type, value, instance, isLocation, metadata }: ShownAttribute): string {
   const location = isLocation ? 'WGS84' : undefined
   return `"type":${quote(type)},"value":${renderValue(value, type)}${renderMetadata(type, instance, location, metadata)}`
 }
 
 function renderEchoBody({ type, instance, location, metadata }: GivenAttribute): string {
   return `"type":${quote(type)},"value":""${renderMetadata(type, instance, location, metadata)}`
+}
+
+/** What is given without a value keeps the one it has, which an empty one would not. */
+function renderGivenBody({ type, value, instance, location, metadata }: GivenAttribute): string {
+  const given = value === undefined ? '' : `,"value":${renderValue(value, '')}`
+  return `"type":${quote(type)}${given}${renderMetadata(type, instance, location, metadata)}`
 }
 
 /** ID and location come first, as texts; a geo:point is a location by itself [context 2.5, 2.7]. */

@@ -127,16 +127,26 @@ export class RegistrationIndex {
    * and has no attributes. An entity without type is named only by registrations without one [subscriptions 8.1].
    */
   providerOf(lookup: Lookup, entity: RegisteredEntity, attribute: string): string | undefined {
+    return this.sourceOf(lookup, entity, attribute)?.context.provider
+  }
+
+  /** As `providerOf`, with the registration that says so. */
+  sourceOf(lookup: Lookup, entity: RegisteredEntity, attribute: string): Listed | undefined {
     const byAttribute = this.#tenants.get(lookup.tenant)?.named(entity)?.byAttribute
     const counts = counting(lookup)
     const first = (name: string): Listed | undefined => byAttribute?.get(name)?.all.find(counts)
-    return (first(attribute) ?? first(''))?.context.provider
+    return first(attribute) ?? first('')
   }
 
   /** All contexts that name an entity, by creation: for queries that name no attributes [subscriptions 8.2]. */
   naming(lookup: Lookup, entity: RegisteredEntity): readonly RegisteredContext[] {
+    return this.sources(lookup, entity).map(({ context }) => context)
+  }
+
+  /** As `naming`, with the registrations that they belong to. */
+  sources(lookup: Lookup, entity: RegisteredEntity): readonly Listed[] {
     const listed = this.#tenants.get(lookup.tenant)?.named(entity)?.contexts.all ?? []
-    return listed.filter(counting(lookup)).map(({ context }) => context)
+    return listed.filter(counting(lookup))
   }
 
   /**

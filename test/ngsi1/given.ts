@@ -61,7 +61,7 @@ const noSubscriptions: SubscriptionDesk = {
 }
 
 /** The desk of a broker without registrations. */
-const noRegistrations: RegistryDesk = {
+export const noRegistrations: RegistryDesk = {
   index: new RegistrationIndex(),
   register: async () => granted('5f0a1b2c3d4e5f6071829305' as RegistrationId),
   notified: async () => granted(undefined),
@@ -108,6 +108,7 @@ export interface Sent {
   readonly paths?: Asked['paths']
   readonly body?: unknown
   readonly options?: Partial<Environment['options']>
+  readonly forwarding?: Environment['forwarding']
 }
 
 /** What a request is answered, as the HTTP layer would ask for it; `target` is a path of `/v1` with its parameters. */
@@ -132,10 +133,11 @@ function prepare(
   broker: Broker,
   verb: Verb,
   target: string,
-  { headers = {}, paths = [], body = '', options = {} }: Sent,
+  { headers = {}, paths = [], body = '', options = {}, forwarding }: Sent,
 ): ReturnType<Operation['prepare']> {
   const { pathname, searchParams } = new URL(target, 'http://broker/v1/')
-  const { resource, segments } = found(ngsi1Resources({ broker, options: { ...plainOptions, ...options } }), pathname)
+  const environment = { broker, options: { ...plainOptions, ...options }, ...(forwarding && { forwarding }) }
+  const { resource, segments } = found(ngsi1Resources(environment), pathname)
   const operation = resource.operations[verb]
   if (operation === undefined) throw new Error(`${resource.pattern} has no ${verb}`)
   return operation.prepare({

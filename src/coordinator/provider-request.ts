@@ -1,0 +1,44 @@
+import type { LineContext } from '../log/log.js'
+import type { RegistrationId } from '../registration/registration.js'
+
+/** A request that is passed on. */
+export interface ProviderRequest {
+  /** The registration that names the provider. */
+  readonly registration: RegistrationId
+  /** What is registered as the provider; nobody has checked that it is a URL. */
+  readonly provider: string
+  readonly operation: ProviderOperation
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly context: LineContext
+}
+
+export type ProviderOperation = 'queryContext' | 'updateContext'
+
+/** What a provider answered, whatever it is. */
+export interface Heard {
+  readonly status: number
+  readonly body: string
+}
+
+/** Why there is no answer: the facts, which each operation has its words for [subscriptions 8.2, 8.3]. */
+export type ProviderFailure =
+  /** It could not be asked, or did not answer in time. */
+  | { readonly kind: 'unreachable'; readonly reason: string }
+  | { readonly kind: 'answerEmpty' }
+  | { readonly kind: 'answerUnreadable' }
+
+/** Where a request goes to; nothing when what is registered is no URL that can be asked. */
+export function urlOf({ provider, operation }: ProviderRequest): URL | undefined {
+  if (!URL.canParse(provider)) return undefined
+  const url = new URL(provider)
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return undefined
+  url.pathname = `${url.pathname.replace(/\/$/, '')}/${operation}`
+  url.hash = ''
+  return url
+}
+
+/** Where a request goes to, as text, also if it can not go there. */
+export function urlText(request: ProviderRequest): string {
+  return urlOf(request)?.href ?? `${request.provider}/${request.operation}`
+}

@@ -1,0 +1,186 @@
+import type { Log } from '../log/log.js'
+import type { CounterName } from '../measure/counters.js'
+import { granted, type Outcome, refused } from '../outcome.js'
+import { ProviderLines } from './provider-lines.js'
+import { type AllowedDestinations, ProviderPools } from './provider-pools.js'
+import {
+  type Heard,
+  type ProviderFailure,
+  type ProviderOperation,
+  type ProviderRequest,
+  urlOf,
+  urlText,
+} from './provider-request.js'
+
+export interface ProvidersSettings {
+  /** Time limit of one request, from when it is to be sent to the end of its answer [subscriptions 8.4]. */
+  readonly limit_ms: number
+  /** A longer request, head included, counts as failed [management 9.3]. */
+  readonly requestLimit_bytes: number
+  /** A longer answer is not read. */
+  readonly answerLimit_bytes?: number | undefined
+  /** Certificates of unknown authorities are accepted. */
+  readonly insecure: boolean
+  /** Connections to one origin, and in all. */
+  readonly perOrigin?: number | undefined
+  readonly total?: number | undefined
+  readonly destinations?: AllowedDestinations | undefined
+  readonly log: Log
+  /** Bytes of a payload that a line shows. */
+  readonly shownPayload_bytes: () => number
+  /** The number of a forwarded request in the log [management 10.3]. */
+  readonly transaction: () => string
+  readonly count: (counter: CounterName) => void
+  /** A request to this URL has failed for this reason, or has succeeded [management 10.7]. */
+  readonly attempted: (url: string, reason: string | undefined) => void
+  /** A request is over [management 6.2]. */
+  readonly exchanged?: ((exchange: Exchange) => void) | undefined
+}
+
+/** What is measured of a request that is over. */
+export interface Exchange {
+  /** As they were sent. */
+  readonly service: string | undefined
+  readonly servicePath: string | undefined
+  readonly request_bytes: number
+  readonly response_bytes: number
+  /** Failed, or answered with an HTTP status from 400 on. */
+  readonly failed: boolean
+}
+
+const defaults = { answerLimit_bytes: 16 * 1024 * 1024, perOrigin: 32, total: 256 }
+
+const answersReceived = {
+  queryContext: 'queryResponsesReceived',
+  updateContext: 'updateResponsesReceived',
+} as const satisfies Record<ProviderOperation, CounterName>
+
+/**
+ * Passes requests on to the applications that registered as providers: once, without redirects, never by a proxy,
+ * within bounds for time, sizes and connections [subscriptions 8.4]. One for each front end.
+ */
+export class Providers {
+  readonly #settings: ProvidersSettings
+  readonly #pools: ProviderPools
+  readonly #lines: ProviderLines
+
+  constructor(settings: ProvidersSettings) {
+    this.#settings = settings
+    const { limit_ms, insecure, destinations } = settings
+    const { answerLimit_bytes, perOrigin, total } = settings
+    this.#pools = new ProviderPools({
+      connectLimit_ms: limit_ms,
+      answerLimit_bytes: answerLimit_bytes ?? defaults.answerLimit_bytes,
+      insecure,
+      perOrigin: perOrigin ?? defaults.perOrigin,
+      total: total ?? defaults.total,
+      destinations,
+    })
+    this.#lines = new ProviderLines(settings.log, settings.shownPayload_bytes)
+  }
+
+  /** Asks a provider. `read` makes sense of what it answered, and gives nothing where that is no NGSI. */
+  async ask<Read>(
+    request: ProviderRequest,
+    read: (body: string) => Read | undefined,
+  ): Promise<Outcome<Read, ProviderFailure>> {
+    const numbered = { ...request, context: { ...request.context, trans: this.#settings.transaction() } }
+    this.#lines.asked(numbered)
+    const heard = await this.#send(numbered)
+    if (heard.ok) this.#settings.count(answersReceived[request.operation])
+    const understood = heard.ok ? understand(heard.value, read) : heard
+    this.#report(numbered, heard, understood)
+    return understood
+  }
+
+  /** Gives up what is under way. */
+  close(): Promise<void> {
+    return this.#pools.close()
+  }
+
+  async #send(request: ProviderRequest): Promise<Outcome<Heard, ProviderFailure>> {
+    const { headers, body } = request
+    const url = urlOf(request)
+    if (url === undefined) return unreachable('no URL of http or https')
+    if (this.#settings.destinations?.mayConnect(url.hostname) === false) return unreachable('destination not allowed')
+    const sent = Buffer.from(body)
+    if (sentBytes(url, headers, sent) > this.#settings.requestLimit_bytes) return unreachable('request too long')
+    const ending = new AbortController()
+    const timer = setTimeout(() => ending.abort(timeout), this.#settings.limit_ms)
+    try {
+      return granted(await this.#exchange(url, headers, sent, ending.signal))
+    } catch (fault) {
+      return unreachable(reasonOf(fault))
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #exchange(url: URL, headers: ProviderRequest['headers'], body: Buffer, signal: AbortSignal): Promise<Heard> {
+    return this.#pools.with(url.origin, signal, async (pool) => {
+      const path = `${url.pathname}${url.search}`
+      const response = await pool.request({ method: 'POST', path, headers, body, signal })
+      return { status: response.statusCode, body: await response.body.text() }
+    })
+  }
+
+  #report(
+    request: ProviderRequest,
+    heard: Outcome<Heard, ProviderFailure>,
+    outcome: Outcome<unknown, ProviderFailure>,
+  ): void {
+    const { headers, body } = request
+    const failure = outcome.ok ? undefined : reasonText(outcome.refusal)
+    this.#settings.attempted(urlText(request), failure)
+    this.#lines.answered(request, heard.ok ? heard.value : undefined, failure)
+    this.#settings.exchanged?.({
+      service: headers['Fiware-Service'],
+      servicePath: headers['Fiware-ServicePath'],
+      request_bytes: Buffer.byteLength(body),
+      response_bytes: heard.ok ? Buffer.byteLength(heard.value.body) : 0,
+      failed: failure !== undefined || (heard.ok && heard.value.status >= 400),
+    })
+  }
+}
+
+const timeout = new Error('timeout')
+
+function understand<Read>({ body }: Heard, read: (body: string) => Read | undefined): Outcome<Read, ProviderFailure> {
+  if (body.trim() === '') return refused({ kind: 'answerEmpty' })
+  const understood = read(body)
+  return understood === undefined ? refused({ kind: 'answerUnreadable' }) : granted(understood)
+}
+
+/** The length of a request as it goes out, with what the client adds to its head. */
+function sentBytes(url: URL, headers: ProviderRequest['headers'], body: Buffer): number {
+  const lines = [
+    `POST ${url.pathname}${url.search} HTTP/1.1`,
+    `host: ${url.host}`,
+    'connection: keep-alive',
+    `content-length: ${body.length}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ]
+  return lines.reduce((sum, line) => sum + line.length + 2, 2) + body.length
+}
+
+function unreachable(reason: string): Outcome<never, ProviderFailure> {
+  return refused({ kind: 'unreachable', reason })
+}
+
+/** In the words of the operating system, without addresses that only repeat the URL. */
+function reasonOf(fault: unknown): string {
+  if (!(fault instanceof Error)) return String(fault)
+  const code = 'code' in fault && typeof fault.code === 'string' ? fault.code : undefined
+  return code === 'ECONNREFUSED' ? 'connection refused' : (code ?? fault.message)
+}
+
+function reasonText(failure: ProviderFailure): string {
+  switch (failure.kind) {
+    case 'unreachable':
+      return failure.reason
+    case 'answerEmpty':
+      return 'empty answer'
+    case 'answerUnreadable':
+      return 'no NGSI in the answer'
+  }
+}

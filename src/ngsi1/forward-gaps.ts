@@ -1,0 +1,45 @@
+import type { EntityType } from '../context/entity.js'
+import type { GivenAttribute, UpdateItem, UpdateReply } from '../context/update.js'
+import type { Lacking } from '../registration/forward-update.js'
+import { attributesOf, type Fate, type UpdateAsked } from './carry-out.js'
+import type { GivenElement } from './parse-update.js'
+
+/** What an update left undone of an entity because it is not held here. */
+export interface Gap extends Lacking {
+  readonly item: UpdateItem
+  /** What was done here; nothing when that was nothing. */
+  readonly done: readonly GivenAttribute[] | undefined
+}
+
+/** Everything that is not held here of an update that was carried out here. */
+export function gapsOf({ elements, untyped }: UpdateAsked, fates: readonly Fate[]): readonly Gap[] {
+  return elements.flatMap((element, at) => {
+    const fate = fates[at]
+    if (fate === undefined || 'status' in fate) return []
+    return fate.items.flatMap((item) => gapOf(element, untyped, fate, item) ?? [])
+  })
+}
+
+function gapOf(element: GivenElement, untyped: boolean, { missing }: UpdateReply, item: UpdateItem): Gap | undefined {
+  const lack = item.refusal === undefined ? missing.find(isAbout(item)) : item
+  const kind = lack?.refusal?.kind
+  if (lack === undefined) return undefined
+  if (kind !== 'attributesMissing' && kind !== 'attributeUnknown' && kind !== 'entityUnknown') return undefined
+  return {
+    id: item.id,
+    types: typesOf(element, untyped, item),
+    attributes: attributesOf(lack, element),
+    item,
+    done: item.refusal === undefined ? attributesOf(item, element) : undefined,
+  }
+}
+
+/** Whether an item is about the same entity. */
+export function isAbout({ id, type }: UpdateItem): (other: UpdateItem) => boolean {
+  return (other) => other.id === id && other.type === type
+}
+
+/** What is registered without a type is meant only by requests without one [subscriptions 8.1]. */
+function typesOf({ type: asked }: GivenElement, untyped: boolean, { type: found }: UpdateItem): readonly EntityType[] {
+  return asked !== '' || untyped || found === '' ? [found] : [found, '' as EntityType]
+}

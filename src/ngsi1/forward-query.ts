@@ -1,0 +1,151 @@
+import type { Entity, EntityId } from '../context/entity.js'
+import { compileQuery } from '../context/match.js'
+import type { Page, Query, Scope } from '../context/query.js'
+import type { Broker, Unavailable } from '../coordinator/broker.js'
+import type { Asked } from '../exchange.js'
+import { granted, type Outcome } from '../outcome.js'
+import { mergeAnswers, type ShownEntity } from '../registration/forward-merge.js'
+import { askableEntities, entityKey, forwardsOf, type QueryForward } from '../registration/forward-query.js'
+import type { RegisteredEntity } from '../registration/registration.js'
+import type { Lookup } from '../registration/registration-index.js'
+import { now } from '../time.js'
+import type { Environment } from './environment.js'
+import { type QueryAnswer, readQueryAnswer } from './forward-answer.js'
+import { type PassedOn, type Way, wayOf } from './forward-way.js'
+import { queryForProvider } from './forward-words.js'
+
+/** What a read finds, here and at providers. */
+export interface Found {
+  readonly entities: readonly ShownEntity[]
+  /** What is said when nothing is found, if a provider gives cause to say something. */
+  readonly details: string | undefined
+}
+
+/** The details of an answer without results when the one provider that was asked did not answer as it should. */
+export const invalidAnswer = 'invalid context provider response'
+
+/**
+ * A page of what is held here, with what providers say of what is not [subscriptions 8.2]. The page is that of the
+ * query; its count may be missing.
+ */
+export async function withProviders(
+  environment: Environment,
+  asked: Asked,
+  query: Query,
+  page: Page,
+): Promise<Outcome<Found, Unavailable>> {
+  const way = wayOf(environment, asked, query.tenant)
+  if (way === undefined) return granted({ entities: page.entities, details: undefined })
+  const planned = await new ReadPlan(environment.broker, way, query, page).forwards()
+  if (!planned.ok) return planned
+  const passed = await way.ask('queryContext', planned.value, queryForProvider, readQueryAnswer)
+  const entities = mergeAnswers(page.entities, passed.flatMap(answeredElements))
+  return granted({ entities, details: entities.length === 0 ? detailsOfNothing(passed) : undefined })
+}
+
+/** What is to be asked of an entity, and which of its attributes are held here. */
+interface ReadForward extends QueryForward {
+  readonly held: ReadonlySet<string>
+}
+
+/**
+ * Finds out what providers are to be asked for one page. The entities on the page are completed; entities that are not
+ * held here follow those that are, so that a client who turns the pages sees each once.
+ */
+class ReadPlan {
+  readonly #broker: Broker
+  readonly #way: Way
+  readonly #query: Query
+  readonly #page: Page
+  readonly #lookup: Lookup
+  readonly #onPage = new Map<EntityId, Entity[]>()
+
+  constructor(broker: Broker, way: Way, query: Query, page: Page) {
+    this.#broker = broker
+    this.#way = way
+    this.#query = query
+    this.#page = page
+    this.#lookup = { tenant: query.tenant, paths: query.paths, now: now() }
+    for (const entity of page.entities) {
+      const sameId = this.#onPage.get(entity.id)
+      if (sameId) sameId.push(entity)
+      else this.#onPage.set(entity.id, [entity])
+    }
+  }
+
+  async forwards(): Promise<Outcome<readonly ReadForward[], Unavailable>> {
+    const { selectors, scopes } = this.#query
+    const forwards: ReadForward[] = []
+    let [free, passedOver] = [this.#query.limit - this.#page.entities.length, 0]
+    let before: number | undefined
+    const isResult = compileQuery(this.#query)
+    for (const entity of askableEntities(this.#way.index, this.#lookup, selectors)) {
+      if (!typeMeant(entity, scopes)) continue
+      const shown = (this.#onPage.get(entity.id) ?? []).filter(isSame(entity))
+      if (shown.length > 0) forwards.push(...this.#forwardsFor(entity, shown))
+      if (shown.length > 0 || free <= 0 || this.#forwardsFor(entity, []).length === 0) continue
+      const held = await this.#heldHere(entity)
+      if (!held.ok) return held
+      const lacking = held.value.some(isResult) ? [] : this.#forwardsFor(entity, held.value)
+      if (lacking.length === 0) continue // It is on another page, or nobody has more of it.
+      if (before === undefined) {
+        const count = await this.#countHere()
+        if (!count.ok) return count
+        before = Math.max(0, this.#query.offset - count.value)
+      }
+      passedOver += 1
+      if (passedOver <= before) continue
+      free -= 1
+      forwards.push(...lacking)
+    }
+    return granted(forwards)
+  }
+
+  #forwardsFor(entity: RegisteredEntity, held: readonly Entity[]): readonly ReadForward[] {
+    const names = new Set(held.flatMap(({ attributes }) => attributes.map(({ name }) => name)))
+    const { attributes } = this.#query
+    const forwards = forwardsOf(this.#way.index, this.#lookup, entity, attributes, (name) => names.has(name))
+    return forwards.map((forward) => ({ ...forward, held: names }))
+  }
+
+  /** One that is registered without a type stands for all of its id. */
+  #heldHere({ id, type }: RegisteredEntity): Promise<Outcome<readonly Entity[], Unavailable>> {
+    const { tenant, paths } = this.#query
+    return this.#broker.entities(tenant, paths, id, type === '' ? undefined : type)
+  }
+
+  /** How many results are held here: known from the page, unless it is an empty one further back. */
+  async #countHere(): Promise<Outcome<number, Unavailable>> {
+    const { count, entities } = this.#page
+    const { offset } = this.#query
+    if (count !== undefined) return granted(count)
+    if (entities.length > 0 || offset === 0) return granted(offset + entities.length)
+    const counted = await this.#broker.query({ ...this.#query, offset: 0, limit: 1, counted: true })
+    return counted.ok ? granted(counted.value.count ?? 0) : counted
+  }
+}
+
+function isSame({ type }: RegisteredEntity): (held: Entity) => boolean {
+  return (held) => type === '' || held.type === type
+}
+
+/** Restrictions are not passed on, but one of the type says which entities are meant. */
+function typeMeant({ type }: RegisteredEntity, scopes: readonly Scope[]): boolean {
+  return scopes.every(({ kind }) => (kind === 'typed' ? type !== '' : kind !== 'untyped' || type === ''))
+}
+
+/** What a provider says of what is held here does not count. */
+function answeredElements({ forward, answer }: PassedOn<ReadForward, QueryAnswer>): readonly ShownEntity[] {
+  if (!answer.ok) return []
+  const key = entityKey(forward.entity)
+  return answer.value.elements.map((element) => {
+    if (entityKey(element) !== key) return element
+    return { ...element, attributes: element.attributes.filter(({ name }) => !forward.held.has(name)) }
+  })
+}
+
+function detailsOfNothing(passed: readonly PassedOn<ReadForward, QueryAnswer>[]): string | undefined {
+  const [first] = passed
+  if (first === undefined || passed.some(({ forward }) => forward.provider !== first.forward.provider)) return undefined
+  return first.answer.ok ? first.answer.value.details : invalidAnswer
+}

@@ -1,0 +1,118 @@
+import type { GivenAttribute } from '../context/update.js'
+import type { ProviderFailure } from '../coordinator/provider-request.js'
+import type { StatusText } from '../exchange.js'
+import { entityKey } from '../registration/forward-query.js'
+import type { Share, UpdateForward } from '../registration/forward-update.js'
+import type { AnsweredElement, UpdateAnswer } from './forward-answer.js'
+import { invalidAnswer } from './forward-query.js'
+import type { PassedOn } from './forward-way.js'
+import { statusOf } from './status.js'
+
+/** An update that was passed on. */
+export type PassedUpdate = PassedOn<UpdateForward, UpdateAnswer>
+
+/** What became of some attributes of a share. */
+export interface Settlement {
+  readonly status: StatusText
+  readonly attributes: readonly GivenAttribute[]
+}
+
+/** What became of each share of those that were passed on; nothing of those that the limit left out. */
+export function settlementsOf(passed: readonly PassedUpdate[]): ReadonlyMap<Share, readonly Settlement[]> {
+  const settlements = new Map<Share, readonly Settlement[]>()
+  for (const { forward, answer } of passed) {
+    if (answer.ok) for (const [share, settled] of settle(forward.shares, answer.value)) settlements.set(share, settled)
+    else {
+      const status = statusOfFailure(answer.refusal)
+      for (const share of forward.shares) settlements.set(share, [{ status, attributes: share.attributes }])
+    }
+  }
+  return settlements
+}
+
+/** The status of a request that failed [subscriptions 8.3]. */
+export function statusOfFailure({ kind }: ProviderFailure): StatusText {
+  switch (kind) {
+    case 'unreachable':
+      return statusOf(404, 'error forwarding update')
+    case 'answerEmpty':
+      return statusOf(404, invalidAnswer)
+    case 'answerUnreadable':
+      return statusOf(404)
+  }
+}
+
+/**
+ * What a provider's answer says of what it was asked to update, share by share [subscriptions 8.3]. An element speaks of
+ * the attributes that it lists, of all that are left when it lists none. What the answer says nothing of was not done.
+ */
+function settle(
+  shares: readonly Share[],
+  { elements, status }: UpdateAnswer,
+): ReadonlyMap<Share, readonly Settlement[]> {
+  const open = shares.map((share) => new OpenShare(share))
+  const find = finder(open)
+  for (const element of elements) hear(find(element), element)
+  return new Map(open.map((share) => [share.share, share.end(status)]))
+}
+
+/** The shares that an element may speak of: those of its id and type, else those of its id. */
+function finder(open: readonly OpenShare[]): (element: AnsweredElement) => readonly OpenShare[] {
+  const [exact, byId] = [new Map<string, OpenShare[]>(), new Map<string, OpenShare[]>()]
+  for (const share of open) {
+    enter(exact, entityKey(share.share), share)
+    enter(byId, share.share.id, share)
+  }
+  return (element) => exact.get(entityKey(element)) ?? byId.get(element.id) ?? []
+}
+
+function enter(map: Map<string, OpenShare[]>, key: string, share: OpenShare): void {
+  const held = map.get(key)
+  if (held) held.push(share)
+  else map.set(key, [share])
+}
+
+/** What an element lists comes back as the provider gave it; equal shares are spoken of in their order. */
+function hear(shares: readonly OpenShare[], { attributes, status }: AnsweredElement): void {
+  if (attributes.length === 0) shares.find(({ isOpen }) => isOpen)?.settleRest(status)
+  for (const attribute of attributes) shares.find((share) => share.take(attribute))?.settle(attribute, status)
+}
+
+/** A share of which not all is known yet. */
+class OpenShare {
+  readonly share: Share
+  readonly #left: Set<GivenAttribute>
+  readonly #settled: Settlement[] = []
+
+  constructor(share: Share) {
+    this.share = share
+    this.#left = new Set(share.attributes)
+  }
+
+  get isOpen(): boolean {
+    return this.#left.size > 0
+  }
+
+  /** Whether the attribute was asked for here, and nothing was heard of it so far. */
+  take({ name, instance }: GivenAttribute): boolean {
+    for (const attribute of this.#left) {
+      if (attribute.name === name && attribute.instance === instance) return this.#left.delete(attribute)
+    }
+    return false
+  }
+
+  settle(attribute: GivenAttribute, status: StatusText): void {
+    this.#settled.push({ status, attributes: [attribute] })
+  }
+
+  settleRest(status: StatusText): void {
+    this.#settled.push({ status, attributes: [...this.#left] })
+    this.#left.clear()
+  }
+
+  /** The status of the whole goes for what no element speaks of. */
+  end(status: StatusText | undefined): readonly Settlement[] {
+    if (this.isOpen) this.settleRest(status ?? statusOf(404, this.share.id))
+    return this.#settled
+  }
+}

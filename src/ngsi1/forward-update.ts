@@ -1,0 +1,62 @@
+import type { Unavailable } from '../coordinator/broker.js'
+import type { ProviderFailure } from '../coordinator/provider-request.js'
+import type { Answer, Asked, StatusText } from '../exchange.js'
+import { granted, type Outcome, refused } from '../outcome.js'
+import { planUpdate } from '../registration/forward-update.js'
+import { now } from '../time.js'
+import { type ErrorShape, statusAnswer, unavailableAnswer } from './answers.js'
+import { type ElementResponse, type Fate, fatesOf, responsesOf, type UpdateAsked } from './carry-out.js'
+import type { Environment } from './environment.js'
+import { readUpdateAnswer } from './forward-answer.js'
+import { gapsOf } from './forward-gaps.js'
+import { joined, sharedGaps } from './forward-join.js'
+import { type PassedUpdate, settlementsOf, statusOfFailure } from './forward-settle.js'
+import { wayOf } from './forward-way.js'
+import { updateForProvider } from './forward-words.js'
+import { statusOf } from './status.js'
+
+/** Nothing of an update could be done, neither here nor at a provider: the one status of the whole. */
+export interface NothingDone {
+  readonly kind: 'nothingDone'
+  readonly status: StatusText
+}
+
+/**
+ * Carries out an update here, then passes on what is not held here and somebody is registered for [subscriptions 8.3].
+ * What is done here is on disk before the first request goes out.
+ */
+export async function carryOutEverywhere(
+  environment: Environment,
+  request: Asked,
+  asked: UpdateAsked,
+): Promise<Outcome<readonly ElementResponse[], Unavailable | NothingDone>> {
+  const fates = await fatesOf(environment.broker, asked)
+  if (!fates.ok) return fates
+  const here = (): Outcome<readonly ElementResponse[], never> =>
+    granted(responsesOf(asked.elements, fates.value, asked.action))
+  const isPassedOn = asked.action === 'UPDATE' || asked.action === 'REPLACE'
+  const way = isPassedOn ? wayOf(environment, request, asked.tenant) : undefined
+  if (way === undefined) return here()
+  const gaps = gapsOf(asked, fates.value)
+  const lookup = { tenant: asked.tenant, paths: [{ path: asked.path, below: false }], now: now() }
+  const { forwards, sharings } = planUpdate(way.index, lookup, gaps)
+  if (forwards.length === 0) return here()
+  const passed = await way.ask('updateContext', forwards, updateForProvider, readUpdateAnswer)
+  const failure = fates.value.some(isDone) ? undefined : onlyFailure(passed)
+  if (failure) return refused({ kind: 'nothingDone', status: statusOfFailure(failure) })
+  const responses = joined(asked, fates.value, sharedGaps(gaps, sharings), settlementsOf(passed))
+  return responses.length === 0 ? refused({ kind: 'nothingDone', status: statusOf(404) }) : granted(responses)
+}
+
+function isDone(fate: Fate): boolean {
+  return fate !== undefined && 'items' in fate && fate.items.some(({ refusal }) => refusal === undefined)
+}
+
+function onlyFailure([first, ...others]: readonly PassedUpdate[]): ProviderFailure | undefined {
+  return first === undefined || others.length > 0 || first.answer.ok ? undefined : first.answer.refusal
+}
+
+/** The answer to an update of which nothing could be done; `shape` is that of the errors of its operation. */
+export function failedUpdate(shape: ErrorShape, refusal: Unavailable | NothingDone): Answer {
+  return refusal.kind === 'nothingDone' ? statusAnswer(shape, refusal.status) : unavailableAnswer(refusal)
+}

@@ -1,0 +1,117 @@
+import type { EntityId, Tenant } from '../context/entity.js'
+import type { ProviderFailure, ProviderOperation } from '../coordinator/provider-request.js'
+import type { Asked } from '../exchange.js'
+import { lineContextOf } from '../log/line-context.js'
+import type { Log } from '../log/log.js'
+import type { Outcome } from '../outcome.js'
+import type { RegistrationId } from '../registration/registration.js'
+import type { RegistrationIndex } from '../registration/registration-index.js'
+import { now } from '../time.js'
+import { traceArea } from '../trace-area.js'
+import { versionFacts } from '../version.js'
+import type { Environment, Forwarding } from './environment.js'
+import { originOf } from './origin.js'
+import { pathsOfRead } from './tenant.js'
+
+/** A request of a client that was in so many hands is passed on no more [subscriptions 8.4]. */
+const mostHands = 10
+
+/** To whom what is to go out is to go. */
+export interface Addressed {
+  readonly provider: string
+  readonly registration: RegistrationId
+}
+
+/** What became of one request that was passed on. */
+export interface PassedOn<Forward extends Addressed, Read> {
+  readonly forward: Forward
+  readonly answer: Outcome<Read, ProviderFailure>
+}
+
+/**
+ * The way on for a request of a client; nothing when it is answered from what is held here: nothing is registered in its
+ * tenant, or it has been here before.
+ */
+export function wayOf({ broker, forwarding, log }: Environment, asked: Asked, tenant: Tenant): Way | undefined {
+  if (forwarding === undefined || broker.registry.index.isEmpty(tenant)) return undefined
+  const hands = handsOf(asked.headers.via)
+  if (hands.length >= mostHands || hands.includes(nameOf(forwarding))) return undefined
+  return new Way(broker.registry.index, forwarding, asked, tenant, log)
+}
+
+/** Whether somebody is registered for an entity of this id, of whatever type. */
+export function mayPassOn({ broker, forwarding }: Environment, tenant: Tenant, id: EntityId): boolean {
+  const { index } = broker.registry
+  if (forwarding === undefined || index.isEmpty(tenant)) return false
+  const lookup = { tenant, paths: pathsOfRead([]), now: now() }
+  return index.entities(lookup, { id: { kind: 'exact', id }, type: undefined }).length > 0
+}
+
+/** How the requests that a request of a client causes are passed on. */
+export class Way {
+  readonly index: RegistrationIndex
+  readonly #forwarding: Forwarding
+  readonly #asked: Asked
+  readonly #tenant: Tenant
+  readonly #log: Log | undefined
+
+  constructor(index: RegistrationIndex, forwarding: Forwarding, asked: Asked, tenant: Tenant, log: Log | undefined) {
+    this.index = index
+    this.#forwarding = forwarding
+    this.#asked = asked
+    this.#tenant = tenant
+    this.#log = log
+  }
+
+  /** Passes on what the limit allows, all at the same time; what became of it in the order of asking [subscriptions 8.4]. */
+  ask<Forward extends Addressed, Read>(
+    operation: ProviderOperation,
+    forwards: readonly Forward[],
+    render: (forward: Forward) => string,
+    read: (body: string) => Read | undefined,
+  ): Promise<readonly PassedOn<Forward, Read>[]> {
+    const { limit, providers } = this.#forwarding
+    const passed = forwards.slice(0, limit)
+    const headers = this.#headers()
+    const context = lineContextOf(this.#asked.correlator, this.#asked.headers)
+    if (this.#log?.traces[traceArea['http.providers']] === 1) {
+      const who = passed.map(({ provider }) => provider).join(', ')
+      this.#log.trace('http.providers', `${passed.length} of ${forwards.length}: ${who}`, undefined, context)
+    }
+    return Promise.all(
+      passed.map(async (forward) => {
+        const { provider, registration } = forward
+        const request = { provider, registration, operation, headers, body: render(forward), context }
+        return { forward, answer: await providers.ask(request, read) }
+      }),
+    )
+  }
+
+  /** As of a notification, with the path as the client sent it [subscriptions 8.2]. */
+  #headers(): Readonly<Record<string, string>> {
+    const { headers } = this.#asked
+    const { correlator, token } = originOf(this.#asked)
+    const via = headers.via === undefined ? '' : `${headers.via}, `
+    return {
+      'User-Agent': `rigel/${versionFacts.version}`,
+      Accept: 'application/json',
+      'Content-Type': 'application/json; charset=utf-8',
+      'Fiware-ServicePath': String(headers['fiware-servicepath'] ?? '') || '/',
+      ...(this.#tenant !== '' && { 'Fiware-Service': this.#tenant }),
+      ...(token !== '' && { 'X-Auth-Token': token }),
+      'Fiware-Correlator': correlator,
+      Via: `${via}1.1 ${nameOf(this.#forwarding)}`,
+    }
+  }
+}
+
+/** The names of those who passed a request on, by its header `Via`. */
+function handsOf(via: string | undefined): readonly string[] {
+  if (via === undefined) return []
+  const entries = via.split(',').map((entry) => entry.trim())
+  return entries.filter((entry) => entry !== '').map((entry) => entry.split(/[ \t]+/)[1] ?? '')
+}
+
+function nameOf({ brokerId }: Forwarding): string {
+  return `rigel-${brokerId}`
+}
