@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { MessageChannel } from 'node:worker_threads'
 import type { Page, Query } from './context/query.js'
 import { subscriptionOperations, type Unavailable } from './coordinator/broker.js'
@@ -24,6 +25,7 @@ import { granted, type Outcome } from './outcome.js'
 import { Bell } from './subscription/bell.js'
 import type {
   DeskPorts,
+  ForwardingAttempted,
   FrontEndTask,
   FrontInstruction,
   FrontReport,
@@ -80,6 +82,7 @@ export class Core {
       commits: numbers.map(() => new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)),
       pools: numbers.map(() => ReadPool.memory(dbPoolSize)),
       bell: new Bell().memory,
+      forwardingAlarms: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
     }
     this.#partitions = new Partitions({
       entry: new URL('../workers/partition.js', import.meta.url),
@@ -119,11 +122,16 @@ export class Core {
       storage: this.#storage,
       memory: this.#memory,
       places: this.#places.memory,
+      brokerId: randomBytes(8).toString('hex'),
       transactions: this.#transactions,
     }
     this.#watch(task.transactions)
     const { subscriptions, registry } = this.#delivered
-    const desks = { subscriptions, registry, alarms: () => this.#alarms.counts }
+    const alarms = {
+      counts: () => this.#alarms.counts,
+      attempted: (said: ForwardingAttempted) => this.#attempted(said),
+    }
+    const desks = { subscriptions, registry, alarms }
     const opened = await openFront({ ...task, frontEnd: 0 }, desks, this.#log, (front) => this.#partitions.add(front))
     if (!opened.ok) return opened
     this.#front = opened.value
@@ -174,6 +182,12 @@ export class Core {
     return this.#front.query(query)
   }
 
+  #attempted({ url, reason }: ForwardingAttempted): void {
+    if (reason === undefined) this.#alarms.release('ForwardingError', url)
+    else this.#alarms.raise('ForwardingError', url, reason)
+    Atomics.store(new Int32Array(this.#memory.forwardingAlarms), 0, this.#alarms.counts.ForwardingError.active)
+  }
+
   async #startThread(task: FrontEndTask): Promise<void> {
     const { port1, port2 } = new MessageChannel()
     this.#log.take(port1)
@@ -193,6 +207,9 @@ export class Core {
         registryFeed: feed.port2,
       },
       transfer: [port2, desk.port2, registryDesk.port2, feed.port2],
+      said: (report) => {
+        if (report.kind === 'attempted') this.#attempted(report)
+      },
     })
     thread.ended.catch((fault: unknown) => this.#fatal(`front end ${task.frontEnd} failed: ${String(fault)}`))
     this.#partitions.add({
@@ -225,7 +242,8 @@ function stopThread(limit_ms: number): (thread: FrontThread) => Promise<number> 
     const heard = thread.hear()
     const instruction: FrontInstruction = { kind: 'stop', limit_ms }
     thread.tell(instruction)
-    const said = await heard
-    return said.kind === 'stopped' ? said.givenUp : 0
+    let said = await heard
+    while (said.kind !== 'stopped') said = await thread.hear()
+    return said.givenUp
   }
 }

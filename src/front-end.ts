@@ -4,6 +4,7 @@ import type { Broker, SubscriptionDesk, Unavailable } from './coordinator/broker
 import { FrontBroker } from './coordinator/front-broker.js'
 import type { PartitionReaders } from './coordinator/partition-readers.js'
 import { Places } from './coordinator/places.js'
+import { Providers } from './coordinator/providers.js'
 import { QueryPool } from './coordinator/query-pool.js'
 import type { RegistryDesk } from './coordinator/registry-desk.js'
 import { Siblings } from './coordinator/siblings.js'
@@ -17,9 +18,10 @@ import { type Shared, sharedAnswer } from './management/siblings.js'
 import { Measures, rowOf } from './measure/measures.js'
 import { checkParameters } from './ngsi1/parameters.js'
 import { ngsi1Resources } from './ngsi1/routes.js'
+import { Destinations } from './outbox/destinations.js'
 import { granted, type Outcome } from './outcome.js'
 import { openReaders } from './read-sides.js'
-import { type FrontEndTask, numbered, type QueryThreadData } from './tasks.js'
+import { type ForwardingAttempted, type FrontEndTask, numbered, type QueryThreadData } from './tasks.js'
 import { traceArea } from './trace-area.js'
 
 /** A front end with everything behind it: mailboxes, snapshots, query threads, interfaces, sockets. */
@@ -56,16 +58,19 @@ export async function openFront(
   const mailboxes = openMailboxes(task, measures)
   const readers = openReaders(storage, memory, measures, log)
   const queries = openQueryPool(task)
-  const siblings = new Siblings<Shared>(frontEnd, options.httpThreads, sharedAnswer(measures, desks.alarms))
+  const siblings = new Siblings<Shared>(frontEnd, options.httpThreads, sharedAnswer(measures, desks.alarms.counts))
+  const providers = openProviders(task, log, measures, desks.alarms)
   const close = async (): Promise<void> => {
     siblings.close()
     for (const mailbox of mailboxes) mailbox.close()
+    await providers.close()
     await queries.close()
     await readers.close()
   }
   connect({ connect: (partition, port) => numbered(mailboxes, partition).connect(port) })
   await Promise.all(mailboxes.map((mailbox) => mailbox.connected()))
-  const { broker, parts } = interfaces(task, log, { measures, mailboxes, readers, queries, siblings, ...desks })
+  const behind = { measures, mailboxes, readers, queries, siblings, providers, ...desks }
+  const { broker, parts } = interfaces(task, log, behind)
   const opened = await openFrontEnd({ ...parts, ...(fd === undefined ? {} : { fd }) })
   if (!opened.ok) {
     await close()
@@ -78,8 +83,14 @@ export async function openFront(
 export interface Desks {
   readonly subscriptions: SubscriptionDesk
   readonly registry: RegistryDesk
-  /** The alarms of the process, for the front end in the main thread. */
-  readonly alarms?: () => AlarmCounts
+  readonly alarms: AlarmDesk
+}
+
+/** What a front end has to do with the alarms of the process, which its main thread keeps [management 10.7]. */
+export interface AlarmDesk {
+  /** For the front end in that thread only. */
+  readonly counts?: () => AlarmCounts
+  readonly attempted: (said: ForwardingAttempted) => void
 }
 
 interface Behind extends Desks {
@@ -87,6 +98,7 @@ interface Behind extends Desks {
   readonly mailboxes: readonly Mailbox[]
   readonly readers: PartitionReaders
   readonly queries: QueryPool
+  readonly providers: Providers
   readonly siblings: Siblings<Shared>
 }
 
@@ -110,7 +122,8 @@ function interfaces(
       stage: (stage, duration) => meter.stage(stage, duration),
     },
   })
-  const ngsi1 = ngsi1Resources({ broker, options, log })
+  const forwarding = { providers: behind.providers, brokerId: task.brokerId, limit: options.notifications.forwardLimit }
+  const ngsi1 = ngsi1Resources({ broker, options, log, forwarding })
   const management = managementResources({
     measures,
     log,
@@ -132,6 +145,31 @@ function interfaces(
     index: frontEnd,
   }
   return { broker, parts }
+}
+
+function openProviders(
+  { options, memory, transactions: memoryOfTransactions }: Omit<FrontEndTask, 'fd'>,
+  log: Log,
+  measures: Measures,
+  alarms: AlarmDesk,
+): Providers {
+  const { httpTimeout_ms, forwardMaxSize, insecure, destinations } = options.notifications
+  const active = new Int32Array(memory.forwardingAlarms)
+  return new Providers({
+    limit_ms: httpTimeout_ms,
+    requestLimit_bytes: forwardMaxSize,
+    insecure,
+    destinations: new Destinations(destinations),
+    log,
+    shownPayload_bytes: () => measures.switches.get('infoPayloadMaxSize'),
+    transaction: transactions(memoryOfTransactions),
+    count: (name) => measures.count(name),
+    // That all is well needs no saying while nothing is known to be wrong.
+    attempted: (url, reason) => {
+      if (reason !== undefined || Atomics.load(active, 0) > 0) alarms.attempted({ kind: 'attempted', url, reason })
+    },
+    exchanged: (exchange) => measures.services.sent(exchange),
+  })
 }
 
 /** Waits are traced also while their statistics are off. */

@@ -26,6 +26,8 @@ export interface SharedMemory {
   readonly pools: readonly SharedArrayBuffer[]
   /** Rung when there are new notices in an outbox, see `Bell`. */
   readonly bell: SharedArrayBuffer
+  /** How many alarms of forwarded requests are active: one 32-bit integer, written by the main thread. */
+  readonly forwardingAlarms: SharedArrayBuffer
 }
 
 export interface PartitionTask {
@@ -55,6 +57,8 @@ export interface FrontEndTask {
   readonly memory: SharedMemory
   readonly places: SharedArrayBuffer
   readonly transactions: TransactionMemory
+  /** Names this broker in what it passes on [subscriptions 8.4]. */
+  readonly brokerId: string
   /** The listening socket that the main thread opened. */
   readonly fd: number
 }
@@ -98,4 +102,14 @@ export type FrontInstruction =
   | { readonly kind: 'stop'; readonly limit_ms: number }
 
 /** What the thread of a front end tells the main thread. */
-export type FrontReport = { readonly kind: 'ready' } | { readonly kind: 'stopped'; readonly givenUp: number }
+export type FrontReport =
+  | { readonly kind: 'ready' }
+  | ForwardingAttempted
+  | { readonly kind: 'stopped'; readonly givenUp: number }
+
+/** A request to a provider has failed for a reason, or has succeeded where one had failed [management 10.7]. */
+export interface ForwardingAttempted {
+  readonly kind: 'attempted'
+  readonly url: string
+  readonly reason: string | undefined
+}

@@ -1,5 +1,6 @@
 import type { Log } from '../log/log.js'
 import type { CounterName } from '../measure/counters.js'
+import type { SentRequest } from '../measure/service-metrics.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import { ProviderLines } from './provider-lines.js'
 import { type AllowedDestinations, ProviderPools } from './provider-pools.js'
@@ -34,18 +35,7 @@ export interface ProvidersSettings {
   /** A request to this URL has failed for this reason, or has succeeded [management 10.7]. */
   readonly attempted: (url: string, reason: string | undefined) => void
   /** A request is over [management 6.2]. */
-  readonly exchanged?: ((exchange: Exchange) => void) | undefined
-}
-
-/** What is measured of a request that is over. */
-export interface Exchange {
-  /** As they were sent. */
-  readonly service: string | undefined
-  readonly servicePath: string | undefined
-  readonly request_bytes: number
-  readonly response_bytes: number
-  /** Failed, or answered with an HTTP status from 400 on. */
-  readonly failed: boolean
+  readonly exchanged?: ((exchange: SentRequest) => void) | undefined
 }
 
 const defaults = { answerLimit_bytes: 16 * 1024 * 1024, perOrigin: 32, total: 256 }

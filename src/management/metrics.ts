@@ -86,6 +86,10 @@ function sumShown(counts: readonly ServiceCount[]): Readonly<Record<string, numb
     incomingTransactionResponseSize: sum((count) => count.response_bytes),
     incomingTransactionErrors: sum((count) => count.errors),
     serviceTime: average_ns / 1e9,
+    outgoingTransactions: sum((count) => count.sent),
+    outgoingTransactionRequestSize: sum((count) => count.sent_bytes),
+    outgoingTransactionResponseSize: sum((count) => count.sentAnswer_bytes),
+    outgoingTransactionErrors: sum((count) => count.sentErrors),
   }
   return Object.fromEntries(Object.entries(metrics).filter(([, value]) => value !== 0))
 }

@@ -11,6 +11,22 @@ export interface ServiceCount {
   errors: number
   /** Sum over the requests. */
   duration_ns: number
+  /** Notifications and forwarded requests. */
+  sent: number
+  sent_bytes: number
+  sentAnswer_bytes: number
+  sentErrors: number
+}
+
+/** A notification or a forwarded request that is over. */
+export interface SentRequest {
+  /** Both as they were sent. */
+  readonly service: string | undefined
+  readonly servicePath: string | undefined
+  readonly request_bytes: number
+  readonly response_bytes: number
+  /** Failed, or answered with an HTTP status from 400 on. */
+  readonly failed: boolean
 }
 
 /** How many pairs of service and subservice are told apart. */
@@ -33,6 +49,16 @@ export class ServiceMetrics {
     count.response_bytes += response_bytes
     if (status >= 400) count.errors += 1
     count.duration_ns += Number(duration)
+  }
+
+  /** Records what this broker has asked of others. */
+  sent({ service, servicePath, request_bytes, response_bytes, failed }: SentRequest): void {
+    const count = this.#count(service, servicePath)
+    if (count === undefined) return
+    count.sent += 1
+    count.sent_bytes += request_bytes
+    count.sentAnswer_bytes += response_bytes
+    if (failed) count.sentErrors += 1
   }
 
   /** What was recorded, and from now on nothing is if so wished: both in one step. */
@@ -65,8 +91,9 @@ export class ServiceMetrics {
   }
 
   #add(key: string, service: string | undefined, subservice: string | undefined): ServiceCount {
-    const none = { transactions: 0, request_bytes: 0, response_bytes: 0, errors: 0, duration_ns: 0 }
-    const count = { service, subservice, ...none }
+    const received = { transactions: 0, request_bytes: 0, response_bytes: 0, errors: 0, duration_ns: 0 }
+    const sent = { sent: 0, sent_bytes: 0, sentAnswer_bytes: 0, sentErrors: 0 }
+    const count = { service, subservice, ...received, ...sent }
     this.#counts.set(key, count)
     return count
   }

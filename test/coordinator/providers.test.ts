@@ -1,8 +1,9 @@
 import { createServer, type Server } from 'node:http'
 import { type Test, test } from 'tap'
 import type { ProviderRequest } from '../../src/coordinator/provider-request.js'
-import { type Exchange, Providers, type ProvidersSettings } from '../../src/coordinator/providers.js'
+import { Providers, type ProvidersSettings } from '../../src/coordinator/providers.js'
 import { LineLog } from '../../src/log/log.js'
+import type { SentRequest } from '../../src/measure/service-metrics.js'
 import { logLevels, Switches } from '../../src/measure/switches.js'
 import type { RegistrationId } from '../../src/registration/registration.js'
 import { traceArea } from '../../src/trace-area.js'
@@ -28,7 +29,7 @@ function opened(t: Test, settings: Partial<ProvidersSettings> = {}) {
   const switches = new Switches()
   const lines: string[] = []
   const attempts: (readonly [string, string | undefined])[] = []
-  const exchanges: Exchange[] = []
+  const exchanges: SentRequest[] = []
   const log = new LineLog(switches, ({ area, op, message, context }) => {
     lines.push(`${area ?? op} ${context?.corr} ${context?.trans}: ${message}`)
   })

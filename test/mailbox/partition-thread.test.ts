@@ -22,6 +22,7 @@ test("a partition's thread puts subscriptions in force and says after which noti
       commits: [new SharedArrayBuffer(4)],
       pools: [ReadPool.memory(1)],
       bell: bell.memory,
+      forwardingAlarms: new SharedArrayBuffer(4),
     },
     cacheSize: 10,
     subscriptions: [nth(1)],

@@ -32,7 +32,8 @@ test('metrics are shown by service and subservice with their sums, without those
 })
 
 test('what had no room for a name of its own is in the overall sum', async (t) => {
-  const count = { transactions: 1, request_bytes: 0, response_bytes: 0, errors: 0, duration_ns: 0 }
+  const sent = { sent: 0, sent_bytes: 0, sentAnswer_bytes: 0, sentErrors: 0 }
+  const count = { transactions: 1, request_bytes: 0, response_bytes: 0, errors: 0, duration_ns: 0, ...sent }
   t.same(metricsShown([{ ...count, service: undefined, subservice: undefined }]), {
     services: {},
     sum: { subservs: {}, sum: { incomingTransactions: 1 } },
