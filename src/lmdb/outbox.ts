@@ -24,7 +24,7 @@ export class Outbox {
 
   constructor(databases: OutboxDatabases) {
     this.#databases = databases
-    this.#last = Number(databases.facts.get(lastFact) ?? 0)
+    this.#last = lastNumber(databases)
   }
 
   /** The number of the last notice that was ever put in; 0 before the first. */
@@ -62,6 +62,11 @@ export class Outbox {
   }
 }
 
+/** The number of the last notice that was ever put in; 0 before the first. */
+export function lastNumber({ facts }: Pick<OutboxDatabases, 'facts'>): NoticeNumber {
+  return Number(facts.get(lastFact) ?? 0)
+}
+
 /** A notice with its number and the bytes that it takes. */
 export interface NumberedNotice {
   readonly number: NoticeNumber
@@ -77,7 +82,7 @@ export function noticesAfter(
 ): readonly NumberedNotice[] {
   const found: NumberedNotice[] = []
   for (const { key, value } of notices.getRange({ start: [after + 1], limit })) {
-    found.push({ number: Number(key[0]), size_bytes: Buffer.byteLength(value), notice: decodeNotice(value) })
+    found.push({ number: Number(soleOf(key)), size_bytes: Buffer.byteLength(value), notice: decodeNotice(value) })
   }
   return found
 }
@@ -93,8 +98,13 @@ export function* accountsOf({
   accounts,
 }: Pick<OutboxDatabases, 'accounts'>): Generator<readonly [SubscriptionId, Account]> {
   for (const { key, value } of accounts.getRange({})) {
-    yield [String(key[0]) as SubscriptionId, JSON.parse(value) as Account]
+    yield [String(soleOf(key)) as SubscriptionId, JSON.parse(value) as Account]
   }
+}
+
+/** The member of a key that has one; lmdb gives it back without its vector. */
+function soleOf(key: Key): Key[number] | undefined {
+  return Array.isArray(key) ? key[0] : key
 }
 
 /** What is stored before the body, as a JSON vector on a line of its own. Part of the format on disk. */
