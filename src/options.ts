@@ -1,3 +1,4 @@
+import type { DestinationList } from './command-line/destination-list.js'
 import type { NotificationMode } from './command-line/flag-values.js'
 import type { LogLevel } from './measure/switches.js'
 
@@ -90,6 +91,8 @@ export interface NotificationOptions {
   readonly perReceiver: number
   readonly total: number
   readonly accept: '2xx' | 'any'
+  /** Where messages may go; without a list of what is allowed, everywhere that is not denied. */
+  readonly destinations: { readonly allow: DestinationList | undefined; readonly deny: DestinationList | undefined }
   readonly initialLimit: number
   /** 0: what is expired is kept for ever. */
   readonly subscriptionGrace_days: number

@@ -63,7 +63,7 @@ export function warningsOf({ ignored, deferred, adminToken, adminPort, port }: O
   const open = adminToken === undefined && adminPort === undefined
   return [
     ...(ignored.length === 0 ? [] : [`ignored command line options: ${ignored.join(', ')}`]),
-    ...(deferred.length === 0 ? [] : [`no effect before subscriptions are served: ${deferred.join(', ')}`]),
+    ...(deferred.length === 0 ? [] : [`no effect yet: ${deferred.join(', ')}`]),
     ...(open ? [`the management interface is open to everybody on port ${port} (see -adminToken, -adminPort)`] : []),
     ...(adminToken !== undefined && adminToken.length < 16
       ? ['the management token is shorter than 16 characters']

@@ -31,7 +31,7 @@ export function helpText(): string {
 }
 
 /** For flags that are checked already, before what they are for is there. */
-const laterNote = 'taken into account when subscriptions are served'
+const laterNote = 'not taken into account yet'
 
 const introduction = `Usage: rigel [flags]
 

@@ -1,8 +1,10 @@
+import { destinationList } from './destination-list.js'
 import { flagsOf } from './flag.js'
 import { integer, type NotificationMode, notificationMode, oneOf } from './flag-values.js'
 
-const delivery = flagsOf('Notifications and forwarding', { later: true })
-const limits = flagsOf('HTTP limits', { later: true })
+const delivery = flagsOf('Notifications and forwarding')
+const forwarding = flagsOf('Notifications and forwarding', { later: true })
+const limits = flagsOf('HTTP limits')
 const persistent: NotificationMode = { kind: 'persistent' }
 
 /** The flags of subscriptions, notifications and forwarded requests [management 9.3, subscriptions 5.5]. */
@@ -17,7 +19,7 @@ export const deliveryFlags = {
     integer(-1, 1_800_000),
     -1,
     'ORION_HTTP_TIMEOUT',
-    'ms of an attempt to notify and of a forwarded request; -1: 5000',
+    'ms of an attempt to notify and of a forwarded request; -1 and 0: 5000',
   ),
   notificationMode: delivery.other(
     notificationMode,
@@ -26,9 +28,9 @@ export const deliveryFlags = {
     'how connections to receivers are used; permanent is persistent',
   ),
   simulatedNotification: delivery.onOff('ORION_DROP_NOTIF', 'count notifications instead of sending them'),
-  disableCustomNotifications: delivery.onOff('ORION_DISABLE_CUSTOM_NOTIF', 'httpCustom is taken as http'),
+  disableCustomNotifications: forwarding.onOff('ORION_DISABLE_CUSTOM_NOTIF', 'httpCustom is taken as http'),
   insecureNotif: delivery.onOff('ORION_INSECURE_NOTIF', 'accept certificates of unknown authorities'),
-  cprForwardLimit: delivery.value(integer(0), 1000, 'ORION_CPR_FORWARD_LIMIT', 'requests forwarded per request'),
+  cprForwardLimit: forwarding.value(integer(0), 1000, 'ORION_CPR_FORWARD_LIMIT', 'requests forwarded per request'),
   notifRetention: delivery.value(
     integer(1, 31_536_000),
     86400,
@@ -58,6 +60,8 @@ export const deliveryFlags = {
   notifPerReceiver: delivery.value(integer(1, 1024), 8, 'RIGEL_NOTIF_PER_RECEIVER', 'attempts at a time per receiver'),
   notifTotal: delivery.value(integer(1, 65536), 256, 'RIGEL_NOTIF_TOTAL', 'attempts at a time in all'),
   notifAccept: delivery.value(oneOf('2xx', 'any'), '2xx', 'RIGEL_NOTIF_ACCEPT', 'status of a receiver that accepts'),
+  notifAllow: delivery.optional(destinationList, 'RIGEL_NOTIF_ALLOW', 'where notifications may go, and nowhere else'),
+  notifDeny: delivery.optional(destinationList, 'RIGEL_NOTIF_DENY', 'where they may not go, whatever is allowed'),
   initialNotificationLimit: delivery.value(
     integer(0, 1000),
     20,

@@ -106,7 +106,7 @@ function notificationsFrom(settings: Settings): NotificationOptions {
   const forwardMaxSize = value(flags.outReqMsgMaxSize)
   const retryMin_ms = value(flags.notifRetryMin)
   return {
-    httpTimeout_ms: httpTimeout_ms === -1 ? 5000 : httpTimeout_ms,
+    httpTimeout_ms: httpTimeout_ms <= 0 ? 5000 : httpTimeout_ms,
     mode: value(flags.notificationMode),
     simulated: on(flags.simulatedNotification),
     customDisabled: on(flags.disableCustomNotifications),
@@ -122,6 +122,7 @@ function notificationsFrom(settings: Settings): NotificationOptions {
     perReceiver: value(flags.notifPerReceiver),
     total: value(flags.notifTotal),
     accept: value(flags.notifAccept),
+    destinations: { allow: value(flags.notifAllow), deny: value(flags.notifDeny) },
     initialLimit: value(flags.initialNotificationLimit),
     subscriptionGrace_days: value(flags.subscriptionGrace),
   }

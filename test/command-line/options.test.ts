@@ -169,10 +169,10 @@ test('flags without effect are accepted whatever their values and named together
 })
 
 test('flags of what is not served yet are checked, kept and warned of', async (t) => {
-  const read = options(['-notifRetention', '60', '-simulatedNotification'])
-  t.equal(read.notifications.retention_s, 60)
+  const read = options(['-cprForwardLimit', '60', '-simulatedNotification', '-disableCustomNotifications'])
+  t.equal(read.notifications.forwardLimit, 60)
   t.equal(read.notifications.simulated, true)
-  t.equal(warningsOf(read)[0], 'no effect before subscriptions are served: -notifRetention, -simulatedNotification')
+  t.equal(warningsOf(read)[0], 'no effect yet: -cprForwardLimit, -disableCustomNotifications')
   t.match(mistake(['-notifRetention', '0']), /is not an integer from 1 to 31536000$/)
 })
 
