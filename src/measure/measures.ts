@@ -1,6 +1,7 @@
 import type { Nanoseconds } from '../time.js'
 import { CountSheet } from './count-sheet.js'
 import { type CounterName, counterColumn } from './counters.js'
+import { DeliverySheet } from './delivery-sheet.js'
 import { RequestCells } from './request-cells.js'
 import type { RequestMeter } from './requests.js'
 import { type Countable, Routes } from './routes.js'
@@ -30,6 +31,7 @@ export interface MeasureMemory {
   readonly traffic: SheetMemory
   readonly timing: SheetMemory
   readonly storage: SheetMemory
+  readonly delivery: SheetMemory
   /** A row per front end, a column per partition. */
   readonly mailboxes: SheetMemory
   readonly life: SheetMemory
@@ -56,7 +58,7 @@ const endingColumn = 1
 
 /**
  * Everything that is measured, of one thread: its own rows to write, the rows of all threads to read. Rows are numbered
- * through the front ends, then the partitions, then the query threads (see `rowOf`).
+ * through the front ends, then the partitions, then the query threads; the courier has the last one (see `rowOf`).
  */
 export class Measures {
   readonly memory: MeasureMemory
@@ -67,6 +69,8 @@ export class Measures {
   readonly traffic: TrafficSheet
   readonly timing: TimingSheet
   readonly storageSheet: StorageSheet
+  /** The queue of notifications and what became of them. */
+  readonly delivery: DeliverySheet
   /** The requests of this front end by service; those of others are asked for by message. */
   readonly services = new ServiceMetrics()
   /** The names that requests are counted under, known as soon as `requests` was called in this thread. */
@@ -77,8 +81,8 @@ export class Measures {
 
   /** New measures, in the main thread, which is the first front end; with the switches that its log goes by. */
   static make(threads: Threads, switches: Switches = new Switches()): Measures {
-    const { frontEnds, partitions, queryThreads } = threads
-    const rows = frontEnds + partitions + queryThreads
+    const { frontEnds, partitions } = threads
+    const rows = rowOf(threads, 'courier', 0) + 1
     const at = process.hrtime.bigint()
     const life = Sheet.make(1, 2, 0, at)
     life.put(0, startedColumn, at)
@@ -90,6 +94,7 @@ export class Measures {
       traffic: TrafficSheet.make(frontEnds, at),
       timing: TimingSheet.make(frontEnds, at),
       storage: StorageSheet.make(partitions, at),
+      delivery: DeliverySheet.make(partitions + 1, at),
       mailboxes: Sheet.make(frontEnds, partitions, 0, at).memory,
       life: life.memory,
     }
@@ -107,6 +112,7 @@ export class Measures {
     this.traffic = new TrafficSheet(memory.traffic)
     this.timing = new TimingSheet(memory.timing)
     this.storageSheet = new StorageSheet(memory.storage)
+    this.delivery = new DeliverySheet(memory.delivery)
     this.#mailboxes = new Sheet(memory.mailboxes)
     this.#life = new Sheet(memory.life)
   }
@@ -179,24 +185,34 @@ export class Measures {
     this.switches.set(partSettings[part], on ? 1 : 0)
   }
 
-  /** Begins a new measuring interval: counters, waits and timings count from zero, for all threads [management 4.2]. */
+  /** Begins a new measuring interval: what is counted and measured starts at zero, for all threads [management 4.2]. */
   reset(at: Nanoseconds): void {
     this.counts.reset(at)
     this.waits.reset(at)
     this.timing.reset(at)
+    this.delivery.reset(at)
   }
 
   #resetPart(part: StatisticsPart, at: Nanoseconds): void {
     if (part === 'counters') this.counts.resetNested(at)
     if (part === 'semWait') this.waits.reset(at)
     if (part === 'timing') this.timing.reset(at)
+    if (part === 'notifQueue') this.delivery.reset(at)
   }
 }
 
+/** The kinds of threads that have rows, in the order of the rows. */
+type ThreadKind = 'frontEnd' | 'partition' | 'queryThread' | 'courier'
+
 /** The row of a thread among those of all threads. */
-export function rowOf(threads: Threads, kind: 'frontEnd' | 'partition' | 'queryThread', number: number): number {
-  if (kind === 'frontEnd') return number
-  return threads.frontEnds + (kind === 'partition' ? 0 : threads.partitions) + number
+export function rowOf({ frontEnds, partitions, queryThreads }: Threads, kind: ThreadKind, number: number): number {
+  const first = {
+    frontEnd: 0,
+    partition: frontEnds,
+    queryThread: frontEnds + partitions,
+    courier: frontEnds + partitions + queryThreads,
+  }
+  return first[kind] + number
 }
 
 /** Opening a gauge puts it to zero: a thread that was replaced may have left its state behind. */
