@@ -1,7 +1,8 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { TransactionMemory } from './http/transaction.js'
 import type { MeasureMemory } from './measure/measures.js'
-import type { Options } from './options.js'
+import type { NotificationOptions, Options } from './options.js'
+import type { Recipient } from './outbox/message.js'
 
 /** What the threads in `workers/` are handed to begin with: plain data, memory that is shared, ports. */
 
@@ -52,6 +53,17 @@ export interface FrontEndTask {
   readonly transactions: TransactionMemory
   /** The listening socket that the main thread opened. */
   readonly fd: number
+}
+
+export interface CourierTask {
+  readonly storage: StoragePlan
+  readonly memory: SharedMemory
+  /** The folder of the coordinator's own environment, which holds an outbox as well. */
+  readonly controlPath: string
+  /** The subscriptions of either kind that there are. */
+  readonly recipients: readonly Recipient[]
+  readonly options: NotificationOptions
+  readonly transactions: TransactionMemory
 }
 
 /** Every thread's task comes with a port to the main thread, and one for its log lines. */

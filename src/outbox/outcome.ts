@@ -1,0 +1,83 @@
+/** How an attempt to deliver ended [subscriptions 5.3]. */
+export type AttemptOutcome = Accepted | Failed
+
+export interface Accepted {
+  readonly kind: 'accepted'
+  readonly status: number
+}
+
+export interface Failed {
+  /** `trouble`: the receiver may do better later; `refused`: it does not want this notification. */
+  readonly kind: 'trouble' | 'refused'
+  /** A few words, a status or both: `timeout`, `404`. */
+  readonly reason: string
+  /** How long the receiver asked to be left alone. */
+  readonly retryAfter_ms?: number
+}
+
+/** What counts as accepted: the statuses of success, or every complete response head [subscriptions 5.3]. */
+export type Acceptance = '2xx' | 'any'
+
+export function trouble(reason: string): Failed {
+  return { kind: 'trouble', reason }
+}
+
+export function refusal(reason: string): Failed {
+  return { kind: 'refused', reason }
+}
+
+/** As operators read it: `trouble: timeout`, `refused: 404` [subscriptions 5.7]. */
+export function reasonText({ kind, reason }: Failed): string {
+  return `${kind}: ${reason}`
+}
+
+const troubleStatuses: ReadonlySet<number> = new Set([408, 425, 429])
+
+/** What a final status means; one of a redirect that cannot be followed is refused [subscriptions 5.3]. */
+export function outcomeOf(status: number, accept: Acceptance, retryAfter_ms?: number): AttemptOutcome {
+  if (accept === 'any' || (status >= 200 && status <= 299)) return { kind: 'accepted', status }
+  const kind = troubleStatuses.has(status) || (status >= 500 && status <= 599) ? 'trouble' : 'refused'
+  return { kind, reason: String(status), ...(retryAfter_ms !== undefined && { retryAfter_ms }) }
+}
+
+/** Milliseconds from a Retry-After header, in seconds or as a date; nothing when it is neither [subscriptions 5.4]. */
+export function retryAfter(header: string | undefined, now: number): number | undefined {
+  if (header === undefined) return undefined
+  if (/^\d{1,9}$/.test(header)) return Number(header) * 1000
+  const date = /^[A-Z][a-z]+, /.test(header) ? Date.parse(header) : Number.NaN
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+}
+
+/** Codes of Node, of undici and of the resolver to words; what is not here is shown by its code. */
+const causes: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  ECONNABORTED: 'connection reset',
+  EPIPE: 'connection reset',
+  UND_ERR_SOCKET: 'connection reset',
+  ETIMEDOUT: 'timeout',
+  UND_ERR_CONNECT_TIMEOUT: 'timeout',
+  EHOSTUNREACH: 'host unreachable',
+  ENETUNREACH: 'host unreachable',
+  ENOTFOUND: 'name not resolved',
+  EAI_AGAIN: 'name not resolved',
+  EAI_FAIL: 'name not resolved',
+  EAI_NODATA: 'name not resolved',
+  UND_ERR_HEADERS_OVERFLOW: 'response head too long',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'malformed response',
+}
+
+/** The code by which the lookup of a name says that its addresses are not allowed. */
+export const deniedCode = 'DESTINATION_DENIED'
+
+/** What it means that a connection or an exchange failed. */
+export function outcomeOfFault(fault: unknown): Failed {
+  const code = fault instanceof Error && 'code' in fault ? String(fault.code) : ''
+  if (code === deniedCode) return refusal('destination not allowed')
+  if (code === 'UND_ERR_INVALID_ARG') return refusal('the request cannot be written')
+  if (code.startsWith('HPE_')) return trouble('malformed response')
+  const cause = causes[code]
+  if (cause !== undefined) return trouble(cause)
+  if (/CERT|SSL|TLS|SIGNATURE|EPROTO/.test(code)) return trouble(`TLS failed (${code})`)
+  return trouble(code === '' ? 'connection failed' : code)
+}

@@ -1,0 +1,34 @@
+import type { Notice, NoticeNumber } from '../subscription/notice.js'
+import { versionFacts } from '../version.js'
+import type { SourceNumber } from './source.js'
+
+/** The headers of a notification that do not depend on the host, names and values in turn [subscriptions 4.1]. */
+export function headersOf(notice: Notice, source: SourceNumber, number: NoticeNumber): readonly string[] {
+  const { subscription, tenant, token, correlator } = notice
+  return [
+    ...['User-Agent', `rigel/${versionFacts.version}`],
+    ...['Accept', 'application/json'],
+    ...['Content-Type', 'application/json; charset=utf-8'],
+    ...['Fiware-ServicePath', pathsText(notice)],
+    ...(tenant === '' ? [] : ['Fiware-Service', tenant.toLowerCase()]),
+    ...(token === '' ? [] : ['X-Auth-Token', token]),
+    ...['Fiware-Correlator', correlator],
+    ...['Rigel-Notification-Id', `${subscription}-${source}-${number}`],
+  ]
+}
+
+/** The paths as the header says them: a single one when all are the root [subscriptions 4.1]. */
+export function pathsText({ paths }: Pick<Notice, 'paths'>): string {
+  return paths.every((path) => path === '/') ? '/' : paths.join(',')
+}
+
+/** Bytes of the request line and of the headers that every request has, beside the URL and the length of the body. */
+const fixed_bytes = Buffer.byteLength(
+  ['POST  HTTP/1.1', 'host: ', 'connection: keep-alive', 'content-length: 12345678', '', ''].join('\r\n'),
+)
+
+/** The bytes of a notification as it is sent, head and body. */
+export function messageSize(url: string, headers: readonly string[], body: string): number {
+  const lines = headers.reduce((sum, text) => sum + text.length + 2, 0) // A colon and a blank, or a line end.
+  return fixed_bytes + url.length + lines + Buffer.byteLength(body)
+}

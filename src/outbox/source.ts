@@ -1,0 +1,31 @@
+import type { Account, Notice, NoticeNumber, Settlement } from '../subscription/notice.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
+
+/** The number of an outbox: that of its partition; the coordinator's comes after those of the partitions. */
+export type SourceNumber = number
+
+/** A notice with its number and the bytes that it takes on disk. */
+export interface NumberedNotice {
+  readonly number: NoticeNumber
+  readonly size_bytes: number
+  readonly notice: Notice
+}
+
+/** An outbox as its courier sees it: read from snapshots, written by its owner. */
+export interface Source {
+  /** From now on reads see everything that was on disk when this was called. */
+  refresh(): void
+  /** The number of the last notice that was ever put in. */
+  last(): NoticeNumber
+  /** The notices after a number, in order, at most so many. */
+  after(number: NoticeNumber, limit: number): readonly NumberedNotice[]
+  /** The notice of a number, if it is there. */
+  at(number: NoticeNumber): Notice | undefined
+  accounts(): Iterable<readonly [SubscriptionId, Account]>
+  /**
+   * Asks the owner to store what became of notices: true when it is on disk, false when it was refused or may not have
+   * been done. It may be asked again: settlements say how things stand, not what to change.
+   */
+  settle(settlements: readonly Settlement[]): Promise<boolean>
+  close(): Promise<void>
+}

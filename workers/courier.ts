@@ -1,0 +1,119 @@
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { MessagePort } from 'node:worker_threads'
+import { transactions } from '../src/http/transaction.js'
+import { OutboxReader } from '../src/lmdb/outbox-reader.js'
+import { workerLog } from '../src/log/worker-log.js'
+import { Mailbox } from '../src/mailbox/mailbox.js'
+import { Measures, rowOf } from '../src/measure/measures.js'
+import type { NotificationOptions } from '../src/options.js'
+import { Courier, type CourierSettings } from '../src/outbox/courier.js'
+import type { CourierInstruction, CourierReport } from '../src/outbox/message.js'
+import type { Source } from '../src/outbox/source.js'
+import { Bell } from '../src/subscription/bell.js'
+import type { Settlement } from '../src/subscription/notice.js'
+import { type CourierTask, numbered, type ThreadPorts } from '../src/tasks.js'
+
+const linger_ms = 100
+
+/** The courier's thread: delivers what the outboxes hold until it is told to drain. */
+export default async function courier(task: CourierTask & ThreadPorts): Promise<void> {
+  const { storage, memory, control, controlPath, recipients, options } = task
+  const measures = new Measures(memory.measures, rowOf(memory.measures.threads, 'courier', 0))
+  const log = workerLog(task.log, measures.switches)
+  const mailboxes = storage.paths.map(newMailbox)
+  const desk = new CoordinatorDesk(control)
+  const outboxes = storage.paths.map((path, partition) =>
+    source(new OutboxReader(path, storage), (settlements) => settle(numbered(mailboxes, partition), settlements)),
+  )
+  const drained = new Promise<void>((resolve) => {
+    const sender = new Courier({
+      sources: [...outboxes, source(new OutboxReader(controlPath, storage), (settlements) => desk.settle(settlements))],
+      settings: settingsOf(options),
+      recipients,
+      bell: new Bell(memory.bell),
+      report: (said) => {
+        report(control, said)
+        if (said.kind === 'drained') resolve()
+      },
+      meter: measures.delivery.meter(),
+      count: (name) => measures.count(name),
+      log,
+      switches: measures.switches,
+      transaction: transactions(task.transactions),
+    })
+    control.on('message', (instruction: CourierInstruction) => {
+      if (instruction.kind === 'connect') numbered(mailboxes, instruction.partition).connect(instruction.port)
+      else if (instruction.kind === 'settled') desk.settled(instruction.ticket)
+      else sender.obey(instruction)
+    })
+    sender.start()
+  })
+  await drained
+  for (const mailbox of mailboxes) mailbox.close()
+  log.flush()
+  // The end of a task overtakes what was said just before it: whoever waits for the last report is given time to hear it.
+  await Promise.race([once(control, 'close'), sleep(linger_ms)])
+  task.log.close()
+}
+
+/** One batch of settlements is under way at a time, so that nothing ever waits in it. */
+function newMailbox(): Mailbox {
+  return new Mailbox({ limit: 1, measured: () => false, depth: () => undefined })
+}
+
+async function settle(mailbox: Mailbox, settlements: readonly Settlement[]): Promise<boolean> {
+  const asked = await mailbox.ask({ kind: 'settle', settlements })
+  return asked.ok && asked.value.reply.kind === 'settled'
+}
+
+function source(reader: OutboxReader, settle: Source['settle']): Source {
+  return {
+    settle,
+    refresh: () => reader.refresh(),
+    last: () => reader.last(),
+    after: (number, limit) => reader.after(number, limit),
+    at: (number) => reader.at(number),
+    accounts: () => reader.accounts(),
+    close: () => reader.close(),
+  }
+}
+
+/** Has settlements stored in the coordinator's own outbox, by messages. */
+class CoordinatorDesk {
+  readonly #control: MessagePort
+  readonly #asked = new Map<number, (stored: true) => void>()
+  #tickets = 0
+
+  constructor(control: MessagePort) {
+    this.#control = control
+  }
+
+  settle(settlements: readonly Settlement[]): Promise<true> {
+    this.#tickets += 1
+    const ticket = this.#tickets
+    report(this.#control, { kind: 'settle', ticket, settlements })
+    return new Promise((resolve) => this.#asked.set(ticket, resolve))
+  }
+
+  settled(ticket: number): void {
+    this.#asked.get(ticket)?.(true)
+    this.#asked.delete(ticket)
+  }
+}
+
+function settingsOf(options: NotificationOptions): CourierSettings {
+  const { mode, retention_s, queueMax_MB, httpTimeout_ms } = options
+  return {
+    ...options,
+    timeout_ms: httpTimeout_ms,
+    kept: mode.kind !== 'transient',
+    total: mode.kind === 'threadpool' ? mode.total : options.total,
+    retention_ms: retention_s * 1000,
+    bytesMax: queueMax_MB * 2 ** 20,
+  }
+}
+
+function report(control: MessagePort, said: CourierReport): void {
+  control.postMessage(said)
+}
