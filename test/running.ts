@@ -34,20 +34,21 @@ export class RunningBroker {
 
   /** Starts a broker that ends with the test, and waits until it answers. */
   static async start(t: Test, flags: readonly string[] = []): Promise<RunningBroker> {
-    return RunningBroker.#started(t, t.testdir(), flags)
+    const end = endsWith(t)
+    return RunningBroker.#started(t.testdir(), flags, end)
   }
 
   /** Starts several at a time, each with a folder and a port of its own. */
   static async startAll(t: Test, number: number, flags: readonly string[] = []): Promise<readonly RunningBroker[]> {
+    const end = endsWith(t)
     const folder = t.testdir()
-    return Promise.all(
-      Array.from({ length: number }, (_, at) => RunningBroker.#started(t, join(folder, `broker-${at}`), flags)),
-    )
+    const names = Array.from({ length: number }, (_, at) => `broker-${at}`)
+    return Promise.all(names.map((name) => RunningBroker.#started(join(folder, name), flags, end)))
   }
 
-  static async #started(t: Test, folder: string, flags: readonly string[]): Promise<RunningBroker> {
+  static async #started(folder: string, flags: readonly string[], end: RunningBroker[]): Promise<RunningBroker> {
     const broker = new RunningBroker(folder, await freePort(), flags)
-    t.teardown(() => broker.end('SIGKILL'))
+    end.push(broker)
     await broker.run()
     return broker
   }
@@ -116,6 +117,13 @@ export class RunningBroker {
   update(action: string, ...contextElements: readonly unknown[]): Promise<Reply> {
     return this.send('POST', '/v1/updateContext', { contextElements, updateAction: action })
   }
+}
+
+/** Brokers that end with the test. Asked for before the folder is made, which is removed in the opposite order. */
+function endsWith(t: Test): RunningBroker[] {
+  const brokers: RunningBroker[] = []
+  t.teardown(() => Promise.all(brokers.map((broker) => broker.end('SIGKILL'))))
+  return brokers
 }
 
 function parsed(text: string): unknown {

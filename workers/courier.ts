@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { MessagePort } from 'node:worker_threads'
 import { transactions } from '../src/http/transaction.js'
 import { OutboxReader } from '../src/lmdb/outbox-reader.js'
@@ -11,6 +13,8 @@ import type { Source } from '../src/outbox/source.js'
 import { Bell } from '../src/subscription/bell.js'
 import type { Settlement } from '../src/subscription/notice.js'
 import { type CourierTask, numbered, type ThreadPorts } from '../src/tasks.js'
+
+const linger_ms = 100
 
 /** The courier's thread: delivers what the outboxes hold until it is told to drain. */
 export default async function courier(task: CourierTask & ThreadPorts): Promise<void> {
@@ -48,7 +52,8 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   await drained
   for (const mailbox of mailboxes) mailbox.close()
   log.flush()
-  control.close()
+  // The end of a task overtakes what was said just before it: whoever waits for the last report is given time to hear it.
+  await Promise.race([once(control, 'close'), sleep(linger_ms)])
   task.log.close()
 }
 

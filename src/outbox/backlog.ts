@@ -57,17 +57,17 @@ export class Backlog {
 
   /** A notice is dropped that is not under way. */
   drop(queue: RecipientQueue, entry: Entry, how: Exclude<Departure, 'accepted'>, reason?: string): void {
-    queue.drop(entry)
+    queue.remove(entry)
     if (reason !== undefined) this.#warnOfDrop(queue, reason)
     this.left(queue, entry, how)
   }
 
   /** Everything of a subscription that is not under way is dropped, what is under way when it fails. */
   dropAll(queue: RecipientQueue): void {
-    for (let entry = queue.oldestWaiting; entry !== undefined; entry = queue.oldestWaiting) {
+    for (let entry = queue.lineup.oldestWaiting; entry !== undefined; entry = queue.lineup.oldestWaiting) {
       this.drop(queue, entry, 'ended')
     }
-    for (const entry of queue.entries()) entry.doomed = true
+    for (const entry of queue.lineup.entries()) entry.doomed = true
   }
 
   /** A notice has left its queue. */
@@ -82,7 +82,7 @@ export class Backlog {
 
   /** A subscription has ended: nothing of it counts any more, also what is under way. */
   end(queue: RecipientQueue): void {
-    const entries = [...queue.entries()]
+    const entries = [...queue.lineup.entries()]
     for (const { source, size_bytes } of entries) {
       this.#sum(source, -1, -size_bytes)
       this.#parts.meter.left('ended')
@@ -96,7 +96,7 @@ export class Backlog {
   /** More of the outboxes is known: barriers may be free, and more may wait than is allowed. */
   check(): void {
     for (const queue of this.#barred) {
-      if (queue.hasBarrier) queue.recheck()
+      if (queue.lineup.hasBarrier) queue.lineup.recheck()
       else this.#barred.delete(queue)
     }
     const { bytesMax } = this.#parts.limits
@@ -117,10 +117,14 @@ export class Backlog {
     let oldest: Milliseconds | undefined
     for (const queue of this.#waiting) {
       if (queue.recipient !== undefined && queue.recipient.expires <= at) this.dropAll(queue)
-      for (let entry = queue.oldestWaiting; entry && entry.made + retention_ms <= at; entry = queue.oldestWaiting) {
+      for (
+        let entry = queue.lineup.oldestWaiting;
+        entry && entry.made + retention_ms <= at;
+        entry = queue.lineup.oldestWaiting
+      ) {
         this.drop(queue, entry, 'dropped', `not accepted within ${retention_ms / 1000} s`)
       }
-      const own = queue.oldest
+      const own = queue.lineup.oldest
       if (own !== undefined && (oldest === undefined || own < oldest)) oldest = own
     }
     this.#parts.meter.oldest(oldest)
@@ -150,7 +154,7 @@ export class Backlog {
   }
 
   #dropOldest(queue: RecipientQueue, reason: string): boolean {
-    const entry = queue.oldestWaiting
+    const entry = queue.lineup.oldestWaiting
     if (entry === undefined) return false
     this.drop(queue, entry, 'dropped', reason)
     return true
@@ -165,7 +169,7 @@ export class Backlog {
   #largest(): RecipientQueue | undefined {
     let largest: RecipientQueue | undefined
     for (const queue of this.#waiting) {
-      if (queue.bytes <= (largest?.bytes ?? 0) || queue.oldestWaiting === undefined) continue
+      if (queue.bytes <= (largest?.bytes ?? 0) || queue.lineup.oldestWaiting === undefined) continue
       largest = queue
     }
     return largest

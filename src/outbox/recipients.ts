@@ -134,7 +134,8 @@ export class Recipients {
   }
 
   #state(queue: RecipientQueue, { clock }: Recipient): DeliveryState {
-    const { oldest, nextAttempt } = queue
+    const { nextAttempt } = queue
+    const { oldest } = queue.lineup
     const { lastNotification = 0, ...account } = this.#parts.books.merged(queue.id)
     const latest = Math.max(lastNotification, Number(Atomics.load(new BigInt64Array(clock), 0)))
     return {
@@ -150,7 +151,7 @@ export class Recipients {
   *#known(): Generator<{ id: SubscriptionId; recipient: Recipient; made: readonly number[] }> {
     for (const [id, queue] of this.#queues) {
       const { recipient } = queue
-      if (recipient !== undefined) yield { id, recipient, made: Array.from(queue.entries(), ({ made }) => made) }
+      if (recipient !== undefined) yield { id, recipient, made: Array.from(queue.lineup.entries(), ({ made }) => made) }
     }
   }
 
@@ -186,7 +187,7 @@ export class Recipients {
   }
 
   #simulate(queue: RecipientQueue): void {
-    for (let entry = queue.oldestWaiting; entry !== undefined; entry = queue.oldestWaiting) {
+    for (let entry = queue.lineup.oldestWaiting; entry !== undefined; entry = queue.lineup.oldestWaiting) {
       this.#parts.backlog.drop(queue, entry, 'simulated')
       this.#parts.simulate()
     }

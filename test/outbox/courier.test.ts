@@ -1,0 +1,507 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { test } from 'tap'
+import type { ServicePath, Tenant } from '../../src/context/entity.js'
+import type { Line } from '../../src/subscription/notice.js'
+import type { Milliseconds } from '../../src/time.js'
+import { versionFacts } from '../../src/version.js'
+import { answering, courier, FarEnd, notice, nth, outboxes, recipient, subscriptionId, until } from './given.js'
+
+const one = subscriptionId(1)
+const two = subscriptionId(2)
+const initial: Line = { kind: 'initial' }
+const tick: Line = { kind: 'tick' }
+
+test('what waits at the start is delivered, its clock set, and its outcome stored', async (t) => {
+  const end = await FarEnd.listen(t)
+  const boxes = outboxes(t)
+  const first = notice(one, 'a', '{"n":1}')
+  nth(boxes.partitions, 0).enqueue(first)
+  nth(boxes.partitions, 1).enqueue(notice(one, 'b', '{"n":2}', { made: first.made }))
+  const known = recipient(one, end.url())
+  const running = courier(t, { outboxes: boxes, recipients: [known] })
+  await running.start()
+  t.equal(new BigInt64Array(known.clock)[0], BigInt(first.made))
+  await running.said('ready')
+  await until(() => end.received.length === 2)
+  await until(() => boxes.partitions.every(({ numbers }) => numbers.length === 0))
+  t.same([...end.bodies].sort(), ['{"n":1}', '{"n":2}'])
+  t.match(nth(boxes.partitions, 0).account(one), { sent: 1, discarded: 0, tried: [], lastSuccessCode: 200, fails: 0 })
+  t.match(await running.state(one), { timesSent: 2, lastNotification: first.made, queueDepth: 0, queueBytes: 0 })
+  t.same(running.counts, ['notificationsSent', 'notificationsSent'])
+  t.match(running.sheet.read(), { in: 0, out: 2, sentOk: 2, reject: 0, sentError: 0, size: 0 })
+})
+
+test('a notification is sent with the headers of the request that caused it', async (t) => {
+  const end = await FarEnd.listen(t)
+  const running = courier(t, { recipients: [recipient(one, end.url('/in?x=1'))] })
+  await running.start()
+  const paths = ['/east', '/east'] as ServicePath[]
+  nth(running.partitions, 1).enqueue(notice(one, 'a', '{"ü":1}', { tenant: 'acme' as Tenant, paths, token: 'tok' }))
+  running.control.enqueue(notice(one, initial, '{}', { paths: ['/', '/'] as ServicePath[], after: [0, 1] }))
+  running.ring()
+  await until(() => end.received.length === 2)
+  t.match(end.received[0], {
+    ...{ method: 'POST', url: '/in?x=1', body: '{"ü":1}' },
+    headers: {
+      host: `127.0.0.1:${end.port}`,
+      'user-agent': `rigel/${versionFacts.version}`,
+      accept: 'application/json',
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': '8',
+      'fiware-servicepath': '/east,/east',
+      'fiware-service': 'acme',
+      'x-auth-token': 'tok',
+      'fiware-correlator': 'corr-1',
+      'rigel-notification-id': `${one}-1-1`,
+    },
+  })
+  const { headers = {} } = end.received[1] ?? {}
+  t.equal(headers['fiware-servicepath'], '/')
+  t.equal(headers['rigel-notification-id'], `${one}-2-1`)
+  t.notOk('fiware-service' in headers || 'x-auth-token' in headers || 'ngsiv2-attrsformat' in headers)
+})
+
+test('a notification in trouble is repeated as it was until it is accepted, and everything else waits behind one', async (t) => {
+  const end = await FarEnd.listen(t, answering(503))
+  const running = courier(t, {
+    recipients: [recipient(one, end.url())],
+    settings: { retryMin_ms: 30, retryMax_ms: 30 },
+  })
+  await running.start()
+  for (const line of ['a', 'b', 'c']) nth(running.partitions, 0).enqueue(notice(one, line, line))
+  running.ring()
+  await until(() => end.received.length >= 5)
+  // The three went out together; from then on one at a time asks whether things are better.
+  const times = end.received.slice(3).map(({ at }) => at)
+  t.ok(
+    times.every((at, index) => index === 0 || at - nth(times, index - 1) >= 20),
+    'pauses lie between',
+  )
+  const state = await running.state(one)
+  t.match(state, { timesSent: 3, queueDepth: 3, lastFailureReason: 'trouble: 503', discarded: 0 })
+  t.ok((state?.failsCounter ?? 0) >= 4)
+  end.answer = answering(204)
+  await until(() => nth(running.partitions, 0).numbers.length === 0)
+  t.match(await running.state(one), { timesSent: 3, queueDepth: 0, failsCounter: 0, lastSuccessCode: 204 })
+  const ids = end.received.map(({ headers, body }) => `${body} ${headers['rigel-notification-id']}`)
+  t.equal(new Set(ids).size, 3, 'the same id at every attempt')
+  t.match(running.reports.filter(({ kind }) => kind === 'alarm').at(0), { url: end.url(), reason: 'trouble: 503' })
+  t.match(running.reports.filter(({ kind }) => kind === 'alarm').at(-1), { url: end.url(), reason: undefined })
+})
+
+test('the next one of a line waits for the one before; a refusal stops its line and no other', async (t) => {
+  const end = await FarEnd.listen(t, ({ body }, response) => response.writeHead(body === 'a1' ? 404 : 200).end())
+  const running = courier(t, {
+    recipients: [recipient(one, end.url())],
+    settings: { retryMin_ms: 40, retryMax_ms: 40 },
+  })
+  await running.start()
+  nth(running.partitions, 0).enqueue(
+    notice(one, 'a', 'a1'),
+    notice(one, 'a', 'a2'),
+    notice(one, 'b', 'b1'),
+    notice(one, 'b', 'b2'),
+  )
+  running.ring()
+  await until(() => end.received.length >= 4)
+  t.same(end.bodies.slice(0, 3).sort(), ['a1', 'b1', 'b2'])
+  t.same(end.bodies.slice(3, 4), ['a1'], 'repeated after its pause')
+  t.notOk(end.bodies.includes('a2'))
+  t.match(await running.state(one), { lastFailureReason: 'refused: 404', queueDepth: 2, nextAttempt: undefined })
+  end.answer = answering(200)
+  await until(() => end.bodies.includes('a2'))
+})
+
+test('a changed subscription starts at once, to its new reference', async (t) => {
+  const down = await FarEnd.listen(t, answering(500))
+  const end = await FarEnd.listen(t)
+  const running = courier(t, {
+    recipients: [recipient(one, down.url())],
+    settings: { retryMin_ms: 60_000, retryMax_ms: 60_000 },
+  })
+  await running.start()
+  nth(running.partitions, 0).enqueue(notice(one, 'a', 'a1'))
+  running.ring()
+  await until(() => running.reports.some(({ kind }) => kind === 'alarm'))
+  const { nextAttempt = 0 } = (await running.state(one)) ?? {}
+  t.ok(nextAttempt > Date.now() + 40_000)
+  running.obey({ kind: 'put', recipient: recipient(one, end.url()) })
+  await until(() => end.received.length === 1)
+  t.equal(down.received.length, 1)
+})
+
+test('a receiver can ask for a longer pause, up to the longest', async (t) => {
+  const end = await FarEnd.listen(t, answering(503, { 'Retry-After': '3600' }))
+  const running = courier(t, {
+    recipients: [recipient(one, end.url())],
+    settings: { retryMin_ms: 1, retryMax_ms: 5000 },
+  })
+  await running.start()
+  nth(running.partitions, 0).enqueue(notice(one, 'a', 'a1'))
+  running.ring()
+  await until(() => running.reports.some(({ kind }) => kind === 'alarm'))
+  const { nextAttempt = 0 } = (await running.state(one)) ?? {}
+  t.ok(nextAttempt > Date.now() + 4000 && nextAttempt <= Date.now() + 5000)
+})
+
+test('an initial notification goes after all earlier ones and before all later ones', async (t) => {
+  const end = await FarEnd.listen(t, answering(404))
+  const running = courier(t, { recipients: [recipient(one, end.url())] })
+  await running.start()
+  const [left, right] = [nth(running.partitions, 0), nth(running.partitions, 1)]
+  left.enqueue(notice(one, 'a', 'early a'))
+  right.enqueue(notice(one, 'b', 'early b'))
+  running.control.enqueue(
+    notice(one, initial, 'initial 1', { after: [1, 1] }),
+    notice(one, initial, 'initial 2', { after: [1, 1] }),
+  )
+  left.enqueue(notice(one, 'a', 'late a'), notice(one, 'c', 'late c'))
+  running.ring()
+  await until(() => end.received.length >= 6)
+  t.same([...new Set(end.bodies)].sort(), ['early a', 'early b'])
+  end.received.length = 0
+  end.answer = answering(200)
+  await until(() => end.received.length === 6)
+  const order = end.bodies.map((body) => body.replace(/ [abc]$/, ''))
+  t.same(order, ['early', 'early', 'initial 1', 'initial 2', 'late', 'late'])
+})
+
+test('a barrier does not wait for numbers that have left before the start', async (t) => {
+  const end = await FarEnd.listen(t)
+  const boxes = outboxes(t)
+  nth(boxes.partitions, 0).enqueue(notice(one, 'a', 'gone'))
+  nth(boxes.partitions, 0).store([{ subscription: one, gone: [1], account: undefined }])
+  boxes.control.enqueue(notice(one, initial, 'initial', { after: [1, 0] }))
+  const running = courier(t, { outboxes: boxes, recipients: [recipient(one, end.url())] })
+  await running.start()
+  await until(() => end.bodies.includes('initial'))
+})
+
+test('of ticks only the newest waits', async (t) => {
+  const end = await FarEnd.listen(t, answering(500))
+  const running = courier(t, {
+    recipients: [recipient(one, end.url())],
+    settings: { retryMin_ms: 50, retryMax_ms: 50 },
+  })
+  await running.start()
+  running.control.enqueue(notice(one, tick, '1'))
+  running.ring()
+  await until(() => running.reports.some(({ kind }) => kind === 'alarm'))
+  const later = (by_ms: number) => ({ made: (Date.now() + by_ms) as Milliseconds })
+  // The newest one takes two messages.
+  const newest = later(2000)
+  running.control.enqueue(
+    notice(one, tick, '2', later(1000)),
+    notice(one, tick, '3', newest),
+    notice(one, tick, '4', newest),
+  )
+  running.ring()
+  await until(() => running.control.numbers.length === 2)
+  end.answer = answering(200)
+  await until(() => running.control.numbers.length === 0)
+  t.same(end.bodies.slice(-2), ['3', '4'])
+  t.notOk(end.bodies.includes('2'))
+  t.match(await running.state(one), { discarded: 0, timesSent: 3 })
+})
+
+test('a tick that fails gives way to a newer one', async (t) => {
+  let answer = (): unknown => undefined
+  const end = await FarEnd.listen(t, (_, response) => {
+    answer = () => response.writeHead(404).end()
+  })
+  const running = courier(t, { recipients: [recipient(one, end.url())] })
+  await running.start()
+  running.control.enqueue(notice(one, tick, '1'))
+  running.ring()
+  await until(() => end.received.length === 1)
+  running.control.enqueue(notice(one, tick, '2'))
+  running.ring()
+  await until(() => running.sheet.read().in === 2)
+  end.answer = answering(200)
+  answer()
+  await until(() => running.control.numbers.length === 0)
+  t.same(end.bodies, ['1', '2'])
+})
+
+test('what is not accepted in time is dropped when its time has come, counted and warned of once', async (t) => {
+  const end = await FarEnd.listen(t, answering(500))
+  const running = courier(t, {
+    recipients: [recipient(one, end.url())],
+    settings: { retention_ms: 200, retryMin_ms: 60_000 },
+  })
+  await running.start()
+  nth(running.partitions, 0).enqueue(notice(one, 'a', 'a1'), notice(one, 'b', 'b1'))
+  running.ring()
+  await until(() => nth(running.partitions, 0).numbers.length === 0)
+  t.match(await running.state(one), { discarded: 2, queueDepth: 0, queueBytes: 0 })
+  t.match(running.sheet.read(), { in: 2, out: 2, reject: 2, sentOk: 0, size: 0 })
+  t.match(nth(running.partitions, 0).account(one), { discarded: 2, tried: [] })
+  t.same(
+    running.lines.map(({ level, message }) => `${level} ${message}`),
+    [`WARN notifications of subscription ${one} are dropped: not accepted within 0.2 s`],
+  )
+})
+
+test('a queue that is full drops its oldest, and says before that it is nearly full', async (t) => {
+  const end = await FarEnd.listen(t, answering(500))
+  const running = courier(t, {
+    recipients: [recipient(one, end.url())],
+    settings: { queueMax: 10, retryMin_ms: 60_000, retryMax_ms: 60_000 },
+  })
+  await running.start()
+  for (let number = 1; number <= 12; number += 1) nth(running.partitions, 0).enqueue(notice(one, 'a', String(number)))
+  running.ring()
+  await until(() => nth(running.partitions, 0).numbers.length === 10)
+  t.same(nth(running.partitions, 0).numbers, [3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
+  t.match(await running.state(one), { discarded: 2, queueDepth: 10 })
+  t.match(running.lines, [{ message: /nearly full: 9 notifications/ }, { message: /are dropped: 11 are waiting/ }])
+  running.obey({ kind: 'put', recipient: recipient(one, (await FarEnd.listen(t)).url()) })
+  await until(() => nth(running.partitions, 0).numbers.length === 0)
+})
+
+test('beyond the space for all, the oldest of the largest subscription are dropped', async (t) => {
+  const end = await FarEnd.listen(t, answering(500))
+  const recipients = [recipient(one, end.url()), recipient(two, end.url())]
+  const running = courier(t, { recipients, settings: { bytesMax: 5000, retryMin_ms: 60_000, retryMax_ms: 60_000 } })
+  await running.start()
+  nth(running.partitions, 0).enqueue(notice(two, 'a', 'small'))
+  for (let number = 1; number <= 10; number += 1) nth(running.partitions, 1).enqueue(notice(one, 'a', 'x'.repeat(900)))
+  running.ring()
+  await until(() => nth(running.partitions, 1).numbers.length <= 5)
+  t.match(await running.state(two), { discarded: 0, queueDepth: 1 })
+  const state = await running.state(one)
+  t.ok((state?.queueBytes ?? 0) <= 5000)
+  t.ok((state?.discarded ?? 0) >= 5)
+})
+
+test('a message that is too long is dropped at once, its head counted', async (t) => {
+  const end = await FarEnd.listen(t)
+  const running = courier(t, { recipients: [recipient(one, end.url())], settings: { maxSize: 600 } })
+  await running.start()
+  nth(running.partitions, 0).enqueue(
+    notice(one, 'a', 'x'.repeat(500)),
+    notice(one, 'a', 'y'.repeat(600)),
+    notice(one, 'a', 'fits'),
+  )
+  running.ring()
+  await until(() => nth(running.partitions, 0).numbers.length === 0)
+  t.same(end.bodies, ['fits'])
+  t.match(await running.state(one), { discarded: 2, timesSent: 1 })
+  t.match(running.lines, [{ message: /bytes are more than a notification may have/ }])
+})
+
+test('with the end of a subscription nothing of it is begun any more, and nothing is left of it', async (t) => {
+  const end = await FarEnd.listen(t, answering(404))
+  const running = courier(t, {
+    recipients: [recipient(one, end.url())],
+    settings: { retryMin_ms: 20, retryMax_ms: 20 },
+  })
+  await running.start()
+  const partition = nth(running.partitions, 0)
+  partition.enqueue(notice(one, 'a', 'a1'), notice(one, 'a', 'a2'))
+  running.ring()
+  await until(() => partition.account(one)?.sent === 1)
+  partition.enqueue(notice(one, 'a', 'not read yet'))
+  running.obey({ kind: 'remove', ticket: 7, id: one })
+  t.match(await running.said('done'), { ticket: 7 })
+  running.ring()
+  await until(() => partition.numbers.length === 0 && partition.account(one) === undefined)
+  await sleep(50) // One may have been on its way.
+  const before = end.received.length
+  await sleep(100)
+  t.equal(end.received.length, before)
+  t.equal(await running.state(one), undefined)
+  t.match(running.sheet.read(), { reject: 0, size: 0 })
+})
+
+test('expiry drops what waits without counting it, and a revived subscription begins anew', async (t) => {
+  const end = await FarEnd.listen(t, answering(404))
+  const running = courier(t, {
+    recipients: [recipient(one, end.url())],
+    settings: { retryMin_ms: 60_000, retryMax_ms: 60_000 },
+  })
+  await running.start()
+  const partition = nth(running.partitions, 0)
+  partition.enqueue(notice(one, 'a', 'a1'), notice(one, 'a', 'a2'))
+  running.ring()
+  await until(() => partition.account(one)?.sent === 1)
+  running.obey({ kind: 'put', recipient: recipient(one, end.url(), { expires: Date.now() as Milliseconds }) })
+  await until(() => partition.numbers.length === 0)
+  partition.enqueue(notice(one, 'a', 'a3'))
+  running.obey({ kind: 'expire', ticket: 3, id: one })
+  t.match(await running.said('done'), { ticket: 3 })
+  t.same(partition.numbers, [], 'done says that it is on disk')
+  t.match(await running.state(one), { discarded: 0, queueDepth: 0, timesSent: 1 })
+  running.obey({ kind: 'put', recipient: recipient(one, end.url()) })
+  partition.enqueue(notice(one, 'a', 'a4'))
+  running.ring()
+  await until(() => end.bodies.includes('a4'))
+  t.same(end.bodies, ['a1', 'a4'])
+})
+
+test('nothing of a subscription on hold is begun until it is put', async (t) => {
+  const end = await FarEnd.listen(t)
+  const running = courier(t)
+  await running.start()
+  running.obey({ kind: 'hold', id: one })
+  nth(running.partitions, 0).enqueue(notice(one, 'a', 'a1'), notice(two, 'a', 'of a stranger'))
+  running.ring()
+  await until(() => running.sheet.read().in === 2)
+  await sleep(20)
+  t.equal(end.received.length, 0)
+  running.obey({ kind: 'put', recipient: recipient(one, end.url()) })
+  running.obey({ kind: 'put', recipient: recipient(two, end.url()) })
+  await until(() => end.received.length === 2)
+})
+
+test('what belongs to nobody at the start is removed', async (t) => {
+  const boxes = outboxes(t)
+  const partition = nth(boxes.partitions, 0)
+  partition.enqueue(notice(one, 'a', 'a1'))
+  partition.store([{ subscription: two, gone: [], account: { sent: 1, discarded: 0, tried: [], fails: 0 } }])
+  const running = courier(t, { outboxes: boxes })
+  await running.start()
+  await until(() => partition.numbers.length === 0 && partition.account(two) === undefined)
+})
+
+test('how it went outlives the courier: attempts are not counted twice, failures are remembered', async (t) => {
+  const end = await FarEnd.listen(t, answering(503))
+  const boxes = outboxes(t)
+  const slow = { retryMin_ms: 60_000, retryMax_ms: 60_000 }
+  const before = courier(t, { outboxes: boxes, recipients: [recipient(one, end.url())], settings: slow })
+  await before.start()
+  nth(boxes.partitions, 0).enqueue(notice(one, 'a', 'a1'))
+  before.ring()
+  await until(() => nth(boxes.partitions, 0).account(one)?.fails === 1)
+  t.same(nth(boxes.partitions, 0).account(one)?.tried, [1])
+  await before.drain()
+  t.equal(end.received.length, 1, 'the end does not wait for a pause')
+  const after = courier(t, { outboxes: boxes, recipients: [recipient(one, end.url())], settings: slow })
+  await after.start()
+  await until(() => nth(boxes.partitions, 0).account(one)?.fails === 2)
+  t.match(await after.state(one), { timesSent: 1, failsCounter: 2, lastFailureReason: 'trouble: 503', queueDepth: 1 })
+})
+
+test('an orderly end sends what can be sent and leaves what cannot', async (t) => {
+  const good = await FarEnd.listen(t)
+  const hanging = await FarEnd.listen(t, () => undefined)
+  const running = courier(t, {
+    recipients: [recipient(one, good.url()), recipient(two, hanging.url())],
+    settings: { perReceiver: 1, timeout_ms: 60_000 },
+  })
+  await running.start()
+  const many = Array.from({ length: 300 }, (_, number) => notice(one, `${number % 7}`, String(number)))
+  nth(running.partitions, 0).enqueue(...many)
+  nth(running.partitions, 1).enqueue(notice(two, 'a', 'a1'))
+  await running.drain(10_000)
+  t.equal(good.received.length, 300)
+  t.same(nth(running.partitions, 0).numbers, [])
+  t.same(nth(running.partitions, 1).numbers, [1])
+})
+
+test('settlements that are refused are repeated until they are stored', async (t) => {
+  const end = await FarEnd.listen(t)
+  const running = courier(t, { recipients: [recipient(one, end.url())] })
+  await running.start()
+  const partition = nth(running.partitions, 0)
+  partition.refuse = true
+  partition.enqueue(notice(one, 'a', 'a1'), notice(one, 'a', 'a2'))
+  running.ring()
+  await until(() => end.received.length === 2)
+  t.same(partition.numbers, [1, 2])
+  t.match(await running.state(one), { queueDepth: 0 }, 'the line goes on meanwhile')
+  partition.refuse = false
+  await until(() => partition.numbers.length === 0)
+  t.match(partition.account(one), { sent: 2, fails: 0 })
+})
+
+test('a receiver that hangs makes only its own notifications wait, and subscriptions of one receiver take turns', async (t) => {
+  const waiting: (() => void)[] = []
+  const hanging = await FarEnd.listen(t, (_, response) => waiting.push(() => response.end()))
+  const good = await FarEnd.listen(t)
+  const [three, four] = [subscriptionId(3), subscriptionId(4)]
+  const running = courier(t, {
+    recipients: [
+      recipient(one, hanging.url()),
+      recipient(two, good.url()),
+      recipient(three, good.url('/3')),
+      recipient(four, good.url('/4')),
+    ],
+    settings: { perReceiver: 2, total: 5 },
+  })
+  await running.start()
+  for (let line = 0; line < 10; line += 1)
+    nth(running.partitions, 0).enqueue(notice(one, String(line), 'x'), notice(two, String(line), 'x'))
+  running.ring()
+  await until(() => good.received.length === 10)
+  t.equal(hanging.received.length, 2)
+  for (const id of [three, four])
+    for (let line = 0; line < 20; line += 1) nth(running.partitions, 1).enqueue(notice(id, String(line), 'x'))
+  running.ring()
+  await until(() => good.received.length === 50)
+  const first = good.received.slice(10, 30).filter(({ url }) => url === '/3').length
+  t.ok(first >= 8 && first <= 12, `${first} of the first 20 are of one of the two`)
+  hanging.answer = answering(200)
+  for (const release of waiting) release()
+  await until(() => hanging.received.length === 10)
+})
+
+test('simulated notifications are counted as accepted and go nowhere', async (t) => {
+  const end = await FarEnd.listen(t)
+  const running = courier(t, { recipients: [recipient(one, end.url())], settings: { simulated: true } })
+  await running.start()
+  nth(running.partitions, 0).enqueue(notice(one, 'a', 'a1'), notice(two, 'a', 'b1'))
+  running.ring()
+  await until(() => nth(running.partitions, 0).numbers.length === 1)
+  running.obey({ kind: 'put', recipient: recipient(two, end.url()) })
+  await until(() => nth(running.partitions, 0).numbers.length === 0)
+  t.equal(end.received.length, 0)
+  t.same(running.counts, ['simulatedNotifications', 'simulatedNotifications'])
+  t.match(await running.state(one), { timesSent: 1, queueDepth: 0, failsCounter: 0 })
+  t.match(running.sheet.read(), { in: 2, out: 2, sentOk: 2, sentError: 0 })
+  t.match(running.sheet.totals.notifications, { simulated: 2, accepted: 0, dropped: 0 })
+})
+
+test('availability notifications are counted as such', async (t) => {
+  const end = await FarEnd.listen(t)
+  const running = courier(t, { recipients: [recipient(one, end.url(), { kind: 'availability' })] })
+  await running.start()
+  running.control.enqueue(notice(one, { kind: 'availability' }, '1'), notice(one, { kind: 'availability' }, '2'))
+  running.ring()
+  await until(() => running.counts.length === 2)
+  t.same(end.bodies, ['1', '2'])
+  t.same(running.counts, ['availabilityNotificationsSent', 'availabilityNotificationsSent'])
+})
+
+test('attempts have a line at level INFO, and traces that hide secrets', async (t) => {
+  const end = await FarEnd.listen(t, (_, response) => response.writeHead(404).end('go away'))
+  const url = end.url('/in?token=abc&x=1')
+  const running = courier(t, {
+    recipients: [recipient(one, url)],
+    level: 'INFO',
+    traces: [161, 162, 165, 182, 183, 185],
+  })
+  await running.start()
+  nth(running.partitions, 0).enqueue(notice(one, 'a', '{\n "n": 1 }', { token: 'secret' }))
+  running.ring()
+  const message = (op: string) => running.lines.find((line) => line.op === op)?.message
+  await until(() => message('notif:delivery') !== undefined && message('payload.client.in') !== undefined)
+  const shown = url.replace('abc', '***')
+  t.equal(
+    message('notif:delivery'),
+    `Notif delivered (subId: ${one}): POST ${shown}, payload (11 bytes): { "n": 1 }, response code: refused: 404`,
+  )
+  t.match(running.lines.find(({ op }) => op === 'notif:delivery')?.context, {
+    corr: 'corr-1',
+    trans: '1',
+    srv: '<none>',
+    subsrv: '/',
+  })
+  t.equal(message('notify.request'), `POST ${shown}, 11 bytes`)
+  t.match(message('notify.response'), /^refused: 404 after 0\.\d{9} s$/)
+  t.equal(message('payload.client.in'), 'go away')
+  t.equal(message('payload.client.out'), '{ "n": 1 }')
+  t.match(message('notify.queue'), /put into the queue/)
+  t.match(message('payload.client.dump'), /"X-Auth-Token":"\*\*\*"/)
+  t.notMatch(JSON.stringify(running.lines), /secret|abc/)
+})

@@ -1,0 +1,308 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import type { ServicePath, Tenant } from '../../src/context/entity.js'
+import { type Environment, openEnvironment } from '../../src/lmdb/environment.js'
+import { noticeAt, Outbox } from '../../src/lmdb/outbox.js'
+import { OutboxReader } from '../../src/lmdb/outbox-reader.js'
+import { LineLog, type Line as LogLine } from '../../src/log/log.js'
+import type { CounterName } from '../../src/measure/counters.js'
+import { DeliverySheet } from '../../src/measure/delivery-sheet.js'
+import { logLevels, Switches } from '../../src/measure/switches.js'
+import { Courier, type CourierSettings, type Obeyed } from '../../src/outbox/courier.js'
+import type { CourierReport, DeliveryState, Recipient } from '../../src/outbox/message.js'
+import type { Source } from '../../src/outbox/source.js'
+import { Bell } from '../../src/subscription/bell.js'
+import type { Account, Line, Notice, Settlement } from '../../src/subscription/notice.js'
+import type { SubscriptionId } from '../../src/subscription/subscription.js'
+import type { Milliseconds } from '../../src/time.js'
+import { storeSettings } from '../given.js'
+
+export function subscriptionId(number: number): SubscriptionId {
+  return `5718a2f1c0de${String(number).padStart(12, '0')}` as SubscriptionId
+}
+
+export function notice(
+  subscription: SubscriptionId,
+  line: string | Line,
+  body: string,
+  more: Partial<Notice> = {},
+): Notice {
+  return {
+    subscription,
+    line: typeof line === 'string' ? { kind: 'entity', key: line } : line,
+    made: Date.now() as Milliseconds,
+    tenant: '' as Tenant,
+    paths: ['/' as ServicePath],
+    correlator: 'corr-1',
+    token: '',
+    body,
+    ...more,
+  }
+}
+
+export function recipient(id: SubscriptionId, reference: string, more: Partial<Recipient> = {}): Recipient {
+  const clock = new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT)
+  return { id, kind: 'context', reference, expires: (Date.now() + 3_600_000) as Milliseconds, clock, ...more }
+}
+
+/** An outbox on disk with its owner, which stores settlements at once unless it is told to refuse. */
+export class OwnedOutbox {
+  readonly path: string
+  readonly #environment: Environment
+  readonly #outbox: Outbox
+  refuse = false
+  readonly settled: (readonly Settlement[])[] = []
+
+  constructor(path: string) {
+    this.path = path
+    this.#environment = openEnvironment(path, { ...storeSettings, readOnly: false })
+    this.#outbox = new Outbox(this.#environment)
+  }
+
+  get last(): number {
+    return this.#outbox.last
+  }
+
+  enqueue(...notices: readonly Notice[]): void {
+    this.#environment.root.transactionSync(() => this.#outbox.enqueue(notices))
+  }
+
+  store(settlements: readonly Settlement[]): void {
+    this.#environment.root.transactionSync(() => this.#outbox.settle(settlements))
+  }
+
+  account(id: SubscriptionId): Account | undefined {
+    const text = this.#environment.accounts.get([id])
+    return text === undefined ? undefined : JSON.parse(text)
+  }
+
+  /** The numbers of the notices that are there. */
+  get numbers(): readonly number[] {
+    return Array.from({ length: this.#outbox.last }, (_, at) => at + 1).filter(
+      (number) => noticeAt(this.#environment, number) !== undefined,
+    )
+  }
+
+  source(): Source {
+    const reader = new OutboxReader(this.path, storeSettings)
+    return {
+      refresh: () => reader.refresh(),
+      last: () => reader.last(),
+      after: (number, limit) => reader.after(number, limit),
+      at: (number) => reader.at(number),
+      accounts: () => reader.accounts(),
+      settle: async (settlements) => {
+        if (this.refuse) return false
+        this.settled.push(settlements)
+        this.store(settlements)
+        return true
+      },
+      close: () => reader.close(),
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#environment.root.close()
+  }
+}
+
+export interface Received {
+  readonly url: string
+  readonly headers: IncomingMessage['headers']
+  readonly rawHeaders: readonly string[]
+  readonly method: string
+  readonly body: string
+  readonly at: number
+  readonly socket: Socket
+}
+
+export type Answering = (received: Received, response: ServerResponse) => void
+
+/** A real HTTP listener at the far end. */
+export class FarEnd {
+  readonly received: Received[] = []
+  answer: Answering
+  port = 0
+  readonly #server = createServer((request, response) => this.#take(request, response))
+
+  static async listen(t: Test, answer: Answering = answering(200)): Promise<FarEnd> {
+    const end = new FarEnd(answer)
+    end.#server.listen(0, '127.0.0.1')
+    await once(end.#server, 'listening')
+    end.port = (end.#server.address() as AddressInfo).port
+    t.teardown(() => end.close())
+    return end
+  }
+
+  private constructor(answer: Answering) {
+    this.answer = answer
+  }
+
+  url(path = '/notify'): string {
+    return `http://127.0.0.1:${this.port}${path}`
+  }
+
+  get bodies(): readonly string[] {
+    return this.received.map(({ body }) => body)
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  #take(request: IncomingMessage, response: ServerResponse): void {
+    if (request.method !== 'POST') {
+      // Nothing that a courier sends: other programs of the machine may try any port.
+      response.writeHead(405).end()
+      return
+    }
+    const chunks: Buffer[] = []
+    request.on('error', () => undefined)
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const { url = '', headers, rawHeaders, method = '', socket } = request
+      const body = Buffer.concat(chunks).toString()
+      const received = { url, headers, rawHeaders, method, body, socket, at: performance.now() }
+      this.received.push(received)
+      this.answer(received, response)
+    })
+  }
+}
+
+export function answering(status: number, headers: Record<string, string> = {}): Answering {
+  return (_, response) => response.writeHead(status, headers).end()
+}
+
+const settings: CourierSettings = {
+  timeout_ms: 2000,
+  accept: '2xx',
+  kept: true,
+  insecure: false,
+  simulated: false,
+  destinations: { allow: undefined, deny: undefined },
+  maxSize: 8_388_608,
+  retention_ms: 86_400_000,
+  queueMax: 100_000,
+  bytesMax: 2 ** 32,
+  retryMin_ms: 5,
+  retryMax_ms: 20,
+  perReceiver: 8,
+  total: 256,
+}
+
+export interface Running {
+  readonly partitions: readonly OwnedOutbox[]
+  readonly control: OwnedOutbox
+  readonly reports: CourierReport[]
+  readonly lines: LogLine[]
+  readonly counts: CounterName[]
+  readonly sheet: DeliverySheet
+  readonly courier: Courier
+  obey(instruction: Obeyed): void
+  /** Tells of new notices. */
+  ring(): void
+  state(id: SubscriptionId): Promise<DeliveryState | undefined>
+  said<Kind extends CourierReport['kind']>(kind: Kind): Promise<Extract<CourierReport, { readonly kind: Kind }>>
+  /** Ends it in order. */
+  drain(limit_ms?: number): Promise<void>
+  start(): Promise<void>
+}
+
+export interface Circumstances {
+  readonly recipients?: readonly Recipient[]
+  readonly partitions?: number
+  readonly settings?: Partial<CourierSettings>
+  readonly level?: (typeof logLevels)[number]
+  readonly traces?: readonly number[]
+  /** Outboxes of a courier before. */
+  readonly outboxes?: { readonly partitions: readonly OwnedOutbox[]; readonly control: OwnedOutbox }
+}
+
+export function outboxes(t: Test, partitions = 2, folder = t.testdir()): NonNullable<Circumstances['outboxes']> {
+  const owned = Array.from({ length: partitions }, (_, number) => new OwnedOutbox(join(folder, `partition-${number}`)))
+  const control = new OwnedOutbox(join(folder, 'control'))
+  t.teardown(async () => {
+    for (const outbox of [...owned, control]) await outbox.close()
+  })
+  return { partitions: owned, control }
+}
+
+/** A courier on outboxes on disk; to be started. */
+export function courier(t: Test, circumstances: Circumstances = {}): Running {
+  const { partitions, control } = circumstances.outboxes ?? outboxes(t, circumstances.partitions)
+  const reports: CourierReport[] = []
+  const lines: LogLine[] = []
+  const counts: CounterName[] = []
+  const sheet = new DeliverySheet(DeliverySheet.make(partitions.length + 1, 0n))
+  const switches = new Switches()
+  switches.set('logLevel', logLevels.indexOf(circumstances.level ?? 'WARN'))
+  switches.set('infoPayloadMaxSize', 5120)
+  for (const level of circumstances.traces ?? []) switches.traces[level] = 1
+  const bell = new Bell()
+  let transactions = 0
+  const made = new Courier({
+    sources: [...partitions, control].map((outbox) => outbox.source()),
+    settings: { ...settings, ...circumstances.settings },
+    recipients: circumstances.recipients ?? [],
+    bell: new Bell(bell.memory),
+    report: (report) => reports.push(report),
+    meter: sheet.meter(),
+    count: (name) => counts.push(name),
+    log: new LineLog(switches, (line) => lines.push(line)),
+    switches,
+    transaction: () => {
+      transactions += 1
+      return String(transactions)
+    },
+  })
+  let tickets = 0
+  const said: Running['said'] = async (kind) => {
+    for (;;) {
+      const at = reports.findIndex((report) => report.kind === kind)
+      const [report] = at === -1 ? [] : reports.splice(at, 1)
+      // The kind was looked for, which the type does not know.
+      if (report !== undefined) return report as Extract<CourierReport, { readonly kind: typeof kind }>
+      await sleep(2)
+    }
+  }
+  let drained = false
+  const drain = async (limit_ms = 1000): Promise<void> => {
+    if (drained) return
+    drained = true
+    made.obey({ kind: 'drain', limit_ms })
+    await said('drained')
+  }
+  t.teardown(() => drain(0))
+  return {
+    ...{ partitions, control, reports, lines, counts, sheet, courier: made, said, drain },
+    obey: (instruction) => made.obey(instruction),
+    ring: () => bell.ring(),
+    start: () => made.start(),
+    state: async (id) => {
+      tickets += 1
+      made.obey({ kind: 'report', ticket: tickets, ids: [id] })
+      return (await said('states')).states[0]?.delivery
+    },
+  }
+}
+
+/** Waits until something is so. */
+export async function until(isSo: () => boolean, limit_ms = 5000): Promise<void> {
+  const begun = performance.now()
+  while (!isSo()) {
+    if (performance.now() - begun > limit_ms) throw new Error('it did not come to be so')
+    await sleep(2)
+  }
+}
+
+/** What partition a number names; there is one. */
+export function nth<Thing>(things: readonly Thing[], number: number): Thing {
+  const thing = things[number]
+  if (thing === undefined) throw new Error(`nothing has the number ${number}`)
+  return thing
+}

@@ -1,0 +1,101 @@
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { test } from 'tap'
+import type { Notice } from '../../src/subscription/notice.js'
+import { courier, FarEnd, notice, nth, outboxes, recipient, subscriptionId, until } from './given.js'
+
+/** What is made: a change of an entity in a partition, or an initial notification after all that was made before. */
+const making = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ subscription: fc.nat(1), partition: fc.nat(1), entity: fc.nat(2) }) },
+  { weight: 1, arbitrary: fc.record({ subscription: fc.nat(1) }) },
+)
+const steps = fc.array(
+  fc.oneof({ weight: 8, arbitrary: making }, { weight: 1, arbitrary: fc.constant('ring' as const) }),
+  {
+    minLength: 5,
+    maxLength: 60,
+  },
+)
+/** What the receiver does with the requests that come, in turn; in the end it accepts. */
+const moods = fc.array(fc.constantFrom('accept', 'accept', 'trouble', 'refuse', 'break', 'late'), { maxLength: 40 })
+
+test('whatever receivers do, nothing is lost, lines arrive in order, and initial notifications part early from late', async (t) => {
+  const folder = t.testdir()
+  let runs = 0
+  await fc.assert(
+    fc.asyncProperty(steps, moods, fc.boolean(), async (taken, behaviour, restarts) => {
+      const ids = [subscriptionId(1), subscriptionId(2)]
+      const left = [...behaviour]
+      const accepted: string[] = []
+      const end = await FarEnd.listen(t, ({ body, socket }, response) => {
+        const mood = left.shift() ?? 'accept'
+        if (mood === 'break') socket.destroy()
+        else if (mood === 'trouble') response.writeHead(500).end()
+        else if (mood === 'refuse') response.writeHead(404).end()
+        else {
+          accepted.push(body)
+          if (mood === 'late') setTimeout(() => response.end(), 3)
+          else response.end()
+        }
+      })
+      runs += 1
+      const boxes = outboxes(t, 2, join(folder, String(runs)))
+      const given = {
+        ...{ outboxes: boxes, recipients: ids.map((id) => recipient(id, end.url())) },
+        settings: { retryMin_ms: 1, retryMax_ms: 4, perReceiver: 3 },
+      }
+      let running = courier(t, given)
+      await running.start()
+      const made: Notice[] = []
+      for (const step of taken) {
+        if (step === 'ring') {
+          running.ring()
+          await new Promise(setImmediate)
+          continue
+        }
+        const id = nth(ids, step.subscription)
+        const body = (what: string) => `${id} ${what} ${made.length}`
+        if ('partition' in step) {
+          const line = `${step.partition}-${step.entity}`
+          made.push(notice(id, line, body(line)))
+          nth(boxes.partitions, step.partition).enqueue(nth(made, made.length - 1))
+        } else {
+          made.push(
+            notice(id, { kind: 'initial' }, body('initial'), { after: boxes.partitions.map(({ last }) => last) }),
+          )
+          boxes.control.enqueue(nth(made, made.length - 1))
+        }
+      }
+      if (restarts) {
+        await running.drain(0)
+        running = courier(t, given)
+        await running.start()
+      }
+      running.ring()
+      await until(() => [...boxes.partitions, boxes.control].every(({ numbers }) => numbers.length === 0))
+      await running.drain(0)
+      await end.close()
+      // At least once: a repetition is one of something that came before.
+      const arrived = [...new Set(accepted)]
+      t.same([...arrived].sort(), made.map(({ body }) => body).sort())
+      const order = (of: string, line: (words: readonly string[]) => boolean) =>
+        arrived.map((body) => body.split(' ')).filter((words) => words[0] === of && line(words))
+      for (const id of ids) {
+        for (const line of ['0-0', '0-1', '0-2', '1-0', '1-1', '1-2', 'initial'])
+          t.ok(rising(order(id, (words) => words[1] === line)), `${line} of ${id}`)
+        for (const [, , number] of order(id, (words) => words[1] === 'initial')) {
+          const later = order(id, () => true).map((words) => Number(words[2]) > Number(number) || words[2] === number)
+          t.notOk(
+            later.some((isLater, at) => isLater && later[at + 1] === false),
+            `what is older than ${number} comes first`,
+          )
+        }
+      }
+    }),
+    { numRuns: 25 },
+  )
+})
+
+function rising(bodies: readonly (readonly string[])[]): boolean {
+  return bodies.every(([, , number], at) => at === 0 || Number(number) > Number(bodies[at - 1]?.[2]))
+}

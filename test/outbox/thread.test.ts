@@ -1,0 +1,100 @@
+import { join } from 'node:path'
+import { MessageChannel, type TransferListItem } from 'node:worker_threads'
+import { test } from 'tap'
+import { readOptions } from '../../src/command-line/command-line.js'
+import { newTransactions } from '../../src/http/transaction.js'
+import { ActorThread } from '../../src/mailbox/thread.js'
+import { Measures } from '../../src/measure/measures.js'
+import type { CourierInstruction, CourierReport } from '../../src/outbox/message.js'
+import { Bell } from '../../src/subscription/bell.js'
+import type { CourierTask, PartitionTask, ThreadPorts } from '../../src/tasks.js'
+import { storeSettings } from '../given.js'
+import { FarEnd, notice, OwnedOutbox, recipient, subscriptionId, until } from './given.js'
+
+const one = subscriptionId(1)
+
+function entry(name: string): URL {
+  return new URL(`../../workers/${name}.js`, import.meta.url)
+}
+
+test('the thread of the courier delivers what partition and coordinator hold, and they store the outcomes', async (t) => {
+  const end = await FarEnd.listen(t)
+  const folder = t.testdir()
+  const partitionPath = join(folder, 'partition-0')
+  const held = new OwnedOutbox(partitionPath)
+  held.enqueue(notice(one, 'a', 'from the partition'))
+  await held.close()
+  const control = new OwnedOutbox(join(folder, 'control'))
+  control.enqueue(notice(one, { kind: 'initial' }, 'from the coordinator', { after: [1] }))
+  const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
+  const bell = new Bell()
+  const cell = () => new SharedArrayBuffer(4)
+  const storage = { paths: [partitionPath], ...storeSettings }
+  const memory = {
+    measures: measures.memory,
+    commits: [cell()],
+    pools: [cell()],
+    bell: bell.memory,
+    forwardingAlarms: new SharedArrayBuffer(4),
+  }
+  const run = readOptions([], {})
+  if (run.kind !== 'run') throw new Error(run.text)
+
+  const log = () => new MessageChannel().port2
+  const partitionLog = log()
+  const partition = new ActorThread<PartitionTask & Pick<ThreadPorts, 'log'>, unknown>({
+    entry: entry('partition'),
+    task: { partition: 0, storage, memory, cacheSize: 10, subscriptions: [], log: partitionLog },
+    transfer: [partitionLog],
+  })
+  await partition.ready
+  const courierLog = log()
+  const recipients = [recipient(one, end.url())]
+  const options = run.options.notifications
+  const courier = new ActorThread<CourierTask & Pick<ThreadPorts, 'log'>, CourierReport>({
+    entry: entry('courier'),
+    task: {
+      storage,
+      memory,
+      controlPath: control.path,
+      recipients,
+      options,
+      transactions: newTransactions(),
+      log: courierLog,
+    },
+    transfer: [courierLog],
+  })
+  const tell = (instruction: CourierInstruction, transfer: TransferListItem[] = []) =>
+    courier.tell(instruction, transfer)
+  t.same(await courier.ready, { kind: 'ready' })
+  const { port1, port2 } = new MessageChannel()
+  partition.tell({ kind: 'connect', port: port1 }, [port1])
+  tell({ kind: 'connect', partition: 0, port: port2 }, [port2])
+  const settle = await courier.hear()
+  if (settle.kind !== 'settle') throw new Error(`the courier said ${settle.kind}`)
+  control.store(settle.settlements)
+  tell({ kind: 'settled', ticket: settle.ticket })
+  t.same(end.bodies, ['from the partition', 'from the coordinator'])
+  t.same(control.numbers, [])
+  t.match(control.account(one), { sent: 1, lastSuccessCode: 200 })
+
+  control.enqueue(notice(one, { kind: 'tick' }, 'tick'))
+  bell.ring()
+  await until(() => end.bodies.includes('tick'))
+  const again = await courier.hear()
+  if (again.kind === 'settle') tell({ kind: 'settled', ticket: again.ticket })
+  t.equal(measures.counts.flat('notificationsSent'), 3n)
+  t.match(measures.delivery.read(), { out: 3, sentOk: 3, size: 0 })
+  tell({ kind: 'drain', limit_ms: 1000 })
+  t.same(await courier.hear(), { kind: 'drained' })
+  await courier.ended
+  await courier.close()
+  partition.tell({ kind: 'drain' })
+  await partition.ended
+  await partition.close()
+  await control.close()
+  const stored = new OwnedOutbox(partitionPath)
+  t.same(stored.numbers, [])
+  t.match(stored.account(one), { sent: 1, lastSuccessCode: 200 })
+  await stored.close()
+})
