@@ -58,7 +58,7 @@ export async function openFront(
   const mailboxes = openMailboxes(task, measures)
   const readers = openReaders(storage, memory, measures, log)
   const queries = openQueryPool(task)
-  const siblings = new Siblings<Shared>(frontEnd, options.httpThreads, sharedAnswer(measures, desks.alarms.counts))
+  const siblings = new Siblings<Shared>(frontEnd, options.httpThreads + 1, sharedAnswer(measures, desks.alarms.counts))
   const providers = openProviders(task, log, measures, desks.alarms)
   const close = async (): Promise<void> => {
     siblings.close()

@@ -1,9 +1,11 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MessagePort } from 'node:worker_threads'
+import { Siblings } from '../src/coordinator/siblings.js'
 import { transactions } from '../src/http/transaction.js'
 import { OutboxReader } from '../src/lmdb/outbox-reader.js'
 import { workerLog } from '../src/log/worker-log.js'
+import { type Shared, sharedAnswer } from '../src/management/siblings.js'
 import { Mailbox } from '../src/mailbox/mailbox.js'
 import { Measures, rowOf } from '../src/measure/measures.js'
 import type { NotificationOptions } from '../src/options.js'
@@ -23,6 +25,9 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   const log = workerLog(task.log, measures.switches)
   const mailboxes = storage.paths.map(newMailbox)
   const desk = new CoordinatorDesk(control)
+  const { frontEnds } = memory.measures.threads
+  // What it has sent by service is asked for in the same way as what front ends have received.
+  const siblings = new Siblings<Shared>(frontEnds, frontEnds + 1, sharedAnswer(measures))
   const outboxes = storage.paths.map((path, partition) =>
     source(new OutboxReader(path, storage), (settlements) => settle(numbered(mailboxes, partition), settlements)),
   )
@@ -38,6 +43,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
       },
       meter: measures.delivery.meter(),
       count: (name) => measures.count(name),
+      sent: (request) => measures.services.sent(request),
       log,
       switches: measures.switches,
       transaction: transactions(task.transactions),
@@ -50,6 +56,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
     sender.start()
   })
   await drained
+  siblings.close()
   for (const mailbox of mailboxes) mailbox.close()
   log.flush()
   // The end of a task overtakes what was said just before it: whoever waits for the last report is given time to hear it.

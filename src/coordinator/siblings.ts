@@ -28,7 +28,7 @@ interface Open {
 }
 
 /**
- * The front ends of one process as one of them sees them: they ask each other for what shared memory can not hold,
+ * The front ends of one process, and its courier, as one of them sees them: they ask each other for what shared memory can not hold,
  * because nobody can foresee its names.
  */
 export class Siblings<Questions extends Asking<Questions>> {
@@ -39,7 +39,7 @@ export class Siblings<Questions extends Asking<Questions>> {
   readonly #open = new Map<number, Open>()
   #questions = 0
 
-  /** One of `count` front ends, with its own answers. */
+  /** One of `count` threads, the front ends and the courier, with its own answers. */
   constructor(own: number, count: number, answer: Answer<Questions>) {
     this.#own = own
     this.#others = count - 1

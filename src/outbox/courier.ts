@@ -25,7 +25,7 @@ export interface CourierSettings extends BacklogLimits, ReceiverLimits, Omit<Sen
 }
 
 export interface CourierParts
-  extends Pick<DeliveryParts, 'log' | 'switches' | 'transaction' | 'meter' | 'count' | 'sources'> {
+  extends Pick<DeliveryParts, 'log' | 'switches' | 'transaction' | 'meter' | 'count' | 'sent' | 'sources'> {
   readonly settings: CourierSettings
   /** Those that are known from the start. */
   readonly recipients: readonly Recipient[]

@@ -1,5 +1,6 @@
 import type { CounterName } from '../measure/counters.js'
 import type { DeliveryMeter } from '../measure/delivery-sheet.js'
+import type { SentRequest } from '../measure/service-metrics.js'
 import type { Notice } from '../subscription/notice.js'
 import { now } from '../time.js'
 import type { Backlog } from './backlog.js'
@@ -9,7 +10,7 @@ import type { Entry } from './entry.js'
 import type { Recipient } from './message.js'
 import { type AttemptOutcome, reasonText } from './outcome.js'
 import type { RecipientQueue } from './recipient-queue.js'
-import { headersOf } from './request.js'
+import { headersOf, pathsText } from './request.js'
 import type { Outgoing, Sender } from './sender.js'
 import type { Source } from './source.js'
 
@@ -20,6 +21,8 @@ export interface DeliveryParts extends LineParts {
   readonly books: Books
   readonly meter: DeliveryMeter
   readonly count: (name: CounterName) => void
+  /** An attempt has ended; what the receiver answered beside its status is not measured [management 6.2]. */
+  readonly sent: (request: SentRequest) => void
   /** An attempt failed for this reason, or succeeded again, at this URL. */
   readonly alarm: (url: string, reason: string | undefined) => void
 }
@@ -56,6 +59,7 @@ export class Deliveries {
     const duration = process.hrtime.bigint() - begun
     this.#parts.meter.attempted(outcome.kind, duration)
     lines.ended(outcome, duration)
+    this.#parts.sent(sentRequest(notice, outgoing, outcome))
     this.#alarm(recipient.reference, outcome)
     if (outcome.kind === 'accepted') {
       this.#parts.count(recipient.kind === 'context' ? 'notificationsSent' : 'availabilityNotificationsSent')
@@ -95,4 +99,15 @@ export class Deliveries {
 function outgoingOf(notice: Notice, entry: Entry, { reference }: Recipient, lines: DeliveryLines): Outgoing {
   const headers = headersOf(notice, entry.source, entry.number)
   return { url: reference, headers, body: Buffer.from(notice.body), heard: lines.heard }
+}
+
+function sentRequest(notice: Notice, { body }: Outgoing, { kind }: AttemptOutcome): SentRequest {
+  const { tenant } = notice
+  return {
+    service: tenant === '' ? undefined : tenant,
+    servicePath: pathsText(notice),
+    request_bytes: body.length,
+    response_bytes: 0,
+    failed: kind !== 'accepted',
+  }
 }

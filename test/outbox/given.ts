@@ -253,6 +253,7 @@ export function courier(t: Test, circumstances: Circumstances = {}): Running {
     report: (report) => reports.push(report),
     meter: sheet.meter(),
     count: (name) => counts.push(name),
+    sent: () => undefined,
     log: new LineLog(switches, (line) => lines.push(line)),
     switches,
     transaction: () => {
