@@ -53,7 +53,7 @@ test('a notice has what its change has: the line, path and tenant of the entity,
   t.same(world.take(next), [
     {
       subscription: nthId(1),
-      line: { kind: 'entity', key: '/a/b\nSilo1\nSilo' },
+      line: { kind: 'entity', key: '/a/b 4 SiloSilo1' },
       made: next.time,
       tenant: 'acme',
       paths: ['/a/b'],
@@ -165,7 +165,7 @@ test('an update of entities of several types makes a notice for each', async (t)
   const notices = world.update('UPDATE', 'Silo1', [given('level', '2')])
   t.same(
     notices.map(({ line }) => line),
-    ['Silo', 'Tank'].map((kind) => ({ kind: 'entity', key: `/\nSilo1\n${kind}` })),
+    ['Silo', 'Tank'].map((kind) => ({ kind: 'entity', key: `/ 4 ${kind}Silo1` })),
   )
 })
 
