@@ -1,6 +1,3 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
@@ -108,74 +105,6 @@ export class OwnedOutbox {
   async close(): Promise<void> {
     await this.#environment.root.close()
   }
-}
-
-export interface Received {
-  readonly url: string
-  readonly headers: IncomingMessage['headers']
-  readonly rawHeaders: readonly string[]
-  readonly method: string
-  readonly body: string
-  readonly at: number
-  readonly socket: Socket
-}
-
-export type Answering = (received: Received, response: ServerResponse) => void
-
-/** A real HTTP listener at the far end. */
-export class FarEnd {
-  readonly received: Received[] = []
-  answer: Answering
-  port = 0
-  readonly #server = createServer((request, response) => this.#take(request, response))
-
-  static async listen(t: Test, answer: Answering = answering(200)): Promise<FarEnd> {
-    const end = new FarEnd(answer)
-    end.#server.listen(0, '127.0.0.1')
-    await once(end.#server, 'listening')
-    end.port = (end.#server.address() as AddressInfo).port
-    t.teardown(() => end.close())
-    return end
-  }
-
-  private constructor(answer: Answering) {
-    this.answer = answer
-  }
-
-  url(path = '/notify'): string {
-    return `http://127.0.0.1:${this.port}${path}`
-  }
-
-  get bodies(): readonly string[] {
-    return this.received.map(({ body }) => body)
-  }
-
-  async close(): Promise<void> {
-    this.#server.closeAllConnections()
-    await new Promise((resolve) => this.#server.close(resolve))
-  }
-
-  #take(request: IncomingMessage, response: ServerResponse): void {
-    if (request.method !== 'POST') {
-      // Nothing that a courier sends: other programs of the machine may try any port.
-      response.writeHead(405).end()
-      return
-    }
-    const chunks: Buffer[] = []
-    request.on('error', () => undefined)
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      const { url = '', headers, rawHeaders, method = '', socket } = request
-      const body = Buffer.concat(chunks).toString()
-      const received = { url, headers, rawHeaders, method, body, socket, at: performance.now() }
-      this.received.push(received)
-      this.answer(received, response)
-    })
-  }
-}
-
-export function answering(status: number, headers: Record<string, string> = {}): Answering {
-  return (_, response) => response.writeHead(status, headers).end()
 }
 
 const settings: CourierSettings = {
@@ -293,9 +222,9 @@ export function courier(t: Test, circumstances: Circumstances = {}): Running {
 }
 
 /** Waits until something is so. */
-export async function until(isSo: () => boolean, limit_ms = 5000): Promise<void> {
+export async function until(isSo: () => boolean | Promise<boolean>, limit_ms = 5000): Promise<void> {
   const begun = performance.now()
-  while (!isSo()) {
+  while (!(await isSo())) {
     if (performance.now() - begun > limit_ms) throw new Error('it did not come to be so')
     await sleep(2)
   }

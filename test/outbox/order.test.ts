@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { test } from 'tap'
 import type { Notice } from '../../src/subscription/notice.js'
-import { courier, FarEnd, notice, nth, outboxes, recipient, subscriptionId, until } from './given.js'
+import { FarEnd } from '../far-end.js'
+import { courier, notice, nth, outboxes, recipient, subscriptionId, until } from './given.js'
 
 /** What is made: a change of an entity in a partition, or an initial notification after all that was made before. */
 const making = fc.oneof(

@@ -4,8 +4,9 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { type Test, test } from 'tap'
 import { Destinations } from '../../src/outbox/destinations.js'
 import { type Outgoing, Sender, type SenderSettings } from '../../src/outbox/sender.js'
+import { answering, FarEnd } from '../far-end.js'
 import { itsKey, unknownCertificate } from './certificate.js'
-import { answering, FarEnd, until } from './given.js'
+import { until } from './given.js'
 
 const anywhere = new Destinations({ allow: undefined, deny: undefined })
 

@@ -8,8 +8,9 @@ import { Measures } from '../../src/measure/measures.js'
 import type { CourierInstruction, CourierReport } from '../../src/outbox/message.js'
 import { Bell } from '../../src/subscription/bell.js'
 import type { CourierTask, PartitionTask, ThreadPorts } from '../../src/tasks.js'
+import { FarEnd } from '../far-end.js'
 import { storeSettings } from '../given.js'
-import { FarEnd, notice, OwnedOutbox, recipient, subscriptionId, until } from './given.js'
+import { notice, OwnedOutbox, recipient, subscriptionId, until } from './given.js'
 
 const one = subscriptionId(1)
 

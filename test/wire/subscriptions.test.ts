@@ -1,0 +1,210 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { t as root, type Test, test } from 'tap'
+import { answering, FarEnd } from '../far-end.js'
+import { RunningBroker } from '../running.js'
+import { attribute, type Client, stranger } from './client.js'
+
+const broker = await RunningBroker.start(root, [
+  ...['-multiservice', '-partitions', '3', '-httpThreads', '2'],
+  ...['-notifRetryMin', '50', '-notifRetryMax', '100', '-notifDeny', '127.0.0.7,*.evil.example'],
+])
+
+interface Asked {
+  readonly entities?: readonly unknown[]
+  readonly attributes?: readonly string[]
+  readonly reference: string
+  readonly notifyConditions?: readonly unknown[]
+  readonly throttling?: string
+  readonly duration?: string
+}
+
+/** Subscribes, to all tanks unless something else is said; gives the id. */
+async function subscribe(client: Client, asked: Asked, headers: Record<string, string> = {}): Promise<string> {
+  const entities = [{ type: 'Tank', isPattern: 'true', id: '.*' }]
+  const [, answer] = await client.ask('POST', '/v1/subscribeContext', { entities, ...asked }, headers)
+  return (answer as { subscribeResponse: { subscriptionId: string } }).subscribeResponse.subscriptionId
+}
+
+function tank(id: string, level: string): unknown {
+  return { type: 'Tank', id, attributes: [attribute('level', 'percent', level)] }
+}
+
+/** Waits until so many notifications have come, and a moment longer for those that should not come. */
+async function heard(end: FarEnd, number: number): Promise<readonly Heard[]> {
+  const limit = Date.now() + 10_000
+  while (end.received.length < number && Date.now() < limit) await delay(10)
+  await delay(60)
+  return end.bodies.map((body) => {
+    const { contextResponses } = JSON.parse(body)
+    return contextResponses.map(({ contextElement }: { contextElement: Shown }) => {
+      const level = contextElement.attributes.find(({ name }) => name === 'level')
+      return [contextElement.id, level?.value]
+    })
+  })
+}
+
+type Heard = readonly (readonly [id: string, level: string])[]
+interface Shown {
+  readonly id: string
+  readonly attributes: readonly { readonly name: string; readonly value: string }[]
+}
+
+async function state(id: string): Promise<Record<string, unknown>> {
+  const { json } = await broker.send('GET', `/admin/subscriptions/${id}`)
+  return json as Record<string, unknown>
+}
+
+async function comesTo(t: Test, id: string, wanted: Record<string, unknown>): Promise<void> {
+  const limit = Date.now() + 10_000
+  let found = await state(id)
+  const fits = () => Object.entries(wanted).every(([name, value]) => found[name] === value)
+  while (!fits() && Date.now() < limit) {
+    await delay(20)
+    found = await state(id)
+  }
+  t.match(found, wanted)
+}
+
+test('a subscription is sent the state that it begins with, then every change, over all partitions', async (t) => {
+  const client = stranger(broker)
+  const end = await FarEnd.listen(t)
+  await client.given(tank('Tank1', '1'), tank('Tank2', '1'), { type: 'Pump', id: 'Pump1' })
+  await subscribe(client, { reference: end.url() })
+  for (const level of ['2', '3']) await client.update('UPDATE', [tank('Tank1', level), tank('Tank2', level)])
+  const [initial, ...changes] = await heard(end, 5)
+  t.same(initial, [
+    ['Tank1', '1'],
+    ['Tank2', '1'],
+  ])
+  for (const id of ['Tank1', 'Tank2']) {
+    const own = changes.flat().filter(([changed]) => changed === id)
+    t.same(own, [
+      [id, '2'],
+      [id, '3'],
+    ])
+  }
+})
+
+/** Updates tanks again and again, with levels that count up, while something else is done. */
+async function whileFed(
+  client: Client,
+  ids: readonly string[],
+  first: number,
+  work: () => Promise<void>,
+): Promise<number> {
+  let over = false
+  let last = first
+  const feeding = (async () => {
+    for (; !over; last += 1) await Promise.all(ids.map((id) => client.update('APPEND', [tank(id, String(last))])))
+  })()
+  await work()
+  over = true
+  await feeding
+  return last
+}
+
+test('no change after the answer to a subscription is missed, and the initial state has its place among them', async (t) => {
+  const client = stranger(broker)
+  const ids = Array.from({ length: 12 }, (_, at) => `Tank${at}`)
+  let next = 0
+  for (let round = 0; round < 4; round += 1) {
+    const end = await FarEnd.listen(t)
+    let id = ''
+    next = await whileFed(client, ids, next, async () => {
+      await delay(50)
+      id = await subscribe(client, { reference: end.url() })
+      await delay(50)
+      const notifyConditions = [{ type: 'ONCHANGE', condValues: ['level'] }]
+      await client.ask('POST', '/v1/updateContextSubscription', { subscriptionId: id, notifyConditions })
+      await delay(50)
+    })
+    await comesTo(t, id, { queueDepth: 0 })
+    const messages = await heard(end, 0)
+    t.equal(messages[0]?.length, ids.length, 'the initial state comes first')
+    t.equal(messages.filter(({ length }) => length === ids.length).length, 2, 'and again when conditions are replaced')
+    const levels = new Map<string, number>()
+    const gaps: string[] = []
+    for (const [tankId, text] of messages.flat()) {
+      const [level, before] = [Number(text), levels.get(tankId)]
+      if (before !== undefined && level !== before && level !== before + 1)
+        gaps.push(`${tankId}: ${level} after ${before}`)
+      levels.set(tankId, level)
+    }
+    t.same(gaps, [])
+    t.same(
+      [...levels.values()],
+      ids.map(() => next - 1),
+      'the last change of all has come',
+    )
+    await client.ask('POST', '/v1/unsubscribeContext', { subscriptionId: id })
+  }
+})
+
+test('throttling holds over all partitions', async (t) => {
+  const client = stranger(broker)
+  const end = await FarEnd.listen(t)
+  await subscribe(client, { reference: end.url(), throttling: 'PT1H' })
+  for (let at = 0; at < 9; at += 1) await client.update('APPEND', [tank(`Tank${at}`, '1')])
+  t.equal((await heard(end, 1)).length, 1)
+})
+
+test('a subscription to intervals is sent the state at once and at every tick, changed or not', async (t) => {
+  const client = stranger(broker)
+  const end = await FarEnd.listen(t)
+  await client.given(tank('Tank1', '1'))
+  const conditions = [{ type: 'ONTIMEINTERVAL', condValues: ['PT1S'] }]
+  const id = await subscribe(client, { reference: end.url(), notifyConditions: conditions })
+  await heard(end, 1)
+  await client.update('UPDATE', [tank('Tank1', '2')])
+  t.same(await heard(end, 3), [[['Tank1', '1']], [['Tank1', '2']], [['Tank1', '2']]])
+  const [first, , third] = end.received.map(({ at }) => at)
+  t.ok(Math.abs((third ?? 0) - (first ?? 0) - 2000) < 900, 'ticks are a second apart')
+  await client.ask('DELETE', `/v1/contextSubscriptions/${id}`)
+  const before = end.received.length
+  await delay(1200)
+  t.equal(end.received.length, before)
+})
+
+test('what fails is visible, is tried again, and an update of the subscription tries at once', async (t) => {
+  const client = stranger(broker)
+  const end = await FarEnd.listen(t, answering(503, { 'Retry-After': '3600' }))
+  const id = await subscribe(client, { reference: end.url() })
+  await client.given(tank('Tank1', '1'))
+  await comesTo(t, id, { status: 'failed', lastFailureReason: 'trouble: 503', queueDepth: 1, timesSent: 1 })
+  end.answer = answering(200)
+  await client.ask('POST', '/v1/updateContextSubscription', { subscriptionId: id, duration: 'P1D' })
+  await comesTo(t, id, { status: 'active', failsCounter: 0, queueDepth: 0, timesSent: 1, lastSuccessCode: 200 })
+})
+
+test('a destination that is denied is refused, by address as by name', async (t) => {
+  const client = stranger(broker)
+  const denied = ['http://127.0.0.7:9/', 'http://[::ffff:127.0.0.7]:9/', 'http://very.evil.example/']
+  for (const reference of denied) {
+    const id = await subscribe(client, { reference })
+    await client.update('APPEND', [tank(`Tank${denied.indexOf(reference)}`, '1')])
+    await comesTo(t, id, { lastFailureReason: 'refused: destination not allowed' })
+  }
+})
+
+test('subscriptions of one tenant and path hear of nothing else', async (t) => {
+  const [client, other] = [stranger(broker), stranger(broker)]
+  const end = await FarEnd.listen(t)
+  await subscribe(client, { reference: end.url() }, { 'Fiware-ServicePath': '/farm/#' })
+  await other.givenIn('/farm', tank('Tank1', '1'))
+  await client.givenIn('/mill', tank('Tank2', '1'))
+  await client.givenIn('/farmland', tank('Tank3', '1'))
+  await client.givenIn('/farm/north', tank('Tank4', '1'))
+  t.same(await heard(end, 1), [[['Tank4', '1']]])
+  t.match(end.received[0]?.headers, { 'fiware-servicepath': '/farm/north' })
+})
+
+test('a subscription that has expired is silent, and a new duration revives it without what was missed', async (t) => {
+  const client = stranger(broker)
+  const end = await FarEnd.listen(t)
+  const id = await subscribe(client, { reference: end.url(), duration: 'PT0S' })
+  await client.given(tank('Tank1', '1'))
+  await comesTo(t, id, { status: 'expired', queueDepth: 0 })
+  await client.ask('POST', '/v1/updateContextSubscription', { subscriptionId: id, duration: 'PT1H' })
+  await client.update('UPDATE', [tank('Tank1', '2')])
+  t.same(await heard(end, 1), [[['Tank1', '2']]])
+})
