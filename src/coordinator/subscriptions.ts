@@ -1,9 +1,7 @@
 import type { Tenant } from '../context/entity.js'
 import { errorFacts, type Log } from '../log/log.js'
 import { granted, type Outcome, refused } from '../outcome.js'
-import { StorageFull } from '../partition/store.js'
 import type { Bell } from '../subscription/bell.js'
-import type { Notice, NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionStore } from '../subscription/store.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import { type Milliseconds, now } from '../time.js'
@@ -18,8 +16,9 @@ import type {
   Unavailable,
 } from './broker.js'
 import type { Courier } from './courier.js'
+import { Establishment } from './establishment.js'
 import { HeldSubscriptions, newClock, recipientOf } from './held-subscriptions.js'
-import { entitiesToShow, noticesAbout, type StateParts } from './initial.js'
+import type { StateParts } from './initial.js'
 import { newId } from './new-id.js'
 import type { Partitions } from './partitions.js'
 import { Ticker } from './ticker.js'
@@ -45,6 +44,7 @@ export class Subscriptions implements SubscriptionDesk {
   readonly #parts: SubscriptionsParts
   readonly #held: HeldSubscriptions
   readonly #ticker: Ticker
+  readonly #establishment: Establishment
   #changes = { refresh: 1, inserts: 0, removes: 0, updates: 0 }
   #sweep: NodeJS.Timeout | undefined
 
@@ -52,6 +52,7 @@ export class Subscriptions implements SubscriptionDesk {
     this.#parts = parts
     this.#held = new HeldSubscriptions(parts.store.subscriptions())
     this.#ticker = new Ticker({ ...parts, held: this.#held })
+    this.#establishment = new Establishment(parts)
   }
 
   /** What every partition and the courier begin with. */
@@ -85,7 +86,7 @@ export class Subscriptions implements SubscriptionDesk {
     // Whatever thread starts from now on begins with it.
     this.#held.put(inForce)
     return this.#held.inTurn(id, async () => {
-      const stored = await this.#establish(inForce, origin, made, subscription.scopes).catch(async (fault: unknown) => {
+      const stored = await this.#establishment.withState(inForce, origin, made).catch(async (fault: unknown) => {
         await this.#forget(id)
         throw fault
       })
@@ -93,6 +94,7 @@ export class Subscriptions implements SubscriptionDesk {
         await this.#forget(id)
         return stored
       }
+      this.#ticker.put(subscription)
       this.#changes.inserts += 1
       this.#trace('created', subscription)
       return granted(id)
@@ -111,14 +113,15 @@ export class Subscriptions implements SubscriptionDesk {
       if (before.subscription.expires <= made) await this.#parts.courier.expire(id)
       this.#held.put(after)
       const stored = conditions
-        ? await this.#establish(after, origin, made, scopes ?? subscription.scopes)
-        : await this.#amend(after)
+        ? await this.#establishment.withState(after, origin, made, scopes)
+        : await this.#establishment.amend(after)
       if (!stored.ok) {
         this.#held.put(before)
         await this.#parts.partitions.subscribe(before)
         this.#parts.courier.put(recipientOf(before))
         return stored
       }
+      if (conditions) this.#ticker.put(subscription)
       this.#changes.updates += 1
       this.#trace('updated', subscription)
       return granted(undefined)
@@ -129,7 +132,7 @@ export class Subscriptions implements SubscriptionDesk {
     return this.#held.inTurn(id, async () => {
       const held = this.#held.of(tenant, id)
       if (!held) return refused({ kind: 'subscriptionUnknown' })
-      const removed = await this.#committed({ remove: id })
+      const removed = await this.#establishment.commit({ remove: id })
       if (!removed.ok) return removed
       await this.#forget(id)
       this.#changes.removes += 1
@@ -164,71 +167,6 @@ export class Subscriptions implements SubscriptionDesk {
     return held ? [held] : []
   }
 
-  /**
-   * Puts a subscription in force with new conditions, and stores it with the notification of the current state. The
-   * courier holds back what the partitions make meanwhile, since that notification goes first [subscriptions 5.2].
-   */
-  async #establish(
-    inForce: SubscriptionInForce,
-    origin: SubscriptionAsked['origin'],
-    made: Milliseconds,
-    scopes: Subscription['scopes'],
-  ): Promise<Outcome<undefined, Unavailable>> {
-    const { subscription, clock } = inForce
-    this.#parts.courier.hold(subscription.id)
-    const after = await this.#parts.partitions.subscribe(inForce)
-    const notices = await this.#initial({ ...subscription, scopes }, origin, made, after)
-    if (!notices.ok) return notices
-    const stored = await this.#committed({ put: subscription, notices: notices.value })
-    if (!stored.ok) return stored
-    if (notices.value.length > 0) {
-      Atomics.store(new BigInt64Array(clock), 0, BigInt(made))
-      this.#parts.bell.ring()
-    }
-    this.#parts.courier.put(recipientOf(inForce))
-    this.#ticker.put(subscription)
-    return granted(undefined)
-  }
-
-  async #amend(inForce: SubscriptionInForce): Promise<Outcome<undefined, Unavailable>> {
-    await this.#parts.partitions.subscribe(inForce)
-    const stored = await this.#committed({ put: inForce.subscription })
-    if (stored.ok) this.#parts.courier.put(recipientOf(inForce))
-    return stored
-  }
-
-  async #initial(
-    subscription: Subscription,
-    origin: SubscriptionAsked['origin'],
-    made: Milliseconds,
-    after: readonly NoticeNumber[],
-  ): Promise<Outcome<readonly Notice[], Unavailable>> {
-    const { onChange, expires } = subscription
-    const { limit, wording } = this.#parts
-    if (onChange === undefined || expires <= made || limit === 0) return granted([])
-    const entities = await entitiesToShow(this.#parts, subscription, onChange)
-    if (!entities.ok) return entities
-    const notices = noticesAbout(entities.value, subscription, wording, {
-      line: { kind: 'initial' },
-      made,
-      origin,
-      after,
-    })
-    this.#traceInitial(subscription, entities.value.length, notices.length)
-    return granted(notices)
-  }
-
-  async #committed(change: Parameters<SubscriptionStore['commit']>[0]): Promise<Outcome<undefined, Unavailable>> {
-    try {
-      await this.#parts.store.commit(change)
-      return granted(undefined)
-    } catch (fault) {
-      if (!(fault instanceof StorageFull)) throw fault
-      this.#parts.log.error('subscriptions:store', 'a change of subscriptions was not stored', errorFacts(fault))
-      return refused({ kind: 'storageFull' })
-    }
-  }
-
   /** Takes a subscription out of memory, everywhere. */
   async #forget(id: SubscriptionId): Promise<void> {
     this.#held.remove(id)
@@ -253,12 +191,6 @@ export class Subscriptions implements SubscriptionDesk {
     const { log } = this.#parts
     if (log.traces[traceArea.subscription] !== 1) return
     log.trace('subscription', `subscription ${id} ${what}`, { subscription: id, tenant })
-  }
-
-  #traceInitial({ id }: Subscription, entities: number, messages: number): void {
-    const { log } = this.#parts
-    if (log.traces[traceArea['notify.initial']] !== 1) return
-    log.trace('notify.initial', `${entities} entities in the initial notification of ${id}`, { entities, messages })
   }
 }
 

@@ -3,6 +3,7 @@ import { errorFacts, type Log } from '../log/log.js'
 import type { Bell } from '../subscription/bell.js'
 import type { SubscriptionStore } from '../subscription/store.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
+import { advanceClock } from '../subscription/throttle.js'
 import { type Milliseconds, now } from '../time.js'
 import type { HeldSubscriptions } from './held-subscriptions.js'
 import { entitiesToShow, noticesAbout, type StateParts } from './initial.js'
@@ -117,7 +118,7 @@ export class Ticker {
       const notices = noticesAbout(entities.value, subscription, wording, { line: { kind: 'tick' }, made, origin })
       if (notices.length === 0) return
       await store.commit({ notices, ticked: { id, due: made } })
-      Atomics.store(clock, 0, BigInt(made))
+      advanceClock(inForce.clock, made)
       bell.ring()
     })
   }

@@ -1,6 +1,7 @@
 import type { Log } from '../log/log.js'
 import type { DeliveryMeter } from '../measure/delivery-sheet.js'
-import type { SubscriptionClock, SubscriptionId } from '../subscription/subscription.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
+import { advanceClock } from '../subscription/throttle.js'
 import type { Milliseconds } from '../time.js'
 import type { Backlog } from './backlog.js'
 import type { Books } from './books.js'
@@ -60,7 +61,7 @@ export class Recipients {
     this.#tried = new Set()
     for (const { id, recipient, made } of this.#known()) {
       const { lastNotification = 0 } = this.#parts.books.merged(id)
-      advance(
+      advanceClock(
         recipient.clock,
         made.reduce((latest, each) => Math.max(latest, each), lastNotification),
       )
@@ -192,10 +193,4 @@ export class Recipients {
       this.#parts.simulate()
     }
   }
-}
-
-/** A clock shows the latest moment that it was ever set to. */
-function advance(clock: SubscriptionClock, moment: number): void {
-  const cell = new BigInt64Array(clock)
-  if (Atomics.load(cell, 0) < BigInt(moment)) Atomics.store(cell, 0, BigInt(moment))
 }

@@ -35,3 +35,15 @@ export class Throttle {
     return { undo: () => Atomics.compareExchange(this.#last, 0, noted, held) }
   }
 }
+
+/** A clock is told of a notification that was made then; it never goes back. */
+export function advanceClock(clock: SubscriptionClock, made: number): void {
+  const cell = new BigInt64Array(clock)
+  const moment = BigInt(made)
+  let held = Atomics.load(cell, 0)
+  while (held < moment) {
+    const found = Atomics.compareExchange(cell, 0, held, moment)
+    if (found === held) return
+    held = found
+  }
+}
