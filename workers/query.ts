@@ -2,8 +2,12 @@ import { Piscina } from 'piscina'
 import type { PartitionReaders } from '../src/coordinator/partition-readers.js'
 import type { QueryTask } from '../src/coordinator/query-pool.js'
 import { Measures } from '../src/measure/measures.js'
+import { giveWay } from '../src/priority.js'
 import { openReaders } from '../src/read-sides.js'
 import type { QueryThreadData } from '../src/tasks.js'
+
+/** Scans use what updates and other requests leave of the processors. */
+const scanPriority = 10
 
 const readers = opened(Piscina.workerData)
 
@@ -18,6 +22,7 @@ export default async function query(task: QueryTask): Promise<string> {
 }
 
 function opened({ storage, memory, row, started }: QueryThreadData): PartitionReaders {
+  giveWay(scanPriority)
   const number = Atomics.add(new Int32Array(started), 0, 1)
   return openReaders(storage, memory, new Measures(memory.measures, row + number))
 }
