@@ -14,6 +14,7 @@ import type { ListenRefusal } from './http/server.js'
 import { newTransactions, type TransactionMemory } from './http/transaction.js'
 import type { DataFolder } from './lmdb/data-folder.js'
 import { ReadPool } from './lmdb/read-pool.js'
+import { AlarmReports, type AlarmSaid, publishAlarms } from './log/alarm-reports.js'
 import { Alarms } from './log/alarms.js'
 import type { MainLog } from './log/main-log.js'
 import { startSummaries } from './log/summary.js'
@@ -25,7 +26,6 @@ import { granted, type Outcome } from './outcome.js'
 import { Bell } from './subscription/bell.js'
 import type {
   DeskPorts,
-  ForwardingAttempted,
   FrontEndTask,
   FrontInstruction,
   FrontReport,
@@ -82,7 +82,7 @@ export class Core {
       commits: numbers.map(() => new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)),
       pools: numbers.map(() => ReadPool.memory(dbPoolSize)),
       bell: new Bell().memory,
-      forwardingAlarms: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
+      alarms: AlarmReports.memory(),
     }
     this.#partitions = new Partitions({
       entry: new URL('../workers/partition.js', import.meta.url),
@@ -129,7 +129,7 @@ export class Core {
     const { subscriptions, registry } = this.#delivered
     const alarms = {
       counts: () => this.#alarms.counts,
-      attempted: (said: ForwardingAttempted) => this.#attempted(said),
+      tell: (said: AlarmSaid) => this.#alarm(said),
     }
     const desks = { subscriptions, registry, alarms }
     const opened = await openFront({ ...task, frontEnd: 0 }, desks, this.#log, (front) => this.#partitions.add(front))
@@ -182,10 +182,10 @@ export class Core {
     return this.#front.query(query)
   }
 
-  #attempted({ url, reason }: ForwardingAttempted): void {
-    if (reason === undefined) this.#alarms.release('ForwardingError', url)
-    else this.#alarms.raise('ForwardingError', url, reason)
-    Atomics.store(new Int32Array(this.#memory.forwardingAlarms), 0, this.#alarms.counts.ForwardingError.active)
+  #alarm({ alarm, subject, reason }: AlarmSaid): void {
+    if (reason === undefined) this.#alarms.release(alarm, subject)
+    else this.#alarms.raise(alarm, subject, reason)
+    publishAlarms(this.#memory.alarms, this.#alarms.counts)
   }
 
   async #startThread(task: FrontEndTask): Promise<void> {
@@ -208,7 +208,7 @@ export class Core {
       },
       transfer: [port2, desk.port2, registryDesk.port2, feed.port2],
       said: (report) => {
-        if (report.kind === 'attempted') this.#attempted(report)
+        if (report.kind === 'alarm') this.#alarm(report)
       },
     })
     thread.ended.catch((fault: unknown) => this.#fatal(`front end ${task.frontEnd} failed: ${String(fault)}`))

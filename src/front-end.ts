@@ -10,6 +10,7 @@ import type { RegistryDesk } from './coordinator/registry-desk.js'
 import { Siblings } from './coordinator/siblings.js'
 import { type FrontEnd, type FrontEndParts, type ListenRefusal, openFrontEnd } from './http/server.js'
 import { transactions } from './http/transaction.js'
+import { AlarmReports, type AlarmSaid } from './log/alarm-reports.js'
 import type { AlarmCounts } from './log/alarms.js'
 import type { Log } from './log/log.js'
 import { Mailbox } from './mailbox/mailbox.js'
@@ -21,7 +22,7 @@ import { ngsi1Resources } from './ngsi1/routes.js'
 import { Destinations } from './outbox/destinations.js'
 import { granted, type Outcome } from './outcome.js'
 import { openReaders } from './read-sides.js'
-import { type ForwardingAttempted, type FrontEndTask, numbered, type QueryThreadData } from './tasks.js'
+import { type FrontEndTask, numbered, type QueryThreadData } from './tasks.js'
 import { traceArea } from './trace-area.js'
 
 /** A front end with everything behind it: mailboxes, snapshots, query threads, interfaces, sockets. */
@@ -59,7 +60,8 @@ export async function openFront(
   const readers = openReaders(storage, memory, measures, log)
   const queries = openQueryPool(task)
   const siblings = new Siblings<Shared>(frontEnd, options.httpThreads + 1, sharedAnswer(measures, desks.alarms.counts))
-  const providers = openProviders(task, log, measures, desks.alarms)
+  const reports = new AlarmReports(memory.alarms, desks.alarms.tell)
+  const providers = openProviders(task, log, measures, reports)
   const close = async (): Promise<void> => {
     siblings.close()
     for (const mailbox of mailboxes) mailbox.close()
@@ -69,7 +71,7 @@ export async function openFront(
   }
   connect({ connect: (partition, port) => numbered(mailboxes, partition).connect(port) })
   await Promise.all(mailboxes.map((mailbox) => mailbox.connected()))
-  const behind = { measures, mailboxes, readers, queries, siblings, providers, ...desks }
+  const behind = { measures, mailboxes, readers, queries, siblings, providers, reports, ...desks }
   const { broker, parts } = interfaces(task, log, behind)
   const opened = await openFrontEnd({ ...parts, ...(fd === undefined ? {} : { fd }) })
   if (!opened.ok) {
@@ -90,7 +92,7 @@ export interface Desks {
 export interface AlarmDesk {
   /** For the front end in that thread only. */
   readonly counts?: () => AlarmCounts
-  readonly attempted: (said: ForwardingAttempted) => void
+  readonly tell: (said: AlarmSaid) => void
 }
 
 interface Behind extends Desks {
@@ -99,6 +101,7 @@ interface Behind extends Desks {
   readonly readers: PartitionReaders
   readonly queries: QueryPool
   readonly providers: Providers
+  readonly reports: AlarmReports
   readonly siblings: Siblings<Shared>
 }
 
@@ -142,19 +145,19 @@ function interfaces(
     log,
     switches: measures.switches,
     transaction: transactions(task.transactions),
+    alarms: behind.reports,
     index: frontEnd,
   }
   return { broker, parts }
 }
 
 function openProviders(
-  { options, memory, transactions: memoryOfTransactions }: Omit<FrontEndTask, 'fd'>,
+  { options, transactions: memoryOfTransactions }: Omit<FrontEndTask, 'fd'>,
   log: Log,
   measures: Measures,
-  alarms: AlarmDesk,
+  reports: AlarmReports,
 ): Providers {
   const { httpTimeout_ms, forwardMaxSize, insecure, destinations } = options.notifications
-  const active = new Int32Array(memory.forwardingAlarms)
   return new Providers({
     limit_ms: httpTimeout_ms,
     requestLimit_bytes: forwardMaxSize,
@@ -164,9 +167,9 @@ function openProviders(
     shownPayload_bytes: () => measures.switches.get('infoPayloadMaxSize'),
     transaction: transactions(memoryOfTransactions),
     count: (name) => measures.count(name),
-    // That all is well needs no saying while nothing is known to be wrong.
     attempted: (url, reason) => {
-      if (reason !== undefined || Atomics.load(active, 0) > 0) alarms.attempted({ kind: 'attempted', url, reason })
+      if (reason === undefined) reports.over('ForwardingError', url)
+      else reports.occurred('ForwardingError', url, reason)
     },
     exchanged: (exchange) => measures.services.sent(exchange),
   })

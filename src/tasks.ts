@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { TransactionMemory } from './http/transaction.js'
+import type { AlarmSaid } from './log/alarm-reports.js'
 import type { MeasureMemory } from './measure/measures.js'
 import type { NotificationOptions, Options } from './options.js'
 import type { Recipient } from './outbox/message.js'
@@ -26,8 +27,8 @@ export interface SharedMemory {
   readonly pools: readonly SharedArrayBuffer[]
   /** Rung when there are new notices in an outbox, see `Bell`. */
   readonly bell: SharedArrayBuffer
-  /** How many alarms of forwarded requests are active: one 32-bit integer, written by the main thread. */
-  readonly forwardingAlarms: SharedArrayBuffer
+  /** How the alarms stand, see `AlarmReports`. */
+  readonly alarms: SharedArrayBuffer
 }
 
 export interface PartitionTask {
@@ -104,12 +105,5 @@ export type FrontInstruction =
 /** What the thread of a front end tells the main thread. */
 export type FrontReport =
   | { readonly kind: 'ready' }
-  | ForwardingAttempted
+  | AlarmSaid
   | { readonly kind: 'stopped'; readonly givenUp: number }
-
-/** A request to a provider has failed for a reason, or has succeeded where one had failed [management 10.7]. */
-export interface ForwardingAttempted {
-  readonly kind: 'attempted'
-  readonly url: string
-  readonly reason: string | undefined
-}

@@ -4,17 +4,11 @@ import { deskBehind } from '../src/coordinator/desk-link.js'
 import { type RegistryDesk, type RegistryOperation, registryOperations } from '../src/coordinator/registry-desk.js'
 import { followRegistry } from '../src/coordinator/registry-feed.js'
 import { type Connectable, openFront } from '../src/front-end.js'
+import type { AlarmSaid } from '../src/log/alarm-reports.js'
 import { workerLog } from '../src/log/worker-log.js'
 import { Switches } from '../src/measure/switches.js'
 import { RegistrationIndex } from '../src/registration/registration-index.js'
-import type {
-  DeskPorts,
-  ForwardingAttempted,
-  FrontEndTask,
-  FrontInstruction,
-  FrontReport,
-  ThreadPorts,
-} from '../src/tasks.js'
+import type { DeskPorts, FrontEndTask, FrontInstruction, FrontReport, ThreadPorts } from '../src/tasks.js'
 
 /** The thread of a front end other than the first: accepts on the shared socket until it is told to stop. */
 export default async function frontEnd(task: FrontEndTask & ThreadPorts & DeskPorts): Promise<void> {
@@ -30,7 +24,7 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & DeskPo
   const desks = {
     subscriptions: deskBehind<SubscriptionDesk, SubscriptionOperation>(task.subscriptions, subscriptionOperations),
     registry: { ...deskBehind<RegistryDesk, RegistryOperation>(task.registry, registryOperations), index },
-    alarms: { attempted: (said: ForwardingAttempted) => report(control, said) },
+    alarms: { tell: (said: AlarmSaid) => report(control, said) },
   }
   const opened = await openFront(task, desks, log, (front) => obey(control, front, stop), fd)
   if (!opened.ok) throw new Error(`front end ${task.frontEnd} cannot accept on the shared socket`)

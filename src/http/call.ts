@@ -18,7 +18,7 @@ import {
 } from './checks.js'
 import type { Connection, InProgress } from './connections.js'
 import { type Desk, rejectionOf } from './desk.js'
-import { errorAnswer } from './errors.js'
+import { errorAnswer, reasonOf } from './errors.js'
 import { correlatorOf, single } from './headers.js'
 import { Lines } from './lines.js'
 import { isManagement } from './path-kind.js'
@@ -204,8 +204,18 @@ export class Call implements InProgress {
   }
 
   #prepared(prepared: Outcome<Work, Answer>, admitted: Admitted): void {
+    this.#judgeInput(prepared)
     if (prepared.ok) this.#carryOut(prepared.value, admitted)
     else this.#answer(prepared.refusal)
+  }
+
+  /** Whoever sends what can not be understood raises an alarm, which the next good request ends [management 10.7]. */
+  #judgeInput(prepared: Outcome<Work, Answer>): void {
+    const { alarms } = this.#desk
+    if (isManagement(this.#head.target.kind) || (prepared.ok && !alarms.isActive('BadInput'))) return
+    const { from } = this.#lines.context
+    if (prepared.ok) alarms.over('BadInput', from)
+    else alarms.occurred('BadInput', from, reasonOf(prepared.refusal))
   }
 
   #carryOut(work: Work, { route }: Admitted): void {

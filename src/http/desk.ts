@@ -1,3 +1,4 @@
+import type { AlarmReports } from '../log/alarm-reports.js'
 import type { Log } from '../log/log.js'
 import type { Rejection, RequestMeter } from '../measure/requests.js'
 import type { Switches } from '../measure/switches.js'
@@ -19,6 +20,8 @@ export interface Desk {
   readonly switches: Switches
   /** Makes the number of an incoming request, for the log [management 10.3]. */
   readonly transaction: () => string
+  /** Where it is told that clients send what can not be understood, and that they do so no more [management 10.7]. */
+  readonly alarms: Pick<AlarmReports, 'isActive' | 'occurred' | 'over'>
   /** Whether the front end is ending: answers say that their connection will be closed [management 12.2]. */
   stopping: boolean
 }

@@ -34,3 +34,10 @@ export function errorAnswer(kind: PathKind, status: ErrorStatus, text: string): 
 export function statusText(status: ErrorStatus, details: string): StatusText {
   return { code: String(status), reasonPhrase: phrases[status].reason, details }
 }
+
+/** What an error says is wrong, in few words: for logs, whatever form the error has. */
+export function reasonOf({ status, body = '' }: Answer): string {
+  const text = typeof body === 'string' ? body : body()
+  const [, quoted] = /"(?:details|description)":("(?:[^"\\]|\\.)*")/.exec(text) ?? []
+  return quoted === undefined ? `HTTP status ${status}` : String(JSON.parse(quoted))
+}

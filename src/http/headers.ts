@@ -62,7 +62,12 @@ export function correlatorOf(headers: IncomingHttpHeaders): string {
 
 /** On whose behalf a request came, for the log [management 10.3]. */
 export function originOf(headers: IncomingHttpHeaders, peer: string | undefined): string {
-  return single(headers['x-real-ip']) || single(headers['x-forwarded-for']) || (peer ?? 'N/A')
+  return single(headers['x-real-ip']) || single(headers['x-forwarded-for']) || ipv4Of(peer ?? 'N/A')
+}
+
+/** An IPv4 address as its owner writes it, also where the socket is one of IPv6. */
+function ipv4Of(address: string): string {
+  return address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address
 }
 
 /** A header's value; of one that came several times all values in one text. */

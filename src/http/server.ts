@@ -54,6 +54,7 @@ export interface FrontEndParts {
   readonly switches: Switches
   /** Makes the number of an incoming request, for the log [management 10.3]. */
   readonly transaction: () => string
+  readonly alarms: Desk['alarms']
   /** Which of the front ends this is; number 0 opens the sockets and has the port of the management. */
   readonly index: number
   /** The listening socket that front end 0 has opened, for the others. */
@@ -143,7 +144,7 @@ function mainResources({ ngsi1, management, options }: FrontEndParts): readonly 
 }
 
 function newDesk(parts: FrontEndParts, resources: readonly Resource[], admission: Admission): Desk {
-  const { options, meter, log, switches, transaction, checkParameters } = parts
+  const { options, meter, log, switches, transaction, alarms, checkParameters } = parts
   const rules = {
     hasToken: tokenCheck(options.adminToken),
     maxTarget_bytes: options.connectionMemory_KiB * 512,
@@ -162,6 +163,7 @@ function newDesk(parts: FrontEndParts, resources: readonly Resource[], admission
     log,
     switches,
     transaction,
+    alarms,
     stopping: false,
   }
 }

@@ -3,7 +3,7 @@ import type { LineContext, Log } from './log.js'
 import { urlWithoutSecrets } from './secrets.js'
 
 /** What can be wrong for a while [management 10.7]. */
-const alarmKinds = ['BadInput', 'NotificationError', 'ForwardingError', 'DatabaseError'] as const
+export const alarmKinds = ['BadInput', 'NotificationError', 'ForwardingError', 'DatabaseError'] as const
 export type AlarmKind = (typeof alarmKinds)[number]
 
 /** The alarms of one kind: active now, and raised and released since the start. */

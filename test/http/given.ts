@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net'
 import type { Resource } from '../../src/exchange.js'
 import type { FrontEnd, FrontEndParts, HttpOptions } from '../../src/http/server.js'
 import { openFrontEnd } from '../../src/http/server.js'
+import { AlarmReports } from '../../src/log/alarm-reports.js'
 import type { Log } from '../../src/log/log.js'
 import type { Rejection, RequestMeter } from '../../src/measure/requests.js'
 import { Switches } from '../../src/measure/switches.js'
@@ -162,6 +163,7 @@ export async function givenFrontEnd(
     log: notedLog(lines, switches),
     switches,
     transaction: () => '1-000-00000000001',
+    alarms: new AlarmReports(AlarmReports.memory(), () => undefined),
     index: 0,
     ...more,
   })

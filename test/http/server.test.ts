@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads'
 import { test } from 'tap'
 import type { Answer } from '../../src/exchange.js'
 import { openFrontEnd } from '../../src/http/server.js'
+import { AlarmReports } from '../../src/log/alarm-reports.js'
 import { Switches } from '../../src/measure/switches.js'
 import {
   bodyOf,
@@ -141,6 +142,7 @@ test('a port in use is a refusal', async (t) => {
     log: notedLog([], switches),
     switches,
     transaction: () => '',
+    alarms: new AlarmReports(AlarmReports.memory(), () => undefined),
     index: 0,
   })
   t.same(opened, { ok: false, refusal: { kind: 'portInUse', port } })

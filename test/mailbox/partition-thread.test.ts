@@ -1,6 +1,7 @@
 import { MessageChannel } from 'node:worker_threads'
 import { test } from 'tap'
 import { ReadPool } from '../../src/lmdb/read-pool.js'
+import { AlarmReports } from '../../src/log/alarm-reports.js'
 import type { InForce, Instruction, Ready } from '../../src/mailbox/letter.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
 import { ActorThread } from '../../src/mailbox/thread.js'
@@ -22,7 +23,7 @@ test("a partition's thread puts subscriptions in force and says after which noti
       commits: [new SharedArrayBuffer(4)],
       pools: [ReadPool.memory(1)],
       bell: bell.memory,
-      forwardingAlarms: new SharedArrayBuffer(4),
+      alarms: AlarmReports.memory(),
     },
     cacheSize: 10,
     subscriptions: [nth(1)],

@@ -3,6 +3,7 @@ import { MessageChannel, type TransferListItem } from 'node:worker_threads'
 import { test } from 'tap'
 import { readOptions } from '../../src/command-line/command-line.js'
 import { newTransactions } from '../../src/http/transaction.js'
+import { AlarmReports } from '../../src/log/alarm-reports.js'
 import { ActorThread } from '../../src/mailbox/thread.js'
 import { Measures } from '../../src/measure/measures.js'
 import type { CourierInstruction, CourierReport } from '../../src/outbox/message.js'
@@ -36,7 +37,7 @@ test('the thread of the courier delivers what partition and coordinator hold, an
     commits: [cell()],
     pools: [cell()],
     bell: bell.memory,
-    forwardingAlarms: new SharedArrayBuffer(4),
+    alarms: AlarmReports.memory(),
   }
   const run = readOptions([], {})
   if (run.kind !== 'run') throw new Error(run.text)
