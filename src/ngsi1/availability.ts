@@ -12,9 +12,9 @@ import {
   parseAvailability,
   parseAvailabilityChange,
 } from './parse-availability.js'
-import { parseIdPayload } from './parse-subscription.js'
 import { detailsOfPayload } from './payload-wording.js'
 import { okStatus, statusOf } from './status.js'
+import { cancelled, readId, unmatchingId } from './subscription-id.js'
 
 /** `POST /v1/registry/subscribeContextAvailability` [subscriptions 7.4]. */
 export function subscribeContextAvailability(environment: Environment): Operation {
@@ -44,11 +44,7 @@ export function updateContextAvailabilitySubscription(environment: Environment):
 
 /** `PUT /v1/registry/contextAvailabilitySubscriptions/{id}`: the payload has to repeat the id [subscriptions 7.6]. */
 export function putAvailability(environment: Environment): Operation {
-  return changing(environment, (asked, { givenId }) => {
-    const inPath = segment(asked, 'id')
-    if (inPath.toLowerCase() === givenId.toLowerCase()) return undefined
-    return statusOf(400, `unmatching subscriptionId URI/payload: /${inPath}/ vs /${givenId}/`)
-  })
+  return changing(environment, (asked, { givenId }) => unmatchingId(asked, givenId))
 }
 
 /** `POST /v1/registry/unsubscribeContextAvailability` [subscriptions 7.4]. */
@@ -57,10 +53,8 @@ export function unsubscribeContextAvailability(environment: Environment): Operat
     use: 'write',
     wrapStatus: (status) => cancelled(unknownId, status),
     prepare: (asked) => {
-      const given = readTraced(environment, asked.body, () =>
-        parseIdPayload(asked.body, environment.options.strictNgsiv1Ids),
-      )
-      if (!given.ok) return refused(bodyAnswer(cancelled(unknownId, statusOf(400, detailsOfPayload(given.refusal)))))
+      const given = readId(environment, asked)
+      if (!given.ok) return refused(bodyAnswer(cancelled(unknownId, given.refusal)))
       const text = given.value
       const id = text === '' ? granted(undefined) : parseGivenId(text)
       if (!id.ok) return refused(bodyAnswer(cancelled(text, statusOf(400, id.refusal))))
@@ -150,8 +144,4 @@ const unknown = statusOf(404)
 
 function failed(subscriptionId: string, errorCode: StatusText): unknown {
   return { subscriptionId, errorCode }
-}
-
-function cancelled(subscriptionId: string, statusCode: StatusText): unknown {
-  return { subscriptionId, statusCode }
 }

@@ -3,7 +3,7 @@ import type { Scope } from '../context/query.js'
 import type { Answer, Asked, Operation, StatusText } from '../exchange.js'
 import { granted, refused } from '../outcome.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
-import { unavailableAnswer } from './answers.js'
+import { bodyAnswer, unavailableAnswer } from './answers.js'
 import { segment } from './convenience.js'
 import { type Environment, forTenant, readTraced } from './environment.js'
 import { parseGivenId, unknownId } from './given-id.js'
@@ -13,7 +13,6 @@ import {
   type ChangePayload,
   defaultDuration,
   parseChange,
-  parseIdPayload,
   parseSubscription,
   type Spans,
   type SubscriptionPayload,
@@ -21,6 +20,7 @@ import {
 import { isParserRefusal, type PayloadRefusal } from './payload-refusal.js'
 import { detailsOfPayload } from './payload-wording.js'
 import { okStatus, statusOf } from './status.js'
+import { cancelled, readId, unmatchingId } from './subscription-id.js'
 import { everywhere, pathOfSubscription } from './tenant.js'
 
 /** `POST /v1/subscribeContext` [subscriptions 2.1]. */
@@ -40,11 +40,7 @@ export function updateContextSubscription(environment: Environment): Operation {
 
 /** `PUT /v1/contextSubscriptions/{id}`: the payload has to repeat the id [subscriptions 2.4]. */
 export function putSubscription(environment: Environment): Operation {
-  return changing(environment, (asked, { givenId }) => {
-    const inPath = segment(asked, 'id')
-    if (inPath.toLowerCase() === givenId.toLowerCase()) return undefined
-    return statusOf(400, `unmatching subscriptionId URI/payload: /${inPath}/ vs /${givenId}/`)
-  })
+  return changing(environment, (asked, { givenId }) => unmatchingId(asked, givenId))
 }
 
 /** `POST /v1/unsubscribeContext` [subscriptions 2.3]. */
@@ -53,16 +49,15 @@ export function unsubscribeContext(environment: Environment): Operation {
     use: 'write',
     wrapStatus: (status) => cancelled(unknownId, status),
     prepare: (asked) => {
-      const given = readTraced(environment, asked.body, () =>
-        parseIdPayload(asked.body, environment.options.strictNgsiv1Ids),
-      )
-      if (!given.ok) return refused(answer(cancelled(unknownId, statusOf(400, detailsOfPayload(given.refusal)))))
+      const given = readId(environment, asked)
+      if (!given.ok) return refused(bodyAnswer(cancelled(unknownId, given.refusal)))
       const text = given.value
-      if (text === '') return granted(() => forTenant(environment, asked, () => answer(cancelled(unknownId, unknown))))
+      if (text === '')
+        return granted(() => forTenant(environment, asked, () => bodyAnswer(cancelled(unknownId, unknown))))
       const id = parseGivenId(text)
       if (!id.ok) {
         const status = statusOf(400, `Invalid Subscription Id: /${text}/: ${id.refusal}`)
-        return refused(answer(cancelled(unknownId, status)))
+        return refused(bodyAnswer(cancelled(unknownId, status)))
       }
       return granted(() =>
         forTenant(environment, asked, (tenant) => unsubscribe(environment, tenant, id.value as SubscriptionId, text)),
@@ -80,7 +75,9 @@ export function deleteSubscription(environment: Environment): Operation {
       const id = parseGivenId(text)
       return granted(() =>
         forTenant(environment, asked, (tenant) =>
-          id.ok ? unsubscribe(environment, tenant, id.value as SubscriptionId, text) : answer(cancelled(text, unknown)),
+          id.ok
+            ? unsubscribe(environment, tenant, id.value as SubscriptionId, text)
+            : bodyAnswer(cancelled(text, unknown)),
         ),
       )
     },
@@ -94,7 +91,7 @@ function subscribing(environment: Environment, scopesOf: (asked: Asked) => reado
       const payload = readTraced(environment, asked.body, () =>
         parseSubscription(asked.body, environment.options.strictNgsiv1Ids),
       )
-      if (!payload.ok) return refused(answer(subscribeError(statusOf(400, detailsOfCreation(payload.refusal)))))
+      if (!payload.ok) return refused(bodyAnswer(subscribeError(statusOf(400, detailsOfCreation(payload.refusal)))))
       const what = { ...payload.value, scopes: [...payload.value.scopes, ...scopesOf(asked)] }
       return granted(() => forTenant(environment, asked, (tenant) => subscribe(environment, asked, tenant, what)))
     },
@@ -114,11 +111,11 @@ async function subscribe(
   { spans, ...what }: SubscriptionPayload,
 ): Promise<Answer> {
   const path = pathOfSubscription(asked.paths)
-  if (!path.ok) return answer(subscribeError(path.refusal))
+  if (!path.ok) return bodyAnswer(subscribeError(path.refusal))
   const origin = originOf(asked)
   const id = await broker.subscriptions.subscribe({ ...what, tenant, path: path.value ?? everywhere, origin })
   if (!id.ok) return unavailableAnswer(id.refusal)
-  return answer(subscribed(id.value, { duration: defaultDuration, ...spans }))
+  return bodyAnswer(subscribed(id.value, { duration: defaultDuration, ...spans }))
 }
 
 /** `objection` is what else may be wrong with a change whose payload is right. */
@@ -134,13 +131,13 @@ function changing(
       )
       if (!payload.ok) {
         const { refusal } = payload
-        return refused(answer(subscribeError(statusOf(400, detailsOfPayload(refusal)), refusal.subscriptionId)))
+        return refused(bodyAnswer(subscribeError(statusOf(400, detailsOfPayload(refusal)), refusal.subscriptionId)))
       }
       const what = payload.value
       return granted(() =>
         forTenant(environment, asked, (tenant) => {
           const wrong = objection(asked, what)
-          return wrong ? answer(subscribeError(wrong, unknownId)) : change(environment, asked, tenant, what)
+          return wrong ? bodyAnswer(subscribeError(wrong, unknownId)) : change(environment, asked, tenant, what)
         }),
       )
     },
@@ -153,14 +150,16 @@ async function change(
   tenant: Tenant,
   { id, givenId, spans, ...what }: ChangePayload,
 ): Promise<Answer> {
-  if (id === undefined) return answer(subscribeError(unknown, unknownId))
+  if (id === undefined) return bodyAnswer(subscribeError(unknown, unknownId))
   const path = pathOfSubscription(asked.paths)
-  if (!path.ok) return answer(subscribeError(path.refusal, givenId))
+  if (!path.ok) return bodyAnswer(subscribeError(path.refusal, givenId))
   const asking = { ...what, tenant, id, path: path.value, origin: originOf(asked) }
   const changed = await broker.subscriptions.change(asking)
-  if (changed.ok) return answer(subscribed(givenId, spans))
+  if (changed.ok) return bodyAnswer(subscribed(givenId, spans))
   const { refusal } = changed
-  return refusal.kind === 'subscriptionUnknown' ? answer(subscribeError(unknown, givenId)) : unavailableAnswer(refusal)
+  return refusal.kind === 'subscriptionUnknown'
+    ? bodyAnswer(subscribeError(unknown, givenId))
+    : unavailableAnswer(refusal)
 }
 
 /** `given` is the id as the client wrote it, which is what the answer repeats. */
@@ -171,19 +170,15 @@ async function unsubscribe(
   given: string,
 ): Promise<Answer> {
   const gone = await broker.subscriptions.unsubscribe(tenant, id)
-  if (gone.ok) return answer(cancelled(given, okStatus))
+  if (gone.ok) return bodyAnswer(cancelled(given, okStatus))
   const { refusal } = gone
   return refusal.kind === 'subscriptionUnknown'
-    ? answer(cancelled(given, statusOf(404, `subscriptionId: /${given}/`)))
+    ? bodyAnswer(cancelled(given, statusOf(404, `subscriptionId: /${given}/`)))
     : unavailableAnswer(refusal)
 }
 
 /** No such subscription, without a word on which. */
 const unknown = statusOf(404)
-
-function answer(body: unknown): Answer {
-  return { status: 200, body: JSON.stringify(body) }
-}
 
 function subscribed(subscriptionId: string, { duration, throttling }: Spans): unknown {
   return { subscribeResponse: { subscriptionId, duration, throttling } }
@@ -192,8 +187,4 @@ function subscribed(subscriptionId: string, { duration, throttling }: Spans): un
 /** An id is not given where subscriptions are made, and always where they are changed [subscriptions 2.1.1, 2.2]. */
 function subscribeError(errorCode: StatusText, subscriptionId?: string): unknown {
   return { subscribeError: { subscriptionId, errorCode } }
-}
-
-function cancelled(subscriptionId: string, statusCode: StatusText): unknown {
-  return { subscriptionId, statusCode }
 }

@@ -1,0 +1,27 @@
+import type { Asked, StatusText } from '../exchange.js'
+import { granted, type Outcome, refused } from '../outcome.js'
+import { segment } from './convenience.js'
+import { type Environment, readTraced } from './environment.js'
+import { parseIdPayload } from './parse-subscription.js'
+import { detailsOfPayload } from './payload-wording.js'
+import { statusOf } from './status.js'
+
+/** What operations on subscriptions of both kinds have in common: the id that they name. */
+
+/** Where a path names the subscription the payload has to repeat its id [subscriptions 2.4, 7.6]. */
+export function unmatchingId(asked: Asked, givenId: string): StatusText | undefined {
+  const inPath = segment(asked, 'id')
+  if (inPath.toLowerCase() === givenId.toLowerCase()) return undefined
+  return statusOf(400, `unmatching subscriptionId URI/payload: /${inPath}/ vs /${givenId}/`)
+}
+
+/** The id in a payload that has nothing else, as it was written; the empty text without one [subscriptions 2.3, 7.4]. */
+export function readId(environment: Environment, { body }: Asked): Outcome<string, StatusText> {
+  const given = readTraced(environment, body, () => parseIdPayload(body, environment.options.strictNgsiv1Ids))
+  return given.ok ? granted(given.value) : refused(statusOf(400, detailsOfPayload(given.refusal)))
+}
+
+/** The body that tells what became of an end [subscriptions 2.3, 7.4]. */
+export function cancelled(subscriptionId: string, statusCode: StatusText): unknown {
+  return { subscriptionId, statusCode }
+}
