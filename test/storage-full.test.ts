@@ -28,3 +28,22 @@ test('a full partition refuses to grow with 503 and an alarm, still reads and re
   t.ok(await shown(broker, 'Releasing alarm DatabaseError'))
   t.ok(await shown(broker, 'DB status: ok, raised: (total: 1'))
 })
+
+test('notifications that wait leave room for updates: the oldest are dropped, no update is refused', async (t) => {
+  const broker = await RunningBroker.start(t, ['-partitions', '1', '-dbSizeMax', '64'])
+  const { json } = await broker.send('POST', '/v1/subscribeContext', {
+    entities: [{ type: '', isPattern: 'true', id: '.*' }],
+    reference: 'http://127.0.0.1:1/nobody',
+  })
+  const { subscriptionId } = (json as { subscribeResponse: { subscriptionId: string } }).subscribeResponse
+  for (let n = 0; n < 120; n += 1) {
+    const value = `${n}${'x'.repeat(500_000)}`
+    const reply = await broker.update('APPEND', { id: 'Book', attributes: [{ name: 'page', value }] })
+    t.equal(reply.status, 200, `update ${n}`)
+  }
+  const state = (await broker.send('GET', `/admin/subscriptions/${subscriptionId}`)).json
+  const { discarded, queueDepth, queueBytes } = state as Record<'discarded' | 'queueDepth' | 'queueBytes', number>
+  t.equal(discarded + queueDepth, 120)
+  t.ok(discarded > 0 && queueBytes <= 32 * 2 ** 20)
+  t.ok(await shown(broker, '80 %'), 'it was said before it was full')
+})

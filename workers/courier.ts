@@ -14,7 +14,7 @@ import type { CourierInstruction, CourierReport } from '../src/outbox/message.js
 import type { Source } from '../src/outbox/source.js'
 import { Bell } from '../src/subscription/bell.js'
 import type { Settlement } from '../src/subscription/notice.js'
-import { type CourierTask, numbered, type ThreadPorts } from '../src/tasks.js'
+import { type CourierTask, numbered, type StoragePlan, type ThreadPorts } from '../src/tasks.js'
 
 const linger_ms = 100
 
@@ -34,7 +34,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   const drained = new Promise<void>((resolve) => {
     const sender = new Courier({
       sources: [...outboxes, source(new OutboxReader(controlPath, storage), (settlements) => desk.settle(settlements))],
-      settings: settingsOf(options),
+      settings: settingsOf(options, storage),
       recipients,
       bell: new Bell(memory.bell),
       report: (said) => {
@@ -109,7 +109,8 @@ class CoordinatorDesk {
   }
 }
 
-function settingsOf(options: NotificationOptions): CourierSettings {
+/** However much may wait, it leaves every partition room for its entities: updates never fail for what waits. */
+function settingsOf(options: NotificationOptions, { sizeMax_bytes }: StoragePlan): CourierSettings {
   const { mode, retention_s, queueMax_MB, httpTimeout_ms } = options
   return {
     ...options,
@@ -117,7 +118,7 @@ function settingsOf(options: NotificationOptions): CourierSettings {
     kept: mode.kind !== 'transient',
     total: mode.kind === 'threadpool' ? mode.total : options.total,
     retention_ms: retention_s * 1000,
-    bytesMax: queueMax_MB * 2 ** 20,
+    bytesMax: Math.min(queueMax_MB * 2 ** 20, sizeMax_bytes / 2),
   }
 }
 
