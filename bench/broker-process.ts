@@ -40,11 +40,14 @@ export class BrokerProcess {
   readonly url: string
   /** From the start of the process to its first answer. */
   readonly start_ms: number
+  readonly pid: number
   readonly #child: ChildProcess
   readonly #atExit: () => void
   readonly #words: () => string
 
   private constructor(child: ChildProcess, atExit: () => void, words: () => string, url: string, start_ms: number) {
+    if (child.pid === undefined) throw new Error('a process that answers has no number')
+    this.pid = child.pid
     this.#child = child
     this.#atExit = atExit
     this.#words = words

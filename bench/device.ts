@@ -1,5 +1,5 @@
 import { items, member } from './ngsi.js'
-import type { Request } from './request.js'
+import { anyDevice, deviceDigits, fresh, type Request } from './request.js'
 
 const attributes = [
   { name: 'humidity', type: 'percent' },
@@ -9,9 +9,11 @@ const attributes = [
 
 export const deviceType = 'BenchDevice'
 
+const idStart = 'bench-device-'
+
 /** The entity that benchmarks write: three attributes, each with metadata, which is what most devices send. */
 export function deviceId(number: number): string {
-  return `bench-device-${String(number).padStart(7, '0')}`
+  return `${idStart}${deviceDigits(number)}`
 }
 
 /**
@@ -20,13 +22,39 @@ export function deviceId(number: number): string {
 export function appendDevices(numbers: readonly number[], reading: string | number): Request {
   return updateContext(
     'APPEND',
-    numbers.map((number) => element(number, reading, [{ name: 'accuracy', type: 'float', value: '0.5' }])),
+    numbers.map((number) => element(deviceId(number), heldAttributes(reading))),
+  )
+}
+
+/** The same with a location each, on a grid of a hundred places on a degree of latitude and as many on one of longitude. */
+export function appendPlacedDevices(numbers: readonly number[], reading: string | number): Request {
+  return updateContext(
+    'APPEND',
+    numbers.map((number) => {
+      const metadatas = [{ name: 'location', type: 'string', value: 'WGS84' }]
+      const value = `${40 + (number % 100) / 100}, ${10 + (Math.floor(number / 100) % 100) / 100}`
+      const position = { name: 'position', type: 'coords', value, metadatas }
+      return element(deviceId(number), [...heldAttributes(reading), position])
+    }),
   )
 }
 
 /** One reading of one device: every attribute takes it as value, and as the value of a metadata element. */
 export function updateDevice(number: number, reading: string | number): Request {
-  return updateContext('UPDATE', [element(number, reading, [])])
+  return updateDevices([number], reading)
+}
+
+/** One reading of each of these devices. */
+export function updateDevices(numbers: readonly number[], reading: string | number): Request {
+  return updateContext(
+    'UPDATE',
+    numbers.map((number) => element(deviceId(number), given(reading, []))),
+  )
+}
+
+/** A fresh reading of another of so many devices each time: of more than a load could hold a request for each. */
+export function updateAnyDevice(devices: number): Request {
+  return { ...updateContext('UPDATE', [element(`${idStart}${anyDevice}`, given(fresh, []))]), devices }
 }
 
 /** A reading of one attribute with one metadata element: the least that a device sends. */
@@ -34,9 +62,7 @@ export function updateReading(number: number, reading: string | number): Request
   const [{ name, type: unit }] = attributes
   const metadatas = [{ name: 'unit', type: 'text', value: unit }]
   const attribute = { name, type: unit, value: String(reading), metadatas }
-  return updateContext('UPDATE', [
-    { id: deviceId(number), type: deviceType, isPattern: 'false', attributes: [attribute] },
-  ])
+  return updateContext('UPDATE', [element(deviceId(number), [attribute])])
 }
 
 export function deleteDevices(numbers: readonly number[]): Request {
@@ -79,19 +105,40 @@ interface Metadata {
   readonly value: string
 }
 
-function element(number: number, reading: string | number, more: readonly Metadata[]): object {
+/** An attribute of a device as requests have it. */
+export interface DeviceAttribute {
+  readonly name: string
+  readonly type: string
+  readonly value: string
+  readonly metadatas: readonly Metadata[]
+}
+
+interface Element {
+  readonly id: string
+  readonly type: string
+  readonly isPattern: 'false'
+  readonly attributes: readonly DeviceAttribute[]
+}
+
+const accuracy: Metadata = { name: 'accuracy', type: 'float', value: '0.5' }
+
+/** What a device has once it is created and has sent a reading. */
+export function heldAttributes(reading: string | number): readonly DeviceAttribute[] {
+  return given(reading, [accuracy])
+}
+
+function given(reading: string | number, more: readonly Metadata[]): readonly DeviceAttribute[] {
   const value = String(reading)
-  return {
-    id: deviceId(number),
-    type: deviceType,
-    isPattern: 'false',
-    attributes: attributes.map(({ name, type }) => ({
-      name,
-      type,
-      value,
-      metadatas: [{ name: 'unit', type: 'text', value: type }, { name: 'reading', type: 'number', value }, ...more],
-    })),
-  }
+  return attributes.map(({ name, type }) => ({
+    name,
+    type,
+    value,
+    metadatas: [{ name: 'unit', type: 'text', value: type }, { name: 'reading', type: 'number', value }, ...more],
+  }))
+}
+
+function element(id: string, attributes: readonly DeviceAttribute[]): Element {
+  return { id, type: deviceType, isPattern: 'false', attributes }
 }
 
 function updateContext(updateAction: string, contextElements: readonly object[]): Request {

@@ -5,7 +5,8 @@ import { createDevices, removeDevices } from './fleet.js'
 import { Ledger } from './ledger.js'
 import { orWrong, parseCount, parseCounts, parseFlags, parseUrl, WrongCommandLine } from './options.js'
 import { runProgram } from './program.js'
-import { environment, Report, rounded } from './report.js'
+import { environment, Report } from './report.js'
+import { rounded } from './rounds.js'
 
 const help = `node dist/bench/feed.js [option ...]
 

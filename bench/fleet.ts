@@ -6,30 +6,53 @@ import { type Request, written } from './request.js'
 const devicesPerRequest = 100
 const connections = 8
 
-/** Creates the devices 0 to `count` - 1, all with one reading. Nothing is measured on the way, and any refusal is thrown. */
-export function createDevices(url: string, count: number, reading: string | number): Promise<void> {
-  return askAll(
+/** Writes the request that creates these devices with one reading. */
+export type Append = (numbers: readonly number[], reading: string | number) => Request
+
+/**
+ * Creates the devices 0 to `count` - 1, all with one reading, and says on the way how many there are. Nothing is
+ * measured, and any refusal is thrown.
+ */
+export function createDevices(
+  url: string,
+  count: number,
+  reading: string | number,
+  progress: (created: number) => void = () => {},
+  append: Append = appendDevices,
+): Promise<void> {
+  let created = 0
+  return forGroups(
     url,
-    groups(count).map((numbers) => appendDevices(numbers, reading)),
+    count,
+    (numbers) => append(numbers, reading),
+    (numbers) => {
+      created += numbers.length
+      progress(created)
+    },
   )
 }
 
 /** Removes the devices 0 to `count` - 1 from a broker that others use as well. */
 export function removeDevices(url: string, count: number): Promise<void> {
-  return askAll(url, groups(count).map(deleteDevices))
+  return forGroups(url, count, deleteDevices)
 }
 
 /** What the broker answers to a read of this device. */
 export async function deviceAnswer(url: string, number: number): Promise<string> {
-  const answer = await askOnce(url, readDevice(number))
+  return answerOf(url, readDevice(number), deviceId(number))
+}
+
+/** What the broker answers to a read that finds something; that it finds nothing is thrown, with what was looked for. */
+export async function answerOf(url: string, request: Request, what: string): Promise<string> {
+  const answer = await askOnce(url, request)
   const refusal = refusalIn(answer)
-  if (refusal !== undefined) throw new Error(`${deviceId(number)} can not be read: ${refusal}`)
+  if (refusal !== undefined) throw new Error(`${what} can not be read: ${refusal}`)
   return answer
 }
 
 /** One request on a connection of its own. Any HTTP status but 200 is thrown. */
 export async function askOnce(url: string, request: Request): Promise<string> {
-  const connection = new Connection(addressOf(url))
+  const connection = new Connection(addressOf(url), 60_000)
   try {
     return await asked(connection, url, request)
   } finally {
@@ -37,15 +60,22 @@ export async function askOnce(url: string, request: Request): Promise<string> {
   }
 }
 
-async function askAll(url: string, requests: readonly Request[]): Promise<void> {
-  const left = requests.values()
+/** Requests are written when their turn comes: those of a million devices would not fit into memory at once. */
+async function forGroups(
+  url: string,
+  count: number,
+  write: (numbers: readonly number[]) => Request,
+  done: (numbers: readonly number[]) => void = () => {},
+): Promise<void> {
+  const left = groupsOf(count, devicesPerRequest)
   await Promise.all(
     Array.from({ length: connections }, async () => {
       const connection = new Connection(addressOf(url), 60_000)
       try {
-        for (const request of left) {
-          const refusal = refusalIn(await asked(connection, url, request))
+        for (const numbers of left) {
+          const refusal = refusalIn(await asked(connection, url, write(numbers)))
           if (refusal !== undefined) throw new Error(`the broker refuses to be prepared: ${refusal}`)
+          done(numbers)
         }
       } finally {
         connection.close()
@@ -60,9 +90,9 @@ async function asked(connection: Connection, url: string, request: Request): Pro
   throw new Error(`${request.verb} ${request.path}: HTTP ${status} ${text.slice(0, 200)}`)
 }
 
-function groups(count: number): readonly (readonly number[])[] {
-  return Array.from({ length: Math.ceil(count / devicesPerRequest) }, (_, group) => {
-    const first = group * devicesPerRequest
-    return Array.from({ length: Math.min(devicesPerRequest, count - first) }, (_, place) => first + place)
-  })
+/** The numbers 0 to `count` - 1 in groups of one size; the last group has what is left. */
+export function* groupsOf(count: number, size: number): Generator<readonly number[]> {
+  for (let first = 0; first < count; first += size) {
+    yield Array.from({ length: Math.min(size, count - first) }, (_, place) => first + place)
+  }
 }

@@ -1,17 +1,12 @@
 import { updateReading } from './device.js'
-import { createDevices } from './fleet.js'
-import { type Bench, type Harness, median, times } from './harness.js'
+import type { Bench, Harness } from './harness.js'
 import { Helper } from './helper.js'
-import type { LoadResult } from './load.js'
 import type { ReceiverReply, ReceiverTask } from './receiver.js'
-import { rounded } from './report.js'
 import { fresh, type Request } from './request.js'
+import { inTurns, medianRate, rounded, times } from './rounds.js'
 import { devicesEndingWith, everyDevice, type Meant, oneDevice, subscribe } from './subscriber.js'
 
 type Receiver = Helper<ReceiverTask, ReceiverReply>
-
-/** Subscriptions of which exactly one matches each update, so that numbers of them can be compared. */
-const numbers: readonly number[] = [1, 100, 10_000]
 
 /** Updates of a load that leaves the machine room, for the delay of single notifications. */
 const calm_per_s = 500
@@ -27,7 +22,7 @@ export const notify: Bench = {
   run: async (harness) => {
     const receiver: Receiver = new Helper('./receiver.js')
     try {
-      for (const subscriptions of numbers) await measure(harness, receiver, subscriptions)
+      for (const subscriptions of harness.options.subscriptions) await measure(harness, receiver, subscriptions)
       await compareCost(harness, receiver)
     } finally {
       await receiver.end()
@@ -37,12 +32,10 @@ export const notify: Bench = {
 
 /** As many updates as the broker takes, then as many as leave it room; each of them causes one notification. */
 async function measure(harness: Harness, receiver: Receiver, subscriptions: number): Promise<void> {
-  const devices = Math.max(harness.options.devices, subscriptions)
-  await harness.withBroker([], async (url) => {
-    harness.report.progress(`notify, ${subscriptions} subscriptions: creating devices`)
-    await createDevices(url, devices, 0)
+  const { devices, meant } = matching(subscriptions, harness.options.devices)
+  const work = async (url: string): Promise<void> => {
     const { url: reference } = await receiver.ask({ reset: true })
-    await subscribe(url, `${reference}/inbox`, matching(subscriptions))
+    await subscribe(url, `${reference}/inbox`, meant)
     await settled(receiver, subscriptions) // Each is sent the state that it begins with.
     for (const rate_per_s of [undefined, calm_per_s]) {
       await receiver.ask({ reset: true })
@@ -72,15 +65,25 @@ async function measure(harness: Harness, receiver: Receiver, subscriptions: numb
         repeated: got.received - result.sent,
       })
     }
-  })
+  }
+  await harness.withDevices([], work, devices)
 }
 
-function matching(subscriptions: number): readonly Meant[] {
-  if (subscriptions === 1) return [everyDevice]
-  if (subscriptions === 100) {
-    return Array.from({ length: 100 }, (_, last) => devicesEndingWith(String(last).padStart(2, '0')))
+/** The largest number of subscriptions by the last digits of ids; more than that are to one device each. */
+const mostEndings = 1_000
+
+/** Subscriptions of which exactly one matches each update of these devices, so that numbers of them can be compared. */
+function matching(
+  subscriptions: number,
+  devices: number,
+): { readonly devices: number; readonly meant: readonly Meant[] } {
+  if (subscriptions === 1) return { devices, meant: [everyDevice] }
+  const digits = Math.round(Math.log10(subscriptions))
+  const numbers = Array.from({ length: subscriptions }, (_, number) => number)
+  if (10 ** digits !== subscriptions || subscriptions > mostEndings) {
+    return { devices: subscriptions, meant: numbers.map(oneDevice) }
   }
-  return Array.from({ length: subscriptions }, (_, number) => oneDevice(number))
+  return { devices, meant: numbers.map((last) => devicesEndingWith(String(last).padStart(digits, '0'))) }
 }
 
 function readings(devices: number): readonly Request[] {
@@ -109,37 +112,31 @@ const others: Readonly<Record<string, (number: number) => Meant>> = {
 /** The same load in turns on a broker with 10,000 subscriptions that do not match, and on one without any. */
 async function compareCost(harness: Harness, receiver: Receiver): Promise<void> {
   const { devices, rounds, duration_s } = harness.options
-  if (harness.options.url !== undefined) {
-    harness.report.note('What subscriptions cost is measured with two brokers of our own only.')
-    return
-  }
-  const subscriptions = Math.max(...numbers)
-  const { url: reference } = await receiver.ask({ reset: true })
+  if (!harness.hasOwnBrokers('what subscriptions that do not match cost')) return
+  const subscriptions = Math.max(...harness.options.subscriptions)
+  const { url: inbox } = await receiver.ask({ reset: true })
   for (const [kind, meant] of Object.entries(others)) {
     await harness.withDevices([], (without) =>
       harness.withDevices([], async (url) => {
         harness.report.progress(`notify, ${subscriptions} subscriptions to ${kind}`)
         await subscribe(
           url,
-          reference,
+          inbox,
           Array.from({ length: subscriptions }, (_, number) => meant(number)),
         )
-        const measured: LoadResult[] = []
-        const compared: LoadResult[] = []
         const load = { connections, requests: readings(devices), checked: true, ...times(duration_s / rounds) }
-        for (let round = 1; round <= rounds; round++) {
-          measured.push(await harness.load(`notify, ${kind}, round ${round}`, { ...load, url }))
-          compared.push(await harness.load(`notify, without, round ${round}`, { ...load, url: without }))
-        }
-        const rate = median(measured.map(({ rate_per_s }) => rate_per_s))
-        const reference_rate = median(compared.map(({ rate_per_s }) => rate_per_s))
+        const { measured, reference } = await inTurns(
+          rounds,
+          (round) => harness.load(`notify, ${kind}, round ${round}`, { ...load, url }),
+          (round) => harness.load(`notify, without, round ${round}`, { ...load, url: without }),
+        )
         harness.report.add({
           bench: 'notify cost',
           case: `subscriptions to ${kind}`,
           subscriptions,
-          updates_per_s: Math.round(rate),
-          without_per_s: Math.round(reference_rate),
-          ratio: rounded(rate / reference_rate),
+          updates_per_s: Math.round(medianRate(measured)),
+          without_per_s: Math.round(medianRate(reference)),
+          ratio: rounded(medianRate(measured) / medianRate(reference)),
         })
       }),
     )

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { addressOf } from './connection.js'
+import { mostDevices } from './request.js'
 
 /** A command line that can not be followed; its message says what is wrong with it. */
 export class WrongCommandLine extends Error {}
@@ -16,6 +17,16 @@ export interface BenchOptions {
   readonly rounds: number
   readonly connections: readonly number[]
   readonly devices: number
+  /** How many of them there are for queries and for requests with many elements. */
+  readonly entities: number
+  /** Numbers of entities whose growth is measured, ascending. */
+  readonly sizes: readonly number[]
+  /** Numbers of subscriptions that updates are notified to. */
+  readonly subscriptions: readonly number[]
+  /** Where the page with the charts goes. */
+  readonly report: string | undefined
+  /** What `--json` wrote in an earlier run. */
+  readonly compare: string | undefined
   readonly json: string | undefined
 }
 
@@ -28,7 +39,12 @@ const known = {
   rounds: { type: 'string', default: '3' },
   connections: { type: 'string', default: '1,16,64,256' },
   devices: { type: 'string', default: '1000' },
+  entities: { type: 'string', default: '10000' },
+  sizes: { type: 'string', default: '10000,100000,1000000' },
+  subscriptions: { type: 'string', default: '1,100,10000' },
   json: { type: 'string' },
+  report: { type: 'string' },
+  compare: { type: 'string' },
   help: { type: 'boolean', short: 'h', default: false },
 } as const
 
@@ -53,8 +69,19 @@ export function parseBenchOptions(
     rounds: parseCount('--rounds', values.rounds),
     connections: parseCounts('--connections', values.connections),
     devices: parseCount('--devices', values.devices),
+    entities: parseCount('--entities', values.entities),
+    sizes: parseSizes(values.sizes),
+    subscriptions: parseCounts('--subscriptions', values.subscriptions),
     json: values.json,
+    report: values.report,
+    compare: values.compare,
   }
+}
+
+/** The numbers of connections for requests that ask for much at a time: up to 16, or the least there is. */
+export function fewConnections({ connections }: Pick<BenchOptions, 'connections'>): readonly number[] {
+  const few = connections.filter((number) => number <= 16)
+  return few.length > 0 ? few : [Math.min(...connections)]
 }
 
 /** Runs what throws on a wrong command line, and throws what the entries of programs know. */
@@ -86,6 +113,12 @@ export function parseCount(option: string, text: string): number {
 
 export function parseCounts(option: string, text: string): readonly number[] {
   return text.split(',').map((count) => parseCount(option, count))
+}
+
+function parseSizes(text: string): readonly number[] {
+  const sizes = [...new Set(parseCounts('--sizes', text))].sort((a, b) => a - b)
+  if (sizes.every((size) => size <= mostDevices)) return sizes
+  throw new WrongCommandLine(`--sizes: there are at most ${mostDevices} devices`)
 }
 
 function parseAmount(option: string, text: string): number {

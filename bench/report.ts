@@ -1,13 +1,22 @@
 import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { arch, cpus, platform, release, totalmem } from 'node:os'
+import { reachedBars } from './bars.js'
+import type { EarlierRun } from './earlier.js'
+import { pageOf } from './page.js'
 import { type Line, table } from './table.js'
 
 /** Where results go: JSON lines to standard output for programs, all else to standard error for people. */
 export class Report {
+  readonly #earlier: EarlierRun | undefined
   readonly #lines: Line[] = []
+  readonly #notes: string[] = []
   #environment: Line = {}
   #failures = 0
+
+  constructor(earlier?: EarlierRun) {
+    this.#earlier = earlier
+  }
 
   /** The first line: what the numbers of all others hold for. */
   begin(environment: Line): void {
@@ -32,6 +41,7 @@ export class Report {
   }
 
   note(text: string): void {
+    this.#notes.push(text)
     this.clearProgress()
     console.error(text)
   }
@@ -45,20 +55,49 @@ export class Report {
     if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
   }
 
-  /** The table for people: one for each benchmark, since each has columns of its own. */
+  /** The tables for people: one for each benchmark, since each has columns of its own. */
   end(): void {
-    for (const name of new Set(this.#lines.map((line) => line['bench']))) {
-      const lines = this.#lines.filter((line) => line['bench'] === name)
-      console.error(`\n${String(name)}\n${table(lines.map(({ bench, ...columns }) => columns))}`)
-    }
+    for (const { name, lines } of this.#tables()) console.error(`\n${name}\n${table(lines)}`)
     if (this.failed)
       console.error(`\n${this.#failures} failed: the numbers above are worth nothing until it is clear why`)
   }
 
+  /** The last table: which bars were reached. Reaching none is no failure. */
+  endWithBars(): void {
+    console.error(`\nbars\n${table(reachedBars(this.#lines).map((row) => ({ ...row })))}`)
+  }
+
   /** Everything in one JSON document. */
   writeTo(file: string): void {
-    const document = { ...this.#environment, failures: this.#failures, results: this.#lines }
+    const bars = reachedBars(this.#lines)
+    const document = { ...this.#environment, failures: this.#failures, results: this.#lines, bars }
     writeFileSync(file, `${JSON.stringify(document, undefined, 2)}\n`)
+  }
+
+  /** Everything as a page with charts that needs nothing but itself. */
+  writePageTo(file: string): void {
+    const page = pageOf({
+      environment: this.#environment,
+      lines: this.#lines,
+      earlier: this.#earlier,
+      tables: [...this.#tables()],
+      bars: reachedBars(this.#lines),
+      notes: this.#notes,
+    })
+    writeFileSync(file, page)
+  }
+
+  *#tables(): Generator<{ readonly name: string; readonly lines: readonly Line[] }> {
+    for (const name of new Set(this.#lines.map((line) => line['bench']))) {
+      const lines = this.#lines.filter((line) => line['bench'] === name)
+      yield {
+        name: String(name),
+        lines: lines.map((line) => {
+          const { bench, ...columns } = this.#earlier?.beside(line) ?? line
+          return columns
+        }),
+      }
+    }
   }
 }
 
@@ -81,10 +120,6 @@ function referenceVersions(): Record<string, string> {
   const require = createRequire(import.meta.url)
   const { devDependencies = {}, dependencies = {} } = require('../../package.json')
   const versions = { ...devDependencies, ...dependencies }
-  return { hono: versions.hono, '@hono/node-server': versions['@hono/node-server'], autocannon: versions.autocannon }
-}
-
-/** To three digits after the point: more is noise. */
-export function rounded(value: number): number {
-  return Math.round(value * 1000) / 1000
+  const names = ['hono', '@hono/node-server', 'lmdb', 'autocannon'] as const
+  return Object.fromEntries(names.map((name) => [name, versions[name]]))
 }

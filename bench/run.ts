@@ -1,15 +1,21 @@
+import { batch } from './batch.js'
 import { ownBroker } from './broker-process.js'
+import { readEarlierRun } from './earlier.js'
 import { generator } from './generator.js'
+import { growth } from './growth.js'
 import { type Bench, Harness } from './harness.js'
 import { ingest } from './ingest.js'
 import { notify } from './notify.js'
 import { type BenchOptions, parseBenchOptions } from './options.js'
 import { runProgram } from './program.js'
+import { query } from './query.js'
 import { read } from './read.js'
-import { environment } from './report.js'
+import { environment, Report } from './report.js'
+import { start } from './start.js'
+import { waits } from './waits.js'
 
 /** Every benchmark there is; a new one is a file of its own and a word here. */
-const benches: readonly Bench[] = [ingest, read, notify, generator]
+const benches: readonly Bench[] = [ingest, batch, read, query, notify, growth, start, waits, generator]
 
 const help = `npm run bench -- [benchmark ...] [option ...]
 
@@ -23,21 +29,31 @@ Options
   --duration S      seconds of load for each case, for the broker and the reference each (5)
   --rounds N        rounds that share the duration; the medians count (3)
   --connections L   numbers of connections, separated by commas (1,16,64,256)
-  --devices N       entities that are written and read (1000)
+  --devices N       entities that are written and read one by one (1000)
+  --entities N      entities that are queried, or written many at a time (10000)
+  --sizes L         numbers of entities for growth and start (10000,100000,1000000); the largest takes a minute to prepare
+  --subscriptions L numbers of subscriptions for notify, each update matching one (1,100,10000)
   --json FILE       write everything to this file as well
+  --report FILE     write a page with charts and tables to this file: HTML that needs nothing but itself
+  --compare FILE    show the figures of an earlier run, its --json file, beside those of this one
 
-JSON lines go to standard output, a table for people to standard error. The reference is a bare Hono server on this
-machine, measured in turns with the broker; with a broker on another machine its rate says nothing.
+JSON lines go to standard output, tables for people to standard error. References are measured in turns with the broker, on
+this machine: a bare Hono server on one thread, for batches lmdb alone; with a broker on another machine they say nothing.
+What needs brokers of our own is left out with --url. The last table says which bars were reached; it is no failure to
+reach none.
 The exit code is 0 when every request had the answer it should have, otherwise 1, and 2 for a wrong command line.
 The feed, which proves durability, is a program of its own: node dist/bench/feed.js --help`
 
 async function runAll(options: BenchOptions): Promise<boolean> {
-  const harness = new Harness(options)
+  const earlier = options.compare === undefined ? undefined : readEarlierRun(options.compare)
+  const harness = new Harness(options, new Report(earlier))
   try {
     harness.report.begin(environment(await harness.version()))
     for (const bench of benches.filter(({ name }) => options.names.includes(name))) await bench.run(harness)
     harness.report.end()
+    harness.report.endWithBars()
     if (options.json !== undefined) harness.report.writeTo(options.json)
+    if (options.report !== undefined) harness.report.writePageTo(options.report)
     return !harness.report.failed
   } finally {
     await harness.end()

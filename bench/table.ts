@@ -3,7 +3,7 @@ export type Line = Readonly<Record<string, unknown>>
 
 /** Lines as a table for people: a column for each name that any line has, numbers to the right. */
 export function table(lines: readonly Line[]): string {
-  const names = [...new Set(lines.flatMap((line) => Object.keys(line)))]
+  const names = namesOf(lines)
   const rows = lines.map((line) => names.map((name) => cell(line[name])))
   const widths = names.map((name, column) => Math.max(name.length, ...rows.map((row) => (row[column] ?? '').length)))
   const numeric = names.map((name) => lines.every((line) => typeof (line[name] ?? 0) === 'number'))
@@ -17,7 +17,21 @@ export function table(lines: readonly Line[]): string {
   return [names, ...rows].map(written).join('\n')
 }
 
-function cell(value: unknown): string {
+/** The columns of a table: every name that any line has, each behind the one that it follows in a line. */
+export function namesOf(lines: readonly Line[]): readonly string[] {
+  const names: string[] = []
+  for (const line of lines) {
+    let behind = -1
+    for (const name of Object.keys(line)) {
+      if (!names.includes(name)) names.splice(behind + 1, 0, name)
+      behind = names.indexOf(name)
+    }
+  }
+  return names
+}
+
+/** A value as people read it. */
+export function cell(value: unknown): string {
   if (value === undefined) return ''
   if (typeof value === 'number') return value.toLocaleString('en', { maximumFractionDigits: 3 })
   return typeof value === 'string' ? value : JSON.stringify(value)

@@ -4,17 +4,22 @@ import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
 import { ownBroker } from '../../bench/broker-process.js'
 import { member } from '../../bench/ngsi.js'
 
 /** The script of a broker that can be told to do wrong: see there. */
 export const standIn = fileURLToPath(new URL('./stand-in.js', import.meta.url))
 
-/** The brokers that every benchmark is tried on, each with the reason to skip it, if there is one. */
-export const brokers = [
-  { name: 'a stand-in', main: standIn, skip: false },
-  { name: 'the broker', main: ownBroker, skip: !existsSync(ownBroker) && 'dist/src/main.js is not built yet' },
-] as const
+/** The broker itself, for what the stand-in can not do, with the reason to skip it, if there is one. */
+export const own = {
+  name: 'the broker',
+  main: ownBroker,
+  skip: !existsSync(ownBroker) && 'dist/src/main.js is not built yet',
+} as const
+
+/** The brokers that simple benchmarks are tried on. */
+export const brokers = [{ name: 'a stand-in', main: standIn, skip: false }, own] as const
 
 export interface Ended {
   readonly code: number | null
@@ -54,6 +59,32 @@ export function run(program: 'run' | 'feed', ...argv: readonly string[]): Promis
 /** The lines of one benchmark. */
 export function linesOf(ended: Ended, bench: string): readonly unknown[] {
   return ended.lines.filter((line) => member(line, 'bench') === bench)
+}
+
+/** A run that is over soon: enough for each case to have been measured. */
+export const short = ['--duration', '0.2', '--rounds', '2', '--connections', '1,4', '--devices', '20']
+
+/** Runs benchmarks for a moment and gives their lines, of which those of loads are whole. */
+export async function linesFrom(t: Test, ...argv: readonly string[]): Promise<readonly unknown[]> {
+  const ended = await run('run', ...short, '--duration', '0.1', ...argv)
+  t.equal(ended.code, 0, ended.errors)
+  const [, ...lines] = ended.lines
+  t.ok(lines.length > 0)
+  for (const line of lines.filter((line) => member(line, 'rate_per_s') !== undefined)) isMeasured(t, line)
+  return lines
+}
+
+/** Some columns of lines, for a comparison of all rows at once. */
+export function columns(lines: readonly unknown[], ...names: readonly string[]): readonly (readonly unknown[])[] {
+  return lines.map((line) => names.map((name) => member(line, name)))
+}
+
+/** What every load says, whatever was measured. */
+export function isMeasured(t: Test, line: unknown): void {
+  for (const name of ['rate_per_s', 'p50_ms', 'p90_ms', 'p99_ms', 'max_ms', 'generator_cpu_ratio']) {
+    t.ok(Number(member(line, name)) > 0, `${name} is above 0`)
+  }
+  t.equal(member(line, 'failures'), undefined, 'no request failed')
 }
 
 function parsed(output: string): readonly unknown[] {

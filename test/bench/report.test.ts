@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { median } from '../../bench/harness.js'
 import { Ledger } from '../../bench/ledger.js'
+import { median } from '../../bench/rounds.js'
 import { table } from '../../bench/table.js'
 
 test('a table has a column for each name of any line, with numbers to the right', async (t) => {

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { appendDevices, readingOf, updateDevice } from '../../bench/device.js'
+import { appendDevices, deviceId, readingOf, updateAnyDevice, updateDevice } from '../../bench/device.js'
 import { items, member, refusalIn } from '../../bench/ngsi.js'
 import { firstFresh, fresh, prepare } from '../../bench/request.js'
 
@@ -11,6 +11,15 @@ test('a fresh number changes the whole reading and nothing else of a request', a
   t.equal(request(reading), prepare(updateDevice(7, reading), address)(0))
   t.not(request(reading), request(reading + 1))
   const [head = '', body = ''] = request(reading).split('\r\n\r\n')
+  t.match(head, `Content-Length: ${Buffer.byteLength(body)}`)
+})
+
+test('every device has its turn before one has a second', async (t) => {
+  const devices = 50
+  const request = prepare(updateAnyDevice(devices), address)
+  const ids = Array.from({ length: devices }, (_, place) => /bench-device-\d{7}/.exec(request(firstFresh + place))?.[0])
+  t.same(new Set(ids), new Set(Array.from({ length: devices }, (_, number) => deviceId(number))))
+  const [head = '', body = ''] = request(firstFresh).split('\r\n\r\n')
   t.match(head, `Content-Length: ${Buffer.byteLength(body)}`)
 })
 

@@ -1,0 +1,87 @@
+import type { Line } from './table.js'
+
+/** What a broker should reach, and in which line of the results it is to be found. */
+interface Bar {
+  readonly what: string
+  readonly line: Line
+  readonly figure: string
+  readonly least?: number
+  readonly most?: number
+  readonly unit?: string
+}
+
+const million = { entities: 1_000_000 }
+const grown = { bench: 'growth', ...million, reference_entities: 10_000 }
+const updates = { bench: 'ingest', case: 'updateContext' }
+
+const bars: readonly Bar[] = [
+  { what: 'ingest, 16 connections', line: { ...updates, connections: 16 }, figure: 'ratio', least: 0.7 },
+  { what: 'ingest, 64 connections', line: { ...updates, connections: 64 }, figure: 'ratio', least: 0.85 },
+  { what: 'ingest, 256 connections', line: { ...updates, connections: 256 }, figure: 'ratio', least: 1 },
+  { what: 'read, 64 connections', line: { bench: 'read', connections: 64 }, figure: 'ratio', least: 0.85 },
+  {
+    what: 'batch of 100 elements, of raw lmdb',
+    line: { bench: 'batch', elements: 100 },
+    figure: 'ratio',
+    least: 0.5,
+  },
+  {
+    what: 'update rate with 1,000,000 entities, of that with 10,000',
+    line: { ...grown, case: 'updateContext' },
+    figure: 'ratio',
+    least: 0.9,
+  },
+  {
+    what: 'first page by type with 1,000,000 entities, time of that with 10,000',
+    line: { ...grown, case: 'first page by type' },
+    figure: 'time_ratio',
+    most: 1.2,
+  },
+  {
+    what: 'update rate beside four pattern scans of 100,000 entities',
+    line: { bench: 'scans', entities: 100_000 },
+    figure: 'ratio',
+    least: 0.7,
+  },
+  {
+    what: 'update rate with -mutexTimeStat, 64 connections',
+    line: { bench: 'waits', connections: 64 },
+    figure: 'ratio',
+    least: 0.98,
+  },
+  {
+    what: 'resident memory with 1,000,000 entities, after updates',
+    line: { bench: 'start', ...million },
+    figure: 'resident_loaded_MiB',
+    most: 250,
+    unit: ' MiB',
+  },
+  {
+    what: 'start to first answer with 1,000,000 entities',
+    line: { bench: 'start', ...million },
+    figure: 'start_to_answer_ms',
+    most: 1_000,
+    unit: ' ms',
+  },
+]
+
+/** A row of the table of bars. */
+export interface Reached {
+  readonly what: string
+  readonly bar: string
+  readonly reached: number | 'not measured'
+  readonly met: 'yes' | 'no' | ''
+}
+
+/** How the results stand to the bars. Of several lines that a bar is about, the one with the most connections counts. */
+export function reachedBars(lines: readonly Line[]): readonly Reached[] {
+  return bars.map(({ what, line, figure, least, most, unit = '' }) => {
+    const bar = least === undefined ? `<= ${most}${unit}` : `>= ${least}${unit}`
+    const wanted = Object.entries(line)
+    const found = lines.filter((candidate) => wanted.every(([name, value]) => candidate[name] === value))
+    const reached = found.toSorted((a, b) => Number(a['connections']) - Number(b['connections'])).at(-1)?.[figure]
+    if (typeof reached !== 'number') return { what, bar, reached: 'not measured', met: '' }
+    const met = reached >= (least ?? Number.NEGATIVE_INFINITY) && reached <= (most ?? Number.POSITIVE_INFINITY)
+    return { what, bar, reached, met: met ? 'yes' : 'no' }
+  })
+}

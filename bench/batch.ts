@@ -1,0 +1,80 @@
+import { DataFolder } from './broker-process.js'
+import { updateDevices } from './device.js'
+import { groupsOf } from './fleet.js'
+import type { Bench, Harness } from './harness.js'
+import { Helper } from './helper.js'
+import { fewConnections } from './options.js'
+import type { RawResult, RawTask } from './raw-lmdb.js'
+import { fresh } from './request.js'
+import { inTurns, medianRate, medians, rounded, times } from './rounds.js'
+
+const sizes: readonly number[] = [1, 10, 100, 1000]
+
+/** More gateways at a time, each with a thousand elements, would be turned away: what a broker lets wait is limited. */
+const mostGateways = 4
+
+type Raw = Helper<RawTask, RawResult>
+
+/** What gateways send: many devices in one request. */
+export const batch: Bench = {
+  name: 'batch',
+  question: 'elements per second by elements in a request, against raw lmdb with as many records in a commit',
+  run: async (harness) => {
+    const { entities } = harness.options
+    const gateways = new Set(fewConnections(harness.options).map((few) => Math.min(few, mostGateways)))
+    const folder = new DataFolder()
+    const raw: Raw = new Helper('./raw-lmdb.js')
+    try {
+      await harness.withDevices(
+        [],
+        async (url) => {
+          for (const elements of sizes.filter((size) => size <= entities)) {
+            for (const connections of gateways) {
+              await measure(harness, { raw, folder, url, elements, connections })
+            }
+          }
+        },
+        entities,
+      )
+    } finally {
+      await raw.end()
+      folder.remove()
+    }
+  },
+}
+
+interface Case {
+  readonly raw: Raw
+  readonly folder: DataFolder
+  readonly url: string
+  readonly elements: number
+  readonly connections: number
+}
+
+async function measure(harness: Harness, { raw, folder, url, elements, connections }: Case): Promise<void> {
+  const { entities, duration_s, rounds } = harness.options
+  const time = times(duration_s / rounds)
+  const title = `batch, ${elements} elements, ${connections} connections`
+  const requests = [...groupsOf(entities, elements)].map((numbers) => updateDevices(numbers, fresh))
+  const { measured, reference } = await inTurns(
+    rounds,
+    (round) => harness.load(`${title}, round ${round}`, { ...time, url, connections, requests, checked: true }),
+    (round) => {
+      harness.report.progress(`${title}, round ${round}, raw lmdb`)
+      return raw.ask({ ...time, path: folder.path, records: entities, recordsPerCommit: elements })
+    },
+  )
+  // The last request has fewer elements when they do not come out even.
+  const rate_per_s = medianRate(measured) * (entities / requests.length)
+  harness.report.add({
+    bench: 'batch',
+    case: 'updateContext',
+    elements,
+    connections,
+    rounds,
+    ...medians(measured),
+    elements_per_s: Math.round(rate_per_s),
+    raw_lmdb_per_s: Math.round(medianRate(reference)),
+    ratio: rounded(rate_per_s / medianRate(reference)),
+  })
+}

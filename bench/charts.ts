@@ -1,0 +1,198 @@
+import { type EarlierRun, earlierMark } from './earlier.js'
+import type { Line } from './table.js'
+
+/** A chart as the page draws it. */
+export interface Chart {
+  readonly title: string
+  /** What is varied, from left to right: one place for each value, whatever lies between them. */
+  readonly x: { readonly name: string; readonly values: readonly number[] }
+  /** The unit of the vertical axis. */
+  readonly unit: string
+  readonly series: readonly Series[]
+}
+
+export interface Series {
+  readonly label: string
+  /** One for each value of x; null where nothing was measured. */
+  readonly values: readonly (number | null)[]
+  readonly earlier: boolean
+}
+
+/** A curve: one figure of the lines that these are about. */
+interface Curve {
+  readonly label: string
+  readonly figure: string
+  readonly of: Line
+}
+
+interface Plan {
+  readonly title: string
+  readonly x: string
+  readonly unit: string
+  readonly curves: readonly Curve[]
+}
+
+/** All charts that these results have figures for, with those of an earlier run in the same charts. */
+export function chartsOf(lines: readonly Line[], earlier: EarlierRun | undefined): readonly Chart[] {
+  return plansFor(lines).flatMap(({ title, x, unit, curves }) => {
+    const before = earlier?.lines ?? []
+    const measured = curves.flatMap(({ of }) => about(lines, of))
+    const values = [...new Set(measured.map((line) => Number(line[x])))].sort((a, b) => a - b)
+    const series = curves.flatMap((curve) => [
+      seriesOf(curve, lines, x, values, false),
+      seriesOf(curve, before, x, values, true),
+    ])
+    const drawn = series.filter(({ values }) => values.some((value) => value !== null))
+    return drawn.some((each) => !each.earlier) ? [{ title, x: { name: x, values }, unit, series: drawn }] : []
+  })
+}
+
+function seriesOf(
+  { label, figure, of }: Curve,
+  lines: readonly Line[],
+  x: string,
+  values: readonly number[],
+  earlier: boolean,
+): Series {
+  const found = about(lines, of)
+  return {
+    label: earlier ? `${label}${earlierMark}` : label,
+    values: values.map((value) => {
+      const figured = found.find((line) => line[x] === value)?.[figure]
+      return typeof figured === 'number' ? figured : null
+    }),
+    earlier,
+  }
+}
+
+function about(lines: readonly Line[], of: Line): readonly Line[] {
+  return lines.filter((line) => Object.entries(of).every(([name, value]) => line[name] === value))
+}
+
+const percentiles = ['p50', 'p90', 'p99'] as const
+
+function plansFor(lines: readonly Line[]): readonly Plan[] {
+  return [
+    ...serving('ingest', lines),
+    ...serving('read', lines),
+    ...casesOf('batch', lines, 'connections').map((connections) => batches(connections)),
+    ...casesOf('query', lines, 'connections').map((connections) => pages(lines, connections)),
+    ...waiting(),
+    ...casesOf('notify', lines, 'case').map((name) => delays(name)),
+    ...growing(),
+    generators(lines),
+  ]
+}
+
+/** Every value of a member that the lines of a benchmark have. */
+function casesOf(bench: string, lines: readonly Line[], name: string): readonly unknown[] {
+  return [...new Set(about(lines, { bench }).map((line) => line[name]))]
+}
+
+function serving(bench: string, lines: readonly Line[]): readonly Plan[] {
+  return casesOf(bench, lines, 'case').flatMap((name) => {
+    const of = { bench, case: name }
+    const x = 'connections'
+    const latency = percentiles.map((part) => ({ label: part, figure: `${part}_ms`, of }))
+    const rates = [
+      { label: 'broker', figure: 'rate_per_s', of },
+      { label: 'bare Hono', figure: 'reference_per_s', of },
+    ]
+    return [
+      { title: `${bench}, ${name}: latency`, x, unit: 'ms', curves: latency },
+      { title: `${bench}, ${name}: throughput`, x, unit: 'requests/s', curves: rates },
+    ]
+  })
+}
+
+function batches(connections: unknown): Plan {
+  const of = { bench: 'batch', connections }
+  return {
+    title: `batch: throughput, connections: ${connections}`,
+    x: 'elements',
+    unit: 'elements/s',
+    curves: [
+      { label: 'broker', figure: 'elements_per_s', of },
+      { label: 'raw lmdb', figure: 'raw_lmdb_per_s', of },
+    ],
+  }
+}
+
+function pages(lines: readonly Line[], connections: unknown): Plan {
+  const curves = casesOf('query', lines, 'case').map((name) => {
+    return { label: String(name), figure: 'p50_ms', of: { bench: 'query', case: name, connections } }
+  })
+  return { title: `query: p50 of a page, connections: ${connections}`, x: 'offset', unit: 'ms', curves }
+}
+
+function waiting(): readonly Plan[] {
+  const of = { bench: 'waits' }
+  const x = 'connections'
+  const means = ['requestSemaphore', 'dbConnectionPool', 'transactionSemaphore'].map((label) => {
+    return { label, figure: `${label}_mean_us`, of }
+  })
+  const rates = [
+    { label: 'with -mutexTimeStat', figure: 'rate_per_s', of },
+    { label: 'without', figure: 'without_per_s', of },
+  ]
+  return [
+    { title: 'waits: mean of a request', x, unit: 'µs', curves: means },
+    { title: 'waits: updates with and without -mutexTimeStat', x, unit: 'requests/s', curves: rates },
+  ]
+}
+
+function delays(name: unknown): Plan {
+  const of = { bench: 'notify', case: name }
+  const curves = percentiles.map((part) => ({ label: part, figure: `delay_${part}_ms`, of }))
+  return { title: `notify, ${name}: delay of notifications`, x: 'subscriptions', unit: 'ms', curves }
+}
+
+function growing(): readonly Plan[] {
+  const x = 'entities'
+  const updates = { bench: 'growth', case: 'updateContext' }
+  const first = { bench: 'growth', case: 'first page by type' }
+  const start = { bench: 'start' }
+  const smallest = 'smallest number of entities, in turns'
+  return [
+    {
+      title: 'growth: updates',
+      x,
+      unit: 'requests/s',
+      curves: [
+        { label: 'updates', figure: 'rate_per_s', of: updates },
+        { label: smallest, figure: 'reference_per_s', of: updates },
+      ],
+    },
+    {
+      title: 'growth: p50 of the first page by type',
+      x,
+      unit: 'ms',
+      curves: [
+        { label: 'first page', figure: 'p50_ms', of: first },
+        { label: smallest, figure: 'reference_p50_ms', of: first },
+      ],
+    },
+    {
+      title: 'start: time to the first answer',
+      x,
+      unit: 'ms',
+      curves: [{ label: 'start to answer', figure: 'start_to_answer_ms', of: start }],
+    },
+    {
+      title: 'start: resident memory besides mapped files',
+      x,
+      unit: 'MiB',
+      curves: [
+        { label: 'at start', figure: 'resident_MiB', of: start },
+        { label: 'after updates', figure: 'resident_loaded_MiB', of: start },
+      ],
+    },
+  ]
+}
+
+function generators(lines: readonly Line[]): Plan {
+  const curves = casesOf('generator', lines, 'case').map((name) => {
+    return { label: String(name), figure: 'rate_per_s', of: { bench: 'generator', case: name } }
+  })
+  return { title: 'generator: throughput against bare Hono', x: 'connections', unit: 'requests/s', curves }
+}

@@ -1,0 +1,24 @@
+import type { Entity, EntityId, EntityType, Place, ServicePath } from '../src/context/entity.js'
+import { encodeEntity } from '../src/lmdb/record.js'
+import type { Milliseconds } from '../src/time.js'
+import { deviceId, deviceType, heldAttributes } from './device.js'
+
+/** What the broker stores for a device. */
+export function rawRecord(number: number, reading: number, date: Milliseconds): string {
+  const dates = { created: date, modified: date }
+  const entity: Entity = {
+    id: deviceId(number) as EntityId,
+    type: deviceType as EntityType,
+    path: '/' as ServicePath,
+    place: (number + 1) as Place,
+    ...dates,
+    attributes: heldAttributes(reading).map(({ metadatas, ...attribute }) => ({
+      ...attribute,
+      instance: '',
+      isLocation: false,
+      metadata: metadatas.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+      ...dates,
+    })),
+  }
+  return encodeEntity(entity)
+}

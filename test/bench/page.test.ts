@@ -1,0 +1,141 @@
+import { test } from 'tap'
+import { reachedBars } from '../../bench/bars.js'
+import { chartsOf } from '../../bench/charts.js'
+import { EarlierRun } from '../../bench/earlier.js'
+import { pageOf } from '../../bench/page.js'
+import type { Line } from '../../bench/table.js'
+
+const load = { rate_per_s: 900, p50_ms: 1, p90_ms: 2, p99_ms: 3, max_ms: 9, reference_per_s: 1000, ratio: 0.9 }
+const delay = { delay_p50_ms: 1, delay_p90_ms: 2, delay_p99_ms: 3 }
+const waited = { requestSemaphore_mean_us: 0, dbConnectionPool_mean_us: 0, transactionSemaphore_mean_us: 40.5 }
+const compared = { ...load, reference_entities: 10_000, reference_p50_ms: 1, time_ratio: 1.1 }
+
+/** One line of every benchmark, as a run on all would have at 64 connections. */
+const lines: readonly Line[] = [
+  { bench: 'ingest', case: 'updateContext', connections: 16, ...load, ratio: 0.6 },
+  { bench: 'ingest', case: 'updateContext', connections: 64, ...load },
+  {
+    bench: 'batch',
+    case: 'updateContext',
+    elements: 100,
+    connections: 1,
+    elements_per_s: 7,
+    raw_lmdb_per_s: 8,
+    ratio: 0.3,
+  },
+  {
+    bench: 'batch',
+    case: 'updateContext',
+    elements: 100,
+    connections: 16,
+    elements_per_s: 7,
+    raw_lmdb_per_s: 8,
+    ratio: 0.7,
+  },
+  { bench: 'read', case: 'GET', connections: 64, ...load },
+  { bench: 'query', case: 'by type', connections: 1, entities: 10_000, offset: 0, ...load },
+  { bench: 'notify', case: 'full speed', subscriptions: 100, ...delay },
+  { bench: 'growth', case: 'updateContext', connections: 64, entities: 1_000_000, ...compared },
+  { bench: 'growth', case: 'first page by type', connections: 1, entities: 1_000_000, ...compared },
+  {
+    bench: 'scans',
+    case: 'updateContext beside 4 scans',
+    connections: 64,
+    entities: 100_000,
+    ...load,
+    without_per_s: 990,
+  },
+  { bench: 'start', entities: 1_000_000, start_to_answer_ms: 900, resident_MiB: 80, resident_loaded_MiB: 300 },
+  { bench: 'waits', case: 'updateContext -mutexTimeStat', connections: 64, ...load, without_per_s: 905, ...waited },
+  { bench: 'generator', case: 'rigel', connections: 64, ...load },
+]
+
+const page = pageOf({
+  environment: { machine: { processor: 'A <processor>' }, versions: { broker: '1' } },
+  lines,
+  earlier: undefined,
+  tables: [{ name: 'ingest', lines: lines.slice(0, 2) }],
+  bars: reachedBars(lines),
+  notes: ['a note with </script>'],
+})
+
+test('the page has a series for every figure that is drawn', async (t) => {
+  const series = chartsOf(lines, undefined).map(({ title, series }) => [title, series.map(({ label }) => label)])
+  const percentiles = ['p50', 'p90', 'p99']
+  const smallest = 'smallest number of entities, in turns'
+  t.same(series, [
+    ['ingest, updateContext: latency', percentiles],
+    ['ingest, updateContext: throughput', ['broker', 'bare Hono']],
+    ['read, GET: latency', percentiles],
+    ['read, GET: throughput', ['broker', 'bare Hono']],
+    ['batch: throughput, connections: 1', ['broker', 'raw lmdb']],
+    ['batch: throughput, connections: 16', ['broker', 'raw lmdb']],
+    ['query: p50 of a page, connections: 1', ['by type']],
+    ['waits: mean of a request', ['requestSemaphore', 'dbConnectionPool', 'transactionSemaphore']],
+    ['waits: updates with and without -mutexTimeStat', ['with -mutexTimeStat', 'without']],
+    ['notify, full speed: delay of notifications', percentiles],
+    ['growth: updates', ['updates', smallest]],
+    ['growth: p50 of the first page by type', ['first page', smallest]],
+    ['start: time to the first answer', ['start to answer']],
+    ['start: resident memory besides mapped files', ['at start', 'after updates']],
+    ['generator: throughput against bare Hono', ['rigel']],
+  ])
+  const [, embedded = ''] = /<script id="figures" type="application\/json">(.*?)<\/script>/s.exec(page) ?? []
+  t.same(JSON.parse(embedded), chartsOf(lines, undefined))
+})
+
+test('an earlier run is drawn where it has the same cases, and nowhere else', async (t) => {
+  const before = { bench: 'ingest', case: 'updateContext', connections: 64, ...load, rate_per_s: 800 }
+  const earlier = new EarlierRun({}, [before, { ...before, case: 'another' }])
+  const drawn = chartsOf(lines, earlier).filter(({ series }) => series.some((each) => each.earlier))
+  t.same(
+    drawn.map(({ title }) => title),
+    ['ingest, updateContext: latency', 'ingest, updateContext: throughput'],
+  )
+  const rates = drawn[1]?.series.find(({ label }) => label === 'broker (earlier)')
+  t.same(rates?.values, [null, 800], 'it has measured nothing at 16 connections')
+  t.match(earlier.beside(lines[1] ?? {}), { rate_per_s: 900, 'rate_per_s (earlier)': 800 })
+  t.same(earlier.beside(lines[0] ?? {}), lines[0], 'a line without an earlier one stays as it is')
+})
+
+test('the page needs nothing from elsewhere', async (t) => {
+  t.match(page, `content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"`, 'nor may it')
+  const markup = page.replace(/<!--.*?-->|(?<=<(?:script|style)\b[^>]*>).*?(?=<\/(?:script|style)>)/gs, '')
+  t.notMatch(markup, /\b(?:src|href)\s*=/i)
+  t.notMatch(markup, /https?:\/\//)
+  t.notMatch(page, /@import|url\(/i)
+  t.match(page, 'var uPlot=', 'the program that draws is in it')
+  t.match(page, '.uplot', 'and so is its style')
+  t.match(page, 'Permission is hereby granted', 'and its licence')
+})
+
+test('what is measured can not become markup', async (t) => {
+  t.match(page, 'A &lt;processor&gt;')
+  t.match(page, 'a note with &lt;/script&gt;')
+  t.equal(page.split('</script>').length - 1, 2, 'a script ends where it should')
+})
+
+test('a bar is reached, missed or not measured', async (t) => {
+  t.same(
+    reachedBars(lines).map(({ reached, met }) => [reached, met]),
+    [
+      [0.6, 'no'],
+      [0.9, 'yes'],
+      ['not measured', ''],
+      [0.9, 'yes'],
+      [0.7, 'yes'],
+      [0.9, 'yes'],
+      [1.1, 'yes'],
+      [0.9, 'yes'],
+      [0.9, 'no'],
+      [300, 'no'],
+      [900, 'yes'],
+    ],
+  )
+  t.ok(reachedBars([]).every(({ reached }) => reached === 'not measured'))
+  const others = lines.map((line) => ({ ...line, entities: 20, reference_entities: 10, connections: 4, elements: 10 }))
+  t.ok(
+    reachedBars(others).every(({ reached }) => reached === 'not measured'),
+    'other sizes tell nothing',
+  )
+})

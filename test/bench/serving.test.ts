@@ -1,0 +1,34 @@
+import { type Test, test } from 'tap'
+import { member } from '../../bench/ngsi.js'
+import { brokers, isMeasured, linesOf, run, short } from './programs.js'
+
+/** Whether a line is about so many connections and whole. */
+function isMeasuredAt(t: Test, line: unknown, connections: number): void {
+  t.equal(member(line, 'connections'), connections)
+  isMeasured(t, line)
+}
+
+/** What is measured at each number of connections. */
+const both = ['updateContext', 'updateContext of one attribute']
+
+for (const { name, main, skip } of brokers) {
+  test(`on ${name}, ingest has lines for each number of connections`, { skip }, async (t) => {
+    const ended = await run('run', 'ingest', '--broker', main, ...short)
+    t.equal(ended.code, 0, ended.errors)
+    const lines = linesOf(ended, 'ingest')
+    t.same(
+      lines.map((line) => member(line, 'case')),
+      [...both, ...both],
+    )
+    for (const [place, connections] of [1, 1, 4, 4].entries()) isMeasuredAt(t, lines[place], connections)
+    t.ok(lines.every((line) => Number(member(line, 'ratio')) > 0))
+  })
+
+  test(`on ${name}, read is compared with a constant answer`, { skip }, async (t) => {
+    const ended = await run('run', 'read', '--broker', main, ...short)
+    t.equal(ended.code, 0, ended.errors)
+    const lines = linesOf(ended, 'read')
+    t.equal(lines.length, 2)
+    for (const [place, connections] of [1, 4].entries()) isMeasuredAt(t, lines[place], connections)
+  })
+}
