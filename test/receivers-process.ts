@@ -17,7 +17,7 @@ export interface AskReceivers {
 export interface ReceiverReport {
   /** By subscription and entity: the number up to which every value from 1 on has come. */
   readonly reached: Readonly<Record<string, number>>
-  /** When something came that had come before. */
+  /** When something had come for the first time that came again. */
   readonly repeated: readonly number[]
   /** Values that came before one that is less, as texts. */
   readonly disordered: readonly string[]
@@ -30,7 +30,8 @@ const back_ms = 1600
 /** A real HTTP server that counts up what it accepts: of each line the values 1, 2, 3, … have to come. */
 class Receiver {
   readonly #behaviour: Behaviour
-  readonly #reached = new Map<string, number>()
+  /** By line when its values came, in their order. */
+  readonly #came = new Map<string, number[]>()
   readonly #repeated: number[] = []
   readonly #disordered: string[] = []
   #server: Server
@@ -51,7 +52,8 @@ class Receiver {
   }
 
   get report(): ReceiverReport {
-    return { reached: Object.fromEntries(this.#reached), repeated: this.#repeated, disordered: this.#disordered }
+    const reached = Object.fromEntries(Array.from(this.#came, ([line, came]) => [line, came.length]))
+    return { reached, repeated: this.#repeated, disordered: this.#disordered }
   }
 
   #made(): Server {
@@ -92,10 +94,12 @@ class Receiver {
     const { id, attributes } = contextResponses[0].contextElement
     const line = `${subscriptionId} ${id}`
     const value = Number(attributes[0].value)
-    const reached = this.#reached.get(line) ?? 0
-    if (value === reached + 1) this.#reached.set(line, value)
-    else if (value <= reached) this.#repeated.push(Date.now())
-    else this.#disordered.push(`${line}: ${value} after ${reached}`)
+    const came = this.#came.get(line) ?? []
+    this.#came.set(line, came)
+    const first = came[value - 1]
+    if (first !== undefined) this.#repeated.push(first)
+    else if (value === came.length + 1) came.push(Date.now())
+    else this.#disordered.push(`${line}: ${value} after ${came.length}`)
   }
 }
 
