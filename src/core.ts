@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { MessageChannel } from 'node:worker_threads'
-import type { Page, Query } from './context/query.js'
-import { subscriptionOperations, type Unavailable } from './coordinator/broker.js'
+import { subscriptionOperations } from './coordinator/broker.js'
 import { serveDesk } from './coordinator/desk-link.js'
 import { Partitions } from './coordinator/partitions.js'
 import { Places } from './coordinator/places.js'
@@ -104,7 +103,7 @@ export class Core {
       memory: this.#memory,
       transactions: this.#transactions,
       partitions: this.#partitions,
-      query: (query) => this.#query(query),
+      state: (query) => this.#asked.state(query),
       publish: (changes) => this.#registryFeed.publish(changes),
       notStored: () => this.#measures.count('registrationUpdateErrors'),
       alarms: this.#alarms,
@@ -176,10 +175,10 @@ export class Core {
     return this.#delivery
   }
 
-  /** Asks the first front end, which runs here. */
-  #query(query: Query): Promise<Outcome<Page, Unavailable>> {
+  /** The first front end, which runs here and can be asked. */
+  get #asked(): Front {
     if (!this.#front) throw new Error('nobody can be asked yet')
-    return this.#front.query(query)
+    return this.#front
   }
 
   #alarm({ alarm, subject, reason }: AlarmSaid): void {

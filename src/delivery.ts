@@ -24,7 +24,7 @@ export interface DeliveryParts {
   readonly memory: SharedMemory
   readonly transactions: TransactionMemory
   readonly partitions: Pick<Partitions<object>, 'subscribe' | 'unsubscribe' | 'add'>
-  readonly query: StateParts['query']
+  readonly state: StateParts['state']
   /** See `RegistryParts`. */
   readonly publish: RegistryParts['publish']
   readonly notStored: RegistryParts['notStored']
@@ -68,7 +68,7 @@ export class Delivery {
       store: this.#store,
       partitions,
       courier: this.#courier,
-      query: parts.query,
+      state: parts.state,
       wording: wordNotice,
       limit: options.initialLimit,
       bell,

@@ -1,6 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { Page, Query } from './context/query.js'
-import type { Broker, SubscriptionDesk, Unavailable } from './coordinator/broker.js'
+import type { SubscriptionDesk } from './coordinator/broker.js'
 import { FrontBroker } from './coordinator/front-broker.js'
 import type { PartitionReaders } from './coordinator/partition-readers.js'
 import { Places } from './coordinator/places.js'
@@ -35,7 +34,7 @@ export interface Front {
    */
   stop(limit_ms: number): Promise<number>
   /** Asks the broker as a client of this front end would. */
-  query(query: Query): Promise<Outcome<Page, Unavailable>>
+  state: FrontBroker['state']
 }
 
 /** Takes ports to the partitions' threads, now and whenever one is replaced. */
@@ -109,7 +108,7 @@ function interfaces(
   task: Omit<FrontEndTask, 'fd'>,
   log: Log,
   behind: Behind,
-): { readonly broker: Broker; readonly parts: FrontEndParts } {
+): { readonly broker: FrontBroker; readonly parts: FrontEndParts } {
   const { frontEnd, options, memory } = task
   const { measures, siblings } = behind
   const broker = new FrontBroker({
@@ -208,14 +207,14 @@ function openQueryPool({ frontEnd, options, storage, memory }: Omit<FrontEndTask
 
 function front(
   { fd, port, stop }: FrontEnd,
-  broker: Broker,
+  broker: FrontBroker,
   mailboxes: readonly Mailbox[],
   close: () => Promise<void>,
 ): Front {
   return {
     fd,
     port,
-    query: (query) => broker.query(query),
+    state: (query) => broker.state(query),
     stop: async (limit_ms) => {
       const givenUp = await stop(limit_ms)
       await Promise.all(mailboxes.map((mailbox) => mailbox.empty()))

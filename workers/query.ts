@@ -16,6 +16,8 @@ export default async function query(task: QueryTask): Promise<string> {
   switch (task.kind) {
     case 'page':
       return JSON.stringify(await readers.query(task.query))
+    case 'state':
+      return JSON.stringify(await readers.state(task.query))
     case 'types':
       return JSON.stringify(await readers.types(task.tenant, task.paths))
   }

@@ -11,7 +11,7 @@ import type { Milliseconds } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import type { Courier } from './courier.js'
 import { recipientOf } from './held-subscriptions.js'
-import { entitiesToShow, noticesAbout, type StateParts } from './initial.js'
+import { noticesAbout, type StateParts, stateToShow } from './initial.js'
 import type { Partitions } from './partitions.js'
 import type { Unavailable } from './unavailable.js'
 
@@ -73,15 +73,18 @@ export class Establishment {
     const { onChange, expires } = subscription
     const { limit, wording } = this.#parts
     if (onChange === undefined || expires <= made || limit === 0) return granted([])
-    const entities = await entitiesToShow(this.#parts, subscription, onChange)
-    if (!entities.ok) return entities
-    const notices = noticesAbout(entities.value, subscription, wording, {
+    const shown = await stateToShow(this.#parts, subscription, onChange)
+    if (!shown.ok) return shown
+    const { entities, lastNotices } = shown.value
+    // It shows what these have said, and nothing of what comes after them.
+    const last = after.map((number, partition) => Math.max(number, lastNotices[partition] ?? 0))
+    const notices = noticesAbout(entities, subscription, wording, {
       line: { kind: 'initial' },
       made,
       origin,
-      after,
+      after: last,
     })
-    this.#traceInitial(subscription, entities.value.length, notices.length)
+    this.#traceInitial(subscription, entities.length, notices.length)
     return granted(notices)
   }
 

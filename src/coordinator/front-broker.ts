@@ -11,7 +11,7 @@ import { shardOf } from '../partition/shard.js'
 import { type Milliseconds, now } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import type { Broker, PartitionHealth, SubscriptionDesk, TypeSummary, Unavailable, WordedUpdate } from './broker.js'
-import type { PartitionReaders } from './partition-readers.js'
+import type { PartitionReaders, StatePage } from './partition-readers.js'
 import type { Places } from './places.js'
 import type { QueryPool } from './query-pool.js'
 import type { RegistryDesk } from './registry-desk.js'
@@ -86,13 +86,23 @@ export class FrontBroker implements Broker {
 
   /** Exact ids are looked up here; whatever has to scan goes to the query threads. */
   async query(query: Query): Promise<Outcome<Page, Unavailable>> {
-    const exact = query.selectors.every(({ id }) => id.kind === 'exact')
+    const { readers, queries } = this.#parts
+    return this.#reading(this.#isExact(query) ? readers.query(query).then(granted) : queries.page(query))
+  }
+
+  /** The same, with what is needed to give the page its place among the notices of changes [subscriptions 5.2]. */
+  async state(query: Query): Promise<Outcome<StatePage, Unavailable>> {
+    const { readers, queries } = this.#parts
+    return this.#isExact(query) ? granted(await readers.state(query)) : queries.state(query)
+  }
+
+  #isExact({ selectors }: Query): boolean {
+    const exact = selectors.every(({ id }) => id.kind === 'exact')
     const { log } = this.#parts
     if (log.traces[traceArea['service.fanout']] === 1) {
       log.trace('service.fanout', exact ? 'query of exact ids, looked up here' : 'query handed to the query threads')
     }
-    if (exact) return granted(await this.#reading(this.#parts.readers.query(query)))
-    return this.#reading(this.#parts.queries.page(query))
+    return exact
   }
 
   types(tenant: Tenant, paths: readonly PathRange[]): Promise<Outcome<readonly TypeSummary[], Unavailable>> {

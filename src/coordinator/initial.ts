@@ -1,15 +1,16 @@
 import type { Entity, ServicePath } from '../context/entity.js'
-import type { Page, Query } from '../context/query.js'
+import type { Query } from '../context/query.js'
 import type { Origin } from '../context/update.js'
 import type { Outcome } from '../outcome.js'
 import type { Line, Notice, NoticeNumber, NoticeWording } from '../subscription/notice.js'
 import type { Subscription } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 import type { Unavailable } from './broker.js'
+import type { StatePage } from './partition-readers.js'
 
 /** What notifications about the state of several entities are made with. */
 export interface StateParts {
-  readonly query: (query: Query) => Promise<Outcome<Page, Unavailable>>
+  readonly state: (query: Query) => Promise<Outcome<StatePage, Unavailable>>
   readonly wording: NoticeWording
   /** Most entities that are shown. */
   readonly limit: number
@@ -19,22 +20,20 @@ export interface StateParts {
 const mostPaths = 10
 
 /**
- * The entities that an initial notification or a tick shows: what matches and has something to show, oldest first
+ * What an initial notification or a tick shows: the entities that match and have something to show, oldest first
  * [subscriptions 3.5, 3.6]. None when one of the triggering attributes is asked for and nothing has any.
  */
-export async function entitiesToShow(
-  { query, limit }: Pick<StateParts, 'query' | 'limit'>,
+export async function stateToShow(
+  { state, limit }: Pick<StateParts, 'state' | 'limit'>,
   { tenant, path, selectors, attributes, scopes }: Subscription,
   triggering: readonly string[],
-): Promise<Outcome<readonly Entity[], Unavailable>> {
+): Promise<Outcome<StatePage, Unavailable>> {
   const all = { tenant, paths: [path], selectors, order: [], offset: 0, counted: false }
   if (triggering.length > 0) {
-    const trigger = await query({ ...all, attributes: triggering, scopes: [], limit: 1 })
-    if (!trigger.ok) return trigger
-    if (trigger.value.entities.length === 0) return { ok: true, value: [] }
+    const trigger = await state({ ...all, attributes: triggering, scopes: [], limit: 1 })
+    if (!trigger.ok || trigger.value.entities.length === 0) return trigger
   }
-  const page = await query({ ...all, attributes, scopes, limit })
-  return page.ok ? { ok: true, value: page.value.entities } : page
+  return state({ ...all, attributes, scopes, limit })
 }
 
 /** The notices about entities as they are: one, or several where one would name too many paths. */

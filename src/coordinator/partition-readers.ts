@@ -5,6 +5,7 @@ import type { PartitionReader, Snapshot } from '../lmdb/partition-reader.js'
 import type { ReadPool } from '../lmdb/read-pool.js'
 import { scan } from '../lmdb/scan.js'
 import { shardOf } from '../partition/shard.js'
+import type { NoticeNumber } from '../subscription/notice.js'
 import type { TypeSummary } from './broker.js'
 import { summed } from './type-summary.js'
 
@@ -12,6 +13,11 @@ import { summed } from './type-summary.js'
 export interface ReadSide {
   readonly reader: PartitionReader
   readonly pool: ReadPool
+}
+
+/** A page of entities as they were after these notices, and before all later ones. */
+export interface StatePage extends Page {
+  readonly lastNotices: readonly NoticeNumber[]
 }
 
 /** Reads all partitions from the thread that holds it: a front end for single ids, a query thread for scans. */
@@ -47,6 +53,16 @@ export class PartitionReaders {
   /** One page of a query, from the partitions that can have results. */
   query(query: Query): Promise<Page> {
     return this.#withSnapshots(this.#sidesOf(query), (snapshots) => scan(snapshots, query))
+  }
+
+  /** A page, with the number of the last notice of each partition whose change it can show; 0 where none was read. */
+  state(query: Query): Promise<StatePage> {
+    const sides = this.#sidesOf(query)
+    return this.#withSnapshots(sides, async (snapshots) => {
+      const last = new Map(sides.map((side, at) => [side, snapshots[at]?.lastNotice ?? 0]))
+      const page = await scan(snapshots, query)
+      return { ...page, lastNotices: this.#sides.map((side) => last.get(side) ?? 0) }
+    })
   }
 
   /** The types in these paths with their attribute names, from the counts of all partitions. */

@@ -4,10 +4,11 @@ import type { Page, PathRange, Query } from '../context/query.js'
 import type { Outcome } from '../outcome.js'
 import { granted, refused } from '../outcome.js'
 import type { TypeSummary, Unavailable } from './broker.js'
+import type { StatePage } from './partition-readers.js'
 
 /** What a query thread is asked. */
 export type QueryTask =
-  | { readonly kind: 'page'; readonly query: Query }
+  | { readonly kind: 'page' | 'state'; readonly query: Query }
   | { readonly kind: 'types'; readonly tenant: Tenant; readonly paths: readonly PathRange[] }
 
 export interface QueryPoolSettings {
@@ -46,6 +47,10 @@ export class QueryPool {
 
   page(query: Query): Promise<Outcome<Page, Unavailable>> {
     return this.#run<Page>({ kind: 'page', query })
+  }
+
+  state(query: Query): Promise<Outcome<StatePage, Unavailable>> {
+    return this.#run<StatePage>({ kind: 'state', query })
   }
 
   types(tenant: Tenant, paths: readonly PathRange[]): Promise<Outcome<readonly TypeSummary[], Unavailable>> {

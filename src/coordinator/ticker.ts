@@ -6,7 +6,7 @@ import type { Subscription, SubscriptionId } from '../subscription/subscription.
 import { advanceClock } from '../subscription/throttle.js'
 import { type Milliseconds, now } from '../time.js'
 import type { HeldSubscriptions } from './held-subscriptions.js'
-import { entitiesToShow, noticesAbout, type StateParts } from './initial.js'
+import { noticesAbout, type StateParts, stateToShow } from './initial.js'
 
 export interface TickerParts extends StateParts {
   readonly held: HeldSubscriptions
@@ -109,13 +109,17 @@ export class Ticker {
       const clock = new BigInt64Array(inForce.clock)
       const since_ms = Math.abs(made - Number(Atomics.load(clock, 0)))
       if (subscription.expires <= made || since_ms < subscription.throttling_ms) return
-      const entities = await entitiesToShow({ ...this.#parts, limit: limit || defaultLimit }, subscription, [])
-      if (!entities.ok) {
-        log.warn('subscriptions:tick', `a tick of ${id} was left out: ${entities.refusal.kind}`)
+      const shown = await stateToShow({ ...this.#parts, limit: limit || defaultLimit }, subscription, [])
+      if (!shown.ok) {
+        log.warn('subscriptions:tick', `a tick of ${id} was left out: ${shown.refusal.kind}`)
         return
       }
       const origin = { correlator: randomUUID(), token: '' }
-      const notices = noticesAbout(entities.value, subscription, wording, { line: { kind: 'tick' }, made, origin })
+      const notices = noticesAbout(shown.value.entities, subscription, wording, {
+        line: { kind: 'tick' },
+        made,
+        origin,
+      })
       if (notices.length === 0) return
       await store.commit({ notices, ticked: { id, due: made } })
       advanceClock(inForce.clock, made)

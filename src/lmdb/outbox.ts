@@ -1,4 +1,4 @@
-import type { Database, RootDatabase } from 'lmdb'
+import type { Database, RootDatabase, Transaction } from 'lmdb'
 import type { ServicePath, Tenant } from '../context/entity.js'
 import type { Account, Line, Notice, NoticeNumber, Settlement } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
@@ -73,8 +73,8 @@ export class Outbox {
 }
 
 /** The number of the last notice that was ever put in; 0 before the first. */
-export function lastNumber({ facts }: Pick<OutboxDatabases, 'facts'>): NoticeNumber {
-  return Number(facts.get(lastFact) ?? 0)
+export function lastNumber({ facts }: Pick<OutboxDatabases, 'facts'>, transaction?: Transaction): NoticeNumber {
+  return Number(facts.get(lastFact, transaction && { transaction }) ?? 0)
 }
 
 /** A notice with its number and the bytes that it takes. */

@@ -1,7 +1,9 @@
 import type { Transaction } from 'lmdb'
 import type { Entity, EntityId, EntityType, Place, ServicePath, Tenant } from '../context/entity.js'
+import type { NoticeNumber } from '../subscription/notice.js'
 import { type Environment, type EnvironmentSettings, openEnvironment } from './environment.js'
 import { countsOf, idInAllPaths, idInPath, type KeyRange, recordKey, recordsOf, typeFrom } from './keys.js'
+import { lastNumber } from './outbox.js'
 import { decodeEntity, decodeLocated, type Located } from './record.js'
 
 /** A count of the partition: entities of a type in a path, or of those among them that have an attribute. */
@@ -69,6 +71,11 @@ export class Snapshot {
   constructor(environment: Environment) {
     this.#environment = environment
     this.#transaction = environment.root.useReadTransaction()
+  }
+
+  /** The number of the last notice that was made when this state came about. */
+  get lastNotice(): NoticeNumber {
+    return lastNumber(this.#environment, this.#transaction)
   }
 
   /** All entities of a tenant after a place, in the order of creation. */
