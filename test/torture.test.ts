@@ -16,8 +16,11 @@ const patterns = 100
 const exact = 900
 const kills = 3
 
-/** What comes twice had come at most so long before the broker was killed, which had not yet stored that. */
-const beforeKill_ms = 10_000
+/**
+ * What comes twice had come shortly before the broker was killed, which had not yet stored that; a receiver that lags
+ * behind notes it shortly after.
+ */
+const aroundKill_ms = 10_000
 
 /** The test fails when nothing has come for so long. */
 const patience_ms = 60_000
@@ -178,7 +181,8 @@ test('every live receiver ends with every notice, in order, though receivers fai
   t.setTimeout(600_000)
   const receivers = new Receivers(t)
   const ports = await receivers.open()
-  const flags = ['-notifRetryMin', '200', '-notifRetryMax', '1000', '-httpTimeout', '1000', '-partitions', '2']
+  // A live receiver on a machine that is busy may take seconds to answer, which is no reason to send again.
+  const flags = ['-notifRetryMin', '200', '-notifRetryMax', '1000', '-httpTimeout', '30000', '-partitions', '2']
   const broker = await RunningBroker.start(t, flags)
   const ids: string[] = []
   for (const one of meant) ids.push(await subscribe(broker, ports, one))
@@ -193,7 +197,7 @@ test('every live receiver ends with every notice, in order, though receivers fai
   )
   for (const [at, { repeated }] of reports.entries()) {
     if (behaviours[at] !== 'live') continue
-    const unexplained = repeated.filter((first) => !killed.some((at) => first <= at && first > at - beforeKill_ms))
+    const unexplained = repeated.filter((first) => !killed.some((at) => Math.abs(first - at) < aroundKill_ms))
     t.same(unexplained, [], `receiver ${at} got notices twice only around crashes`)
   }
   t.comment(`${reports.reduce((sum, { repeated }) => sum + repeated.length, 0)} notices came more than once`)
@@ -210,6 +214,7 @@ async function statesTell(t: Test, broker: RunningBroker, ids: readonly string[]
     const state = states.get(ids[at] ?? '')
     const waiting = isLive(receiver) ? 0 : own.length * updatesPerEntity
     t.equal(state?.queueDepth, waiting, `what waits for receiver ${receiver}, which ${behaviours[receiver]}`)
-    if (!isLive(receiver)) t.equal(state?.status, 'failed')
+    // An attempt at one that hangs may still be under way.
+    if (behaviours[receiver] === 'refuses' || behaviours[receiver] === 'fails') t.equal(state?.status, 'failed')
   }
 }
