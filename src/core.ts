@@ -22,6 +22,7 @@ import { Measures } from './measure/measures.js'
 import type { Switches } from './measure/switches.js'
 import type { Options } from './options.js'
 import { granted, type Outcome } from './outcome.js'
+import { ChangeMarks } from './partition/change-marks.js'
 import { Bell } from './subscription/bell.js'
 import type {
   DeskPorts,
@@ -78,7 +79,7 @@ export class Core {
     }
     this.#memory = {
       measures: this.#measures.memory,
-      commits: numbers.map(() => new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)),
+      marks: numbers.map(() => ChangeMarks.memory()),
       pools: numbers.map(() => ReadPool.memory(dbPoolSize)),
       bell: new Bell().memory,
       alarms: AlarmReports.memory(),

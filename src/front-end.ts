@@ -56,7 +56,7 @@ export async function openFront(
   const { frontEnd, options, storage, memory } = task
   const measures = new Measures(memory.measures, frontEnd)
   const mailboxes = openMailboxes(task, measures)
-  const readers = openReaders(storage, memory, measures, log)
+  const readers = openReaders(storage, memory, measures, options.readCache, log)
   const queries = openQueryPool(task)
   const siblings = new Siblings<Shared>(frontEnd, options.httpThreads + 1, sharedAnswer(measures, desks.alarms.counts))
   const reports = new AlarmReports(memory.alarms, desks.alarms.tell)
@@ -115,7 +115,7 @@ function interfaces(
     ...behind,
     log,
     places: new Places(task.places),
-    storageFull: () => memory.commits.some((_, partition) => measures.storageSheet.reading(partition).full),
+    storageFull: () => memory.marks.some((_, partition) => measures.storageSheet.reading(partition).full),
     // The meter counts by the resources, which are made for the broker: it is there before the first request.
     timing: {
       get timingOn() {

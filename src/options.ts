@@ -54,6 +54,8 @@ export interface Options {
   readonly mailboxSize: number
   /** Ids whose entities each partition keeps decoded: at least so many, at most twice as many. */
   readonly entityCache: number
+  /** The same for each front end, which answers what it has read lately without reading it again. */
+  readonly readCache: number
   /** Queries that may wait for a query thread, for each HTTP thread. */
   readonly queryQueueSize: number
   /** Largest size of one partition on disk. */

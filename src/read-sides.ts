@@ -1,21 +1,27 @@
+import { EntitiesAtHand } from './coordinator/entities-at-hand.js'
 import { PartitionReaders } from './coordinator/partition-readers.js'
 import { PartitionReader } from './lmdb/partition-reader.js'
 import { ReadPool } from './lmdb/read-pool.js'
 import type { Log } from './log/log.js'
 import type { Measures } from './measure/measures.js'
+import { ChangeMarks } from './partition/change-marks.js'
 import { numbered, type SharedMemory, type StoragePlan } from './tasks.js'
 
-/** Opens all partitions for reading in this thread. */
+/** Opens all partitions for reading in this thread, which keeps the entities of so many ids at hand. */
 export function openReaders(
   storage: StoragePlan,
   memory: SharedMemory,
   measures: Measures,
+  readCache: number,
   log?: Log,
 ): PartitionReaders {
-  return new PartitionReaders(
-    storage.paths.map((path, number) => ({
-      reader: new PartitionReader(path, storage, numbered(memory.commits, number)),
+  const sides = storage.paths.map((path, number) => {
+    const marks = new ChangeMarks(numbered(memory.marks, number))
+    return {
+      reader: new PartitionReader(path, storage, marks),
       pool: new ReadPool(numbered(memory.pools, number), measures.wait('dbConnectionPool', number), log),
-    })),
-  )
+      marks,
+    }
+  })
+  return new PartitionReaders(sides, new EntitiesAtHand(readCache))
 }

@@ -21,8 +21,8 @@ export interface StoragePlan {
 /** Memory that all threads share beside the measures. */
 export interface SharedMemory {
   readonly measures: MeasureMemory
-  /** Each partition's counter of commits. */
-  readonly commits: readonly SharedArrayBuffer[]
+  /** Each partition's marks of what has changed, see `ChangeMarks`. */
+  readonly marks: readonly SharedArrayBuffer[]
   /** Each partition's pool of read handles. */
   readonly pools: readonly SharedArrayBuffer[]
   /** Rung when there are new notices in an outbox, see `Bell`. */

@@ -2,6 +2,7 @@ import type { EntityId, EntityType, Metadata, Place, ServicePath, Tenant, Value 
 import type { PathRange, Query } from '../src/context/query.js'
 import type { GivenAttribute, Origin, UpdateAction, UpdateCommand, UpdateElement } from '../src/context/update.js'
 import type { Log } from '../src/log/log.js'
+import { ChangeMarks } from '../src/partition/change-marks.js'
 import { EntityCache } from '../src/partition/entity-cache.js'
 import { Wakes } from '../src/subscription/wakes.js'
 import type { Milliseconds } from '../src/time.js'
@@ -120,6 +121,11 @@ export const silentLog: Log = {
 /** Nobody has subscribed to anything, unless a test puts it in. */
 export function wakes(): Wakes {
   return new Wakes({ word: ({ id }) => id, log: silentLog, cacheSize: 100 })
+}
+
+/** Marks that nobody else sees. */
+export function marks(): ChangeMarks {
+  return new ChangeMarks(ChangeMarks.memory())
 }
 
 /** An interpreter for partitions that are spoken to in commands only. */

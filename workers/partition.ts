@@ -7,6 +7,7 @@ import { Measures, rowOf } from '../src/measure/measures.js'
 import { watchLoop } from '../src/measure/storage-sheet.js'
 import { wordNotice } from '../src/ngsi1/render-notification.js'
 import { interpretUpdate } from '../src/ngsi1/worded.js'
+import { ChangeMarks } from '../src/partition/change-marks.js'
 import { EntityCache } from '../src/partition/entity-cache.js'
 import { Bell } from '../src/subscription/bell.js'
 import type { NoticeNumber } from '../src/subscription/notice.js'
@@ -23,6 +24,8 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   const log = workerLog(task.log, measures.switches, number)
   const store = new LmdbPartitionStore(numbered(storage.paths, number), storage, log)
   log.trace('storage.open', `partition ${number} is open`, { entities: store.entityCount })
+  const marks = new ChangeMarks(numbered(memory.marks, number))
+  marks.doubtAll()
   const wakes = new Wakes({ word: wordNotice, log, cacheSize })
   for (const inForce of task.subscriptions) wakes.put(inForce)
   const inbox = new Inbox({
@@ -30,7 +33,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
     cache: new EntityCache(cacheSize),
     interpret: interpretUpdate,
     wakes,
-    commits: new Int32Array(numbered(memory.commits, number)),
+    marks,
     bell: new Bell(memory.bell),
     storage: measures.storage(number),
     mailboxWait: measures.wait('mailbox', number),

@@ -26,5 +26,5 @@ export default async function query(task: QueryTask): Promise<string> {
 function opened({ storage, memory, row, started }: QueryThreadData): PartitionReaders {
   giveWay(scanPriority)
   const number = Atomics.add(new Int32Array(started), 0, 1)
-  return openReaders(storage, memory, new Measures(memory.measures, row + number))
+  return openReaders(storage, memory, new Measures(memory.measures, row + number), 1)
 }

@@ -63,6 +63,12 @@ export const servingFlags = {
     'RIGEL_ENTITY_CACHE',
     'ids whose entities each partition keeps decoded, up to twice as many for a while',
   ),
+  readCache: storage.value(
+    integer(1, 100_000_000),
+    10000,
+    'RIGEL_READ_CACHE',
+    'ids whose entities each HTTP thread keeps decoded for reads, up to twice as many for a while',
+  ),
   queryThreads: storage.value(integer(1, 64), 1, 'RIGEL_QUERY_THREADS', 'threads for long queries, per HTTP thread'),
   queryQueueSize: storage.value(
     integer(1, 100_000),

@@ -87,6 +87,7 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined):
     queryThreads: value(flags.queryThreads),
     mailboxSize: value(flags.mailboxSize),
     entityCache: value(flags.entityCache),
+    readCache: value(flags.readCache),
     queryQueueSize: value(flags.queryQueueSize),
     dbSizeMax_MiB: value(flags.dbSizeMax),
     verbose: value(flags.verbose),

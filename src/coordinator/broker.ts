@@ -100,6 +100,11 @@ export interface Broker {
     id: EntityId,
     type: EntityType | undefined,
   ): Promise<Outcome<readonly Entity[], Unavailable>>
+  /**
+   * The same of every type, if they can be had at once: they were read lately and have not changed since. It is the same
+   * vector for as long as that holds. Nothing is given while the stages of requests are timed apart.
+   */
+  entitiesAtHand(tenant: Tenant, paths: readonly PathRange[], id: EntityId): readonly Entity[] | undefined
   /** One page of what a query matches, in its order over all partitions. */
   query(query: Query): Promise<Outcome<Page, Unavailable>>
   /** The types of the entities in these paths, ascending, the one of entities without type last. */

@@ -84,6 +84,11 @@ export class FrontBroker implements Broker {
     return granted(type === undefined ? found : found.filter((entity) => entity.type === type))
   }
 
+  entitiesAtHand(tenant: Tenant, paths: readonly PathRange[], id: EntityId): readonly Entity[] | undefined {
+    const { timing, readers } = this.#parts
+    return timing.timingOn ? undefined : readers.entitiesAtHand(tenant, paths, id)
+  }
+
   /** Exact ids are looked up here; whatever has to scan goes to the query threads. */
   async query(query: Query): Promise<Outcome<Page, Unavailable>> {
     const { readers, queries } = this.#parts

@@ -4,15 +4,18 @@ import { inPaths } from '../context/query.js'
 import type { PartitionReader, Snapshot } from '../lmdb/partition-reader.js'
 import type { ReadPool } from '../lmdb/read-pool.js'
 import { scan } from '../lmdb/scan.js'
+import { ChangeMarks } from '../partition/change-marks.js'
 import { shardOf } from '../partition/shard.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { TypeSummary } from './broker.js'
+import type { EntitiesAtHand } from './entities-at-hand.js'
 import { summed } from './type-summary.js'
 
-/** A partition as one thread reads it: snapshots, and the pool that bounds how many there are at one time. */
+/** A partition as one thread reads it: snapshots, the pool that bounds how many there are at one time, what has changed. */
 export interface ReadSide {
   readonly reader: PartitionReader
   readonly pool: ReadPool
+  readonly marks: ChangeMarks
 }
 
 /** A page of entities as they were after these notices, and before all later ones. */
@@ -23,9 +26,11 @@ export interface StatePage extends Page {
 /** Reads all partitions from the thread that holds it: a front end for single ids, a query thread for scans. */
 export class PartitionReaders {
   readonly #sides: readonly ReadSide[]
+  readonly #atHand: EntitiesAtHand
 
-  constructor(sides: readonly ReadSide[]) {
+  constructor(sides: readonly ReadSide[], atHand: EntitiesAtHand) {
     this.#sides = sides
+    this.#atHand = atHand
   }
 
   /** How many read handles a partition has left to lend, to all threads. */
@@ -33,18 +38,28 @@ export class PartitionReaders {
     return this.#sides[partition]?.pool.free ?? 0
   }
 
+  /**
+   * The entities of one id in these paths, of every type, oldest first, if they were read lately and have not changed
+   * since: the same vector for as long as that holds.
+   */
+  entitiesAtHand(tenant: Tenant, paths: readonly PathRange[], id: EntityId): readonly Entity[] | undefined {
+    const name = nameOf(tenant, paths, id)
+    if (name === undefined) return undefined
+    return this.#atHand.get(name, ChangeMarks.groupOf(tenant, id), this.#sideOf(tenant, id).marks)
+  }
+
   /** The entities of one id in these paths, of every type, oldest first. */
   async entities(tenant: Tenant, paths: readonly PathRange[], id: EntityId): Promise<readonly Entity[]> {
-    const side = this.#sides[shardOf(tenant, id, this.#sides.length)]
-    if (!side) throw new Error('there is no partition for the id')
-    const [single] = paths
-    const path = single && paths.length === 1 && !single.below ? single.path : undefined
+    const held = this.entitiesAtHand(tenant, paths, id)
+    if (held) return held
+    const side = this.#sideOf(tenant, id)
     const wait = side.pool.take()
     if (wait) await wait
     try {
-      const found = side.reader.entities(tenant, path, id)
-      const meant = path === undefined ? found.filter((entity) => inPaths(entity.path, paths)) : found
-      return meant.length > 1 ? [...meant].sort((a, b) => a.place - b.place) : meant
+      const name = nameOf(tenant, paths, id)
+      if (name === undefined) return read(side, tenant, paths, id)
+      const group = ChangeMarks.groupOf(tenant, id)
+      return this.#atHand.read(name, group, side.marks, () => read(side, tenant, paths, id))
     } finally {
       side.pool.release()
     }
@@ -76,6 +91,12 @@ export class PartitionReaders {
     await Promise.all(this.#sides.map(({ reader }) => reader.close()))
   }
 
+  #sideOf(tenant: Tenant, id: EntityId): ReadSide {
+    const side = this.#sides[shardOf(tenant, id, this.#sides.length)]
+    if (!side) throw new Error('there is no partition for the id')
+    return side
+  }
+
   #sidesOf({ tenant, selectors }: Query): readonly ReadSide[] {
     const shards = new Set<number>()
     for (const { id } of selectors) {
@@ -104,4 +125,18 @@ export class PartitionReaders {
       for (const { pool } of held) pool.release()
     }
   }
+}
+
+/** Tenants and service paths have no blanks, so the name is unambiguous whatever the id holds. None for several ranges. */
+function nameOf(tenant: Tenant, [range, ...others]: readonly PathRange[], id: EntityId): string | undefined {
+  if (range === undefined || others.length > 0) return undefined
+  return `${tenant} ${range.path}${range.below ? '/#' : ''} ${id}`
+}
+
+function read({ reader }: ReadSide, tenant: Tenant, paths: readonly PathRange[], id: EntityId): readonly Entity[] {
+  const [single] = paths
+  const path = single && paths.length === 1 && !single.below ? single.path : undefined
+  const found = reader.entities(tenant, path, id)
+  const meant = path === undefined ? found.filter((entity) => inPaths(entity.path, paths)) : found
+  return meant.length > 1 ? [...meant].sort((a, b) => a.place - b.place) : meant
 }

@@ -1,5 +1,6 @@
 import type { Transaction } from 'lmdb'
 import type { Entity, EntityId, EntityType, Place, ServicePath, Tenant } from '../context/entity.js'
+import type { ChangeMarks } from '../partition/change-marks.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import { type Environment, type EnvironmentSettings, openEnvironment } from './environment.js'
 import { countsOf, idInAllPaths, idInPath, type KeyRange, recordKey, recordsOf, typeFrom } from './keys.js'
@@ -23,13 +24,13 @@ export interface Candidate extends Located {
 /** Reads one partition from snapshots, in any thread, while its owner writes. */
 export class PartitionReader {
   readonly #environment: Environment
-  readonly #commits: Int32Array
+  readonly #marks: ChangeMarks
   #seen = -1
 
-  /** `commits` is the partition's commit counter in shared memory, which tells when a snapshot is old. */
-  constructor(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>, commits: SharedArrayBuffer) {
+  /** The partition's marks tell when a snapshot is old. */
+  constructor(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>, marks: ChangeMarks) {
     this.#environment = openEnvironment(path, { ...settings, readOnly: true })
-    this.#commits = new Int32Array(commits)
+    this.#marks = marks
   }
 
   /** The entities of one id in one service path, or in all of them, of every type, in no order. */
@@ -56,7 +57,7 @@ export class PartitionReader {
 
   /** What was acknowledged is visible to the next read: a snapshot from before the last commit is given up. */
   #refresh(): void {
-    const commits = Atomics.load(this.#commits, 0)
+    const { commits } = this.#marks
     if (commits === this.#seen) return
     this.#seen = commits
     this.#environment.root.resetReadTxn()

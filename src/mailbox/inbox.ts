@@ -13,8 +13,6 @@ import { traceArea } from '../trace-area.js'
 import type { Letter, Receipt } from './letter.js'
 
 export interface InboxParts extends TurnParts {
-  /** Counts commits in shared memory, which tells readers when their snapshots are old. */
-  readonly commits: Int32Array
   /** Rung when there are new notices on disk. */
   readonly bell: Bell
   readonly storage: StorageMeter
@@ -103,13 +101,12 @@ export class Inbox {
     if (log.traces[traceArea['service.take']] === 1) {
       log.trace('service.take', `${batch.length} commands taken`, { commands: batch.length, letters: arrived.length })
     }
-    const { store, commits, bell } = this.#parts
+    const { store, bell } = this.#parts
     const lastNotice = store.lastNotice
     const replies = this.#replies(batch, watch)
     this.#lastTurnEnd = process.hrtime.bigint()
     this.#traceTurn(batch.length, opened, written)
-    Atomics.add(commits, 0, 1)
-    // Whoever hears it looks for the notices in a snapshot, which is new because of the counter.
+    // Whoever hears it looks for the notices in a snapshot, which is new because the commit was counted.
     if (store.lastNotice !== lastNotice) bell.ring()
     this.#parts.storage.writing(false)
     this.#parts.storage.committed(batch.length, this.#lastTurnEnd - written)

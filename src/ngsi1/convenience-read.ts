@@ -19,12 +19,14 @@ import { pathsOfRead } from './tenant.js'
 /** A convenience operation that reads: one row of a table [context 8.3 to 8.6]. */
 export interface ReadRow {
   readonly read: (environment: Environment, asked: Asked, tenant: Tenant, types: TypesMeant) => Promise<Answer>
+  /** The same answer as a text that is at hand; nothing when there is none, or when more has to be looked at. */
+  readonly atHand?: (environment: Environment, asked: Asked, tenant: Tenant) => string | undefined
   /** The answer to a type that contradicts the path [context 8.1]. */
   readonly contradicted: (asked: Asked, status: StatusText) => Answer
 }
 
 /** The operation of a row. */
-export function readOperation(environment: Environment, { read, contradicted }: ReadRow): Operation {
+export function readOperation(environment: Environment, { read, atHand, contradicted }: ReadRow): Operation {
   return {
     use: 'read',
     prepare: (asked) => {
@@ -32,6 +34,8 @@ export function readOperation(environment: Environment, { read, contradicted }: 
       if (wrong) return refused(wrong)
       return granted(() =>
         forTenant(environment, asked, (tenant) => {
+          const body = atHand?.(environment, asked, tenant)
+          if (body !== undefined) return { status: 200, body }
           const types = typesMeant(asked)
           return types.ok ? read(environment, asked, tenant, types.value) : contradicted(asked, types.refusal)
         }),
@@ -65,6 +69,7 @@ export const entitiesOfId: ReadRow = {
       const format = formatAsked(asked)
       return { status: 200, body: () => renderEntities(entities, foundStatus(held.count, counted), format) }
     }),
+  atHand: allOfIdAtHand,
   // There is no type in the path that could be contradicted.
   contradicted: (_, status) => statusAnswer('statusCode', status),
 }
@@ -99,6 +104,25 @@ export const instanceOfTypeAndId = attributeRow((asked) => {
   const triplet = `${segment(asked, 'id')}-${segment(asked, 'name')}-${segment(asked, 'metaID')}`
   return statusOf(404, `Entity-Attribute-MetaID triplet: /${triplet}/`)
 })
+
+/** Answers to GET of the entities of an id, by the vectors of entities that they were worded for. */
+const wordedAnswers = new WeakMap<readonly Entity[], string>()
+
+/**
+ * GET of the entities of an id without parameters, most of them read again and again: as long as the entities are the
+ * same, their answer is too. Providers would have to be asked each time.
+ */
+function allOfIdAtHand({ broker, forwarding }: Environment, asked: Asked, tenant: Tenant): string | undefined {
+  const isHeldHere = forwarding === undefined || broker.registry.index.isEmpty(tenant)
+  if (asked.parameters.size > 0 || !isHeldHere) return undefined
+  const entities = broker.entitiesAtHand(tenant, pathsOfRead(asked.paths), segment(asked, 'id') as EntityId)
+  if (entities === undefined || entities.length > pageAsked(asked.parameters).limit) return undefined
+  const worded = wordedAnswers.get(entities)
+  if (worded !== undefined) return worded
+  const body = renderEntities(entities, okStatus, { asObject: false })
+  wordedAnswers.set(entities, body)
+  return body
+}
 
 /** A list of entities is a query for every id. */
 function listRow(notFound: (asked: Asked) => StatusText, named: boolean): ReadRow {

@@ -6,12 +6,16 @@ import type { EntityId, Tenant } from '../context/entity.js'
  * mixing steps of MurmurHash3, so that ids which differ in their last characters only spread evenly.
  */
 export function shardOf(tenant: Tenant, id: EntityId, partitions: number): number {
-  if (partitions === 1) return 0
+  return partitions === 1 ? 0 : hashOf(tenant, id) % partitions
+}
+
+/** The hash of a tenant and an id, of 32 bits, all of which are mixed well. */
+export function hashOf(tenant: Tenant, id: EntityId): number {
   let hash = absorb(absorb(0x811c9dc5, tenant), '\u0000')
   hash = absorb(hash, id)
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return ((hash ^ (hash >>> 16)) >>> 0) % partitions
+  return (hash ^ (hash >>> 16)) >>> 0
 }
 
 function absorb(hash: number, text: string): number {

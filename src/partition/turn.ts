@@ -1,4 +1,5 @@
 import type { Wakes } from '../subscription/wakes.js'
+import type { ChangeMarks } from './change-marks.js'
 import { decide } from './decide.js'
 import type { EntityCache } from './entity-cache.js'
 import type { Interpreter } from './interpreter.js'
@@ -12,6 +13,8 @@ export interface TurnParts {
   readonly cache: EntityCache
   readonly interpret: Interpreter
   readonly wakes: Wakes
+  /** What tells readers in other threads of the changes, before anybody is answered. */
+  readonly marks: ChangeMarks
 }
 
 /** Who wants to know when a turn passes its stages, to measure waits and commits. */
@@ -27,9 +30,10 @@ export interface TurnWatch {
  * its changes cause included [subscriptions 5.2]. Throws when the store does; then nothing of the batch was done.
  */
 export function takeTurn(parts: TurnParts, batch: readonly Command[], watch?: TurnWatch): readonly Reply[] {
-  const { store, cache, wakes } = parts
+  const { store, cache, wakes, marks } = parts
   const view = new Overlay(store, cache)
   const replies = committed(parts, view, batch, watch)
+  marks.committed(view.effects)
   view.settle()
   wakes.settle()
   return replies

@@ -35,6 +35,7 @@ test('without flags every option has its default', async (t) => {
     ...{
       mailboxSize: 10000,
       entityCache: 20000,
+      readCache: 10000,
       queryQueueSize: 1000,
       dbSizeMax_MiB: 65536,
       logLevel: 'WARN',

@@ -4,6 +4,7 @@ import { Partitions } from '../../src/coordinator/partitions.js'
 import { ReadPool } from '../../src/lmdb/read-pool.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
 import { Measures } from '../../src/measure/measures.js'
+import { ChangeMarks } from '../../src/partition/change-marks.js'
 import { Bell } from '../../src/subscription/bell.js'
 import { command, given, silentLog, storeSettings } from '../given.js'
 
@@ -29,7 +30,7 @@ async function around(t: Test): Promise<Around> {
       port1.unref()
       const memory = {
         measures: measures.memory,
-        commits: [new SharedArrayBuffer(4)],
+        marks: [ChangeMarks.memory()],
         pools: [ReadPool.memory(1)],
         bell: new Bell().memory,
       }

@@ -16,6 +16,7 @@ import {
   command,
   given,
   id,
+  marks,
   metadata,
   noWords,
   path,
@@ -27,8 +28,13 @@ import {
 } from '../given.js'
 
 /** A turn of commands, none of them in words. */
-function takeTurn(store: LmdbPartitionStore, held: EntityCache, batch: readonly UpdateCommand[]): readonly Reply[] {
-  return takeAnyTurn({ store, cache: held, interpret: noWords, wakes: wakes() }, batch)
+function takeTurn(
+  store: LmdbPartitionStore,
+  held: EntityCache,
+  batch: readonly UpdateCommand[],
+  told = marks(),
+): readonly Reply[] {
+  return takeAnyTurn({ store, cache: held, interpret: noWords, wakes: wakes(), marks: told }, batch)
 }
 
 function opened(folder: string): LmdbPartitionStore {
@@ -117,18 +123,17 @@ test('ids that are the beginning of others, of other paths and other types are k
   }
 })
 
-test('a reader in the same process sees a commit when the counter of commits says so', async (t) => {
+test('a reader in the same process sees a commit when the marks say so', async (t) => {
   const folder = t.testdir()
   const store = opened(folder)
-  const commits = new SharedArrayBuffer(4)
-  const reader = new PartitionReader(folder, storeSettings, commits)
+  const told = marks()
+  const reader = new PartitionReader(folder, storeSettings, told)
   t.teardown(async () => {
     await reader.close()
     await store.close()
   })
   for (let n = 0; n < 50; n += 1) {
-    takeTurn(store, cache(), [silo(String(n))])
-    Atomics.add(new Int32Array(commits), 0, 1)
+    takeTurn(store, cache(), [silo(String(n))], told)
     t.match(reader.entities(tenant, undefined, id('Silo1')), [{ attributes: [{ value: String(n) }] }])
     await nextTick()
   }
@@ -137,17 +142,15 @@ test('a reader in the same process sees a commit when the counter of commits say
 test('a snapshot stays as it is while the store goes on', async (t) => {
   const folder = t.testdir()
   const store = opened(folder)
-  const commits = new SharedArrayBuffer(4)
-  const reader = new PartitionReader(folder, storeSettings, commits)
+  const told = marks()
+  const reader = new PartitionReader(folder, storeSettings, told)
   t.teardown(async () => {
     await reader.close()
     await store.close()
   })
-  takeTurn(store, cache(), [silo('1')])
-  Atomics.add(new Int32Array(commits), 0, 1)
+  takeTurn(store, cache(), [silo('1')], told)
   const snapshot = reader.snapshot()
-  takeTurn(store, cache(), [silo('2'), command('APPEND', 'Silo2')])
-  Atomics.add(new Int32Array(commits), 0, 1)
+  takeTurn(store, cache(), [silo('2'), command('APPEND', 'Silo2')], told)
   const later = reader.snapshot()
   t.equal([...snapshot.all(tenant)].length, 1)
   t.match([...snapshot.ofType(tenant, type('Silo'))][0]?.load(), { attributes: [{ value: '1' }] })
@@ -232,7 +235,7 @@ test('the store holds what a list in memory would, in every index, over turns of
           await store.close()
         }
         const store = opened(folder)
-        const reader = new PartitionReader(folder, storeSettings, new SharedArrayBuffer(4))
+        const reader = new PartitionReader(folder, storeSettings, marks())
         const snapshot = reader.snapshot()
         assert.deepEqual(
           [...snapshot.all(tenant)].map((candidate) => candidate.load()),

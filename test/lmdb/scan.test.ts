@@ -15,6 +15,7 @@ import {
   everywhere,
   given,
   id,
+  marks,
   noWords,
   path,
   query,
@@ -86,11 +87,9 @@ test('a page is the one that looking at every entity would give, whatever index 
         const stores = ['one', 'two'].map((name) => new LmdbPartitionStore(`${folders}/${name}`, storeSettings))
         for (const creation of creations) {
           const store = stores[shardOf(tenant, creation.id, stores.length)]
-          if (store) takeTurn({ store, cache: cache(), interpret: noWords, wakes: wakes() }, [creation])
+          if (store) takeTurn({ store, cache: cache(), interpret: noWords, wakes: wakes(), marks: marks() }, [creation])
         }
-        const readers = ['one', 'two'].map(
-          (name) => new PartitionReader(`${folders}/${name}`, storeSettings, new SharedArrayBuffer(4)),
-        )
+        const readers = ['one', 'two'].map((name) => new PartitionReader(`${folders}/${name}`, storeSettings, marks()))
         const snapshots = readers.map((reader) => reader.snapshot())
         const all = snapshots.flatMap((snapshot) => [...snapshot.all(tenant)].flatMap((found) => found.load() ?? []))
         for (const wanted of queries) assert.deepEqual(await scan(snapshots, wanted), plainly(all, wanted))

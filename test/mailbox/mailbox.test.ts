@@ -5,9 +5,23 @@ import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { Inbox } from '../../src/mailbox/inbox.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
 import type { WaitMeter } from '../../src/measure/waits.js'
+import type { ChangeMarks } from '../../src/partition/change-marks.js'
 import type { Command } from '../../src/partition/message.js'
 import { Bell } from '../../src/subscription/bell.js'
-import { cache, command, given, id, noWords, origin, root, silentLog, storeSettings, tenant, wakes } from '../given.js'
+import {
+  cache,
+  command,
+  given,
+  id,
+  marks,
+  noWords,
+  origin,
+  root,
+  silentLog,
+  storeSettings,
+  tenant,
+  wakes,
+} from '../given.js'
 import { clock, lastOf, nth, nthId } from '../subscription/given.js'
 
 /** Waits as they were reported. */
@@ -35,7 +49,7 @@ interface Around {
   readonly inbox: Inbox
   readonly faults: unknown[]
   readonly turns: number[]
-  readonly commits: Int32Array
+  readonly told: ChangeMarks
   readonly bell: Bell
   readonly mailboxWait: Noted
   readonly transactionWait: Noted
@@ -46,7 +60,7 @@ function around(t: Test, measured = false): Around {
   const store = new LmdbPartitionStore(t.testdir(), storeSettings)
   const faults: unknown[] = []
   const turns: number[] = []
-  const commits = new Int32Array(new SharedArrayBuffer(4))
+  const told = marks()
   const bell = new Bell()
   const mailboxWait = new Noted(measured)
   const transactionWait = new Noted(measured)
@@ -56,7 +70,7 @@ function around(t: Test, measured = false): Around {
     cache: cache(),
     interpret: noWords,
     wakes: wakes(),
-    commits,
+    marks: told,
     bell,
     storage: { committed: (commands) => turns.push(commands), size: () => {}, writing: () => {}, full: () => {} },
     mailboxWait,
@@ -72,7 +86,7 @@ function around(t: Test, measured = false): Around {
     inbox,
     faults,
     turns,
-    commits,
+    told,
     bell,
     mailboxWait,
     transactionWait,
@@ -92,7 +106,7 @@ function append(name: string, value: string): UpdateCommand {
 }
 
 test('what is put in at one time is taken into few turns, answered in order', async (t) => {
-  const { mailbox, store, turns, commits } = around(t)
+  const { mailbox, store, turns, told } = around(t)
   const box = mailbox()
   const names = Array.from({ length: 50 }, (_, n) => `Silo${n}`)
   const outcomes = await Promise.all(names.map((name) => box.ask(append(name, '1'))))
@@ -105,7 +119,7 @@ test('what is put in at one time is taken into few turns, answered in order', as
     50,
   )
   t.ok(turns.length <= 4)
-  t.equal(commits[0], turns.length)
+  t.equal(told.commits, turns.length)
   t.equal(store.entityCount, 50)
 })
 

@@ -6,6 +6,7 @@ import type { InForce, Instruction, Ready } from '../../src/mailbox/letter.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
 import { ActorThread } from '../../src/mailbox/thread.js'
 import { Measures } from '../../src/measure/measures.js'
+import { ChangeMarks } from '../../src/partition/change-marks.js'
 import { Bell } from '../../src/subscription/bell.js'
 import type { PartitionTask, ThreadPorts } from '../../src/tasks.js'
 import { command, given, storeSettings } from '../given.js'
@@ -20,7 +21,7 @@ test("a partition's thread puts subscriptions in force and says after which noti
     storage: { ...storeSettings, paths: [t.testdir()] },
     memory: {
       measures: Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 }).memory,
-      commits: [new SharedArrayBuffer(4)],
+      marks: [ChangeMarks.memory()],
       pools: [ReadPool.memory(1)],
       bell: bell.memory,
       alarms: AlarmReports.memory(),

@@ -77,6 +77,7 @@ export function scripted(script: Partial<Broker> = {}): Broker {
     update: async (elements) => granted(elements.map(done)),
     updateInWords: () => undefined,
     entities: async () => granted([]),
+    entitiesAtHand: () => undefined,
     query: async ({ counted }) => granted({ entities: [], count: counted ? 0 : undefined }),
     types: async () => granted([]),
     subscriptions: noSubscriptions,

@@ -7,6 +7,7 @@ import { AlarmReports } from '../../src/log/alarm-reports.js'
 import { ActorThread } from '../../src/mailbox/thread.js'
 import { Measures } from '../../src/measure/measures.js'
 import type { CourierInstruction, CourierReport } from '../../src/outbox/message.js'
+import { ChangeMarks } from '../../src/partition/change-marks.js'
 import { Bell } from '../../src/subscription/bell.js'
 import type { CourierTask, PartitionTask, ThreadPorts } from '../../src/tasks.js'
 import { FarEnd } from '../far-end.js'
@@ -34,7 +35,7 @@ test('the thread of the courier delivers what partition and coordinator hold, an
   const storage = { paths: [partitionPath], ...storeSettings }
   const memory = {
     measures: measures.memory,
-    commits: [cell()],
+    marks: [ChangeMarks.memory()],
     pools: [cell()],
     bell: bell.memory,
     alarms: AlarmReports.memory(),
