@@ -9,6 +9,7 @@ import { RegistryFeed } from './coordinator/registry-feed.js'
 import { watchStorage } from './coordinator/storage-alarm.js'
 import { Delivery } from './delivery.js'
 import { type Front, openFront } from './front-end.js'
+import { ConnectionLimit } from './http/connection-limit.js'
 import type { ListenRefusal } from './http/server.js'
 import { newTransactions, type TransactionMemory } from './http/transaction.js'
 import type { DataFolder } from './lmdb/data-folder.js'
@@ -82,6 +83,7 @@ export class Core {
       marks: numbers.map(() => ChangeMarks.memory()),
       pools: numbers.map(() => ReadPool.memory(dbPoolSize)),
       bell: new Bell().memory,
+      connections: ConnectionLimit.memory(),
       alarms: AlarmReports.memory(),
     }
     this.#partitions = new Partitions({

@@ -145,6 +145,7 @@ function interfaces(
     switches: measures.switches,
     transaction: transactions(task.transactions),
     alarms: behind.reports,
+    connections: memory.connections,
     index: frontEnd,
   }
   return { broker, parts }

@@ -22,7 +22,12 @@ export const servingFlags = {
     'ORION_CORS_MAX_AGE',
     'seconds that browsers keep what is allowed',
   ),
-  httpThreads: network.value(integer(1, 64), 1, 'RIGEL_HTTP_THREADS', 'threads that accept and answer HTTP'),
+  httpThreads: network.other(
+    integer(1, 64),
+    [undefined, 'the processors, 1 to 8; fewer if reqPoolSize is below 16 for each'],
+    'RIGEL_HTTP_THREADS',
+    'threads that accept and answer HTTP',
+  ),
 
   reqTimeout: limits.value(integer(0), 0, 'ORION_REQ_TIMEOUT', 'seconds until an idle connection is closed; 0: never'),
   connectionMemory: limits.value(integer(1, 1024), 64, 'ORION_CONN_MEMORY', 'KiB of the head of a request'),

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { isIPv4, isIPv6 } from 'node:net'
+import { availableParallelism } from 'node:os'
 import type { NotificationOptions, Options } from '../options.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import type { Flag, Switch, ValueFlag } from './flag.js'
@@ -46,6 +47,7 @@ export function tokenFrom(settings: Settings): Outcome<string | undefined, strin
 export function optionsFrom(settings: Settings, adminToken: string | undefined): Options {
   const { value, on } = reading(settings)
   const [key, cert] = [value(flags.key), value(flags.cert)]
+  const requestPermits = value(flags.reqPoolSize) || 256
   return frozen({
     port: value(flags.port),
     localIp: value(flags.localIp),
@@ -56,7 +58,7 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined):
     reqTimeout_s: Math.min(value(flags.reqTimeout), longestTimer_s),
     connectionMemory_KiB: value(flags.connectionMemory),
     maxConnections: value(flags.maxConnections),
-    requestPermits: value(flags.reqPoolSize) || 256,
+    requestPermits,
     reqMutexPolicy: value(flags.reqMutexPolicy),
     inReqPayloadMaxSize: value(flags.inReqPayloadMaxSize),
     dbPoolSize: value(flags.dbPoolSize),
@@ -82,7 +84,7 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined):
     logDeprecate: on(flags.logDeprecate),
     pidPath: value(flags.pidpath),
     dbPath: value(flags.dbPath),
-    httpThreads: value(flags.httpThreads),
+    httpThreads: value(flags.httpThreads) ?? preferredHttpThreads(requestPermits),
     partitions: value(flags.partitions),
     queryThreads: value(flags.queryThreads),
     mailboxSize: value(flags.mailboxSize),
@@ -99,6 +101,15 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined):
     ignored: namesOf(settings, (flag) => flag.kind === 'ignored'),
     deferred: namesOf(settings, (flag) => 'later' in flag && flag.later === true),
   })
+}
+
+/** Most HTTP threads when no number is asked for, and the permits that each of them should have at least. */
+const mostHttpThreads = 8
+const fewestPermits = 16
+
+/** One thread for each processor, as long as the permits that they share do not become too few [management 5.2]. */
+function preferredHttpThreads(requestPermits: number): number {
+  return Math.max(1, Math.min(mostHttpThreads, availableParallelism(), Math.floor(requestPermits / fewestPermits)))
 }
 
 function notificationsFrom(settings: Settings): NotificationOptions {

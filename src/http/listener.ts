@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream'
 import { traceArea } from '../trace-area.js'
 import { requestListener } from './app.js'
 import { Call } from './call.js'
+import type { ConnectionLimit } from './connection-limit.js'
 import { Connection } from './connections.js'
 import type { Desk } from './desk.js'
 
@@ -14,7 +15,7 @@ export interface ListenerLimits {
   /** Of a connection on which nothing moves; 0 for none [management 11.8]. */
   readonly timeout_ms: number
   /** Nothing for a port without limit. */
-  readonly maxConnections: number | undefined
+  readonly connections: ConnectionLimit | undefined
 }
 
 /** Key and certificate, as PEM. */
@@ -31,12 +32,14 @@ const headCheckInterval_ms = 5_000
 export class Listener {
   readonly server: Server
   readonly #desk: Desk
+  readonly #limit: ConnectionLimit | undefined
   readonly #connections = new Map<Duplex, Connection>()
   /** Called when the last connection has gone. */
   #whenEmpty: (() => void) | undefined
 
   constructor(desk: Desk, limits: ListenerLimits, tls: Tls | undefined) {
     this.#desk = desk
+    this.#limit = limits.connections
     const serve = requestListener((incoming, outgoing) => {
       const connection = this.#connections.get(incoming.socket)
       if (connection === undefined) outgoing.destroy()
@@ -56,9 +59,11 @@ export class Listener {
     this.server.timeout = limits.timeout_ms
     // One more than is allowed: it shows that there were too many.
     this.server.maxHeadersCount = 201
-    if (limits.maxConnections !== undefined) this.server.maxConnections = limits.maxConnections
     this.server.on('checkContinue', serve)
-    this.server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => this.#accept(socket))
+    this.server.on('connection', (socket: Socket) => {
+      if (this.#takesPlace(socket) && tls === undefined) this.#accept(socket)
+    })
+    this.server.on('secureConnection', (socket: Socket) => this.#accept(socket))
     this.#watch()
   }
 
@@ -89,18 +94,29 @@ export class Listener {
   }
 
   #watch(): void {
-    const { meter, log } = this.#desk
-    this.server.on('drop', (peer) => {
-      meter.rejected('max_connections')
-      if (log.traces[traceArea['http.connection']] === 1) {
-        log.trace('http.connection', `${peer?.remoteAddress} refused: too many connections`)
-      }
-    })
+    const { log } = this.#desk
     this.server.on('clientError', (fault: NodeJS.ErrnoException, socket) => this.#refuse(fault, socket))
     this.server.on('connect', (_, socket) => this.#connections.get(socket)?.refuse(400))
     this.server.on('tlsClientError', (fault: Error) => {
       if (log.traces[traceArea['http.tls']] === 1) log.trace('http.tls', `handshake failed: ${fault.message}`)
     })
+  }
+
+  /** A connection has its place from its first byte, a handshake included; without one it is closed at once. */
+  #takesPlace(socket: Socket): boolean {
+    const limit = this.#limit
+    if (limit === undefined) return true
+    if (limit.take()) {
+      socket.once('close', () => limit.release())
+      return true
+    }
+    const { meter, log } = this.#desk
+    meter.rejected('max_connections')
+    if (log.traces[traceArea['http.connection']] === 1) {
+      log.trace('http.connection', `${socket.remoteAddress} refused: too many connections`)
+    }
+    socket.destroy()
+    return false
   }
 
   #accept(socket: Socket): void {

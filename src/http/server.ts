@@ -8,6 +8,7 @@ import { granted, type Outcome, refused } from '../outcome.js'
 import { secondsText } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import { Admission, permitShare } from './admission.js'
+import { ConnectionLimit } from './connection-limit.js'
 import { Cors } from './cors.js'
 import { Departures } from './departures.js'
 import type { Desk } from './desk.js'
@@ -55,6 +56,8 @@ export interface FrontEndParts {
   /** Makes the number of an incoming request, for the log [management 10.3]. */
   readonly transaction: () => string
   readonly alarms: Desk['alarms']
+  /** The places of all front ends for connections, see `ConnectionLimit`. */
+  readonly connections: SharedArrayBuffer
   /** Which of the front ends this is; number 0 opens the sockets and has the port of the management. */
   readonly index: number
   /** The listening socket that front end 0 has opened, for the others. */
@@ -83,18 +86,18 @@ export async function openFrontEnd(parts: FrontEndParts): Promise<Outcome<FrontE
   const admission = newAdmission(parts)
   const listeners: Listener[] = []
   const desks: Desk[] = []
-  const open = async (resources: readonly Resource[], maxConnections: number | undefined, where: Where) => {
+  const open = async (resources: readonly Resource[], connections: ConnectionLimit | undefined, where: Where) => {
     const desk = newDesk(parts, resources, admission)
-    const listener = new Listener(desk, limitsOf(options, maxConnections), tls.value)
+    const listener = new Listener(desk, limitsOf(options, connections), tls.value)
     const refusal = await listen(listener, where, parts.log)
     if (refusal !== undefined) return refusal
     desks.push(desk)
     listeners.push(listener)
     return undefined
   }
-  const share = permitShare(options.maxConnections, options.httpThreads, parts.index)
+  const limit = new ConnectionLimit(options.maxConnections, parts.connections)
   const main: Where = parts.fd === undefined ? { port: options.port, hosts: hostsOf(options) } : { fd: parts.fd }
-  let refusal = await open(mainResources(parts), share, main)
+  let refusal = await open(mainResources(parts), limit, main)
   if (refusal === undefined && options.adminPort !== undefined && parts.index === 0) {
     const hosts = [{ host: options.adminIp, ipv6Only: false }]
     refusal = await open(parts.management, undefined, { port: options.adminPort, hosts })
@@ -183,10 +186,10 @@ function newAdmission({ options, meter, requestWait, log, index }: FrontEndParts
   })
 }
 
-function limitsOf(options: HttpOptions, maxConnections: number | undefined): ListenerLimits {
+function limitsOf(options: HttpOptions, connections: ConnectionLimit | undefined): ListenerLimits {
   return {
     maxHead_bytes: options.connectionMemory_KiB * 1024,
     timeout_ms: options.reqTimeout_s * 1000,
-    maxConnections,
+    connections,
   }
 }

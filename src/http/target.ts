@@ -1,3 +1,4 @@
+import { Generations } from '../generations.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import { kindOf, needsNoBody, type PathKind } from './path-kind.js'
 import { type Route, type Router, segmentsOf } from './router.js'
@@ -15,12 +16,14 @@ export interface Target {
 /** Forbidden in paths and in URI parameters [context 4.1]. */
 const forbidden = /[<>"'=;()]/
 
-const cacheSize = 512
+/** Of paths that are asked for again and again; longer ones are worth no memory. */
+const rememberedPaths = 4096
+const longestRemembered = 256
 
-/** Finds out what paths mean, and remembers it of those without placeholders. */
+/** Finds out what paths mean, and remembers it of those that were asked for lately. */
 export class Targets {
   readonly #router: Router
-  readonly #cache = new Map<string, Target>()
+  readonly #remembered = new Generations<Target>(rememberedPaths)
 
   constructor(router: Router) {
     this.#router = router
@@ -28,7 +31,7 @@ export class Targets {
 
   /** What a path means, as it came: split at the slashes before it is decoded [management 1]. */
   find(path: string): Target {
-    return this.#cache.get(path) ?? this.#resolve(path)
+    return this.#remembered.get(path) ?? this.#resolve(path)
   }
 
   #resolve(path: string): Target {
@@ -39,7 +42,7 @@ export class Targets {
     // A target that is no path, like the asterisk of OPTIONS, is no resource either.
     const route = clean && path.startsWith('/') ? this.#router.find(segments) : undefined
     const target = { kind: kindOf(segments), route, clean, needsNoBody: needsNoBody(segments) }
-    if (route !== undefined && isFixed(route) && this.#cache.size < cacheSize) this.#cache.set(path, target)
+    if (route !== undefined && path.length <= longestRemembered) this.#remembered.put(path, target)
     return target
   }
 }
@@ -110,9 +113,4 @@ function plusToBlank(text: string): string {
 /** Bytes beyond ASCII come as one character each. */
 function utf8(text: string): string {
   return /[\x80-\xff]/.test(text) ? Buffer.from(text, 'latin1').toString('utf8') : text
-}
-
-function isFixed(route: Route): boolean {
-  for (const _ in route.segments) return false
-  return true
 }

@@ -31,7 +31,7 @@ test('without flags every option has its default', async (t) => {
   t.match(defaults, {
     ...{ port: 1026, family: 'both', corsMaxAge_s: 86400, reqTimeout_s: 0, connectionMemory_KiB: 64 },
     ...{ maxConnections: 1020, requestPermits: 256, reqMutexPolicy: 'all', inReqPayloadMaxSize: 1048576 },
-    ...{ dbPoolSize: 10, writeConcern: 1, dbPath: './rigel-data', httpThreads: 1, queryThreads: 1 },
+    ...{ dbPoolSize: 10, writeConcern: 1, dbPath: './rigel-data', queryThreads: 1 },
     ...{
       mailboxSize: 10000,
       entityCache: 20000,

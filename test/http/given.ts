@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { Resource } from '../../src/exchange.js'
+import { ConnectionLimit } from '../../src/http/connection-limit.js'
 import type { FrontEnd, FrontEndParts, HttpOptions } from '../../src/http/server.js'
 import { openFrontEnd } from '../../src/http/server.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
@@ -164,6 +165,7 @@ export async function givenFrontEnd(
     switches,
     transaction: () => '1-000-00000000001',
     alarms: new AlarmReports(AlarmReports.memory(), () => undefined),
+    connections: ConnectionLimit.memory(),
     index: 0,
     ...more,
   })

@@ -4,6 +4,7 @@ import { connect, createServer } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import { test } from 'tap'
 import type { Answer } from '../../src/exchange.js'
+import { ConnectionLimit } from '../../src/http/connection-limit.js'
 import { openFrontEnd } from '../../src/http/server.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
 import { Switches } from '../../src/measure/switches.js'
@@ -143,6 +144,7 @@ test('a port in use is a refusal', async (t) => {
     switches,
     transaction: () => '',
     alarms: new AlarmReports(AlarmReports.memory(), () => undefined),
+    connections: ConnectionLimit.memory(),
     index: 0,
   })
   t.same(opened, { ok: false, refusal: { kind: 'portInUse', port } })

@@ -1,5 +1,6 @@
 import { MessageChannel } from 'node:worker_threads'
 import { test } from 'tap'
+import { ConnectionLimit } from '../../src/http/connection-limit.js'
 import { ReadPool } from '../../src/lmdb/read-pool.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
 import type { InForce, Instruction, Ready } from '../../src/mailbox/letter.js'
@@ -24,6 +25,7 @@ test("a partition's thread puts subscriptions in force and says after which noti
       marks: [ChangeMarks.memory()],
       pools: [ReadPool.memory(1)],
       bell: bell.memory,
+      connections: ConnectionLimit.memory(),
       alarms: AlarmReports.memory(),
     },
     cacheSize: 10,

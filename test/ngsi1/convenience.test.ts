@@ -46,6 +46,27 @@ test('an entity is shown alone and in the list of all that have its id', async (
   })
 })
 
+test('what is at hand is answered as what has to be read', async (t) => {
+  const crowd = Array.from({ length: 21 }, (_, n) => entity('Unit1', `Type${n}`, attribute('level', String(n))))
+  for (const held of [[], [tank], [tank, bare, silo], crowd]) {
+    const read = holding(...held)
+    const atHand: Broker = { ...read, entitiesAtHand: () => held }
+    for (const path of [
+      '',
+      '/attributes',
+      '?limit=1',
+      '?details=on&offset=1',
+      '?entity::type=Silo',
+      '?attributesFormat=object',
+    ]) {
+      const asked = `contextEntities/Unit1${path}`
+      const answer = await send(read, 'GET', asked)
+      t.same(await send(atHand, 'GET', asked), answer, asked)
+      t.same(await send(atHand, 'GET', asked), answer, `${asked}, once more`)
+    }
+  }
+})
+
 test('types, pages and numbers restrict the entities of an id', async (t) => {
   const types = async (parameters: string) => {
     const { body } = await send(holding(tank, bare, silo), 'GET', `contextEntities/Unit1?${parameters}`)

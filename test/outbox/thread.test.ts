@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { MessageChannel, type TransferListItem } from 'node:worker_threads'
 import { test } from 'tap'
 import { readOptions } from '../../src/command-line/command-line.js'
+import { ConnectionLimit } from '../../src/http/connection-limit.js'
 import { newTransactions } from '../../src/http/transaction.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
 import { ActorThread } from '../../src/mailbox/thread.js'
@@ -38,6 +39,7 @@ test('the thread of the courier delivers what partition and coordinator hold, an
     marks: [ChangeMarks.memory()],
     pools: [cell()],
     bell: bell.memory,
+    connections: ConnectionLimit.memory(),
     alarms: AlarmReports.memory(),
   }
   const run = readOptions([], {})

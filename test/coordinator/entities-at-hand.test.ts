@@ -1,0 +1,47 @@
+import { test } from 'tap'
+import { EntitiesAtHand } from '../../src/coordinator/entities-at-hand.js'
+import { ChangeMarks } from '../../src/partition/change-marks.js'
+import { id, marks, tenant } from '../given.js'
+import { attribute, entity } from '../ngsi1/given.js'
+
+const name = ' /# Silo1'
+const group = ChangeMarks.groupOf(tenant, id('Silo1'))
+const silo = (level: string) => [entity('Silo1', 'Silo', attribute('level', level))]
+
+test('what was read is at hand until it has changed', async (t) => {
+  const [atHand, told] = [new EntitiesAtHand(10), marks()]
+  t.equal(atHand.get(name, group, told), undefined)
+  const read = atHand.read(name, group, told, () => silo('1'))
+  t.equal(atHand.get(name, group, told), read)
+  told.committed([])
+  t.equal(atHand.get(name, group, told), read)
+  told.committed([{ tenant, entity: { id: id('Silo1') } }])
+  t.equal(atHand.get(name, group, told), undefined)
+  atHand.read(name, group, told, () => silo('2'))
+  t.match(atHand.get(name, group, told), [{ attributes: [{ value: '2' }] }])
+})
+
+test('what changes while it is read is not at hand', async (t) => {
+  const [atHand, told] = [new EntitiesAtHand(10), marks()]
+  atHand.read(name, group, told, () => {
+    told.committed([{ tenant, entity: { id: id('Silo1') } }])
+    return silo('1')
+  })
+  t.equal(atHand.get(name, group, told), undefined)
+})
+
+test('that there is nothing is read each time', async (t) => {
+  const [atHand, told] = [new EntitiesAtHand(10), marks()]
+  t.same(
+    atHand.read(name, group, told, () => []),
+    [],
+  )
+  t.equal(atHand.get(name, group, told), undefined)
+})
+
+test('what was read long ago makes room', async (t) => {
+  const [atHand, told] = [new EntitiesAtHand(10), marks()]
+  for (let n = 0; n < 100; n += 1) atHand.read(`${n}`, group, told, () => silo(`${n}`))
+  t.equal(atHand.get('0', group, told), undefined)
+  t.match(atHand.get('99', group, told), [{ attributes: [{ value: '99' }] }])
+})
