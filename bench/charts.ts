@@ -80,6 +80,7 @@ function plansFor(lines: readonly Line[]): readonly Plan[] {
     ...waiting(),
     ...casesOf('notify', lines, 'case').map((name) => delays(name)),
     ...growing(),
+    ...casesOf('scaling', lines, 'case').map((name) => scaled(lines, name)),
     generators(lines),
   ]
 }
@@ -188,6 +189,14 @@ function growing(): readonly Plan[] {
       ],
     },
   ]
+}
+
+function scaled(lines: readonly Line[], name: unknown): Plan {
+  const curves = casesOf('scaling', lines, 'partitions').map((partitions) => {
+    const of = { bench: 'scaling', case: name, partitions }
+    return { label: `partitions: ${partitions}`, figure: 'rate_per_s', of }
+  })
+  return { title: `scaling, ${name}: throughput`, x: 'http_threads', unit: 'requests/s', curves }
 }
 
 function generators(lines: readonly Line[]): Plan {

@@ -11,11 +11,12 @@ import { runProgram } from './program.js'
 import { query } from './query.js'
 import { read } from './read.js'
 import { environment, Report } from './report.js'
+import { scaling } from './scaling.js'
 import { start } from './start.js'
 import { waits } from './waits.js'
 
 /** Every benchmark there is; a new one is a file of its own and a word here. */
-const benches: readonly Bench[] = [ingest, batch, read, query, notify, growth, start, waits, generator]
+const benches: readonly Bench[] = [ingest, batch, read, query, notify, growth, start, waits, scaling, generator]
 
 const help = `npm run bench -- [benchmark ...] [option ...]
 

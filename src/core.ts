@@ -137,9 +137,9 @@ export class Core {
     const opened = await openFront({ ...task, frontEnd: 0 }, desks, this.#log, (front) => this.#partitions.add(front))
     if (!opened.ok) return opened
     this.#front = opened.value
-    for (let frontEnd = 1; frontEnd < this.#options.httpThreads; frontEnd += 1) {
-      await this.#startThread({ ...task, frontEnd, fd: opened.value.fd })
-    }
+    const { fd } = opened.value
+    const others = Array.from({ length: this.#options.httpThreads - 1 }, (_, at) => at + 1)
+    await Promise.all(others.map((frontEnd) => this.#startThread({ ...task, frontEnd, fd })))
     this.#delivered.begin()
     return granted(opened.value.port)
   }

@@ -7,6 +7,7 @@ import { Providers } from './coordinator/providers.js'
 import { QueryPool } from './coordinator/query-pool.js'
 import type { RegistryDesk } from './coordinator/registry-desk.js'
 import { Siblings } from './coordinator/siblings.js'
+import { ThreadsStarted } from './coordinator/threads-started.js'
 import { type FrontEnd, type FrontEndParts, type ListenRefusal, openFrontEnd } from './http/server.js'
 import { transactions } from './http/transaction.js'
 import { AlarmReports, type AlarmSaid } from './log/alarm-reports.js'
@@ -196,12 +197,13 @@ function openQueryPool({ frontEnd, options, storage, memory }: Omit<FrontEndTask
     storage,
     memory,
     row: rowOf(threads, 'queryThread', frontEnd * options.queryThreads),
-    started: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
+    started: ThreadsStarted.memory(),
   }
   return new QueryPool({
     entry: new URL('../workers/query.js', import.meta.url),
     threads: options.queryThreads,
     queueLimit: options.queryQueueSize,
+    started: new ThreadsStarted(workerData.started),
     workerData,
   })
 }

@@ -38,6 +38,7 @@ export class Life {
   #pidFile: PidFile | undefined
   #folder: DataFolder | undefined
   #core: Core | undefined
+  #started: Promise<void> | undefined
   #ending = false
   #leaving = false
 
@@ -48,7 +49,12 @@ export class Life {
   }
 
   /** Starts everything in its order; what fails ends the process with its code and leaves nothing behind [management 12.1]. */
-  async start(): Promise<void> {
+  start(): Promise<void> {
+    this.#started = this.#begin()
+    return this.#started
+  }
+
+  async #begin(): Promise<void> {
     const { pidPath, dbPath, partitions } = this.#options
     for (const warning of warningsOf(this.#options)) this.#log.warn('main:options', warning)
     if (pidPath !== undefined) {
@@ -74,7 +80,10 @@ export class Life {
     )
   }
 
-  /** The first signal begins an orderly end, a second one ends the process at once [management 12.2]. */
+  /**
+   * The first signal begins an orderly end, a second one ends the process at once [management 12.2]. What is being started
+   * is started first: half of it could not be ended in order.
+   */
   async signalled(signal: 'SIGINT' | 'SIGTERM'): Promise<void> {
     if (this.#ending) {
       await this.#core?.halt(abruptLimit_ms)
@@ -83,6 +92,7 @@ export class Life {
     }
     this.#ending = true
     this.#log.info('main:stop', `${signal}: ending in order`)
+    await this.#started
     const givenUp = (await this.#core?.drain(this.#options.shutdownTimeout_s * 1000)) ?? 0
     if (givenUp > 0) this.#log.warn('main:stop', `${givenUp} requests were given up at the end of -shutdownTimeout`)
     this.#log.info('main:stop', 'ended in order')

@@ -48,7 +48,7 @@ export interface QueryThreadData {
   readonly memory: SharedMemory
   /** The first row of the query threads of this front end, in the measures. */
   readonly row: number
-  /** Numbers the threads of the pool as they start. */
+  /** See `ThreadsStarted`. */
   readonly started: SharedArrayBuffer
 }
 

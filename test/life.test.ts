@@ -30,6 +30,15 @@ async function run(...args: readonly string[]): Promise<Ended> {
   return { code: child.exitCode, ...output }
 }
 
+/** Whether something listens already. */
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(true))
+    socket.on('connect', () => socket.destroy())
+    socket.on('error', () => resolve(false))
+  })
+}
+
 test('a wrong command line ends with 1, says what was wrong, and makes nothing', async (t) => {
   const folder = join(t.testdir(), 'data')
   const ended = await run('-dbPath', folder, '-port', '99999')
@@ -109,6 +118,34 @@ test('a second signal ends the process at once, with 128 and its number', async 
   await delay(200)
   t.equal(await broker.end('SIGINT'), 130)
   hanging.destroy()
+})
+
+test('a signal that comes while threads are still being started ends the broker in order', async (t) => {
+  for (const wait_ms of [0, 50, 100, 200]) {
+    const port = await freePort()
+    const args = [
+      main,
+      '-port',
+      `${port}`,
+      '-dbPath',
+      join(t.testdir(), 'data'),
+      '-httpThreads',
+      '4',
+      '-logLevel',
+      'INFO',
+    ]
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    let output = ''
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+    })
+    while (!(await answers(port))) await delay(5)
+    await delay(wait_ms)
+    child.kill('SIGTERM')
+    await once(child, 'close')
+    t.equal(child.exitCode, 0, output)
+    t.match(output, /ended in order/)
+  }
 })
 
 test('all partitions are ready when the broker answers, each in a folder of its own', async (t) => {

@@ -1,6 +1,7 @@
 import { Piscina } from 'piscina'
 import type { PartitionReaders } from '../src/coordinator/partition-readers.js'
 import type { QueryTask } from '../src/coordinator/query-pool.js'
+import { ThreadsStarted } from '../src/coordinator/threads-started.js'
 import { Measures } from '../src/measure/measures.js'
 import { giveWay } from '../src/priority.js'
 import { openReaders } from '../src/read-sides.js'
@@ -9,7 +10,10 @@ import type { QueryThreadData } from '../src/tasks.js'
 /** Scans use what updates and other requests leave of the processors. */
 const scanPriority = 10
 
-const readers = opened(Piscina.workerData)
+const data: QueryThreadData = Piscina.workerData
+const started = new ThreadsStarted(data.started)
+const readers = opened(data)
+started.loaded()
 
 /** A query thread's task: one scan. What it finds crosses as one text. */
 export default async function query(task: QueryTask): Promise<string> {
@@ -23,8 +27,7 @@ export default async function query(task: QueryTask): Promise<string> {
   }
 }
 
-function opened({ storage, memory, row, started }: QueryThreadData): PartitionReaders {
+function opened({ storage, memory, row }: QueryThreadData): PartitionReaders {
   giveWay(scanPriority)
-  const number = Atomics.add(new Int32Array(started), 0, 1)
-  return openReaders(storage, memory, new Measures(memory.measures, row + number), 1)
+  return openReaders(storage, memory, new Measures(memory.measures, row + started.nextNumber()), 1)
 }

@@ -5,6 +5,7 @@ import type { Outcome } from '../outcome.js'
 import { granted, refused } from '../outcome.js'
 import type { TypeSummary, Unavailable } from './broker.js'
 import type { StatePage } from './partition-readers.js'
+import type { ThreadsStarted } from './threads-started.js'
 
 /** What a query thread is asked. */
 export type QueryTask =
@@ -17,6 +18,8 @@ export interface QueryPoolSettings {
   readonly threads: number
   /** Queries that may wait for a thread. */
   readonly queueLimit: number
+  /** Where the threads say that they have started. */
+  readonly started: ThreadsStarted
   /** What the threads need to open the partitions. */
   readonly workerData: unknown
 }
@@ -28,8 +31,10 @@ const scansPerThread = 4
 export class QueryPool {
   readonly #pool: Piscina
   readonly #queueLimit: number
+  readonly #threads: number
+  readonly #started: ThreadsStarted
 
-  constructor({ entry, threads, queueLimit, workerData }: QueryPoolSettings) {
+  constructor({ entry, threads, queueLimit, started, workerData }: QueryPoolSettings) {
     this.#queueLimit = queueLimit
     this.#pool = new Piscina({
       filename: entry.href,
@@ -43,6 +48,8 @@ export class QueryPool {
       recordTiming: false,
       workerData,
     })
+    this.#threads = threads
+    this.#started = started
   }
 
   page(query: Query): Promise<Outcome<Page, Unavailable>> {
@@ -57,7 +64,9 @@ export class QueryPool {
     return this.#run<readonly TypeSummary[]>({ kind: 'types', tenant, paths })
   }
 
+  /** Node aborts the process when a thread is ended that still loads its program. */
   async close(): Promise<void> {
+    await this.#started.all(this.#threads)
     await this.#pool.close()
   }
 

@@ -77,12 +77,22 @@ function tryListen(
     }
     const listening = () => {
       server.off('error', failed)
-      resolve(undefined)
+      if ('fd' in options) afterPoll(() => resolve(undefined))
+      else resolve(undefined)
     }
     server.once('error', failed)
     server.once('listening', listening)
     server.listen(options)
   })
+}
+
+/**
+ * Goes on when the event loop has polled once more. It enters a descriptor in its list when it polls, and the process is
+ * aborted if whoever shared it has closed it by then: until it has polled nobody may be told that it listens.
+ */
+function afterPoll(go: () => void): void {
+  // The first comes after the poll under way, which began before the descriptor was there; the second after the next.
+  setImmediate(() => setImmediate(go))
 }
 
 /** The descriptor of a listening socket, for which Node has no public name. */

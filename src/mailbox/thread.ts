@@ -1,4 +1,4 @@
-import { MessageChannel, type MessagePort, type TransferListItem } from 'node:worker_threads'
+import { MessageChannel, type MessagePort, receiveMessageOnPort, type TransferListItem } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 
 export interface ThreadSettings<Task, Said> {
@@ -24,7 +24,7 @@ export class ActorThread<Task extends object, Said> {
   readonly ended: Promise<void>
   readonly #pool: Piscina
   readonly #control: MessagePort
-  readonly #running: Promise<unknown>
+  readonly #over: Promise<void>
   readonly #waiting: ((said: Said) => void)[] = []
 
   constructor({ entry, task, transfer = [], said = () => {} }: ThreadSettings<Task, Said>) {
@@ -40,10 +40,18 @@ export class ActorThread<Task extends object, Said> {
     })
     const { port1, port2 } = new MessageChannel()
     this.#control = port1
-    port1.on('message', (message: Said) => (this.#waiting.shift() ?? said)(message))
-    this.#running = this.#pool.run({ ...task, control: port2 }, { transferList: [port2, ...transfer] })
+    const take = (message: Said): void => (this.#waiting.shift() ?? said)(message)
+    port1.on('message', take)
+    const running: Promise<unknown> = this.#pool.run(
+      { ...task, control: port2 },
+      { transferList: [port2, ...transfer] },
+    )
+    // That the task has ended comes on another port, and may come before what the task said last.
+    this.#over = running.then(() => {
+      for (let left = receiveMessageOnPort(port1); left; left = receiveMessageOnPort(port1)) take(left.message)
+    })
     this.ready = this.hear()
-    this.ended = this.#running.then(() => undefined)
+    this.ended = this.#over
     // Whoever waits for one of them gets the failure; the other one is not an unhandled rejection.
     this.ready.catch(() => {})
     this.ended.catch(() => {})
@@ -52,7 +60,7 @@ export class ActorThread<Task extends object, Said> {
   /** The next thing that the thread says; fails when it ends before that. */
   hear(): Promise<Said> {
     const said = new Promise<Said>((resolve) => this.#waiting.push(resolve))
-    return Promise.race([said, this.#running.then(endedEarly)])
+    return Promise.race([said, this.#over.then(endedEarly)])
   }
 
   /** Tells the task something, in order. */

@@ -47,6 +47,7 @@ const lines: readonly Line[] = [
   },
   { bench: 'start', entities: 1_000_000, start_to_answer_ms: 900, resident_MiB: 80, resident_loaded_MiB: 300 },
   { bench: 'waits', case: 'updateContext -mutexTimeStat', connections: 64, ...load, without_per_s: 905, ...waited },
+  { bench: 'scaling', case: 'updateContext', connections: 64, http_threads: 2, partitions: 1, ...load },
   { bench: 'generator', case: 'rigel', connections: 64, ...load },
 ]
 
@@ -78,6 +79,7 @@ test('the page has a series for every figure that is drawn', async (t) => {
     ['growth: p50 of the first page by type', ['first page', smallest]],
     ['start: time to the first answer', ['start to answer']],
     ['start: resident memory besides mapped files', ['at start', 'after updates']],
+    ['scaling, updateContext: throughput', ['partitions: 1']],
     ['generator: throughput against bare Hono', ['rigel']],
   ])
   const [, embedded = ''] = /<script id="figures" type="application\/json">(.*?)<\/script>/s.exec(page) ?? []
