@@ -52,9 +52,9 @@ export interface Options {
   readonly queryThreads: number
   /** Commands that may wait before one partition. */
   readonly mailboxSize: number
-  /** Ids whose entities each partition keeps decoded: at least so many, at most twice as many. */
+  /** Ids whose records each partition keeps in memory: at least so many, at most twice as many. */
   readonly entityCache: number
-  /** The same for each front end, which answers what it has read lately without reading it again. */
+  /** Ids whose entities each front end keeps decoded, to answer what it has read lately without reading it again. */
   readonly readCache: number
   /** Queries that may wait for a query thread, for each HTTP thread. */
   readonly queryQueueSize: number

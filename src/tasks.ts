@@ -37,7 +37,7 @@ export interface PartitionTask {
   readonly partition: number
   readonly storage: StoragePlan
   readonly memory: SharedMemory
-  /** Ids whose entities are kept decoded, and entities for which it is remembered who has subscribed to them. */
+  /** Ids whose records are kept in memory, and entities for which it is remembered who has subscribed to them. */
   readonly cacheSize: number
   /** Those that are in force from the start. */
   readonly subscriptions: readonly SubscriptionInForce[]

@@ -3,7 +3,6 @@ import type { PathRange, Query } from '../src/context/query.js'
 import type { GivenAttribute, Origin, UpdateAction, UpdateCommand, UpdateElement } from '../src/context/update.js'
 import type { Log } from '../src/log/log.js'
 import { ChangeMarks } from '../src/partition/change-marks.js'
-import { EntityCache } from '../src/partition/entity-cache.js'
 import { Wakes } from '../src/subscription/wakes.js'
 import type { Milliseconds } from '../src/time.js'
 
@@ -98,10 +97,6 @@ export function query(more: Partial<Query> = {}): Query {
     counted: false,
     ...more,
   }
-}
-
-export function cache(): EntityCache {
-  return new EntityCache(100)
 }
 
 export const storeSettings = { sizeMax_bytes: 256 * 2 ** 20, durable: true, maxReaders: 64 }

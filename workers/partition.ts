@@ -8,7 +8,6 @@ import { watchLoop } from '../src/measure/storage-sheet.js'
 import { wordNotice } from '../src/ngsi1/render-notification.js'
 import { interpretUpdate } from '../src/ngsi1/worded.js'
 import { ChangeMarks } from '../src/partition/change-marks.js'
-import { EntityCache } from '../src/partition/entity-cache.js'
 import { Bell } from '../src/subscription/bell.js'
 import type { NoticeNumber } from '../src/subscription/notice.js'
 import { Wakes } from '../src/subscription/wakes.js'
@@ -22,7 +21,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   const { partition: number, storage, memory, cacheSize, control } = task
   const measures = new Measures(memory.measures, rowOf(memory.measures.threads, 'partition', number))
   const log = workerLog(task.log, measures.switches, number)
-  const store = new LmdbPartitionStore(numbered(storage.paths, number), storage, log)
+  const store = new LmdbPartitionStore(numbered(storage.paths, number), storage, { cacheSize, log })
   log.trace('storage.open', `partition ${number} is open`, { entities: store.entityCount })
   const marks = new ChangeMarks(numbered(memory.marks, number))
   marks.doubtAll()
@@ -30,7 +29,6 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   for (const inForce of task.subscriptions) wakes.put(inForce)
   const inbox = new Inbox({
     store,
-    cache: new EntityCache(cacheSize),
     interpret: interpretUpdate,
     wakes,
     marks,

@@ -8,7 +8,7 @@ import { openReaders } from '../src/read-sides.js'
 import type { QueryThreadData } from '../src/tasks.js'
 
 /** Scans use what updates and other requests leave of the processors. */
-const scanPriority = 10
+const scanPriority = 15
 
 const data: QueryThreadData = Piscina.workerData
 const started = new ThreadsStarted(data.started)

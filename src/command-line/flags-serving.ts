@@ -64,9 +64,9 @@ export const servingFlags = {
   mailboxSize: storage.value(integer(1, 1_000_000), 10000, 'RIGEL_MAILBOX_SIZE', 'commands that wait for a partition'),
   entityCache: storage.value(
     integer(1, 100_000_000),
-    20000,
+    10000,
     'RIGEL_ENTITY_CACHE',
-    'ids whose entities each partition keeps decoded, up to twice as many for a while',
+    'ids whose records each partition keeps in memory, up to twice as many for a while',
   ),
   readCache: storage.value(
     integer(1, 100_000_000),

@@ -16,6 +16,7 @@ import {
 import { idInPath, idKey, recordKey, typeKey } from './keys.js'
 import { Outbox } from './outbox.js'
 import { decodeEntity, encodeEntity, encodeLocated } from './record.js'
+import { type HeldRecord, RecordCache } from './record-cache.js'
 
 /** The fact that keeps the order of creation growing over restarts: the highest place that an entity was created at. */
 const placeFact = ['place']
@@ -23,18 +24,31 @@ const placeFact = ['place']
 /** What is written between two looks at the size of the data: so much may it exceed its limit. */
 const charactersPerLook = 2 ** 18
 
+/** What a store is opened with beside its environment. */
+export interface StoreParts {
+  /** Ids whose records are kept in memory: at least so many, at most twice as many. */
+  readonly cacheSize?: number
+  readonly log?: Log
+}
+
 /** A partition's store in an LMDB environment, of which this is the only writer. */
 export class LmdbPartitionStore implements PartitionStore {
   readonly #environment: Environment
   readonly #outbox: Outbox
+  readonly #cache: RecordCache
   readonly #sizeMax: number
   readonly #log: Log | undefined
   #highest: number
   #hasRoom = true
   #written = 0
 
-  constructor(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>, log?: Log) {
+  constructor(
+    path: string,
+    settings: Omit<EnvironmentSettings, 'readOnly'>,
+    { cacheSize = 100, log }: StoreParts = {},
+  ) {
     this.#log = log
+    this.#cache = new RecordCache(cacheSize)
     this.#environment = openEnvironment(path, { ...settings, readOnly: false })
     this.#sizeMax = settings.sizeMax_bytes
     this.#outbox = new Outbox(this.#environment)
@@ -67,8 +81,11 @@ export class LmdbPartitionStore implements PartitionStore {
     const before = this.#highest
     const lastNotice = this.#outbox.last
     try {
-      return this.#environment.root.transactionSync(turn)
+      const result = this.#environment.root.transactionSync(turn)
+      this.#cache.commit()
+      return result
     } catch (fault) {
+      this.#cache.rollback()
       this.#highest = before
       this.#outbox.rewind(lastNotice)
       throw faultOf(fault)
@@ -78,11 +95,19 @@ export class LmdbPartitionStore implements PartitionStore {
   }
 
   entities(tenant: Tenant, path: ServicePath, id: EntityId): readonly Entity[] {
-    const found: Entity[] = []
-    for (const { value } of this.#environment.ids.getRange(idInPath(tenant, id, path))) {
-      found.push(this.#record(tenant, Number(value) as Place))
-    }
+    const name = nameOf(tenant, path, id)
+    const records = this.#cache.get(name) ?? this.#read(name, tenant, path, id)
+    const found = records.map(({ text }) => decodeEntity(text))
     return found.length > 1 ? found.sort((a, b) => a.place - b.place) : found
+  }
+
+  #read(name: string, tenant: Tenant, path: ServicePath, id: EntityId): readonly HeldRecord[] {
+    const records: HeldRecord[] = []
+    for (const { value } of this.#environment.ids.getRange(idInPath(tenant, id, path))) {
+      records.push(this.#record(tenant, Number(value) as Place))
+    }
+    this.#cache.read(name, records)
+    return records
   }
 
   write(effects: readonly Effect[]): void {
@@ -131,22 +156,25 @@ export class LmdbPartitionStore implements PartitionStore {
     this.#hasRoom = this.size.used_bytes < this.#sizeMax
   }
 
-  #record(tenant: Tenant, place: Place): Entity {
+  #record(tenant: Tenant, place: Place): HeldRecord {
     const text = this.#environment.records.get(recordKey(tenant, place))
     if (text === undefined)
       throw new Error(`the record at place ${place} is missing: the index and the records disagree`)
-    return decodeEntity(text)
+    return { place, text }
   }
 
   #writeRecord({ kind, tenant, entity }: Effect): void {
     const key = recordKey(tenant, entity.place)
+    const name = nameOf(tenant, entity.path, entity.id)
     if (kind === 'remove') {
       this.#environment.records.removeSync(key)
+      this.#cache.change(name, entity.place, undefined)
       return
     }
-    const record = encodeEntity(entity)
-    this.#written += record.length
-    this.#environment.records.putSync(key, record)
+    const text = encodeEntity(entity)
+    this.#written += text.length
+    this.#environment.records.putSync(key, text)
+    this.#cache.change(name, entity.place, text)
   }
 
   #enter({ tenant, entity }: Effect): void {
@@ -163,4 +191,9 @@ export class LmdbPartitionStore implements PartitionStore {
     this.#environment.ids.removeSync(idKey(tenant, id, path, type))
     this.#environment.types.removeSync(typeKey(tenant, type, place))
   }
+}
+
+/** Tenants and service paths have no blanks, so the name is unambiguous whatever the id holds. */
+function nameOf(tenant: Tenant, path: ServicePath, id: EntityId): string {
+  return `${tenant} ${path} ${id}`
 }

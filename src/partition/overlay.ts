@@ -1,6 +1,5 @@
 import type { Entity, EntityId, ServicePath, Tenant } from '../context/entity.js'
 import type { Settlement } from '../subscription/notice.js'
-import type { EntityCache } from './entity-cache.js'
 import type { Effect } from './message.js'
 import type { PartitionStore } from './store.js'
 
@@ -9,12 +8,11 @@ export class Overlay {
   readonly effects: Effect[] = []
   readonly settlements: Settlement[] = []
   readonly #store: PartitionStore
-  readonly #cache: EntityCache
-  readonly #laid = new Map<string, readonly Entity[]>()
+  /** What it has seen so far, with what was laid upon it. */
+  readonly #seen = new Map<string, readonly Entity[]>()
 
-  constructor(store: PartitionStore, cache: EntityCache) {
+  constructor(store: PartitionStore) {
     this.#store = store
-    this.#cache = cache
   }
 
   /** Whether the data may grow; when not, only removals are done. */
@@ -25,7 +23,9 @@ export class Overlay {
   /** The entities of one id in one service path, oldest first. */
   entities(tenant: Tenant, path: ServicePath, id: EntityId): readonly Entity[] {
     const key = nameOf(tenant, path, id)
-    return this.#laid.get(key) ?? this.#cache.get(key) ?? this.#load(key, tenant, path, id)
+    const seen = this.#seen.get(key) ?? this.#store.entities(tenant, path, id)
+    this.#seen.set(key, seen)
+    return seen
   }
 
   /** Lays effects upon the view, so that the commands that follow see them. */
@@ -34,7 +34,7 @@ export class Overlay {
       const { tenant, entity } = effect
       const rest = this.entities(tenant, entity.path, entity.id).filter(({ place }) => place !== entity.place)
       const after = effect.kind === 'put' ? [...rest, entity].sort((a, b) => a.place - b.place) : rest
-      this.#laid.set(nameOf(tenant, entity.path, entity.id), after)
+      this.#seen.set(nameOf(tenant, entity.path, entity.id), after)
       this.effects.push(effect)
     }
   }
@@ -42,17 +42,6 @@ export class Overlay {
   /** Notes what became of notices. */
   settleNotices(settlements: readonly Settlement[]): void {
     for (const settlement of settlements) this.settlements.push(settlement)
-  }
-
-  /** The turn is on disk: what it decided is what is held now. */
-  settle(): void {
-    for (const [key, entities] of this.#laid) this.#cache.put(key, entities)
-  }
-
-  #load(key: string, tenant: Tenant, path: ServicePath, id: EntityId): readonly Entity[] {
-    const entities = this.#store.entities(tenant, path, id)
-    this.#cache.put(key, entities)
-    return entities
   }
 }
 

@@ -1,7 +1,6 @@
 import type { Wakes } from '../subscription/wakes.js'
 import type { ChangeMarks } from './change-marks.js'
 import { decide } from './decide.js'
-import type { EntityCache } from './entity-cache.js'
 import type { Interpreter } from './interpreter.js'
 import type { Command, Effect, Reply } from './message.js'
 import { Overlay } from './overlay.js'
@@ -10,7 +9,6 @@ import type { PartitionStore } from './store.js'
 /** What a partition takes its turns with. */
 export interface TurnParts {
   readonly store: PartitionStore
-  readonly cache: EntityCache
   readonly interpret: Interpreter
   readonly wakes: Wakes
   /** What tells readers in other threads of the changes, before anybody is answered. */
@@ -30,11 +28,10 @@ export interface TurnWatch {
  * its changes cause included [subscriptions 5.2]. Throws when the store does; then nothing of the batch was done.
  */
 export function takeTurn(parts: TurnParts, batch: readonly Command[], watch?: TurnWatch): readonly Reply[] {
-  const { store, cache, wakes, marks } = parts
-  const view = new Overlay(store, cache)
+  const { store, wakes, marks } = parts
+  const view = new Overlay(store)
   const replies = committed(parts, view, batch, watch)
   marks.committed(view.effects)
-  view.settle()
   wakes.settle()
   return replies
 }

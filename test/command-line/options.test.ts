@@ -34,7 +34,7 @@ test('without flags every option has its default', async (t) => {
     ...{ dbPoolSize: 10, writeConcern: 1, dbPath: './rigel-data', queryThreads: 1 },
     ...{
       mailboxSize: 10000,
-      entityCache: 20000,
+      entityCache: 10000,
       readCache: 10000,
       queryQueueSize: 1000,
       dbSizeMax_MiB: 65536,

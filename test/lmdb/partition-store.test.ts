@@ -8,11 +8,9 @@ import type { UpdateCommand } from '../../src/context/update.js'
 import { PartitionReader } from '../../src/lmdb/partition-reader.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { decodeEntity, encodeEntity } from '../../src/lmdb/record.js'
-import { EntityCache } from '../../src/partition/entity-cache.js'
 import type { Reply } from '../../src/partition/message.js'
 import { takeTurn as takeAnyTurn } from '../../src/partition/turn.js'
 import {
-  cache,
   command,
   given,
   id,
@@ -28,13 +26,8 @@ import {
 } from '../given.js'
 
 /** A turn of commands, none of them in words. */
-function takeTurn(
-  store: LmdbPartitionStore,
-  held: EntityCache,
-  batch: readonly UpdateCommand[],
-  told = marks(),
-): readonly Reply[] {
-  return takeAnyTurn({ store, cache: held, interpret: noWords, wakes: wakes(), marks: told }, batch)
+function takeTurn(store: LmdbPartitionStore, batch: readonly UpdateCommand[], told = marks()): readonly Reply[] {
+  return takeAnyTurn({ store, interpret: noWords, wakes: wakes(), marks: told }, batch)
 }
 
 function opened(folder: string): LmdbPartitionStore {
@@ -50,7 +43,7 @@ function silo(value: string): UpdateCommand {
 test('what a turn wrote is there when the store is opened again', async (t) => {
   const folder = t.testdir()
   const store = opened(folder)
-  takeTurn(store, cache(), [silo('1'), silo('2')])
+  takeTurn(store, [silo('1'), silo('2')])
   await store.close()
   const again = opened(folder)
   t.teardown(() => again.close())
@@ -62,17 +55,16 @@ test('what a turn wrote is there when the store is opened again', async (t) => {
 test('a turn that throws writes nothing, and the next one goes on from what was there', async (t) => {
   const store = opened(t.testdir())
   t.teardown(() => store.close())
-  const held = cache()
-  takeTurn(store, held, [silo('1')])
+  takeTurn(store, [silo('1')])
   const poison = new Proxy(silo('2'), {
     get: (target, name) => {
       if (name === 'attributes') throw new Error('poison')
       return Reflect.get(target, name)
     },
   })
-  t.throws(() => takeTurn(store, held, [silo('3'), poison]), { message: 'poison' })
+  t.throws(() => takeTurn(store, [silo('3'), poison]), { message: 'poison' })
   t.match(store.entities(tenant, root, id('Silo1')), [{ attributes: [{ value: '1' }] }])
-  t.match(takeTurn(store, held, [command('UPDATE', 'Silo1', [given('level', '4')])]), [{ kind: 'updated' }])
+  t.match(takeTurn(store, [command('UPDATE', 'Silo1', [given('level', '4')])]), [{ kind: 'updated' }])
   t.match(store.entities(tenant, root, id('Silo1')), [{ attributes: [{ value: '4' }] }])
 })
 
@@ -81,17 +73,16 @@ test('a store at its limit refuses what may make it grow, until something is rem
   t.teardown(() => store.close())
   const level = given('level', 'x'.repeat(50_000))
   const names = Array.from({ length: 40 }, (_, n) => `Silo${n}`)
-  const filling = names.map((name) => takeTurn(store, cache(), [command('APPEND', name, [level])])[0])
+  const filling = names.map((name) => takeTurn(store, [command('APPEND', name, [level])])[0])
   t.match(filling[0], { kind: 'updated' })
   t.match(filling.at(-1), { kind: 'failed', why: 'storageFull' })
   t.equal(store.entities(tenant, root, id('Silo39')).length, 0)
   t.ok(store.size.used_bytes < 2 ** 21)
   takeTurn(
     store,
-    cache(),
     names.map((name) => command('DELETE', name)),
   )
-  t.match(takeTurn(store, cache(), [silo('1')]), [{ kind: 'updated' }])
+  t.match(takeTurn(store, [silo('1')]), [{ kind: 'updated' }])
 })
 
 test('ids that are the beginning of others, of other paths and other types are kept apart', async (t) => {
@@ -102,7 +93,6 @@ test('ids that are the beginning of others, of other paths and other types are k
   for (const name of ids) {
     takeTurn(
       store,
-      cache(),
       paths.flatMap((where) => [
         command('APPEND', name, [], { path: where }),
         command('APPEND', name, [], { path: where, type: type('T') }),
@@ -133,7 +123,7 @@ test('a reader in the same process sees a commit when the marks say so', async (
     await store.close()
   })
   for (let n = 0; n < 50; n += 1) {
-    takeTurn(store, cache(), [silo(String(n))], told)
+    takeTurn(store, [silo(String(n))], told)
     t.match(reader.entities(tenant, undefined, id('Silo1')), [{ attributes: [{ value: String(n) }] }])
     await nextTick()
   }
@@ -148,9 +138,9 @@ test('a snapshot stays as it is while the store goes on', async (t) => {
     await reader.close()
     await store.close()
   })
-  takeTurn(store, cache(), [silo('1')], told)
+  takeTurn(store, [silo('1')], told)
   const snapshot = reader.snapshot()
-  takeTurn(store, cache(), [silo('2'), command('APPEND', 'Silo2')], told)
+  takeTurn(store, [silo('2'), command('APPEND', 'Silo2')], told)
   const later = reader.snapshot()
   t.equal([...snapshot.all(tenant)].length, 1)
   t.match([...snapshot.ofType(tenant, type('Silo'))][0]?.load(), { attributes: [{ value: '1' }] })
@@ -230,7 +220,7 @@ test('the store holds what a list in memory would, in every index, over turns of
         const model = new Model()
         for (const turn of turns) {
           const store = opened(folder)
-          takeTurn(store, new EntityCache(1), turn)
+          takeTurn(store, turn)
           for (const next of turn) model.apply(next)
           await store.close()
         }
@@ -259,6 +249,38 @@ test('the store holds what a list in memory would, in every index, over turns of
       },
     ),
     { numRuns: 30 },
+  )
+})
+
+test('what a store keeps in memory is what it has on disk, also after turns that fail', async (t) => {
+  const failing = {
+    opened: () => undefined,
+    written: () => {
+      throw new Error('poison')
+    },
+  }
+  const turn = fc.record({ commands: fc.array(anyCommand, { minLength: 1, maxLength: 5 }), fails: fc.boolean() })
+  await fc.assert(
+    fc.asyncProperty(fc.array(turn, { maxLength: 12 }), fc.integer({ min: 1, max: 5 }), async (turns, cacheSize) => {
+      const store = new LmdbPartitionStore(t.testdir(), storeSettings, { cacheSize })
+      const model = new Model()
+      for (const { commands, fails } of turns) {
+        const parts = { store, interpret: noWords, wakes: wakes(), marks: marks() }
+        if (fails) assert.throws(() => takeAnyTurn(parts, commands, failing), { message: 'poison' })
+        else {
+          takeAnyTurn(parts, commands)
+          for (const next of commands) model.apply(next)
+        }
+        for (const name of ['E', 'F'].map(id)) {
+          for (const where of ['/', '/a'].map(path)) {
+            const expected = model.entities.filter((entity) => entity.id === name && entity.path === where)
+            assert.deepEqual(store.entities(tenant, where, name), expected)
+          }
+        }
+      }
+      await store.close()
+    }),
+    { numRuns: 50 },
   )
 })
 

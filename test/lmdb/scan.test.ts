@@ -10,7 +10,6 @@ import { scan } from '../../src/lmdb/scan.js'
 import { shardOf } from '../../src/partition/shard.js'
 import { takeTurn } from '../../src/partition/turn.js'
 import {
-  cache,
   command,
   everywhere,
   given,
@@ -87,7 +86,7 @@ test('a page is the one that looking at every entity would give, whatever index 
         const stores = ['one', 'two'].map((name) => new LmdbPartitionStore(`${folders}/${name}`, storeSettings))
         for (const creation of creations) {
           const store = stores[shardOf(tenant, creation.id, stores.length)]
-          if (store) takeTurn({ store, cache: cache(), interpret: noWords, wakes: wakes(), marks: marks() }, [creation])
+          if (store) takeTurn({ store, interpret: noWords, wakes: wakes(), marks: marks() }, [creation])
         }
         const readers = ['one', 'two'].map((name) => new PartitionReader(`${folders}/${name}`, storeSettings, marks()))
         const snapshots = readers.map((reader) => reader.snapshot())

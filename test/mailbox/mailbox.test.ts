@@ -8,20 +8,7 @@ import type { WaitMeter } from '../../src/measure/waits.js'
 import type { ChangeMarks } from '../../src/partition/change-marks.js'
 import type { Command } from '../../src/partition/message.js'
 import { Bell } from '../../src/subscription/bell.js'
-import {
-  cache,
-  command,
-  given,
-  id,
-  marks,
-  noWords,
-  origin,
-  root,
-  silentLog,
-  storeSettings,
-  tenant,
-  wakes,
-} from '../given.js'
+import { command, given, id, marks, noWords, origin, root, silentLog, storeSettings, tenant, wakes } from '../given.js'
 import { clock, lastOf, nth, nthId } from '../subscription/given.js'
 
 /** Waits as they were reported. */
@@ -67,7 +54,6 @@ function around(t: Test, measured = false): Around {
   const mailboxes: Mailbox[] = []
   const inbox = new Inbox({
     store,
-    cache: cache(),
     interpret: noWords,
     wakes: wakes(),
     marks: told,

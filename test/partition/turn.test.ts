@@ -8,7 +8,7 @@ import { takeTurn } from '../../src/partition/turn.js'
 import type { Account, NoticeWording } from '../../src/subscription/notice.js'
 import type { SubscriptionClock, SubscriptionId } from '../../src/subscription/subscription.js'
 import { Wakes } from '../../src/subscription/wakes.js'
-import { at, cache, command, given, id, marks, noWords, root, silentLog, storeSettings, tenant } from '../given.js'
+import { at, command, given, id, marks, noWords, root, silentLog, storeSettings, tenant } from '../given.js'
 import { clock, lastOf, nth, nthId, shortWording } from '../subscription/given.js'
 
 interface Around {
@@ -28,7 +28,7 @@ function around(t: Test, folder = t.testdir(), word: NoticeWording = shortWordin
   const store = new LmdbPartitionStore(folder, storeSettings)
   t.teardown(() => store.close())
   const wakes = new Wakes({ word, log: silentLog, cacheSize: 10 })
-  const parts = { store, cache: cache(), interpret: noWords, wakes, marks: marks() }
+  const parts = { store, interpret: noWords, wakes, marks: marks() }
   return {
     store,
     wakes,
@@ -106,7 +106,7 @@ test('a turn whose commit fails gives the moments back that it noted', async (t)
     enqueue: { value: store.enqueue.bind(store) },
     settle: { value: store.settle.bind(store) },
   })
-  const parts = { store: full, cache: cache(), interpret: noWords, wakes, marks: marks() }
+  const parts = { store: full, interpret: noWords, wakes, marks: marks() }
   t.throws(() => takeTurn(parts, [append('1')]), StorageFull)
   t.equal(lastOf(memory), 7)
   t.same(wakes.notices, [])

@@ -1,0 +1,50 @@
+import type { Place } from '../context/entity.js'
+import { Generations } from '../generations.js'
+
+/** The record of an entity: its text as it lies on disk. */
+export interface HeldRecord {
+  readonly place: Place
+  readonly text: string
+}
+
+/**
+ * The records of entities that were used lately: those of one id in one service path, by the name of both. They are held
+ * as texts, because an entity takes several times as much memory, and what takes memory for long costs the collector's time.
+ */
+export class RecordCache {
+  readonly #held: Generations<readonly HeldRecord[]>
+  /** What the transaction under way has changed. */
+  readonly #changed = new Map<string, readonly HeldRecord[]>()
+
+  constructor(names: number) {
+    this.#held = new Generations(names)
+  }
+
+  get(name: string): readonly HeldRecord[] | undefined {
+    return this.#changed.get(name) ?? this.#held.get(name)
+  }
+
+  /** Holds what was read: all records of the name. */
+  read(name: string, records: readonly HeldRecord[]): void {
+    this.#held.put(name, records)
+  }
+
+  /** A record of the name is written within the transaction under way, or removed when there is no text. */
+  change(name: string, place: Place, text: string | undefined): void {
+    const before = this.get(name)
+    if (before === undefined) return // Nobody knows which others there are.
+    const others = before.length === 0 ? before : before.filter((held) => held.place !== place)
+    this.#changed.set(name, text === undefined ? others : [...others, { place, text }])
+  }
+
+  /** The transaction is on disk. */
+  commit(): void {
+    for (const [name, records] of this.#changed) this.#held.put(name, records)
+    this.#changed.clear()
+  }
+
+  /** The transaction was not written. */
+  rollback(): void {
+    this.#changed.clear()
+  }
+}
