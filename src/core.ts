@@ -35,6 +35,7 @@ import type {
   StoragePlan,
   ThreadPorts,
 } from './tasks.js'
+import { Tickets } from './tickets.js'
 
 /** Read transactions beyond the pools: each thread keeps one of its own for single reads. */
 const spareReaders = 256
@@ -83,6 +84,7 @@ export class Core {
       marks: numbers.map(() => ChangeMarks.memory()),
       pools: numbers.map(() => ReadPool.memory(dbPoolSize)),
       bell: new Bell().memory,
+      permits: Tickets.memory(options.requestPermits),
       connections: ConnectionLimit.memory(),
       alarms: AlarmReports.memory(),
     }

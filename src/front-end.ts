@@ -146,6 +146,7 @@ function interfaces(
     switches: measures.switches,
     transaction: transactions(task.transactions),
     alarms: behind.reports,
+    permits: memory.permits,
     connections: memory.connections,
     index: frontEnd,
   }

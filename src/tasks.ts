@@ -27,6 +27,8 @@ export interface SharedMemory {
   readonly pools: readonly SharedArrayBuffer[]
   /** Rung when there are new notices in an outbox, see `Bell`. */
   readonly bell: SharedArrayBuffer
+  /** The permits for requests, see `Tickets`. */
+  readonly permits: SharedArrayBuffer
   /** How many connections are open, see `ConnectionLimit`. */
   readonly connections: SharedArrayBuffer
   /** How the alarms stand, see `AlarmReports`. */

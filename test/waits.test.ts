@@ -28,7 +28,7 @@ test('a broker without contention waits for nothing', async (t) => {
 })
 
 test('updates that come together wait for the write transaction, and a reset forgets it', async (t) => {
-  const broker = await RunningBroker.start(t, ['-mutexTimeStat', '-partitions', '1'])
+  const broker = await RunningBroker.start(t, ['-mutexTimeStat', '-partitions', '1', '-httpThreads', '3'])
   await burst(broker, 200)
   const [request, pool, transaction] = await waits(t, broker)
   t.same([request, pool], [0n, 0n])

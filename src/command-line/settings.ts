@@ -43,11 +43,13 @@ export function tokenFrom(settings: Settings): Outcome<string | undefined, strin
   }
 }
 
+/** HTTP threads when no number is asked for. */
+const preferredHttpThreads = Math.min(8, availableParallelism())
+
 /** Complete options, deeply frozen, from settings without contradiction. */
 export function optionsFrom(settings: Settings, adminToken: string | undefined): Options {
   const { value, on } = reading(settings)
   const [key, cert] = [value(flags.key), value(flags.cert)]
-  const requestPermits = value(flags.reqPoolSize) || 256
   return frozen({
     port: value(flags.port),
     localIp: value(flags.localIp),
@@ -58,7 +60,7 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined):
     reqTimeout_s: Math.min(value(flags.reqTimeout), longestTimer_s),
     connectionMemory_KiB: value(flags.connectionMemory),
     maxConnections: value(flags.maxConnections),
-    requestPermits,
+    requestPermits: value(flags.reqPoolSize) || 256,
     reqMutexPolicy: value(flags.reqMutexPolicy),
     inReqPayloadMaxSize: value(flags.inReqPayloadMaxSize),
     dbPoolSize: value(flags.dbPoolSize),
@@ -84,7 +86,7 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined):
     logDeprecate: on(flags.logDeprecate),
     pidPath: value(flags.pidpath),
     dbPath: value(flags.dbPath),
-    httpThreads: value(flags.httpThreads) ?? preferredHttpThreads(requestPermits),
+    httpThreads: value(flags.httpThreads) ?? preferredHttpThreads,
     partitions: value(flags.partitions),
     queryThreads: value(flags.queryThreads),
     mailboxSize: value(flags.mailboxSize),
@@ -101,15 +103,6 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined):
     ignored: namesOf(settings, (flag) => flag.kind === 'ignored'),
     deferred: namesOf(settings, (flag) => 'later' in flag && flag.later === true),
   })
-}
-
-/** Most HTTP threads when no number is asked for, and the permits that each of them should have at least. */
-const mostHttpThreads = 8
-const fewestPermits = 16
-
-/** One thread for each processor, as long as the permits that they share do not become too few [management 5.2]. */
-function preferredHttpThreads(requestPermits: number): number {
-  return Math.max(1, Math.min(mostHttpThreads, availableParallelism(), Math.floor(requestPermits / fewestPermits)))
 }
 
 function notificationsFrom(settings: Settings): NotificationOptions {

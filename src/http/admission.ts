@@ -1,4 +1,5 @@
 import type { WaitMeter } from '../measure/waits.js'
+import type { Ticket, Tickets } from '../tickets.js'
 import type { Nanoseconds } from '../time.js'
 
 /** A request at the request semaphore: it waits or has a permit until it leaves. */
@@ -9,7 +10,7 @@ export interface Place {
 
 /** What is told about the semaphore besides the waits themselves. */
 export interface AdmissionReport {
-  /** Its state, after each change. */
+  /** Its state, after each change; free is negative where a front end has more than its share. */
   permits(free: number, taken: number, queued: number): void
   /** Whether waits are wanted although their measurement is off. */
   readonly tracing: boolean
@@ -17,68 +18,96 @@ export interface AdmissionReport {
   waited(wait: Nanoseconds): void
 }
 
-/** The share of the permits that one of several front ends has: at least one [management 5.2]. */
+/** The part of the permits that one of several front ends counts as its own; all of them together are all permits. */
 export function permitShare(permits: number, frontEnds: number, index: number): number {
-  const even = Math.floor(permits / frontEnds)
-  return Math.max(1, index < permits % frontEnds ? even + 1 : even)
+  return Math.floor(permits / frontEnds) + (index < permits % frontEnds ? 1 : 0)
 }
 
-/** The request semaphore: lets so many requests work at the same time, first come, first served [management 5.2]. */
+/**
+ * The request semaphore: lets so many requests work at the same time, first come, first served, over all front ends
+ * [management 5.2].
+ */
 export class Admission {
-  readonly #permits: number
+  readonly #tickets: Tickets
+  readonly #share: number
   readonly #meter: WaitMeter
   readonly #report: AdmissionReport
-  /** In the order of arrival; one that gives up leaves from the middle. */
+  /** In the order of their tickets; one that gives up stays until its permit comes, to pass it on. */
   readonly #queue = new Set<Waiting>()
   #taken = 0
-  #admitting = false
+  #waiting = 0
+  #serving = false
+  #watching = false
 
-  constructor(permits: number, meter: WaitMeter, report: AdmissionReport) {
-    this.#permits = permits
+  /** `share` is what this front end counts of the permits, see `permitShare`. */
+  constructor(tickets: Tickets, share: number, meter: WaitMeter, report: AdmissionReport) {
+    this.#tickets = tickets
+    this.#share = share
     this.#meter = meter
     this.#report = report
+    this.#tell()
   }
 
   /** Starts the work with a permit: now when one is free, else when it is this one's turn. */
   ask(work: (place: Place) => void): Place {
-    const place = new Waiting(this, work)
-    if (this.#taken < this.#permits && this.#queue.size === 0) {
+    const place = new Waiting(this, work, this.#tickets.draw())
+    if (this.#tickets.isGranted(place.ticket)) {
       if (this.#meter.on) this.#meter.free()
       this.#give(place)
     } else {
       if (this.#meter.on || this.#report.tracing) place.since = process.hrtime.bigint()
       this.#queue.add(place)
+      this.#waiting += 1
       this.#tell()
+      this.#watch()
     }
     return place
   }
 
   /** The place's end, be it waiting or working; a second time changes nothing. */
   leave(place: Waiting): void {
-    if (place.admitted) {
-      place.admitted = false
+    if (place.state === 'left') return
+    if (place.state === 'admitted') {
       this.#taken -= 1
-      this.#admit()
-    } else this.#queue.delete(place)
+      this.#tickets.release()
+    } else this.#waiting -= 1
+    place.state = 'left'
     this.#tell()
+    this.#serve()
   }
 
   /** Work may end before it returns and leave its place: that only frees the permit, the loop outside gives it on. */
-  #admit(): void {
-    if (this.#admitting) return
-    this.#admitting = true
+  #serve(): void {
+    if (this.#serving || this.#queue.size === 0) return
+    this.#serving = true
     for (const next of this.#queue) {
-      if (this.#taken >= this.#permits) break
+      if (!this.#tickets.isGranted(next.ticket)) break
       this.#queue.delete(next)
-      this.#measure(next)
-      this.#give(next)
+      if (next.state === 'left') this.#tickets.release()
+      else {
+        this.#waiting -= 1
+        this.#measure(next)
+        this.#give(next)
+      }
     }
-    this.#admitting = false
+    this.#serving = false
+    this.#watch()
+  }
+
+  /** Permits that come back in other front ends are heard of through the memory. */
+  #watch(): void {
+    const [first] = this.#queue
+    if (first === undefined || this.#watching) return
+    this.#watching = true
+    this.#tickets.mayBeGranted(first.ticket).then(() => {
+      this.#watching = false
+      this.#serve()
+    })
   }
 
   #give(place: Waiting): void {
     this.#taken += 1
-    place.admitted = true
+    place.state = 'admitted'
     this.#tell()
     place.work(place)
   }
@@ -91,19 +120,21 @@ export class Admission {
   }
 
   #tell(): void {
-    this.#report.permits(this.#permits - this.#taken, this.#taken, this.#queue.size)
+    this.#report.permits(this.#share - this.#taken, this.#taken, this.#waiting)
   }
 }
 
 class Waiting implements Place {
   readonly #admission: Admission
   readonly work: (place: Place) => void
+  readonly ticket: Ticket
   since: Nanoseconds | undefined
-  admitted = false
+  state: 'waiting' | 'admitted' | 'left' = 'waiting'
 
-  constructor(admission: Admission, work: (place: Place) => void) {
+  constructor(admission: Admission, work: (place: Place) => void, ticket: Ticket) {
     this.#admission = admission
     this.work = work
+    this.ticket = ticket
   }
 
   leave(): void {

@@ -5,6 +5,7 @@ import type { Switches } from '../measure/switches.js'
 import type { WaitMeter } from '../measure/waits.js'
 import type { Options } from '../options.js'
 import { granted, type Outcome, refused } from '../outcome.js'
+import { Tickets } from '../tickets.js'
 import { secondsText } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import { Admission, permitShare } from './admission.js'
@@ -56,6 +57,8 @@ export interface FrontEndParts {
   /** Makes the number of an incoming request, for the log [management 10.3]. */
   readonly transaction: () => string
   readonly alarms: Desk['alarms']
+  /** The permits of all front ends for requests, see `Tickets`. */
+  readonly permits: SharedArrayBuffer
   /** The places of all front ends for connections, see `ConnectionLimit`. */
   readonly connections: SharedArrayBuffer
   /** Which of the front ends this is; number 0 opens the sockets and has the port of the management. */
@@ -171,12 +174,14 @@ function newDesk(parts: FrontEndParts, resources: readonly Resource[], admission
   }
 }
 
-function newAdmission({ options, meter, requestWait, log, index }: FrontEndParts): Admission {
-  return new Admission(permitShare(options.requestPermits, options.httpThreads, index), requestWait, {
+function newAdmission({ options, meter, requestWait, log, index, permits }: FrontEndParts): Admission {
+  const share = permitShare(options.requestPermits, options.httpThreads, index)
+  const tickets = new Tickets(permits)
+  return new Admission(tickets, share, requestWait, {
     permits: (free, taken, queued) => {
       meter.permits(free, taken, queued)
       if (log.traces[traceArea['service.admission']] === 1) {
-        log.trace('service.admission', `${free} permits left, ${queued} requests waiting`)
+        log.trace('service.admission', `${tickets.free} permits left, ${queued} requests waiting here`)
       }
     },
     get tracing() {

@@ -79,9 +79,9 @@ export class TrafficSheet {
     return Number(this.#sheet.total(rejected + rejections.indexOf(reason)))
   }
 
-  /** The state over all front ends. */
+  /** The state over all front ends, of which one may have less than nothing. */
   gauge(gauge: TrafficGauge): number {
-    return Number(this.#sheet.total(gauges + trafficGauges.indexOf(gauge)))
+    return Number(BigInt.asIntN(64, this.#sheet.total(gauges + trafficGauges.indexOf(gauge))))
   }
 
   readonly #total = (column: number): bigint => this.#sheet.total(column)

@@ -10,6 +10,7 @@ import type { Rejection, RequestMeter } from '../../src/measure/requests.js'
 import { Switches } from '../../src/measure/switches.js'
 import type { WaitMeter } from '../../src/measure/waits.js'
 import { granted } from '../../src/outcome.js'
+import { Tickets } from '../../src/tickets.js'
 
 /** A meter that keeps what it is told. */
 export class Noted implements RequestMeter {
@@ -165,6 +166,7 @@ export async function givenFrontEnd(
     switches,
     transaction: () => '1-000-00000000001',
     alarms: new AlarmReports(AlarmReports.memory(), () => undefined),
+    permits: Tickets.memory(changed.requestPermits ?? options.requestPermits),
     connections: ConnectionLimit.memory(),
     index: 0,
     ...more,

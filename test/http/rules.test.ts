@@ -6,6 +6,7 @@ import { kindOf } from '../../src/http/path-kind.js'
 import { Router, segmentsOf } from '../../src/http/router.js'
 import { parseServicePaths } from '../../src/http/service-paths.js'
 import { hasForbiddenParameter, parseParameters, Targets } from '../../src/http/target.js'
+import { Tickets } from '../../src/tickets.js'
 
 const resource = (pattern: string, anyCase = true) => ({ pattern, anyCase, operations: {} })
 
@@ -108,11 +109,11 @@ test('service paths are checked level by level', async (t) => {
   t.equal(parse(Array(11).fill('/a').join(',')), 'too many service paths - a maximum of ten service paths is allowed')
 })
 
-test('permits are shared out wholly, and every front end has at least one', async (t) => {
+test('permits are shared out wholly', async (t) => {
   const shares = (permits: number, frontEnds: number) =>
     Array.from({ length: frontEnds }, (_, index) => permitShare(permits, frontEnds, index))
   t.same(shares(10, 4), [3, 3, 2, 2])
-  t.same(shares(1, 3), [1, 1, 1])
+  t.same(shares(1, 3), [1, 0, 0])
 })
 
 test('permits are given first come, first served, never more than there are, whatever order they come back in', async () => {
@@ -121,7 +122,11 @@ test('permits are given first come, first served, never more than there are, wha
     fc.property(fc.integer({ min: 1, max: 4 }), steps, (permits, all) => {
       const waits: bigint[] = []
       const meter = { on: true, free: () => waits.push(0n), waited: (wait: bigint) => waits.push(wait) }
-      const admission = new Admission(permits, meter, { permits: () => {}, tracing: false, waited: () => {} })
+      const admission = new Admission(new Tickets(Tickets.memory(permits)), permits, meter, {
+        permits: () => {},
+        tracing: false,
+        waited: () => {},
+      })
       const started: number[] = []
       const gone = new Set<number>()
       const places: Place[] = []
@@ -143,3 +148,37 @@ test('permits are given first come, first served, never more than there are, wha
     }),
   )
 })
+
+test('a permit that comes back in one front end is given to the first that waits, in whichever it is', async (t) => {
+  const memory = Tickets.memory(1)
+  const meter = { on: false, free: () => {}, waited: () => {} }
+  const taken = [0, 0]
+  const [one, two] = [0, 1].map((at) => {
+    const permits = (_: number, count: number): void => {
+      taken[at] = count
+    }
+    return new Admission(new Tickets(memory), 1 - at, meter, { permits, tracing: false, waited: () => {} })
+  })
+  if (!one || !two) throw new Error('there are two')
+  const started: string[] = []
+  const first = one.ask(() => started.push('one, first'))
+  const second = two.ask(() => started.push('two, second'))
+  const third = two.ask(() => started.push('two, third'))
+  const fourth = one.ask(() => started.push('one, fourth'))
+  t.same(started, ['one, first'])
+  first.leave()
+  await turns()
+  t.same(started, ['one, first', 'two, second'])
+  third.leave()
+  second.leave()
+  await turns()
+  t.same(started, ['one, first', 'two, second', 'one, fourth'], 'who gave up passes the permit on')
+  t.same(taken, [1, 0])
+  fourth.leave()
+  t.equal(new Tickets(memory).free, 1)
+})
+
+/** Time for what is told through shared memory. */
+function turns(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 50))
+}

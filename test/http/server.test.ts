@@ -8,6 +8,7 @@ import { ConnectionLimit } from '../../src/http/connection-limit.js'
 import { openFrontEnd } from '../../src/http/server.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
 import { Switches } from '../../src/measure/switches.js'
+import { Tickets } from '../../src/tickets.js'
 import {
   bodyOf,
   connected,
@@ -144,6 +145,7 @@ test('a port in use is a refusal', async (t) => {
     switches,
     transaction: () => '',
     alarms: new AlarmReports(AlarmReports.memory(), () => undefined),
+    permits: Tickets.memory(1),
     connections: ConnectionLimit.memory(),
     index: 0,
   })

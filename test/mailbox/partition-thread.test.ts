@@ -10,6 +10,7 @@ import { Measures } from '../../src/measure/measures.js'
 import { ChangeMarks } from '../../src/partition/change-marks.js'
 import { Bell } from '../../src/subscription/bell.js'
 import type { PartitionTask, ThreadPorts } from '../../src/tasks.js'
+import { Tickets } from '../../src/tickets.js'
 import { command, given, storeSettings } from '../given.js'
 import { nth, nthId } from '../subscription/given.js'
 
@@ -25,6 +26,7 @@ test("a partition's thread puts subscriptions in force and says after which noti
       marks: [ChangeMarks.memory()],
       pools: [ReadPool.memory(1)],
       bell: bell.memory,
+      permits: Tickets.memory(1),
       connections: ConnectionLimit.memory(),
       alarms: AlarmReports.memory(),
     },

@@ -11,6 +11,7 @@ import type { CourierInstruction, CourierReport } from '../../src/outbox/message
 import { ChangeMarks } from '../../src/partition/change-marks.js'
 import { Bell } from '../../src/subscription/bell.js'
 import type { CourierTask, PartitionTask, ThreadPorts } from '../../src/tasks.js'
+import { Tickets } from '../../src/tickets.js'
 import { FarEnd } from '../far-end.js'
 import { storeSettings } from '../given.js'
 import { notice, OwnedOutbox, recipient, subscriptionId, until } from './given.js'
@@ -39,6 +40,7 @@ test('the thread of the courier delivers what partition and coordinator hold, an
     marks: [ChangeMarks.memory()],
     pools: [cell()],
     bell: bell.memory,
+    permits: Tickets.memory(1),
     connections: ConnectionLimit.memory(),
     alarms: AlarmReports.memory(),
   }
