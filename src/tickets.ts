@@ -1,5 +1,6 @@
 const nextTicket = 0
 const granted = 1
+const waiters = 2
 
 /** A place in the order in which permits are given. */
 export type Ticket = number
@@ -13,7 +14,7 @@ export class Tickets {
 
   /** The memory of a semaphore with this many permits. */
   static memory(permits: number): SharedArrayBuffer {
-    const memory = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)
+    const memory = new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT)
     new Int32Array(memory)[granted] = permits
     return memory
   }
@@ -38,16 +39,18 @@ export class Tickets {
     return ((ticket - Atomics.load(this.#cells, granted)) | 0) < 0
   }
 
-  /** Gives a permit back. */
+  /** Gives a permit back. To wake somebody takes a lock of the whole process, so nobody is woken where nobody waits. */
   release(): void {
     Atomics.add(this.#cells, granted, 1)
-    Atomics.notify(this.#cells, granted)
+    if (Atomics.load(this.#cells, waiters) > 0) Atomics.notify(this.#cells, granted)
   }
 
   /** Resolves when a ticket that was not granted may be by now: look again. */
   async mayBeGranted(ticket: Ticket): Promise<void> {
+    // Counted before it looks: whoever gives a permit back after that look sees that somebody waits.
+    Atomics.add(this.#cells, waiters, 1)
     const seen = Atomics.load(this.#cells, granted)
-    if (((ticket - seen) | 0) < 0) return
-    await Atomics.waitAsync(this.#cells, granted, seen).value
+    if (((ticket - seen) | 0) >= 0) await Atomics.waitAsync(this.#cells, granted, seen).value
+    Atomics.sub(this.#cells, waiters, 1)
   }
 }
