@@ -24,7 +24,7 @@ export const servingFlags = {
   ),
   httpThreads: network.other(
     integer(1, 64),
-    [undefined, 'one for each processor, 1 to 8'],
+    [undefined, 'half the processors, 1 to 8'],
     'RIGEL_HTTP_THREADS',
     'threads that accept and answer HTTP',
   ),

@@ -43,8 +43,8 @@ export function tokenFrom(settings: Settings): Outcome<string | undefined, strin
   }
 }
 
-/** HTTP threads when no number is asked for. */
-const preferredHttpThreads = Math.min(8, availableParallelism())
+/** HTTP threads when no number is asked for: the other half of the processors is for the partitions. */
+const preferredHttpThreads = Math.min(8, Math.max(1, Math.floor(availableParallelism() / 2)))
 
 /** Complete options, deeply frozen, from settings without contradiction. */
 export function optionsFrom(settings: Settings, adminToken: string | undefined): Options {
