@@ -13,7 +13,8 @@ const scanPriority = 15
 const data: QueryThreadData = Piscina.workerData
 const started = new ThreadsStarted(data.started)
 const readers = opened(data)
-started.loaded()
+// Node has something left to do with a module when it has run: only then is the program loaded.
+setImmediate(() => started.loaded())
 
 /** A query thread's task: one scan. What it finds crosses as one text. */
 export default async function query(task: QueryTask): Promise<string> {
