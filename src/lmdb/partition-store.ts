@@ -1,5 +1,6 @@
 import type { Entity, EntityId, Place, ServicePath, Tenant } from '../context/entity.js'
 import type { Log } from '../log/log.js'
+import { entityName } from '../partition/entity-name.js'
 import type { Effect } from '../partition/message.js'
 import type { PartitionStore } from '../partition/store.js'
 import type { Notice, NoticeNumber, Settlement } from '../subscription/notice.js'
@@ -95,7 +96,7 @@ export class LmdbPartitionStore implements PartitionStore {
   }
 
   entities(tenant: Tenant, path: ServicePath, id: EntityId): readonly Entity[] {
-    const name = nameOf(tenant, path, id)
+    const name = entityName(tenant, path, id)
     const records = this.#cache.get(name) ?? this.#read(name, tenant, path, id)
     const found = records.map(({ text }) => decodeEntity(text))
     return found.length > 1 ? found.sort((a, b) => a.place - b.place) : found
@@ -165,7 +166,7 @@ export class LmdbPartitionStore implements PartitionStore {
 
   #writeRecord({ kind, tenant, entity }: Effect): void {
     const key = recordKey(tenant, entity.place)
-    const name = nameOf(tenant, entity.path, entity.id)
+    const name = entityName(tenant, entity.path, entity.id)
     if (kind === 'remove') {
       this.#environment.records.removeSync(key)
       this.#cache.change(name, entity.place, undefined)
@@ -191,9 +192,4 @@ export class LmdbPartitionStore implements PartitionStore {
     this.#environment.ids.removeSync(idKey(tenant, id, path, type))
     this.#environment.types.removeSync(typeKey(tenant, type, place))
   }
-}
-
-/** Tenants and service paths have no blanks, so the name is unambiguous whatever the id holds. */
-function nameOf(tenant: Tenant, path: ServicePath, id: EntityId): string {
-  return `${tenant} ${path} ${id}`
 }

@@ -1,5 +1,6 @@
 import type { Entity, EntityId, ServicePath, Tenant } from '../context/entity.js'
 import type { Settlement } from '../subscription/notice.js'
+import { entityName } from './entity-name.js'
 import type { Effect } from './message.js'
 import type { PartitionStore } from './store.js'
 
@@ -22,7 +23,7 @@ export class Overlay {
 
   /** The entities of one id in one service path, oldest first. */
   entities(tenant: Tenant, path: ServicePath, id: EntityId): readonly Entity[] {
-    const key = nameOf(tenant, path, id)
+    const key = entityName(tenant, path, id)
     const seen = this.#seen.get(key) ?? this.#store.entities(tenant, path, id)
     this.#seen.set(key, seen)
     return seen
@@ -34,7 +35,7 @@ export class Overlay {
       const { tenant, entity } = effect
       const rest = this.entities(tenant, entity.path, entity.id).filter(({ place }) => place !== entity.place)
       const after = effect.kind === 'put' ? [...rest, entity].sort((a, b) => a.place - b.place) : rest
-      this.#seen.set(nameOf(tenant, entity.path, entity.id), after)
+      this.#seen.set(entityName(tenant, entity.path, entity.id), after)
       this.effects.push(effect)
     }
   }
@@ -43,9 +44,4 @@ export class Overlay {
   settleNotices(settlements: readonly Settlement[]): void {
     for (const settlement of settlements) this.settlements.push(settlement)
   }
-}
-
-/** Tenants and service paths have no blanks, so the name is unambiguous whatever the id holds. */
-function nameOf(tenant: Tenant, path: ServicePath, id: EntityId): string {
-  return `${tenant} ${path} ${id}`
 }
