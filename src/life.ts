@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os'
 import { warningsOf } from './command-line/command-line.js'
 import { Core } from './core.js'
 import type { ListenRefusal } from './http/server.js'
@@ -8,6 +7,7 @@ import type { MainLog } from './log/main-log.js'
 import type { Switches } from './measure/switches.js'
 import type { Options } from './options.js'
 import { type PidFile, writePidFile } from './pid-file.js'
+import { halfTheProcessors } from './processors.js'
 import { versionFacts } from './version.js'
 
 /** What the process ends with [management 9.5]. */
@@ -26,9 +26,6 @@ const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const
 
 /** How long the partitions have to finish their turns when the process has to end at once. */
 const abruptLimit_ms = 500
-
-/** Partitions of a new folder when no number is asked for: half the processors, at least 1 and at most 8 [management 9.4]. */
-const preferredPartitions = Math.min(8, Math.max(1, Math.floor(availableParallelism() / 2)))
 
 /** The life of the process from its start to its end [management 12]. */
 export class Life {
@@ -62,7 +59,7 @@ export class Life {
       if (!written.ok) return this.#leave(exitCodes.pidFile, written.refusal)
       this.#pidFile = written.value
     }
-    const folder = openDataFolder(dbPath, partitions, preferredPartitions)
+    const folder = openDataFolder(dbPath, partitions, halfTheProcessors)
     if (!folder.ok) return this.#leave(exitCodes.dataFolder, folder.refusal.reason)
     this.#folder = folder.value
     const core = new Core(this.#options, folder.value, this.#log, this.#switches, (reason) => this.broken(reason))

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { isIPv4, isIPv6 } from 'node:net'
-import { availableParallelism } from 'node:os'
 import type { NotificationOptions, Options } from '../options.js'
 import { granted, type Outcome, refused } from '../outcome.js'
+import { halfTheProcessors } from '../processors.js'
 import type { Flag, Switch, ValueFlag } from './flag.js'
 import { flags } from './flags.js'
 import type { Settings } from './words.js'
@@ -42,9 +42,6 @@ export function tokenFrom(settings: Settings): Outcome<string | undefined, strin
     return refused(`${source}: '${file}' cannot be read (${cause})`)
   }
 }
-
-/** HTTP threads when no number is asked for: the other half of the processors is for the partitions. */
-const preferredHttpThreads = Math.min(8, Math.max(1, Math.floor(availableParallelism() / 2)))
 
 /** Complete options, deeply frozen, from settings without contradiction. */
 export function optionsFrom(settings: Settings, adminToken: string | undefined): Options {
@@ -86,7 +83,7 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined):
     logDeprecate: on(flags.logDeprecate),
     pidPath: value(flags.pidpath),
     dbPath: value(flags.dbPath),
-    httpThreads: value(flags.httpThreads) ?? preferredHttpThreads,
+    httpThreads: value(flags.httpThreads) ?? halfTheProcessors,
     partitions: value(flags.partitions),
     queryThreads: value(flags.queryThreads),
     mailboxSize: value(flags.mailboxSize),

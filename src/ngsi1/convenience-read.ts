@@ -116,8 +116,8 @@ function allOfIdAtHand({ broker, forwarding }: Environment, asked: Asked, tenant
   const isHeldHere = forwarding === undefined || broker.registry.index.isEmpty(tenant)
   if (asked.parameters.size > 0 || !isHeldHere) return undefined
   const entities = broker.entitiesAtHand(tenant, pathsOfRead(asked.paths), segment(asked, 'id') as EntityId)
-  const { length = 0 } = entities ?? []
-  if (entities === undefined || length === 0 || length > pageAsked(asked.parameters).limit) return undefined
+  if (entities === undefined || entities.length === 0) return undefined
+  if (entities.length > pageAsked(asked.parameters).limit) return undefined
   const worded = wordedAnswers.get(entities)
   if (worded !== undefined) return worded
   const body = renderEntities(entities, okStatus, { asObject: false })
