@@ -18,6 +18,15 @@ export interface Asked {
   /** Empty without a body. */
   readonly body: string
   readonly correlator: string
+  readonly client: Client
+}
+
+/** Who waits for the answer. */
+export interface Client {
+  /** Whether the connection has closed before there was an answer: nobody waits for one any more. */
+  readonly gone: boolean
+  /** Called when that happens; not at all when it has happened or the answer comes first. */
+  whenGone(act: () => void): void
 }
 
 export type Verb = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH' | 'HEAD' | 'OPTIONS'

@@ -1,6 +1,7 @@
 import type { EntityId, EntityType, Metadata, Place, ServicePath, Tenant, Value } from '../src/context/entity.js'
 import type { PathRange, Query } from '../src/context/query.js'
 import type { GivenAttribute, Origin, UpdateAction, UpdateCommand, UpdateElement } from '../src/context/update.js'
+import type { Client } from '../src/exchange.js'
 import type { Log } from '../src/log/log.js'
 import { ChangeMarks } from '../src/partition/change-marks.js'
 import { Wakes } from '../src/subscription/wakes.js'
@@ -9,6 +10,9 @@ import type { Milliseconds } from '../src/time.js'
 export const tenant = '' as Tenant
 export const root = '/' as ServicePath
 export const everywhere: readonly PathRange[] = [{ path: root, below: true }]
+
+/** A client that waits for its answer. */
+export const waiting: Client = { gone: false, whenGone: () => {} }
 
 export function id(text: string): EntityId {
   return text as EntityId

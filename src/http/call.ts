@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { PathRange } from '../context/query.js'
-import type { Answer, Asked, Operation, Work } from '../exchange.js'
+import type { Answer, Asked, Client, Operation, Work } from '../exchange.js'
 import type { Outcome } from '../outcome.js'
 import type { Nanoseconds } from '../time.js'
 import { traceArea } from '../trace-area.js'
@@ -32,7 +32,7 @@ const maxHeaders = 200
  * One request on its way: head checked, body read, permit got, operation carried out, answer written. It is over once:
  * when its answer has been handed to the socket or its connection has gone.
  */
-export class Call implements InProgress {
+export class Call implements InProgress, Client {
   readonly #desk: Desk
   readonly #connection: Connection
   readonly #incoming: IncomingMessage
@@ -51,8 +51,10 @@ export class Call implements InProgress {
   #received: Nanoseconds
   #paths: readonly PathRange[] = []
   #place: Place | undefined
+  #working = false
   #answered = false
   #over = false
+  #whenGone: (() => void)[] | undefined
 
   constructor(desk: Desk, connection: Connection, incoming: IncomingMessage, outgoing: ServerResponse) {
     this.#desk = desk
@@ -91,12 +93,23 @@ export class Call implements InProgress {
     } else this.#guarded(() => this.#checkTarget())
   }
 
+  get gone(): boolean {
+    return this.#over && !this.#answered
+  }
+
+  whenGone(act: () => void): void {
+    if (this.#over) return
+    this.#whenGone ??= []
+    this.#whenGone.push(act)
+  }
+
   lost(): void {
     if (this.#over) return
     if (this.reading && this.#traces('http.malformed')) {
       this.#lines.trace('http.malformed', `connection closed after ${this.#body_bytes} bytes of the body`)
     }
     this.#end()
+    for (const act of this.#whenGone ?? []) this.#guarded(act)
   }
 
   /** No HTTP, or more headers than a request may have: no body and no correlator [management 11.5]. */
@@ -187,6 +200,7 @@ export class Call implements InProgress {
 
   #work(operation: Operation, admitted: Admitted): void {
     this.#stages?.over('permit')
+    this.#working = true
     this.#guarded(() => {
       const { meter } = this.#desk
       const since = meter.timingOn && this.#payload === 'json' ? process.hrtime.bigint() : undefined
@@ -239,6 +253,7 @@ export class Call implements InProgress {
       paths: this.#paths,
       body: isManagement(target.kind) ? '' : this.#body,
       correlator: this.#correlator,
+      client: this,
     }
   }
 
@@ -253,17 +268,22 @@ export class Call implements InProgress {
 
   #fail(fault: unknown): void {
     this.#lines.failed(fault)
-    if (this.#answered) this.#reply.destroy()
-    else this.#answer(errorAnswer(this.#head.target.kind, 500, 'internal error'))
+    if (this.#answered) {
+      this.#place?.leave()
+      this.#reply.destroy()
+    } else this.#answer(errorAnswer(this.#head.target.kind, 500, 'internal error'))
   }
 
+  /** The work is over with its answer, whether somebody still waits for it or not. */
   #answer(answer: Answer): void {
-    if (this.#over || this.#answered) return
-    this.#stages?.over('operation')
-    const body = this.#render(answer)
-    if (body === undefined) return
-    this.#answered = true
-    this.#write(answer, body)
+    if (!this.#over && !this.#answered) {
+      this.#stages?.over('operation')
+      const body = this.#render(answer)
+      if (body === undefined) return
+      this.#answered = true
+      this.#write(answer, body)
+    }
+    this.#place?.leave()
   }
 
   /** Nothing when rendering failed, which has been answered then. */
@@ -345,7 +365,8 @@ export class Call implements InProgress {
     if (this.#over) return
     this.#over = true
     const { meter, stopping } = this.#desk
-    this.#place?.leave()
+    // Whoever goes while its work is under way leaves the permit to it: else the next one would work beside it.
+    if (!this.#working) this.#place?.leave()
     meter.requestEnded()
     if (meter.timingOn) {
       meter.stage('total', process.hrtime.bigint() - this.#received)

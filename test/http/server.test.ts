@@ -3,11 +3,12 @@ import { closeSync, fstatSync, openSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import { test } from 'tap'
-import type { Answer } from '../../src/exchange.js'
+import type { Answer, Asked } from '../../src/exchange.js'
 import { ConnectionLimit } from '../../src/http/connection-limit.js'
 import { openFrontEnd } from '../../src/http/server.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
 import { Switches } from '../../src/measure/switches.js'
+import { granted } from '../../src/outcome.js'
 import { Tickets } from '../../src/tickets.js'
 import {
   bodyOf,
@@ -66,7 +67,47 @@ test('requests that are not done at the limit are given up and counted', async (
   await when(() => answers.length === 1)
   t.equal(await frontEnd.stop(20), 1)
   t.equal(await everything(socket), '')
+  await when(() => meter.inProgress === 0)
+  t.equal(meter.taken, 1, 'its work is still under way')
+  answers[0]?.({ status: 200 })
+  await when(() => meter.taken === 0)
+})
+
+test('a permit comes back when the work is done, whether or not its answer can leave', async (t) => {
+  const { answers, resource } = held()
+  const { connect, meter } = await givenFrontEnd(t, {}, [resource])
+  const socket = await connect()
+  socket.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n'.repeat(2))
+  await when(() => answers.length === 2)
+  t.equal(meter.taken, 2)
+  answers[1]?.({ status: 200, body: '2' })
+  await when(() => meter.taken === 1)
+  t.equal(meter.inProgress, 2, 'the answer waits behind the one before it')
+  answers[0]?.({ status: 200, body: '1' })
   await when(() => meter.taken === 0 && meter.inProgress === 0)
+})
+
+test('work hears that its client has gone, and keeps its permit until it is over', async (t) => {
+  const told: string[] = []
+  const answers: ((answer: Answer) => void)[] = []
+  const prepare = ({ client }: Asked) => {
+    client.whenGone(() => told.push(`gone: ${client.gone}`))
+    return granted(() => new Promise<Answer>((resolve) => void answers.push(resolve)))
+  }
+  const resource = { pattern: '/v1/held', anyCase: true, operations: { GET: { use: 'read' as const, prepare } } }
+  const { connect, meter } = await givenFrontEnd(t, {}, [resource])
+  const [leaves, stays] = [await connect(), await connect()]
+  for (const socket of [leaves, stays]) {
+    socket.write('GET /v1/held HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n')
+    await when(() => answers.length === (socket === leaves ? 1 : 2))
+  }
+  leaves.destroy()
+  await when(() => told.length > 0)
+  t.equal(meter.taken, 2)
+  for (const answer of answers) answer({ status: 200, body: '"done"' })
+  t.equal(bodyOf(await everything(stays)), '"done"')
+  t.equal(meter.taken, 0)
+  t.same(told, ['gone: true'], 'who got an answer has not gone')
 })
 
 test('requests wait for a permit, in the order of their coming, and one whose connection goes leaves the queue', async (t) => {

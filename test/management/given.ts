@@ -6,6 +6,7 @@ import { managementResources } from '../../src/management/resources.js'
 import { alone, sharedAnswer } from '../../src/management/siblings.js'
 import { Measures } from '../../src/measure/measures.js'
 import { refused } from '../../src/outcome.js'
+import { waiting } from '../given.js'
 
 /** A line that was logged. */
 export interface Line {
@@ -74,6 +75,7 @@ const nothing: Omit<Asked, 'verb'> = {
   paths: [],
   body: '',
   correlator: 'corr-1',
+  client: waiting,
 }
 
 export function parameters(...pairs: readonly (readonly [string, string])[]): Partial<Asked> {

@@ -10,6 +10,7 @@ import type { RegistrationId } from '../../src/registration/registration.js'
 import { RegistrationIndex } from '../../src/registration/registration-index.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import type { Milliseconds } from '../../src/time.js'
+import { waiting } from '../given.js'
 
 const time = 1_700_000_000_000 as Milliseconds
 
@@ -149,6 +150,7 @@ function prepare(
     paths,
     body: typeof body === 'string' ? body : JSON.stringify(body),
     correlator: 'c',
+    client: waiting,
   })
 }
 
