@@ -116,7 +116,7 @@ function settingsOf(options: NotificationOptions, { sizeMax_bytes }: StoragePlan
     ...options,
     timeout_ms: httpTimeout_ms,
     kept: mode.kind !== 'transient',
-    total: mode.kind === 'threadpool' ? mode.total : options.total,
+    total: (mode.kind === 'threadpool' ? mode.total : undefined) ?? options.total,
     retention_ms: retention_s * 1000,
     bytesMax: Math.min(queueMax_MB * 2 ** 20, sizeMax_bytes / 2),
   }

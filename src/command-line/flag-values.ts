@@ -58,18 +58,22 @@ export type NotificationMode =
   | { readonly kind: 'transient' | 'persistent' }
   | {
       readonly kind: 'threadpool'
-      /** Attempts at a time, in place of `-notifTotal`. */
-      readonly total: number
+      /** Attempts at a time, in place of `-notifTotal`; nothing when the flag does not say. */
+      readonly total: number | undefined
       /** Attempts at a time by service. */
       readonly services: Readonly<Record<string, number>>
     }
 
-/** `transient`, `persistent` (or `permanent`) or `threadpool:q:n[,service:q:n...]`; the length of a queue has no effect. */
+/**
+ * `transient`, `persistent` (or `permanent`) or `threadpool[:q:n[,service:q:n...]]`; the length of a queue has no effect
+ * [management 9.3].
+ */
 export const notificationMode: ValueKind<NotificationMode> = {
-  shown: 'transient|persistent|threadpool:q:n[,service:q:n...]',
+  shown: 'transient|persistent|threadpool[:q:n[,service:q:n...]]',
   parse: (given) => {
     if (given === 'transient') return granted({ kind: 'transient' })
     if (given === 'persistent' || given === 'permanent') return granted({ kind: 'persistent' })
+    if (given === 'threadpool') return granted({ kind: 'threadpool', total: undefined, services: {} })
     const totals = new Map<string, number>()
     for (const pool of given.split(',')) {
       const [, name, total] = /^([A-Za-z0-9_]+):[1-9]\d{0,8}:([1-9]\d{0,4})$/.exec(pool) ?? []
@@ -84,4 +88,4 @@ export const notificationMode: ValueKind<NotificationMode> = {
   },
 }
 
-const wrongMode = 'is not one of transient, persistent, permanent, threadpool:q:n[,service:q:n...]'
+const wrongMode = 'is not one of transient, persistent, permanent, threadpool[:q:n[,service:q:n...]]'

@@ -28,12 +28,16 @@ export type ProviderFailure =
   | { readonly kind: 'answerEmpty' }
   | { readonly kind: 'answerUnreadable' }
 
-/** Where a request goes to; nothing when what is registered is no URL that can be asked. */
+/**
+ * Where a request goes to: the path of the provider, a slash and the operation. Without a path that is `//queryContext`,
+ * where agents of devices listen [subscriptions 8.2]. Nothing when what is registered is no URL that can be asked.
+ */
 export function urlOf({ provider, operation }: ProviderRequest): URL | undefined {
   if (!URL.canParse(provider)) return undefined
   const url = new URL(provider)
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return undefined
-  url.pathname = `${url.pathname.replace(/\/$/, '')}/${operation}`
+  const path = url.pathname === '/' ? '/' : url.pathname.replace(/\/$/, '')
+  url.pathname = `${path}/${operation}`
   url.hash = ''
   return url
 }

@@ -1,5 +1,6 @@
 import type { GivenAttribute, UpdateItem } from '../context/update.js'
 import type { StatusText } from '../exchange.js'
+import { entityKey } from '../registration/forward-query.js'
 import type { Share, Sharing } from '../registration/forward-update.js'
 import { type ElementResponse, type Fate, responseOf, type UpdateAsked } from './carry-out.js'
 import { type Gap, isAbout } from './forward-gaps.js'
@@ -22,14 +23,19 @@ export function sharedGaps(gaps: readonly Gap[], sharings: readonly Sharing[]): 
   return shared
 }
 
-/** The responses to all elements: as without providers, but for the entities that they were asked about [subscriptions 8.3]. */
+/**
+ * The responses to all elements: as without providers, but for the entities that they were asked about. What the elements of the
+ * request say of one of those is put together, at the place of the first [subscriptions 8.3].
+ */
 export function joined(
   { elements, action }: UpdateAsked,
   fates: readonly Fate[],
   shared: ReadonlyMap<UpdateItem, Shared>,
   settlements: ReadonlyMap<Share, readonly Settlement[]>,
 ): readonly ElementResponse[] {
-  const [inPlace, atEnd]: [ElementResponse[], ElementResponse[]] = [[], []]
+  const [inPlace, atEnd]: [Placed[], Placed[]] = [[], []]
+  const together = new Map([...shared.keys()].map((item) => [entityKey(item), new Groups(item)]))
+  const placed = new Set<Groups>()
   for (const [at, element] of elements.entries()) {
     const fate = fates[at]
     if (fate === undefined) throw new Error('the broker has not answered every element of an update')
@@ -38,42 +44,53 @@ export function joined(
       continue
     }
     for (const item of fate.items) {
-      const there = shared.get(item)
-      if (there === undefined) {
-        inPlace.push(responseOf(item, element, action))
-        for (const lack of fate.missing.filter(isAbout(item))) atEnd.push(responseOf(lack, element, action))
-      } else {
-        const groups = groupsOf(there, settlements)
-        inPlace.push(...groups.inPlace)
-        atEnd.push(...groups.atEnd)
+      const here = responseOf(item, element, action)
+      const lacks = fate.missing.filter(isAbout(item)).map((lack) => responseOf(lack, element, action))
+      const groups = together.get(entityKey(item))
+      if (groups === undefined) {
+        inPlace.push(here)
+        atEnd.push(...lacks)
+        continue
       }
+      const there = shared.get(item)
+      if (there === undefined) groups.addLocal(item, here, lacks)
+      else groups.addShared(there, settlements)
+      if (placed.has(groups)) continue
+      placed.add(groups)
+      inPlace.push(groups)
+      atEnd.push(groups)
     }
   }
-  return [...inPlace, ...atEnd]
+  const said = (one: Placed, which: 'inPlace' | 'atEnd') => (one instanceof Groups ? one[which] : [one])
+  return [...inPlace.flatMap((one) => said(one, 'inPlace')), ...atEnd.flatMap((one) => said(one, 'atEnd'))]
 }
 
-function groupsOf({ gap, sharing }: Shared, settlements: ReadonlyMap<Share, readonly Settlement[]>): Groups {
-  const groups = new Groups(gap.item)
-  groups.add({ status: okStatus, attributes: gap.done ?? [] })
-  for (const share of sharing.shares) for (const settlement of settlements.get(share) ?? []) groups.add(settlement)
-  groups.add({ status: statusOf(404, gap.id), attributes: sharing.unfound })
-  return groups
-}
+/** A response, or the place of those about an entity of which not everything is gathered yet. */
+type Placed = ElementResponse | Groups
 
 /** Attributes of one entity by what became of them, success first: one response for each status. */
 class Groups {
   readonly #head: Pick<ElementResponse, 'id' | 'type' | 'isPattern'>
-  readonly #groups = new Map<string, { readonly status: StatusText; readonly attributes: GivenAttribute[] }>()
+  readonly #done: Settlement[] = []
+  readonly #settled: Settlement[] = []
+  readonly #unfound: Settlement[] = []
 
   constructor({ id, type }: UpdateItem) {
     this.#head = { id, type, isPattern: false }
   }
 
-  add({ status, attributes }: Settlement): void {
-    const key = `${status.code} ${status.details ?? ''}`
-    const group = this.#groups.get(key) ?? { status, attributes: [] }
-    this.#groups.set(key, group)
-    for (const attribute of attributes) group.attributes.push(attribute)
+  /** What became of an element of which nothing was passed on. */
+  addLocal({ refusal }: UpdateItem, here: ElementResponse, lacks: readonly ElementResponse[]): void {
+    if (refusal === undefined) this.#done.push(here)
+    else this.#unfound.push(here)
+    this.#unfound.push(...lacks)
+  }
+
+  /** What became of an element of which something was. */
+  addShared({ gap, sharing }: Shared, settlements: ReadonlyMap<Share, readonly Settlement[]>): void {
+    this.#done.push({ status: okStatus, attributes: gap.done ?? [] })
+    for (const share of sharing.shares) this.#settled.push(...(settlements.get(share) ?? []))
+    this.#unfound.push({ status: statusOf(404, gap.id), attributes: sharing.unfound })
   }
 
   get inPlace(): readonly ElementResponse[] {
@@ -88,8 +105,15 @@ class Groups {
   }
 
   get #responses(): readonly ElementResponse[] {
-    const groups = [...this.#groups.values()].filter(({ attributes }) => attributes.length > 0)
-    return groups.map((group) => ({ ...this.#head, ...group }))
+    const groups = new Map<string, { readonly status: StatusText; readonly attributes: GivenAttribute[] }>()
+    for (const { status, attributes } of [...this.#done, ...this.#settled, ...this.#unfound]) {
+      if (attributes.length === 0) continue
+      const key = `${status.code} ${status.details ?? ''}`
+      const group = groups.get(key) ?? { status, attributes: [] }
+      groups.set(key, group)
+      for (const attribute of attributes) group.attributes.push(attribute)
+    }
+    return Array.from(groups.values(), (group) => ({ ...this.#head, ...group }))
   }
 
   #isMissing({ code, details }: StatusText): boolean {

@@ -153,9 +153,9 @@ function checkEntity({ id = '', type = '', isPattern = '' }: EntityDraft): Outco
 }
 
 function checkAttribute(draft: AttributeDraft): Outcome<RegisteredAttribute, CheckRefusal> {
-  const { name = '', type = '', isDomain = '' } = draft
+  const { name = '', type = '', isDomain: domain = '' } = draft
   if (name === '') return refused({ kind: 'registeredNameMissing' })
-  if (isDomain === '') return refused({ kind: 'isDomainMissing' })
+  const isDomain = domain || 'false' // Agents of devices leave it out.
   if (isDomain !== 'true' && isDomain !== 'false') return refused({ kind: 'isDomainUnknown', value: isDomain })
   const wrong = checkMetadata(draft.metadatas ?? [])
   return wrong ? refused(wrong) : granted({ name, type, isDomain: isDomain === 'true' })

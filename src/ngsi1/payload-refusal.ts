@@ -41,7 +41,6 @@ export type CheckRefusal =
   | { readonly kind: 'registrationsMissing' }
   | { readonly kind: 'patternRegistered' }
   | { readonly kind: 'registeredNameMissing' }
-  | { readonly kind: 'isDomainMissing' }
   | { readonly kind: 'isDomainUnknown'; readonly value: string }
   | { readonly kind: 'providerMissing' }
 

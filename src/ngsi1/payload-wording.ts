@@ -54,7 +54,6 @@ const payloadWording: Wording<PayloadRefusal> = {
   registrationsMissing: () => 'Empty Context Registration List',
   patternRegistered: () => 'isPattern set to true for registrations is currently not supported',
   registeredNameMissing: () => 'missing name for registration attribute',
-  isDomainMissing: () => 'missing isDomain value for registration attribute',
   isDomainUnknown: ({ value }) => `invalid isDomain value for registration attribute: /${value}/`,
   providerMissing: () => 'no providing application',
 }

@@ -182,7 +182,8 @@ test('the modes of notification', async (t) => {
   t.same(mode('transient'), { kind: 'transient' })
   t.same(mode('permanent'), { kind: 'persistent' })
   t.same(mode('threadpool:100:4,acme:50:2'), { kind: 'threadpool', total: 4, services: { acme: 2 } })
-  for (const text of ['threadpool', 'threadpool:0:1', 'threadpool:1:1,a:1:1,a:2:2', 'pool:1:1'])
+  t.same(mode('threadpool'), { kind: 'threadpool', total: undefined, services: {} })
+  for (const text of ['threadpool:', 'threadpool,acme:1:1', 'threadpool:0:1', 'threadpool:1:1,a:1:1,a:2:2', 'pool:1:1'])
     t.match(mistake(['-notificationMode', text]), /is not one of transient, persistent, permanent, threadpool/, text)
 })
 

@@ -62,7 +62,7 @@ function request(provider: string, body = '{}'): ProviderRequest {
 
 const whole = (body: string): string => body
 
-test('the operation goes behind the path of what is registered, a query of it stays', async (t) => {
+test('the operation goes behind the path of what is registered, which is a slash without one; a query of it stays', async (t) => {
   const targets: unknown[] = []
   const { url } = await listening(t, ({ url }, outgoing) => {
     targets.push(url)
@@ -70,7 +70,7 @@ test('the operation goes behind the path of what is registered, a query of it st
   })
   const { providers, attempts } = opened(t)
   for (const path of ['', '/', '/v1', '/v1/', '/v1?key=secret#there']) await providers.ask(request(url + path), whole)
-  const expected = ['/queryContext', '/queryContext', '/v1/queryContext', '/v1/queryContext']
+  const expected = ['//queryContext', '//queryContext', '/v1/queryContext', '/v1/queryContext']
   t.same(targets, [...expected, '/v1/queryContext?key=secret'])
   t.same(attempts.at(-1), [`${url}/v1/queryContext?key=secret`, undefined])
 })
@@ -94,7 +94,7 @@ test('the time limit is for the whole exchange, also when the answer never ends'
   })
   const { providers, attempts } = opened(t, { limit_ms: 60 })
   t.same(await providers.ask(request(url), whole), { ok: false, refusal: { kind: 'unreachable', reason: 'timeout' } })
-  t.same(attempts, [[`${url}/queryContext`, 'timeout']])
+  t.same(attempts, [[`${url}//queryContext`, 'timeout']])
 })
 
 test('a request that is too long is not sent, an answer that is too long is not read', async (t) => {
@@ -222,7 +222,7 @@ test('a line tells of every request, traces of its parts, without secrets', asyn
   await providers.ask(request(url), whole)
   const id = '5718a3b2c0de00112233aabc'
   t.same(lines.splice(0), [
-    `forward:answer c 7: Request forwarded (regId: ${id}): POST ${url}/queryContext, request payload (2 bytes): {}, response payload (23 bytes): good morning to you (...), response code: 200`,
+    `forward:answer c 7: Request forwarded (regId: ${id}): POST ${url}//queryContext, request payload (2 bytes): {}, response payload (23 bytes): good morning to you (...), response code: 200`,
   ])
   switches.set('logLevel', logLevels.indexOf('WARN'))
   for (const area of ['forward', 'forward.error', 'payload.forward.in', 'payload.forward.out'] as const) {
@@ -232,8 +232,8 @@ test('a line tells of every request, traces of its parts, without secrets', asyn
   t.same(lines.splice(0), [
     'payload.forward.out c 7: {}',
     'payload.forward.in c 7: good morning to you (...)',
-    `forward c 7: passed on to ${url}/queryContext: 200`,
-    `forward.error c 7: ${url}/queryContext failed: no NGSI in the answer`,
+    `forward c 7: passed on to ${url}//queryContext: 200`,
+    `forward.error c 7: ${url}//queryContext failed: no NGSI in the answer`,
   ])
   await providers.ask(request('http://me:pass@127.0.0.1:1/v1?token=secret'), whole)
   t.notMatch(lines.join(), /pass@|secret/)

@@ -286,3 +286,33 @@ test('an update stays in words unless somebody is registered for its id', async 
   await send(wordy, 'POST', 'updateContext', { body: update('UPDATE', element([noise])) })
   t.same(words, ['Street-5', 'Street-4'])
 })
+
+test('elements of one entity are answered together when anything of it was passed on', async (t) => {
+  const there = await provider(t, answering([echo(noise)]))
+  const index = registered({ attributes: ['noise'], provider: there.url })
+  const { broker } = holding(index, entity('Street-4', 'Street', heldLamp))
+  const other = element([ozone], 'Street-5')
+  const body = update('UPDATE', element([noise]), other, element([lamp]), element([ozone]))
+  const answer = await send(broker, 'POST', 'updateContext', { body, ...passing(t) })
+  t.same(answer.body, {
+    contextResponses: [
+      elementOf([echo(lamp), echo(noise)]),
+      elementOf([echo(ozone)], { id: 'Street-5', statusCode: { ...notFound, details: 'Street-5' } }),
+      elementOf([echo(ozone)], { statusCode: unknown }),
+    ],
+  })
+  t.same(
+    there.received.map(({ body }) => body),
+    [update('UPDATE', element([noise]))],
+  )
+})
+
+test('elements of one entity that go to one provider are answered together', async (t) => {
+  const there = await provider(t, answering([echo(noise), echo(ozone)]))
+  const { broker } = holding(registered({ attributes: ['noise', 'ozone'], provider: there.url }))
+  const body = update('UPDATE', element([noise]), element([ozone, lamp]))
+  const answer = await send(broker, 'POST', 'updateContext', { body, ...passing(t) })
+  t.same(answer.body, {
+    contextResponses: [elementOf([echo(noise), echo(ozone)]), elementOf([echo(lamp)], { statusCode: unknown })],
+  })
+})

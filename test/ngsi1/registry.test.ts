@@ -82,6 +82,18 @@ test('registerContext answers the duration and the id, by default a day', async 
   }
 })
 
+test('a registered attribute without isDomain is no domain', async (t) => {
+  const { ask } = registryOf(t)
+  for (const isDomain of [undefined, '']) {
+    const attributes = [{ name: 'noise', type: 'dB', isDomain }]
+    const what = { ...body, contextRegistrations: [{ ...registration, attributes }] }
+    idIn(t, 'registrationId', await ask('POST', 'registerContext', what), { duration: 'P1M' })
+    t.match(await ask('POST', 'discoverContextAvailability', { entities: [street4] }), {
+      contextRegistrationResponses: [{ contextRegistration: { attributes: [noise] } }],
+    })
+  }
+})
+
 test('registerContext refuses what is wrong, with the id that was given', async (t) => {
   const { ask, registry } = registryOf(t)
   const changed = (change: object) => ({ ...body, contextRegistrations: [{ ...registration, ...change }] })
@@ -95,7 +107,6 @@ test('registerContext refuses what is wrong, with the id that was given', async 
     ],
     [changed({ entities: [{ ...street4, isPattern: 'maybe' }] }), 'invalid isPattern value for entity: /maybe/'],
     [changed({ attributes: [{ type: 'dB', isDomain: 'false' }] }), 'missing name for registration attribute'],
-    [changed({ attributes: [{ name: 'noise', type: 'dB' }] }), 'missing isDomain value for registration attribute'],
     [
       changed({ attributes: [{ ...noise, isDomain: 'partly' }] }),
       'invalid isDomain value for registration attribute: /partly/',
