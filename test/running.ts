@@ -18,24 +18,40 @@ export interface Reply {
   readonly json: unknown
 }
 
+/** How the program is started, beside its flags. */
+export interface Surroundings {
+  /** Options of Node itself. */
+  readonly nodeOptions?: readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
+  /** The most descriptors that the process may have open. */
+  readonly descriptors?: number
+}
+
 /** The real program in a process of its own, on a data folder and a port of its own. */
 export class RunningBroker {
   readonly folder: string
   readonly port: number
   output = ''
   readonly #flags: readonly string[]
+  readonly #around: Surroundings
   #process: ChildProcess | undefined
 
-  private constructor(folder: string, port: number, flags: readonly string[]) {
+  private constructor(folder: string, port: number, flags: readonly string[], around: Surroundings) {
     this.folder = folder
     this.port = port
     this.#flags = flags
+    this.#around = around
   }
 
   /** Starts a broker that ends with the test, and waits until it answers. */
-  static async start(t: Test, flags: readonly string[] = []): Promise<RunningBroker> {
+  static async start(t: Test, flags: readonly string[] = [], around: Surroundings = {}): Promise<RunningBroker> {
     const end = endsWith(t)
-    return RunningBroker.#started(t.testdir(), flags, end)
+    return RunningBroker.#started(t.testdir(), flags, end, around)
+  }
+
+  /** The same on a folder of the caller's. */
+  static async startOn(t: Test, folder: string, flags: readonly string[] = []): Promise<RunningBroker> {
+    return RunningBroker.#started(folder, flags, endsWith(t))
   }
 
   /** Starts several, each with a folder and a port of its own. */
@@ -46,8 +62,13 @@ export class RunningBroker {
     return end
   }
 
-  static async #started(folder: string, flags: readonly string[], end: RunningBroker[]): Promise<RunningBroker> {
-    const broker = new RunningBroker(folder, await freePort(), flags)
+  static async #started(
+    folder: string,
+    flags: readonly string[],
+    end: RunningBroker[],
+    around: Surroundings = {},
+  ): Promise<RunningBroker> {
+    const broker = new RunningBroker(folder, await freePort(), flags, around)
     end.push(broker)
     await broker.run()
     return broker
@@ -59,9 +80,15 @@ export class RunningBroker {
 
   /** Starts the program on the same folder and port. */
   async run(): Promise<void> {
-    const started = spawn(process.execPath, [main, '-port', `${this.port}`, '-dbPath', this.folder, ...this.#flags], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
+    const { nodeOptions = [], environment = {}, descriptors } = this.#around
+    const program = [...nodeOptions, main, '-port', `${this.port}`, '-dbPath', this.folder, ...this.#flags]
+    // The shell becomes the program, so that signals reach it.
+    const limited = ['-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', process.execPath, ...program]
+    const started = spawn(
+      descriptors === undefined ? process.execPath : 'sh',
+      descriptors === undefined ? program : limited,
+      { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...environment } },
+    )
     this.#process = started
     for (const stream of [started.stdout, started.stderr]) {
       stream.on('data', (chunk: Buffer) => {
@@ -79,6 +106,10 @@ export class RunningBroker {
       await delay(20)
     }
     throw new Error(`the broker did not answer: ${this.output}`)
+  }
+
+  get pid(): number | undefined {
+    return this.#process?.pid
   }
 
   signal(signal: NodeJS.Signals): void {

@@ -1,0 +1,98 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Answer } from '../../bench/answer-reader.js'
+import { addressOf, Connection, Disconnected } from '../../bench/connection.js'
+import { items, member } from '../../bench/ngsi.js'
+import { type Request, written } from '../../bench/request.js'
+import type { History, Interval, Result } from './history.js'
+
+/** The broker as the clients see it: it goes away and comes back. */
+export interface Target {
+  readonly url: string
+  /** Whether clients go on. */
+  readonly running: boolean
+  /** How often the process was started again. */
+  readonly restarts: number
+  /** Resolves when the process that is meant to run answers. */
+  up(): Promise<void>
+}
+
+/** An answer, or none because the connection was lost. */
+export interface Exchange extends Interval {
+  readonly answer: Answer | undefined
+  /** Whether the process to which the request went is gone for good, so that it has no effect any more. */
+  readonly restarted: boolean
+}
+
+/** Longer than any pause that a test makes: no client gives up a request that may yet be carried out. */
+const patience_ms = 60_000
+
+/** How long a client waits after an answer that is no success. */
+const pause_ms = 20
+
+/** One client with a connection of its own, which sends one request after the other and keeps the times. */
+export class Client {
+  readonly target: Target
+  readonly #history: History
+  readonly #connection: Connection
+
+  constructor(target: Target, history: History) {
+    this.target = target
+    this.#history = history
+    this.#connection = new Connection(addressOf(target.url), patience_ms)
+  }
+
+  close(): void {
+    this.#connection.close()
+  }
+
+  async ask(request: Request): Promise<Exchange> {
+    const { restarts } = this.target
+    const text = written(request, addressOf(this.target.url))
+    const start_ms = performance.now()
+    const answer = await this.#answer(text)
+    const end_ms = performance.now()
+    if (answer?.status !== 200) await delay(pause_ms)
+    await this.target.up()
+    return { answer, start_ms, end_ms, restarted: this.target.restarts > restarts }
+  }
+
+  async #answer(text: string): Promise<Answer | undefined> {
+    try {
+      return await this.#connection.ask(text)
+    } catch (fault) {
+      if (!(fault instanceof Disconnected)) this.#history.faults.push(String(fault))
+      else if (fault.timedOut) this.#history.faults.push(`a request had no answer within ${patience_ms} ms`)
+      return undefined
+    }
+  }
+
+  /** The JSON of an answer with status 200; nothing of any other. */
+  json(answer: Answer | undefined): unknown {
+    if (answer?.status !== 200) return undefined
+    try {
+      return JSON.parse(answer.text)
+    } catch {
+      this.#history.faults.push(`an answer is no JSON: ${answer.text.slice(0, 200)}`)
+      return undefined
+    }
+  }
+}
+
+/** What became of each element of an update, in their order. */
+export function resultsOf(client: Client, { answer }: Exchange, elements: number): readonly Result[] {
+  const all = (result: Result): readonly Result[] => Array.from({ length: elements }, () => result)
+  if (!answer) return all('unknown')
+  if (answer.status !== 200) return all(isUndecided(answer) ? 'unknown' : 'refused')
+  const codes = items(member(client.json(answer), 'contextResponses')).map(codeOf)
+  if (codes.length !== elements) return all('refused')
+  return codes.map((code) => (code === '200' ? 'acknowledged' : 'refused'))
+}
+
+/** These answers say that the broker does not know whether the update was carried out. */
+function isUndecided({ status, text }: Answer): boolean {
+  return status === 500 || (status === 503 && text.includes('partition not available'))
+}
+
+function codeOf(response: unknown): unknown {
+  return member(member(response, 'statusCode'), 'code')
+}

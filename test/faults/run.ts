@@ -1,0 +1,144 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { items, member } from '../../bench/ngsi.js'
+import type { RunningBroker } from '../running.js'
+import { violationsOf } from './check.js'
+import type { Target } from './client.js'
+import { History, unnotified } from './history.js'
+import { Load, type LoadSize, mixedLoad, valuesOf } from './load.js'
+
+/** Whether the long forms of the tests run: `RIGEL_FAULTS=long`. */
+export const isLong = process.env['RIGEL_FAULTS'] === 'long'
+
+/** The test fails when no notification has come for so long while some are missing. */
+const patience_ms = 30_000
+
+/** A broker under load whose process a test may disturb. */
+export class Run implements Target {
+  readonly broker: RunningBroker
+  readonly history = new History()
+  running = true
+  restarts = 0
+  #up: Promise<void> = Promise.resolve()
+
+  constructor(broker: RunningBroker) {
+    this.broker = broker
+  }
+
+  get url(): string {
+    return this.broker.url
+  }
+
+  up(): Promise<void> {
+    return this.#up
+  }
+
+  /** Ends the process without a warning and starts it again; gives the milliseconds until it answers. */
+  async kill(): Promise<number> {
+    let isUp = (): void => {}
+    this.#up = new Promise((resolve) => {
+      isUp = resolve
+    })
+    await this.broker.end('SIGKILL')
+    const began_ms = performance.now()
+    await this.broker.run()
+    this.restarts += 1
+    isUp()
+    return performance.now() - began_ms
+  }
+}
+
+/**
+ * Puts a load on a broker, does something to it meanwhile, and checks the history of all clients when it is over. What
+ * the check finds fails the test.
+ */
+export async function underLoad(
+  t: Test,
+  broker: RunningBroker,
+  disturb: (run: Run) => Promise<void>,
+  size: LoadSize = mixedLoad,
+): Promise<Run> {
+  const run = new Run(broker)
+  const { history } = run
+  const receiver = await listen(t, history)
+  const subscriptions = [await subscribe(broker, receiver, '.*'), await subscribe(broker, receiver, '^Probe')]
+  const load = new Load(run, history, size, subscriptions)
+  const { ended } = await load.start()
+  try {
+    await disturb(run)
+  } finally {
+    run.running = false
+    await ended
+  }
+  await load.readAll()
+  await untilNotified(history)
+  const violations = violationsOf(history)
+  const acknowledged = history.count('acknowledged')
+  t.comment(
+    `${acknowledged} updates acknowledged, ${history.count('refused')} refused, ${history.count('unknown')} unknown, ` +
+      `${history.reads} reads, ${history.walks.length} walks, ${history.arrivals} notifications, ${run.restarts} restarts`,
+  )
+  t.same(violations.slice(0, 20), [], `${violations.length} violations`)
+  t.ok(acknowledged > history.entities.size, 'updates were acknowledged')
+  t.ok(history.reads > history.entities.size, 'reads were answered')
+  return run
+}
+
+/** Resolves when every acknowledged change has been notified, or when nothing has come for long. */
+async function untilNotified(history: History): Promise<void> {
+  let last = history.arrivals
+  let progress_ms = performance.now()
+  while (unnotified(history) > 0 && performance.now() - progress_ms < patience_ms) {
+    await delay(100)
+    if (history.arrivals > last) progress_ms = performance.now()
+    last = history.arrivals
+  }
+}
+
+/** A receiver of notifications that notes each in the history of its entity. */
+async function listen(t: Test, history: History): Promise<string> {
+  const server: Server = createServer((request, response) => {
+    const pieces: Buffer[] = []
+    // A sender that was killed leaves half of a request: it does not count as received.
+    request.on('error', () => {})
+    request.on('data', (piece: Buffer) => pieces.push(piece))
+    request.on('end', () => {
+      note(history, String(request.headers['rigel-notification-id']), Buffer.concat(pieces).toString())
+      response.writeHead(200, { 'Content-Length': 0 }).end()
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return `http://127.0.0.1:${port}/changes`
+}
+
+function note(history: History, id: string, body: string): void {
+  const json: unknown = JSON.parse(body)
+  const subscription = String(member(json, 'subscriptionId'))
+  for (const response of items(member(json, 'contextResponses'))) {
+    const element = member(response, 'contextElement')
+    const entity = history.entities.get(String(member(element, 'id')))
+    if (entity) entity.arrivals.push({ subscription, id, values: valuesOf(element) })
+    else history.faults.push(`a notification about ${String(member(element, 'id'))}, which nobody wrote`)
+  }
+}
+
+async function subscribe(broker: RunningBroker, reference: string, id: string): Promise<string> {
+  const { json, text } = await broker.send('POST', '/v1/subscribeContext', {
+    entities: [{ type: '', isPattern: 'true', id }],
+    reference,
+    duration: 'P1Y',
+    notifyConditions: [{ type: 'ONCHANGE', condValues: ['count0'] }],
+  })
+  const subscription = member(member(json, 'subscribeResponse'), 'subscriptionId')
+  if (typeof subscription !== 'string') throw new Error(`no subscription was made: ${text}`)
+  return subscription
+}
