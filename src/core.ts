@@ -233,7 +233,7 @@ export class Core {
       partition,
       storage: this.#storage,
       memory: this.#memory,
-      cacheSize: this.#options.entityCache,
+      entityCache_bytes: this.#options.entityCache_MiB * 2 ** 20,
       subscriptions: this.#delivered.subscriptions.inForce(),
       log: port2,
     }

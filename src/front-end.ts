@@ -57,7 +57,7 @@ export async function openFront(
   const { frontEnd, options, storage, memory } = task
   const measures = new Measures(memory.measures, frontEnd)
   const mailboxes = openMailboxes(task, measures)
-  const readers = openReaders(storage, memory, measures, options.readCache, log)
+  const readers = openReaders(storage, memory, measures, options.readCache_MiB * 2 ** 20, log)
   const queries = openQueryPool(task)
   const siblings = new Siblings<Shared>(frontEnd, options.httpThreads + 1, sharedAnswer(measures, desks.alarms.counts))
   const reports = new AlarmReports(memory.alarms, desks.alarms.tell)

@@ -52,10 +52,10 @@ export interface Options {
   readonly queryThreads: number
   /** Commands that may wait before one partition. */
   readonly mailboxSize: number
-  /** Ids whose records each partition keeps in memory: at least so many, at most twice as many. */
-  readonly entityCache: number
-  /** Ids whose entities each front end keeps decoded, to answer what it has read lately without reading it again. */
-  readonly readCache: number
+  /** Records that each partition keeps in memory. */
+  readonly entityCache_MiB: number
+  /** Entities that each front end keeps decoded, to answer what it has read lately without reading it again. */
+  readonly readCache_MiB: number
   /** Queries that may wait for a query thread, for each HTTP thread. */
   readonly queryQueueSize: number
   /** Largest size of one partition on disk. */

@@ -7,12 +7,12 @@ import type { Measures } from './measure/measures.js'
 import { ChangeMarks } from './partition/change-marks.js'
 import { numbered, type SharedMemory, type StoragePlan } from './tasks.js'
 
-/** Opens all partitions for reading in this thread, which keeps the entities of so many ids at hand. */
+/** Opens all partitions for reading in this thread, which keeps so many bytes of what it has read at hand. */
 export function openReaders(
   storage: StoragePlan,
   memory: SharedMemory,
   measures: Measures,
-  readCache: number,
+  readCache_bytes: number,
   log?: Log,
 ): PartitionReaders {
   const sides = storage.paths.map((path, number) => {
@@ -23,5 +23,5 @@ export function openReaders(
       marks,
     }
   })
-  return new PartitionReaders(sides, new EntitiesAtHand(readCache))
+  return new PartitionReaders(sides, new EntitiesAtHand(readCache_bytes))
 }

@@ -39,8 +39,8 @@ export interface PartitionTask {
   readonly partition: number
   readonly storage: StoragePlan
   readonly memory: SharedMemory
-  /** Ids whose records are kept in memory, and entities for which it is remembered who has subscribed to them. */
-  readonly cacheSize: number
+  /** Bytes of the records that are kept in memory. */
+  readonly entityCache_bytes: number
   /** Those that are in force from the start. */
   readonly subscriptions: readonly SubscriptionInForce[]
 }

@@ -119,7 +119,7 @@ export const silentLog: Log = {
 
 /** Nobody has subscribed to anything, unless a test puts it in. */
 export function wakes(): Wakes {
-  return new Wakes({ word: ({ id }) => id, log: silentLog, cacheSize: 100 })
+  return new Wakes({ word: ({ id }) => id, log: silentLog, memory_bytes: 10_000 })
 }
 
 /** Marks that nobody else sees. */

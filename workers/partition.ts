@@ -16,16 +16,22 @@ import { numbered, type PartitionTask, type ThreadPorts } from '../src/tasks.js'
 /** How often the sizes of the store are looked up for the metrics. */
 const sizes_ms = 1000
 
+/** For what is remembered of which subscriptions mean which entities. */
+const remembered_bytes = 8 * 2 ** 20
+
 /** A partition's thread: opens its store, takes turns until it is told to drain, closes. */
 export default async function partition(task: PartitionTask & ThreadPorts): Promise<void> {
-  const { partition: number, storage, memory, cacheSize, control } = task
+  const { partition: number, storage, memory, entityCache_bytes, control } = task
   const measures = new Measures(memory.measures, rowOf(memory.measures.threads, 'partition', number))
   const log = workerLog(task.log, measures.switches, number)
-  const store = new LmdbPartitionStore(numbered(storage.paths, number), storage, { cacheSize, log })
+  const store = new LmdbPartitionStore(numbered(storage.paths, number), storage, {
+    cache_bytes: entityCache_bytes,
+    log,
+  })
   log.trace('storage.open', `partition ${number} is open`, { entities: store.entityCount })
   const marks = new ChangeMarks(numbered(memory.marks, number))
   marks.doubtAll()
-  const wakes = new Wakes({ word: wordNotice, log, cacheSize })
+  const wakes = new Wakes({ word: wordNotice, log, memory_bytes: remembered_bytes })
   for (const inForce of task.subscriptions) wakes.put(inForce)
   const inbox = new Inbox({
     store,

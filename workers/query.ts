@@ -30,5 +30,5 @@ export default async function query(task: QueryTask): Promise<string> {
 
 function opened({ storage, memory, row }: QueryThreadData): PartitionReaders {
   giveWay(scanPriority)
-  return openReaders(storage, memory, new Measures(memory.measures, row + started.nextNumber()), 1)
+  return openReaders(storage, memory, new Measures(memory.measures, row + started.nextNumber()), 0)
 }

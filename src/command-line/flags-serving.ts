@@ -63,16 +63,16 @@ export const servingFlags = {
   ),
   mailboxSize: storage.value(integer(1, 1_000_000), 10000, 'RIGEL_MAILBOX_SIZE', 'commands that wait for a partition'),
   entityCache: storage.value(
-    integer(1, 100_000_000),
-    10000,
+    integer(0, 65536),
+    64,
     'RIGEL_ENTITY_CACHE',
-    'ids whose records each partition keeps in memory, up to twice as many for a while',
+    'MiB of records that each partition keeps in memory',
   ),
   readCache: storage.value(
-    integer(1, 100_000_000),
-    10000,
+    integer(0, 65536),
+    64,
     'RIGEL_READ_CACHE',
-    'ids whose entities each HTTP thread keeps decoded for reads, up to twice as many for a while',
+    'MiB of entities that each HTTP thread keeps decoded for reads',
   ),
   queryThreads: storage.value(integer(1, 64), 1, 'RIGEL_QUERY_THREADS', 'threads for long queries, per HTTP thread'),
   queryQueueSize: storage.value(

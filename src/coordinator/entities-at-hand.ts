@@ -1,5 +1,6 @@
 import type { Entity } from '../context/entity.js'
-import { Generations } from '../generations.js'
+import { heapSize } from '../context/heap-size.js'
+import { LruCache } from '../lru-cache.js'
 import type { ChangeMarks, Group } from '../partition/change-marks.js'
 
 /** What was read, and the mark that its group of ids had before. */
@@ -8,16 +9,19 @@ interface Read {
   readonly entities: readonly Entity[]
 }
 
+/** An answer shows the first of its entities twice: with it, what is held takes up to three times the memory. */
+const withAnswer = 3
+
 /**
  * Entities that a front end has read lately, decoded. Nobody tells it when they change: whenever it is asked it compares
  * the mark of the id's group with the one that was there before it read.
  */
 export class EntitiesAtHand {
-  readonly #read: Generations<Read>
+  readonly #read: LruCache<Read>
 
-  /** Holds those of at least so many ids, in as many ranges of paths. */
-  constructor(ids: number) {
-    this.#read = new Generations(ids)
+  /** Holds at most so many bytes of entities and of the answers that are worded of them. */
+  constructor(limit_bytes: number) {
+    this.#read = new LruCache(limit_bytes)
   }
 
   /** What was read under this name and has not changed since. */
@@ -30,7 +34,7 @@ export class EntitiesAtHand {
   read(name: string, group: Group, marks: ChangeMarks, read: () => readonly Entity[]): readonly Entity[] {
     const mark = marks.changesOf(group)
     const entities = read()
-    if (entities.length > 0) this.#read.put(name, { mark, entities })
+    if (entities.length > 0) this.#read.put(name, { mark, entities }, heapSize(entities) * withAnswer)
     return entities
   }
 }

@@ -1,4 +1,4 @@
-import { Generations } from '../generations.js'
+import { LruCache } from '../lru-cache.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import { kindOf, needsNoBody, type PathKind } from './path-kind.js'
 import { type Route, type Router, segmentsOf } from './router.js'
@@ -16,14 +16,16 @@ export interface Target {
 /** Forbidden in paths and in URI parameters [context 4.1]. */
 const forbidden = /[<>"'=;()]/
 
-/** Of paths that are asked for again and again; longer ones are worth no memory. */
-const rememberedPaths = 4096
+/** For paths that are asked for again and again; long ones are worth no memory. */
+const remembered_bytes = 8 * 2 ** 20
 const longestRemembered = 256
+/** What a target takes beside the characters of its segments, which are not more than those of the path. */
+const target_bytes = 512
 
 /** Finds out what paths mean, and remembers it of those that were asked for lately. */
 export class Targets {
   readonly #router: Router
-  readonly #remembered = new Generations<Target>(rememberedPaths)
+  readonly #remembered = new LruCache<Target>(remembered_bytes)
 
   constructor(router: Router) {
     this.#router = router
@@ -31,7 +33,13 @@ export class Targets {
 
   /** What a path means, as it came: split at the slashes before it is decoded [management 1]. */
   find(path: string): Target {
-    return this.#remembered.get(path) ?? this.#resolve(path)
+    const remembered = this.#remembered.get(path)
+    if (remembered !== undefined) return remembered
+    if (path.length > longestRemembered) return this.#resolve(path)
+    const copied = copyOf(path)
+    const target = this.#resolve(copied)
+    if (target.route !== undefined) this.#remembered.put(copied, target, target_bytes + 2 * path.length)
+    return target
   }
 
   #resolve(path: string): Target {
@@ -41,10 +49,13 @@ export class Targets {
     const clean = decoded !== undefined && !decoded.some((segment) => forbidden.test(segment))
     // A target that is no path, like the asterisk of OPTIONS, is no resource either.
     const route = clean && path.startsWith('/') ? this.#router.find(segments) : undefined
-    const target = { kind: kindOf(segments), route, clean, needsNoBody: needsNoBody(segments) }
-    if (route !== undefined && path.length <= longestRemembered) this.#remembered.put(path, target)
-    return target
+    return { kind: kindOf(segments), route, clean, needsNoBody: needsNoBody(segments) }
   }
+}
+
+/** A text of its own: the path of a target with a query is a part of it, which would hold all of it in memory. */
+function copyOf(path: string): string {
+  return Buffer.from(path, 'utf16le').toString('utf16le')
 }
 
 /** The path and the query of a request target; the absolute form [management 11.1] loses its scheme and host. */

@@ -27,8 +27,8 @@ const charactersPerLook = 2 ** 18
 
 /** What a store is opened with beside its environment. */
 export interface StoreParts {
-  /** Ids whose records are kept in memory: at least so many, at most twice as many. */
-  readonly cacheSize?: number
+  /** Bytes of the records that are kept in memory. */
+  readonly cache_bytes?: number
   readonly log?: Log
 }
 
@@ -46,10 +46,10 @@ export class LmdbPartitionStore implements PartitionStore {
   constructor(
     path: string,
     settings: Omit<EnvironmentSettings, 'readOnly'>,
-    { cacheSize = 100, log }: StoreParts = {},
+    { cache_bytes = 2 ** 20, log }: StoreParts = {},
   ) {
     this.#log = log
-    this.#cache = new RecordCache(cacheSize)
+    this.#cache = new RecordCache(cache_bytes)
     this.#environment = openEnvironment(path, { ...settings, readOnly: false })
     this.#sizeMax = settings.sizeMax_bytes
     this.#outbox = new Outbox(this.#environment)

@@ -1,5 +1,5 @@
 import type { Place } from '../context/entity.js'
-import { Generations } from '../generations.js'
+import { LruCache } from '../lru-cache.js'
 
 /** The record of an entity: its text as it lies on disk. */
 export interface HeldRecord {
@@ -12,12 +12,13 @@ export interface HeldRecord {
  * as texts, because an entity takes several times as much memory, and what takes memory for long costs the collector's time.
  */
 export class RecordCache {
-  readonly #held: Generations<readonly HeldRecord[]>
+  readonly #held: LruCache<readonly HeldRecord[]>
   /** What the transaction under way has changed. */
   readonly #changed = new Map<string, readonly HeldRecord[]>()
 
-  constructor(names: number) {
-    this.#held = new Generations(names)
+  /** Holds at most so many bytes, beside what the transaction under way changes. */
+  constructor(limit_bytes: number) {
+    this.#held = new LruCache(limit_bytes)
   }
 
   get(name: string): readonly HeldRecord[] | undefined {
@@ -26,7 +27,7 @@ export class RecordCache {
 
   /** Holds what was read: all records of the name. */
   read(name: string, records: readonly HeldRecord[]): void {
-    this.#held.put(name, records)
+    this.#held.put(name, records, sizeOf(records))
   }
 
   /** A record of the name is written within the transaction under way, or removed when there is no text. */
@@ -39,7 +40,7 @@ export class RecordCache {
 
   /** The transaction is on disk. */
   commit(): void {
-    for (const [name, records] of this.#changed) this.#held.put(name, records)
+    for (const [name, records] of this.#changed) this.#held.put(name, records, sizeOf(records))
     this.#changed.clear()
   }
 
@@ -47,4 +48,13 @@ export class RecordCache {
   rollback(): void {
     this.#changed.clear()
   }
+}
+
+const record_bytes = 96
+
+/** Never less than they take: a character of a text may take two bytes. */
+function sizeOf(records: readonly HeldRecord[]): number {
+  let bytes = 0
+  for (const { text } of records) bytes += record_bytes + 2 * text.length
+  return bytes
 }

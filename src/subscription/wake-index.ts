@@ -1,7 +1,7 @@
 import type { Entity, EntityId, EntityType, Tenant } from '../context/entity.js'
 import { acceptedPattern } from '../context/pattern.js'
 import type { Selector } from '../context/query.js'
-import { Generations } from '../generations.js'
+import { LruCache } from '../lru-cache.js'
 import { type Audience, Audiences, entry, type Listener, untyped } from './audience.js'
 import type { SubscriptionId, SubscriptionInForce } from './subscription.js'
 import { Throttle } from './throttle.js'
@@ -16,9 +16,9 @@ export class WakeIndex {
   readonly #tenants = new Map<Tenant, TenantIndex>()
   readonly #found: Found
 
-  /** Remembers between `limit` and twice as many entities. */
-  constructor(limit: number) {
-    this.#found = new Generations(limit)
+  /** Remembers at most so many bytes of what was found. */
+  constructor(limit_bytes: number) {
+    this.#found = new LruCache(limit_bytes)
   }
 
   get isEmpty(): boolean {
@@ -53,12 +53,14 @@ export class WakeIndex {
 }
 
 /** What patterns have found for entities, by tenant and entity. */
-type Found = Generations<readonly Audience[]>
+type Found = LruCache<readonly Audience[]>
 
 const nobody: readonly Audience[] = []
 
 /** More than this are looked for anew every time, so that what is remembered has a bound. */
 const mostRemembered = 64
+
+const reference_bytes = 8
 
 /** The audiences of all ids that a pattern finds, or of all ids. */
 interface Search {
@@ -140,7 +142,7 @@ class TenantIndex {
     const remembered = this.#found.get(name)
     if (remembered) return remembered
     const found = this.#search(entity)
-    if (found.length <= mostRemembered) this.#found.put(name, found)
+    if (found.length <= mostRemembered) this.#found.put(name, found, found.length * reference_bytes)
     return found
   }
 

@@ -11,8 +11,8 @@ import { type Silence, WakeTrace } from './wake-trace.js'
 export interface WakesParts {
   readonly word: NoticeWording
   readonly log: Log
-  /** Entities for which it is remembered what patterns find for them. */
-  readonly cacheSize: number
+  /** Bytes of what is remembered of which patterns find which entities. */
+  readonly memory_bytes: number
 }
 
 /**
@@ -26,8 +26,8 @@ export class Wakes {
   #notices: Notice[] = []
   #claims: Claim[] = []
 
-  constructor({ word, log, cacheSize }: WakesParts) {
-    this.#index = new WakeIndex(cacheSize)
+  constructor({ word, log, memory_bytes }: WakesParts) {
+    this.#index = new WakeIndex(memory_bytes)
     this.#word = word
     this.#trace = new WakeTrace(log)
   }

@@ -34,8 +34,8 @@ test('without flags every option has its default', async (t) => {
     ...{ dbPoolSize: 10, writeConcern: 1, dbPath: './rigel-data', queryThreads: 1 },
     ...{
       mailboxSize: 10000,
-      entityCache: 10000,
-      readCache: 10000,
+      entityCache_MiB: 64,
+      readCache_MiB: 64,
       queryQueueSize: 1000,
       dbSizeMax_MiB: 65536,
       logLevel: 'WARN',

@@ -35,7 +35,7 @@ async function around(t: Test): Promise<Around> {
         bell: new Bell().memory,
       }
       const storage = { ...storeSettings, paths: [folder] }
-      const task = { partition, storage, memory, cacheSize: 10, subscriptions: [], log: port2 }
+      const task = { partition, storage, memory, entityCache_bytes: 10_000, subscriptions: [], log: port2 }
       return { task, transfer: [port2] }
     },
     log: silentLog,

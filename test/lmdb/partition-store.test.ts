@@ -261,25 +261,29 @@ test('what a store keeps in memory is what it has on disk, also after turns that
   }
   const turn = fc.record({ commands: fc.array(anyCommand, { minLength: 1, maxLength: 5 }), fails: fc.boolean() })
   await fc.assert(
-    fc.asyncProperty(fc.array(turn, { maxLength: 12 }), fc.integer({ min: 1, max: 5 }), async (turns, cacheSize) => {
-      const store = new LmdbPartitionStore(t.testdir(), storeSettings, { cacheSize })
-      const model = new Model()
-      for (const { commands, fails } of turns) {
-        const parts = { store, interpret: noWords, wakes: wakes(), marks: marks() }
-        if (fails) assert.throws(() => takeAnyTurn(parts, commands, failing), { message: 'poison' })
-        else {
-          takeAnyTurn(parts, commands)
-          for (const next of commands) model.apply(next)
-        }
-        for (const name of ['E', 'F'].map(id)) {
-          for (const where of ['/', '/a'].map(path)) {
-            const expected = model.entities.filter((entity) => entity.id === name && entity.path === where)
-            assert.deepEqual(store.entities(tenant, where, name), expected)
+    fc.asyncProperty(
+      fc.array(turn, { maxLength: 12 }),
+      fc.integer({ min: 0, max: 4000 }),
+      async (turns, cache_bytes) => {
+        const store = new LmdbPartitionStore(t.testdir(), storeSettings, { cache_bytes })
+        const model = new Model()
+        for (const { commands, fails } of turns) {
+          const parts = { store, interpret: noWords, wakes: wakes(), marks: marks() }
+          if (fails) assert.throws(() => takeAnyTurn(parts, commands, failing), { message: 'poison' })
+          else {
+            takeAnyTurn(parts, commands)
+            for (const next of commands) model.apply(next)
+          }
+          for (const name of ['E', 'F'].map(id)) {
+            for (const where of ['/', '/a'].map(path)) {
+              const expected = model.entities.filter((entity) => entity.id === name && entity.path === where)
+              assert.deepEqual(store.entities(tenant, where, name), expected)
+            }
           }
         }
-      }
-      await store.close()
-    }),
+        await store.close()
+      },
+    ),
     { numRuns: 50 },
   )
 })

@@ -30,7 +30,7 @@ test("a partition's thread puts subscriptions in force and says after which noti
       connections: ConnectionLimit.memory(),
       alarms: AlarmReports.memory(),
     },
-    cacheSize: 10,
+    entityCache_bytes: 10_000,
     subscriptions: [nth(1)],
     log: port2,
   }

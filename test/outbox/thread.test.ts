@@ -51,7 +51,7 @@ test('the thread of the courier delivers what partition and coordinator hold, an
   const partitionLog = log()
   const partition = new ActorThread<PartitionTask & Pick<ThreadPorts, 'log'>, unknown>({
     entry: entry('partition'),
-    task: { partition: 0, storage, memory, cacheSize: 10, subscriptions: [], log: partitionLog },
+    task: { partition: 0, storage, memory, entityCache_bytes: 10_000, subscriptions: [], log: partitionLog },
     transfer: [partitionLog],
   })
   await partition.ready

@@ -27,7 +27,7 @@ interface Outgoing {
 function around(t: Test, folder = t.testdir(), word: NoticeWording = shortWording): Around {
   const store = new LmdbPartitionStore(folder, storeSettings)
   t.teardown(() => store.close())
-  const wakes = new Wakes({ word, log: silentLog, cacheSize: 10 })
+  const wakes = new Wakes({ word, log: silentLog, memory_bytes: 10_000 })
   const parts = { store, interpret: noWords, wakes, marks: marks() }
   return {
     store,

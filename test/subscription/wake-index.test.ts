@@ -85,7 +85,7 @@ test('the index finds those that asking one subscription after another finds, wh
       fc.array(step, { minLength: 40, maxLength: 80 }),
       fc.array(asking, { minLength: 1, maxLength: 5 }),
       (steps, pool) => {
-        const index = new WakeIndex(2)
+        const index = new WakeIndex(1000)
         const all = new Map<SubscriptionId, Subscription>()
         for (const next of steps) {
           if ('put' in next) {
@@ -111,7 +111,7 @@ test('the index finds those that asking one subscription after another finds, wh
 })
 
 test('more audiences of one entity than are remembered are found all the same', async (t) => {
-  const index = new WakeIndex(10)
+  const index = new WakeIndex(10_000)
   for (let n = 1; n <= 100; n += 1) index.put(nth(n, { selectors: [pattern(`Silo1|x${n}`)] }))
   const asked = { tenant, entity: entity('Silo1', 'Silo'), changed: ['level'] }
   t.equal(foundBy(index, asked).length, 100)
@@ -119,7 +119,7 @@ test('more audiences of one entity than are remembered are found all the same', 
 })
 
 test('what was found for an entity holds for its path and type only, whatever characters they have', async (t) => {
-  const index = new WakeIndex(10)
+  const index = new WakeIndex(10_000)
   index.put(nth(1, { selectors: [pattern('.', type('T'))], path: { path: path('/a'), below: false } }))
   const found = (name: string, of: string, where: string) =>
     foundBy(index, { tenant, entity: entity(name, of, where), changed: ['level'] }).length
@@ -132,7 +132,7 @@ test('what was found for an entity holds for its path and type only, whatever ch
 })
 
 test('entities that nobody has subscribed to have no audience, and share one answer', async (t) => {
-  const index = new WakeIndex(10)
+  const index = new WakeIndex(10_000)
   const [silo, tank] = [entity('Silo1', 'Silo'), entity('Tank1', 'Tank')]
   t.equal(index.audiences(tenant, silo).length, 0)
   index.put(nth(1, { selectors: [exact(id('Silo2')), pattern('2$', type('Silo'))] }))

@@ -22,7 +22,7 @@ function traced(...areas: readonly TraceArea[]) {
   const trace = (area: TraceArea, _message: string, facts?: Facts, context?: LineContext) => {
     lines.push({ area, facts, context })
   }
-  const wakes = new Wakes({ word: shortWording, log: { ...silentLog, traces, trace }, cacheSize: 10 })
+  const wakes = new Wakes({ word: shortWording, log: { ...silentLog, traces, trace }, memory_bytes: 10_000 })
   let held: readonly Entity[] = []
   const update = (next: UpdateCommand): readonly TraceLine[] => {
     lines.splice(0)

@@ -12,7 +12,7 @@ const silo = { type: type('Silo') }
 
 /** Entities and who has subscribed to them: every update is a turn of its own. */
 class World {
-  readonly wakes = new Wakes({ word: shortWording, log: silentLog, cacheSize: 10 })
+  readonly wakes = new Wakes({ word: shortWording, log: silentLog, memory_bytes: 10_000 })
   #held: readonly Entity[] = []
 
   constructor(...subscriptions: readonly Partial<Subscription>[]) {
