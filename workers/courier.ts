@@ -8,6 +8,7 @@ import { workerLog } from '../src/log/worker-log.js'
 import { Mailbox } from '../src/mailbox/mailbox.js'
 import { type Shared, sharedAnswer } from '../src/management/siblings.js'
 import { Measures, rowOf } from '../src/measure/measures.js'
+import { rememberingNotice } from '../src/ngsi1/render-notification.js'
 import type { NotificationOptions } from '../src/options.js'
 import { Courier, type CourierSettings } from '../src/outbox/courier.js'
 import type { CourierInstruction, CourierReport } from '../src/outbox/message.js'
@@ -41,6 +42,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
         report(control, said)
         if (said.kind === 'drained') resolve()
       },
+      word: rememberingNotice(),
       meter: measures.delivery.meter(),
       count: (name) => measures.count(name),
       sent: (request) => measures.services.sent(request),

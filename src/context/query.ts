@@ -68,5 +68,6 @@ export function shownAttributes<Shown extends { readonly name: string }>(
   names: readonly string[],
 ): readonly Shown[] {
   if (names.length === 0 || names.includes('*')) return attributes
-  return attributes.filter(({ name }) => names.includes(name))
+  const isNamed = names.length > 8 ? new Set(names) : undefined
+  return attributes.filter(({ name }) => (isNamed ? isNamed.has(name) : names.includes(name)))
 }

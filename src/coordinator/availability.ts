@@ -182,7 +182,7 @@ export class Availability {
   #recipient({ id, reference, expires }: AvailabilitySubscription): Recipient {
     const clock = this.#clocks.get(id) ?? newClock()
     this.#clocks.set(id, clock)
-    return { id, kind: 'availability', reference, expires, clock }
+    return { id, kind: 'availability', reference, attributes: [], expires, clock }
   }
 
   #inOrder(): readonly AvailabilitySubscription[] {

@@ -65,6 +65,6 @@ export function newClock(): SubscriptionClock {
 
 /** A subscription to context as the courier knows it. */
 export function recipientOf({ subscription, clock }: SubscriptionInForce): Recipient {
-  const { id, reference, expires } = subscription
-  return { id, kind: 'context', reference, expires, clock }
+  const { id, reference, attributes, expires } = subscription
+  return { id, kind: 'context', reference, attributes, expires, clock }
 }

@@ -17,8 +17,10 @@ export interface Environment {
   readonly counts: Database<string, Key>
   /** Facts about the partition itself. */
   readonly facts: Database<string, Key>
-  /** The outbox: [number] to a notice, [subscription] to an account. */
+  /** The outbox: [number] to a notice, [first number] to the notices of a group, to what they show; [subscription] to an account. */
   readonly notices: Database<string, Key>
+  readonly groups: Database<string, Key>
+  readonly shown: Database<string, Key>
   readonly accounts: Database<string, Key>
 }
 
@@ -46,6 +48,8 @@ export function openEnvironment(path: string, settings: EnvironmentSettings): En
     counts: openDatabase(root, 'counts'),
     facts: openDatabase(root, 'facts'),
     notices: openDatabase(root, 'notices'),
+    groups: openDatabase(root, 'groups'),
+    shown: openDatabase(root, 'shown'),
     accounts: openDatabase(root, 'accounts'),
   }
 }

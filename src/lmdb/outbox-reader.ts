@@ -1,22 +1,28 @@
 import type { RootDatabase } from 'lmdb'
-import type { Account, Notice, NoticeNumber } from '../subscription/notice.js'
+import type { Entity } from '../context/entity.js'
+import type { Account, NoticeHead, NoticeNumber, StoredNotice } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { type EnvironmentSettings, openRoot } from './environment.js'
-import type { Key } from './keys.js'
-import {
-  accountsOf,
-  lastNumber,
-  type NumberedNotice,
-  noticeAt,
-  noticesAfter,
-  type OutboxDatabases,
-  openOutbox,
-} from './outbox.js'
+import { type Key, onlyPart } from './keys.js'
+import { accountsOf, groupOf, lastNumber, type OutboxDatabases, openOutbox } from './outbox.js'
+import { decodeGroup, decodeNotice, type Group } from './outbox-record.js'
+import { decodeEntity } from './record.js'
+
+/** A notice with its number, and the bytes that it takes, or that the entity takes which it shows. */
+export interface NumberedNotice {
+  readonly number: NoticeNumber
+  readonly size_bytes: number
+  /** Nothing when the body is worded only when it is sent. */
+  readonly body_bytes: number | undefined
+  readonly notice: NoticeHead
+}
 
 /** Reads the outbox of an environment from snapshots, in another thread than that of its owner, who alone writes it. */
 export class OutboxReader {
   readonly #root: RootDatabase<string, Key>
   readonly #outbox: OutboxDatabases
+  /** What was read last of groups: one notice after the other asks for the same. */
+  #shown: { readonly at: NoticeNumber; readonly entity: Entity } | undefined
 
   constructor(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>) {
     this.#root = openRoot(path, { ...settings, readOnly: true })
@@ -39,8 +45,8 @@ export class OutboxReader {
   }
 
   /** The notice of a number, if it is there. */
-  at(number: NoticeNumber): Notice | undefined {
-    return noticeAt(this.#outbox, number)
+  at(number: NoticeNumber): StoredNotice | undefined {
+    return noticeAt(this.#outbox, number, (group) => this.#entityOf(group))
   }
 
   accounts(): Iterable<readonly [SubscriptionId, Account]> {
@@ -49,5 +55,74 @@ export class OutboxReader {
 
   async close(): Promise<void> {
     await this.#root.close()
+  }
+
+  #entityOf(group: Group): Entity {
+    const entity = this.#shown?.at === group.shown ? this.#shown.entity : entityOf(this.#outbox, group)
+    this.#shown = { at: group.shown, entity }
+    return entity
+  }
+}
+
+/** The notice of a number, if it is there; `read` gives the entity that those of a group show. */
+export function noticeAt(
+  outbox: Pick<OutboxDatabases, 'notices' | 'groups' | 'shown'>,
+  number: NoticeNumber,
+  read = (group: Group): Entity => entityOf(outbox, group),
+): StoredNotice | undefined {
+  const text = outbox.notices.get([number])
+  if (text !== undefined) return decodeNotice(text)
+  const group = groupOf(outbox, number)
+  const subscription = group?.subscriptions[number - group.first]
+  if (group === undefined || subscription === undefined) return undefined
+  return { subscription, ...group.common, body: undefined, entity: read(group) }
+}
+
+function entityOf({ shown }: Pick<OutboxDatabases, 'shown'>, { first, shown: at }: Group): Entity {
+  const text = shown.get([at])
+  if (text === undefined) throw new Error(`the entity that the notices from ${first} on show is missing`)
+  return decodeEntity(text)
+}
+
+/** The notices after a number, in order, at most so many. */
+export function noticesAfter(
+  { notices, groups }: Pick<OutboxDatabases, 'notices' | 'groups'>,
+  after: NoticeNumber,
+  limit: number,
+): readonly NumberedNotice[] {
+  const found: NumberedNotice[] = []
+  for (const { key, value } of notices.getRange({ start: [after + 1], limit })) {
+    const notice = decodeNotice(value)
+    const [size_bytes, body_bytes] = [Buffer.byteLength(value), Buffer.byteLength(notice.body)]
+    found.push({ number: Number(onlyPart(key)), size_bytes, body_bytes, notice })
+  }
+  const grouped = [...membersAfter(groups, after, limit)]
+  if (grouped.length === 0) return found
+  return [...found, ...grouped].sort((a, b) => a.number - b.number).slice(0, limit)
+}
+
+function* membersAfter(
+  groups: OutboxDatabases['groups'],
+  after: NoticeNumber,
+  limit: number,
+): Generator<NumberedNotice> {
+  let left = limit
+  for (const group of groupsFrom(groups, after + 1)) {
+    for (const [at, subscription] of group.subscriptions.entries()) {
+      const number = group.first + at
+      if (subscription === undefined || number <= after) continue
+      if (left === 0) return
+      left -= 1
+      yield { number, size_bytes: group.shown_bytes, body_bytes: undefined, notice: { subscription, ...group.common } }
+    }
+  }
+}
+
+/** The group of a number, and all behind it. */
+function* groupsFrom(groups: OutboxDatabases['groups'], number: NoticeNumber): Generator<Group> {
+  const own = groupOf({ groups }, number)
+  if (own !== undefined) yield own
+  for (const { key, value } of groups.getRange({ start: [own === undefined ? number : own.first + 1] })) {
+    yield decodeGroup(Number(onlyPart(key)), value)
   }
 }

@@ -1,15 +1,19 @@
 import type { Database, RootDatabase, Transaction } from 'lmdb'
-import type { ServicePath, Tenant } from '../context/entity.js'
-import type { Account, Line, Notice, NoticeNumber, Settlement } from '../subscription/notice.js'
+import type { Account, NewNotice, NoticeNumber, Settlement, SharedNotice } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
-import type { Milliseconds } from '../time.js'
 import { openDatabase } from './environment.js'
 import { type Key, onlyPart } from './keys.js'
+import { decodeGroup, encodeGroup, encodeNotice, type Group } from './outbox-record.js'
+import { encodeEntity } from './record.js'
 
 /** The databases of an outbox. */
 export interface OutboxDatabases {
   /** [number] to a notice. */
   readonly notices: Database<string, Key>
+  /** [number of the first] to the notices of a group. */
+  readonly groups: Database<string, Key>
+  /** [number] to the entity that the notices of groups show; with `groups` behind it to the number of these groups. */
+  readonly shown: Database<string, Key>
   /** [subscription] to its account. */
   readonly accounts: Database<string, Key>
   /** Holds the number of the last notice that was ever put in, so that no number is given twice. */
@@ -20,12 +24,17 @@ export interface OutboxDatabases {
 export function openOutbox(root: RootDatabase<string, Key>): OutboxDatabases {
   return {
     notices: openDatabase(root, 'notices'),
+    groups: openDatabase(root, 'groups'),
+    shown: openDatabase(root, 'shown'),
     accounts: openDatabase(root, 'accounts'),
     facts: openDatabase(root, 'facts'),
   }
 }
 
 const lastFact: Key = ['notice']
+
+/** Notices of one group: what is written again when one of them leaves. */
+const groupSize = 256
 
 /** Notices on disk, in the environment of whoever makes them; all of it within the transactions of its only writer. */
 export class Outbox {
@@ -42,11 +51,20 @@ export class Outbox {
     return this.#last
   }
 
+  /** Where it lies, for those who read it. */
+  get databases(): OutboxDatabases {
+    return this.#databases
+  }
+
   /** Puts notices behind all others; gives the characters that were written. */
-  enqueue(notices: readonly Notice[]): number {
+  enqueue(notices: readonly NewNotice[]): number {
     if (notices.length === 0) return 0
     let written = 0
     for (const notice of notices) {
+      if ('subscriptions' in notice) {
+        written += this.#putGroups(notice)
+        continue
+      }
       this.#last += 1
       const text = encodeNotice(notice)
       written += text.length
@@ -59,17 +77,72 @@ export class Outbox {
   /** Stores what became of notices; doing so twice changes nothing. */
   settle(settlements: readonly Settlement[]): void {
     const { notices, accounts } = this.#databases
+    const grouped: NoticeNumber[] = []
     for (const { subscription, gone, account } of settlements) {
-      for (const number of gone) notices.removeSync([number])
+      for (const number of gone) if (!notices.removeSync([number])) grouped.push(number)
       if (account === undefined) accounts.removeSync([subscription])
       else accounts.putSync([subscription], JSON.stringify(account))
     }
+    this.#leaveGroups(grouped)
   }
 
   /** The transaction that enqueued was undone: so are its numbers. */
   rewind(last: NoticeNumber): void {
     this.#last = last
   }
+
+  /** The entity is written once, whatever many are told of it. */
+  #putGroups({ subscriptions, entity, ...common }: SharedNotice): number {
+    const { groups, shown } = this.#databases
+    const first = this.#last + 1
+    const text = encodeEntity(entity)
+    const shown_bytes = Buffer.byteLength(text)
+    shown.putSync([first], text)
+    let written = text.length
+    for (let at = 0; at < subscriptions.length; at += groupSize) {
+      const members = subscriptions.slice(at, at + groupSize)
+      const group = encodeGroup({ subscriptions: members, common, shown: first, shown_bytes })
+      groups.putSync([first + at], group)
+      written += group.length
+    }
+    shown.putSync(holdersKey(first), String(Math.ceil(subscriptions.length / groupSize)))
+    this.#last += subscriptions.length
+    return written
+  }
+
+  /** Each group is written once, whatever many of its notices leave. */
+  #leaveGroups(numbers: readonly NoticeNumber[]): void {
+    const left = new Map<NoticeNumber, { readonly group: Group; readonly gone: Set<NoticeNumber> }>()
+    for (const number of numbers) {
+      const group = groupOf(this.#databases, number)
+      if (group === undefined) continue
+      const leaving = left.get(group.first) ?? { group, gone: new Set() }
+      left.set(group.first, leaving)
+      leaving.gone.add(number)
+    }
+    for (const { group, gone } of left.values()) {
+      const subscriptions = group.subscriptions.map((id, at) => (gone.has(group.first + at) ? undefined : id))
+      if (subscriptions.some((id) => id !== undefined)) {
+        this.#databases.groups.putSync([group.first], encodeGroup({ ...group, subscriptions }))
+      } else this.#removeGroup(group)
+    }
+  }
+
+  #removeGroup({ first, shown: at }: Group): void {
+    const { groups, shown } = this.#databases
+    groups.removeSync([first])
+    const others = Number(shown.get(holdersKey(at)) ?? 1) - 1
+    if (others > 0) {
+      shown.putSync(holdersKey(at), String(others))
+      return
+    }
+    shown.removeSync([at])
+    shown.removeSync(holdersKey(at))
+  }
+}
+
+function holdersKey(shown: NoticeNumber): Key {
+  return [shown, 'groups']
 }
 
 /** The number of the last notice that was ever put in; 0 before the first. */
@@ -77,30 +150,13 @@ export function lastNumber({ facts }: Pick<OutboxDatabases, 'facts'>, transactio
   return Number(facts.get(lastFact, transaction && { transaction }) ?? 0)
 }
 
-/** A notice with its number and the bytes that it takes. */
-export interface NumberedNotice {
-  readonly number: NoticeNumber
-  readonly size_bytes: number
-  readonly notice: Notice
-}
-
-/** The notices after a number, in order, at most so many. */
-export function noticesAfter(
-  { notices }: Pick<OutboxDatabases, 'notices'>,
-  after: NoticeNumber,
-  limit: number,
-): readonly NumberedNotice[] {
-  const found: NumberedNotice[] = []
-  for (const { key, value } of notices.getRange({ start: [after + 1], limit })) {
-    found.push({ number: Number(onlyPart(key)), size_bytes: Buffer.byteLength(value), notice: decodeNotice(value) })
+/** The group that a number belongs to, unless all of it has left. */
+export function groupOf({ groups }: Pick<OutboxDatabases, 'groups'>, number: NoticeNumber): Group | undefined {
+  for (const { key, value } of groups.getRange({ start: [number], reverse: true, limit: 1 })) {
+    const group = decodeGroup(Number(onlyPart(key)), value)
+    return number < group.first + group.subscriptions.length ? group : undefined
   }
-  return found
-}
-
-/** The notice of a number, if it is still there. */
-export function noticeAt({ notices }: Pick<OutboxDatabases, 'notices'>, number: NoticeNumber): Notice | undefined {
-  const text = notices.get([number])
-  return text === undefined ? undefined : decodeNotice(text)
+  return undefined
 }
 
 /** The accounts of all subscriptions that have one here. */
@@ -109,42 +165,5 @@ export function* accountsOf({
 }: Pick<OutboxDatabases, 'accounts'>): Generator<readonly [SubscriptionId, Account]> {
   for (const { key, value } of accounts.getRange({})) {
     yield [String(onlyPart(key)) as SubscriptionId, JSON.parse(value) as Account]
-  }
-}
-
-/** What is stored before the body, as a JSON vector on a line of its own. Part of the format on disk. */
-type StoredHead = readonly [
-  subscription: string,
-  line: readonly [kind: Line['kind'], key?: string],
-  made: number,
-  tenant: string,
-  paths: readonly string[],
-  correlator: string,
-  token: string,
-  after?: readonly number[],
-]
-
-function encodeNotice({ subscription, line, made, tenant, paths, correlator, token, body, after }: Notice): string {
-  const where = line.kind === 'entity' ? ([line.kind, line.key] as const) : ([line.kind] as const)
-  const head = [subscription, where, made, tenant, paths, correlator, token] as const
-  const stored: StoredHead = after === undefined ? head : [...head, after]
-  return `${JSON.stringify(stored)}\n${body}`
-}
-
-function decodeNotice(text: string): Notice {
-  const end = text.indexOf('\n')
-  const [subscription, [kind, key = ''], made, tenant, paths, correlator, token, after] = JSON.parse(
-    text.slice(0, end),
-  ) as StoredHead
-  return {
-    subscription: subscription as SubscriptionId,
-    line: kind === 'entity' ? { kind, key } : { kind },
-    made: made as Milliseconds,
-    tenant: tenant as Tenant,
-    paths: paths as readonly ServicePath[],
-    correlator,
-    token,
-    body: text.slice(end + 1),
-    after,
   }
 }

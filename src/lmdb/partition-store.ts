@@ -3,7 +3,7 @@ import type { Log } from '../log/log.js'
 import { entityName } from '../partition/entity-name.js'
 import type { Effect } from '../partition/message.js'
 import type { PartitionStore } from '../partition/store.js'
-import type { Notice, NoticeNumber, Settlement } from '../subscription/notice.js'
+import type { NewNotice, NoticeNumber, Settlement } from '../subscription/notice.js'
 import { traceArea } from '../trace-area.js'
 import { CountChanges } from './count-changes.js'
 import {
@@ -126,7 +126,7 @@ export class LmdbPartitionStore implements PartitionStore {
     this.#trace(effects, records.size)
   }
 
-  enqueue(notices: readonly Notice[]): void {
+  enqueue(notices: readonly NewNotice[]): void {
     this.#written += this.#outbox.enqueue(notices)
   }
 

@@ -143,6 +143,13 @@ export class Backlog {
     this.#trace(queue, 'rejected by', source, number)
   }
 
+  /** A notice that was begun and can not be sent, because of its size. */
+  refuse(queue: RecipientQueue, entry: Entry, reason: string): void {
+    this.#warnOfDrop(queue, reason)
+    queue.accepted(entry)
+    this.left(queue, entry, 'dropped')
+  }
+
   /** Every drop is counted, and warned of once per subscription until a delivery succeeds. */
   #warnOfDrop(queue: RecipientQueue, reason: string): void {
     if (queue.dropWarned) return

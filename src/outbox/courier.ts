@@ -25,7 +25,7 @@ export interface CourierSettings extends BacklogLimits, ReceiverLimits, Omit<Sen
 }
 
 export interface CourierParts
-  extends Pick<DeliveryParts, 'log' | 'switches' | 'transaction' | 'meter' | 'count' | 'sent' | 'sources'> {
+  extends Pick<DeliveryParts, 'log' | 'switches' | 'transaction' | 'meter' | 'count' | 'sent' | 'sources' | 'word'> {
   readonly settings: CourierSettings
   /** Those that are known from the start. */
   readonly recipients: readonly Recipient[]
@@ -64,7 +64,7 @@ export class Courier {
     this.#sender = new Sender({ ...settings, destinations: new Destinations(settings.destinations) })
     this.#deliveries = new Deliveries({
       ...parts,
-      ...{ sender: this.#sender, backlog: this.#backlog, books },
+      ...{ sender: this.#sender, backlog: this.#backlog, books, maxSize: settings.maxSize },
       alarm: (url, reason) => report({ kind: 'alarm', url, reason }),
     })
     this.#receivers = new Receivers(settings, (queue, entry) => this.#deliveries.attempt(queue, entry))

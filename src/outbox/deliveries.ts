@@ -1,7 +1,7 @@
 import type { CounterName } from '../measure/counters.js'
 import type { DeliveryMeter } from '../measure/delivery-sheet.js'
 import type { SentRequest } from '../measure/service-metrics.js'
-import type { Notice } from '../subscription/notice.js'
+import type { NoticeHead, NoticeWording, StoredNotice } from '../subscription/notice.js'
 import { now } from '../time.js'
 import type { Backlog } from './backlog.js'
 import type { Books } from './books.js'
@@ -10,7 +10,7 @@ import type { Entry } from './entry.js'
 import type { Recipient } from './message.js'
 import { type AttemptOutcome, reasonText } from './outcome.js'
 import type { RecipientQueue } from './recipient-queue.js'
-import { headersOf, pathsText } from './request.js'
+import { headersOf, messageSize, pathsText, tooLong } from './request.js'
 import type { Outgoing, Sender } from './sender.js'
 import type { Source } from './source.js'
 
@@ -20,6 +20,10 @@ export interface DeliveryParts extends LineParts {
   readonly backlog: Backlog
   readonly books: Books
   readonly meter: DeliveryMeter
+  /** Words the bodies that were not worded when their change was made. */
+  readonly word: NoticeWording
+  /** Bytes of a notification as it is sent, head and body. */
+  readonly maxSize: number
   readonly count: (name: CounterName) => void
   /** An attempt has ended; what the receiver answered beside its status is not measured [management 6.2]. */
   readonly sent: (request: SentRequest) => void
@@ -50,8 +54,14 @@ export class Deliveries {
       backlog.left(queue, entry, 'ended')
       return
     }
-    const lines = new DeliveryLines(this.#parts, notice, recipient.reference)
-    const outgoing = outgoingOf(notice, entry, recipient, lines)
+    const body = this.#bodyOf(notice, recipient)
+    const lines = new DeliveryLines(this.#parts, notice, body, recipient.reference)
+    const outgoing = outgoingOf(notice, entry, recipient, body, lines)
+    const size = notice.body === undefined ? messageSize(outgoing.url, outgoing.headers, outgoing.body.length) : 0
+    if (size > this.#parts.maxSize) {
+      backlog.refuse(queue, entry, tooLong(size))
+      return
+    }
     lines.begun(outgoing)
     const begun = process.hrtime.bigint()
     const outcome = await sender.send(outgoing)
@@ -70,6 +80,10 @@ export class Deliveries {
   /** What is under way changes nothing any more. */
   close(): void {
     this.#closed = true
+  }
+
+  #bodyOf(notice: StoredNotice, { id, attributes }: Recipient): string {
+    return notice.body ?? this.#parts.word({ id, attributes }, [notice.entity])
   }
 
   #apply(queue: RecipientQueue, entry: Entry, outcome: AttemptOutcome): void {
@@ -96,12 +110,18 @@ export class Deliveries {
   }
 }
 
-function outgoingOf(notice: Notice, entry: Entry, { reference }: Recipient, lines: DeliveryLines): Outgoing {
+function outgoingOf(
+  notice: NoticeHead,
+  entry: Entry,
+  { reference }: Recipient,
+  body: string,
+  lines: DeliveryLines,
+): Outgoing {
   const headers = headersOf(notice, entry.source, entry.number)
-  return { url: reference, headers, body: Buffer.from(notice.body), heard: lines.heard }
+  return { url: reference, headers, body: Buffer.from(body), heard: lines.heard }
 }
 
-function sentRequest(notice: Notice, { body }: Outgoing, { kind }: AttemptOutcome): SentRequest {
+function sentRequest(notice: NoticeHead, { body }: Outgoing, { kind }: AttemptOutcome): SentRequest {
   const { tenant } = notice
   return {
     service: tenant === '' ? undefined : tenant,

@@ -2,7 +2,7 @@ import type { LineContext, Log } from '../log/log.js'
 import { payloadShown } from '../log/payload.js'
 import { urlWithoutSecrets, withoutSecrets } from '../log/secrets.js'
 import type { Switches } from '../measure/switches.js'
-import type { Notice } from '../subscription/notice.js'
+import type { NoticeHead } from '../subscription/notice.js'
 import { type Nanoseconds, secondsText } from '../time.js'
 import { type TraceArea, traceArea } from '../trace-area.js'
 import { type AttemptOutcome, reasonText } from './outcome.js'
@@ -22,14 +22,16 @@ export interface LineParts {
 /** The log lines of one attempt; nothing is built of those that are not shown [management 10.4]. */
 export class DeliveryLines {
   readonly #parts: LineParts
-  readonly #notice: Notice
+  readonly #notice: NoticeHead
+  readonly #body: string
   readonly #url: string
   readonly #transaction: string
   #context: LineContext | undefined
 
-  constructor(parts: LineParts, notice: Notice, url: string) {
+  constructor(parts: LineParts, notice: NoticeHead, body: string, url: string) {
     this.#parts = parts
     this.#notice = notice
+    this.#body = body
     this.#url = url
     this.#transaction = parts.transaction()
   }
@@ -38,8 +40,8 @@ export class DeliveryLines {
     if (!requestAreas.some((area) => this.#isOn(area))) return
     const url = urlWithoutSecrets(this.#url)
     this.#trace('notify.request', () => `POST ${url}, ${body.length} bytes`)
-    this.#trace('payload.client.out', () => this.#shown(this.#notice.body))
-    this.#trace('payload.client.dump', () => `POST ${url} ${headersShown(headers)} ${this.#shown(this.#notice.body)}`)
+    this.#trace('payload.client.out', () => this.#shown(this.#body))
+    this.#trace('payload.client.dump', () => `POST ${url} ${headersShown(headers)} ${this.#shown(this.#body)}`)
   }
 
   ended(outcome: AttemptOutcome, duration: Nanoseconds): void {
@@ -48,8 +50,8 @@ export class DeliveryLines {
     this.#trace('notify.response', () => `${said} after ${secondsText(duration)} s`, { duration_ns })
     const { log } = this.#parts
     if (!log.shows('INFO')) return
-    const { subscription, body } = this.#notice
-    const payload = `payload (${Buffer.byteLength(body)} bytes): ${this.#shown(body)}`
+    const { subscription } = this.#notice
+    const payload = `payload (${Buffer.byteLength(this.#body)} bytes): ${this.#shown(this.#body)}`
     const request = `POST ${urlWithoutSecrets(this.#url)}, ${payload}`
     const message = `Notif delivered (subId: ${subscription}): ${request}, response code: ${said}`
     log.info('notif:delivery', message, { duration_ns }, this.#lineContext)

@@ -1,4 +1,4 @@
-import type { Line, Notice, NoticeNumber } from '../subscription/notice.js'
+import type { Line, NoticeHead, NoticeNumber } from '../subscription/notice.js'
 import type { Milliseconds } from '../time.js'
 import { type Entry, type EntryLine, EntryList } from './entry.js'
 import { Fifo } from './fifo.js'
@@ -144,7 +144,7 @@ export class Lineup {
   }
 
   /** Of a notice that is no answer to one change: the last number in each outbox that comes before it. */
-  #barrierOf(number: NoticeNumber, { after }: Notice): readonly NoticeNumber[] | undefined {
+  #barrierOf(number: NoticeNumber, { after }: NoticeHead): readonly NoticeNumber[] | undefined {
     if (after === undefined) return undefined
     const { coordinator } = this.#parts
     const bound = (source: SourceNumber) => (source === coordinator ? number - 1 : (after[source] ?? 0))

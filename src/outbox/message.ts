@@ -8,6 +8,8 @@ export interface Recipient {
   readonly id: SubscriptionId
   readonly kind: 'context' | 'availability'
   readonly reference: string
+  /** Names of the attributes to show, empty for all; of a context subscription. */
+  readonly attributes: readonly string[]
   /** From this moment on nothing is sent, and what waits is dropped [subscriptions 5.6]. */
   readonly expires: Milliseconds
   /** Where the courier notes, while it starts, when the last notice was made. */

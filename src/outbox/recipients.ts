@@ -7,7 +7,7 @@ import type { Backlog } from './backlog.js'
 import type { Books } from './books.js'
 import type { DeliveryState, KnownState, Recipient } from './message.js'
 import { type QueueParts, RecipientQueue } from './recipient-queue.js'
-import { headersOf, messageSize } from './request.js'
+import { headersOf, messageSize, tooLong } from './request.js'
 import type { NumberedNotice, Source, SourceNumber } from './source.js'
 
 export interface RecipientParts {
@@ -84,7 +84,7 @@ export class Recipients {
     const { recipient } = queue
     const size = recipient === undefined ? 0 : this.#excessive(recipient, source, numbered)
     if (size > 0) {
-      backlog.reject(queue, source, numbered, `${size} bytes are more than a notification may have`)
+      backlog.reject(queue, source, numbered, tooLong(size))
       return
     }
     backlog.add(queue, source, numbered, this.#tried.has(`${source}-${number}`))
@@ -180,10 +180,11 @@ export class Recipients {
   }
 
   /** The bytes of a notification that is too long to be sent; 0 of any other. */
-  #excessive({ reference }: Recipient, source: SourceNumber, { number, notice, size_bytes }: NumberedNotice): number {
+  #excessive({ reference }: Recipient, source: SourceNumber, numbered: NumberedNotice): number {
     const { maxSize } = this.#parts
-    if (size_bytes + reference.length + headSpare_bytes <= maxSize) return 0
-    const size = messageSize(reference, headersOf(notice, source, number), notice.body)
+    const { number, notice, size_bytes, body_bytes } = numbered
+    if (body_bytes === undefined || size_bytes + reference.length + headSpare_bytes <= maxSize) return 0
+    const size = messageSize(reference, headersOf(notice, source, number), body_bytes)
     return size > maxSize ? size : 0
   }
 

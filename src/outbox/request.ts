@@ -1,9 +1,9 @@
-import type { Notice, NoticeNumber } from '../subscription/notice.js'
+import type { NoticeHead, NoticeNumber } from '../subscription/notice.js'
 import { versionFacts } from '../version.js'
 import type { SourceNumber } from './source.js'
 
 /** The headers of a notification that do not depend on the host, names and values in turn [subscriptions 4.1]. */
-export function headersOf(notice: Notice, source: SourceNumber, number: NoticeNumber): readonly string[] {
+export function headersOf(notice: NoticeHead, source: SourceNumber, number: NoticeNumber): readonly string[] {
   const { subscription, tenant, token, correlator } = notice
   return [
     ...['User-Agent', `rigel/${versionFacts.version}`],
@@ -18,7 +18,7 @@ export function headersOf(notice: Notice, source: SourceNumber, number: NoticeNu
 }
 
 /** The paths as the header says them: a single one when all are the root [subscriptions 4.1]. */
-export function pathsText({ paths }: Pick<Notice, 'paths'>): string {
+export function pathsText({ paths }: Pick<NoticeHead, 'paths'>): string {
   return paths.every((path) => path === '/') ? '/' : paths.join(',')
 }
 
@@ -28,7 +28,12 @@ const fixed_bytes = Buffer.byteLength(
 )
 
 /** The bytes of a notification as it is sent, head and body. */
-export function messageSize(url: string, headers: readonly string[], body: string): number {
+export function messageSize(url: string, headers: readonly string[], body_bytes: number): number {
   const lines = headers.reduce((sum, text) => sum + text.length + 2, 0) // A colon and a blank, or a line end.
-  return fixed_bytes + url.length + lines + Buffer.byteLength(body)
+  return fixed_bytes + url.length + lines + body_bytes
+}
+
+/** Why a notification is dropped that is longer than one may be. */
+export function tooLong(size_bytes: number): string {
+  return `${size_bytes} bytes are more than a notification may have`
 }

@@ -1,14 +1,16 @@
-import type { Account, Notice, NoticeNumber, Settlement } from '../subscription/notice.js'
+import type { Account, NoticeHead, NoticeNumber, Settlement, StoredNotice } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 
 /** The number of an outbox: that of its partition; the coordinator's comes after those of the partitions. */
 export type SourceNumber = number
 
-/** A notice with its number and the bytes that it takes on disk. */
+/** A notice with its number, and the bytes that it takes on disk, or that the entity takes which it shows. */
 export interface NumberedNotice {
   readonly number: NoticeNumber
   readonly size_bytes: number
-  readonly notice: Notice
+  /** Nothing when the body is worded only when it is sent. */
+  readonly body_bytes: number | undefined
+  readonly notice: NoticeHead
 }
 
 /** An outbox as its courier sees it: read from snapshots, written by its owner. */
@@ -20,7 +22,7 @@ export interface Source {
   /** The notices after a number, in order, at most so many. */
   after(number: NoticeNumber, limit: number): readonly NumberedNotice[]
   /** The notice of a number, if it is there. */
-  at(number: NoticeNumber): Notice | undefined
+  at(number: NoticeNumber): StoredNotice | undefined
   accounts(): Iterable<readonly [SubscriptionId, Account]>
   /**
    * Asks the owner to store what became of notices: true when it is on disk, false when it was refused or may not have

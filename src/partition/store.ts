@@ -1,5 +1,5 @@
 import type { Entity, EntityId, ServicePath, Tenant } from '../context/entity.js'
-import type { Notice, NoticeNumber, Settlement } from '../subscription/notice.js'
+import type { NewNotice, NoticeNumber, Settlement } from '../subscription/notice.js'
 import type { Effect } from './message.js'
 
 /** Thrown by `transact` when the disk has no room left; nothing of the turn was written. */
@@ -18,7 +18,7 @@ export interface PartitionStore {
   /** Writes effects; only within `transact`. */
   write(effects: readonly Effect[]): void
   /** Puts notices into the outbox, in this order after all that were ever in it; only within `transact`. */
-  enqueue(notices: readonly Notice[]): void
+  enqueue(notices: readonly NewNotice[]): void
   /** Stores what became of notices; only within `transact`. What is already so stays so. */
   settle(settlements: readonly Settlement[]): void
   /** The number of the last notice that was ever put into the outbox; 0 before the first. */

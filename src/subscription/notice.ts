@@ -28,6 +28,26 @@ export interface Notice {
   readonly after?: readonly number[] | undefined
 }
 
+/** What a notice says beside its body. */
+export type NoticeHead = Omit<Notice, 'body'>
+
+/**
+ * What several subscriptions are told of one change. Their notices differ in nothing but the subscription, so what they
+ * show is stored once, and each body is worded when it is sent. In the outbox it is one notice for each of them.
+ */
+export interface SharedNotice extends Omit<Notice, 'subscription' | 'body' | 'after'> {
+  /** By creation, which is the order of their numbers. */
+  readonly subscriptions: readonly SubscriptionId[]
+  /** As it is after the change. */
+  readonly entity: Entity
+}
+
+/** What is put into an outbox. */
+export type NewNotice = Notice | SharedNotice
+
+/** A notice as an outbox gives it back: with its body, or with the entity that it is about. */
+export type StoredNotice = Notice | (NoticeHead & { readonly body: undefined; readonly entity: Entity })
+
 export type Line =
   | { readonly kind: 'entity'; readonly key: string }
   /** Initial notifications, which are about several entities [subscriptions 3.5]. */
@@ -43,7 +63,10 @@ export function lineOf({ path, id, type }: Pick<Entity, 'path' | 'id' | 'type'>)
 }
 
 /** The body of a notification about these entities as they are now, in the words of an API [subscriptions 4.2]. */
-export type NoticeWording = (subscription: Subscription, entities: readonly Entity[]) => string
+export type NoticeWording = (
+  subscription: Pick<Subscription, 'id' | 'attributes'>,
+  entities: readonly Entity[],
+) => string
 
 /** The number of a notice in the outbox that holds it: growing, never given twice, not even after a restart. */
 export type NoticeNumber = number

@@ -1,9 +1,10 @@
+import type { Entity } from '../context/entity.js'
 import { shownAttributes } from '../context/query.js'
 import type { Log } from '../log/log.js'
 import type { Audience, Listener } from './audience.js'
 import type { Cause, Change } from './change.js'
-import { lineOf, type Notice, type NoticeWording } from './notice.js'
-import type { SubscriptionId, SubscriptionInForce } from './subscription.js'
+import { lineOf, type NewNotice, type Notice, type NoticeWording } from './notice.js'
+import type { Subscription, SubscriptionId, SubscriptionInForce } from './subscription.js'
 import type { Claim } from './throttle.js'
 import { WakeIndex } from './wake-index.js'
 import { type Silence, WakeTrace } from './wake-trace.js'
@@ -23,7 +24,7 @@ export class Wakes {
   readonly #index: WakeIndex
   readonly #word: NoticeWording
   readonly #trace: WakeTrace
-  #notices: Notice[] = []
+  #notices: NewNotice[] = []
   #claims: Claim[] = []
 
   constructor({ word, log, memory_bytes }: WakesParts) {
@@ -38,7 +39,7 @@ export class Wakes {
   }
 
   /** The notices of the turn so far, in the order of the changes, of one change in that of the subscriptions' creation. */
-  get notices(): readonly Notice[] {
+  get notices(): readonly NewNotice[] {
     return this.#notices
   }
 
@@ -52,7 +53,7 @@ export class Wakes {
     this.#index.remove(id)
   }
 
-  /** Makes one notice for each subscription that the change wakes, with the entity as it now is [subscriptions 3.1]. */
+  /** Makes a notice for each subscription that the change wakes, with the entity as it now is [subscriptions 3.1]. */
   wake(change: Change, cause: Cause): void {
     // Then nothing was changed, or it is all gone and there is nothing to show.
     if (change.changed.length === 0) return
@@ -61,11 +62,14 @@ export class Wakes {
     if (audiences.length === 0) return
     const triggered = triggeredOf(audiences, change.changed)
     this.#trace.untriggered(audiences, triggered, change, cause)
+    const isShown = showing(change.entity, triggered.length)
+    const due: Subscription[] = []
     for (const listener of triggered) {
-      const silence = this.#claim(listener, change, cause)
-      if (silence === undefined) this.#notices.push(this.#noticeOf(listener, change, cause))
+      const silence = this.#claim(listener, isShown, cause)
+      if (silence === undefined) due.push(listener.subscription)
       this.#trace.triggered(listener, silence, change, cause)
     }
+    if (due.length > 0) this.#notify(due, change, cause)
   }
 
   /** The turn is on disk. */
@@ -82,26 +86,49 @@ export class Wakes {
   }
 
   /** Notes the moment of a notice, or says why there is none. */
-  #claim({ subscription, throttle }: Listener, { entity }: Change, { time }: Cause): Silence | undefined {
+  #claim({ subscription, throttle }: Listener, isShown: Showing, { time }: Cause): Silence | undefined {
     if (time >= subscription.expires) return 'expired'
-    if (shownAttributes(entity, subscription.attributes).length === 0) return 'nothing to show'
+    if (!isShown(subscription)) return 'nothing to show'
     const claim = throttle.claim(time, subscription.throttling_ms)
     if (claim === undefined) return 'throttled'
     this.#claims.push(claim)
     return undefined
   }
 
-  #noticeOf({ subscription }: Listener, { tenant, entity }: Change, { origin, time }: Cause): Notice {
-    return {
-      subscription: subscription.id,
-      line: lineOf(entity),
-      made: time,
-      tenant,
-      paths: [entity.path],
-      correlator: origin.correlator,
-      token: origin.token,
-      body: this.#word(subscription, [entity]),
+  /** The bodies are worded here as long as they are short together; else the entity is stored once for all of them. */
+  #notify(due: readonly Subscription[], { tenant, entity }: Change, { origin, time }: Cause): void {
+    const { correlator, token } = origin
+    const common = { line: lineOf(entity), made: time, tenant, paths: [entity.path], correlator, token }
+    const notices: Notice[] = []
+    let characters = 0
+    for (const subscription of due) {
+      const body = this.#word(subscription, [entity])
+      characters += body.length
+      if (due.length > 1 && characters > mostWorded) {
+        this.#notices.push({ ...common, subscriptions: due.map(({ id }) => id), entity })
+        return
+      }
+      notices.push({ subscription: subscription.id, ...common, body })
     }
+    for (const notice of notices) this.#notices.push(notice)
+  }
+}
+
+/** So many characters of bodies are worded and stored for one change that wakes several subscriptions. */
+const mostWorded = 4096
+
+type Showing = (subscription: Subscription) => boolean
+
+/** Whether a subscription is shown anything of an entity; equal lists of names, which many have, are looked through once. */
+function showing(entity: Entity, listeners: number): Showing {
+  const isShown: Showing = ({ attributes }) => shownAttributes(entity, attributes).length > 0
+  if (listeners < 2) return isShown
+  const known = new Map<string, boolean>()
+  return (subscription) => {
+    const key = JSON.stringify(subscription.attributes)
+    const held = known.get(key) ?? isShown(subscription)
+    known.set(key, held)
+    return held
   }
 }
 

@@ -2,7 +2,7 @@ import type { AvailabilityParts } from '../../src/coordinator/availability.js'
 import { Registry, type RegistryParts } from '../../src/coordinator/registry.js'
 import { LmdbRegistryStore } from '../../src/lmdb/control-registry.js'
 import { ControlStore } from '../../src/lmdb/control-store.js'
-import { noticesAfter } from '../../src/lmdb/outbox.js'
+import { noticeAt, noticesAfter } from '../../src/lmdb/outbox-reader.js'
 import { wordAvailability } from '../../src/ngsi1/render-registration.js'
 import type { DeliveryState, KnownState, Recipient } from '../../src/outbox/message.js'
 import { StorageFull } from '../../src/partition/store.js'
@@ -36,7 +36,9 @@ export class Control {
 
   /** What lies in the outbox. */
   notices(): readonly Notice[] {
-    return noticesAfter({ notices: this.#control.database('notices') }, 0, 1000).map(({ notice }) => notice)
+    return noticesAfter(this.#control.outbox.databases, 0, 1000).map(
+      ({ number }) => noticeAt(this.#control.outbox.databases, number) as Notice,
+    )
   }
 
   close(): Promise<void> {

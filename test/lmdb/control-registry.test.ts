@@ -5,7 +5,7 @@ import type { Tenant } from '../../src/context/entity.js'
 import type { Selector } from '../../src/context/query.js'
 import { LmdbRegistryStore } from '../../src/lmdb/control-registry.js'
 import { ControlStore } from '../../src/lmdb/control-store.js'
-import { noticesAfter } from '../../src/lmdb/outbox.js'
+import { noticesAfter } from '../../src/lmdb/outbox-reader.js'
 import type { AvailabilitySubscription } from '../../src/registration/availability.js'
 import type { Registration, RegistrationId } from '../../src/registration/registration.js'
 import type { Notice } from '../../src/subscription/notice.js'
@@ -102,7 +102,7 @@ test('a change with its notices is there whole when the store is opened again', 
   t.same([...store.registrations()], [{ ...told, copiedFrom: undefined }])
   t.same([...store.availability()], [subscription])
   t.same(
-    noticesAfter({ notices: control.database('notices') }, 0, 9).map((each) => each.notice),
+    noticesAfter(control.outbox.databases, 0, 9).map((each) => each.notice),
     [notice],
   )
 })

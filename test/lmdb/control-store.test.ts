@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
 import { ControlStore } from '../../src/lmdb/control-store.js'
-import { openDatabase, openRoot } from '../../src/lmdb/environment.js'
-import { accountsOf, noticeAt, noticesAfter, type OutboxDatabases } from '../../src/lmdb/outbox.js'
+import { openRoot } from '../../src/lmdb/environment.js'
+import { accountsOf, type OutboxDatabases, openOutbox } from '../../src/lmdb/outbox.js'
+import { noticeAt, noticesAfter } from '../../src/lmdb/outbox-reader.js'
 import type { Notice } from '../../src/subscription/notice.js'
 import { at, path, storeSettings } from '../given.js'
 import { notice, subscription, subscriptionId } from '../given-subscription.js'
@@ -15,8 +16,7 @@ function opened(folder: string): ControlStore {
 function outboxOf(t: Test, folder: string): () => OutboxDatabases {
   const root = openRoot(folder, { ...storeSettings, readOnly: true })
   t.teardown(() => root.close())
-  const database = (name: string) => openDatabase(root, name)
-  const outbox = { notices: database('notices'), accounts: database('accounts'), facts: database('facts') }
+  const outbox = openOutbox(root)
   return () => {
     root.resetReadTxn()
     return outbox

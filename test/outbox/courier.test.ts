@@ -4,6 +4,7 @@ import type { ServicePath, Tenant } from '../../src/context/entity.js'
 import type { Line } from '../../src/subscription/notice.js'
 import type { Milliseconds } from '../../src/time.js'
 import { versionFacts } from '../../src/version.js'
+import { attribute, entity } from '../context/given-entity.js'
 import { answering, FarEnd } from '../far-end.js'
 import { courier, notice, nth, outboxes, recipient, subscriptionId, until } from './given.js'
 
@@ -506,4 +507,68 @@ test('attempts have a line at level INFO, and traces that hide secrets', async (
   t.match(message('notify.queue'), /put into the queue/)
   t.match(message('payload.client.dump'), /"X-Auth-Token":"\*\*\*"/)
   t.notMatch(JSON.stringify(running.lines), /secret|abc/)
+})
+
+test('what many are told of one change goes to each in words of its own, in order, and again after a restart', async (t) => {
+  const end = await FarEnd.listen(t, answering(503))
+  const boxes = outboxes(t)
+  const ids = Array.from({ length: 300 }, (_, at) => subscriptionId(at))
+  const recipients = ids.map((id, at) => recipient(id, end.url(), { attributes: at % 2 === 0 ? [] : ['level'] }))
+  const settings = { retryMin_ms: 20, retryMax_ms: 20 }
+  const { subscription: _, body: __, after: ___, ...common } = notice(one, 'a', '')
+  const told = (value: string) => ({
+    ...common,
+    subscriptions: ids,
+    entity: entity({ attributes: [attribute('door', 'x'.repeat(2000)), attribute('level', value)] }),
+  })
+  const first = courier(t, { outboxes: boxes, recipients, settings })
+  await first.start()
+  nth(boxes.partitions, 0).enqueue(told('1'), told('2'))
+  first.ring()
+  await until(() => end.received.length >= 300, 30_000)
+  await first.drain(0)
+  t.equal(nth(boxes.partitions, 0).numbers.length, 600, 'nothing was accepted, so nothing has left')
+  end.received.length = 0
+  end.answer = answering(200)
+  const again = courier(t, { outboxes: boxes, recipients, settings })
+  await again.start()
+  await until(() => nth(boxes.partitions, 0).numbers.length === 0, 30_000)
+  for (const [at, id] of ids.entries()) {
+    const own = end.bodies.map((body) => JSON.parse(body)).filter(({ subscriptionId: of }) => of === id)
+    const shown = own.map(({ contextResponses: [{ contextElement }] }) =>
+      contextElement.attributes.map(
+        ({ name, value }: { name: string; value: string }) => `${name}=${value.slice(0, 1)}`,
+      ),
+    )
+    t.same(
+      shown,
+      at % 2 === 0
+        ? [
+            ['door=x', 'level=1'],
+            ['door=x', 'level=2'],
+          ]
+        : [['level=1'], ['level=2']],
+    )
+  }
+})
+
+test('a notification that turns out too long when it is worded is dropped and counted, and the next one goes', async (t) => {
+  const end = await FarEnd.listen(t, answering(200))
+  const [small, large] = [subscriptionId(1), subscriptionId(2)]
+  const running = courier(t, {
+    recipients: [recipient(small, end.url(), { attributes: ['level'] }), recipient(large, end.url())],
+    settings: { maxSize: 2000 },
+  })
+  await running.start()
+  const { subscription: _, body: __, after: ___, ...common } = notice(one, 'a', '')
+  const tank = entity({ attributes: [attribute('door', 'x'.repeat(3000)), attribute('level', '1')] })
+  nth(running.partitions, 0).enqueue(
+    { ...common, subscriptions: [small, large], entity: tank },
+    notice(large, 'a', '{}'),
+  )
+  running.ring()
+  await until(() => nth(running.partitions, 0).numbers.length === 0)
+  t.equal(end.received.length, 2)
+  t.match(await running.state(large), { discarded: 1, timesSent: 1, queueDepth: 0 })
+  t.match(await running.state(small), { discarded: 0, timesSent: 1, queueDepth: 0 })
 })

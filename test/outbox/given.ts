@@ -3,17 +3,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { ServicePath, Tenant } from '../../src/context/entity.js'
 import { type Environment, openEnvironment } from '../../src/lmdb/environment.js'
-import { noticeAt, Outbox } from '../../src/lmdb/outbox.js'
-import { OutboxReader } from '../../src/lmdb/outbox-reader.js'
+import { Outbox } from '../../src/lmdb/outbox.js'
+import { noticesAfter, OutboxReader } from '../../src/lmdb/outbox-reader.js'
 import { LineLog, type Line as LogLine } from '../../src/log/log.js'
 import type { CounterName } from '../../src/measure/counters.js'
 import { DeliverySheet } from '../../src/measure/delivery-sheet.js'
 import { logLevels, Switches } from '../../src/measure/switches.js'
+import { rememberingNotice } from '../../src/ngsi1/render-notification.js'
 import { Courier, type CourierSettings, type Obeyed } from '../../src/outbox/courier.js'
 import type { CourierReport, DeliveryState, Recipient } from '../../src/outbox/message.js'
 import type { Source } from '../../src/outbox/source.js'
 import { Bell } from '../../src/subscription/bell.js'
-import type { Account, Line, Notice, Settlement } from '../../src/subscription/notice.js'
+import type { Account, Line, NewNotice, Notice, Settlement } from '../../src/subscription/notice.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import type { Milliseconds } from '../../src/time.js'
 import { storeSettings } from '../given.js'
@@ -43,7 +44,15 @@ export function notice(
 
 export function recipient(id: SubscriptionId, reference: string, more: Partial<Recipient> = {}): Recipient {
   const clock = new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT)
-  return { id, kind: 'context', reference, expires: (Date.now() + 3_600_000) as Milliseconds, clock, ...more }
+  return {
+    id,
+    kind: 'context',
+    reference,
+    attributes: [],
+    expires: (Date.now() + 3_600_000) as Milliseconds,
+    clock,
+    ...more,
+  }
 }
 
 /** An outbox on disk with its owner, which stores settlements at once unless it is told to refuse. */
@@ -64,7 +73,7 @@ export class OwnedOutbox {
     return this.#outbox.last
   }
 
-  enqueue(...notices: readonly Notice[]): void {
+  enqueue(...notices: readonly NewNotice[]): void {
     this.#environment.root.transactionSync(() => this.#outbox.enqueue(notices))
   }
 
@@ -79,9 +88,7 @@ export class OwnedOutbox {
 
   /** The numbers of the notices that are there. */
   get numbers(): readonly number[] {
-    return Array.from({ length: this.#outbox.last }, (_, at) => at + 1).filter(
-      (number) => noticeAt(this.#environment, number) !== undefined,
-    )
+    return noticesAfter(this.#environment, 0, this.#outbox.last).map(({ number }) => number)
   }
 
   source(): Source {
@@ -183,6 +190,7 @@ export function courier(t: Test, circumstances: Circumstances = {}): Running {
     meter: sheet.meter(),
     count: (name) => counts.push(name),
     sent: () => undefined,
+    word: rememberingNotice(),
     log: new LineLog(switches, (line) => lines.push(line)),
     switches,
     transaction: () => {

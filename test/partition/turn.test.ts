@@ -1,6 +1,7 @@
 import { type Test, test } from 'tap'
 import { openEnvironment } from '../../src/lmdb/environment.js'
-import { accountsOf, type NumberedNotice, noticesAfter } from '../../src/lmdb/outbox.js'
+import { accountsOf } from '../../src/lmdb/outbox.js'
+import { type NumberedNotice, noticesAfter } from '../../src/lmdb/outbox-reader.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import type { Command, Reply } from '../../src/partition/message.js'
 import { StorageFull } from '../../src/partition/store.js'
@@ -64,7 +65,7 @@ test('the notices of a turn are on disk with its updates, in their order, behind
   turn(append('3'), command('DELETE', 'Silo1'))
   const { notices } = await outbox()
   t.same(
-    notices.map(({ number, notice }) => [number, notice.subscription, notice.body]),
+    notices.map(({ number, notice }) => [number, notice.subscription, 'body' in notice && notice.body]),
     [
       [1, nthId(1), 'Silo1: level=1'],
       [2, nthId(1), 'Silo1: level=2'],

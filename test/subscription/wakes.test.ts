@@ -32,7 +32,7 @@ class World {
       this.#held = [...this.#held, effect.entity]
       this.wakes.wake({ ...effect, tenant: next.tenant }, next)
     }
-    const { notices } = this.wakes
+    const notices = this.wakes.notices.flatMap((notice) => ('body' in notice ? [notice] : []))
     this.wakes.settle()
     return notices
   }
@@ -294,4 +294,19 @@ test('a turn that is undone leaves neither notices nor moments, the last one not
   world.wakes.undo()
   t.same(world.wakes.notices, [])
   t.same([lastOf(throttled), lastOf(free)], [1000, 7])
+})
+
+test('a change that wakes many is told to all of them at once, with the entity instead of a body for each', async (t) => {
+  const world = new World(
+    ...Array.from({ length: 400 }, (_, at) => ({ attributes: at % 2 === 0 ? ['level'] : ['door'] })),
+  )
+  const next = command('APPEND', 'Silo1', [given('level', 'x'.repeat(100_000))], silo)
+  const [effect] = applyUpdate([], next).effects
+  if (effect?.kind !== 'put') throw new Error('nothing was created')
+  world.wakes.wake({ ...effect, tenant: next.tenant }, next)
+  const [told, ...others] = world.wakes.notices
+  t.same(others, [])
+  t.match(told, { line: { kind: 'entity' }, made: next.time, entity: { id: 'Silo1' } })
+  const even = Array.from({ length: 200 }, (_, at) => nthId(2 * at + 1))
+  t.same(told && 'subscriptions' in told && told.subscriptions, even, 'those that are shown something, by creation')
 })

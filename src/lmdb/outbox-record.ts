@@ -1,0 +1,96 @@
+import type { ServicePath, Tenant } from '../context/entity.js'
+import type { Line, Notice, NoticeHead, NoticeNumber } from '../subscription/notice.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
+import type { Milliseconds } from '../time.js'
+
+/** What all notices of one change say. */
+type CommonHead = readonly [
+  line: readonly [kind: Line['kind'], key?: string],
+  made: number,
+  tenant: string,
+  paths: readonly string[],
+  correlator: string,
+  token: string,
+]
+
+/** What is stored before the body, as a JSON vector on a line of its own. Part of the format on disk, as all that follows. */
+type StoredHead = readonly [subscription: string, ...common: CommonHead, after?: readonly number[]]
+
+/**
+ * The notices of one change to some subscriptions: their numbers follow each other from that of the group on, and one
+ * that has left is 0. The entity that they show lies at the number `shown`, and takes so many bytes.
+ */
+type StoredGroup = readonly [
+  subscriptions: readonly (string | 0)[],
+  ...common: CommonHead,
+  shown: number,
+  shown_bytes: number,
+]
+
+/** A group of notices with what they have in common. */
+export interface Group {
+  readonly first: NoticeNumber
+  /** Nothing in the place of one that has left. */
+  readonly subscriptions: readonly (SubscriptionId | undefined)[]
+  readonly common: Omit<NoticeHead, 'subscription'>
+  /** Where the entity lies. */
+  readonly shown: NoticeNumber
+  readonly shown_bytes: number
+}
+
+/** The text that is stored for a notice with a body of its own. */
+export function encodeNotice(notice: Notice): string {
+  const { subscription, body, after } = notice
+  const head = [subscription, ...commonOf(notice)] as const
+  const stored: StoredHead = after === undefined ? head : [...head, after]
+  return `${JSON.stringify(stored)}\n${body}`
+}
+
+/** The notice that `encodeNotice` wrote. */
+export function decodeNotice(text: string): Notice {
+  const end = text.indexOf('\n')
+  const [subscription, ...rest] = JSON.parse(text.slice(0, end)) as StoredHead
+  const [line, made, tenant, paths, correlator, token, after] = rest
+  return {
+    subscription: subscription as SubscriptionId,
+    ...heldCommon([line, made, tenant, paths, correlator, token]),
+    body: text.slice(end + 1),
+    after,
+  }
+}
+
+/** The text that is stored for a group. */
+export function encodeGroup({ subscriptions, common, shown, shown_bytes }: Omit<Group, 'first'>): string {
+  const ids = subscriptions.map((id) => id ?? 0)
+  const stored: StoredGroup = [ids, ...commonOf(common), shown, shown_bytes]
+  return JSON.stringify(stored)
+}
+
+/** The group that `encodeGroup` wrote. */
+export function decodeGroup(first: NoticeNumber, text: string): Group {
+  const [ids, line, made, tenant, paths, correlator, token, shown, shown_bytes] = JSON.parse(text) as StoredGroup
+  return {
+    first,
+    subscriptions: ids.map((id) => (id === 0 ? undefined : (id as SubscriptionId))),
+    common: heldCommon([line, made, tenant, paths, correlator, token]),
+    shown,
+    shown_bytes,
+  }
+}
+
+function commonOf({ line, made, tenant, paths, correlator, token }: Omit<NoticeHead, 'subscription'>): CommonHead {
+  const where = line.kind === 'entity' ? ([line.kind, line.key] as const) : ([line.kind] as const)
+  return [where, made, tenant, paths, correlator, token]
+}
+
+function heldCommon([[kind, key = ''], made, tenant, paths, correlator, token]: CommonHead) {
+  const line: Line = kind === 'entity' ? { kind, key } : { kind }
+  return {
+    line,
+    made: made as Milliseconds,
+    tenant: tenant as Tenant,
+    paths: paths as readonly ServicePath[],
+    correlator,
+    token,
+  }
+}

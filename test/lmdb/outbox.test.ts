@@ -1,0 +1,135 @@
+import fc from 'fast-check'
+import { type Test, test } from 'tap'
+import { type Environment, openEnvironment } from '../../src/lmdb/environment.js'
+import { groupOf, Outbox } from '../../src/lmdb/outbox.js'
+import { noticeAt, noticesAfter } from '../../src/lmdb/outbox-reader.js'
+import { decodeNotice, encodeNotice } from '../../src/lmdb/outbox-record.js'
+import type { NewNotice, SharedNotice } from '../../src/subscription/notice.js'
+import type { SubscriptionId } from '../../src/subscription/subscription.js'
+import { attribute, entity } from '../context/given-entity.js'
+import { storeSettings } from '../given.js'
+import { notice, subscriptionId } from '../given-subscription.js'
+
+/** An outbox on disk whose writer and readers are this test. */
+class OnDisk {
+  readonly environment: Environment
+  readonly outbox: Outbox
+
+  constructor(t: Test) {
+    this.environment = openEnvironment(t.testdir(), { ...storeSettings, readOnly: false })
+    this.outbox = new Outbox(this.environment)
+    t.teardown(() => this.environment.root.close())
+  }
+
+  enqueue(...notices: readonly NewNotice[]): void {
+    this.environment.root.transactionSync(() => this.outbox.enqueue(notices))
+  }
+
+  settle(...gone: readonly number[]): void {
+    const settlement = { subscription: subscriptionId(), gone, account: undefined }
+    this.environment.root.transactionSync(() => this.outbox.settle([settlement]))
+  }
+
+  /** For whom what is there is, by number; read in portions. */
+  held(portion = 1000): readonly (readonly [number, SubscriptionId])[] {
+    const all: (readonly [number, SubscriptionId])[] = []
+    for (let after = 0; ; ) {
+      const found = noticesAfter(this.environment, after, portion)
+      for (const { number, notice } of found) all.push([number, notice.subscription])
+      if (found.length < portion) return all
+      after = found.at(-1)?.number ?? 0
+    }
+  }
+
+  get entries(): readonly number[] {
+    const { notices, groups, shown } = this.environment
+    return [notices, groups, shown].map((database) => database.getKeysCount({}))
+  }
+}
+
+function shared(subscriptions: number, value = '1'): SharedNotice {
+  const { subscription: _, body: __, after: ___, ...common } = notice()
+  const ids = Array.from({ length: subscriptions }, () => subscriptionId())
+  return { ...common, subscriptions: ids, entity: entity({ id: 'Tank1', attributes: [attribute('level', value)] }) }
+}
+
+test('what many are told of one change is stored once, and gone when the last of them has it', async (t) => {
+  const disk = new OnDisk(t)
+  const many = shared(600, 'x'.repeat(100_000))
+  const written = disk.environment.root.transactionSync(() => disk.outbox.enqueue([many]))
+  t.ok(written < 150_000, 'the value of 100,000 characters is written once')
+  t.equal(disk.outbox.last, 600)
+  t.same(disk.entries, [0, 3, 2])
+  t.match(noticeAt(disk.environment, 300), { subscription: many.subscriptions[299], entity: { id: 'Tank1' } })
+  const numbers = many.subscriptions.map((_, at) => at + 1)
+  disk.settle(...numbers.filter((number) => number !== 300))
+  t.same(disk.held(), [[300, many.subscriptions[299]]])
+  t.equal(noticeAt(disk.environment, 299), undefined)
+  t.match(noticeAt(disk.environment, 300), { entity: { id: 'Tank1' } })
+  disk.settle(300)
+  t.same(disk.entries, [0, 0, 0])
+})
+
+test('whatever is put in and leaves, in whatever order and twice, what is left is what did not leave', async (t) => {
+  const disk = new OnDisk(t)
+  const step = fc.oneof(
+    fc.record({ put: fc.array(fc.constantFrom(0, 0, 1, 2, 255, 257, 513), { minLength: 1, maxLength: 3 }) }),
+    fc.record({ leave: fc.array(fc.nat(4000), { maxLength: 300 }), again: fc.boolean() }),
+  )
+  await fc.assert(
+    fc.property(fc.array(step, { maxLength: 12 }), fc.constantFrom(3, 128, 1000), (steps, portion) => {
+      const begun = disk.outbox.last
+      const expected = new Map<number, SubscriptionId>()
+      for (const each of steps) {
+        if ('put' in each) {
+          const notices = each.put.map((size) =>
+            size === 0 ? notice({ subscription: subscriptionId() }) : shared(size),
+          )
+          let number = disk.outbox.last
+          for (const one of notices) {
+            const ids = 'subscriptions' in one ? one.subscriptions : [one.subscription]
+            for (const id of ids) expected.set(++number, id)
+          }
+          disk.enqueue(...notices)
+        } else {
+          const numbers = each.leave.map((number) => begun + number)
+          for (const number of numbers) expected.delete(number)
+          disk.settle(...numbers)
+          if (each.again) disk.settle(...numbers)
+        }
+      }
+      t.strictSame(disk.held(portion), [...expected])
+      disk.settle(...expected.keys())
+      t.same(disk.entries, [0, 0, 0])
+    }),
+    { numRuns: 25 },
+  )
+})
+
+test('a group that was undone with its transaction has left nothing', async (t) => {
+  const disk = new OnDisk(t)
+  disk.enqueue(shared(3))
+  t.throws(() =>
+    disk.environment.root.transactionSync(() => {
+      disk.outbox.enqueue([shared(300)])
+      throw new Error('undone')
+    }),
+  )
+  disk.outbox.rewind(3)
+  t.equal(groupOf(disk.environment, 4), undefined)
+  t.same(disk.entries, [0, 1, 2])
+})
+
+test('a notice as it was stored before there were groups is read as ever', async (t) => {
+  const stored = `["5718a2f1c0de00112233aabb",["entity","/ 4 TankTank1"],5,"acme",["/"],"corr","tok",[1,2]]\n{"a":"b"}`
+  const read = decodeNotice(stored)
+  t.match(read, {
+    line: { kind: 'entity', key: '/ 4 TankTank1' },
+    made: 5,
+    tenant: 'acme',
+    token: 'tok',
+    body: '{"a":"b"}',
+  })
+  t.same(read.after, [1, 2])
+  t.equal(encodeNotice(read), stored)
+})
