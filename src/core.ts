@@ -18,6 +18,7 @@ import { AlarmReports, type AlarmSaid, publishAlarms } from './log/alarm-reports
 import { Alarms } from './log/alarms.js'
 import type { MainLog } from './log/main-log.js'
 import { startSummaries } from './log/summary.js'
+import { MailboxRoom } from './mailbox/room.js'
 import { ActorThread } from './mailbox/thread.js'
 import { Measures } from './measure/measures.js'
 import type { Switches } from './measure/switches.js'
@@ -87,6 +88,7 @@ export class Core {
       permits: Tickets.memory(options.requestPermits),
       connections: ConnectionLimit.memory(),
       alarms: AlarmReports.memory(),
+      rooms: numbers.map(() => MailboxRoom.memory()),
     }
     this.#partitions = new Partitions({
       entry: new URL('../workers/partition.js', import.meta.url),
@@ -243,11 +245,9 @@ export class Core {
 
 function stopThread(limit_ms: number): (thread: FrontThread) => Promise<number> {
   return async (thread) => {
-    const heard = thread.hear()
+    const stopped = thread.hear('stopped')
     const instruction: FrontInstruction = { kind: 'stop', limit_ms }
     thread.tell(instruction)
-    let said = await heard
-    while (said.kind !== 'stopped') said = await thread.hear()
-    return said.givenUp
+    return (await stopped).givenUp
   }
 }

@@ -14,6 +14,7 @@ import { AlarmReports, type AlarmSaid } from './log/alarm-reports.js'
 import type { AlarmCounts } from './log/alarms.js'
 import type { Log } from './log/log.js'
 import { Mailbox } from './mailbox/mailbox.js'
+import { MailboxRoom } from './mailbox/room.js'
 import { managementResources } from './management/resources.js'
 import { type Shared, sharedAnswer } from './management/siblings.js'
 import { Measures, rowOf } from './measure/measures.js'
@@ -180,12 +181,11 @@ function openProviders(
 /** Waits are traced also while their statistics are off. */
 const waitAreas = [traceArea['wait.mailbox'], traceArea['wait.transaction']]
 
-function openMailboxes({ options, storage }: Omit<FrontEndTask, 'fd'>, measures: Measures): readonly Mailbox[] {
-  const limit = Math.max(1, Math.floor(options.mailboxSize / options.httpThreads))
-  return storage.paths.map((_, partition) => {
+function openMailboxes({ options, memory }: Omit<FrontEndTask, 'fd'>, measures: Measures): readonly Mailbox[] {
+  return memory.rooms.map((room, partition) => {
     const depth = measures.mailboxDepth(partition)
     return new Mailbox({
-      limit,
+      room: new MailboxRoom(options.mailboxSize, room),
       measured: () => measures.isOn('semWait') || waitAreas.some((area) => measures.switches.traces[area] === 1),
       depth: (commands) => depth.set(commands),
     })

@@ -33,6 +33,8 @@ export interface SharedMemory {
   readonly connections: SharedArrayBuffer
   /** How the alarms stand, see `AlarmReports`. */
   readonly alarms: SharedArrayBuffer
+  /** The room for commands before each partition, see `MailboxRoom`. */
+  readonly rooms: readonly SharedArrayBuffer[]
 }
 
 export interface PartitionTask {

@@ -6,6 +6,7 @@ import { transactions } from '../src/http/transaction.js'
 import { OutboxReader } from '../src/lmdb/outbox-reader.js'
 import { workerLog } from '../src/log/worker-log.js'
 import { Mailbox } from '../src/mailbox/mailbox.js'
+import { MailboxRoom } from '../src/mailbox/room.js'
 import { type Shared, sharedAnswer } from '../src/management/siblings.js'
 import { Measures, rowOf } from '../src/measure/measures.js'
 import { rememberingNotice } from '../src/ngsi1/render-notification.js'
@@ -68,7 +69,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
 
 /** One batch of settlements is under way at a time, so that nothing ever waits in it. */
 function newMailbox(): Mailbox {
-  return new Mailbox({ limit: 1, measured: () => false, depth: () => undefined })
+  return new Mailbox({ room: new MailboxRoom(1), measured: () => false, depth: () => undefined })
 }
 
 async function settle(mailbox: Mailbox, settlements: readonly Settlement[]): Promise<boolean> {

@@ -61,7 +61,12 @@ export const servingFlags = {
     'ORION_MONGO_WRITE_CONCERN',
     'an update is answered when it is 1: on disk; 0: committed in memory',
   ),
-  mailboxSize: storage.value(integer(1, 1_000_000), 10000, 'RIGEL_MAILBOX_SIZE', 'commands that wait for a partition'),
+  mailboxSize: storage.value(
+    integer(1, 1_000_000),
+    100_000,
+    'RIGEL_MAILBOX_SIZE',
+    'commands that wait for a partition',
+  ),
   entityCache: storage.value(
     integer(0, 65536),
     64,

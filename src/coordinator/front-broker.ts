@@ -2,6 +2,7 @@ import type { Entity, EntityId, EntityType, Place, Tenant } from '../context/ent
 import type { Page, PathRange, Query } from '../context/query.js'
 import type { UpdateCommand, UpdateElement, UpdateReply } from '../context/update.js'
 import type { Log } from '../log/log.js'
+import { type Addressed, askAll } from '../mailbox/ask-all.js'
 import type { Mailbox, MailRefusal, Posted } from '../mailbox/mailbox.js'
 import type { RequestMeter } from '../measure/requests.js'
 import type { Outcome } from '../outcome.js'
@@ -52,17 +53,18 @@ export class FrontBroker implements Broker {
   async update(elements: readonly UpdateElement[]): Promise<Outcome<readonly UpdateReply[], Unavailable>> {
     const time = now()
     const [first] = elements
-    const outcomes =
+    const sent =
       first && elements.length === 1
-        ? [await this.#send(first, time)]
-        : await Promise.all(elements.map((element) => this.#send(element, time)))
+        ? granted([await this.#mailbox(first.tenant, first.id).ask(this.#commandOf(first, time))])
+        : await askAll(elements.map((element) => this.#addressed(element, time)))
+    if (!sent.ok) return sent
     const replies: UpdateReply[] = []
-    for (const outcome of outcomes) {
+    for (const outcome of sent.value) {
       const reply = updateReply(outcome)
       if (!reply.ok) return reply
       replies.push(reply.value)
     }
-    this.#time(outcomes)
+    this.#time(sent.value)
     return granted(replies)
   }
 
@@ -123,8 +125,12 @@ export class FrontBroker implements Broker {
     }
   }
 
-  #send(element: UpdateElement, time: Milliseconds): Promise<Outcome<Posted, MailRefusal>> {
-    return this.#mailbox(element.tenant, element.id).ask(commandOf(element, this.#parts.places.next(), time))
+  #addressed(element: UpdateElement, time: Milliseconds): Addressed {
+    return { mailbox: this.#mailbox(element.tenant, element.id), command: this.#commandOf(element, time) }
+  }
+
+  #commandOf(element: UpdateElement, time: Milliseconds): UpdateCommand {
+    return commandOf(element, this.#parts.places.next(), time)
   }
 
   #mailbox(tenant: Tenant, id: EntityId): Mailbox {
@@ -186,7 +192,7 @@ async function answersPing(mailbox: Mailbox): Promise<boolean> {
   const late = new Promise<false>((resolve) => {
     timer = setTimeout(() => resolve(false), pingLimit_ms)
   })
-  const asked = mailbox.ask({ kind: 'ping' }).then((outcome) => outcome.ok && outcome.value.reply.kind === 'pong')
+  const asked = mailbox.ping().then((outcome) => outcome.ok && outcome.value.reply.kind === 'pong')
   const answered = await Promise.race([asked, late])
   clearTimeout(timer)
   return answered

@@ -117,7 +117,6 @@ export class Partitions<Task extends object> {
       said: (report) => this.#take(report),
     })
     const ready = await thread.ready
-    if (ready.kind !== 'ready') throw new Error(`partition ${partition} said ${ready.kind} before it was ready`)
     this.#threads.set(partition, thread)
     thread.ended.catch((fault: unknown) => this.#died(partition, thread, fault))
     for (const link of this.#links) join(link, partition, thread)

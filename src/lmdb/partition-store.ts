@@ -82,17 +82,19 @@ export class LmdbPartitionStore implements PartitionStore {
     const before = this.#highest
     const lastNotice = this.#outbox.last
     try {
-      const result = this.#environment.root.transactionSync(turn)
-      this.#cache.commit()
-      return result
+      // Nothing stands between the commit and the end of this: a fault there would be taken for one of the transaction.
+      return this.#environment.root.transactionSync(turn)
     } catch (fault) {
       this.#cache.rollback()
       this.#highest = before
       this.#outbox.rewind(lastNotice)
       throw faultOf(fault)
-    } finally {
-      this.#lookForRoom()
     }
+  }
+
+  committed(): void {
+    this.#cache.commit()
+    this.#lookForRoom()
   }
 
   entities(tenant: Tenant, path: ServicePath, id: EntityId): readonly Entity[] {

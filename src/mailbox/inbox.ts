@@ -4,7 +4,7 @@ import type { StorageMeter, WaitMeter } from '../measure/waits.js'
 import { decodeCommands, encodeReplies } from '../partition/encoding.js'
 import type { Command, Reply } from '../partition/message.js'
 import { StorageFull } from '../partition/store.js'
-import { type TurnParts, takeTurn } from '../partition/turn.js'
+import { type CommittedTurn, commitTurn, publishTurn, type TurnParts, type TurnWatch } from '../partition/turn.js'
 import type { Bell } from '../subscription/bell.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
@@ -21,20 +21,36 @@ export interface InboxParts extends TurnParts {
   readonly log: Log
 }
 
+/** A letter that has arrived, and how far it is answered. */
 interface Arrived {
   readonly port: MessagePort
   readonly letter: Letter
   readonly commands: readonly Command[]
+  /** To the first of its commands: a turn may end in the middle of a letter, which is answered as a whole. */
+  readonly replies: Reply[]
 }
 
 /**
- * The partition's side of its mailboxes, one per front end: takes everything that has arrived into one turn, and
- * answers when the turn is on disk.
+ * A turn takes no more commands when it has decided for so long. What it has decided is still to be written and to be
+ * committed, which takes about as long again.
+ */
+const turn_ns = 10_000_000n
+/** Nor are more commands than this looked at for one turn. */
+const turnMost = 4096
+
+/**
+ * The partition's side of its mailboxes, one per front end: takes what has arrived into one turn, and answers when the
+ * turn is on disk. What is too much for one turn is left for the next one, and the ports are looked at in between.
  */
 export class Inbox {
   readonly #parts: InboxParts
   readonly #ports = new Set<MessagePort>()
+  /** In the order of arrival. Only the first one may be answered in part. */
+  #queue: Arrived[] = []
+  #goingOn = false
   #lastTurnEnd = 0n
+  /** What came after a commit has failed: what this thread holds in memory is of no use any more. */
+  #broken: { readonly fault: unknown } | undefined
 
   constructor(parts: InboxParts) {
     this.#parts = parts
@@ -61,56 +77,87 @@ export class Inbox {
 
   /** Answers what has arrived and hangs up; front ends were told to send nothing more. */
   close(): void {
-    const left = this.#collect([])
-    if (left.length > 0) this.#turn(left)
+    this.#collect()
+    while (this.#queue.length > 0) this.#turn()
     for (const port of this.#ports) port.close()
   }
 
   #take(port: MessagePort, letter: Letter): void {
-    this.#turn(this.#collect([{ port, letter, commands: decodeCommands(letter.commands) }]))
+    this.#enter(port, letter)
+    // While there is something left from the last turn, what arrives stands behind it.
+    if (!this.#goingOn) this.#takeTurn()
   }
 
-  #collect(arrived: Arrived[]): readonly Arrived[] {
+  #takeTurn(): void {
+    this.#collect()
+    if (this.#queue.length > 0) this.#turn()
+    if (this.#queue.length === 0 || this.#goingOn) return
+    this.#goingOn = true
+    setImmediate(() => {
+      this.#goingOn = false
+      this.#takeTurn()
+    })
+  }
+
+  #collect(): void {
     for (const port of this.#ports) {
-      for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) {
-        const letter: Letter = next.message
-        arrived.push({ port, letter, commands: decodeCommands(letter.commands) })
-      }
+      for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port))
+        this.#enter(port, next.message)
     }
-    return arrived
   }
 
-  #turn(arrived: readonly Arrived[]): void {
+  #enter(port: MessagePort, letter: Letter): void {
+    this.#queue.push({ port, letter, commands: decodeCommands(letter.commands), replies: [] })
+  }
+
+  #turn(): void {
     const taken = process.hrtime.bigint()
-    const [single] = arrived
-    const batch = single && arrived.length === 1 ? single.commands : arrived.flatMap(({ commands }) => commands)
+    const batch = this.#batch()
     let opened = 0n
     let written = taken
     const watch = {
       opened: () => {
         if (opened !== 0n) return // The batch is being taken one by one, after it failed as a whole.
         opened = process.hrtime.bigint()
-        this.#measure(arrived, taken, opened)
         this.#parts.storage.writing(true)
       },
       written: () => {
         written = process.hrtime.bigint()
       },
+      isLong: () => process.hrtime.bigint() - taken > turn_ns,
     }
     const { log } = this.#parts
     if (log.traces[traceArea['service.take']] === 1) {
-      log.trace('service.take', `${batch.length} commands taken`, { commands: batch.length, letters: arrived.length })
+      const letters = this.#queue.length
+      log.trace('service.take', `${batch.length} commands taken`, { commands: batch.length, letters })
     }
     const { store, bell } = this.#parts
     const lastNotice = store.lastNotice
     const replies = this.#replies(batch, watch)
-    this.#lastTurnEnd = process.hrtime.bigint()
-    this.#traceTurn(batch.length, opened, written)
-    // Whoever hears it looks for the notices in a snapshot, which is new because the commit was counted.
-    if (store.lastNotice !== lastNotice) bell.ring()
+    this.#afterCommit(() => {
+      this.#measure(replies.length, taken, opened)
+      this.#lastTurnEnd = process.hrtime.bigint()
+      this.#traceTurn(replies.length, opened, written)
+      // Whoever hears it looks for the notices in a snapshot, which is new because the commit was counted.
+      if (store.lastNotice !== lastNotice) bell.ring()
+      this.#parts.storage.committed(replies.length, this.#lastTurnEnd - written)
+    })
     this.#parts.storage.writing(false)
-    this.#parts.storage.committed(batch.length, this.#lastTurnEnd - written)
-    this.#send(arrived, replies, Number(written - opened), Number(this.#lastTurnEnd - written))
+    this.#answer(replies, Number(written - opened), Number(this.#lastTurnEnd - written))
+    // The thread ends of it, and is replaced by one that reads everything from disk.
+    if (this.#broken) throw this.#broken.fault
+  }
+
+  /** The commands that are next. */
+  #batch(): readonly Command[] {
+    const [first] = this.#queue
+    if (first && this.#queue.length === 1 && first.replies.length === 0) return first.commands
+    const batch: Command[] = []
+    for (const { commands, replies } of this.#queue) {
+      if (batch.length >= turnMost) break
+      for (const command of replies.length === 0 ? commands : commands.slice(replies.length)) batch.push(command)
+    }
+    return batch
   }
 
   #traceTurn(commands: number, opened: bigint, written: bigint): void {
@@ -126,54 +173,105 @@ export class Inbox {
   }
 
   /** Faults are logged once, here where they are caught. */
-  #fault(fault: unknown): void {
-    this.#parts.log.error('partition:turn', 'a turn failed and was not written', errorFacts(fault))
+  #fault(fault: unknown, what = 'a turn failed and was not written'): void {
+    this.#parts.log.error('partition:turn', what, errorFacts(fault))
   }
 
-  /** A command that makes its turn fail fails alone: the others are taken one by one. */
-  #replies(batch: readonly Command[], watch: { opened(): void; written(): void }): readonly Reply[] {
-    const { store, storage } = this.#parts
+  /**
+   * The replies to the commands at the beginning of the batch that one turn has taken. A command that makes its turn fail
+   * fails alone: the others are taken one by one.
+   */
+  #replies(batch: readonly Command[], watch: TurnWatch): readonly Reply[] {
+    let turn: CommittedTurn
     try {
-      const replies = takeTurn(this.#parts, batch, watch)
-      storage.full(!store.hasRoom)
-      return replies
+      turn = commitTurn(this.#parts, batch, watch)
     } catch (fault) {
-      if (fault instanceof StorageFull) {
-        storage.full(true)
-        this.#fault(fault)
-        return batch.map(() => ({ kind: 'failed', why: 'storageFull' }))
-      }
-      if (batch.length > 1) return batch.flatMap((command) => this.#replies([command], watch))
+      return this.#failed(batch, fault, watch)
+    }
+    this.#afterCommit(() => {
+      publishTurn(this.#parts, turn)
+      this.#parts.storage.full(!this.#parts.store.hasRoom)
+    })
+    return turn.replies
+  }
+
+  /** Nothing of the batch was written. */
+  #failed(batch: readonly Command[], fault: unknown, watch: TurnWatch): readonly Reply[] {
+    if (fault instanceof StorageFull) {
+      this.#parts.storage.full(true)
+      this.#fault(fault)
+      return batch.map(() => ({ kind: 'failed', why: 'storageFull' }))
+    }
+    const [single] = batch
+    if (single && batch.length === 1) {
       this.#fault(fault)
       return [{ kind: 'failed', why: 'fault' }]
     }
+    const replies: Reply[] = []
+    for (const command of batch) {
+      replies.push(...this.#replies([command], watch))
+      if (this.#broken || watch.isLong()) break
+    }
+    return replies
   }
 
-  #send(arrived: readonly Arrived[], replies: readonly Reply[], decided_ns: number, committed_ns: number): void {
+  /**
+   * Does what follows a commit. When that fails, what was committed stays so: it is answered as done and never carried
+   * out again. Readers are told to doubt everything, since nobody knows how much they were told.
+   */
+  #afterCommit(follow: () => void): void {
+    try {
+      follow()
+    } catch (fault) {
+      this.#broken ??= { fault }
+      this.#fault(fault, 'a turn was written, but what follows it failed: the thread of the partition ends')
+      this.#parts.marks.doubtAll()
+      this.#parts.bell.ring()
+    }
+  }
+
+  /** Hands the replies to the letters at the head of the queue, and sends back those that are answered as a whole. */
+  #answer(replies: readonly Reply[], decided_ns: number, committed_ns: number): void {
     let at = 0
-    for (const { port, commands } of arrived) {
-      const own = arrived.length === 1 ? replies : replies.slice(at, at + commands.length)
-      at += commands.length
+    let answered = 0
+    for (const { port, commands, replies: own } of this.#queue) {
+      const open = commands.length - own.length
+      for (const reply of replies.slice(at, at + open)) own.push(reply)
+      at += open
+      if (own.length < commands.length) break
       const receipt: Receipt = { replies: encodeReplies(own), decided_ns, committed_ns }
       port.postMessage(receipt)
+      answered += 1
     }
+    if (answered === this.#queue.length) this.#queue = []
+    else this.#queue.splice(0, answered)
   }
 
   /**
    * Every command waited in the mailbox from its entry until it was taken. It waited for the write transaction only if
    * the turn before was still under way when it entered [management 5.3, 5.4].
    */
-  #measure(arrived: readonly Arrived[], taken: bigint, opened: bigint): void {
-    const { mailboxWait, transactionWait } = this.#parts
-    for (const { letter, commands } of arrived) {
-      for (const [index, entered] of (letter.entered ?? []).entries()) {
-        if (entered === 0n) continue
-        this.#waited(mailboxWait, 'wait.mailbox', taken - entered)
-        if (commands[index]?.kind === 'ping') continue
-        if (entered < this.#lastTurnEnd) this.#waited(transactionWait, 'wait.transaction', opened - entered)
-        else if (transactionWait.on) transactionWait.free()
+  #measure(count: number, taken: bigint, opened: bigint): void {
+    let left = count
+    for (const { letter, commands, replies } of this.#queue) {
+      if (left <= 0) return
+      const from = replies.length
+      const to = Math.min(commands.length, from + left)
+      left -= to - from
+      if (letter.entered === undefined) continue
+      for (let index = from; index < to; index += 1) {
+        this.#measureOne(letter.entered[index] ?? 0n, commands[index]?.kind === 'ping', taken, opened)
       }
     }
+  }
+
+  #measureOne(entered: bigint, isPing: boolean, taken: bigint, opened: bigint): void {
+    const { mailboxWait, transactionWait } = this.#parts
+    if (entered === 0n) return
+    this.#waited(mailboxWait, 'wait.mailbox', taken - entered)
+    if (isPing) return
+    if (entered < this.#lastTurnEnd) this.#waited(transactionWait, 'wait.transaction', opened - entered)
+    else if (transactionWait.on) transactionWait.free()
   }
 
   /** Waits are traced also while their statistics are off [management 2.5]. */

@@ -1,9 +1,10 @@
-import type { MessagePort } from 'node:worker_threads'
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import type { Outcome } from '../outcome.js'
 import { granted, refused } from '../outcome.js'
 import { decodeReplies, encodeCommands } from '../partition/encoding.js'
 import type { Command, Reply } from '../partition/message.js'
 import type { Letter, Receipt } from './letter.js'
+import type { MailboxRoom } from './room.js'
 
 /** A reply with what its turn cost. */
 export interface Posted {
@@ -19,11 +20,11 @@ export type MailRefusal =
   | { readonly kind: 'partitionLost' }
 
 export interface MailboxSettings {
-  /** Commands that may be in the mailbox, under way ones included. */
-  readonly limit: number
+  /** How many commands may be in the mailboxes of all front ends together, under way ones included. */
+  readonly room: MailboxRoom
   /** Whether waits are measured now, so that the time of entry has to be taken. */
   readonly measured: () => boolean
-  /** Hears how many commands are in the mailbox, whenever that changes. */
+  /** Hears how many commands are in the mailbox, or have room in it, whenever that changes. */
   readonly depth: (commands: number) => void
 }
 
@@ -31,6 +32,7 @@ interface Waiting {
   readonly command: Command
   readonly entered: bigint
   readonly settle: (outcome: Outcome<Posted, MailRefusal>) => void
+  readonly fail: (fault: unknown) => void
 }
 
 /**
@@ -42,6 +44,9 @@ const letterSize = 16
 /** Letters that may be under way; beyond that commands gather, so that load makes letters larger instead of waits longer. */
 const lettersUnderWay = 8
 
+/** To write a letter holds the front end for as long as it has commands: so many are about 2 ms. */
+const letterMost = 512
+
 /**
  * A front end's side of the queue before a partition: ordered and bounded. Several letters may be under way; the
  * partition takes all that have arrived into one turn.
@@ -52,8 +57,10 @@ export class Mailbox {
   #gathering: Waiting[] = []
   /** In the order in which they were sent, which is that of the receipts. */
   #underWay: (readonly Waiting[])[] = []
+  /** Commands that have room, whether they were put in already or not. */
   #count = 0
   #sendingSoon = false
+  #ping: Promise<Outcome<Posted, MailRefusal>> | undefined
   #whenEmpty: (() => void)[] = []
   #whenConnected: (() => void)[] = []
 
@@ -61,12 +68,19 @@ export class Mailbox {
     this.#settings = settings
   }
 
-  /** Connects the mailbox with its partition's thread, the first one or one that replaces it. */
+  /**
+   * Connects the mailbox with its partition's thread, the first one or one that replaces it. What was under way to the
+   * one before is answered first, whether or not its end was heard of; what was not sent goes to the new one.
+   */
   connect(port: MessagePort): void {
+    if (this.#port) this.#leave(this.#port)
     this.#port = port
-    port.on('message', (receipt: Receipt) => this.#settleBatch(receipt))
+    port.on('message', (receipt: Receipt) => {
+      if (this.#port === port) this.#settleBatch(receipt)
+    })
     port.once('close', () => this.#lost(port))
     for (const resolve of this.#whenConnected.splice(0)) resolve()
+    if (this.#gathering.length > 0) this.#sendSoon()
   }
 
   /** Resolves when there is a thread to send to. */
@@ -74,17 +88,54 @@ export class Mailbox {
     return this.#port ? Promise.resolve() : new Promise((resolve) => this.#whenConnected.push(resolve))
   }
 
-  /** Puts a command in and gives the partition's reply once it is on disk. Refuses when full or without a partition. */
-  ask(command: Command): Promise<Outcome<Posted, MailRefusal>> {
-    if (!this.#port) return Promise.resolve(refused({ kind: 'partitionLost' }))
-    if (this.#count >= this.#settings.limit) return Promise.resolve(refused({ kind: 'mailboxFull' }))
+  /**
+   * Takes room for commands of one request, which are then put in, or given up with `release`. Refuses without having
+   * taken any when they do not fit, or when there is no partition.
+   */
+  reserve(commands: number): MailRefusal | undefined {
+    if (!this.#port) return { kind: 'partitionLost' }
+    if (!this.#settings.room.take(commands)) return { kind: 'mailboxFull' }
+    this.#changed(commands)
+    return undefined
+  }
+
+  /** Gives up room that was reserved and not used. */
+  release(commands: number): void {
+    this.#settings.room.release(commands)
+    this.#changed(-commands)
+  }
+
+  /** Puts a command in that has room, and gives the partition's reply once it is on disk. */
+  put(command: Command): Promise<Outcome<Posted, MailRefusal>> {
+    if (!this.#port) {
+      this.release(1)
+      return Promise.resolve(refused({ kind: 'partitionLost' }))
+    }
     const entered = this.#settings.measured() ? process.hrtime.bigint() : 0n
-    return new Promise((settle) => {
-      this.#gathering.push({ command, entered, settle })
-      this.#changed(1)
+    return new Promise((settle, fail) => {
+      this.#gathering.push({ command, entered, settle, fail })
       if (this.#gathering.length >= letterSize) this.#send()
       else this.#sendSoon()
     })
+  }
+
+  /** Puts a command in and gives the partition's reply once it is on disk. Refuses when full or without a partition. */
+  ask(command: Command): Promise<Outcome<Posted, MailRefusal>> {
+    const refusal = this.reserve(1)
+    return refusal ? Promise.resolve(refused(refusal)) : this.put(command)
+  }
+
+  /** Asks for a sign of life, which needs no room: whoever asks while one is under way shares its answer. */
+  ping(): Promise<Outcome<Posted, MailRefusal>> {
+    if (!this.#ping) {
+      if (!this.#port) return Promise.resolve(refused({ kind: 'partitionLost' }))
+      this.#settings.room.force(1)
+      this.#changed(1)
+      this.#ping = this.put({ kind: 'ping' }).finally(() => {
+        this.#ping = undefined
+      })
+    }
+    return this.#ping
   }
 
   /** Resolves when nothing waits and nothing is under way. */
@@ -107,16 +158,33 @@ export class Mailbox {
   }
 
   #send(): void {
-    if (!this.#port || this.#gathering.length === 0 || this.#underWay.length >= lettersUnderWay) return
+    while (this.#port && this.#gathering.length > 0 && this.#underWay.length < lettersUnderWay) {
+      const batch = this.#nextBatch()
+      const letter = this.#letterOf(batch)
+      if (letter === undefined) continue
+      this.#underWay.push(batch)
+      this.#port.postMessage(letter)
+    }
+  }
+
+  #nextBatch(): readonly Waiting[] {
+    if (this.#gathering.length > letterMost) return this.#gathering.splice(0, letterMost)
     const batch = this.#gathering
     this.#gathering = []
-    this.#underWay.push(batch)
-    const commands = encodeCommands(batch.map(({ command }) => command))
-    const measured = batch.some(({ entered }) => entered !== 0n)
-    const letter: Letter = measured
-      ? { commands, entered: BigUint64Array.from(batch, ({ entered }) => entered) }
-      : { commands }
-    this.#port.postMessage(letter)
+    return batch
+  }
+
+  /** Nothing when the batch cannot be written: then its requests fail, and no others. */
+  #letterOf(batch: readonly Waiting[]): Letter | undefined {
+    try {
+      const commands = encodeCommands(batch.map(({ command }) => command))
+      const measured = batch.some(({ entered }) => entered !== 0n)
+      return measured ? { commands, entered: BigUint64Array.from(batch, ({ entered }) => entered) } : { commands }
+    } catch (fault) {
+      for (const { fail } of batch) fail(fault)
+      this.release(batch.length)
+      return undefined
+    }
   }
 
   #settleBatch({ replies, decided_ns, committed_ns }: Receipt): void {
@@ -124,19 +192,31 @@ export class Mailbox {
     for (const [index, reply] of decodeReplies(replies).entries()) {
       batch[index]?.settle(granted({ reply, decided_ns, committed_ns }))
     }
-    this.#changed(-batch.length)
+    this.release(batch.length)
     this.#send()
   }
 
-  /** Everything that was in the mailbox gets an honest answer: it may or may not have been done. */
+  /** Takes what was answered on a port that another one replaces; what else was under way may have been done or not. */
+  #leave(port: MessagePort): void {
+    this.#port = undefined
+    for (let left = receiveMessageOnPort(port); left; left = receiveMessageOnPort(port)) this.#settleBatch(left.message)
+    port.close()
+    this.#giveUp(this.#underWay.splice(0).flat())
+  }
+
+  /**
+   * Everything that was in the mailbox gets an honest answer: it may or may not have been done. All that was answered was
+   * heard by now; nobody may look for more, since Node does not survive a look into a port that is closed.
+   */
   #lost(port: MessagePort): void {
     if (this.#port !== port) return
     this.#port = undefined
-    const open = [...this.#underWay.flat(), ...this.#gathering]
-    this.#underWay = []
-    this.#gathering = []
+    this.#giveUp([...this.#underWay.splice(0).flat(), ...this.#gathering.splice(0)])
+  }
+
+  #giveUp(open: readonly Waiting[]): void {
     for (const { settle } of open) settle(refused({ kind: 'partitionLost' }))
-    this.#changed(-open.length)
+    this.release(open.length)
   }
 
   #changed(by: number): void {

@@ -1,12 +1,20 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type TransferListItem } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 
+/** Whatever a thread says names its kind; with `ready` it says that it has begun. */
+export interface Saying {
+  readonly kind: string
+}
+
+/** What a thread says of one kind. */
+type Of<Said extends Saying, Kind extends Said['kind']> = Extract<Said, { readonly kind: Kind }>
+
 export interface ThreadSettings<Task, Said> {
   /** The thread's entry in `workers/`: its default export runs the task until it is told to end. */
   readonly entry: URL
   readonly task: Task
   readonly transfer?: readonly TransferListItem[]
-  /** Takes what the thread says and nobody waits for. */
+  /** Takes what the thread says and nobody waits for, from the beginning: it may say something before it is ready. */
   readonly said?: (said: Said) => void
 }
 
@@ -17,15 +25,16 @@ const youngGeneration_MB = 64
  * A thread that one task occupies for all its life: a piscina pool of one. (piscina's own queue is of no use to an
  * actor: it would hand a partition's work to whichever thread is idle.) The task talks through a port of its own.
  */
-export class ActorThread<Task extends object, Said> {
-  /** Gives the first thing that the thread says; fails when it ends before that. */
-  readonly ready: Promise<Said>
+export class ActorThread<Task extends object, Said extends Saying> {
+  /** Gives what the thread says when it is ready; fails when it ends before that. */
+  readonly ready: Promise<Of<Said, 'ready'>>
   /** Resolves when the task has ended as it was told to; fails when the thread died. */
   readonly ended: Promise<void>
   readonly #pool: Piscina
   readonly #control: MessagePort
   readonly #over: Promise<void>
-  readonly #waiting: ((said: Said) => void)[] = []
+  /** Each takes what it waits for, and says whether that was it. */
+  readonly #waiting: ((said: Said) => boolean)[] = []
 
   constructor({ entry, task, transfer = [], said = () => {} }: ThreadSettings<Task, Said>) {
     this.#pool = new Piscina({
@@ -40,7 +49,11 @@ export class ActorThread<Task extends object, Said> {
     })
     const { port1, port2 } = new MessageChannel()
     this.#control = port1
-    const take = (message: Said): void => (this.#waiting.shift() ?? said)(message)
+    const take = (message: Said): void => {
+      const taken = this.#waiting.findIndex((takes) => takes(message))
+      if (taken === -1) said(message)
+      else this.#waiting.splice(taken, 1)
+    }
     port1.on('message', take)
     const running: Promise<unknown> = this.#pool.run(
       { ...task, control: port2 },
@@ -50,16 +63,22 @@ export class ActorThread<Task extends object, Said> {
     this.#over = running.then(() => {
       for (let left = receiveMessageOnPort(port1); left; left = receiveMessageOnPort(port1)) take(left.message)
     })
-    this.ready = this.hear()
+    this.ready = this.hear('ready')
     this.ended = this.#over
     // Whoever waits for one of them gets the failure; the other one is not an unhandled rejection.
     this.ready.catch(() => {})
     this.ended.catch(() => {})
   }
 
-  /** The next thing that the thread says; fails when it ends before that. */
-  hear(): Promise<Said> {
-    const said = new Promise<Said>((resolve) => this.#waiting.push(resolve))
+  /** The next thing of a kind that the thread says; fails when it ends before that. */
+  hear<Kind extends Said['kind']>(kind: Kind): Promise<Of<Said, Kind>> {
+    const said = new Promise<Of<Said, Kind>>((resolve) =>
+      this.#waiting.push((message) => {
+        if (!isOf(message, kind)) return false
+        resolve(message)
+        return true
+      }),
+    )
     return Promise.race([said, this.#over.then(endedEarly)])
   }
 
@@ -73,6 +92,10 @@ export class ActorThread<Task extends object, Said> {
     this.#control.close()
     await this.#pool.destroy()
   }
+}
+
+function isOf<Said extends Saying, Kind extends Said['kind']>(said: Said, kind: Kind): said is Of<Said, Kind> {
+  return said.kind === kind
 }
 
 function endedEarly(): never {

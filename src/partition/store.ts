@@ -11,8 +11,13 @@ export class StorageFull extends Error {
 export interface PartitionStore {
   /** Whether the data may grow; when not, only removals are done. */
   readonly hasRoom: boolean
-  /** Runs a turn in one write transaction, which is on disk when this returns. What throws in it undoes all of it. */
+  /**
+   * Runs a turn in one write transaction, which is on disk when this returns. What throws in it undoes all of it: when
+   * this throws, nothing was written. `committed` has to be called once it has returned, before anything else.
+   */
   transact<Result>(turn: () => Result): Result
+  /** What is kept in memory follows the commit of the last turn. */
+  committed(): void
   /** The entities of one id in one service path, of every type, oldest first. */
   entities(tenant: Tenant, path: ServicePath, id: EntityId): readonly Entity[]
   /** Writes effects; only within `transact`. */

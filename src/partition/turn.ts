@@ -21,19 +21,45 @@ export interface TurnWatch {
   opened(): void
   /** Everything is decided and written; what is left is the commit. */
   written(): void
+  /** Asked after each command: whether the turn has taken long enough, so that the others are left for the next one. */
+  isLong(): boolean
+}
+
+/** A turn that is on disk. */
+export interface CommittedTurn {
+  /** To the commands at the beginning of the batch: to all of them unless the turn was long. */
+  readonly replies: readonly Reply[]
+  readonly effects: readonly Effect[]
 }
 
 /**
  * Answers a batch: later commands see earlier ones, and no reply leaves before the disk has all of it, the notices that
- * its changes cause included [subscriptions 5.2]. Throws when the store does; then nothing of the batch was done.
+ * its changes cause included [subscriptions 5.2].
  */
 export function takeTurn(parts: TurnParts, batch: readonly Command[], watch?: TurnWatch): readonly Reply[] {
-  const { store, wakes, marks } = parts
-  const view = new Overlay(store)
-  const replies = committed(parts, view, batch, watch)
-  marks.committed(view.effects)
+  const turn = commitTurn(parts, batch, watch)
+  publishTurn(parts, turn)
+  return turn.replies
+}
+
+/**
+ * The first half of a turn: decides a batch, or as much of it as fits into one turn, and commits. Throws when the store
+ * does; then nothing of it was done. It has to be followed by `publishTurn`, before anything else is done and anybody is
+ * answered.
+ */
+export function commitTurn(parts: TurnParts, batch: readonly Command[], watch?: TurnWatch): CommittedTurn {
+  const view = new Overlay(parts.store)
+  return { replies: committed(parts, view, batch, watch), effects: view.effects }
+}
+
+/**
+ * The second half: what is held in memory, here and by readers elsewhere, follows the commit. A fault in it does not undo
+ * the turn, whose commands must not be carried out again.
+ */
+export function publishTurn({ store, wakes, marks }: TurnParts, { effects }: CommittedTurn): void {
+  store.committed()
+  marks.committed(effects)
   wakes.settle()
-  return replies
 }
 
 function committed(parts: TurnParts, view: Overlay, batch: readonly Command[], watch?: TurnWatch): readonly Reply[] {
@@ -41,12 +67,14 @@ function committed(parts: TurnParts, view: Overlay, batch: readonly Command[], w
   try {
     return store.transact(() => {
       watch?.opened()
-      const replies = batch.map((command) => {
+      const replies: Reply[] = []
+      for (const command of batch) {
         const { reply, effects } = decide(view, command, interpret)
         view.lay(effects)
         wake(wakes, command, effects)
-        return reply
-      })
+        replies.push(reply)
+        if (watch?.isLong()) break
+      }
       store.write(view.effects)
       store.enqueue(wakes.notices)
       store.settle(view.settlements)

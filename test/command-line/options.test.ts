@@ -33,7 +33,7 @@ test('without flags every option has its default', async (t) => {
     ...{ maxConnections: 1020, requestPermits: 256, reqMutexPolicy: 'all', inReqPayloadMaxSize: 1048576 },
     ...{ dbPoolSize: 10, writeConcern: 1, dbPath: './rigel-data', queryThreads: 1 },
     ...{
-      mailboxSize: 10000,
+      mailboxSize: 100000,
       entityCache_MiB: 64,
       readCache_MiB: 64,
       queryQueueSize: 1000,

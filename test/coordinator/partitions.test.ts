@@ -3,6 +3,7 @@ import { type Test, test } from 'tap'
 import { Partitions } from '../../src/coordinator/partitions.js'
 import { ReadPool } from '../../src/lmdb/read-pool.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
+import { MailboxRoom } from '../../src/mailbox/room.js'
 import { Measures } from '../../src/measure/measures.js'
 import { ChangeMarks } from '../../src/partition/change-marks.js'
 import { Bell } from '../../src/subscription/bell.js'
@@ -44,7 +45,7 @@ async function around(t: Test): Promise<Around> {
     fatal: (reason) => fatal.push(reason),
   })
   await partitions.start()
-  const mailbox = new Mailbox({ limit: 100, measured: () => false, depth: () => {} })
+  const mailbox = new Mailbox({ room: new MailboxRoom(100), measured: () => false, depth: () => {} })
   const ports: MessagePort[] = []
   partitions.add({
     connect: (_, port) => {

@@ -258,6 +258,7 @@ test('what a store keeps in memory is what it has on disk, also after turns that
     written: () => {
       throw new Error('poison')
     },
+    isLong: () => false,
   }
   const turn = fc.record({ commands: fc.array(anyCommand, { minLength: 1, maxLength: 5 }), fails: fc.boolean() })
   await fc.assert(

@@ -4,8 +4,10 @@ import type { UpdateCommand } from '../../src/context/update.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { Inbox } from '../../src/mailbox/inbox.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
+import { MailboxRoom } from '../../src/mailbox/room.js'
 import type { WaitMeter } from '../../src/measure/waits.js'
 import type { ChangeMarks } from '../../src/partition/change-marks.js'
+import { encodeReplies } from '../../src/partition/encoding.js'
 import type { Command } from '../../src/partition/message.js'
 import { Bell } from '../../src/subscription/bell.js'
 import { command, given, id, marks, noWords, origin, root, silentLog, storeSettings, tenant, wakes } from '../given.js'
@@ -40,14 +42,13 @@ interface Around {
   readonly bell: Bell
   readonly mailboxWait: Noted
   readonly transactionWait: Noted
-  mailbox(limit?: number): Mailbox
+  mailbox(room?: MailboxRoom): Mailbox
 }
 
-function around(t: Test, measured = false): Around {
+function around(t: Test, measured = false, told = marks()): Around {
   const store = new LmdbPartitionStore(t.testdir(), storeSettings)
   const faults: unknown[] = []
   const turns: number[] = []
-  const told = marks()
   const bell = new Bell()
   const mailboxWait = new Noted(measured)
   const transactionWait = new Noted(measured)
@@ -76,9 +77,9 @@ function around(t: Test, measured = false): Around {
     bell,
     mailboxWait,
     transactionWait,
-    mailbox: (limit = 1000) => {
+    mailbox: (room = new MailboxRoom(1000)) => {
       const { port1, port2 } = new MessageChannel()
-      const mailbox = new Mailbox({ limit, measured: () => measured, depth: () => {} })
+      const mailbox = new Mailbox({ room, measured: () => measured, depth: () => {} })
       mailbox.connect(port1)
       inbox.connect(port2)
       mailboxes.push(mailbox)
@@ -122,7 +123,7 @@ test('commands that come together after others are taken into one turn', async (
 
 test('a full mailbox refuses and takes again when there is room', async (t) => {
   const { mailbox } = around(t)
-  const box = mailbox(2)
+  const box = mailbox(new MailboxRoom(2))
   const asked = [append('A', '1'), append('B', '1'), append('C', '1')].map((next) => box.ask(next))
   const outcomes = await Promise.all(asked)
   t.same(
@@ -131,6 +132,35 @@ test('a full mailbox refuses and takes again when there is room', async (t) => {
   )
   t.match(outcomes[2], { refusal: { kind: 'mailboxFull' } })
   t.ok((await box.ask(append('C', '1'))).ok)
+})
+
+test('the room is one for all front ends', async (t) => {
+  const { mailbox } = around(t)
+  const room = new MailboxRoom(3)
+  const [one, two] = [mailbox(room), mailbox(room)]
+  const asked = [one.ask(append('A', '1')), two.ask(append('B', '1')), one.ask(append('C', '1'))]
+  t.equal(room.taken, 3)
+  t.match(await two.ask(append('D', '1')), { refusal: { kind: 'mailboxFull' } })
+  t.ok((await Promise.all(asked)).every(({ ok }) => ok))
+  t.equal(room.taken, 0)
+})
+
+test('a sign of life needs no room, and is asked for once however many want it', async (t) => {
+  const { mailbox, turns } = around(t)
+  const room = new MailboxRoom(1)
+  const box = mailbox(room)
+  const asked = box.ask(append('A', '1'))
+  const signs = await Promise.all([box.ping(), box.ping(), box.ping()])
+  t.match(
+    signs,
+    [1, 2, 3].map(() => ({ value: { reply: { kind: 'pong' } } })),
+  )
+  t.ok((await asked).ok)
+  t.equal(
+    turns.reduce((sum, commands) => sum + commands, 0),
+    2,
+  )
+  t.equal(room.taken, 0)
 })
 
 test('a command that makes its turn fail fails alone', async (t) => {
@@ -178,7 +208,7 @@ test('commands that are taken one by one after a failure make their notices once
 })
 
 test('a partition that is lost answers what was open, and refuses until it is connected anew', async (t) => {
-  const box = new Mailbox({ limit: 10, measured: () => false, depth: () => {} })
+  const box = new Mailbox({ room: new MailboxRoom(10), measured: () => false, depth: () => {} })
   t.match(await box.ask(append('A', '1')), { refusal: { kind: 'partitionLost' } })
   const { port1, port2 } = new MessageChannel()
   box.connect(port1)
@@ -198,6 +228,93 @@ test('a partition that is lost answers what was open, and refuses until it is co
   box.connect(again.port1)
   t.ok((await box.ask(append('A', '1'))).ok)
   box.close()
+})
+
+test('a mailbox whose partition is replaced resolves what was under way before it takes the new port', async (t) => {
+  const { inbox } = around(t)
+  const room = new MailboxRoom(10)
+  const box = new Mailbox({ room, measured: () => false, depth: () => {} })
+  const old = new MessageChannel()
+  box.connect(old.port1)
+  const answered = box.ask(append('A', '1'))
+  await new Promise((resolve) => setImmediate(resolve))
+  const underWay = box.ask(append('B', '1'))
+  await new Promise((resolve) => setImmediate(resolve))
+  const gathering = box.ask(append('C', '1'))
+  // The old thread has answered the first letter; neither this nor its end was heard of when the new port comes.
+  old.port2.postMessage({ replies: encodeReplies([{ kind: 'pong' }]), decided_ns: 1, committed_ns: 1 })
+  const again = new MessageChannel()
+  inbox.connect(again.port2)
+  box.connect(again.port1)
+  t.match(await answered, { value: { reply: { kind: 'pong' } } })
+  t.match(await underWay, { refusal: { kind: 'partitionLost' } })
+  t.match(await gathering, { value: { reply: { kind: 'updated' } } })
+  t.match(await box.ask(append('D', '1')), { value: { reply: { kind: 'updated', items: [{ id: 'D' }] } } })
+  t.equal(room.taken, 0)
+  box.close()
+  old.port2.close()
+})
+
+test('commands that cannot be written into a letter fail, and take nobody with them', async (t) => {
+  const { mailbox } = around(t)
+  const room = new MailboxRoom(10)
+  const box = mailbox(room)
+  const unwritable = { ...append('A', '1'), tenant: 1n as never }
+  await t.rejects(box.ask(unwritable), /BigInt/)
+  t.ok((await box.ask(append('A', '1'))).ok)
+  t.equal(room.taken, 0)
+})
+
+test('a turn that was committed is not taken again because what follows it fails', async (t) => {
+  const told = marks()
+  let doubted = 0
+  const failing = Object.assign(Object.create(told), {
+    committed: () => {
+      throw new Error('no marks')
+    },
+    doubtAll: () => {
+      doubted += 1
+    },
+  })
+  const { inbox, mailbox, store, faults, bell } = around(t, false, failing)
+  inbox.subscribe(nth(1))
+  const box = mailbox()
+  const asked = [append('A', '1'), append('A', '2'), append('B', '1')].map((next) => box.ask(next))
+  await new Promise((resolve) => setImmediate(resolve))
+  t.throws(() => inbox.close(), { message: 'no marks' }, 'the thread ends of it')
+  t.match(
+    await Promise.all(asked),
+    [1, 2, 3].map(() => ({ value: { reply: { kind: 'updated' } } })),
+  )
+  t.equal(store.lastNotice, 3, 'each change has made one notice')
+  t.equal(faults.length, 1)
+  t.equal(doubted, 1, 'readers are told to doubt everything')
+  t.not(new Int32Array(bell.memory)[0], 0, 'the courier is told to look')
+})
+
+test('much that has arrived is taken in several turns, answered in order, and others come in between', async (t) => {
+  const { mailbox, turns, store } = around(t)
+  const [box, other] = [mailbox(new MailboxRoom(10_000)), mailbox()]
+  const names = Array.from({ length: 6000 }, (_, n) => `Silo${n}`)
+  let answered = 0
+  const asked = Promise.all(
+    names.map(async (name) => {
+      const outcome = await box.ask(append(name, '1'))
+      answered += 1
+      return outcome
+    }),
+  )
+  await new Promise((resolve) => setImmediate(resolve))
+  await other.ask(append('Other', '1'))
+  t.ok(answered < names.length, `${answered} were answered before`)
+  const outcomes = await asked
+  t.same(
+    outcomes.map((outcome) => outcome.ok && outcome.value.reply.kind === 'updated' && outcome.value.reply.items[0]?.id),
+    names,
+  )
+  t.ok(turns.length > 3)
+  t.ok(turns.every((commands) => commands <= 5000))
+  t.equal(store.entityCount, 6001)
 })
 
 test('two front ends are served in one turn when both have sent', async (t) => {

@@ -5,6 +5,7 @@ import { ReadPool } from '../../src/lmdb/read-pool.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
 import type { InForce, Instruction, Ready } from '../../src/mailbox/letter.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
+import { MailboxRoom } from '../../src/mailbox/room.js'
 import { ActorThread } from '../../src/mailbox/thread.js'
 import { Measures } from '../../src/measure/measures.js'
 import { ChangeMarks } from '../../src/partition/change-marks.js'
@@ -29,6 +30,7 @@ test("a partition's thread puts subscriptions in force and says after which noti
       permits: Tickets.memory(1),
       connections: ConnectionLimit.memory(),
       alarms: AlarmReports.memory(),
+      rooms: [MailboxRoom.memory()],
     },
     entityCache_bytes: 10_000,
     subscriptions: [nth(1)],
@@ -36,13 +38,13 @@ test("a partition's thread puts subscriptions in force and says after which noti
   }
   const entry = new URL('../../workers/partition.js', import.meta.url)
   const thread = new ActorThread<typeof task, Ready | InForce>({ entry, task, transfer: [port2] })
-  const tell = async (instruction: Instruction): Promise<Ready | InForce> => {
-    const heard = thread.hear()
+  const tell = async (instruction: Instruction): Promise<InForce> => {
+    const heard = thread.hear('inForce')
     thread.tell(instruction)
     return await heard
   }
   t.match(await thread.ready, { kind: 'ready', lastNotice: 0 })
-  const mailbox = new Mailbox({ limit: 100, measured: () => false, depth: () => {} })
+  const mailbox = new Mailbox({ room: new MailboxRoom(100), measured: () => false, depth: () => {} })
   const front = new MessageChannel()
   mailbox.connect(front.port1)
   thread.tell({ kind: 'connect', port: front.port2 } satisfies Instruction, [front.port2])

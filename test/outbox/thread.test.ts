@@ -5,6 +5,8 @@ import { readOptions } from '../../src/command-line/command-line.js'
 import { ConnectionLimit } from '../../src/http/connection-limit.js'
 import { newTransactions } from '../../src/http/transaction.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
+import type { Ready } from '../../src/mailbox/letter.js'
+import { MailboxRoom } from '../../src/mailbox/room.js'
 import { ActorThread } from '../../src/mailbox/thread.js'
 import { Measures } from '../../src/measure/measures.js'
 import type { CourierInstruction, CourierReport } from '../../src/outbox/message.js'
@@ -43,13 +45,14 @@ test('the thread of the courier delivers what partition and coordinator hold, an
     permits: Tickets.memory(1),
     connections: ConnectionLimit.memory(),
     alarms: AlarmReports.memory(),
+    rooms: [MailboxRoom.memory()],
   }
   const run = readOptions([], {})
   if (run.kind !== 'run') throw new Error(run.text)
 
   const log = () => new MessageChannel().port2
   const partitionLog = log()
-  const partition = new ActorThread<PartitionTask & Pick<ThreadPorts, 'log'>, unknown>({
+  const partition = new ActorThread<PartitionTask & Pick<ThreadPorts, 'log'>, Ready>({
     entry: entry('partition'),
     task: { partition: 0, storage, memory, entityCache_bytes: 10_000, subscriptions: [], log: partitionLog },
     transfer: [partitionLog],
@@ -77,8 +80,7 @@ test('the thread of the courier delivers what partition and coordinator hold, an
   const { port1, port2 } = new MessageChannel()
   partition.tell({ kind: 'connect', port: port1 }, [port1])
   tell({ kind: 'connect', partition: 0, port: port2 }, [port2])
-  const settle = await courier.hear()
-  if (settle.kind !== 'settle') throw new Error(`the courier said ${settle.kind}`)
+  const settle = await courier.hear('settle')
   control.store(settle.settlements)
   tell({ kind: 'settled', ticket: settle.ticket })
   t.same(end.bodies, ['from the partition', 'from the coordinator'])
@@ -88,12 +90,12 @@ test('the thread of the courier delivers what partition and coordinator hold, an
   control.enqueue(notice(one, { kind: 'tick' }, 'tick'))
   bell.ring()
   await until(() => end.bodies.includes('tick'))
-  const again = await courier.hear()
-  if (again.kind === 'settle') tell({ kind: 'settled', ticket: again.ticket })
+  const again = await courier.hear('settle')
+  tell({ kind: 'settled', ticket: again.ticket })
   t.equal(measures.counts.flat('notificationsSent'), 3n)
   t.match(measures.delivery.read(), { out: 3, sentOk: 3, size: 0 })
   tell({ kind: 'drain', limit_ms: 1000 })
-  t.same(await courier.hear(), { kind: 'drained' })
+  t.same(await courier.hear('drained'), { kind: 'drained' })
   await courier.ended
   await courier.close()
   partition.tell({ kind: 'drain' })

@@ -106,6 +106,7 @@ test('a turn whose commit fails gives the moments back that it noted', async (t)
     write: { value: store.write.bind(store) },
     enqueue: { value: store.enqueue.bind(store) },
     settle: { value: store.settle.bind(store) },
+    committed: { value: store.committed.bind(store) },
   })
   const parts = { store: full, interpret: noWords, wakes, marks: marks() }
   t.throws(() => takeTurn(parts, [append('1')]), StorageFull)

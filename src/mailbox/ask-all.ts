@@ -1,0 +1,102 @@
+import { granted, type Outcome, refused } from '../outcome.js'
+import type { Command } from '../partition/message.js'
+import type { Mailbox, MailRefusal, Posted } from './mailbox.js'
+
+/** A command with the mailbox that it goes to. */
+export interface Addressed {
+  readonly mailbox: Mailbox
+  readonly command: Command
+}
+
+/**
+ * Commands of one request that are put into a mailbox at one time. The next ones follow when the ones before them are
+ * being answered, so that the commands of other requests come in between.
+ */
+const sliceSize = 256
+
+type Asked = Outcome<Posted, MailRefusal>
+
+/**
+ * Puts all commands of a request in, each into its mailbox, and gives the outcomes in their order. Room for all of them is
+ * taken first: when there is not enough in some mailbox, or a partition is not there, nothing is put in anywhere. When a
+ * command fails, what was not put in by then is not put in any more, and fails as it did.
+ */
+export async function askAll(addressed: readonly Addressed[]): Promise<Outcome<readonly Asked[], MailRefusal>> {
+  const shares = sharesOf(addressed)
+  const refusal = reserveAll(shares)
+  if (refusal) return refused(refusal)
+  const request = new Request(addressed)
+  await Promise.all(Array.from(shares, ([mailbox, share]) => request.send(mailbox, share)))
+  return granted(request.outcomes)
+}
+
+/** The commands of each mailbox, by their numbers in the request. */
+function sharesOf(addressed: readonly Addressed[]): ReadonlyMap<Mailbox, readonly number[]> {
+  const shares = new Map<Mailbox, number[]>()
+  for (const [at, { mailbox }] of addressed.entries()) {
+    const share = shares.get(mailbox)
+    if (share) share.push(at)
+    else shares.set(mailbox, [at])
+  }
+  return shares
+}
+
+function reserveAll(shares: ReadonlyMap<Mailbox, readonly number[]>): MailRefusal | undefined {
+  const reserved: Mailbox[] = []
+  for (const [mailbox, { length }] of shares) {
+    const refusal = mailbox.reserve(length)
+    if (refusal) {
+      for (const other of reserved) other.release(shares.get(other)?.length ?? 0)
+      return refusal
+    }
+    reserved.push(mailbox)
+  }
+  return undefined
+}
+
+/** The commands of one request on their way. */
+class Request {
+  readonly #addressed: readonly Addressed[]
+  readonly #outcomes = new Map<number, Asked>()
+  #failure: Asked | undefined
+
+  constructor(addressed: readonly Addressed[]) {
+    this.#addressed = addressed
+  }
+
+  /** Of all commands, in their order, once all of them are over. */
+  get outcomes(): readonly Asked[] {
+    return this.#addressed.map((_, at) => {
+      const outcome = this.#outcomes.get(at) ?? this.#failure
+      if (outcome === undefined) throw new Error('a command of a request has no outcome')
+      return outcome
+    })
+  }
+
+  /** Sends one mailbox its share, of which two slices at most are under way. */
+  async send(mailbox: Mailbox, share: readonly number[]): Promise<void> {
+    let sent = 0
+    let before: Promise<unknown> = Promise.resolve()
+    try {
+      while (sent < share.length && this.#failure === undefined) {
+        const slice = share.slice(sent, sent + sliceSize)
+        sent += slice.length
+        const asked = Promise.all(slice.map((at) => this.#put(at)))
+        asked.catch(() => {}) // It is waited for below, unless the slice before it has failed.
+        await Promise.all([before, sent < share.length ? undefined : asked])
+        before = asked
+      }
+    } finally {
+      if (sent < share.length) mailbox.release(share.length - sent)
+    }
+    await before
+  }
+
+  async #put(at: number): Promise<void> {
+    const addressed = this.#addressed[at]
+    if (addressed === undefined) throw new Error('a request has no such command')
+    const outcome = await addressed.mailbox.put(addressed.command)
+    this.#outcomes.set(at, outcome)
+    if (!outcome.ok || outcome.value.reply.kind === 'failed') this.#failure ??= outcome
+  }
+}
