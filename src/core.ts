@@ -41,6 +41,11 @@ import { Tickets } from './tickets.js'
 /** Read transactions beyond the pools: each thread keeps one of its own for single reads. */
 const spareReaders = 256
 
+/** Read transactions of a partition that may be open at one time, over all threads. */
+export function readersOf({ dbPoolSize, httpThreads, queryThreads }: Options): number {
+  return dbPoolSize + httpThreads * (1 + queryThreads) + spareReaders
+}
+
 type FrontThread = ActorThread<FrontEndTask & Pick<ThreadPorts, 'log'> & DeskPorts, FrontReport>
 
 /** The coordinator's threads: the partitions, and the front ends beside the first, which runs here in the main thread. */
@@ -78,7 +83,7 @@ export class Core {
       paths: numbers.map((number) => folder.partitionPath(number)),
       sizeMax_bytes: options.dbSizeMax_MiB * 2 ** 20,
       durable: options.writeConcern === 1,
-      maxReaders: dbPoolSize + httpThreads * (1 + queryThreads) + spareReaders,
+      maxReaders: readersOf(options),
     }
     this.#memory = {
       measures: this.#measures.memory,

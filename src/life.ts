@@ -1,5 +1,5 @@
 import { warningsOf } from './command-line/command-line.js'
-import { Core } from './core.js'
+import { Core, readersOf } from './core.js'
 import type { ListenRefusal } from './http/server.js'
 import { type DataFolder, openDataFolder } from './lmdb/data-folder.js'
 import { errorFacts } from './log/log.js'
@@ -59,7 +59,12 @@ export class Life {
       if (!written.ok) return this.#leave(exitCodes.pidFile, written.refusal)
       this.#pidFile = written.value
     }
-    const folder = openDataFolder(dbPath, partitions, halfTheProcessors)
+    const folder = await openDataFolder(dbPath, {
+      asked: partitions,
+      preferred: halfTheProcessors,
+      everyPage_bytes: this.#options.dbCheckSize_MiB * 2 ** 20,
+      maxReaders: readersOf(this.#options),
+    })
     if (!folder.ok) return this.#leave(exitCodes.dataFolder, folder.refusal.reason)
     this.#folder = folder.value
     const core = new Core(this.#options, folder.value, this.#log, this.#switches, (reason) => this.broken(reason))

@@ -60,6 +60,8 @@ export interface Options {
   readonly queryQueueSize: number
   /** Largest size of one partition on disk. */
   readonly dbSizeMax_MiB: number
+  /** Size of the data of which every page is checked at the start. */
+  readonly dbCheckSize_MiB: number
   readonly verbose: number
   readonly shutdownTimeout_s: number
   readonly adminPort: number | undefined

@@ -55,6 +55,12 @@ export const servingFlags = {
   ),
   dbPoolSize: storage.value(integer(1, 10000), 10, 'ORION_MONGO_POOL_SIZE', 'read handles of a partition'),
   dbSizeMax: storage.value(integer(16, 16_777_216), 65536, 'RIGEL_DB_SIZE_MAX', 'MiB of a partition on disk'),
+  dbCheckSize: storage.value(
+    integer(0, 16_777_216),
+    64,
+    'RIGEL_DB_CHECK_SIZE',
+    'MiB of data of which every page is checked at the start; of more, those that lead to others',
+  ),
   writeConcern: storage.value(
     integer(0, 1),
     1,

@@ -91,6 +91,7 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined):
     readCache_MiB: value(flags.readCache),
     queryQueueSize: value(flags.queryQueueSize),
     dbSizeMax_MiB: value(flags.dbSizeMax),
+    dbCheckSize_MiB: value(flags.dbCheckSize),
     verbose: value(flags.verbose),
     shutdownTimeout_s: Math.min(value(flags.shutdownTimeout), longestTimer_s),
     adminPort: value(flags.adminPort),

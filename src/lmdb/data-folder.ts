@@ -1,11 +1,20 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Outcome } from '../outcome.js'
 import { granted, refused } from '../outcome.js'
-import { type FolderLock, lockFolder } from './folder-lock.js'
-
-/** The format that this program writes. Another one is migrated or refused, never guessed at. */
-const formatVersion = 1
+import {
+  enterNextFormat,
+  type Format,
+  formatFile,
+  formatVersion,
+  noteNextFormat,
+  readFormat,
+  readNextFormat,
+  syncFolder,
+} from './folder-format.js'
+import { lockFolder } from './folder-lock.js'
+import { dataFile, type Member, type MemberSettings, make, mark, misplaced, unusable } from './member.js'
 
 /** A data folder that is this process's alone. */
 export interface DataFolder {
@@ -24,101 +33,154 @@ export interface FolderRefusal {
   readonly reason: string
 }
 
+export interface FolderSettings extends Omit<MemberSettings, 'everyPage_bytes'> {
+  /** The number of partitions that was asked for. */
+  readonly asked: number | undefined
+  /** The number of partitions of a new folder for which none was asked for. */
+  readonly preferred: number
+  /** Every page is looked at if the files together are no larger than this, else only those that lead to others. */
+  readonly everyPage_bytes: number
+}
+
 /**
- * Opens the folder, which is made if it is missing, and keeps other brokers off it. The number of partitions is the
- * one that was asked for when the folder was made; asking for another one later is refused [management 9.4].
+ * Opens the folder, which is made if it is missing, and keeps other brokers off it. Every file in it is looked at before
+ * anything else opens it. The number of partitions is the one that was asked for when the folder was made; asking for
+ * another one later is refused [management 9.4].
  */
-export function openDataFolder(
+export async function openDataFolder(
   path: string,
-  asked: number | undefined,
-  preferred: number,
-): Outcome<DataFolder, FolderRefusal> {
+  settings: FolderSettings,
+): Promise<Outcome<DataFolder, FolderRefusal>> {
   try {
-    makeFolder(path)
+    makeFolder(resolve(path))
   } catch (fault) {
     return refused({ reason: `the data directory ${path} cannot be made: ${reasonOf(fault)}` })
   }
+  if (!statSync(path).isDirectory()) return refused({ reason: `the data directory ${path} is not a directory` })
   const lock = lockFolder(path)
   if (!lock.ok) return lock
-  const partitions = settledPartitions(path, asked, preferred)
-  if (!partitions.ok) {
-    lock.value.release()
-    return partitions
-  }
-  return granted(folder(path, partitions.value, lock.value))
+  const partitions = await settled(path, settings).catch((fault: unknown) =>
+    refused({ reason: `the data directory ${path} cannot be used: ${reasonOf(fault)}` }),
+  )
+  if (partitions.ok) return granted({ ...layout(path), partitions: partitions.value, release: lock.value.release })
+  lock.value.release()
+  return partitions
 }
 
 /** Makes a folder and those above it one by one: Node's own way never returns where the system says that there is none. */
 function makeFolder(path: string): void {
   if (existsSync(path)) return
-  makeFolder(dirname(resolve(path)))
+  makeFolder(dirname(path))
   mkdirSync(path)
+  syncFolder(dirname(path))
 }
 
-function folder(path: string, partitions: number, lock: FolderLock): DataFolder {
+function layout(path: string): Pick<DataFolder, 'path' | 'partitionPath' | 'controlPath'> {
   return {
     path,
-    partitions,
     partitionPath: (partition) => join(path, `partition-${partition}`),
     controlPath: join(path, 'control'),
-    release: () => lock.release(),
   }
 }
 
-function settledPartitions(path: string, asked: number | undefined, preferred: number): Outcome<number, FolderRefusal> {
-  const file = join(path, 'format.json')
-  try {
-    if (existsSync(file)) return heldPartitions(path, readFileSync(file, 'utf8'), asked)
-    if (existsSync(join(path, 'partition-0'))) {
-      return refused({ reason: `${file} is missing although the directory holds partitions: restore it from a backup` })
-    }
-    const partitions = asked ?? preferred
-    writeDurably(path, file, `${JSON.stringify({ format: formatVersion, partitions })}\n`)
-    return granted(partitions)
-  } catch (fault) {
-    return refused({ reason: `the data directory ${path} cannot be used: ${reasonOf(fault)}` })
-  }
-}
-
-function heldPartitions(path: string, text: string, asked: number | undefined): Outcome<number, FolderRefusal> {
-  const format = parseFormat(text)
-  if (!format) return refused({ reason: `${join(path, 'format.json')} is damaged: restore it from a backup` })
-  if (format.version !== formatVersion) {
+/** Brings the folder to what it should be; gives the number of its partitions. */
+async function settled(path: string, settings: FolderSettings): Promise<Outcome<number, FolderRefusal>> {
+  const format = readFormat(path)
+  if (format === 'missing') return created(path, settings)
+  if (format === 'damaged') return refused({ reason: `${formatFile(path)} is damaged: restore it from a backup` })
+  const { version, partitions } = format
+  if (version > formatVersion || version < 1) {
     return refused({
-      reason: `${path} has format ${format.version}, this program reads format ${formatVersion}: use the version of Rigel that wrote it`,
+      reason: `${path} has format ${version}, this program reads formats up to ${formatVersion}: use the version of Rigel that wrote it`,
     })
   }
-  if (asked !== undefined && asked !== format.partitions) {
+  if (settings.asked !== undefined && settings.asked !== partitions) {
     return refused({
-      reason: `${path} was made with ${format.partitions} partitions and keeps that number: start without -partitions, or use another -dbPath for ${asked}`,
+      reason: `${path} was made with ${partitions} partitions and keeps that number: start without -partitions, or use another -dbPath for ${settings.asked}`,
     })
   }
-  return granted(format.partitions)
+  return version === formatVersion ? held(path, format, settings) : adopted(path, format, settings)
 }
 
-function parseFormat(text: string): { readonly version: number; readonly partitions: number } | undefined {
-  try {
-    const raw: unknown = JSON.parse(text)
-    if (typeof raw !== 'object' || raw === null || !('format' in raw) || !('partitions' in raw)) return undefined
-    const { format, partitions } = raw
-    if (typeof format !== 'number' || typeof partitions !== 'number') return undefined
-    return Number.isInteger(partitions) && partitions > 0 ? { version: format, partitions } : undefined
-  } catch {
-    return undefined // No JSON: the same as any other damage, which the caller words.
+/** A folder that was made whole: all its files are there, sound, and its own. */
+async function held(path: string, format: Format, settings: FolderSettings): Promise<Outcome<number, FolderRefusal>> {
+  const { partitions, folder = '' } = format
+  const members = membersOf(path, partitions)
+  const reason = firstUnusable(members, settings) ?? (await firstMisplaced(members, folder, settings))
+  return reason === undefined ? granted(partitions) : refused({ reason })
+}
+
+/** Makes a new folder, or goes on with one whose making was interrupted: nobody has stored anything in it yet. */
+async function created(path: string, settings: FolderSettings): Promise<Outcome<number, FolderRefusal>> {
+  const begun = readNextFormat(path, 'made')
+  const resumed = typeof begun === 'object' && begun.version === formatVersion
+  if (!resumed && (existsSync(join(path, 'partition-0')) || existsSync(layout(path).controlPath))) {
+    return refused({
+      reason: `${formatFile(path)} is missing although the directory holds partitions: restore it from a backup`,
+    })
   }
+  const partitions = settings.asked ?? (resumed ? begun.partitions : settings.preferred)
+  const folder = randomUUID()
+  noteNextFormat(path, 'made', { version: formatVersion, partitions, folder })
+  for (const member of membersOf(path, partitions)) await make(member, folder, settings)
+  enterNextFormat(path, 'made')
+  return granted(partitions)
 }
 
-/** A file that is there whole or not at all, also after a loss of power. */
-function writeDurably(path: string, file: string, text: string): void {
-  const draft = `${file}.new`
-  const handle = openSync(draft, 'w')
-  writeSync(handle, text)
-  fsyncSync(handle)
-  closeSync(handle)
-  renameSync(draft, file)
-  const directory = openSync(path, 'r')
-  fsyncSync(directory)
-  closeSync(directory)
+/** A folder of the first format gets its id. Interrupted, it goes on with the id that it had begun with. */
+async function adopted(
+  path: string,
+  format: Format,
+  settings: FolderSettings,
+): Promise<Outcome<number, FolderRefusal>> {
+  const { partitions } = format
+  const members = membersOf(path, partitions)
+  // The first format was written before the files were made.
+  if (members.every((member) => !existsSync(dataFile(member)))) {
+    return created(path, { ...settings, asked: partitions })
+  }
+  const reason = firstUnusable(members, settings)
+  if (reason !== undefined) return refused({ reason })
+  const begun = readNextFormat(path, 'adopted')
+  const folder = (typeof begun === 'object' ? begun.folder : undefined) ?? randomUUID()
+  noteNextFormat(path, 'adopted', { version: formatVersion, partitions, folder })
+  for (const member of members) await mark(member, folder, settings)
+  const stranger = await firstMisplaced(members, folder, settings)
+  if (stranger !== undefined) return refused({ reason: stranger })
+  enterNextFormat(path, 'adopted')
+  return granted(partitions)
+}
+
+function membersOf(path: string, partitions: number): readonly Member[] {
+  const { partitionPath, controlPath } = layout(path)
+  const numbers = Array.from({ length: partitions }, (_, number) => number)
+  return [
+    ...numbers.map((number) => ({ name: `partition-${number}`, path: partitionPath(number) })),
+    { name: 'control', path: controlPath },
+  ]
+}
+
+function firstUnusable(members: readonly Member[], settings: FolderSettings): string | undefined {
+  const sizes = members.map((member) => statSync(dataFile(member), { throwIfNoEntry: false })?.size ?? 0)
+  const all_bytes = sizes.reduce((sum, size) => sum + size, 0)
+  const everyPage_bytes = all_bytes <= settings.everyPage_bytes ? all_bytes : 0
+  for (const member of members) {
+    const reason = unusable(member, { ...settings, everyPage_bytes })
+    if (reason !== undefined) return reason
+  }
+  return undefined
+}
+
+async function firstMisplaced(
+  members: readonly Member[],
+  folder: string,
+  settings: MemberSettings,
+): Promise<string | undefined> {
+  for (const member of members) {
+    const reason = await misplaced(member, folder, settings)
+    if (reason !== undefined) return reason
+  }
+  return undefined
 }
 
 function reasonOf(fault: unknown): string {

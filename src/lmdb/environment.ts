@@ -1,5 +1,3 @@
-import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
-import { join } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import { StorageFull } from '../partition/store.js'
 import type { Key } from './keys.js'
@@ -35,8 +33,8 @@ export interface EnvironmentSettings {
 }
 
 /**
- * Opens the environment in a folder, which is made if it is missing. Threads of one process share it. Throws when the
- * data file is none.
+ * Opens the environment in a folder, which is made if it is missing. Threads of one process share it. What is wrong with
+ * its file LMDB does not notice: `openDataFolder` has looked at it.
  */
 export function openEnvironment(path: string, settings: EnvironmentSettings): Environment {
   const root = openRoot(path, settings)
@@ -61,7 +59,6 @@ export function openDatabase(root: RootDatabase<string, Key>, name: string): Dat
 
 /** Opens an environment without its databases; as `openEnvironment` else. */
 export function openRoot(path: string, settings: EnvironmentSettings): RootDatabase<string, Key> {
-  checkDataFile(join(path, 'data.mdb'))
   return open<string, Key>({
     path,
     readOnly: settings.readOnly,
@@ -74,23 +71,6 @@ export function openRoot(path: string, settings: EnvironmentSettings): RootDatab
     cache: false, // Partitions cache decoded entities themselves.
     encoding: 'string',
   })
-}
-
-/** Where LMDB writes into its first page that the file is one of its own, and what. */
-const magic = { offset: 24, value: 0xbeefc0de }
-
-/** LMDB takes the process down with it when a file that it opens is none of its own. */
-function checkDataFile(file: string): void {
-  if (!existsSync(file) || statSync(file).size === 0) return
-  const head = Buffer.alloc(magic.offset + 4)
-  const handle = openSync(file, 'r')
-  try {
-    readSync(handle, head, 0, head.length, 0)
-  } finally {
-    closeSync(handle)
-  }
-  if (head.readUInt32LE(magic.offset) === magic.value) return
-  throw new Error(`${file} is damaged: restore the directory from a backup`)
 }
 
 /** The figures of LMDB that the broker uses; the library has no type for them. */

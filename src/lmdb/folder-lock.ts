@@ -1,5 +1,17 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { tryLock } from 'fs-native-extensions'
 import type { Outcome } from '../outcome.js'
 import { granted, refused } from '../outcome.js'
 
@@ -8,90 +20,74 @@ export interface FolderLock {
   release(): void
 }
 
-/** Attempts to get a lock that somebody else gives up at the same moment. */
+/** What the system says of a file system that has no locks. */
+const withoutLocks: ReadonlySet<unknown> = new Set(['ENOLCK', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL'])
+
+/** Attempts to get a lock whose file its owner removes at the same moment. */
 const attempts = 5
 
 /**
- * Takes the lock of a folder: a file that names its owner. The file of a process that is gone, however it ended, is no
- * lock; a process is told from a later one of the same number by the time of its start.
+ * Takes the lock of a folder: the kernel's, on an open file. The kernel gives it back when the process ends, however it
+ * ends, and it holds between containers that share a volume, where the numbers of processes tell nothing. The file names
+ * its owner for whoever is refused.
  */
 export function lockFolder(path: string): Outcome<FolderLock, { readonly reason: string }> {
   const file = join(path, 'lock')
-  const own = `${process.pid} ${startOf(process.pid) ?? 'unknown'}\n`
-  for (let attempt = 0; attempt < attempts; attempt += 1) {
-    try {
-      writeFileSync(file, own, { flag: 'wx' })
-      return granted({ release: () => release(file, own) })
-    } catch (fault) {
-      if (!isErrno(fault, 'EEXIST')) return refused({ reason: `${file} cannot be written: ${String(fault)}` })
-    }
-    const owner = ownerOf(file)
-    if (owner !== undefined && lives(owner)) {
-      return refused({ reason: `${path} is in use by another broker (PID: ${owner.pid})` })
-    }
-    discard(file)
-  }
-  return refused({ reason: `${file} cannot be taken: other brokers try to start on the same directory` })
-}
-
-interface Owner {
-  readonly pid: number
-  readonly start: string
-}
-
-function ownerOf(file: string): Owner | undefined {
   try {
-    const [pid = '', start = ''] = readFileSync(file, 'utf8').trim().split(' ')
-    return /^\d+$/.test(pid) ? { pid: Number(pid), start } : undefined
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const lock = lockFile(file)
+      if (lock === 'taken') return refused({ reason: `${path} is in use by another broker (${ownerOf(file)})` })
+      if (lock !== 'removed') return granted(lock)
+    }
+    return refused({ reason: `${file} cannot be taken: other brokers try to start on the same directory` })
   } catch (fault) {
-    if (isErrno(fault, 'ENOENT')) return undefined
+    const code = fault instanceof Error && 'code' in fault ? fault.code : undefined
+    if (!withoutLocks.has(code)) return refused({ reason: `${file} cannot be used: ${textOf(fault)}` })
+    return refused({
+      reason: `${file} cannot be locked, its file system has no locks (${code}): put -dbPath on a local disk`,
+    })
+  }
+}
+
+function lockFile(file: string): FolderLock | 'taken' | 'removed' {
+  const descriptor = openSync(file, 'a+')
+  try {
+    if (!tryLock(descriptor)) {
+      closeSync(descriptor)
+      return 'taken'
+    }
+  } catch (fault) {
+    closeSync(descriptor)
     throw fault
   }
-}
-
-function lives({ pid, start }: Owner): boolean {
-  const now = startOf(pid)
-  if (now !== undefined) return pid !== process.pid && (start === 'unknown' || now === start)
-  if (pid === process.pid) return false
-  try {
-    process.kill(pid, 0)
-    return start === 'unknown'
-  } catch (fault) {
-    return isErrno(fault, 'EPERM')
+  // Its owner may have removed it between the two calls: a lock of a file that nobody else can open keeps nobody off.
+  if (statSync(file, { throwIfNoEntry: false })?.ino !== fstatSync(descriptor).ino) {
+    closeSync(descriptor)
+    return 'removed'
+  }
+  sign(descriptor)
+  return {
+    release: () => {
+      rmSync(file, { force: true })
+      closeSync(descriptor)
+    },
   }
 }
 
-/** When a process was started, in ticks since the boot; nothing where the system does not tell. */
-function startOf(pid: number): string | undefined {
+function sign(descriptor: number): void {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The second field is the program's name in parentheses, which may hold blanks; the start is the 22nd.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+    ftruncateSync(descriptor)
+    writeSync(descriptor, `${process.pid} ${hostname()}\n`)
   } catch {
-    return undefined // No such process, or no /proc: `lives` asks the system in another way.
+    // A full disk: the lock holds all the same, it only tells less.
   }
 }
 
-/** Only one of several brokers that find the same leftover may remove it: the one that renames it. */
-function discard(file: string): void {
-  const aside = `${file}.${process.pid}`
-  try {
-    renameSync(file, aside)
-  } catch (fault) {
-    if (isErrno(fault, 'ENOENT')) return
-    throw fault
-  }
-  rmSync(aside, { force: true })
+function ownerOf(file: string): string {
+  const [pid = '', host = ''] = (existsSync(file) ? readFileSync(file, 'utf8') : '').trim().split(' ')
+  return /^\d+$/.test(pid) && host !== '' ? `PID: ${pid} on ${host}` : 'it did not say which'
 }
 
-function release(file: string, own: string): void {
-  try {
-    if (readFileSync(file, 'utf8') === own) rmSync(file)
-  } catch (fault) {
-    if (!isErrno(fault, 'ENOENT')) throw fault
-  }
-}
-
-function isErrno(fault: unknown, code: string): boolean {
-  return fault instanceof Error && 'code' in fault && fault.code === code
+function textOf(fault: unknown): string {
+  return fault instanceof Error ? fault.message : String(fault)
 }

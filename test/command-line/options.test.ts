@@ -38,6 +38,7 @@ test('without flags every option has its default', async (t) => {
       readCache_MiB: 64,
       queryQueueSize: 1000,
       dbSizeMax_MiB: 65536,
+      dbCheckSize_MiB: 64,
       logLevel: 'WARN',
       logFormat: 'json',
     },

@@ -1,57 +1,190 @@
-import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
-import { openDataFolder } from '../../src/lmdb/data-folder.js'
+import { openDatabase, openRoot } from '../../src/lmdb/environment.js'
+import { cut, filled, made, opened, tried } from './given-folder.js'
 
-test('a new folder is made with the partitions asked for, else with those preferred', async (t) => {
+/** Whether processes of this user may have numbers of their own. */
+const namespaces = spawnSync('unshare', ['--pid', '--fork', 'true']).status === 0
+
+/** A process that opens a folder, says what came of it, and lives until it is killed. */
+function holder(folder: string, ...before: readonly string[]) {
+  const module = new URL('../../src/lmdb/data-folder.js', import.meta.url).href
+  const program = `
+    const { openDataFolder } = await import(${JSON.stringify(module)})
+    const opened = await openDataFolder(process.argv[1], { preferred: 1, everyPage_bytes: 0, maxReaders: 64 })
+    console.log(process.pid, opened.ok ? 'taken' : opened.refusal.reason)
+    setInterval(() => {}, 1000)
+  `
+  const [command = '', ...args] = [...before, process.execPath, '--input-type=module', '-e', program, folder]
+  return spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+}
+
+async function said(process: ReturnType<typeof holder>): Promise<string> {
+  const [chunk]: Buffer[] = await once(process.stdout, 'data')
+  return String(chunk).trim()
+}
+
+async function killed(process: ReturnType<typeof holder>): Promise<void> {
+  const exit = once(process, 'exit')
+  process.kill('SIGKILL')
+  await exit
+}
+
+test('a new folder is made with the partitions asked for, else with those preferred, and has an id', async (t) => {
   const folder = join(t.testdir(), 'deep', 'rigel.data')
-  const made = openDataFolder(folder, 3, 1)
-  t.match(made, { ok: true, value: { partitions: 3 } })
-  t.same(JSON.parse(readFileSync(join(folder, 'format.json'), 'utf8')), { format: 1, partitions: 3 })
-  if (made.ok) made.value.release()
-  t.match(openDataFolder(join(t.testdir(), 'other'), undefined, 2), { ok: true, value: { partitions: 2 } })
+  await made(folder, 3)
+  const format = JSON.parse(readFileSync(join(folder, 'format.json'), 'utf8'))
+  t.match(format, { format: 2, partitions: 3, folder: /^[0-9a-f-]{36}$/ })
+  t.same(readdirSync(folder).sort(), ['control', 'format.json', 'partition-0', 'partition-1', 'partition-2'])
+  t.match(await opened(join(t.testdir(), 'other'), { preferred: 2 }), { partitions: 2 })
 })
 
 test('a folder keeps its number of partitions, and another one is refused with the way out', async (t) => {
   const folder = t.testdir()
-  const made = openDataFolder(folder, 3, 1)
-  if (made.ok) made.value.release()
-  t.match(openDataFolder(folder, 2, 1), { ok: false, refusal: { reason: /made with 3 partitions/ } })
-  t.match(openDataFolder(folder, undefined, 1), { ok: true, value: { partitions: 3 } })
+  await made(folder, 3)
+  t.match(await tried(folder, { asked: 2 }), /made with 3 partitions/)
+  t.match(await opened(folder), { partitions: 3 })
 })
 
-test('a folder in use by a living process is refused, that of a dead one is taken over', async (t) => {
+test('a folder in use is refused, that of a process that was killed is taken over', async (t) => {
   const folder = t.testdir()
-  const sleeper = `
-    const { openDataFolder } = await import(${JSON.stringify(new URL('../../src/lmdb/data-folder.js', import.meta.url).href)})
-    const made = openDataFolder(process.argv[1], 1, 1)
-    console.log(made.ok ? 'taken' : made.refusal.reason)
-    process.kill(process.pid, 'SIGKILL')
-  `
-  const run = (): string =>
-    spawnSync(process.execPath, ['--input-type=module', '-e', sleeper, folder], { encoding: 'utf8' }).stdout.trim()
-  t.equal(run(), 'taken')
-  t.ok(existsSync(join(folder, 'lock')))
-  t.equal(run(), 'taken')
-  const own = openDataFolder(folder, 1, 1)
-  t.match(own, { ok: true })
-  t.equal(run(), `${folder} is in use by another broker (PID: ${process.pid})`)
-  if (own.ok) own.value.release()
-  t.equal(run(), 'taken')
+  const first = holder(folder)
+  t.equal(await said(first), `${first.pid} taken`)
+  t.equal(await tried(folder), `${folder} is in use by another broker (PID: ${first.pid} on ${hostname()})`)
+  await killed(first)
+  t.ok(existsSync(join(folder, 'lock')), 'the file is no lock')
+  const own = await opened(folder)
+  t.type(own, 'object')
+  t.match(await tried(folder), /in use/, 'not even the same process opens it twice')
+  if (typeof own === 'object') own.release()
+  t.notOk(existsSync(join(folder, 'lock')))
+  t.equal(await tried(folder), 'opened')
+})
+
+const isolated = namespaces ? {} : { skip: 'this user can not make a PID namespace' }
+
+test('of two processes of the same number in two PID namespaces one gets the folder', isolated, async (t) => {
+  const folder = t.testdir()
+  const inside = ['unshare', '--pid', '--fork', '--kill-child']
+  const first = holder(folder, ...inside)
+  t.equal(await said(first), '1 taken')
+  const second = holder(folder, ...inside)
+  t.match(await said(second), /^1 .* is in use by another broker \(PID: 1 on /)
+  await killed(first)
+  await killed(second)
+  // What was killed is the command around the broker; the system ends the broker itself a moment later.
+  while ((await tried(folder)) !== 'opened') await delay(20)
+})
+
+test('a folder is the same by whatever name', async (t) => {
+  const parent = t.testdir({ folder: {} })
+  symlinkSync('folder', join(parent, 'link'))
+  const own = await opened(join(parent, 'folder'))
+  t.match(await tried(join(parent, 'link')), /in use/)
+  if (typeof own === 'object') own.release()
 })
 
 test('a damaged, missing or newer format is refused, not guessed at', async (t) => {
   const damaged = t.testdir({ 'format.json': '{"format":1,' })
-  t.match(openDataFolder(damaged, 1, 1), { refusal: { reason: /damaged/ } })
+  t.match(await tried(damaged), /format\.json is damaged/)
+  writeFileSync(join(damaged, 'format.json'), '{"format":2,"partitions":1}')
+  t.match(await tried(damaged), /format\.json is damaged/)
   writeFileSync(join(damaged, 'format.json'), '{"format":99,"partitions":1}')
-  t.match(openDataFolder(damaged, 1, 1), { refusal: { reason: /format 99/ } })
-  const missing = t.testdir({ 'partition-0': {} })
-  t.match(openDataFolder(missing, 1, 1), { refusal: { reason: /missing/ } })
+  t.match(await tried(damaged), /format 99/)
+  for (const left of ['partition-0', 'control']) t.match(await tried(t.testdir({ [left]: {} })), /missing/)
 })
 
-test('a path that is no folder is refused', async (t) => {
-  const folder = t.testdir({ file: 'x' })
-  t.match(openDataFolder(join(folder, 'file'), 1, 1), { refusal: { reason: /file/ } })
-  t.match(openDataFolder(join(folder, 'file', 'below'), 1, 1), { refusal: { reason: /cannot be made/ } })
+test('a path that is no folder, or can not be one, is refused', async (t) => {
+  const folder = t.testdir({ file: 'x', unreadable: { 'format.json': {} }, locked: { lock: {} } })
+  t.match(await tried(join(folder, 'file')), /file is not a directory/)
+  t.match(await tried(join(folder, 'file', 'below')), /cannot be made/)
+  symlinkSync('nowhere', join(folder, 'dangling'))
+  t.match(await tried(join(folder, 'dangling')), /cannot be made/)
+  t.match(await tried(join(folder, 'unreadable')), /unreadable cannot be used: EISDIR/)
+  t.match(await tried(join(folder, 'locked')), /lock cannot be used: EISDIR/)
+})
+
+test('what is missing in a folder is refused by name, never made anew and empty', async (t) => {
+  const lost: readonly (readonly string[])[] = [
+    ['partition-1'],
+    ['partition-0', 'data.mdb'],
+    ['control'],
+    ['control', 'data.mdb'],
+  ]
+  for (const path of lost) {
+    const folder = t.testdir()
+    await made(folder, 2)
+    rmSync(join(folder, ...path), { recursive: true })
+    const file = join(folder, path[0] ?? '', 'data.mdb')
+    t.equal(
+      await tried(folder),
+      `${file} is missing: restore the directory from a backup, or start with an empty -dbPath`,
+    )
+    t.notOk(existsSync(file))
+  }
+})
+
+test('files that were swapped, or are those of another folder, are refused by name', async (t) => {
+  const [folder, other] = [join(t.testdir(), 'a'), join(t.testdir(), 'b')]
+  await made(folder, 2)
+  await made(other, 2)
+  const file = (name: string, of = folder) => join(of, name, 'data.mdb')
+  renameSync(file('partition-0'), join(folder, 'aside'))
+  renameSync(file('partition-1'), file('partition-0'))
+  renameSync(join(folder, 'aside'), file('partition-1'))
+  t.match(await tried(folder), `${file('partition-0')} is that of partition-1: put the files back`)
+  cpSync(file('partition-0', other), file('partition-0'))
+  t.match(await tried(folder), `${file('partition-0')} belongs to another data directory`)
+  cpSync(file('partition-1'), file('partition-0'))
+  t.match(await tried(folder), `${file('partition-1')} is that of partition-0`)
+})
+
+test('a making that was interrupted is begun anew, wherever it was', async (t) => {
+  const folder = t.testdir()
+  await made(folder, 2)
+  renameSync(join(folder, 'format.json'), join(folder, 'format.making.json'))
+  rmSync(join(folder, 'control'), { recursive: true })
+  cut(join(folder, 'partition-1', 'data.mdb'), 0.5)
+  t.equal(await tried(folder), 'opened')
+  t.same(readdirSync(folder).sort(), ['control', 'format.json', 'partition-0', 'partition-1'])
+  t.equal(await tried(folder), 'opened')
+})
+
+/** A folder as the first format was: without any ids. */
+async function oldFolder(path: string): Promise<void> {
+  for (const name of ['partition-0', 'partition-1', 'control']) {
+    await filled(join(path, name), 100)
+  }
+  writeFileSync(join(path, 'format.json'), '{"format":1,"partitions":2}\n')
+}
+
+test('a folder of the first format gets its id at the first start, also when that is interrupted', async (t) => {
+  const [folder, interrupted] = [join(t.testdir(), 'whole'), join(t.testdir(), 'interrupted')]
+  await oldFolder(folder)
+  t.equal(await tried(folder), 'opened')
+  t.match(JSON.parse(readFileSync(join(folder, 'format.json'), 'utf8')), { format: 2, partitions: 2 })
+  const root = openRoot(join(folder, 'partition-1'), {
+    ...{ readOnly: false, durable: true, maxReaders: 64, sizeMax_bytes: 2 ** 24 },
+  })
+  t.equal([...openDatabase(root, 'records').getRange({})].length, 100)
+  await root.close()
+
+  await oldFolder(interrupted)
+  cpSync(join(folder, 'partition-0'), join(interrupted, 'partition-0'), { recursive: true })
+  cpSync(join(folder, 'format.json'), join(interrupted, 'format.adopting.json'))
+  t.equal(await tried(interrupted), 'opened')
+  t.equal(readFileSync(join(interrupted, 'format.json'), 'utf8'), readFileSync(join(folder, 'format.json'), 'utf8'))
+})
+
+test('a folder of the first format with a file missing is refused; one whose files were never made is made', async (t) => {
+  const folder = t.testdir()
+  await oldFolder(folder)
+  rmSync(join(folder, 'partition-1'), { recursive: true })
+  t.match(await tried(folder), /partition-1\/data\.mdb is missing/)
+  t.equal(await tried(t.testdir({ 'format.json': '{"format":1,"partitions":3}' })), 'opened')
 })

@@ -1,0 +1,222 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+
+/**
+ * LMDB maps its file and believes what stands in it: pages that are missing or wrong end the process with a signal, or are
+ * passed over in silence. So the file is looked at before LMDB opens it. The layout is that of LMDB's data version 2 on
+ * 64-bit little-endian machines, which the `lmdb` package uses.
+ */
+
+/** What is wrong with a file, for its operator. */
+export interface Damage {
+  readonly what: string
+}
+
+/** Offsets in the header that every page begins with. */
+const header = { number: 0, transaction: 8, flags: 18, lower: 20, upper: 22, pages: 20, bytes: 24 } as const
+
+const pageFlags = { branch: 0x01, leaf: 0x02, overflow: 0x04, meta: 0x08 } as const
+/** Those that say what a page is; the others are LMDB's notes to itself. */
+const kindMask = 0x7f
+
+/** Offsets in a meta page, the header included. */
+const meta = {
+  ...{ magic: 24, version: 28, freeTree: 48, mainTree: 96, lastPage: 144, transaction: 152, bytes: 168 },
+} as const
+const magic = 0xbeefc0de
+const dataVersion = 2
+
+/** Offsets in the record of a tree. */
+const tree = { pageSize: 0, depth: 6, root: 40, bytes: 48 } as const
+
+/** Offsets in a node, and the flags of those in leaves. */
+const node = { size: 0, flags: 4, keySize: 6, bytes: 8 } as const
+const nodeFlags = { bigData: 0x01, tree: 0x02 } as const
+/** What a leaf holds of data that lie on pages of their own: page, transaction, number of pages. */
+const bigData = { page: 0, pages: 16, bytes: 24 } as const
+
+const deepest = 32
+
+/**
+ * Looks for damage in a data file: its meta pages, its size, the branch pages of all trees, and, if the file is no larger
+ * than this, every page that is in use. Nothing when it is sound as far as that tells; values have no checksums.
+ */
+export function damageOf(file: string, everyPage_bytes: number): Damage | undefined {
+  const descriptor = openSync(file, 'r')
+  try {
+    new FileCheck(descriptor, fstatSync(descriptor).size, everyPage_bytes).run()
+    return undefined
+  } catch (fault) {
+    if (fault instanceof Found) return { what: fault.message }
+    throw fault
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Damage, on its way from where it was found to the caller of the check. */
+class Found extends Error {}
+
+interface Tree {
+  readonly root: number
+  readonly depth: number
+}
+
+/** What a page must be: where it is expected, and not written after what refers to it. */
+interface Expected {
+  readonly number: number
+  readonly kind: number
+  readonly transaction: number
+}
+
+class FileCheck {
+  readonly #descriptor: number
+  readonly #size: number
+  readonly #everyPage_bytes: number
+  #pageSize = 0
+  #lastPage = 0
+  #seen = 0
+  #leaves = false
+
+  constructor(descriptor: number, size: number, everyPage_bytes: number) {
+    this.#descriptor = descriptor
+    this.#size = size
+    this.#everyPage_bytes = everyPage_bytes
+  }
+
+  run(): void {
+    const newest = this.#newestMeta()
+    const end = (this.#lastPage + 1) * this.#pageSize
+    // LMDB does not write pages at the end that were taken and given back in one transaction: the trees tell.
+    this.#leaves = this.#size < end || this.#size <= this.#everyPage_bytes
+    const transaction = integer(newest, meta.transaction)
+    this.#walk(treeAt(newest, meta.freeTree), transaction, true)
+    this.#walk(treeAt(newest, meta.mainTree), transaction, true, (page, at) => {
+      if ((page.readUInt16LE(at + node.flags) & nodeFlags.tree) === 0) return
+      if (page.readUInt32LE(at + node.size) !== tree.bytes) throw new Found('the record of a tree has a wrong size')
+      const record = at + node.bytes + page.readUInt16LE(at + node.keySize)
+      this.#walk(treeAt(page, record), integer(page, header.transaction), this.#leaves)
+    })
+  }
+
+  /** LMDB writes its two meta pages in turns; the one of the later transaction counts. Both have to be sound. */
+  #newestMeta(): Buffer {
+    if (this.#size === 0) throw new Found('it is empty')
+    const first = this.#metaAt(0, 0)
+    this.#pageSize = first.readUInt32LE(meta.freeTree + tree.pageSize)
+    const isPower = (this.#pageSize & (this.#pageSize - 1)) === 0
+    if (!isPower || this.#pageSize < 512 || this.#pageSize > 65_536) throw new Found('its page size is impossible')
+    const second = this.#metaAt(1, this.#pageSize)
+    if (second.readUInt32LE(meta.freeTree + tree.pageSize) !== this.#pageSize) throw new Found('its meta pages differ')
+    const newest = integer(first, meta.transaction) >= integer(second, meta.transaction) ? first : second
+    this.#lastPage = integer(newest, meta.lastPage)
+    return newest
+  }
+
+  #metaAt(number: 0 | 1, at: number): Buffer {
+    const page = this.#read(at, meta.bytes)
+    const transaction = integer(page, meta.transaction)
+    const sound =
+      integer(page, header.number) === number &&
+      (page.readUInt16LE(header.flags) & kindMask) === pageFlags.meta &&
+      page.readUInt32LE(meta.magic) === magic &&
+      (page.readUInt32LE(meta.version) & 0xffff) === dataVersion &&
+      (transaction === 0 || transaction % 2 === number)
+    if (!sound) throw new Found(`its meta page ${number} is none`)
+    return page
+  }
+
+  /** Looks at the pages of a tree, its leaves only if asked for; hands over the nodes of those. */
+  #walk({ root, depth }: Tree, transaction: number, leaves: boolean, visit = this.#bigData): void {
+    if (root === none) return
+    if (depth < 1 || depth > deepest) throw new Found(`the tree at page ${root} has an impossible depth`)
+    this.#below({ number: root, kind: 0, transaction }, depth, leaves, visit)
+  }
+
+  #below(expected: Expected, levels: number, leaves: boolean, visit: (page: Buffer, at: number) => void): void {
+    const { number, transaction } = expected
+    this.#inFile(number, 1)
+    if (levels === 1 && !leaves) return
+    const page = this.#page({ number, transaction, kind: levels === 1 ? pageFlags.leaf : pageFlags.branch })
+    const own = integer(page, header.transaction)
+    for (const at of this.#nodes(page, number)) {
+      if (levels === 1) visit.call(this, page, at)
+      else this.#below({ number: page.readUIntLE(at, 6), kind: 0, transaction: own }, levels - 1, leaves, visit)
+    }
+  }
+
+  #page({ number, kind, transaction }: Expected): Buffer {
+    this.#seen += 1
+    if (this.#seen > this.#lastPage) throw new Found('its trees have more pages than the file')
+    const page = this.#read(number * this.#pageSize, this.#pageSize)
+    const sound =
+      integer(page, header.number) === number &&
+      (page.readUInt16LE(header.flags) & kindMask) === kind &&
+      integer(page, header.transaction) <= transaction
+    if (!sound) throw new Found(`page ${number} is not the one that belongs there`)
+    return page
+  }
+
+  /** Where the nodes of a page begin, all of which lie within it. */
+  #nodes(page: Buffer, number: number): readonly number[] {
+    const lower = page.readUInt16LE(header.lower)
+    const upper = page.readUInt16LE(header.upper)
+    const isLeaf = (page.readUInt16LE(header.flags) & pageFlags.leaf) !== 0
+    let sound = lower % 2 === 0 && lower > 0 && lower <= upper && upper + header.bytes <= this.#pageSize
+    const nodes: number[] = []
+    for (let at = header.bytes; sound && at < header.bytes + lower; at += 2) {
+      const begin = header.bytes + page.readUInt16LE(at)
+      nodes.push(begin)
+      sound = begin >= header.bytes + upper && begin + node.bytes <= this.#pageSize
+      if (sound) sound = begin + nodeSize(page, begin, isLeaf) <= this.#pageSize
+    }
+    if (!sound) throw new Found(`the nodes of page ${number} are not within it`)
+    return nodes
+  }
+
+  /** Data that do not fit into a leaf lie on pages of their own, of which the first has a header. */
+  #bigData(page: Buffer, at: number): void {
+    if ((page.readUInt16LE(at + node.flags) & nodeFlags.bigData) === 0) return
+    const record = at + node.bytes + page.readUInt16LE(at + node.keySize)
+    const number = integer(page, record + bigData.page)
+    const pages = integer(page, record + bigData.pages)
+    this.#inFile(number, pages)
+    const first = this.#read(number * this.#pageSize, header.bytes)
+    const sound =
+      integer(first, header.number) === number &&
+      (first.readUInt16LE(header.flags) & kindMask) === pageFlags.overflow &&
+      first.readUInt32LE(header.pages) === pages &&
+      pages * this.#pageSize >= header.bytes + page.readUInt32LE(at + node.size)
+    if (!sound) throw new Found(`page ${number} is not the one that belongs there`)
+  }
+
+  #inFile(number: number, pages: number): void {
+    if (number < 2 || number + pages - 1 > this.#lastPage) throw new Found(`it has no page ${number}`)
+    const end = (number + pages) * this.#pageSize
+    if (end > this.#size) throw new Found(`it has ${this.#size} bytes and needs ${end}: its end is missing`)
+  }
+
+  #read(at: number, length: number): Buffer {
+    const bytes = Buffer.allocUnsafe(length)
+    if (readSync(this.#descriptor, bytes, 0, length, at) < length) throw new Found('its end is missing')
+    return bytes
+  }
+}
+
+/** Stands for no page. No number of a real one is so large. */
+const none = Number.POSITIVE_INFINITY
+
+/** An integer of 64 bits: those of pages and transactions are small, all others are damage or stand for none. */
+function integer(bytes: Buffer, at: number): number {
+  return bytes.readUInt16LE(at + 6) === 0 ? bytes.readUIntLE(at, 6) : none
+}
+
+function treeAt(bytes: Buffer, at: number): Tree {
+  return { root: integer(bytes, at + tree.root), depth: bytes.readUInt16LE(at + tree.depth) }
+}
+
+function nodeSize(page: Buffer, at: number, isLeaf: boolean): number {
+  const keySize = page.readUInt16LE(at + node.keySize)
+  if (!isLeaf) return node.bytes + keySize
+  const isBig = (page.readUInt16LE(at + node.flags) & nodeFlags.bigData) !== 0
+  return node.bytes + keySize + (isBig ? bigData.bytes : page.readUInt32LE(at + node.size))
+}

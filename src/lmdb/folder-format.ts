@@ -1,0 +1,95 @@
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * The format that this program writes; it reads every one up to it. Since the second one a folder has an id, which all its
+ * files carry.
+ */
+export const formatVersion = 2
+
+/** What a data folder is. */
+export interface Format {
+  readonly version: number
+  /** Fixed when the folder was made. */
+  readonly partitions: number
+  /** Random, given once. Folders of the first format have none. */
+  readonly folder: string | undefined
+}
+
+/** What stands in a file that says what a folder is; `damaged` when it is there and says nothing. */
+export type FormatRead = Format | 'missing' | 'damaged'
+
+/**
+ * What a folder is, and what it is to become when it is being made or gets its id. The last two are told apart because
+ * what was being made holds nothing yet, and may be made anew.
+ */
+const names = { now: 'format.json', made: 'format.making.json', adopted: 'format.adopting.json' } as const
+
+/** How a folder comes to its format. */
+export type Becoming = 'made' | 'adopted'
+
+/** The file that says what a folder is. */
+export function formatFile(path: string): string {
+  return join(path, names.now)
+}
+
+/** What the folder is. Throws when its file can not be read. */
+export function readFormat(path: string): FormatRead {
+  return parsed(join(path, names.now))
+}
+
+/** What the folder was to become when it was last opened, and is not yet. */
+export function readNextFormat(path: string, becoming: Becoming): FormatRead {
+  return parsed(join(path, names[becoming]))
+}
+
+/** Notes durably what a folder is to become, before anything of it is done. */
+export function noteNextFormat(path: string, becoming: Becoming, { partitions, folder }: Format): void {
+  const file = join(path, names[becoming])
+  const draft = `${file}.new`
+  const handle = openSync(draft, 'w')
+  try {
+    writeSync(handle, `${JSON.stringify({ format: formatVersion, partitions, folder })}\n`)
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+  renameSync(draft, file)
+  syncFolder(path)
+}
+
+/** The folder is now what it was to become: all of that is on disk. */
+export function enterNextFormat(path: string, becoming: Becoming): void {
+  syncFolder(path)
+  renameSync(join(path, names[becoming]), join(path, names.now))
+  syncFolder(path)
+}
+
+/** Makes durable which files there are in a folder. */
+export function syncFolder(path: string): void {
+  const handle = openSync(path, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+function parsed(file: string): FormatRead {
+  if (!existsSync(file)) return 'missing'
+  const text = readFileSync(file, 'utf8')
+  try {
+    return checked(JSON.parse(text)) ?? 'damaged'
+  } catch {
+    return 'damaged' // No JSON: the same as any other damage, which the caller words.
+  }
+}
+
+function checked(raw: unknown): Format | undefined {
+  if (typeof raw !== 'object' || raw === null || !('format' in raw) || !('partitions' in raw)) return undefined
+  const { format: version, partitions } = raw
+  const folder = 'folder' in raw && typeof raw.folder === 'string' ? raw.folder : undefined
+  if (typeof version !== 'number' || typeof partitions !== 'number') return undefined
+  if (!Number.isInteger(partitions) || partitions < 1) return undefined
+  return version === formatVersion && folder === undefined ? undefined : { version, partitions, folder }
+}

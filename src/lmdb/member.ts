@@ -1,0 +1,113 @@
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { openDatabase, openRoot } from './environment.js'
+import { damageOf } from './file-check.js'
+import { syncFolder } from './folder-format.js'
+import type { Key } from './keys.js'
+
+/** An environment of a data folder: a partition or the coordinator's own. */
+export interface Member {
+  /** What it is in its folder, which is also the name of its own folder. */
+  readonly name: string
+  readonly path: string
+}
+
+/** How members are looked at and made. */
+export interface MemberSettings {
+  /** Every page of a file is looked at if it is no larger than this, else only those that lead to others. */
+  readonly everyPage_bytes: number
+  /** See `EnvironmentSettings`. */
+  readonly maxReaders: number
+}
+
+/** The fact that says which folder an environment belongs to, and what it is there. */
+const memberFact: Key = ['member']
+
+/** Room for writing that fact: LMDB never changes a page in its place. */
+const roomForFact_bytes = 2 ** 24
+
+/** Where the member's data lies. */
+export function dataFile({ path }: Member): string {
+  return join(path, 'data.mdb')
+}
+
+/** Why the member's file can not be opened, for its operator; nothing when it can. */
+export function unusable(member: Member, { everyPage_bytes }: MemberSettings): string | undefined {
+  const file = dataFile(member)
+  if (!existsSync(file)) return `${file} is missing: ${wayOut}`
+  const damage = damageOf(file, everyPage_bytes)
+  return damage && `${file} is damaged (${damage.what}): ${wayOut}`
+}
+
+/** Why the member is not the one that belongs there; nothing when it is. Its file is sound. */
+export async function misplaced(member: Member, folder: string, settings: MemberSettings): Promise<string | undefined> {
+  const found = await withFacts(member, settings, (facts) => facts.get(memberFact))
+  if (found === factOf(member, folder)) return undefined
+  const file = dataFile(member)
+  const [foundFolder, name] = found?.split(' ') ?? []
+  if (foundFolder !== folder) return `${file} belongs to another data directory: ${wayOut}`
+  return `${file} is that of ${name}: put the files back where they belong, or ${wayOut}`
+}
+
+/** Writes into a member which folder it belongs to, unless something stands there already. */
+export function mark(member: Member, folder: string, settings: MemberSettings): Promise<void> {
+  return withFacts(member, settings, (facts) => {
+    if (facts.get(memberFact) === undefined) facts.putSync(memberFact, factOf(member, folder))
+  })
+}
+
+/** Makes a member that holds nothing but its mark. What lies there was begun by a start that did not come to its end. */
+export async function make(member: Member, folder: string, settings: MemberSettings): Promise<void> {
+  mkdirSync(member.path, { recursive: true })
+  rmSync(dataFile(member), { force: true })
+  await mark(member, folder, settings)
+  syncFolder(member.path)
+}
+
+/**
+ * Gives the file of LMDB's locks and readers its place on disk before LMDB maps it: a page of it that the disk has no room
+ * for would end the process with a signal. Only while nobody has the environment open in this process, because closing
+ * a file gives up the locks that a process has on it.
+ */
+function reserveLockFile({ path }: Member, maxReaders: number): void {
+  const file = join(path, 'lock.mdb')
+  const size = 4096 + 64 * maxReaders
+  const held = statSync(file, { throwIfNoEntry: false })
+  if (held && held.size >= size && held.blocks * 512 >= held.size) return
+  const handle = openSync(file, held ? 'r+' : 'w+')
+  try {
+    const bytes = Buffer.alloc(Math.max(size, held?.size ?? 0))
+    readSync(handle, bytes, 0, bytes.length, 0)
+    for (let at = 0; at < bytes.length; ) at += writeSync(handle, bytes, at, bytes.length - at, at)
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+const wayOut = 'restore the directory from a backup, or start with an empty -dbPath'
+
+function factOf({ name }: Member, folder: string): string {
+  return `${folder} ${name}`
+}
+
+async function withFacts<Result>(
+  member: Member,
+  { maxReaders }: MemberSettings,
+  use: (facts: ReturnType<typeof openDatabase>) => Result,
+): Promise<Result> {
+  const file = dataFile(member)
+  try {
+    reserveLockFile(member, maxReaders)
+    const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0
+    const sizeMax_bytes = size + roomForFact_bytes
+    const root = openRoot(member.path, { readOnly: false, durable: true, maxReaders, sizeMax_bytes })
+    try {
+      return use(openDatabase(root, 'facts'))
+    } finally {
+      await root.close()
+    }
+  } catch (fault) {
+    throw new Error(`${file} cannot be opened: ${fault instanceof Error ? fault.message : fault}`, { cause: fault })
+  }
+}
