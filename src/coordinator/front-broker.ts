@@ -1,6 +1,7 @@
 import type { Entity, EntityId, EntityType, Place, Tenant } from '../context/entity.js'
 import type { Page, PathRange, Query } from '../context/query.js'
 import type { UpdateCommand, UpdateElement, UpdateReply } from '../context/update.js'
+import type { Client } from '../exchange.js'
 import type { Log } from '../log/log.js'
 import { type Addressed, askAll } from '../mailbox/ask-all.js'
 import type { Mailbox, MailRefusal, Posted } from '../mailbox/mailbox.js'
@@ -92,9 +93,9 @@ export class FrontBroker implements Broker {
   }
 
   /** Exact ids are looked up here; whatever has to scan goes to the query threads. */
-  async query(query: Query): Promise<Outcome<Page, Unavailable>> {
+  async query(query: Query, client: Client): Promise<Outcome<Page, Unavailable>> {
     const { readers, queries } = this.#parts
-    return this.#reading(this.#isExact(query) ? readers.query(query).then(granted) : queries.page(query))
+    return this.#reading(this.#isExact(query) ? readers.query(query).then(granted) : queries.page(query, client))
   }
 
   /** The same, with what is needed to give the page its place among the notices of changes [subscriptions 5.2]. */
@@ -112,8 +113,12 @@ export class FrontBroker implements Broker {
     return exact
   }
 
-  types(tenant: Tenant, paths: readonly PathRange[]): Promise<Outcome<readonly TypeSummary[], Unavailable>> {
-    return this.#reading(this.#parts.queries.types(tenant, paths))
+  types(
+    tenant: Tenant,
+    paths: readonly PathRange[],
+    client: Client,
+  ): Promise<Outcome<readonly TypeSummary[], Unavailable>> {
+    return this.#reading(this.#parts.queries.types(tenant, paths, client))
   }
 
   async health(): Promise<PartitionHealth> {

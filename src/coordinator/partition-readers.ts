@@ -65,17 +65,17 @@ export class PartitionReaders {
     }
   }
 
-  /** One page of a query, from the partitions that can have results. */
-  query(query: Query): Promise<Page> {
-    return this.#withSnapshots(this.#sidesOf(query), (snapshots) => scan(snapshots, query))
+  /** One page of a query, from the partitions that can have results; for `giveWay` see `scan`. */
+  query(query: Query, giveWay?: () => Promise<void>): Promise<Page> {
+    return this.#withSnapshots(this.#sidesOf(query), (snapshots) => scan(snapshots, query, giveWay))
   }
 
   /** A page, with the number of the last notice of each partition whose change it can show; 0 where none was read. */
-  state(query: Query): Promise<StatePage> {
+  state(query: Query, giveWay?: () => Promise<void>): Promise<StatePage> {
     const sides = this.#sidesOf(query)
     return this.#withSnapshots(sides, async (snapshots) => {
       const last = new Map(sides.map((side, at) => [side, snapshots[at]?.lastNotice ?? 0]))
-      const page = await scan(snapshots, query)
+      const page = await scan(snapshots, query, giveWay)
       return { ...page, lastNotices: this.#sides.map((side) => last.get(side) ?? 0) }
     })
   }

@@ -1,4 +1,4 @@
-import { setImmediate as breathe } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Entity, EntityId, EntityType } from '../context/entity.js'
 import { compileIds, compileQuery } from '../context/match.js'
 import { compareEntities } from '../context/order.js'
@@ -14,9 +14,13 @@ const stride = 64
 /**
  * One page of what a query matches, over the snapshots of all partitions, in the order of creation or the one asked
  * for. Reads from the narrowest index that has all results, and no further than the page needs, unless all results are
- * to be counted or sorted [context 7].
+ * to be counted or sorted [context 7]. `giveWay` lets others run between two slices; when it fails, the scan ends so.
  */
-export async function scan(snapshots: readonly Snapshot[], query: Query): Promise<Page> {
+export async function scan(
+  snapshots: readonly Snapshot[],
+  query: Query,
+  giveWay: () => Promise<void> = nextTurn,
+): Promise<Page> {
   const counted = query.counted ? quickCount(snapshots, query) : undefined
   const page = query.order.length === 0 ? new CreationPage(query, counted) : new SortedPage(query)
   const matches = compileQuery(query)
@@ -27,7 +31,7 @@ export async function scan(snapshots: readonly Snapshot[], query: Query): Promis
   for (const candidate of merged(snapshots.flatMap((snapshot) => streams(snapshot, query)))) {
     looked += 1
     if (looked % stride === 0 && performance.now() - began > slice_ms) {
-      await breathe()
+      await giveWay()
       began = performance.now()
     }
     if (!inPaths(candidate.path, query.paths) || !mayMatch(candidate.id)) continue
