@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { MessageChannel } from 'node:worker_threads'
 import { subscriptionOperations } from './coordinator/broker.js'
 import { serveDesk } from './coordinator/desk-link.js'
@@ -26,7 +25,6 @@ import type { Switches } from './measure/switches.js'
 import type { Options } from './options.js'
 import { granted, type Outcome } from './outcome.js'
 import { ChangeMarks } from './partition/change-marks.js'
-import { SharedLimit } from './shared-limit.js'
 import { Bell } from './subscription/bell.js'
 import type {
   DeskPorts,
@@ -47,9 +45,6 @@ const spareReaders = 256
 export function readersOf({ dbPoolSize, httpThreads, queryThreads }: Options): number {
   return dbPoolSize + httpThreads * (1 + queryThreads) + spareReaders
 }
-
-/** How long what is under way when the time of an orderly end is over may take to notice it. */
-const closing_ms = 250
 
 type FrontThread = ActorThread<FrontEndTask & Pick<ThreadPorts, 'log'> & DeskPorts, FrontReport>
 
@@ -96,7 +91,6 @@ export class Core {
       pools: numbers.map(() => ReadPool.memory(dbPoolSize)),
       bell: new Bell().memory,
       permits: Tickets.memory(options.requestPermits),
-      forwards: SharedLimit.memory(),
       connections: ConnectionLimit.memory(),
       alarms: AlarmReports.memory(),
       rooms: numbers.map(() => MailboxRoom.memory()),
@@ -168,35 +162,24 @@ export class Core {
     startSummaries(this.#options.logSummary_s, counts, this.#log)
   }
 
-  /**
-   * Ends in order; gives the number of requests that were given up at the limit [management 12.2], and nothing when
-   * something was still under way a moment after it: a turn, a thread that does not answer.
-   */
-  async drain(limit_ms: number): Promise<number | undefined> {
+  /** Ends in order; gives the number of requests that were given up at the limit [management 12.2]. */
+  async drain(limit_ms: number): Promise<number> {
     this.#measures.end()
-    const late = sleep(limit_ms + closing_ms, undefined)
-    return Promise.race([this.#drained(limit_ms), late])
-  }
-
-  /** Every stage takes from the same time. */
-  async #drained(limit_ms: number): Promise<number> {
-    const until = performance.now() + limit_ms
+    const until = Date.now() + limit_ms
     const stopped = await Promise.all([this.#front?.stop(limit_ms) ?? 0, ...this.#threads.map(stopThread(limit_ms))])
-    await this.#delivery?.drain(Math.max(0, until - performance.now()))
+    await this.#delivery?.drain(Math.max(0, until - Date.now()))
     await this.#partitions.drain()
     return stopped.reduce((sum, givenUp) => sum + givenUp, 0)
   }
 
   /**
-   * Lets the turns under way come to their end, and no more, for at most this long; says whether they have. A process
-   * with a thread inside its write transaction can not exit: it would wait for the thread.
+   * Lets the turns under way come to their end, and no more, for at most this long: a thread that is ended inside its
+   * write transaction would hang the process.
    */
-  halt(limit_ms: number): Promise<boolean> {
-    const halted = this.#partitions.drain().then(
-      () => true,
-      () => true, // A thread that has died is in no transaction.
-    )
-    return Promise.race([halted, sleep(limit_ms, false)])
+  async halt(limit_ms: number): Promise<void> {
+    const limit = new Promise<'late'>((resolve) => setTimeout(resolve, limit_ms, 'late'))
+    const halted = this.#partitions.drain().catch(() => undefined)
+    if ((await Promise.race([halted, limit])) === 'late') process.kill(process.pid, 'SIGKILL')
   }
 
   get #delivered(): Delivery {

@@ -29,8 +29,6 @@ export interface SharedMemory {
   readonly bell: SharedArrayBuffer
   /** The permits for requests, see `Tickets`. */
   readonly permits: SharedArrayBuffer
-  /** How many requests wait for providers, see `SharedLimit`. */
-  readonly forwards: SharedArrayBuffer
   /** How many connections are open, see `ConnectionLimit`. */
   readonly connections: SharedArrayBuffer
   /** How the alarms stand, see `AlarmReports`. */
@@ -54,10 +52,10 @@ export interface QueryThreadData {
   readonly memory: SharedMemory
   /** The first row of the query threads of this front end, in the measures. */
   readonly row: number
+  /** Of the results of a query. */
+  readonly page_bytes: number
   /** See `ThreadsStarted`. */
   readonly started: SharedArrayBuffer
-  /** See `ScanStops`. */
-  readonly stops: SharedArrayBuffer
 }
 
 export interface FrontEndTask {

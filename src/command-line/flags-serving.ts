@@ -6,9 +6,6 @@ const limits = flagsOf('HTTP limits')
 const storage = flagsOf('Storage')
 const api = flagsOf('API behaviour')
 
-/** Node's timers wait no longer. */
-const longestTimer_ms = 2 ** 31 - 1
-
 /** The flags of what is served, where, from what and within which limits [management 9.3, 9.4]. */
 export const servingFlags = {
   port: network.value(integer(1, 65535), 1026, 'ORION_PORT', 'port of the interface'),
@@ -88,18 +85,18 @@ export const servingFlags = {
     'RIGEL_READ_CACHE',
     'MiB of entities that each HTTP thread keeps decoded for reads',
   ),
+  pageMaxSize: storage.value(
+    integer(1024, 1_073_741_824),
+    33_554_432,
+    'RIGEL_PAGE_MAX_SIZE',
+    'bytes of the results of one read, as they are stored',
+  ),
   queryThreads: storage.value(integer(1, 64), 1, 'RIGEL_QUERY_THREADS', 'threads for long queries, per HTTP thread'),
   queryQueueSize: storage.value(
     integer(1, 100_000),
     1000,
     'RIGEL_QUERY_QUEUE_SIZE',
     'queries that wait for such a thread, per HTTP thread',
-  ),
-  queryTimeout: storage.value(
-    integer(1, longestTimer_ms),
-    30_000,
-    'RIGEL_QUERY_TIMEOUT',
-    'ms of a long query, waiting included',
   ),
 
   multiservice: api.onOff('ORION_MULTI_SERVICE', 'keep the tenants of Fiware-Service apart'),

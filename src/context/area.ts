@@ -19,6 +19,7 @@ export type AreaMalformed =
   | { readonly kind: 'coordinateMalformed'; readonly coordinate: Coordinate }
   | { readonly kind: 'invertedMalformed'; readonly shape: Area['kind']; readonly value: string }
   | { readonly kind: 'verticesTooFew' }
+  | { readonly kind: 'verticesTooMany' }
 
 type Coordinate = 'latitude' | 'longitude'
 
@@ -68,9 +69,14 @@ function parseCircle({ centerLatitude, centerLongitude, radius, inverted }: Memb
   return turned.ok ? granted({ kind: 'circle', centre: centre.value, radius_m, inverted: turned.value }) : turned
 }
 
+/** Every entity that is near the polygon is compared with all of its edges. */
+const maxVertices = 10_000
+
 function parsePolygon({ vertices, inverted }: Members): Outcome<Area, AreaMalformed> {
+  const given = vertices !== undefined && isVector(vertices) ? vertices : []
+  if (given.length > maxVertices) return refused({ kind: 'verticesTooMany' })
   const points: Point[] = []
-  for (const vertex of vertices !== undefined && isVector(vertices) ? vertices : []) {
+  for (const vertex of given) {
     const { latitude, longitude } = members(vertex)
     const point = parsePoint('polygon', latitude, longitude)
     if (!point.ok) return point

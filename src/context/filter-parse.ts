@@ -26,9 +26,13 @@ export type FilterMalformed =
   /** A metadata filter names an attribute alone. */
   | { readonly kind: 'metadataUnnamed' }
   | { readonly kind: 'statementsTooMany' }
+  | { readonly kind: 'filterTooLong' }
 
 /** More than any client needs: what a filter costs for every entity grows with them. */
 const maxStatements = 1000
+
+/** Reading a filter takes time with its length, in the thread that answers requests. */
+const maxCharacters = 65_536
 
 /**
  * Reads a string filter, of which one `;` at the end is ignored [context 7.4.2]. Blanks around its parts have no
@@ -36,6 +40,7 @@ const maxStatements = 1000
  * can not have them, none of the forbidden characters is let in there either [context 4.1].
  */
 export function parseFilter(text: string, on: FilterSide): Outcome<Filter, FilterMalformed> {
+  if (text.length > maxCharacters) return malformed('filterTooLong')
   const parts = cut(text, ';')
   if (parts.length > 1 && parts.at(-1)?.trim() === '') parts.pop()
   if (parts.length === 1 && parts[0]?.trim() === '') return malformed('filterEmpty')

@@ -1,4 +1,5 @@
 import type { Seconds } from './date.js'
+import { type Effort, unbounded } from './effort.js'
 import { type Attribute, compareBytes, type Entity, type Value } from './entity.js'
 import { isVector, valueAt } from './path.js'
 import { acceptedPattern } from './pattern.js'
@@ -35,30 +36,36 @@ export type Scalar = string | number | boolean | null
 
 /** Whether an entity meets a filter; who asks for many entities compiles the filter once. */
 export function satisfies(entity: Entity, filter: Filter): boolean {
-  return compileFilter(filter)(entity)
+  return compileFilter(filter, unbounded())(entity)
 }
 
-/** What tells whether an entity meets the filter, its regular expressions compiled [context 7.4.2]. */
-export function compileFilter({ on, statements }: Filter): (entity: Entity) => boolean {
-  const tests = statements.map((statement) => compileStatement(statement, on))
-  return (entity) => tests.every((test) => test(entity))
+/**
+ * What tells whether an entity meets the filter, its regular expressions compiled [context 7.4.2]. An entity for which
+ * that takes more than the effort has left does not meet it.
+ */
+export function compileFilter({ on, statements }: Filter, effort: Effort): (entity: Entity) => boolean {
+  const tests = statements.map((statement) => compileStatement(statement, on, effort))
+  return (entity) => tests.every((test) => effort.spend(entity.attributes.length) && test(entity))
 }
 
 /**
  * A statement holds when it does for one instance of the attribute. That something is absent is the opposite of its
  * existence: no instance has it.
  */
-function compileStatement({ path, condition }: Statement, on: FilterSide): (entity: Entity) => boolean {
+function compileStatement({ path, condition }: Statement, on: FilterSide, effort: Effort): (entity: Entity) => boolean {
   const read = on === 'attributes' ? attributeReader(path) : metadataReader(path)
   if (condition.kind === 'absent') return (entity) => read(entity).length === 0
-  const holds = compileCondition(condition)
+  const holds = compileCondition(condition, effort)
   return (entity) => read(entity).some(holds)
 }
 
 type Holds = (value: Value) => boolean
 
 /** A vector meets a condition when one of its items does. Kinds are never converted: a number equals no text. */
-function compileCondition(condition: Exclude<Condition, { kind: 'absent' }>): Holds {
+function compileCondition(condition: Exclude<Condition, { kind: 'absent' }>, effort: Effort): Holds {
+  const oneOf = (holds: Holds): Holds => {
+    return (value) => (isVector(value) ? effort.spend(value.length) && value.some(holds) : holds(value))
+  }
   switch (condition.kind) {
     case 'exists':
       return () => true
@@ -80,13 +87,11 @@ function compileCondition(condition: Exclude<Condition, { kind: 'absent' }>): Ho
       return oneOf(orderedBy(condition.by, condition.than))
     case 'matches': {
       const pattern = acceptedPattern(condition.pattern)
-      return oneOf((value) => typeof value === 'string' && pattern.test(value))
+      return oneOf((value) => {
+        return typeof value === 'string' && effort.spend(pattern.steps(value.length)) && pattern.test(value)
+      })
     }
   }
-}
-
-function oneOf(holds: Holds): Holds {
-  return (value) => (isVector(value) ? value.some(holds) : holds(value))
 }
 
 function negatedIf(negated: boolean, holds: Holds): Holds {

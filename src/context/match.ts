@@ -1,21 +1,24 @@
 import { compileArea } from './area.js'
+import { type Effort, unbounded } from './effort.js'
 import type { Entity, EntityId, EntityType } from './entity.js'
 import { compileFilter } from './filter.js'
 import { locationOf } from './location.js'
 import { acceptedPattern, type Pattern } from './pattern.js'
 import { inPaths, type Query, type Scope, type Selector } from './query.js'
+import type { Area } from './surface.js'
 
 /**
  * What tells whether an entity is a result of the query: it lives in one of the paths, matches a selector, has one of the
- * attributes named, if any are, and satisfies every scope [context 7.2]. What costs little is asked first.
+ * attributes named, if any are, and satisfies every scope [context 7.2]. What costs little is asked first. An entity for
+ * which that takes more than the effort has left is none.
  */
-export function compileQuery(query: Query): (entity: Entity) => boolean {
+export function compileQuery(query: Query, effort = unbounded()): (entity: Entity) => boolean {
   const tests: readonly Test[] = [
-    ...query.scopes.filter(({ kind }) => isCheap(kind)).map(compileScope),
+    ...query.scopes.filter(({ kind }) => isCheap(kind)).map((scope) => compileScope(scope, effort)),
     ({ path }) => inPaths(path, query.paths),
-    compileSelectors(query.selectors),
+    compileSelectors(query.selectors, effort),
     ...attributeTests(query.attributes),
-    ...query.scopes.filter(({ kind }) => !isCheap(kind)).map(compileScope),
+    ...query.scopes.filter(({ kind }) => !isCheap(kind)).map((scope) => compileScope(scope, effort)),
   ]
   return (entity) => tests.every((test) => test(entity))
 }
@@ -29,7 +32,7 @@ function isCheap(kind: Scope['kind']): boolean {
   return kind === 'typed' || kind === 'untyped'
 }
 
-function compileScope(scope: Scope): Test {
+function compileScope(scope: Scope, effort: Effort): Test {
   switch (scope.kind) {
     case 'typed':
       return ({ type }) => type !== ''
@@ -39,11 +42,11 @@ function compileScope(scope: Scope): Test {
       const holds = compileArea(scope.area)
       return (entity) => {
         const point = locationOf(entity)
-        return point !== undefined && holds(point)
+        return point !== undefined && effort.spend(areaSteps(scope.area)) && holds(point)
       }
     }
     case 'filter':
-      return compileFilter(scope.filter)
+      return compileFilter(scope.filter, effort)
   }
 }
 
@@ -51,12 +54,15 @@ function compileScope(scope: Scope): Test {
  * What tells whether an entity matches one of the selectors; a selector without type means every type. Exact ids are
  * looked up, so that a query for many costs no more for each entity than a query for one.
  */
-export function compileSelectors(selectors: readonly Selector[]): (entity: Identified) => boolean {
+export function compileSelectors(
+  selectors: readonly Selector[],
+  effort = unbounded(),
+): (entity: Identified) => boolean {
   const byId = new Map<EntityId, Set<EntityType | undefined>>()
   const searches: ((entity: Identified) => boolean)[] = []
   for (const { id, type } of selectors) {
     if (id.kind === 'exact') byId.set(id.id, (byId.get(id.id) ?? new Set()).add(type))
-    else searches.push(compileSearch(id, type))
+    else searches.push(compileSearch(id, type, effort))
   }
   return (entity) => {
     const types = byId.get(entity.id)
@@ -69,7 +75,7 @@ export function compileSelectors(selectors: readonly Selector[]): (entity: Ident
  * What tells whether an entity of an id may be a result, whatever its type: for indexes that know the id, so that the
  * record of an entity is read only if it may be.
  */
-export function compileIds(selectors: readonly Selector[]): (id: EntityId) => boolean {
+export function compileIds(selectors: readonly Selector[], effort = unbounded()): (id: EntityId) => boolean {
   const exact = new Set<EntityId>()
   const patterns: Pattern[] = []
   for (const { id } of selectors) {
@@ -77,17 +83,27 @@ export function compileIds(selectors: readonly Selector[]): (id: EntityId) => bo
     if (id.kind === 'exact') exact.add(id.id)
     else patterns.push(acceptedPattern(id.pattern))
   }
-  return (id) => exact.has(id) || patterns.some((pattern) => pattern.test(id))
+  return (id) => exact.has(id) || patterns.some((pattern) => finds(pattern, id, effort))
 }
 
 function compileSearch(
   id: Exclude<Selector['id'], { kind: 'exact' }>,
   type: EntityType | undefined,
+  effort: Effort,
 ): (entity: Identified) => boolean {
   const ofType = (entity: Identified) => type === undefined || entity.type === type
   if (id.kind === 'any') return ofType
   const pattern = acceptedPattern(id.pattern)
-  return (entity) => ofType(entity) && pattern.test(entity.id)
+  return (entity) => ofType(entity) && finds(pattern, entity.id, effort)
+}
+
+function finds(pattern: Pattern, id: EntityId, effort: Effort): boolean {
+  return effort.spend(pattern.steps(id.length)) && pattern.test(id)
+}
+
+/** An edge of a polygon takes some ten steps. */
+function areaSteps(area: Area): number {
+  return area.kind === 'polygon' ? 10 * area.vertices.length : 10
 }
 
 /** No names, or `*` among them, ask for nothing [context 7.3]. */

@@ -1,4 +1,4 @@
-import { type Attribute, compareBytes, type Entity, type Value } from './entity.js'
+import { type Attribute, compareBytes, type Entity, type Place, type Value } from './entity.js'
 import { isVector } from './path.js'
 
 /** By what results are ordered: an attribute's name, or `id`, `type`, `dateCreated`, `dateModified` [context 7.7]. */
@@ -21,18 +21,48 @@ export function parseOrder(text: string): readonly OrderKey[] {
  * the order of creation, also when a key is reversed [context 2.7, 7.7].
  */
 export function compareEntities(keys: readonly OrderKey[]): (a: Entity, b: Entity) => number {
-  const compares = keys.map(({ by, reversed }) => {
-    const read = reader(by)
-    const sign = reversed ? -1 : 1
-    return (a: Entity, b: Entity) => sign * compareValues(read(a), read(b))
-  })
+  const keysOf = sortKeysOf(keys)
+  const compare = compareKeys(keys)
+  return (a, b) => compare(keysOf(a), keysOf(b))
+}
+
+/** What an entity is sorted by, without the entity. */
+export interface SortedBy {
+  readonly values: readonly (Value | undefined)[]
+  readonly place: Place
+  /** What the values take in memory at most. */
+  readonly bytes: number
+}
+
+/** What tells what an entity is sorted by. */
+export function sortKeysOf(keys: readonly OrderKey[]): (entity: Entity) => SortedBy {
+  const readers = keys.map(({ by }) => reader(by))
+  return (entity) => {
+    const values = readers.map((read) => sortable(read(entity)))
+    let bytes = 0
+    for (const value of values) bytes += typeof value === 'string' ? value_bytes + 2 * value.length : value_bytes
+    return { values, place: entity.place, bytes }
+  }
+}
+
+/** The order of what entities are sorted by: that of the entities. */
+export function compareKeys(keys: readonly OrderKey[]): (a: SortedBy, b: SortedBy) => number {
+  const signs = keys.map(({ reversed }) => (reversed ? -1 : 1))
   return (a, b) => {
-    for (const compare of compares) {
-      const order = compare(a, b)
+    for (const [at, sign] of signs.entries()) {
+      const order = sign * compareValues(a.values[at], b.values[at])
       if (order !== 0) return order
     }
     return a.place - b.place
   }
+}
+
+const value_bytes = 32
+
+/** Of compound values only the kind matters. */
+function sortable(value: Value | undefined): Value | undefined {
+  if (typeof value !== 'object' || value === null) return value
+  return isVector(value) ? [] : {}
 }
 
 /**

@@ -7,6 +7,8 @@ export interface Pattern {
   readonly test: (text: string) => boolean
   /** How large its compiled program is; 0 for one that needs no engine. */
   readonly instructions: number
+  /** How many steps (see `Effort`) a search of a text of this length takes at most. */
+  readonly steps: (characters: number) => number
 }
 
 /** The text is no regular expression of the engine's language, or it is over a limit. */
@@ -61,6 +63,25 @@ export function acceptedPattern(text: string): Pattern {
   return pattern.value
 }
 
+/** The engine remembers the states of so small a program and needs no more than to look one up for each character. */
+const fewInstructions = 12
+
+/**
+ * Larger ones can have so many states that each character makes a new one: it costs a part that does not depend on the
+ * program, like that of some hundred instructions, and one for each instruction.
+ */
+const newState_steps = 100
+
+function engineSteps(instructions: number): Pattern['steps'] {
+  const perCharacter = instructions <= fewInstructions ? 1 : newState_steps + instructions
+  return (characters) => 1 + characters * perCharacter
+}
+
+/** A plain search compares many characters at a time. */
+function plainSteps(characters: number): number {
+  return 1 + characters / 16
+}
+
 /** A text without special characters, alone or between what anchors it and what matches anything. */
 const plain = /^(\.\*|\^)?([^\\^$.|?*+()[\]{}]*)(\.\*|\$)?$/
 
@@ -69,7 +90,7 @@ function plainPattern(text: string): Pattern | undefined {
   const [, before, literal, after] = plain.exec(text) ?? []
   // The engine compares characters: half of a surrogate pair does not match in a whole one, as it would in JavaScript.
   if (literal?.isWellFormed() !== true) return undefined
-  return { test: plainTest(before === '^', literal, after === '$'), instructions: 0 }
+  return { test: plainTest(before === '^', literal, after === '$'), instructions: 0, steps: plainSteps }
 }
 
 function plainTest(fromStart: boolean, literal: string, toEnd: boolean): Pattern['test'] {
@@ -82,7 +103,8 @@ function enginePattern(text: string): Pattern | undefined {
   try {
     const expression = RE2JS.compile(text)
     const instructions = expression.programSize()
-    return instructions > maxInstructions ? undefined : { test: (given) => expression.test(given), instructions }
+    if (instructions > maxInstructions) return undefined
+    return { test: (given) => expression.test(given), instructions, steps: engineSteps(instructions) }
   } catch (thrown) {
     if (thrown instanceof RE2JSException) return undefined
     throw thrown

@@ -1,3 +1,4 @@
+import { Slices } from '../slices.js'
 import type { Entity, EntityId, EntityType, ServicePath, Tenant } from './entity.js'
 import type { Filter } from './filter.js'
 import type { OrderKey } from './order.js'
@@ -46,9 +47,33 @@ export interface Query {
 
 /** What a query gives: one page, and the number of all results if it was asked for. */
 export interface Page {
-  readonly entities: readonly Entity[]
+  readonly entities: Entities
   readonly count: number | undefined
 }
+
+/** Entities one after the other. They may be made one by one as they are asked for, so that few are in memory. */
+export interface Entities extends Iterable<Entity> {
+  readonly length: number
+}
+
+/** All of them at once; other work of the thread goes on meanwhile. */
+export async function gathered(entities: Entities): Promise<readonly Entity[]> {
+  if (Array.isArray(entities)) return entities
+  const all: Entity[] = []
+  const slices = new Slices()
+  for (const entity of entities) {
+    all.push(entity)
+    if (slices.isOver) await slices.next()
+  }
+  return all
+}
+
+/** Why a query cannot be answered as it is, whenever it is asked. */
+export type QueryRefusal =
+  /** The page, or what has to be sorted for it, takes more memory than an answer may. */
+  | { readonly kind: 'pageTooLarge' }
+  /** To match its expressions and filters with one of the entities takes too long. */
+  | { readonly kind: 'queryTooCostly' }
 
 /** Whether an entity's path lies in one of the ranges. */
 export function inPaths(path: ServicePath, ranges: readonly PathRange[]): boolean {
@@ -59,6 +84,9 @@ function under(path: ServicePath, top: ServicePath): boolean {
   return top === '/' || (path.startsWith(top) && path.charCodeAt(top.length) === 47)
 }
 
+/** More names are looked up. */
+const fewNames = 8
+
 /**
  * The attributes of an entity that a query shows: those named, all instances of each; all without names, or with `*`
  * among them [context 7.3].
@@ -68,6 +96,7 @@ export function shownAttributes<Shown extends { readonly name: string }>(
   names: readonly string[],
 ): readonly Shown[] {
   if (names.length === 0 || names.includes('*')) return attributes
-  const isNamed = names.length > 8 ? new Set(names) : undefined
-  return attributes.filter(({ name }) => (isNamed ? isNamed.has(name) : names.includes(name)))
+  if (names.length <= fewNames) return attributes.filter(({ name }) => names.includes(name))
+  const shown = new Set(names)
+  return attributes.filter(({ name }) => shown.has(name))
 }

@@ -31,10 +31,16 @@ export class EntitiesAtHand {
   }
 
   /** Reads and remembers it. Nothing found is not remembered: ids that do not exist are as many as clients like. */
-  read(name: string, group: Group, marks: ChangeMarks, read: () => readonly Entity[]): readonly Entity[] {
+  read<Found extends readonly Entity[] | undefined>(
+    name: string,
+    group: Group,
+    marks: ChangeMarks,
+    read: () => Found,
+  ): Found {
     const mark = marks.changesOf(group)
     const entities = read()
-    if (entities.length > 0) this.#read.put(name, { mark, entities }, heapSize(entities) * withAnswer)
+    if (entities !== undefined && entities.length > 0)
+      this.#read.put(name, { mark, entities }, heapSize(entities) * withAnswer)
     return entities
   }
 }

@@ -71,9 +71,16 @@ export class Establishment {
     after: readonly NoticeNumber[],
   ): Promise<Outcome<readonly Notice[], Unavailable>> {
     const { onChange, expires } = subscription
-    const { limit, wording } = this.#parts
+    const { limit, wording, log } = this.#parts
     if (onChange === undefined || expires <= made || limit === 0) return granted([])
     const shown = await stateToShow(this.#parts, subscription, onChange)
+    if (!shown.ok && shown.refusal.kind === 'pageTooLarge') {
+      log.warn(
+        'subscriptions:initial',
+        `no initial notification of ${subscription.id}: the entities take too much memory`,
+      )
+      return granted([])
+    }
     if (!shown.ok) return shown
     const { entities, lastNotices } = shown.value
     // It shows what these have said, and nothing of what comes after them.

@@ -1,7 +1,8 @@
 import type { Entity, EntityId, EntityType, Place, Tenant } from '../context/entity.js'
-import type { Page, PathRange, Query } from '../context/query.js'
+import { gathered, type Page, type PathRange, type Query, type Selector } from '../context/query.js'
 import type { UpdateCommand, UpdateElement, UpdateReply } from '../context/update.js'
-import type { Client } from '../exchange.js'
+import { StoredEntities } from '../lmdb/record.js'
+import type { RecordPage } from '../lmdb/result-page.js'
 import type { Log } from '../log/log.js'
 import { type Addressed, askAll } from '../mailbox/ask-all.js'
 import type { Mailbox, MailRefusal, Posted } from '../mailbox/mailbox.js'
@@ -31,6 +32,13 @@ export interface FrontBrokerParts {
   readonly registry: RegistryDesk
   readonly log: Log
 }
+
+/** Ids that a front end looks up itself, and what it reads then in its own thread; beyond that a query thread does it. */
+const lookedUp = 8
+const lookups = { page_bytes: 256 * 1024 }
+
+/** Entities of one id that are read at one time. */
+const mostOfId = 1000
 
 /** How long a partition may take to answer a ping [management 8.2]. */
 const pingLimit_ms = 1000
@@ -84,6 +92,7 @@ export class FrontBroker implements Broker {
     type: EntityType | undefined,
   ): Promise<Outcome<readonly Entity[], Unavailable>> {
     const found = await this.#reading(this.#parts.readers.entities(tenant, paths, id))
+    if (found === undefined) return this.#manyEntities(tenant, paths, { id: { kind: 'exact', id }, type })
     return granted(type === undefined ? found : found.filter((entity) => entity.type === type))
   }
 
@@ -92,33 +101,65 @@ export class FrontBroker implements Broker {
     return timing.timingOn ? undefined : readers.entitiesAtHand(tenant, paths, id)
   }
 
-  /** Exact ids are looked up here; whatever has to scan goes to the query threads. */
-  async query(query: Query, client: Client): Promise<Outcome<Page, Unavailable>> {
+  /** Few exact ids are looked up here; what has to scan, and what is large, goes to the query threads. */
+  async query(query: Query): Promise<Outcome<Page, Unavailable>> {
+    const page = await this.#reading(this.#page(query))
+    if (!page.ok) return page
+    return granted({ entities: new StoredEntities(page.value.records), count: page.value.count })
+  }
+
+  async #page(query: Query): Promise<Outcome<RecordPage, Unavailable>> {
     const { readers, queries } = this.#parts
-    return this.#reading(this.#isExact(query) ? readers.query(query).then(granted) : queries.page(query, client))
+    const here = this.#isSmall(query) ? await readers.query(query, lookups) : undefined
+    return here?.ok ? here : queries.page(query)
   }
 
   /** The same, with what is needed to give the page its place among the notices of changes [subscriptions 5.2]. */
   async state(query: Query): Promise<Outcome<StatePage, Unavailable>> {
     const { readers, queries } = this.#parts
-    return this.#isExact(query) ? granted(await readers.state(query)) : queries.state(query)
+    const here = this.#isSmall(query) ? await readers.state(query, lookups) : undefined
+    const page = here?.ok ? here : await queries.state(query)
+    if (!page.ok) return page
+    const { records, lastNotices } = page.value
+    return granted({ entities: await gathered(new StoredEntities(records)), lastNotices })
   }
 
-  #isExact({ selectors }: Query): boolean {
-    const exact = selectors.every(({ id }) => id.kind === 'exact')
+  #isSmall({ selectors, scopes }: Query): boolean {
+    const small =
+      selectors.length <= lookedUp &&
+      selectors.every(({ id }) => id.kind === 'exact') &&
+      scopes.every(({ kind }) => kind === 'typed' || kind === 'untyped')
     const { log } = this.#parts
     if (log.traces[traceArea['service.fanout']] === 1) {
-      log.trace('service.fanout', exact ? 'query of exact ids, looked up here' : 'query handed to the query threads')
+      log.trace('service.fanout', small ? 'query of exact ids, looked up here' : 'query handed to the query threads')
     }
-    return exact
+    return small
   }
 
-  types(
+  /** The entities of an id that are too many or too large to be read here: as many as a page may have. */
+  async #manyEntities(
     tenant: Tenant,
     paths: readonly PathRange[],
-    client: Client,
-  ): Promise<Outcome<readonly TypeSummary[], Unavailable>> {
-    return this.#reading(this.#parts.queries.types(tenant, paths, client))
+    selector: Selector,
+  ): Promise<Outcome<readonly Entity[], Unavailable>> {
+    const query = {
+      tenant,
+      paths,
+      selectors: [selector],
+      attributes: [],
+      scopes: [],
+      order: [],
+      offset: 0,
+      counted: true,
+    }
+    const page = await this.#parts.queries.page({ ...query, limit: mostOfId })
+    if (!page.ok) return page
+    const { records, count = 0 } = page.value
+    return count > mostOfId ? refused({ kind: 'pageTooLarge' }) : granted(await gathered(new StoredEntities(records)))
+  }
+
+  types(tenant: Tenant, paths: readonly PathRange[]): Promise<Outcome<readonly TypeSummary[], Unavailable>> {
+    return this.#reading(this.#parts.queries.types(tenant, paths))
   }
 
   async health(): Promise<PartitionHealth> {

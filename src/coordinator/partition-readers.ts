@@ -1,9 +1,11 @@
 import type { Entity, EntityId, Tenant } from '../context/entity.js'
-import type { Page, PathRange, Query } from '../context/query.js'
+import type { PathRange, Query, QueryRefusal } from '../context/query.js'
 import { inPaths } from '../context/query.js'
 import type { PartitionReader, Snapshot } from '../lmdb/partition-reader.js'
 import type { ReadPool } from '../lmdb/read-pool.js'
-import { scan } from '../lmdb/scan.js'
+import type { RecordPage } from '../lmdb/result-page.js'
+import { type ScanLimits, scan } from '../lmdb/scan.js'
+import { granted, type Outcome } from '../outcome.js'
 import { ChangeMarks } from '../partition/change-marks.js'
 import { shardOf } from '../partition/shard.js'
 import type { NoticeNumber } from '../subscription/notice.js'
@@ -18,10 +20,18 @@ export interface ReadSide {
   readonly marks: ChangeMarks
 }
 
-/** A page of entities as they were after these notices, and before all later ones. */
-export interface StatePage extends Page {
+/** The number of the last notice of each partition whose change a page can show; 0 where none was read. */
+interface Dated {
   readonly lastNotices: readonly NoticeNumber[]
 }
+
+/** A page of entities as they were after these notices, and before all later ones. */
+export interface StatePage extends Dated {
+  readonly entities: readonly Entity[]
+}
+
+/** The same as its records lie on disk. */
+export type StateRecords = RecordPage & Dated
 
 /** Reads all partitions from the thread that holds it: a front end for single ids, a query thread for scans. */
 export class PartitionReaders {
@@ -48,8 +58,11 @@ export class PartitionReaders {
     return this.#atHand.get(name, ChangeMarks.groupOf(tenant, id), this.#sideOf(tenant, id).marks)
   }
 
-  /** The entities of one id in these paths, of every type, oldest first. */
-  async entities(tenant: Tenant, paths: readonly PathRange[], id: EntityId): Promise<readonly Entity[]> {
+  /**
+   * The entities of one id in these paths, of every type, oldest first. Nothing when there is so much of them that a
+   * query thread should read them.
+   */
+  async entities(tenant: Tenant, paths: readonly PathRange[], id: EntityId): Promise<readonly Entity[] | undefined> {
     const held = this.entitiesAtHand(tenant, paths, id)
     if (held) return held
     const side = this.#sideOf(tenant, id)
@@ -65,18 +78,19 @@ export class PartitionReaders {
     }
   }
 
-  /** One page of a query, from the partitions that can have results; for `giveWay` see `scan`. */
-  query(query: Query, giveWay?: () => Promise<void>): Promise<Page> {
-    return this.#withSnapshots(this.#sidesOf(query), (snapshots) => scan(snapshots, query, giveWay))
+  /** One page of a query, from the partitions that can have results. */
+  query(query: Query, limits: ScanLimits): Promise<Outcome<RecordPage, QueryRefusal>> {
+    return this.#withSnapshots(this.#sidesOf(query), (snapshots) => scan(snapshots, query, limits))
   }
 
-  /** A page, with the number of the last notice of each partition whose change it can show; 0 where none was read. */
-  state(query: Query, giveWay?: () => Promise<void>): Promise<StatePage> {
+  /** A page, with the last notices before it. */
+  state(query: Query, limits: ScanLimits): Promise<Outcome<StateRecords, QueryRefusal>> {
     const sides = this.#sidesOf(query)
     return this.#withSnapshots(sides, async (snapshots) => {
       const last = new Map(sides.map((side, at) => [side, snapshots[at]?.lastNotice ?? 0]))
-      const page = await scan(snapshots, query, giveWay)
-      return { ...page, lastNotices: this.#sides.map((side) => last.get(side) ?? 0) }
+      const page = await scan(snapshots, query, limits)
+      if (!page.ok) return page
+      return granted({ ...page.value, lastNotices: this.#sides.map((side) => last.get(side) ?? 0) })
     })
   }
 
@@ -133,10 +147,19 @@ function nameOf(tenant: Tenant, [range, ...others]: readonly PathRange[], id: En
   return `${tenant} ${range.path}${range.below ? '/#' : ''} ${id}`
 }
 
-function read({ reader }: ReadSide, tenant: Tenant, paths: readonly PathRange[], id: EntityId): readonly Entity[] {
+/** So much is decoded in a thread that has others to answer. */
+const atOnce_characters = 2 * 2 ** 20
+
+function read(
+  { reader }: ReadSide,
+  tenant: Tenant,
+  paths: readonly PathRange[],
+  id: EntityId,
+): readonly Entity[] | undefined {
   const [single] = paths
   const path = single && paths.length === 1 && !single.below ? single.path : undefined
-  const found = reader.entities(tenant, path, id)
+  const found = reader.entities(tenant, path, id, atOnce_characters)
+  if (found === undefined) return undefined
   const meant = path === undefined ? found.filter((entity) => inPaths(entity.path, paths)) : found
   return meant.length > 1 ? [...meant].sort((a, b) => a.place - b.place) : meant
 }

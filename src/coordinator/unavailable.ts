@@ -1,8 +1,12 @@
-/** Why the broker can not do now what it could do at another time; every API answers it with 503 [management 11.9]. */
+import type { QueryRefusal } from '../context/query.js'
+
+/**
+ * Why the broker does not do what is asked: why not now, which every API answers with 503 [management 11.9], or why it
+ * cannot be done as it is asked.
+ */
 export type Unavailable =
+  | QueryRefusal
   | { readonly kind: 'mailboxFull' }
   | { readonly kind: 'partitionLost' }
   | { readonly kind: 'storageFull' }
   | { readonly kind: 'queriesFull' }
-  | { readonly kind: 'queryLate' }
-  | { readonly kind: 'forwardsFull' }

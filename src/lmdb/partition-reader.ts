@@ -5,7 +5,7 @@ import type { NoticeNumber } from '../subscription/notice.js'
 import { type Environment, type EnvironmentSettings, openEnvironment } from './environment.js'
 import { countsOf, idInAllPaths, idInPath, type KeyRange, recordKey, recordsOf, typeFrom } from './keys.js'
 import { lastNumber } from './outbox.js'
-import { decodeEntity, decodeLocated, type Located } from './record.js'
+import { decodeEntity, decodeLocated, type Located, locatedIn } from './record.js'
 
 /** A count of the partition: entities of a type in a path, or of those among them that have an attribute. */
 export interface Count {
@@ -16,10 +16,36 @@ export interface Count {
 }
 
 /** An entity that an index names; its record is read only when it is asked for. */
-export interface Candidate extends Located {
+export class Candidate implements Located {
+  readonly id: EntityId
+  readonly path: ServicePath
   readonly place: Place
-  load(): Entity | undefined
+  readonly #snapshot: Snapshot
+  readonly #tenant: Tenant
+  readonly #text: string | undefined
+
+  constructor(snapshot: Snapshot, tenant: Tenant, place: Place, { id, path }: Located, text?: string) {
+    this.id = id
+    this.path = path
+    this.place = place
+    this.#snapshot = snapshot
+    this.#tenant = tenant
+    this.#text = text
+  }
+
+  /** The record as it lies on disk. */
+  read(): string | undefined {
+    return this.#text ?? this.#snapshot.record(this.#tenant, this.place)
+  }
+
+  /** The same without the record, which is read again when it is needed. */
+  unread(): Candidate {
+    return this.#text === undefined ? this : new Candidate(this.#snapshot, this.#tenant, this.place, this)
+  }
 }
+
+/** As many characters are decoded in the time that an entry of the index takes. */
+const entry_characters = 1024
 
 /** Reads one partition from snapshots, in any thread, while its owner writes. */
 export class PartitionReader {
@@ -33,16 +59,28 @@ export class PartitionReader {
     this.#marks = marks
   }
 
-  /** The entities of one id in one service path, or in all of them, of every type, in no order. */
-  entities(tenant: Tenant, path: ServicePath | undefined, id: EntityId): readonly Entity[] {
+  /**
+   * The entities of one id in one service path, or in all of them, of every type, in no order. Nothing when their records
+   * have more characters than the limit, or when there are so many that looking at their keys costs as much.
+   */
+  entities(
+    tenant: Tenant,
+    path: ServicePath | undefined,
+    id: EntityId,
+    limit_characters: number,
+  ): readonly Entity[] | undefined {
     this.#refresh()
     const range = path === undefined ? idInAllPaths(tenant, id) : idInPath(tenant, id, path)
-    const found: Entity[] = []
+    const records: string[] = []
+    let characters = 0
     for (const { value } of this.#environment.ids.getRange(range)) {
       const record = this.#environment.records.get(recordKey(tenant, Number(value) as Place))
-      if (record !== undefined) found.push(decodeEntity(record))
+      if (record === undefined) continue
+      characters += record.length + entry_characters
+      if (characters > limit_characters) return undefined
+      records.push(record)
     }
-    return found
+    return records.map(decodeEntity)
   }
 
   /** A snapshot that stays the same until it is closed. */
@@ -82,29 +120,22 @@ export class Snapshot {
   /** All entities of a tenant after a place, in the order of creation. */
   *all(tenant: Tenant, after = -1): Generator<Candidate> {
     for (const { key, value } of this.#environment.records.getRange(this.#in(recordsOf(tenant, after + 1)))) {
-      const entity = decodeEntity(value)
-      yield { place: Number(key[1]) as Place, id: entity.id, path: entity.path, load: () => entity }
+      yield new Candidate(this, tenant, Number(key[1]) as Place, locatedIn(value), value)
     }
   }
 
   /** The entities of one type after a place, in the order of creation. */
   *ofType(tenant: Tenant, type: EntityType, after = -1): Generator<Candidate> {
     for (const { key, value } of this.#environment.types.getRange(this.#in(typeFrom(tenant, type, after + 1)))) {
-      const place = Number(key[2]) as Place
-      yield { ...decodeLocated(value), place, load: () => this.#record(tenant, place) }
+      yield new Candidate(this, tenant, Number(key[2]) as Place, decodeLocated(value))
     }
   }
 
-  /** The entities of these ids, in every service path and of every type, in the order of creation. */
-  ofIds(tenant: Tenant, ids: ReadonlySet<EntityId>): readonly Candidate[] {
-    const found: Candidate[] = []
-    for (const id of ids) {
-      for (const { key, value } of this.#environment.ids.getRange(this.#in(idInAllPaths(tenant, id)))) {
-        const place = Number(value) as Place
-        found.push({ id, path: String(key[2]) as ServicePath, place, load: () => this.#record(tenant, place) })
-      }
+  /** The entities of one id, in every service path and of every type, in no order. */
+  *ofId(tenant: Tenant, id: EntityId): Generator<Candidate> {
+    for (const { key, value } of this.#environment.ids.getRange(this.#in(idInAllPaths(tenant, id)))) {
+      yield new Candidate(this, tenant, Number(value) as Place, { id, path: String(key[2]) as ServicePath })
     }
-    return found.sort((a, b) => a.place - b.place)
   }
 
   /** The counts of a tenant's types and attribute names. */
@@ -128,8 +159,8 @@ export class Snapshot {
     return { ...range, transaction: this.#transaction }
   }
 
-  #record(tenant: Tenant, place: Place): Entity | undefined {
-    const text = this.#environment.records.get(recordKey(tenant, place), { transaction: this.#transaction })
-    return text === undefined ? undefined : decodeEntity(text)
+  /** The record of an entity. */
+  record(tenant: Tenant, place: Place): string | undefined {
+    return this.#environment.records.get(recordKey(tenant, place), { transaction: this.#transaction })
   }
 }

@@ -1,4 +1,5 @@
 import type { Attribute, Entity, EntityId, EntityType, Metadata, Place, ServicePath, Value } from '../context/entity.js'
+import type { Entities } from '../context/query.js'
 import type { Milliseconds } from '../time.js'
 
 /**
@@ -47,6 +48,33 @@ export function decodeEntity(text: string): Entity {
     created: created as Milliseconds,
     modified: modified as Milliseconds,
     attributes: attributes.map((attribute) => heldAttribute(attribute, created)),
+  }
+}
+
+/** Where an entity lives and its id, which stand before its attributes in what `encodeEntity` wrote. */
+export function locatedIn(text: string): Located {
+  const head = threeTexts.exec(text)?.[0]
+  if (head === undefined) throw new Error('a record does not begin with id, type and path')
+  const [id, , path] = JSON.parse(`${head}]`) as StoredEntity
+  return { id: id as EntityId, path: path as ServicePath }
+}
+
+const threeTexts = /^\["(?:[^"\\]|\\.)*"(?:,"(?:[^"\\]|\\.)*"){2}/
+
+/** Entities of which one at a time is decoded, when it is asked for. */
+export class StoredEntities implements Entities {
+  readonly #records: readonly string[]
+
+  constructor(records: readonly string[]) {
+    this.#records = records
+  }
+
+  get length(): number {
+    return this.#records.length
+  }
+
+  *[Symbol.iterator](): Generator<Entity> {
+    for (const record of this.#records) yield decodeEntity(record)
   }
 }
 

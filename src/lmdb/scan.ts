@@ -1,132 +1,107 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Entity, EntityId, EntityType } from '../context/entity.js'
+import { Effort, mostSteps } from '../context/effort.js'
+import type { EntityId, EntityType } from '../context/entity.js'
 import { compileIds, compileQuery } from '../context/match.js'
-import { compareEntities } from '../context/order.js'
-import { inPaths, type Page, type Query } from '../context/query.js'
+import { inPaths, type Query, type QueryRefusal } from '../context/query.js'
+import { granted, type Outcome, refused } from '../outcome.js'
+import { Slices } from '../slices.js'
 import type { Candidate, Snapshot } from './partition-reader.js'
+import { decodeEntity } from './record.js'
+import { CreationPage, type RecordPage, SortedPage } from './result-page.js'
 
-/** A scan gives way to others of its thread after this time. */
-const slice_ms = 5
-
-/** Candidates between two looks at the clock. */
+/** Candidates between two looks at the clock, where each costs little. */
 const stride = 64
+
+const pageTooLarge = refused({ kind: 'pageTooLarge' } as const)
+
+export interface ScanLimits {
+  /** Of the records of the page, of what is kept to sort results, and of the index entries of exact ids: each. */
+  readonly page_bytes: number
+  /** See `Slices`. */
+  readonly giveWay?: () => Promise<void>
+}
 
 /**
  * One page of what a query matches, over the snapshots of all partitions, in the order of creation or the one asked
  * for. Reads from the narrowest index that has all results, and no further than the page needs, unless all results are
- * to be counted or sorted [context 7]. `giveWay` lets others run between two slices; when it fails, the scan ends so.
+ * to be counted or sorted [context 7]. Refuses what takes more memory or effort than a query may, before it takes it.
  */
 export async function scan(
   snapshots: readonly Snapshot[],
   query: Query,
-  giveWay: () => Promise<void> = nextTurn,
-): Promise<Page> {
+  { page_bytes, giveWay }: ScanLimits,
+): Promise<Outcome<RecordPage, QueryRefusal>> {
   const counted = query.counted ? quickCount(snapshots, query) : undefined
-  const page = query.order.length === 0 ? new CreationPage(query, counted) : new SortedPage(query)
-  const matches = compileQuery(query)
+  const page =
+    query.order.length === 0
+      ? new CreationPage(query, counted, page_bytes)
+      : new SortedPage(query, page_bytes, decodeEntity)
+  const effort = new Effort(mostSteps)
+  const matches = compileQuery(query, effort)
   const plain = isPlain(query)
-  const mayMatch = compileIds(query.selectors)
-  let began = performance.now()
+  const mayMatch = compileIds(query.selectors, effort)
+  const slices = new Slices(giveWay)
+  const found = await streams(snapshots, query, page_bytes, slices)
+  if (found === undefined) return pageTooLarge
+  const looksEach = plain ? stride : 1
   let looked = 0
-  for (const candidate of merged(snapshots.flatMap((snapshot) => streams(snapshot, query)))) {
+  for (const candidate of merged(found)) {
     looked += 1
-    if (looked % stride === 0 && performance.now() - began > slice_ms) {
-      await giveWay()
-      began = performance.now()
+    if (looked % looksEach === 0 && slices.isOver) await slices.next()
+    if (!inPaths(candidate.path, query.paths)) continue
+    effort.renew()
+    if (!mayMatch(candidate.id)) {
+      if (effort.isSpent) return refused({ kind: 'queryTooCostly' })
+      continue
     }
-    if (!inPaths(candidate.path, query.paths) || !mayMatch(candidate.id)) continue
     if (plain && page.skips()) continue
-    const entity = candidate.load()
-    if (entity === undefined || !matches(entity)) continue
-    if (page.isFull(entity)) break
+    const text = candidate.read()
+    if (text === undefined) continue
+    const entity = decodeEntity(text)
+    const isResult = matches(entity)
+    if (effort.isSpent) return refused({ kind: 'queryTooCostly' })
+    if (!isResult) continue
+    const taken = page.take({ candidate, text, entity })
+    if (taken === 'tooLarge') return pageTooLarge
+    if (taken === 'full') break
   }
-  return page.page()
+  const gathered = page.page()
+  return gathered === undefined ? pageTooLarge : granted(gathered)
 }
 
-/** Gathers the page of results that come in their order already. */
-class CreationPage {
-  readonly #query: Query
-  readonly #known: number | undefined
-  readonly #entities: Entity[] = []
-  #count = 0
-
-  constructor(query: Query, known: number | undefined) {
-    this.#query = query
-    this.#known = known
-  }
-
-  /** Passes over one result before the page. */
-  skips(): boolean {
-    if (this.#count >= this.#query.offset) return false
-    this.#count += 1
-    return true
-  }
-
-  /** Takes one more result; says whether the rest is of no interest. */
-  isFull(entity: Entity): boolean {
-    const { offset, limit, counted } = this.#query
-    if (this.#count >= offset && this.#entities.length < limit) this.#entities.push(entity)
-    this.#count += 1
-    return this.#entities.length >= limit && (!counted || this.#known !== undefined)
-  }
-
-  page(): Page {
-    return { entities: this.#entities, count: this.#query.counted ? (this.#known ?? this.#count) : undefined }
-  }
-}
-
-/** Gathers the first results in an order that is known only when all have been seen; holds about twice the page. */
-class SortedPage {
-  readonly #query: Query
-  readonly #compare: (a: Entity, b: Entity) => number
-  #best: Entity[] = []
-  #count = 0
-
-  constructor(query: Query) {
-    this.#query = query
-    this.#compare = compareEntities(query.order)
-  }
-
-  skips(): boolean {
-    return false
-  }
-
-  isFull(entity: Entity): boolean {
-    this.#best.push(entity)
-    this.#count += 1
-    if (this.#best.length >= 2 * this.#wanted + stride) this.#cut()
-    return false
-  }
-
-  page(): Page {
-    this.#cut()
-    return {
-      entities: this.#best.slice(this.#query.offset),
-      count: this.#query.counted ? this.#count : undefined,
-    }
-  }
-
-  get #wanted(): number {
-    return this.#query.offset + this.#query.limit
-  }
-
-  #cut(): void {
-    this.#best = this.#best.sort(this.#compare).slice(0, this.#wanted)
-  }
-}
-
-/** Streams of candidates, each in the order of creation, that together have every result of a partition. */
-function streams(snapshot: Snapshot, { tenant, selectors }: Query): readonly Iterator<Candidate>[] {
+/**
+ * Streams of candidates, each in the order of creation, that together have every result. Those of exact ids are gathered
+ * and sorted first: nothing when they take too much memory.
+ */
+async function streams(
+  snapshots: readonly Snapshot[],
+  { tenant, selectors }: Query,
+  limit_bytes: number,
+  slices: Slices,
+): Promise<readonly Iterator<Candidate>[] | undefined> {
   const types = new Set<EntityType>()
   const ids = new Set<EntityId>()
   for (const { id, type } of selectors) {
     if (id.kind === 'exact') ids.add(id.id)
-    else if (type === undefined) return [snapshot.all(tenant)]
+    else if (type === undefined) return snapshots.map((snapshot) => snapshot.all(tenant))
     else types.add(type)
   }
-  const byType = [...types].map((type) => snapshot.ofType(tenant, type))
-  return ids.size === 0 ? byType : [snapshot.ofIds(tenant, ids).values(), ...byType]
+  const byType = snapshots.flatMap((snapshot) => [...types].map((type) => snapshot.ofType(tenant, type)))
+  if (ids.size === 0) return byType
+  const found: Candidate[] = []
+  for (const snapshot of snapshots) {
+    for (const id of ids) {
+      for (const candidate of snapshot.ofId(tenant, id)) {
+        found.push(candidate)
+        if (found.length * candidate_bytes > limit_bytes) return undefined
+        if (slices.isOver) await slices.next()
+      }
+    }
+  }
+  return [found.sort((a, b) => a.place - b.place).values(), ...byType]
 }
+
+/** An entry of the index of ids in memory, with its id and path. */
+const candidate_bytes = 250
 
 /** Merges streams by place. What several of them have comes once. */
 function* merged(streams: readonly Iterator<Candidate>[]): Generator<Candidate> {

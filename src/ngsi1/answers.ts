@@ -1,3 +1,4 @@
+import type { QueryRefusal } from '../context/query.js'
 import type { Unavailable } from '../coordinator/broker.js'
 import type { Answer, StatusText } from '../exchange.js'
 import { isParserRefusal, type PayloadRefusal } from './payload-refusal.js'
@@ -40,18 +41,30 @@ export function payloadAnswer(errors: PayloadErrors, refusal: PayloadRefusal): A
   return statusAnswer(errors.parser, status, errors.parser === 'orionError' ? 400 : 200)
 }
 
-/** The answer when the broker can not do its work now [management 11.9]. */
+/** The answer when the broker can not do its work now [management 11.9], or not as it is asked. */
 export function unavailableAnswer({ kind }: Unavailable): Answer {
+  if (kind === 'pageTooLarge' || kind === 'queryTooCostly') {
+    const [code, details] = unanswerable[kind]
+    return statusAnswer('orionError', statusOf(code, details), code)
+  }
   const [details, retryAfter_s] = unavailable[kind]
   const answer = statusAnswer('orionError', statusOf(503, details), 503)
   return { ...answer, headers: { 'Retry-After': String(retryAfter_s) } }
 }
 
-const unavailable: { readonly [Kind in Unavailable['kind']]: readonly [details: string, retryAfter_s: number] } = {
+const unanswerable: { readonly [Kind in QueryRefusal['kind']]: readonly [code: 400 | 413, details: string] } = {
+  pageTooLarge: [
+    413,
+    'the results take too much memory: ask for fewer with a smaller limit or offset, or name attributes',
+  ],
+  queryTooCostly: [400, 'the regular expressions and filters of the query take too long for some entity: ask for less'],
+}
+
+type AtAnotherTime = Exclude<Unavailable, QueryRefusal>['kind']
+
+const unavailable: { readonly [Kind in AtAnotherTime]: readonly [details: string, retryAfter_s: number] } = {
   partitionLost: ['partition not available', 1],
   storageFull: ['storage full', 60],
   mailboxFull: ['too many updates are waiting', 1],
   queriesFull: ['too many queries are waiting', 1],
-  forwardsFull: ['too many requests wait for context providers', 1],
-  queryLate: ['the query took too long', 10],
 }

@@ -4,7 +4,7 @@ import type { Unavailable } from '../coordinator/broker.js'
 import type { Answer, Asked, Operation, StatusText, Work } from '../exchange.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import type { WordedReply } from '../partition/message.js'
-import type { ShownEntity } from '../registration/forward-merge.js'
+import { Slices } from '../slices.js'
 import { type PayloadErrors, payloadAnswer, statusAnswer, unavailableAnswer, wrapped } from './answers.js'
 import { type Environment, forTenant, readTraced, tracesParsing } from './environment.js'
 import { withProviders } from './forward-query.js'
@@ -14,7 +14,7 @@ import { originOf } from './origin.js'
 import { asksObject, asksUntyped, orderAsked, pageAsked } from './parameters.js'
 import { parseQuery, type QueryPayload } from './parse-query.js'
 import { parseUpdate, type UpdatePayload } from './parse-update.js'
-import { type Format, renderFound, renderStatus } from './render.js'
+import { renderResult, renderStatus } from './render.js'
 import { renderUpdate } from './render-update.js'
 import { statusOf } from './status.js'
 import { parseTenant, pathOfUpdate, pathsOfRead } from './tenant.js'
@@ -117,7 +117,7 @@ export async function query(
   const { paths, parameters } = request
   const order = orderAsked(parameters)
   const asked: Query = { tenant, paths: pathsOfRead(paths), ...what, order, ...pageAsked(parameters) }
-  const page = await environment.broker.query(asked, request.client)
+  const page = await environment.broker.query(asked)
   if (!page.ok) return unavailableAnswer(page.refusal)
   const found = await withProviders(environment, request, asked, page.value)
   if (!found.ok) return unavailableAnswer(found.refusal)
@@ -127,7 +127,13 @@ export async function query(
     return statusAnswer('errorCode', status)
   }
   const format = { asObject: asksObject(parameters) }
-  return { status: 200, body: () => renderPage(entities, page.value.count, what.attributes, format) }
+  const texts: string[] = []
+  const slices = new Slices()
+  for (const entity of entities) {
+    texts.push(renderResult(entity, what.attributes, format))
+    if (slices.isOver) await slices.next()
+  }
+  return { status: 200, body: () => renderPage(texts, page.value.count) }
 }
 
 /** A page without results says whether there are results before it, if that was asked for [context 7.6]. */
@@ -136,12 +142,7 @@ function nothingOn({ count = 0 }: Page, { counted, offset }: Query, notFound: St
   return statusOf(404, `Number of matching entities: ${count}. Offset is ${offset}`)
 }
 
-function renderPage(
-  entities: readonly ShownEntity[],
-  count: number | undefined,
-  names: readonly string[],
-  format: Format,
-): string {
+function renderPage(results: readonly string[], count: number | undefined): string {
   const counted = count === undefined ? '' : `,"errorCode":${renderStatus(statusOf(200, `Count: ${count}`))}`
-  return `{${renderFound(entities, names, format)}${counted}}`
+  return `{"contextResponses":[${results.join(',')}]${counted}}`
 }

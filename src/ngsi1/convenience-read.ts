@@ -67,7 +67,7 @@ export const entitiesOfId: ReadRow = {
       const none = entities.length === 0
       if (none) return noEntity(asked, types.type ?? '', ',"contextElements":[]', nothingOf(asked, held.count, details))
       const format = formatAsked(asked)
-      return { status: 200, body: () => renderEntities(entities, foundStatus(held.count, counted), format) }
+      return { status: 200, body: () => renderEntities([...entities], foundStatus(held.count, counted), format) }
     }),
   atHand: allOfIdAtHand,
   // There is no type in the path that could be contradicted.
@@ -147,7 +147,7 @@ function attributeRow(notFound: (asked: Asked) => StatusText): ReadRow {
         const here = firstWith(held.entities, name, metaID)
         const found = here.length > 0 ? undefined : await held.page([name], 0, Number.POSITIVE_INFINITY)
         if (found?.ok === false) return unavailableAnswer(found.refusal)
-        const attributes = found === undefined ? here : firstWith(found.value.entities, name, metaID)
+        const attributes = found === undefined ? here : firstWith([...found.value.entities], name, metaID)
         if (attributes.length === 0) {
           const details = found?.value.details
           return statusAnswer('statusCode', details === undefined ? notFound(asked) : statusOf(404, details))

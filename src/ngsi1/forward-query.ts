@@ -1,9 +1,10 @@
+import { Effort, mostSteps } from '../context/effort.js'
 import type { Entity, EntityId } from '../context/entity.js'
 import { compileQuery } from '../context/match.js'
-import type { Page, Query, Scope } from '../context/query.js'
+import { gathered, type Page, type Query, type Scope } from '../context/query.js'
 import type { Broker, Unavailable } from '../coordinator/broker.js'
-import type { Asked, Client } from '../exchange.js'
-import { granted, type Outcome } from '../outcome.js'
+import type { Asked } from '../exchange.js'
+import { granted, type Outcome, refused } from '../outcome.js'
 import { mergeAnswers, type ShownEntity } from '../registration/forward-merge.js'
 import { askableEntities, entityKey, forwardsOf, type QueryForward } from '../registration/forward-query.js'
 import type { RegisteredEntity } from '../registration/registration.js'
@@ -14,9 +15,15 @@ import { type QueryAnswer, readQueryAnswer } from './forward-answer.js'
 import { type PassedOn, type Way, wayOf } from './forward-way.js'
 import { queryForProvider } from './forward-words.js'
 
+/** Entities one after the other, of which only the number may be known yet. */
+export interface Shown extends Iterable<ShownEntity> {
+  readonly length: number
+}
+
 /** What a read finds, here and at providers. */
 export interface Found {
-  readonly entities: readonly ShownEntity[]
+  /** Read one by one where nobody else is asked. */
+  readonly entities: Shown
   /** What is said when nothing is found, if a provider gives cause to say something. */
   readonly details: string | undefined
 }
@@ -36,12 +43,12 @@ export async function withProviders(
 ): Promise<Outcome<Found, Unavailable>> {
   const way = wayOf(environment, asked, query.tenant)
   if (way === undefined) return granted({ entities: page.entities, details: undefined })
-  const planned = await new ReadPlan(environment.broker, way, query, page, asked.client).forwards()
+  const held = { ...page, entities: await gathered(page.entities) }
+  const planned = await new ReadPlan(environment.broker, way, query, held).forwards()
   if (!planned.ok) return planned
   const passed = await way.ask('queryContext', planned.value, queryForProvider, readQueryAnswer)
-  if (!passed.ok) return passed
-  const entities = mergeAnswers(page.entities, passed.value.flatMap(answeredElements))
-  return granted({ entities, details: entities.length === 0 ? detailsOfNothing(passed.value) : undefined })
+  const entities = mergeAnswers(held.entities, passed.flatMap(answeredElements))
+  return granted({ entities, details: entities.length === 0 ? detailsOfNothing(passed) : undefined })
 }
 
 /** What is to be asked of an entity, and which of its attributes are held here. */
@@ -58,16 +65,14 @@ class ReadPlan {
   readonly #way: Way
   readonly #query: Query
   readonly #page: Page
-  readonly #client: Client
   readonly #lookup: Lookup
   readonly #onPage = new Map<EntityId, Entity[]>()
 
-  constructor(broker: Broker, way: Way, query: Query, page: Page, client: Client) {
+  constructor(broker: Broker, way: Way, query: Query, page: Page) {
     this.#broker = broker
     this.#way = way
     this.#query = query
     this.#page = page
-    this.#client = client
     this.#lookup = { tenant: query.tenant, paths: query.paths, now: now() }
     for (const entity of page.entities) {
       const sameId = this.#onPage.get(entity.id)
@@ -81,7 +86,8 @@ class ReadPlan {
     const forwards: ReadForward[] = []
     let [free, passedOver] = [this.#query.limit - this.#page.entities.length, 0]
     let before: number | undefined
-    const isResult = compileQuery(this.#query)
+    const effort = new Effort(mostSteps)
+    const isResult = compileQuery(this.#query, effort)
     for (const entity of askableEntities(this.#way.index, this.#lookup, selectors)) {
       if (!typeMeant(entity, scopes)) continue
       const shown = (this.#onPage.get(entity.id) ?? []).filter(isSame(entity))
@@ -89,7 +95,9 @@ class ReadPlan {
       if (shown.length > 0 || free <= 0 || this.#forwardsFor(entity, []).length === 0) continue
       const held = await this.#heldHere(entity)
       if (!held.ok) return held
-      const lacking = held.value.some(isResult) ? [] : this.#forwardsFor(entity, held.value)
+      const isHere = held.value.some(isResult)
+      if (effort.isSpent) return refused({ kind: 'queryTooCostly' })
+      const lacking = isHere ? [] : this.#forwardsFor(entity, held.value)
       if (lacking.length === 0) continue // It is on another page, or nobody has more of it.
       if (before === undefined) {
         const count = await this.#countHere()
@@ -123,7 +131,7 @@ class ReadPlan {
     const { offset } = this.#query
     if (count !== undefined) return granted(count)
     if (entities.length > 0 || offset === 0) return granted(offset + entities.length)
-    const counted = await this.#broker.query({ ...this.#query, offset: 0, limit: 1, counted: true }, this.#client)
+    const counted = await this.#broker.query({ ...this.#query, offset: 0, limit: 1, counted: true })
     return counted.ok ? granted(counted.value.count ?? 0) : counted
   }
 }

@@ -8,11 +8,12 @@ type Parameters = ReadonlyMap<string, string>
 
 const defaultLimit = 20
 const maxLimit = 1000
+const maxOrderKeys = 20
 
 /** Checks the URI parameters that have rules, on every path of NGSIv1, known or not [context 1.5, 10.2]. */
 export function checkParameters(parameters: Parameters): Answer | undefined {
   const details = wrongLimit(given(parameters, 'limit')) ?? wrongOffset(given(parameters, 'offset'))
-  const wrong = details ?? wrongDetails(given(parameters, 'details'))
+  const wrong = details ?? wrongDetails(given(parameters, 'details')) ?? wrongOrder(given(parameters, 'orderBy'))
   return wrong === undefined ? undefined : badRequest(wrong)
 }
 
@@ -85,6 +86,11 @@ function wrongOffset(offset: string | undefined): string | undefined {
 function wrongDetails(details: string | undefined): string | undefined {
   if (details === undefined || /^(?:on|off)$/i.test(details)) return undefined
   return `Bad value for /details/: /${details}/ [accepted: /on/, /ON/, /off/, /OFF/. Default is /off/]`
+}
+
+function wrongOrder(order: string | undefined): string | undefined {
+  const keys = order?.split(',', maxOrderKeys + 1).length ?? 0
+  return keys > maxOrderKeys ? `Bad value for /orderBy/: too many names [max: ${maxOrderKeys}]` : undefined
 }
 
 function isDecimal(text: string): boolean {

@@ -2,7 +2,7 @@ import type { Scope, Selector } from '../context/query.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import { checkScopes, isEmptyRestriction, type RestrictionDraft, restriction } from './parse-restriction.js'
 import { parseScope } from './parse-scope.js'
-import { checkSelectors, selectors } from './parse-selectors.js'
+import { atMost, checkSelectors, selectors } from './parse-selectors.js'
 import type { CheckRefusal, PayloadRefusal } from './payload-refusal.js'
 import { identifier, list, readBody, record } from './shape.js'
 
@@ -17,6 +17,9 @@ export interface QueryPayload {
 /** The payload of queryContext. */
 export const queryShape = record({ entities: selectors, attributes: list('attribute', identifier), restriction })
 
+/** Each is compared with the attributes of every result. */
+const maxAttributes = 1000
+
 /** Reads and checks the payload of queryContext [context 7.1, 10.3]. */
 export function parseQuery(body: string, strictIds: boolean): Outcome<QueryPayload, PayloadRefusal> {
   const read = readBody(body, queryShape, strictIds)
@@ -24,6 +27,8 @@ export function parseQuery(body: string, strictIds: boolean): Outcome<QueryPaylo
   const { entities, attributes = [], restriction } = read.value
   const meant = checkSelectors(entities)
   if (!meant.ok) return meant
+  const few = atMost(maxAttributes, 'attributes', attributes)
+  if (!few.ok) return few
   if (attributes.includes('')) return refused({ kind: 'nameEmpty' })
   const scopes = restriction === undefined ? granted([]) : checkRestriction(restriction)
   if (!scopes.ok) return scopes

@@ -1,6 +1,7 @@
 import type { Scope } from '../context/query.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import type { ScopeParser } from './parse-scope.js'
+import { atMost } from './parse-selectors.js'
 import type { CheckRefusal } from './payload-refusal.js'
 import { anything, list, record, text } from './shape.js'
 
@@ -17,11 +18,15 @@ export function isEmptyRestriction({ attributeExpression = '', scopes = [] }: Re
   return scopes.length === 0 && attributeExpression === ''
 }
 
+const maxScopes = 100
+
 /** The scopes of a restriction that mean something [context 7.4], [subscriptions 2.1.2]. */
 export function checkScopes(
   { scopes = [] }: RestrictionDraft,
   parse: ScopeParser,
 ): Outcome<readonly Scope[], CheckRefusal> {
+  const few = atMost(maxScopes, 'scopes', scopes)
+  if (!few.ok) return few
   const checked: Scope[] = []
   for (const { type = '', value } of scopes) {
     if (type === '') return refused({ kind: 'scopeTypeEmpty' })

@@ -3,17 +3,22 @@ import { compilePatterns } from '../context/pattern.js'
 import type { Selector } from '../context/query.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import { parseIsPattern } from './parse-update.js'
-import type { CheckRefusal } from './payload-refusal.js'
+import type { CheckRefusal, CountedThing } from './payload-refusal.js'
 import { identifier, list, record, text } from './shape.js'
 
 /** The entities that a query or a subscription means. An id may be a pattern, so `-strictNgsiv1Ids` does not look at it. */
 export const selectors = list('entity', record({ id: text, type: identifier, isPattern: text }))
+
+/** As many as results of a read: more entities are asked for in several requests. */
+const maxSelectors = 1000
 
 type Drafts = ReturnType<typeof selectors.read>
 
 /** Checks which entities are meant: there has to be one at least [context 7.1, 10.3], [subscriptions 2.1.1]. */
 export function checkSelectors(drafts: Drafts = []): Outcome<readonly Selector[], CheckRefusal> {
   if (drafts.length === 0) return refused({ kind: 'selectorsMissing' })
+  const few = atMost(maxSelectors, 'entities', drafts)
+  if (!few.ok) return few
   const checked: Selector[] = []
   for (const draft of drafts) {
     const selector = checkSelector(draft)
@@ -22,6 +27,15 @@ export function checkSelectors(drafts: Drafts = []): Outcome<readonly Selector[]
   }
   const patterns = checked.flatMap(({ id }) => (id.kind === 'pattern' ? [id.pattern] : []))
   return compilePatterns(patterns).ok ? granted(checked) : refused({ kind: 'patternMalformed' })
+}
+
+/** Whether there are no more of something than are taken. */
+export function atMost(
+  max: number,
+  of: CountedThing,
+  given: readonly unknown[],
+): Outcome<undefined, Extract<CheckRefusal, { kind: 'tooMany' }>> {
+  return given.length <= max ? granted(undefined) : refused({ kind: 'tooMany', of, number: given.length, max })
 }
 
 function checkSelector({ id = '', type = '', isPattern = '' }: Drafts[number]): Outcome<Selector, CheckRefusal> {

@@ -9,6 +9,7 @@ export type PayloadRefusal = ParserRefusal | CheckRefusal
 export type CheckRefusal =
   | { readonly kind: 'elementsMissing' }
   | { readonly kind: 'selectorsMissing' }
+  | { readonly kind: 'tooMany'; readonly of: CountedThing; readonly number: number; readonly max: number }
   | { readonly kind: 'idEmpty' }
   | { readonly kind: 'isPatternUnknown'; readonly value: string }
   | { readonly kind: 'patternMalformed' }
@@ -45,6 +46,9 @@ export type CheckRefusal =
   | { readonly kind: 'providerMissing' }
 
 export type NamedThing = 'attribute' | 'metadata'
+
+/** What a query or a subscription may name a number of. */
+export type CountedThing = 'entities' | 'attributes' | 'scopes'
 
 /** Whether the parser found it: then NGSIv1 answers in another shape than for a failed check [context 10.3]. */
 export function isParserRefusal(refusal: PayloadRefusal): refusal is ParserRefusal {

@@ -23,6 +23,7 @@ const payloadWording: Wording<PayloadRefusal> = {
   charactersForbidden: () => 'Illegal value for JSON field',
   elementsMissing: () => 'No context elements',
   selectorsMissing: () => 'No entities',
+  tooMany: ({ of, number, max }) => `number of ${of}: ${number}, max number supported: ${max}`,
   idEmpty: () => 'empty entityId:id',
   isPatternUnknown: ({ value }) => `invalid isPattern value for entity: /${value}/`,
   patternMalformed: () => 'invalid regex for entity id pattern',
@@ -68,6 +69,7 @@ const areaWording: Wording<AreaMalformed> = {
   coordinateMalformed: ({ coordinate }) => `invalid value for ${coordinate}`,
   invertedMalformed: ({ shape, value }) => `bad string for ${shape}/inverted: /${value}/`,
   verticesTooFew: () => 'too few vertices for a polygon',
+  verticesTooMany: () => 'too many vertices for a polygon',
 }
 
 /** [context 7.4.2] */
@@ -87,4 +89,5 @@ const filterWording: Wording<FilterMalformed> = {
   patternMalformed: ({ pattern }) => `error compiling filter regex: '${pattern}'`,
   metadataUnnamed: () => 'no metadata name - not valid for metadata filters',
   statementsTooMany: () => 'too many q-items',
+  filterTooLong: () => 'q too long',
 }

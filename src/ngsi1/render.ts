@@ -48,10 +48,13 @@ export function renderItem(attributes: string, status: StatusText): string {
 /** The member `contextResponses` of entities that were found, with the attributes named [context 7.5], [subscriptions 4.2]. */
 export function renderFound(entities: readonly ShownEntity[], names: readonly string[], format: Format): string {
   let text = ''
-  for (const entity of entities) {
-    text += `${text === '' ? '' : ','}{"contextElement":${renderEntity(entity, names, format)},"statusCode":${okText}}`
-  }
+  for (const entity of entities) text += `${text === '' ? '' : ','}${renderResult(entity, names, format)}`
   return `"contextResponses":[${text}]`
+}
+
+/** An item of `contextResponses`: an entity that was found, with the attributes named. */
+export function renderResult(entity: ShownEntity, names: readonly string[], format: Format): string {
+  return `{"contextElement":${renderEntity(entity, names, format)},"statusCode":${okText}}`
 }
 
 /** An entity with the attributes named, all of them without names [context 7.3]. */

@@ -7,6 +7,7 @@ const reasonPhrases = {
   200: 'OK',
   400: 'Bad Request',
   404: 'No context element found',
+  413: 'Request Entity Too Large',
   422: 'Invalid Modification',
   472: 'request parameter is invalid/not allowed',
   501: 'Not Implemented',

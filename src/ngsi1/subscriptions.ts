@@ -113,9 +113,7 @@ async function subscribe(
   const path = pathOfSubscription(asked.paths)
   if (!path.ok) return bodyAnswer(subscribeError(path.refusal))
   const origin = originOf(asked)
-  const asking = { ...what, tenant, path: path.value ?? everywhere, origin }
-  // Its initial notification may need a scan.
-  const id = await asked.client.aside(() => broker.subscriptions.subscribe(asking))
+  const id = await broker.subscriptions.subscribe({ ...what, tenant, path: path.value ?? everywhere, origin })
   if (!id.ok) return unavailableAnswer(id.refusal)
   return bodyAnswer(subscribed(id.value, { duration: defaultDuration, ...spans }))
 }
@@ -156,7 +154,7 @@ async function change(
   const path = pathOfSubscription(asked.paths)
   if (!path.ok) return bodyAnswer(subscribeError(path.refusal, givenId))
   const asking = { ...what, tenant, id, path: path.value, origin: originOf(asked) }
-  const changed = await asked.client.aside(() => broker.subscriptions.change(asking))
+  const changed = await broker.subscriptions.change(asking)
   if (changed.ok) return bodyAnswer(subscribed(givenId, spans))
   const { refusal } = changed
   return refusal.kind === 'subscriptionUnknown'

@@ -124,7 +124,7 @@ test('a reader in the same process sees a commit when the marks say so', async (
   })
   for (let n = 0; n < 50; n += 1) {
     takeTurn(store, [silo(String(n))], told)
-    t.match(reader.entities(tenant, undefined, id('Silo1')), [{ attributes: [{ value: String(n) }] }])
+    t.match(reader.entities(tenant, undefined, id('Silo1'), 10_000), [{ attributes: [{ value: String(n) }] }])
     await nextTick()
   }
 })
@@ -143,9 +143,9 @@ test('a snapshot stays as it is while the store goes on', async (t) => {
   takeTurn(store, [silo('2'), command('APPEND', 'Silo2')], told)
   const later = reader.snapshot()
   t.equal([...snapshot.all(tenant)].length, 1)
-  t.match([...snapshot.ofType(tenant, type('Silo'))][0]?.load(), { attributes: [{ value: '1' }] })
+  t.match(decodeEntity([...snapshot.ofType(tenant, type('Silo'))][0]?.read() ?? ''), { attributes: [{ value: '1' }] })
   t.equal([...later.all(tenant)].length, 2)
-  t.match([...later.ofType(tenant, type('Silo'))][0]?.load(), { attributes: [{ value: '2' }] })
+  t.match(decodeEntity([...later.ofType(tenant, type('Silo'))][0]?.read() ?? ''), { attributes: [{ value: '2' }] })
   snapshot.close()
   later.close()
 })
@@ -228,13 +228,13 @@ test('the store holds what a list in memory would, in every index, over turns of
         const reader = new PartitionReader(folder, storeSettings, marks())
         const snapshot = reader.snapshot()
         assert.deepEqual(
-          [...snapshot.all(tenant)].map((candidate) => candidate.load()),
+          [...snapshot.all(tenant)].map((candidate) => decodeEntity(candidate.read() ?? '')),
           model.entities,
         )
         for (const kind of ['', 'T', 'U'].map(type)) {
           const expected = model.entities.filter((entity) => entity.type === kind)
           assert.deepEqual(
-            [...snapshot.ofType(tenant, kind)].map((candidate) => candidate.load()),
+            [...snapshot.ofType(tenant, kind)].map((candidate) => decodeEntity(candidate.read() ?? '')),
             expected,
           )
         }

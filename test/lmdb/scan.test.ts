@@ -3,9 +3,10 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { compileQuery } from '../../src/context/match.js'
 import { compareEntities } from '../../src/context/order.js'
-import type { Page, Query, Selector } from '../../src/context/query.js'
-import { PartitionReader } from '../../src/lmdb/partition-reader.js'
+import { type Page, type Query, type Selector, shownAttributes } from '../../src/context/query.js'
+import { PartitionReader, type Snapshot } from '../../src/lmdb/partition-reader.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
+import { decodeEntity } from '../../src/lmdb/record.js'
 import { scan } from '../../src/lmdb/scan.js'
 import { shardOf } from '../../src/partition/shard.js'
 import { takeTurn } from '../../src/partition/turn.js'
@@ -67,11 +68,20 @@ const asked: fc.Arbitrary<Query> = fc
   })
   .map(query)
 
+/** What a scan gives, its records decoded. */
+async function found(snapshots: readonly Snapshot[], wanted: Query): Promise<Page> {
+  const page = await scan(snapshots, wanted, { page_bytes: 2 ** 20 })
+  if (!page.ok) return assert.fail(page.refusal.kind)
+  return { entities: page.value.records.map(decodeEntity), count: page.value.count }
+}
+
 /** What a list in memory would give: every entity looked at, no index. */
 function plainly(entities: readonly Parameters<ReturnType<typeof compileQuery>>[0][], wanted: Query): Page {
   const results = [...entities].filter(compileQuery(wanted)).sort(compareEntities(wanted.order))
   return {
-    entities: results.slice(wanted.offset, wanted.offset + wanted.limit),
+    entities: results.slice(wanted.offset, wanted.offset + wanted.limit).map((entity) => {
+      return { ...entity, attributes: shownAttributes(entity, wanted.attributes) }
+    }),
     count: wanted.counted ? results.length : undefined,
   }
 }
@@ -90,12 +100,91 @@ test('a page is the one that looking at every entity would give, whatever index 
         }
         const readers = ['one', 'two'].map((name) => new PartitionReader(`${folders}/${name}`, storeSettings, marks()))
         const snapshots = readers.map((reader) => reader.snapshot())
-        const all = snapshots.flatMap((snapshot) => [...snapshot.all(tenant)].flatMap((found) => found.load() ?? []))
-        for (const wanted of queries) assert.deepEqual(await scan(snapshots, wanted), plainly(all, wanted))
+        const all = snapshots.flatMap((snapshot) =>
+          [...snapshot.all(tenant)].flatMap((found) => decodeEntity(found.read() ?? '')),
+        )
+        for (const wanted of queries) assert.deepEqual(await found(snapshots, wanted), plainly(all, wanted))
         for (const snapshot of snapshots) snapshot.close()
         for (const part of [...readers, ...stores]) await part.close()
       },
     ),
     { numRuns: 40 },
   )
+})
+
+/** A partition with so many entities, whose attribute `v` holds what is given for each. */
+async function stored(
+  folder: string,
+  values: readonly string[],
+): Promise<{ snapshot: Snapshot; close(): Promise<void> }> {
+  const store = new LmdbPartitionStore(folder, storeSettings)
+  const commands = values.map((value, n) => command('APPEND', `Silo${n}`, [given('v', value)], { type: type('Silo') }))
+  takeTurn({ store, interpret: noWords, wakes: wakes(), marks: marks() }, commands)
+  const reader = new PartitionReader(folder, storeSettings, marks())
+  const snapshot = reader.snapshot()
+  const close = async (): Promise<void> => {
+    snapshot.close()
+    await reader.close()
+    await store.close()
+  }
+  return { snapshot, close }
+}
+
+const all: Selector = { id: { kind: 'any' }, type: undefined }
+
+function asking(more: Partial<Query>): Query {
+  return { ...query({ selectors: [all], limit: 1000 }), ...more }
+}
+
+test('a page that takes more bytes than it may is refused, a smaller one and one of fewer attributes are not', async (t) => {
+  const { snapshot, close } = await stored(t.testdir(), Array(10).fill('x'.repeat(100_000)))
+  const limits = { page_bytes: 550_000 }
+  t.match(await scan([snapshot], asking({}), limits), { ok: false, refusal: { kind: 'pageTooLarge' } })
+  t.match(await scan([snapshot], asking({ limit: 5, offset: 2 }), limits), {
+    ok: true,
+    value: { records: { length: 5 } },
+  })
+  t.match(await scan([snapshot], asking({ offset: 7 }), limits), { ok: true, value: { records: { length: 3 } } })
+  const byId = [{ by: 'id', reversed: true }]
+  t.match(await scan([snapshot], asking({ order: byId }), limits), { ok: false, refusal: { kind: 'pageTooLarge' } })
+  t.match(await scan([snapshot], asking({ order: byId, limit: 5 }), limits), { ok: true })
+  await close()
+})
+
+test('what is sorted is bounded by bytes, whatever the offset is', async (t) => {
+  const { snapshot, close } = await stored(t.testdir(), Array(2000).fill('v'))
+  const order = [{ by: 'id', reversed: false }]
+  const far = { order, offset: Number.MAX_SAFE_INTEGER, counted: true }
+  const refusal = { ok: false, refusal: { kind: 'pageTooLarge' } }
+  t.match(await scan([snapshot], asking(far), { page_bytes: 100_000 }), refusal)
+  t.match(await scan([snapshot], asking(far), { page_bytes: 2 ** 20 }), {
+    ok: true,
+    value: { records: [], count: 2000 },
+  })
+  // Only what is sorted counts, not what is sorted out.
+  const near = { order, offset: 100, limit: 10 }
+  t.match(await scan([snapshot], asking(near), { page_bytes: 100_000 }), {
+    ok: true,
+    value: { records: { length: 10 } },
+  })
+  await close()
+})
+
+test('a query whose patterns take too long for one entity is refused at once', async (t) => {
+  const letters = Array.from({ length: 500_000 }, (_, n) => 'ab'[(n * n * 7919 + (n >> 3)) & 1]).join('')
+  const { snapshot, close } = await stored(t.testdir(), ['ab', letters])
+  const costly = (pattern: string): Query => {
+    const condition = { kind: 'matches', pattern } as const
+    return asking({
+      scopes: [{ kind: 'filter', filter: { on: 'attributes', statements: [{ path: ['v'], condition }] } }],
+    })
+  }
+  const limits = { page_bytes: 2 ** 22 }
+  const began = performance.now()
+  const refusal = { ok: false, refusal: { kind: 'queryTooCostly' } }
+  t.match(await scan([snapshot], costly('[ab]*a[ab]{200}[cd]'), limits), refusal)
+  t.ok(performance.now() - began < 2000, 'it is found out before the search')
+  t.match(await scan([snapshot], costly('^[ab]*$'), limits), { ok: true, value: { records: { length: 2 } } })
+  t.match(await scan([snapshot], costly('aba'), limits), { ok: true, value: { records: { length: 1 } } })
+  await close()
 })

@@ -231,3 +231,44 @@ test('the request is echoed in the order of its elements also when many are sent
   const { body } = await send(broker, 'POST', 'updateContext', { body: update('APPEND', ...ids.map((id) => ({ id }))) })
   t.match(body, { contextResponses: ids.map((id) => ({ contextElement: { id } })) })
 })
+
+test('a query names no more than it may', async (t) => {
+  const many = (number: number) => Array.from({ length: number }, (_, n) => `E${n}`)
+  const tooMany = async (body: unknown, parameters = '') =>
+    (await send(scripted(), 'POST', `queryContext${parameters}`, { body })).body
+  const details = (text: string) => ({ errorCode: { code: '400', reasonPhrase: 'Bad Request', details: text } })
+  const entities = [{ id: 'E1' }]
+  t.same(
+    await tooMany({ entities: many(15_000).map((id) => ({ id })) }),
+    details('number of entities: 15000, max number supported: 1000'),
+  )
+  t.same(
+    await tooMany({ entities, attributes: many(1001) }),
+    details('number of attributes: 1001, max number supported: 1000'),
+  )
+  const scope = { type: 'FIWARE::Filter::Existence', value: 'entity::type' }
+  t.same(
+    await tooMany({ entities, restriction: { scopes: Array(101).fill(scope) } }),
+    details('number of scopes: 101, max number supported: 100'),
+  )
+  const filter = { type: 'FIWARE::StringQuery', value: `a==${'x'.repeat(65_536)}` }
+  t.same(await tooMany({ entities, restriction: { scopes: [filter] } }), details('q too long'))
+  const vertices = Array.from({ length: 10_001 }, (_, n) => ({ latitude: String(n / 1000), longitude: String(n % 7) }))
+  const area = { type: 'FIWARE::Location', value: { polygon: { vertices } } }
+  t.same(await tooMany({ entities, restriction: { scopes: [area] } }), details('too many vertices for a polygon'))
+})
+
+test('what a query finds may be too much for an answer, or too costly to find', async (t) => {
+  const asked = (kind: 'pageTooLarge' | 'queryTooCostly') =>
+    send(scripted({ query: async () => refused({ kind }) }), 'POST', 'queryContext', {
+      body: { entities: [{ id: 'E1' }] },
+    })
+  t.match(await asked('pageTooLarge'), {
+    status: 413,
+    body: { orionError: { code: '413', reasonPhrase: 'Request Entity Too Large', details: /smaller limit/ } },
+  })
+  t.match(await asked('queryTooCostly'), {
+    status: 400,
+    body: { orionError: { code: '400', details: /regular expressions/ } },
+  })
+})

@@ -18,6 +18,8 @@ test('parameters that break their rules are 400', async (t) => {
   t.equal(wrong('limit=00'), '400 Bad pagination limit: /00/ [a value of ZERO is unacceptable]')
   t.equal(wrong('limit=1001'), '400 Bad pagination limit: /1001/ [max: 1000]')
   t.equal(wrong('offset=1.5'), '400 Bad pagination offset: /1.5/ [must be a decimal number]')
+  t.equal(wrong(`orderBy=${Array(21).fill('level').join()}`), '400 Bad value for /orderBy/: too many names [max: 20]')
+  t.equal(wrong(`orderBy=${Array(20).fill('level').join()}`), undefined)
   t.equal(
     wrong('details=yes'),
     '400 Bad value for /details/: /yes/ [accepted: /on/, /ON/, /off/, /OFF/. Default is /off/]',
