@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { MessageChannel } from 'node:worker_threads'
 import { subscriptionOperations } from './coordinator/broker.js'
 import { serveDesk } from './coordinator/desk-link.js'
@@ -59,6 +58,7 @@ export class Core {
   readonly #partitions: Partitions<PartitionTask & Pick<ThreadPorts, 'log'>>
   readonly #threads: FrontThread[] = []
   readonly #folder: DataFolder
+  readonly #brokerId: string
   readonly #alarms: Alarms
   readonly #registryFeed = new RegistryFeed()
   readonly #transactions = newTransactions()
@@ -71,6 +71,7 @@ export class Core {
     this.#log = log
     this.#fatal = fatal
     this.#folder = folder
+    this.#brokerId = folder.id.replaceAll('-', '').slice(0, 16)
     this.#alarms = new Alarms(log, options.relogAlarms)
     const { httpThreads, queryThreads, dbPoolSize } = options
     const { partitions } = folder
@@ -111,6 +112,7 @@ export class Core {
     this.#delivery = new Delivery({
       options: this.#options.notifications,
       folder: this.#folder,
+      brokerId: this.#brokerId,
       storage: this.#storage,
       memory: this.#memory,
       transactions: this.#transactions,
@@ -133,7 +135,7 @@ export class Core {
       storage: this.#storage,
       memory: this.#memory,
       places: this.#places.memory,
-      brokerId: randomBytes(8).toString('hex'),
+      brokerId: this.#brokerId,
       transactions: this.#transactions,
     }
     this.#watch(task.transactions)

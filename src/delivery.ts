@@ -20,6 +20,8 @@ import type { CourierTask, SharedMemory, StoragePlan, ThreadPorts } from './task
 export interface DeliveryParts {
   readonly options: NotificationOptions
   readonly folder: DataFolder
+  /** See `FrontEndTask`. */
+  readonly brokerId: string
   readonly storage: StoragePlan
   readonly memory: SharedMemory
   readonly transactions: TransactionMemory
@@ -114,12 +116,21 @@ export class Delivery {
   }
 
   #launch(): Launch<Task> {
-    const { options, folder, storage, memory, transactions, log } = this.#parts
+    const { options, folder, brokerId, storage, memory, transactions, log } = this.#parts
     const { port1, port2 } = new MessageChannel()
     log.take(port1)
     const recipients = [...this.subscriptions.inForce().map(recipientOf), ...this.registry.recipients()]
     return {
-      task: { recipients, controlPath: folder.controlPath, options, storage, memory, transactions, log: port2 },
+      task: {
+        recipients,
+        controlPath: folder.controlPath,
+        options,
+        brokerId,
+        storage,
+        memory,
+        transactions,
+        log: port2,
+      },
       transfer: [port2],
     }
   }

@@ -89,6 +89,8 @@ export interface CourierTask {
   /** The subscriptions of either kind that there are. */
   readonly recipients: readonly Recipient[]
   readonly options: NotificationOptions
+  /** See `FrontEndTask`. */
+  readonly brokerId: string
   readonly transactions: TransactionMemory
 }
 

@@ -41,12 +41,6 @@ async function comesToHold(broker: RunningBroker, wanted: unknown): Promise<unkn
   }
 }
 
-/** How many notifications a broker has received so far. */
-async function received(broker: RunningBroker): Promise<number> {
-  const { json } = await broker.send('GET', '/statistics')
-  return Number((json as { notificationsReceived?: number }).notificationsReceived ?? 0)
-}
-
 async function brokers(t: Test, number: number): Promise<readonly RunningBroker[]> {
   return RunningBroker.startAll(t, number, ['-partitions', '2'])
 }
@@ -83,13 +77,113 @@ test('a ring of brokers comes to rest, compound values included', async (t) => {
   }
   await ring[0]?.update('APPEND', ferry)
   for (const broker of ring) t.strictSame(await comesToHold(broker, ferry), ferry)
-  const counts = (): Promise<readonly number[]> => Promise.all(ring.map(received))
+  t.same(
+    (await atRest(ring)).map(({ notificationsReceived }) => notificationsReceived),
+    [1, 1, 1],
+    'each was told once',
+  )
+})
+
+/** The counters of all brokers when nothing has moved any more for a while; fails when that never comes. */
+async function atRest(ring: readonly RunningBroker[]): Promise<readonly Readonly<Record<string, number>>[]> {
+  const names = ['notificationsReceived', 'availabilityNotificationsReceived'] as const
+  const counts = () =>
+    Promise.all(
+      ring.map(async (broker) => {
+        const { json } = await broker.send('GET', '/statistics')
+        const held = json as Record<string, number>
+        return Object.fromEntries(names.map((name) => [name, held[name] ?? 0]))
+      }),
+    )
   let before = await counts()
-  for (let round = 0; round < 20; round += 1) {
-    await delay(200)
+  let still = 0
+  for (const limit = Date.now() + 20_000; Date.now() < limit; ) {
+    await delay(100)
     const after = await counts()
-    if (JSON.stringify(after) === JSON.stringify(before)) break
+    still = JSON.stringify(after) === JSON.stringify(before) ? still + 1 : 0
+    if (still === 8) return after
     before = after
   }
-  t.same(before, [1, 1, 1], 'each was told once')
+  throw new Error(`the ring does not come to rest: ${JSON.stringify(before)}`)
+}
+
+/** Each broker tells the next one, the last tells the first. */
+async function ringOf(t: Test, number: number, join = mirror): Promise<readonly RunningBroker[]> {
+  const ring = await brokers(t, number)
+  for (const [at, broker] of ring.entries()) await join(broker, ring[(at + 1) % number] ?? broker)
+  return ring
+}
+
+function fuelled(value: string) {
+  return { ...ferry, attributes: [attribute('fuel', 'litre', value)] }
+}
+
+/** Different values for the same attribute at all brokers, several at each, all at the same time. */
+async function concurrentUpdates(ring: readonly RunningBroker[]): Promise<void> {
+  const values = Array.from({ length: 3 * ring.length }, (_, at) => `${at}`)
+  await Promise.all(values.map((value, at) => ring[at % ring.length]?.update('APPEND', fuelled(value))))
+}
+
+test('concurrent updates at all brokers of a ring come to rest', async (t) => {
+  const ring = await ringOf(t, 3)
+  await concurrentUpdates(ring)
+  for (const { notificationsReceived } of await atRest(ring)) {
+    // Each change goes round once at most, and ends where it began.
+    t.ok(Number(notificationsReceived) <= 3 * ring.length, `${notificationsReceived}`)
+  }
+  // A later change, by itself, brings all of them to the same state.
+  await ring[0]?.update('APPEND', fuelled('full'))
+  for (const broker of ring) t.strictSame(await comesToHold(broker, fuelled('full')), fuelled('full'))
+})
+
+test('two brokers that tell each other come to rest, also when one is killed meanwhile and comes back', async (t) => {
+  const ring = await ringOf(t, 2)
+  const [first, second] = ring
+  if (!first || !second) throw new Error('two brokers were asked for')
+  await concurrentUpdates(ring)
+  await atRest(ring)
+  await concurrentUpdates(ring)
+  await second.end('SIGKILL')
+  await first.update('APPEND', fuelled('99'))
+  await second.run()
+  await atRest(ring)
+  await second.update('APPEND', fuelled('full'))
+  for (const broker of ring) t.strictSame(await comesToHold(broker, fuelled('full')), fuelled('full'))
+})
+
+test('registries that are subscribed to each other come to rest', async (t) => {
+  const ring = await ringOf(t, 2, async (from, to) => {
+    const { text } = await from.send('POST', '/v1/registry/subscribeContextAvailability', {
+      entities: [{ type: 'Ferry', isPattern: 'true', id: '.*' }],
+      reference: `${to.url}/v1/registry/notifyContextAvailability`,
+      duration: 'P1Y',
+    })
+    if (!text.includes('subscriptionId')) throw new Error(`a registry was not subscribed to: ${text}`)
+  })
+  const registered = (provider: string) => ({
+    contextRegistrations: [
+      {
+        entities: [{ type: 'Ferry', isPattern: 'false', id: 'Ferry-1' }],
+        attributes: [{ name: 'fuel' }],
+        providingApplication: provider,
+      },
+    ],
+    duration: 'P1M',
+  })
+  for (let round = 0; round < 3; round += 1) {
+    await Promise.all(
+      ring.map((broker, at) =>
+        broker.send('POST', '/v1/registry/registerContext', registered(`http://127.0.0.1:${at + 1}/v1`)),
+      ),
+    )
+  }
+  for (const { availabilityNotificationsReceived: count } of await atRest(ring)) {
+    t.ok(Number(count) > 0 && Number(count) <= 2 * 3 * ring.length, `${count}`)
+  }
+  for (const broker of ring) {
+    const found = await broker.send('POST', '/v1/registry/discoverContextAvailability', {
+      entities: [{ type: 'Ferry', id: 'Ferry-1' }],
+    })
+    for (const at of ring.keys()) t.match(found.text, `http://127.0.0.1:${at + 1}/v1`)
+  }
 })

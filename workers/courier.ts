@@ -10,19 +10,18 @@ import { MailboxRoom } from '../src/mailbox/room.js'
 import { type Shared, sharedAnswer } from '../src/management/siblings.js'
 import { Measures, rowOf } from '../src/measure/measures.js'
 import { rememberingNotice } from '../src/ngsi1/render-notification.js'
-import type { NotificationOptions } from '../src/options.js'
 import { Courier, type CourierSettings } from '../src/outbox/courier.js'
 import type { CourierInstruction, CourierReport } from '../src/outbox/message.js'
 import type { Source } from '../src/outbox/source.js'
 import { Bell } from '../src/subscription/bell.js'
 import type { Settlement } from '../src/subscription/notice.js'
-import { type CourierTask, numbered, type StoragePlan, type ThreadPorts } from '../src/tasks.js'
+import { type CourierTask, numbered, type ThreadPorts } from '../src/tasks.js'
 
 const linger_ms = 100
 
 /** The courier's thread: delivers what the outboxes hold until it is told to drain. */
 export default async function courier(task: CourierTask & ThreadPorts): Promise<void> {
-  const { storage, memory, control, controlPath, recipients, options } = task
+  const { storage, memory, control, controlPath, recipients } = task
   const measures = new Measures(memory.measures, rowOf(memory.measures.threads, 'courier', 0))
   const log = workerLog(task.log, measures.switches)
   const mailboxes = storage.paths.map(newMailbox)
@@ -36,7 +35,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   const drained = new Promise<void>((resolve) => {
     const sender = new Courier({
       sources: [...outboxes, source(new OutboxReader(controlPath, storage), (settlements) => desk.settle(settlements))],
-      settings: settingsOf(options, storage),
+      settings: settingsOf(task),
       recipients,
       bell: new Bell(memory.bell),
       report: (said) => {
@@ -113,15 +112,16 @@ class CoordinatorDesk {
 }
 
 /** However much may wait, it leaves every partition room for its entities: updates never fail for what waits. */
-function settingsOf(options: NotificationOptions, { sizeMax_bytes }: StoragePlan): CourierSettings {
+function settingsOf({ options, storage, brokerId }: CourierTask): CourierSettings {
   const { mode, retention_s, queueMax_MB, httpTimeout_ms } = options
   return {
     ...options,
+    brokerId,
     timeout_ms: httpTimeout_ms,
     kept: mode.kind !== 'transient',
     total: (mode.kind === 'threadpool' ? mode.total : undefined) ?? options.total,
     retention_ms: retention_s * 1000,
-    bytesMax: Math.min(queueMax_MB * 2 ** 20, sizeMax_bytes / 2),
+    bytesMax: Math.min(queueMax_MB * 2 ** 20, storage.sizeMax_bytes / 2),
   }
 }
 

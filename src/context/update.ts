@@ -24,6 +24,10 @@ export interface Origin {
   readonly correlator: string
   /** X-Auth-Token; the empty text without it. */
   readonly token: string
+  /** The header `Via` of those through whose hands it came; nothing, or the empty text, for none. */
+  readonly via?: string | undefined
+  /** It has come round, or far enough: what it changes is stored, and notified no further [subscriptions 8.4]. */
+  readonly ends?: true | undefined
 }
 
 /** One context element of an update: what is to be done to the entities that it means [context 6.2]. */

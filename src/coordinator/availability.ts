@@ -16,7 +16,7 @@ import type { Milliseconds } from '../time.js'
 import type { Courier } from './courier.js'
 import { newClock } from './held-subscriptions.js'
 import { newId } from './new-id.js'
-import type { AvailabilityAsked, AvailabilityChange } from './registry-desk.js'
+import type { AvailabilityAsked, AvailabilityChange, RegistryOrigin } from './registry-desk.js'
 import type { SubscriptionState, SubscriptionUnknown } from './subscription-state.js'
 import type { Unavailable } from './unavailable.js'
 
@@ -59,11 +59,12 @@ export class Availability {
     return this.#inOrder().map((subscription) => this.#recipient(subscription))
   }
 
-  /** The notices that a registration causes, once it is in the index [subscriptions 7.4]. */
-  noticesOf(registration: Registration, made: Milliseconds, correlator: string): readonly Notice[] {
+  /** The notices that a registration causes, once it is in the index; none of one that came round [subscriptions 7.4, 8.4]. */
+  noticesOf(registration: Registration, made: Milliseconds, origin: RegistryOrigin): readonly Notice[] {
+    if (origin.ends) return []
     return this.#index
       .awakenedBy(registration, made)
-      .flatMap(({ subscription, discovery }) => this.#notice(subscription, discovery, made, correlator))
+      .flatMap(({ subscription, discovery }) => this.#notice(subscription, discovery, made, origin))
   }
 
   async subscribe(asked: AvailabilityAsked): Promise<Outcome<SubscriptionId, Unavailable>> {
@@ -141,7 +142,7 @@ export class Availability {
     withdraw: () => Promise<void>,
   ): Promise<Outcome<undefined, Unavailable>> {
     const { courier, bell } = this.#parts
-    const notices = this.#notice(subscription, subscription, time, correlator)
+    const notices = this.#notice(subscription, subscription, time, { correlator })
     // The courier may see the first notice before it is told whom it is for.
     courier.hold(subscription.id)
     let stored: Outcome<undefined, Unavailable> | undefined
@@ -162,16 +163,15 @@ export class Availability {
     subscription: AvailabilitySubscription,
     discovery: Discovery,
     made: Milliseconds,
-    correlator: string,
+    { correlator, via }: RegistryOrigin,
   ): readonly Notice[] {
     const { id, tenant } = subscription
     if (!inForce(subscription, made)) return []
     const { contexts } = this.#registrations.discover({ tenant, paths: [everywhere], now: made }, discovery)
     if (contexts.length === 0) return []
     const body = this.#parts.word(id, contexts)
-    return [
-      { subscription: id, line: { kind: 'availability' }, made, tenant, paths: [root], correlator, token: '', body },
-    ]
+    const line = { kind: 'availability' } as const
+    return [{ subscription: id, line, made, tenant, paths: [root], correlator, token: '', via, body }]
   }
 
   #of(tenant: Tenant, id: SubscriptionId): AvailabilitySubscription | undefined {

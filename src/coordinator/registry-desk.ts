@@ -1,4 +1,5 @@
 import type { ServicePath, Tenant } from '../context/entity.js'
+import type { Origin } from '../context/update.js'
 import type { Outcome } from '../outcome.js'
 import type { AvailabilitySubscription } from '../registration/availability.js'
 import type { RegisteredContext, RegistrationId } from '../registration/registration.js'
@@ -7,16 +8,17 @@ import type { SubscriptionId } from '../subscription/subscription.js'
 import type { SubscriptionState, SubscriptionUnknown } from './subscription-state.js'
 import type { Unavailable } from './unavailable.js'
 
+/** The request, as far as the notifications tell of it that what it registers causes. */
+export type RegistryOrigin = Pick<Origin, 'correlator' | 'via' | 'ends'>
+
 /** What a client registers; id and dates are given by the broker [subscriptions 7.1]. */
-export interface RegistrationAsked {
+export interface RegistrationAsked extends RegistryOrigin {
   readonly tenant: Tenant
   readonly path: ServicePath
   /** Replaces this registration as a whole; nothing for a new one. */
   readonly id: RegistrationId | undefined
   readonly duration_ms: number
   readonly contexts: readonly RegisteredContext[]
-  /** Of the request, which the notifications that it causes tell of. */
-  readonly correlator: string
 }
 
 /** There is no such registration in the tenant and service path. */
@@ -39,7 +41,7 @@ export interface AvailabilityChange
 }
 
 /** What another registry tells [subscriptions 7.5]. */
-export interface AvailabilityTold extends Pick<RegistrationAsked, 'tenant' | 'path' | 'contexts' | 'correlator'> {
+export interface AvailabilityTold extends RegistryOrigin, Pick<RegistrationAsked, 'tenant' | 'path' | 'contexts'> {
   /** The subscription that it came with; empty for none. */
   readonly subscription: string
 }

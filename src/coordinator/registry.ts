@@ -17,6 +17,7 @@ import type {
   RegistrationAsked,
   RegistrationUnknown,
   RegistryDesk,
+  RegistryOrigin,
 } from './registry-desk.js'
 import type { SubscriptionState, SubscriptionUnknown } from './subscription-state.js'
 import type { Unavailable } from './unavailable.js'
@@ -80,7 +81,7 @@ export class Registry implements RegistryDesk {
   }
 
   register(asked: RegistrationAsked): Promise<Outcome<RegistrationId, RegistrationUnknown | Unavailable>> {
-    const { tenant, path, contexts, duration_ms, correlator } = asked
+    const { tenant, path, contexts, duration_ms } = asked
     return this.#inTurn(async () => {
       const time = this.#clock()
       const held = asked.id === undefined ? undefined : this.index.get(asked.id)
@@ -89,7 +90,7 @@ export class Registry implements RegistryDesk {
       }
       const { id, order } = held ?? this.#next(time)
       const registration = { id, order, tenant, path, contexts, expires: later(time, duration_ms) }
-      const stored = await this.#store([], registration, time, correlator)
+      const stored = await this.#store([], registration, time, asked)
       if (!stored.ok) return stored
       this.#trace(id, held ? 'updated' : 'created')
       return granted(id)
@@ -97,7 +98,7 @@ export class Registry implements RegistryDesk {
   }
 
   notified(told: AvailabilityTold): Promise<Outcome<undefined, Unavailable>> {
-    const { tenant, path, contexts, correlator, subscription } = told
+    const { tenant, path, contexts, subscription } = told
     return this.#inTurn(async () => {
       if (contexts.length === 0) return granted(undefined)
       const time = this.#clock()
@@ -107,7 +108,7 @@ export class Registry implements RegistryDesk {
         const copy = this.index.get(id)
         return copy ? [withoutTold(copy, contexts)] : []
       })
-      const stored = await this.#store(replaced, registration, time, correlator)
+      const stored = await this.#store(replaced, registration, time, told)
       if (stored.ok) this.#trace(registration.id, 'created')
       return stored
     })
@@ -169,13 +170,13 @@ export class Registry implements RegistryDesk {
     others: readonly RegistrationChange[],
     registration: Registration,
     time: Milliseconds,
-    correlator: string,
+    origin: RegistryOrigin,
   ): Promise<Outcome<undefined, Unavailable>> {
     const { bell, publish, notStored } = this.#parts
     const registrations = [...others, { kind: 'put', registration } as const]
     // What is known is asked with the changes in the index; nobody is to see them there before they are on disk.
     const undoing = this.#enact(registrations)
-    const notices = this.#availability.noticesOf(registration, time, correlator)
+    const notices = this.#availability.noticesOf(registration, time, origin)
     this.#enact(undoing)
     const stored = await committed(this.#parts, { registrations, notices })
     if (!stored.ok) {

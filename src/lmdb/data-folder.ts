@@ -19,6 +19,8 @@ import { dataFile, type Member, type MemberSettings, make, mark, misplaced, unus
 /** A data folder that is this process's alone. */
 export interface DataFolder {
   readonly path: string
+  /** Given once, at random. */
+  readonly id: string
   /** Fixed when the folder was made. */
   readonly partitions: number
   partitionPath(partition: number): string
@@ -62,9 +64,19 @@ export async function openDataFolder(
   const partitions = await settled(path, settings).catch((fault: unknown) =>
     refused({ reason: `the data directory ${path} cannot be used: ${reasonOf(fault)}` }),
   )
-  if (partitions.ok) return granted({ ...layout(path), partitions: partitions.value, release: lock.value.release })
+  if (partitions.ok) {
+    const id = heldId(path)
+    return granted({ ...layout(path), id, partitions: partitions.value, release: lock.value.release })
+  }
   lock.value.release()
   return partitions
+}
+
+/** The id of a folder that is as it should be. */
+function heldId(path: string): string {
+  const format = readFormat(path)
+  if (typeof format === 'string' || format.folder === undefined) throw new Error(`${formatFile(path)} has no id`)
+  return format.folder
 }
 
 /** Makes a folder and those above it one by one: Node's own way never returns where the system says that there is none. */

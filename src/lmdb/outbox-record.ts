@@ -14,7 +14,13 @@ type CommonHead = readonly [
 ]
 
 /** What is stored before the body, as a JSON vector on a line of its own. Part of the format on disk, as all that follows. */
-type StoredHead = readonly [subscription: string, ...common: CommonHead, after?: readonly number[]]
+type StoredHead = readonly [
+  subscription: string,
+  ...common: CommonHead,
+  /** 0 for none where something follows. */
+  after?: readonly number[] | 0,
+  via?: string,
+]
 
 /**
  * The notices of one change to some subscriptions: their numbers follow each other from that of the group on, and one
@@ -25,6 +31,7 @@ type StoredGroup = readonly [
   ...common: CommonHead,
   shown: number,
   shown_bytes: number,
+  via?: string,
 ]
 
 /** A group of notices with what they have in common. */
@@ -40,9 +47,9 @@ export interface Group {
 
 /** The text that is stored for a notice with a body of its own. */
 export function encodeNotice(notice: Notice): string {
-  const { subscription, body, after } = notice
+  const { subscription, body, after, via } = notice
   const head = [subscription, ...commonOf(notice)] as const
-  const stored: StoredHead = after === undefined ? head : [...head, after]
+  const stored: StoredHead = via ? [...head, after ?? 0, via] : after === undefined ? head : [...head, after]
   return `${JSON.stringify(stored)}\n${body}`
 }
 
@@ -50,29 +57,31 @@ export function encodeNotice(notice: Notice): string {
 export function decodeNotice(text: string): Notice {
   const end = text.indexOf('\n')
   const [subscription, ...rest] = JSON.parse(text.slice(0, end)) as StoredHead
-  const [line, made, tenant, paths, correlator, token, after] = rest
+  const [line, made, tenant, paths, correlator, token, after, via] = rest
   return {
     subscription: subscription as SubscriptionId,
     ...heldCommon([line, made, tenant, paths, correlator, token]),
+    via,
     body: text.slice(end + 1),
-    after,
+    after: after || undefined,
   }
 }
 
 /** The text that is stored for a group. */
 export function encodeGroup({ subscriptions, common, shown, shown_bytes }: Omit<Group, 'first'>): string {
   const ids = subscriptions.map((id) => id ?? 0)
-  const stored: StoredGroup = [ids, ...commonOf(common), shown, shown_bytes]
+  const head = [ids, ...commonOf(common), shown, shown_bytes] as const
+  const stored: StoredGroup = common.via ? [...head, common.via] : head
   return JSON.stringify(stored)
 }
 
 /** The group that `encodeGroup` wrote. */
 export function decodeGroup(first: NoticeNumber, text: string): Group {
-  const [ids, line, made, tenant, paths, correlator, token, shown, shown_bytes] = JSON.parse(text) as StoredGroup
+  const [ids, line, made, tenant, paths, correlator, token, shown, shown_bytes, via] = JSON.parse(text) as StoredGroup
   return {
     first,
     subscriptions: ids.map((id) => (id === 0 ? undefined : (id as SubscriptionId))),
-    common: heldCommon([line, made, tenant, paths, correlator, token]),
+    common: { ...heldCommon([line, made, tenant, paths, correlator, token]), via },
     shown,
     shown_bytes,
   }

@@ -60,7 +60,7 @@ function updateInWords(environment: Environment, asked: Asked): Promise<Outcome<
     autocast: options.ngsiv1Autocast,
     asObject: asksObject(parameters),
   })
-  const origin = originOf(asked)
+  const origin = originOf(environment, asked)
   return broker.updateInWords({ tenant: tenant.value, path: path.value, id, body, manner, origin })?.then(workOf)
 }
 
@@ -81,7 +81,7 @@ async function update(environment: Environment, asked: Asked, tenant: Tenant, pa
     elements: payload.elements,
     untyped: asksUntyped(parameters),
     autocast: environment.options.ngsiv1Autocast,
-    origin: originOf(asked),
+    origin: originOf(environment, asked),
   })
   if (!responses.ok) return failedUpdate('errorCode', responses.refusal)
   const format = { asObject: asksObject(parameters) }

@@ -67,7 +67,7 @@ async function update<Payload>(
     elements: [element.value],
     untyped: asksUntyped(asked.parameters),
     autocast: environment.options.ngsiv1Autocast,
-    origin: originOf(asked),
+    origin: originOf(environment, asked),
   })
   if (!responses.ok) return failedUpdate(row.errors, responses.refusal)
   return row.answer(responses.value, { asObject: asksObject(asked.parameters) })

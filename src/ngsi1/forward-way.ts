@@ -1,6 +1,7 @@
 import type { EntityId, Tenant } from '../context/entity.js'
 import type { ProviderFailure, ProviderOperation } from '../coordinator/provider-request.js'
 import type { Asked } from '../exchange.js'
+import { endsHere, viaOf } from '../hops.js'
 import { lineContextOf } from '../log/line-context.js'
 import type { Log } from '../log/log.js'
 import type { Outcome } from '../outcome.js'
@@ -12,9 +13,6 @@ import { versionFacts } from '../version.js'
 import type { Environment, Forwarding } from './environment.js'
 import { originOf } from './origin.js'
 import { pathsOfRead } from './tenant.js'
-
-/** A request of a client that was in so many hands is passed on no more [subscriptions 8.4]. */
-const mostHands = 10
 
 /** To whom what is to go out is to go. */
 export interface Addressed {
@@ -34,8 +32,7 @@ export interface PassedOn<Forward extends Addressed, Read> {
  */
 export function wayOf({ broker, forwarding, log }: Environment, asked: Asked, tenant: Tenant): Way | undefined {
   if (forwarding === undefined || broker.registry.index.isEmpty(tenant)) return undefined
-  const hands = handsOf(asked.headers.via)
-  if (hands.length >= mostHands || hands.includes(nameOf(forwarding))) return undefined
+  if (endsHere(asked.headers.via, forwarding.brokerId)) return undefined
   return new Way(broker.registry.index, forwarding, asked, tenant, log)
 }
 
@@ -90,8 +87,7 @@ export class Way {
   /** As of a notification, with the path as the client sent it [subscriptions 8.2]. */
   #headers(): Readonly<Record<string, string>> {
     const { headers } = this.#asked
-    const { correlator, token } = originOf(this.#asked)
-    const via = headers.via === undefined ? '' : `${headers.via}, `
+    const { correlator, token } = originOf({ forwarding: this.#forwarding }, this.#asked)
     return {
       'User-Agent': `rigel/${versionFacts.version}`,
       Accept: 'application/json',
@@ -100,18 +96,7 @@ export class Way {
       ...(this.#tenant !== '' && { 'Fiware-Service': this.#tenant }),
       ...(token !== '' && { 'X-Auth-Token': token }),
       'Fiware-Correlator': correlator,
-      Via: `${via}1.1 ${nameOf(this.#forwarding)}`,
+      Via: viaOf(headers.via, this.#forwarding.brokerId),
     }
   }
-}
-
-/** The names of those who passed a request on, by its header `Via`. */
-function handsOf(via: string | undefined): readonly string[] {
-  if (via === undefined) return []
-  const entries = via.split(',').map((entry) => entry.trim())
-  return entries.filter((entry) => entry !== '').map((entry) => entry.split(/[ \t]+/)[1] ?? '')
-}
-
-function nameOf({ brokerId }: Forwarding): string {
-  return `rigel-${brokerId}`
 }

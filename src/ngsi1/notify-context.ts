@@ -34,16 +34,17 @@ export function notifyContext(environment: Environment): Operation {
 }
 
 async function store(
-  { broker, options }: Environment,
+  environment: Environment,
   asked: Asked,
   tenant: Tenant,
   elements: NotifiedElements,
 ): Promise<Answer> {
+  const { broker, options } = environment
   if (asked.paths.some(({ below }) => below)) return answer(statusOf(400, 'Bad Character in Service-Path'))
   const placed = await place(broker, tenant, asked.paths, elements)
   if (!placed.ok) return unavailableAnswer(placed.refusal)
   const manner = { tenant, action: 'APPEND', untyped: false, autocast: options.ngsiv1Autocast } as const
-  const origin = originOf(asked)
+  const origin = originOf(environment, asked)
   const sent = placed.value.flatMap(({ element, paths }): readonly UpdateElement[] =>
     paths
       .filter((path) => checkElement(element, 'APPEND', path) === undefined)

@@ -1,8 +1,15 @@
 import type { Origin } from '../context/update.js'
 import type { Asked } from '../exchange.js'
+import { endsHere } from '../hops.js'
+import type { Environment } from './environment.js'
 
 /** What the notifications that a request causes tell of it [subscriptions 4.1]. */
-export function originOf({ correlator, headers }: Pick<Asked, 'correlator' | 'headers'>): Origin {
-  const token = headers['x-auth-token']
-  return { correlator, token: typeof token === 'string' ? token : '' }
+export function originOf(
+  { forwarding }: Pick<Environment, 'forwarding'>,
+  { correlator, headers }: Pick<Asked, 'correlator' | 'headers'>,
+): Origin {
+  const { 'x-auth-token': given, via } = headers
+  const token = typeof given === 'string' ? given : ''
+  const ends = via !== undefined && endsHere(via, forwarding?.brokerId ?? '')
+  return { correlator, token, via: ends ? undefined : via, ends: ends ? true : undefined }
 }

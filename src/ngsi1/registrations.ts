@@ -7,6 +7,7 @@ import { bodyAnswer, payloadAnswer, unavailableAnswer } from './answers.js'
 import { checkSegments } from './convenience.js'
 import { type Environment, forTenant, readTraced } from './environment.js'
 import { unknownId } from './given-id.js'
+import { originOf } from './origin.js'
 import {
   parseProvider,
   parseRegistration,
@@ -81,29 +82,26 @@ export function notifyContextAvailability(environment: Environment): Operation {
 }
 
 async function register(
-  { broker }: Environment,
-  { paths, correlator }: Asked,
+  environment: Environment,
+  asked: Asked,
   tenant: Tenant,
   { givenId, duration, ...what }: RegistrationPayload,
 ): Promise<Answer> {
-  const path = pathOfRegistration(paths)
+  const path = pathOfRegistration(asked.paths)
   if (!path.ok) return bodyAnswer(notRegistered(unknownId, path.refusal))
-  const registered = await broker.registry.register({ ...what, tenant, path: path.value, correlator })
+  const origin = originOf(environment, asked)
+  const registered = await environment.broker.registry.register({ ...what, tenant, path: path.value, ...origin })
   if (registered.ok) return bodyAnswer({ duration, registrationId: registered.value })
   const { refusal } = registered
   if (refusal.kind !== 'registrationUnknown') return unavailableAnswer(refusal)
   return bodyAnswer(notRegistered(givenId, statusOf(404, `registration id: /${givenId}/`)))
 }
 
-async function takeNote(
-  { broker }: Environment,
-  { paths, correlator }: Asked,
-  tenant: Tenant,
-  told: ToldPayload,
-): Promise<Answer> {
-  const path = pathOfRegistration(paths)
+async function takeNote(environment: Environment, asked: Asked, tenant: Tenant, told: ToldPayload): Promise<Answer> {
+  const path = pathOfRegistration(asked.paths)
   if (!path.ok) return bodyAnswer({ responseCode: path.refusal })
-  const stored = await broker.registry.notified({ ...told, tenant, path: path.value, correlator })
+  const origin = originOf(environment, asked)
+  const stored = await environment.broker.registry.notified({ ...told, tenant, path: path.value, ...origin })
   return stored.ok ? bodyAnswer({ responseCode: okStatus }) : unavailableAnswer(stored.refusal)
 }
 

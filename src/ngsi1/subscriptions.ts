@@ -105,15 +105,20 @@ function detailsOfCreation(refusal: PayloadRefusal): string {
 }
 
 async function subscribe(
-  { broker }: Environment,
+  environment: Environment,
   asked: Asked,
   tenant: Tenant,
   { spans, ...what }: SubscriptionPayload,
 ): Promise<Answer> {
   const path = pathOfSubscription(asked.paths)
   if (!path.ok) return bodyAnswer(subscribeError(path.refusal))
-  const origin = originOf(asked)
-  const id = await broker.subscriptions.subscribe({ ...what, tenant, path: path.value ?? everywhere, origin })
+  const origin = originOf(environment, asked)
+  const id = await environment.broker.subscriptions.subscribe({
+    ...what,
+    tenant,
+    path: path.value ?? everywhere,
+    origin,
+  })
   if (!id.ok) return unavailableAnswer(id.refusal)
   return bodyAnswer(subscribed(id.value, { duration: defaultDuration, ...spans }))
 }
@@ -145,7 +150,7 @@ function changing(
 }
 
 async function change(
-  { broker }: Environment,
+  environment: Environment,
   asked: Asked,
   tenant: Tenant,
   { id, givenId, spans, ...what }: ChangePayload,
@@ -153,8 +158,8 @@ async function change(
   if (id === undefined) return bodyAnswer(subscribeError(unknown, unknownId))
   const path = pathOfSubscription(asked.paths)
   if (!path.ok) return bodyAnswer(subscribeError(path.refusal, givenId))
-  const asking = { ...what, tenant, id, path: path.value, origin: originOf(asked) }
-  const changed = await broker.subscriptions.change(asking)
+  const asking = { ...what, tenant, id, path: path.value, origin: originOf(environment, asked) }
+  const changed = await environment.broker.subscriptions.change(asking)
   if (changed.ok) return bodyAnswer(subscribed(givenId, spans))
   const { refusal } = changed
   return refusal.kind === 'subscriptionUnknown'

@@ -17,6 +17,8 @@ import { Settling } from './settling.js'
 export interface CourierSettings extends BacklogLimits, ReceiverLimits, Omit<SenderSettings, 'destinations'> {
   /** Nothing is sent: a notification counts as accepted when it is made. */
   readonly simulated: boolean
+  /** Names this broker in the notifications [subscriptions 8.4]. */
+  readonly brokerId: string
   readonly destinations: DestinationLists
   /** Bytes of a notification as it is sent, head and body. */
   readonly maxSize: number
@@ -64,7 +66,13 @@ export class Courier {
     this.#sender = new Sender({ ...settings, destinations: new Destinations(settings.destinations) })
     this.#deliveries = new Deliveries({
       ...parts,
-      ...{ sender: this.#sender, backlog: this.#backlog, books, maxSize: settings.maxSize },
+      ...{
+        sender: this.#sender,
+        backlog: this.#backlog,
+        books,
+        maxSize: settings.maxSize,
+        brokerId: settings.brokerId,
+      },
       alarm: (url, reason) => report({ kind: 'alarm', url, reason }),
     })
     this.#receivers = new Receivers(settings, (queue, entry) => this.#deliveries.attempt(queue, entry))

@@ -15,6 +15,8 @@ import type { Outgoing, Sender } from './sender.js'
 import type { Source } from './source.js'
 
 export interface DeliveryParts extends LineParts {
+  /** Names this broker in the notifications [subscriptions 8.4]. */
+  readonly brokerId: string
   readonly sources: readonly Source[]
   readonly sender: Sender
   readonly backlog: Backlog
@@ -56,7 +58,8 @@ export class Deliveries {
     }
     const body = this.#bodyOf(notice, recipient)
     const lines = new DeliveryLines(this.#parts, notice, body, recipient.reference)
-    const outgoing = outgoingOf(notice, entry, recipient, body, lines)
+    const headers = headersOf(notice, entry.source, entry.number, this.#parts.brokerId)
+    const outgoing = { url: recipient.reference, headers, body: Buffer.from(body), heard: lines.heard }
     const size = notice.body === undefined ? messageSize(outgoing.url, outgoing.headers, outgoing.body.length) : 0
     if (size > this.#parts.maxSize) {
       backlog.refuse(queue, entry, tooLong(size))
@@ -108,17 +111,6 @@ export class Deliveries {
     if (this.#alarmed.size > mostAlarmed) for (const oldest of this.#alarmed) return void this.#alarmed.delete(oldest)
     this.#parts.alarm(url, reasonText(outcome))
   }
-}
-
-function outgoingOf(
-  notice: NoticeHead,
-  entry: Entry,
-  { reference }: Recipient,
-  body: string,
-  lines: DeliveryLines,
-): Outgoing {
-  const headers = headersOf(notice, entry.source, entry.number)
-  return { url: reference, headers, body: Buffer.from(body), heard: lines.heard }
 }
 
 function sentRequest(notice: NoticeHead, { body }: Outgoing, { kind }: AttemptOutcome): SentRequest {

@@ -21,6 +21,8 @@ export interface RecipientParts {
   readonly meter: DeliveryMeter
   readonly log: Log
   readonly simulate: () => void
+  /** See `DeliveryParts`. */
+  readonly brokerId: string
 }
 
 /** Notices that are kept although nobody knows their subscription yet. */
@@ -184,7 +186,7 @@ export class Recipients {
     const { maxSize } = this.#parts
     const { number, notice, size_bytes, body_bytes } = numbered
     if (body_bytes === undefined || size_bytes + reference.length + headSpare_bytes <= maxSize) return 0
-    const size = messageSize(reference, headersOf(notice, source, number), body_bytes)
+    const size = messageSize(reference, headersOf(notice, source, number, this.#parts.brokerId), body_bytes)
     return size > maxSize ? size : 0
   }
 

@@ -1,10 +1,16 @@
+import { viaOf } from '../hops.js'
 import type { NoticeHead, NoticeNumber } from '../subscription/notice.js'
 import { versionFacts } from '../version.js'
 import type { SourceNumber } from './source.js'
 
 /** The headers of a notification that do not depend on the host, names and values in turn [subscriptions 4.1]. */
-export function headersOf(notice: NoticeHead, source: SourceNumber, number: NoticeNumber): readonly string[] {
-  const { subscription, tenant, token, correlator } = notice
+export function headersOf(
+  notice: NoticeHead,
+  source: SourceNumber,
+  number: NoticeNumber,
+  brokerId: string,
+): readonly string[] {
+  const { subscription, tenant, token, correlator, via } = notice
   return [
     ...['User-Agent', `rigel/${versionFacts.version}`],
     ...['Accept', 'application/json'],
@@ -13,6 +19,7 @@ export function headersOf(notice: NoticeHead, source: SourceNumber, number: Noti
     ...(tenant === '' ? [] : ['Fiware-Service', tenant.toLowerCase()]),
     ...(token === '' ? [] : ['X-Auth-Token', token]),
     ...['Fiware-Correlator', correlator],
+    ...['Via', viaOf(via, brokerId)],
     ...['Rigel-Notification-Id', `${subscription}-${source}-${number}`],
   ]
 }

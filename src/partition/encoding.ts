@@ -1,5 +1,5 @@
 import type { EntityId, EntityType, Metadata, Place, ServicePath, Tenant, Value } from '../context/entity.js'
-import type { GivenAttribute, UpdateAction, UpdateCommand } from '../context/update.js'
+import type { GivenAttribute, Origin, UpdateAction, UpdateCommand } from '../context/update.js'
 import type { Milliseconds } from '../time.js'
 import type { Command, Reply, SettleCommand, WordedCommand, WordedReply } from './message.js'
 
@@ -62,7 +62,11 @@ type PackedUpdate = readonly [
   autocast: 0 | 1,
   correlator: string,
   token: string,
+  via: PackedVia,
 ]
+
+/** Nothing is the empty text; 0 when it ends here. */
+type PackedVia = string | 0
 
 /** The body stands beside. */
 type PackedWords = readonly [
@@ -73,6 +77,7 @@ type PackedWords = readonly [
   manner: number,
   correlator: string,
   token: string,
+  via: PackedVia,
 ]
 
 /** 0 is a ping; settlements are what they are. */
@@ -96,14 +101,24 @@ function packed(command: Command, bodies: string[]): PackedCommand {
 }
 
 function packedWords({ place, time, tenant, path, manner, origin }: WordedCommand): PackedWords {
-  return [place, time, tenant, path, manner, origin.correlator, origin.token]
+  return [place, time, tenant, path, manner, origin.correlator, origin.token, packedVia(origin)]
 }
 
 function packedUpdate(command: UpdateCommand): PackedUpdate {
   const { place, time, tenant, path, id, type, action, attributes, autocast, origin } = command
   const { correlator, token } = origin
   const given = attributes.map(packedAttribute)
-  return [place, time, tenant, path, id, type ?? 0, action, given, autocast ? 1 : 0, correlator, token]
+  const via = packedVia(origin)
+  return [place, time, tenant, path, id, type ?? 0, action, given, autocast ? 1 : 0, correlator, token, via]
+}
+
+function packedVia({ via, ends }: Origin): PackedVia {
+  return ends ? 0 : (via ?? '')
+}
+
+function origin(correlator: string, token: string, via: PackedVia): Origin {
+  if (via === 0) return { correlator, token, via: undefined, ends: true }
+  return { correlator, token, via: via === '' ? undefined : via, ends: undefined }
 }
 
 function packedAttribute({ name, instance, type, metadata, location, value }: GivenAttribute): PackedAttribute {
@@ -119,11 +134,11 @@ function packedMetadata({ name, type, value }: Metadata): PackedMetadata {
 function unpacked(command: PackedCommand, bodies: Iterator<string>): Command {
   if (command === 0) return { kind: 'ping' }
   if ('kind' in command) return command
-  return command.length === 7 ? unpackedWords(command, next(bodies)) : unpackedUpdate(command)
+  return command.length === 8 ? unpackedWords(command, next(bodies)) : unpackedUpdate(command)
 }
 
 function unpackedWords(command: PackedWords, body: string): WordedCommand {
-  const [place, time, tenant, path, manner, correlator, token] = command
+  const [place, time, tenant, path, manner, correlator, token, via] = command
   return {
     kind: 'worded',
     place: place as Place,
@@ -132,12 +147,12 @@ function unpackedWords(command: PackedWords, body: string): WordedCommand {
     path: path as ServicePath,
     body,
     manner,
-    origin: { correlator, token },
+    origin: origin(correlator, token, via),
   }
 }
 
 function unpackedUpdate(command: PackedUpdate): UpdateCommand {
-  const [place, time, tenant, path, id, type, action, attributes, autocast, correlator, token] = command
+  const [place, time, tenant, path, id, type, action, attributes, autocast, correlator, token, via] = command
   return {
     kind: 'update',
     place: place as Place,
@@ -149,7 +164,7 @@ function unpackedUpdate(command: PackedUpdate): UpdateCommand {
     action,
     attributes: attributes.map(unpackedAttribute),
     autocast: autocast === 1 ? true : undefined,
-    origin: { correlator, token },
+    origin: origin(correlator, token, via),
   }
 }
 

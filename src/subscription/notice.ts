@@ -20,6 +20,8 @@ export interface Notice {
   readonly correlator: string
   /** X-Auth-Token; the empty text without it. */
   readonly token: string
+  /** The header `Via` of what caused it; nothing, or the empty text, without it. */
+  readonly via?: string | undefined
   readonly body: string
   /**
    * Of a notice that is no answer to one change: for each partition the number of the last notice there that was made

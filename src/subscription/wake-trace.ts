@@ -6,7 +6,7 @@ import type { Audience, Listener } from './audience.js'
 import type { Cause, Change } from './change.js'
 
 /** Why a subscription that is about a changed entity is not notified. */
-export type Silence = 'not triggered' | 'expired' | 'nothing to show' | 'throttled'
+export type Silence = 'not triggered' | 'expired' | 'nothing to show' | 'throttled' | 'come round'
 
 /** Lines about which changes wake whom, and why not [management 2.5]. */
 export class WakeTrace {

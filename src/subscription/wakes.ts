@@ -86,7 +86,8 @@ export class Wakes {
   }
 
   /** Notes the moment of a notice, or says why there is none. */
-  #claim({ subscription, throttle }: Listener, isShown: Showing, { time }: Cause): Silence | undefined {
+  #claim({ subscription, throttle }: Listener, isShown: Showing, { time, origin }: Cause): Silence | undefined {
+    if (origin.ends) return 'come round'
     if (time >= subscription.expires) return 'expired'
     if (!isShown(subscription)) return 'nothing to show'
     const claim = throttle.claim(time, subscription.throttling_ms)
@@ -97,8 +98,8 @@ export class Wakes {
 
   /** The bodies are worded here as long as they are short together; else the entity is stored once for all of them. */
   #notify(due: readonly Subscription[], { tenant, entity }: Change, { origin, time }: Cause): void {
-    const { correlator, token } = origin
-    const common = { line: lineOf(entity), made: time, tenant, paths: [entity.path], correlator, token }
+    const { correlator, token, via } = origin
+    const common = { line: lineOf(entity), made: time, tenant, paths: [entity.path], correlator, token, via }
     const notices: Notice[] = []
     let characters = 0
     for (const subscription of due) {

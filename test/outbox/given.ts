@@ -120,6 +120,7 @@ const settings: CourierSettings = {
   kept: true,
   insecure: false,
   simulated: false,
+  brokerId: '0011223344556677',
   destinations: { allow: undefined, deny: undefined },
   maxSize: 8_388_608,
   retention_ms: 86_400_000,

@@ -130,7 +130,7 @@ test('what is nearly full is said once, and again after it was less than half fu
 
 test('the size of a message is that of what is sent', async (t) => {
   const one = notice(subscriptionId(1), 'a', '{"ü":1}', { token: 'tok' })
-  const headers = headersOf(one, 0, 1)
+  const headers = headersOf(one, 0, 1, '0011223344556677')
   const size = messageSize('http://a.example/in', headers, Buffer.byteLength(one.body))
   t.equal(size - messageSize('http://a.example/in', headers, 0), 8)
   t.ok(size > headers.join('').length && size < headers.join('').length + 200)

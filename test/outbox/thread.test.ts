@@ -69,6 +69,7 @@ test('the thread of the courier delivers what partition and coordinator hold, an
       controlPath: control.path,
       recipients,
       options,
+      brokerId: '0123456789abcdef',
       transactions: newTransactions(),
       log: courierLog,
     },

@@ -28,7 +28,11 @@ const attribute = fc.record(
   },
   { requiredKeys: ['name', 'instance', 'type', 'metadata'], noNullPrototype: true },
 )
-const origin = fc.record({ correlator: text, token: text }, { noNullPrototype: true })
+const via = fc.constantFrom(undefined, '1.1 a, 1.0 b')
+const origin = fc.oneof(
+  fc.record({ correlator: text, token: text, via, ends: fc.constant(undefined) }, { noNullPrototype: true }),
+  fc.record({ correlator: text, token: text, ends: fc.constant(true as const) }, { noNullPrototype: true }),
+)
 const place = fc.nat().map((number) => number as Place)
 const time = fc.nat().map(at)
 const where = { tenant: fc.constantFrom(tenant), path: fc.constantFrom('/', '/a').map(path) }

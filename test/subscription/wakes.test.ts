@@ -310,3 +310,12 @@ test('a change that wakes many is told to all of them at once, with the entity i
   const even = Array.from({ length: 200 }, (_, at) => nthId(2 * at + 1))
   t.same(told && 'subscriptions' in told && told.subscriptions, even, 'those that are shown something, by creation')
 })
+
+test('notices carry through whose hands a change came, and one that has come round makes none', async (t) => {
+  const world = new World({ onChange: ['level'] })
+  const update = command('APPEND', 'Silo1', [given('level', '1')])
+  const via = '1.1 rigel-a'
+  t.match(world.take({ ...update, origin: { ...update.origin, via } }), [{ via }])
+  const changed = command('APPEND', 'Silo1', [given('level', '2')])
+  t.same(world.take({ ...changed, origin: { ...changed.origin, ends: true } }), [])
+})

@@ -1,0 +1,33 @@
+/** A message that came through the hands of so many others goes no further [subscriptions 8.4]. */
+const mostHops = 10
+/** A longer `Via` is that of too many: it is stored and sent on with every message. */
+const longest = 4096
+
+/** How a broker names itself in `Via`. */
+export function hopName(brokerId: string): string {
+  return `rigel-${brokerId}`
+}
+
+/** The names of those who passed a message on, by its header `Via`. */
+export function hopsOf(via: string | undefined): readonly string[] {
+  if (via === undefined || via === '') return []
+  const entries = via.split(',').map((entry) => entry.trim())
+  return entries.filter((entry) => entry !== '').map((entry) => entry.split(/[ \t]+/)[1] ?? '')
+}
+
+/**
+ * Whether what came with this header has gone far enough: it has been at this broker before, or in the hands of ten others. It is
+ * then dealt with here alone, so that every ring comes to its end [subscriptions 8.4].
+ */
+export function endsHere(via: string | undefined, brokerId: string): boolean {
+  if (via === undefined) return false
+  if (via.length > longest) return true
+  const hops = hopsOf(via)
+  return hops.length >= mostHops || hops.includes(hopName(brokerId))
+}
+
+/** The header of what this broker passes on. */
+export function viaOf(via: string | undefined, brokerId: string): string {
+  const own = `1.1 ${hopName(brokerId)}`
+  return via === undefined || via === '' ? own : `${via}, ${own}`
+}
