@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { MessageChannel } from 'node:worker_threads'
 import { subscriptionOperations } from './coordinator/broker.js'
 import { serveDesk } from './coordinator/desk-link.js'
@@ -24,6 +25,7 @@ import type { Switches } from './measure/switches.js'
 import type { Options } from './options.js'
 import { granted, type Outcome } from './outcome.js'
 import { ChangeMarks } from './partition/change-marks.js'
+import { SharedLimit } from './shared-limit.js'
 import { Bell } from './subscription/bell.js'
 import type {
   DeskPorts,
@@ -44,6 +46,9 @@ const spareReaders = 256
 export function readersOf({ dbPoolSize, httpThreads, queryThreads }: Options): number {
   return dbPoolSize + httpThreads * (1 + queryThreads) + spareReaders
 }
+
+/** How long what is under way when the time of an orderly end is over may take to notice it. */
+const closing_ms = 250
 
 type FrontThread = ActorThread<FrontEndTask & Pick<ThreadPorts, 'log'> & DeskPorts, FrontReport>
 
@@ -92,6 +97,7 @@ export class Core {
       pools: numbers.map(() => ReadPool.memory(dbPoolSize)),
       bell: new Bell().memory,
       permits: Tickets.memory(options.requestPermits),
+      forwards: SharedLimit.memory(),
       connections: ConnectionLimit.memory(),
       alarms: AlarmReports.memory(),
       rooms: numbers.map(() => MailboxRoom.memory()),
@@ -164,24 +170,35 @@ export class Core {
     startSummaries(this.#options.logSummary_s, counts, this.#log)
   }
 
-  /** Ends in order; gives the number of requests that were given up at the limit [management 12.2]. */
-  async drain(limit_ms: number): Promise<number> {
+  /**
+   * Ends in order; gives the number of requests that were given up at the limit [management 12.2], and nothing when
+   * something was still under way a moment after it: a turn, a thread that does not answer.
+   */
+  async drain(limit_ms: number): Promise<number | undefined> {
     this.#measures.end()
-    const until = Date.now() + limit_ms
+    const late = sleep(limit_ms + closing_ms, undefined)
+    return Promise.race([this.#drained(limit_ms), late])
+  }
+
+  /** Every stage takes from the same time. */
+  async #drained(limit_ms: number): Promise<number> {
+    const until = performance.now() + limit_ms
     const stopped = await Promise.all([this.#front?.stop(limit_ms) ?? 0, ...this.#threads.map(stopThread(limit_ms))])
-    await this.#delivery?.drain(Math.max(0, until - Date.now()))
+    await this.#delivery?.drain(Math.max(0, until - performance.now()))
     await this.#partitions.drain()
     return stopped.reduce((sum, givenUp) => sum + givenUp, 0)
   }
 
   /**
-   * Lets the turns under way come to their end, and no more, for at most this long: a thread that is ended inside its
-   * write transaction would hang the process.
+   * Lets the turns under way come to their end, and no more, for at most this long; says whether they have. A process
+   * with a thread inside its write transaction can not exit: it would wait for the thread.
    */
-  async halt(limit_ms: number): Promise<void> {
-    const limit = new Promise<'late'>((resolve) => setTimeout(resolve, limit_ms, 'late'))
-    const halted = this.#partitions.drain().catch(() => undefined)
-    if ((await Promise.race([halted, limit])) === 'late') process.kill(process.pid, 'SIGKILL')
+  halt(limit_ms: number): Promise<boolean> {
+    const halted = this.#partitions.drain().then(
+      () => true,
+      () => true, // A thread that has died is in no transaction.
+    )
+    return Promise.race([halted, sleep(limit_ms, false)])
   }
 
   get #delivered(): Delivery {

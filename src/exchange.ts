@@ -27,6 +27,8 @@ export interface Client {
   readonly gone: boolean
   /** Called when that happens; not at all when it has happened or the answer comes first. */
   whenGone(act: () => void): void
+  /** Waits for something with the request's permit given back, and takes another one to go on. */
+  aside<Result>(wait: () => Promise<Result>): Promise<Result>
 }
 
 export type Verb = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH' | 'HEAD' | 'OPTIONS'

@@ -4,8 +4,9 @@ import { FrontBroker } from './coordinator/front-broker.js'
 import type { PartitionReaders } from './coordinator/partition-readers.js'
 import { Places } from './coordinator/places.js'
 import { Providers } from './coordinator/providers.js'
-import { QueryPool } from './coordinator/query-pool.js'
+import { QueryPool, scanPlaces } from './coordinator/query-pool.js'
 import type { RegistryDesk } from './coordinator/registry-desk.js'
+import { ScanStops } from './coordinator/scan-queue.js'
 import { Siblings } from './coordinator/siblings.js'
 import { ThreadsStarted } from './coordinator/threads-started.js'
 import { type FrontEnd, type FrontEndParts, type ListenRefusal, openFrontEnd } from './http/server.js'
@@ -23,6 +24,7 @@ import { ngsi1Resources } from './ngsi1/routes.js'
 import { Destinations } from './outbox/destinations.js'
 import { granted, type Outcome } from './outcome.js'
 import { openReaders } from './read-sides.js'
+import { SharedLimit } from './shared-limit.js'
 import { type FrontEndTask, numbered, type QueryThreadData } from './tasks.js'
 import { traceArea } from './trace-area.js'
 
@@ -126,7 +128,9 @@ function interfaces(
       stage: (stage, duration) => meter.stage(stage, duration),
     },
   })
-  const forwarding = { providers: behind.providers, brokerId: task.brokerId, limit: options.notifications.forwardLimit }
+  const { forwardLimit, forwardsMax } = options.notifications
+  const waiting = new SharedLimit(forwardsMax, memory.forwards)
+  const forwarding = { providers: behind.providers, brokerId: task.brokerId, limit: forwardLimit, waiting }
   const ngsi1 = ngsi1Resources({ broker, options, log, forwarding })
   const management = managementResources({
     measures,
@@ -194,17 +198,22 @@ function openMailboxes({ options, memory }: Omit<FrontEndTask, 'fd'>, measures: 
 
 function openQueryPool({ frontEnd, options, storage, memory }: Omit<FrontEndTask, 'fd'>): QueryPool {
   const { threads } = memory.measures
+  const places = scanPlaces(options.queryThreads, options.httpThreads, options.dbPoolSize)
   const workerData: QueryThreadData = {
     storage,
     memory,
     row: rowOf(threads, 'queryThread', frontEnd * options.queryThreads),
     page_bytes: options.pageMaxSize,
     started: ThreadsStarted.memory(),
+    stops: ScanStops.memory(places.long + places.short),
   }
   return new QueryPool({
     entry: new URL('../workers/query.js', import.meta.url),
     threads: options.queryThreads,
+    places,
     queueLimit: options.queryQueueSize,
+    limit_ms: options.queryTimeout_ms,
+    stops: new ScanStops(workerData.stops),
     started: new ThreadsStarted(workerData.started),
     workerData,
   })

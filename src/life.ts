@@ -88,18 +88,21 @@ export class Life {
    */
   async signalled(signal: 'SIGINT' | 'SIGTERM'): Promise<void> {
     if (this.#ending) {
-      await this.#core?.halt(abruptLimit_ms)
-      this.#exit(signalCodes[signal])
+      this.#exit(signalCodes[signal], await this.#halted())
       return
     }
     this.#ending = true
     this.#log.info('main:stop', `${signal}: ending in order`)
     await this.#started
-    const givenUp = (await this.#core?.drain(this.#options.shutdownTimeout_s * 1000)) ?? 0
-    if (givenUp > 0) this.#log.warn('main:stop', `${givenUp} requests were given up at the end of -shutdownTimeout`)
+    const givenUp = this.#core ? await this.#core.drain(this.#options.shutdownTimeout_s * 1000) : 0
+    if (givenUp === undefined)
+      this.#log.warn('main:stop', 'what was under way was given up at the end of -shutdownTimeout')
+    else if (givenUp > 0)
+      this.#log.warn('main:stop', `${givenUp} requests were given up at the end of -shutdownTimeout`)
+    const halted = givenUp !== undefined || (await this.#halted())
     this.#log.info('main:stop', 'ended in order')
     await this.#log.flush()
-    this.#exit(exitCodes.ended)
+    this.#exit(exitCodes.ended, halted)
   }
 
   /** Something happened after which the broker can not go on. */
@@ -112,14 +115,20 @@ export class Life {
   async #leave(code: number, reason: string, facts = {}): Promise<void> {
     this.#leaving = true
     this.#log.fatal('main:fatal', reason, facts)
-    await this.#core?.halt(abruptLimit_ms)
+    const halted = await this.#halted()
     await this.#log.flush()
-    this.#exit(code)
+    this.#exit(code, halted)
   }
 
-  #exit(code: number): void {
-    this.#folder?.release()
+  async #halted(): Promise<boolean> {
+    return this.#core === undefined || this.#core.halt(abruptLimit_ms)
+  }
+
+  /** Only the system can end a process with a thread that is inside its write transaction, which is lost then. */
+  #exit(code: number, halted: boolean): void {
     this.#pidFile?.release()
+    if (!halted) process.kill(process.pid, 'SIGKILL')
+    this.#folder?.release()
     process.exit(code)
   }
 }

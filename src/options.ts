@@ -60,6 +60,8 @@ export interface Options {
   readonly pageMaxSize: number
   /** Queries that may wait for a query thread, for each HTTP thread. */
   readonly queryQueueSize: number
+  /** How long a query may take, from its arrival to its result. */
+  readonly queryTimeout_ms: number
   /** Largest size of one partition on disk. */
   readonly dbSizeMax_MiB: number
   /** Size of the data of which every page is checked at the start. */
@@ -87,6 +89,8 @@ export interface NotificationOptions {
   /** Accept certificates of unknown authorities. */
   readonly insecure: boolean
   readonly forwardLimit: number
+  /** Requests of clients that may wait for providers at one time. */
+  readonly forwardsMax: number
   readonly forwardMaxSize: number
   readonly maxSize: number
   readonly retention_s: number

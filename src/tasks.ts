@@ -29,6 +29,8 @@ export interface SharedMemory {
   readonly bell: SharedArrayBuffer
   /** The permits for requests, see `Tickets`. */
   readonly permits: SharedArrayBuffer
+  /** How many requests wait for providers, see `SharedLimit`. */
+  readonly forwards: SharedArrayBuffer
   /** How many connections are open, see `ConnectionLimit`. */
   readonly connections: SharedArrayBuffer
   /** How the alarms stand, see `AlarmReports`. */
@@ -56,6 +58,8 @@ export interface QueryThreadData {
   readonly page_bytes: number
   /** See `ThreadsStarted`. */
   readonly started: SharedArrayBuffer
+  /** See `ScanStops`. */
+  readonly stops: SharedArrayBuffer
 }
 
 export interface FrontEndTask {

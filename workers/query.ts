@@ -1,8 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Piscina } from 'piscina'
+import type { QueryRefusal } from '../src/context/query.js'
 import type { PartitionReaders } from '../src/coordinator/partition-readers.js'
-import type { QueryTask } from '../src/coordinator/query-pool.js'
+import type { ScanTask } from '../src/coordinator/query-pool.js'
+import { ScanStops } from '../src/coordinator/scan-queue.js'
 import { ThreadsStarted } from '../src/coordinator/threads-started.js'
-import type { Unavailable } from '../src/coordinator/unavailable.js'
 import { Measures } from '../src/measure/measures.js'
 import { granted, type Outcome } from '../src/outcome.js'
 import { giveWay } from '../src/priority.js'
@@ -14,13 +16,27 @@ const scanPriority = 15
 
 const data: QueryThreadData = Piscina.workerData
 const started = new ThreadsStarted(data.started)
+const stops = new ScanStops(data.stops)
 const readers = opened(data)
 // Node has something left to do with a module when it has run: only then is the program loaded.
 setImmediate(() => started.loaded())
 
-/** A query thread's task: one scan. */
-export default async function query(task: QueryTask): Promise<Outcome<unknown, Unavailable>> {
-  const limits = { page_bytes: data.page_bytes }
+/** Ends a scan that nobody waits for any more, or that has had its slices. */
+const stopped = new Error('the scan was stopped')
+
+/** A query thread's task: one scan. Nothing when it was stopped. */
+export default async function query(task: ScanTask): Promise<Outcome<unknown, QueryRefusal> | undefined> {
+  try {
+    return await found(task)
+  } catch (fault) {
+    if (fault === stopped) return undefined
+    throw fault
+  }
+}
+
+async function found(task: ScanTask): Promise<Outcome<unknown, QueryRefusal>> {
+  if (stops.isStopped(task.place)) throw stopped
+  const limits = { page_bytes: data.page_bytes, giveWay: pauses(task) }
   switch (task.kind) {
     case 'page':
       return readers.query(task.query, limits)
@@ -28,6 +44,16 @@ export default async function query(task: QueryTask): Promise<Outcome<unknown, U
       return readers.state(task.query, limits)
     case 'types':
       return granted(await readers.types(task.tenant, task.paths))
+  }
+}
+
+/** What a scan does between its slices: lets others run, and looks whether it is to go on. */
+function pauses({ place, slices = Number.POSITIVE_INFINITY }: ScanTask): () => Promise<void> {
+  let pauses = 0
+  return async () => {
+    pauses += 1
+    await nextTurn()
+    if (pauses >= slices || stops.isStopped(place)) throw stopped
   }
 }
 

@@ -31,6 +31,12 @@ export const deliveryFlags = {
   disableCustomNotifications: forwarding.onOff('ORION_DISABLE_CUSTOM_NOTIF', 'httpCustom is taken as http'),
   insecureNotif: delivery.onOff('ORION_INSECURE_NOTIF', 'accept certificates of unknown authorities'),
   cprForwardLimit: forwarding.value(integer(0), 1000, 'ORION_CPR_FORWARD_LIMIT', 'requests forwarded per request'),
+  forwardMax: forwarding.value(
+    integer(1, 1_000_000),
+    1000,
+    'RIGEL_FORWARD_MAX',
+    'requests of clients that wait for context providers at a time',
+  ),
   notifRetention: delivery.value(
     integer(1, 31_536_000),
     86400,

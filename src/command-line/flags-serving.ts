@@ -6,6 +6,9 @@ const limits = flagsOf('HTTP limits')
 const storage = flagsOf('Storage')
 const api = flagsOf('API behaviour')
 
+/** Node's timers wait no longer. */
+const longestTimer_ms = 2 ** 31 - 1
+
 /** The flags of what is served, where, from what and within which limits [management 9.3, 9.4]. */
 export const servingFlags = {
   port: network.value(integer(1, 65535), 1026, 'ORION_PORT', 'port of the interface'),
@@ -97,6 +100,12 @@ export const servingFlags = {
     1000,
     'RIGEL_QUERY_QUEUE_SIZE',
     'queries that wait for such a thread, per HTTP thread',
+  ),
+  queryTimeout: storage.value(
+    integer(1, longestTimer_ms),
+    30_000,
+    'RIGEL_QUERY_TIMEOUT',
+    'ms of a long query, waiting included',
   ),
 
   multiservice: api.onOff('ORION_MULTI_SERVICE', 'keep the tenants of Fiware-Service apart'),

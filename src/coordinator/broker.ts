@@ -1,6 +1,7 @@
 import type { Entity, EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { Page, PathRange, Query, Scope } from '../context/query.js'
 import type { Origin, UpdateElement, UpdateReply } from '../context/update.js'
+import type { Client } from '../exchange.js'
 import type { Outcome } from '../outcome.js'
 import type { WordedReply } from '../partition/message.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
@@ -105,10 +106,14 @@ export interface Broker {
    * vector for as long as that holds. Nothing is given while the stages of requests are timed apart.
    */
   entitiesAtHand(tenant: Tenant, paths: readonly PathRange[], id: EntityId): readonly Entity[] | undefined
-  /** One page of what a query matches, in its order over all partitions. */
-  query(query: Query): Promise<Outcome<Page, Unavailable>>
+  /** One page of what a query matches, in its order over all partitions. A scan ends when its client has gone. */
+  query(query: Query, client: Client): Promise<Outcome<Page, Unavailable>>
   /** The types of the entities in these paths, ascending, the one of entities without type last. */
-  types(tenant: Tenant, paths: readonly PathRange[]): Promise<Outcome<readonly TypeSummary[], Unavailable>>
+  types(
+    tenant: Tenant,
+    paths: readonly PathRange[],
+    client: Client,
+  ): Promise<Outcome<readonly TypeSummary[], Unavailable>>
   readonly subscriptions: SubscriptionDesk
   readonly registry: RegistryDesk
   /** Asks every partition for a sign of life, with a time limit of one second. */

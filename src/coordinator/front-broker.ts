@@ -1,6 +1,7 @@
 import type { Entity, EntityId, EntityType, Place, Tenant } from '../context/entity.js'
 import { gathered, type Page, type PathRange, type Query, type Selector } from '../context/query.js'
 import type { UpdateCommand, UpdateElement, UpdateReply } from '../context/update.js'
+import type { Client } from '../exchange.js'
 import { StoredEntities } from '../lmdb/record.js'
 import type { RecordPage } from '../lmdb/result-page.js'
 import type { Log } from '../log/log.js'
@@ -101,17 +102,20 @@ export class FrontBroker implements Broker {
     return timing.timingOn ? undefined : readers.entitiesAtHand(tenant, paths, id)
   }
 
-  /** Few exact ids are looked up here; what has to scan, and what is large, goes to the query threads. */
-  async query(query: Query): Promise<Outcome<Page, Unavailable>> {
-    const page = await this.#reading(this.#page(query))
+  /**
+   * Few exact ids are looked up here; what has to scan, and what is large, goes to the query threads. A scan ends when its
+   * client has gone.
+   */
+  async query(query: Query, client: Client): Promise<Outcome<Page, Unavailable>> {
+    const page = await this.#reading(this.#page(query, client))
     if (!page.ok) return page
     return granted({ entities: new StoredEntities(page.value.records), count: page.value.count })
   }
 
-  async #page(query: Query): Promise<Outcome<RecordPage, Unavailable>> {
+  async #page(query: Query, client: Client): Promise<Outcome<RecordPage, Unavailable>> {
     const { readers, queries } = this.#parts
     const here = this.#isSmall(query) ? await readers.query(query, lookups) : undefined
-    return here?.ok ? here : queries.page(query)
+    return here?.ok ? here : queries.page(query, client)
   }
 
   /** The same, with what is needed to give the page its place among the notices of changes [subscriptions 5.2]. */
@@ -158,8 +162,12 @@ export class FrontBroker implements Broker {
     return count > mostOfId ? refused({ kind: 'pageTooLarge' }) : granted(await gathered(new StoredEntities(records)))
   }
 
-  types(tenant: Tenant, paths: readonly PathRange[]): Promise<Outcome<readonly TypeSummary[], Unavailable>> {
-    return this.#reading(this.#parts.queries.types(tenant, paths))
+  types(
+    tenant: Tenant,
+    paths: readonly PathRange[],
+    client: Client,
+  ): Promise<Outcome<readonly TypeSummary[], Unavailable>> {
+    return this.#reading(this.#parts.queries.types(tenant, paths, client))
   }
 
   async health(): Promise<PartitionHealth> {

@@ -1,11 +1,12 @@
 import { Piscina } from 'piscina'
 import type { Tenant } from '../context/entity.js'
-import type { PathRange, Query } from '../context/query.js'
+import type { PathRange, Query, QueryRefusal } from '../context/query.js'
+import type { Client } from '../exchange.js'
 import type { RecordPage } from '../lmdb/result-page.js'
 import type { Outcome } from '../outcome.js'
-import { refused } from '../outcome.js'
 import type { TypeSummary, Unavailable } from './broker.js'
 import type { StateRecords } from './partition-readers.js'
+import { ScanQueue, type ScanRun, type ScanStops } from './scan-queue.js'
 import type { ThreadsStarted } from './threads-started.js'
 
 /** What a query thread is asked. */
@@ -13,14 +14,28 @@ export type QueryTask =
   | { readonly kind: 'page' | 'state'; readonly query: Query }
   | { readonly kind: 'types'; readonly tenant: Tenant; readonly paths: readonly PathRange[] }
 
+/** A task as it goes to a query thread. */
+export type ScanTask = QueryTask & ScanRun
+
+/** How many scans run at a time, of either kind. */
+export interface ScanPlaces {
+  readonly long: number
+  readonly short: number
+}
+
 export interface QueryPoolSettings {
   /** The threads' entry in `workers/`. */
   readonly entry: URL
   readonly threads: number
+  readonly places: ScanPlaces
   /** Queries that may wait for a thread. */
   readonly queueLimit: number
+  /** How long a query may take, waiting included. */
+  readonly limit_ms: number
   /** Where the threads say that they have started. */
   readonly started: ThreadsStarted
+  /** Where the threads look whether a scan is to end. */
+  readonly stops: ScanStops
   /** What the threads need to open the partitions. */
   readonly workerData: unknown
 }
@@ -28,52 +43,85 @@ export interface QueryPoolSettings {
 /** Scans that a thread has under way at one time: a long one gives way to short ones. */
 const scansPerThread = 4
 
+/** A plain page that ends after so many entities is short. */
+const shortPage = 2000
+
+/**
+ * The places for scans of one front end: a quarter of them are kept for short ones. All long scans of all front ends
+ * leave read handles to others as far as there are enough of them.
+ */
+export function scanPlaces(threads: number, frontEnds: number, readHandles: number): ScanPlaces {
+  const handles = Math.max(1, Math.floor((readHandles * 2) / 3 / frontEnds))
+  const long = Math.min(threads * (scansPerThread - 1), handles)
+  return { long, short: threads }
+}
+
 /** The threads that scan, so that a scan delays neither updates nor other requests. */
 export class QueryPool {
   readonly #pool: Piscina
-  readonly #queueLimit: number
+  readonly #queue: ScanQueue<QueryTask, Outcome<unknown, QueryRefusal>>
   readonly #threads: number
   readonly #started: ThreadsStarted
 
-  constructor({ entry, threads, queueLimit, started, workerData }: QueryPoolSettings) {
-    this.#queueLimit = queueLimit
+  constructor({ entry, threads, places, queueLimit, limit_ms, started, stops, workerData }: QueryPoolSettings) {
     this.#pool = new Piscina({
       filename: entry.href,
       minThreads: threads,
       maxThreads: threads,
       concurrentTasksPerWorker: scansPerThread,
-      maxQueue: queueLimit,
-      stricterFIFO: true,
       atomics: 'disabled', // A thread that sleeps between tasks would not go on with the slices of its scans.
       idleTimeout: Number.POSITIVE_INFINITY,
       recordTiming: false,
       workerData,
     })
+    this.#queue = new ScanQueue<QueryTask, Outcome<unknown, QueryRefusal>>({
+      ...places,
+      limit: queueLimit,
+      limit_ms,
+      stops,
+      run: (task, run) => this.#pool.run({ ...task, ...run } satisfies ScanTask),
+    })
     this.#threads = threads
     this.#started = started
   }
 
-  page(query: Query): Promise<Outcome<RecordPage, Unavailable>> {
-    return this.#run<RecordPage>({ kind: 'page', query })
+  page(query: Query, client?: Client): Promise<Outcome<RecordPage, Unavailable>> {
+    return this.#run<RecordPage>({ kind: 'page', query }, isShort(query), client)
   }
 
   state(query: Query): Promise<Outcome<StateRecords, Unavailable>> {
-    return this.#run<StateRecords>({ kind: 'state', query })
+    return this.#run<StateRecords>({ kind: 'state', query }, isShort(query))
   }
 
-  types(tenant: Tenant, paths: readonly PathRange[]): Promise<Outcome<readonly TypeSummary[], Unavailable>> {
-    return this.#run<readonly TypeSummary[]>({ kind: 'types', tenant, paths })
+  types(
+    tenant: Tenant,
+    paths: readonly PathRange[],
+    client?: Client,
+  ): Promise<Outcome<readonly TypeSummary[], Unavailable>> {
+    return this.#run<readonly TypeSummary[]>({ kind: 'types', tenant, paths }, true, client)
   }
 
-  /** Node aborts the process when a thread is ended that still loads its program. */
+  /** Ends all scans. Node aborts the process when a thread is ended that still loads its program. */
   async close(): Promise<void> {
+    this.#queue.close()
     await this.#started.all(this.#threads)
     await this.#pool.close()
   }
 
-  /** Pages cross as the texts of their records: cloning a graph of objects costs several times as much. */
-  async #run<Result>(task: QueryTask): Promise<Outcome<Result, Unavailable>> {
-    if (this.#pool.queueSize >= this.#queueLimit) return refused({ kind: 'queriesFull' })
-    return this.#pool.run(task)
+  /**
+   * Pages cross as the texts of their records: cloning a graph of objects costs several times as much. The request has no
+   * permit while it is scanned for, so that scans take nothing of what updates need.
+   */
+  async #run<Result>(task: QueryTask, short: boolean, client?: Client): Promise<Outcome<Result, Unavailable>> {
+    const scan = () => this.#queue.run(task, short, client)
+    const found = client === undefined ? await scan() : await client.aside(scan)
+    // A thread answers what its task asks for.
+    return found.ok ? (found.value as Outcome<Result, QueryRefusal>) : found
   }
+}
+
+/** Whether every entity that a scan meets in its paths is a result of it, and it ends with the page. */
+function isShort({ selectors, attributes, scopes, order, offset, limit }: Query): boolean {
+  if (order.length > 0 || offset + limit > shortPage) return false
+  return attributes.length === 0 && scopes.length === 0 && selectors.every(({ id }) => id.kind === 'any')
 }

@@ -10,3 +10,5 @@ export type Unavailable =
   | { readonly kind: 'partitionLost' }
   | { readonly kind: 'storageFull' }
   | { readonly kind: 'queriesFull' }
+  | { readonly kind: 'queryLate' }
+  | { readonly kind: 'forwardsFull' }

@@ -103,6 +103,16 @@ export class Call implements InProgress, Client {
     this.#whenGone.push(act)
   }
 
+  async aside<Result>(wait: () => Promise<Result>): Promise<Result> {
+    if (this.#place === undefined) return wait()
+    this.#place.leave()
+    try {
+      return await wait()
+    } finally {
+      if (!this.#over) await new Promise<void>((resolve) => this.#takePlace(resolve))
+    }
+  }
+
   lost(): void {
     if (this.#over) return
     if (this.reading && this.#traces('http.malformed')) {
@@ -183,19 +193,23 @@ export class Call implements InProgress, Client {
 
   #admit(admitted: Admitted): void {
     const { operation, route } = admitted
-    const { meter, policy, admission } = this.#desk
+    const { meter, policy } = this.#desk
     const { target, verb } = this.#head
     if (this.#traces('http.route')) this.#lines.trace('http.route', `${verb} ${route.resource.pattern}`)
     if (operation === undefined) {
       meter.counted(route.resource, verb, 'none', false)
       this.#answer({ status: 200 })
     } else if (!isManagement(target.kind) && (policy === 'all' || policy === operation.use)) {
-      // Work that is done at once has left its place before `ask` returns; leaving twice changes nothing.
-      this.#place = admission.ask((given) => {
-        this.#place = given
-        this.#work(operation, admitted)
-      })
+      this.#takePlace(() => this.#work(operation, admitted))
     } else this.#work(operation, admitted)
+  }
+
+  /** Work that is done at once has left its place before `ask` returns; leaving twice changes nothing. */
+  #takePlace(work: () => void): void {
+    this.#place = this.#desk.admission.ask((given) => {
+      this.#place = given
+      work()
+    })
   }
 
   #work(operation: Operation, admitted: Admitted): void {

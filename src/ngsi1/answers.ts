@@ -67,4 +67,6 @@ const unavailable: { readonly [Kind in AtAnotherTime]: readonly [details: string
   storageFull: ['storage full', 60],
   mailboxFull: ['too many updates are waiting', 1],
   queriesFull: ['too many queries are waiting', 1],
+  forwardsFull: ['too many requests wait for context providers', 1],
+  queryLate: ['the query took too long', 10],
 }

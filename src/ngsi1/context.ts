@@ -117,7 +117,7 @@ export async function query(
   const { paths, parameters } = request
   const order = orderAsked(parameters)
   const asked: Query = { tenant, paths: pathsOfRead(paths), ...what, order, ...pageAsked(parameters) }
-  const page = await environment.broker.query(asked)
+  const page = await environment.broker.query(asked, request.client)
   if (!page.ok) return unavailableAnswer(page.refusal)
   const found = await withProviders(environment, request, asked, page.value)
   if (!found.ok) return unavailableAnswer(found.refusal)

@@ -5,6 +5,7 @@ import type { Answer, Asked } from '../exchange.js'
 import type { Log } from '../log/log.js'
 import type { Options } from '../options.js'
 import type { Outcome } from '../outcome.js'
+import type { SharedLimit } from '../shared-limit.js'
 import { traceArea } from '../trace-area.js'
 import type { PayloadRefusal } from './payload-refusal.js'
 import { detailsOfPayload } from './payload-wording.js'
@@ -17,6 +18,8 @@ export interface Forwarding {
   readonly brokerId: string
   /** Most requests that are passed on for one of a client. */
   readonly limit: number
+  /** Requests of clients for which providers are waited for, in all front ends. */
+  readonly waiting: SharedLimit
 }
 
 /** What the operations of NGSIv1 work with. */

@@ -3,7 +3,7 @@ import type { Entity, EntityId } from '../context/entity.js'
 import { compileQuery } from '../context/match.js'
 import { gathered, type Page, type Query, type Scope } from '../context/query.js'
 import type { Broker, Unavailable } from '../coordinator/broker.js'
-import type { Asked } from '../exchange.js'
+import type { Asked, Client } from '../exchange.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import { mergeAnswers, type ShownEntity } from '../registration/forward-merge.js'
 import { askableEntities, entityKey, forwardsOf, type QueryForward } from '../registration/forward-query.js'
@@ -44,11 +44,12 @@ export async function withProviders(
   const way = wayOf(environment, asked, query.tenant)
   if (way === undefined) return granted({ entities: page.entities, details: undefined })
   const held = { ...page, entities: await gathered(page.entities) }
-  const planned = await new ReadPlan(environment.broker, way, query, held).forwards()
+  const planned = await new ReadPlan(environment.broker, way, query, held, asked.client).forwards()
   if (!planned.ok) return planned
   const passed = await way.ask('queryContext', planned.value, queryForProvider, readQueryAnswer)
-  const entities = mergeAnswers(held.entities, passed.flatMap(answeredElements))
-  return granted({ entities, details: entities.length === 0 ? detailsOfNothing(passed) : undefined })
+  if (!passed.ok) return passed
+  const entities = mergeAnswers(held.entities, passed.value.flatMap(answeredElements))
+  return granted({ entities, details: entities.length === 0 ? detailsOfNothing(passed.value) : undefined })
 }
 
 /** What is to be asked of an entity, and which of its attributes are held here. */
@@ -65,14 +66,16 @@ class ReadPlan {
   readonly #way: Way
   readonly #query: Query
   readonly #page: Page
+  readonly #client: Client
   readonly #lookup: Lookup
   readonly #onPage = new Map<EntityId, Entity[]>()
 
-  constructor(broker: Broker, way: Way, query: Query, page: Page) {
+  constructor(broker: Broker, way: Way, query: Query, page: Page, client: Client) {
     this.#broker = broker
     this.#way = way
     this.#query = query
     this.#page = page
+    this.#client = client
     this.#lookup = { tenant: query.tenant, paths: query.paths, now: now() }
     for (const entity of page.entities) {
       const sameId = this.#onPage.get(entity.id)
@@ -131,7 +134,7 @@ class ReadPlan {
     const { offset } = this.#query
     if (count !== undefined) return granted(count)
     if (entities.length > 0 || offset === 0) return granted(offset + entities.length)
-    const counted = await this.#broker.query({ ...this.#query, offset: 0, limit: 1, counted: true })
+    const counted = await this.#broker.query({ ...this.#query, offset: 0, limit: 1, counted: true }, this.#client)
     return counted.ok ? granted(counted.value.count ?? 0) : counted
   }
 }

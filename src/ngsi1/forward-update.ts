@@ -2,7 +2,7 @@ import type { Unavailable } from '../coordinator/broker.js'
 import type { ProviderFailure } from '../coordinator/provider-request.js'
 import type { Answer, Asked, StatusText } from '../exchange.js'
 import { granted, type Outcome, refused } from '../outcome.js'
-import { planUpdate } from '../registration/forward-update.js'
+import { planUpdate, type UpdateForward } from '../registration/forward-update.js'
 import { now } from '../time.js'
 import { type ErrorShape, statusAnswer, unavailableAnswer } from './answers.js'
 import { type ElementResponse, type Fate, fatesOf, responsesOf, type UpdateAsked } from './carry-out.js'
@@ -41,11 +41,19 @@ export async function carryOutEverywhere(
   const lookup = { tenant: asked.tenant, paths: [{ path: asked.path, below: false }], now: now() }
   const { forwards, sharings } = planUpdate(way.index, lookup, gaps)
   if (forwards.length === 0) return here()
-  const passed = await way.ask('updateContext', forwards, updateForProvider, readUpdateAnswer)
-  const failure = fates.value.some(isDone) ? undefined : onlyFailure(passed)
+  const asking = await way.ask('updateContext', forwards, updateForProvider, readUpdateAnswer)
+  const somethingDone = fates.value.some(isDone)
+  if (!asking.ok && !somethingDone) return asking
+  const passed = asking.ok ? asking.value : forwards.map(notAsked)
+  const failure = somethingDone ? undefined : onlyFailure(passed)
   if (failure) return refused({ kind: 'nothingDone', status: statusOfFailure(failure) })
   const responses = joined(asked, fates.value, sharedGaps(gaps, sharings), settlementsOf(passed))
   return responses.length === 0 ? refused({ kind: 'nothingDone', status: statusOf(404) }) : granted(responses)
+}
+
+/** What is done here is answered, whatever providers can be asked for. */
+function notAsked(forward: UpdateForward): PassedUpdate {
+  return { forward, answer: refused({ kind: 'unreachable', reason: 'too many requests wait for context providers' }) }
 }
 
 function isDone(fate: Fate): boolean {

@@ -1,10 +1,11 @@
 import type { EntityId, Tenant } from '../context/entity.js'
+import type { Unavailable } from '../coordinator/broker.js'
 import type { ProviderFailure, ProviderOperation } from '../coordinator/provider-request.js'
 import type { Asked } from '../exchange.js'
 import { endsHere, viaOf } from '../hops.js'
 import { lineContextOf } from '../log/line-context.js'
 import type { Log } from '../log/log.js'
-import type { Outcome } from '../outcome.js'
+import { granted, type Outcome, refused } from '../outcome.js'
 import type { RegistrationId } from '../registration/registration.js'
 import type { RegistrationIndex } from '../registration/registration-index.js'
 import { now } from '../time.js'
@@ -44,6 +45,9 @@ export function mayPassOn({ broker, forwarding }: Environment, tenant: Tenant, i
   return index.entities(lookup, { id: { kind: 'exact', id }, type: undefined }).length > 0
 }
 
+/** As many requests wait for providers as may. */
+type Refusal = Extract<Unavailable, { readonly kind: 'forwardsFull' }>
+
 /** How the requests that a request of a client causes are passed on. */
 export class Way {
   readonly index: RegistrationIndex
@@ -60,28 +64,39 @@ export class Way {
     this.#log = log
   }
 
-  /** Passes on what the limit allows, all at the same time; what became of it in the order of asking [subscriptions 8.4]. */
-  ask<Forward extends Addressed, Read>(
+  /**
+   * Passes on what the limit allows, all at the same time; what became of it in the order of asking [subscriptions 8.4].
+   * Refused when too many requests wait for providers. The request has no permit meanwhile.
+   */
+  async ask<Forward extends Addressed, Read>(
     operation: ProviderOperation,
     forwards: readonly Forward[],
     render: (forward: Forward) => string,
     read: (body: string) => Read | undefined,
-  ): Promise<readonly PassedOn<Forward, Read>[]> {
-    const { limit, providers } = this.#forwarding
+  ): Promise<Outcome<readonly PassedOn<Forward, Read>[], Refusal>> {
+    const { limit, providers, waiting } = this.#forwarding
     const passed = forwards.slice(0, limit)
+    if (passed.length === 0) return granted([])
+    if (!waiting.take()) return refused({ kind: 'forwardsFull' })
     const headers = this.#headers()
     const context = lineContextOf(this.#asked.correlator, this.#asked.headers)
     if (this.#log?.traces[traceArea['http.providers']] === 1) {
       const who = passed.map(({ provider }) => provider).join(', ')
       this.#log.trace('http.providers', `${passed.length} of ${forwards.length}: ${who}`, undefined, context)
     }
-    return Promise.all(
-      passed.map(async (forward) => {
-        const { provider, registration } = forward
-        const request = { provider, registration, operation, headers, body: render(forward), context }
-        return { forward, answer: await providers.ask(request, read) }
-      }),
-    )
+    const all = () =>
+      Promise.all(
+        passed.map(async (forward) => {
+          const { provider, registration } = forward
+          const request = { provider, registration, operation, headers, body: render(forward), context }
+          return { forward, answer: await providers.ask(request, read) }
+        }),
+      )
+    try {
+      return granted(await this.#asked.client.aside(all))
+    } finally {
+      waiting.release()
+    }
   }
 
   /** As of a notification, with the path as the client sent it [subscriptions 8.2]. */

@@ -113,12 +113,9 @@ async function subscribe(
   const path = pathOfSubscription(asked.paths)
   if (!path.ok) return bodyAnswer(subscribeError(path.refusal))
   const origin = originOf(environment, asked)
-  const id = await environment.broker.subscriptions.subscribe({
-    ...what,
-    tenant,
-    path: path.value ?? everywhere,
-    origin,
-  })
+  const asking = { ...what, tenant, path: path.value ?? everywhere, origin }
+  // Its initial notification may need a scan.
+  const id = await asked.client.aside(() => environment.broker.subscriptions.subscribe(asking))
   if (!id.ok) return unavailableAnswer(id.refusal)
   return bodyAnswer(subscribed(id.value, { duration: defaultDuration, ...spans }))
 }
@@ -159,7 +156,7 @@ async function change(
   const path = pathOfSubscription(asked.paths)
   if (!path.ok) return bodyAnswer(subscribeError(path.refusal, givenId))
   const asking = { ...what, tenant, id, path: path.value, origin: originOf(environment, asked) }
-  const changed = await environment.broker.subscriptions.change(asking)
+  const changed = await asked.client.aside(() => environment.broker.subscriptions.change(asking))
   if (changed.ok) return bodyAnswer(subscribed(givenId, spans))
   const { refusal } = changed
   return refusal.kind === 'subscriptionUnknown'

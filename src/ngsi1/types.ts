@@ -59,7 +59,7 @@ async function withTypes(
   tenant: Tenant,
   answer: (types: readonly TypeSummary[], asked: Asked) => Answer,
 ): Promise<Answer> {
-  const types = await broker.types(tenant, pathsOfRead(asked.paths))
+  const types = await broker.types(tenant, pathsOfRead(asked.paths), asked.client)
   return types.ok ? answer(types.value, asked) : unavailableAnswer(types.refusal)
 }
 

@@ -38,6 +38,7 @@ test('without flags every option has its default', async (t) => {
       readCache_MiB: 64,
       pageMaxSize: 33_554_432,
       queryQueueSize: 1000,
+      queryTimeout_ms: 30_000,
       dbSizeMax_MiB: 65536,
       dbCheckSize_MiB: 64,
       logLevel: 'WARN',
@@ -46,7 +47,13 @@ test('without flags every option has its default', async (t) => {
     ...{ logSummary_s: 0, logLineMaxSize: 32768, logInfoPayloadMaxSize: 5120, verbose: 0, shutdownTimeout_s: 30 },
     ...{ adminIp: '127.0.0.1', multiservice: false, statSemWait: false, traceLevels: [], ignored: [], deferred: [] },
     notifications: {
-      ...{ httpTimeout_ms: 5000, mode: { kind: 'persistent' }, forwardLimit: 1000, forwardMaxSize: 8388608 },
+      ...{
+        httpTimeout_ms: 5000,
+        mode: { kind: 'persistent' },
+        forwardLimit: 1000,
+        forwardsMax: 1000,
+        forwardMaxSize: 8388608,
+      },
       ...{ maxSize: 8388608, retention_s: 86400, queueMax: 100000, queueMax_MB: 4096, retryMin_ms: 500 },
       ...{ retryMax_ms: 60000, perReceiver: 8, total: 256, accept: '2xx', initialLimit: 20 },
       subscriptionGrace_days: 30,

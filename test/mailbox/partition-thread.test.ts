@@ -9,6 +9,7 @@ import { MailboxRoom } from '../../src/mailbox/room.js'
 import { ActorThread } from '../../src/mailbox/thread.js'
 import { Measures } from '../../src/measure/measures.js'
 import { ChangeMarks } from '../../src/partition/change-marks.js'
+import { SharedLimit } from '../../src/shared-limit.js'
 import { Bell } from '../../src/subscription/bell.js'
 import type { PartitionTask, ThreadPorts } from '../../src/tasks.js'
 import { Tickets } from '../../src/tickets.js'
@@ -29,6 +30,7 @@ test("a partition's thread puts subscriptions in force and says after which noti
       bell: bell.memory,
       permits: Tickets.memory(1),
       connections: ConnectionLimit.memory(),
+      forwards: SharedLimit.memory(),
       alarms: AlarmReports.memory(),
       rooms: [MailboxRoom.memory()],
     },

@@ -12,6 +12,7 @@ import type { Forwarding } from '../../src/ngsi1/environment.js'
 import { granted } from '../../src/outcome.js'
 import type { RegistrationId } from '../../src/registration/registration.js'
 import { RegistrationIndex } from '../../src/registration/registration-index.js'
+import { SharedLimit } from '../../src/shared-limit.js'
 import { type Milliseconds, now } from '../../src/time.js'
 import { noRegistrations, scripted } from './given.js'
 
@@ -194,7 +195,13 @@ export function passing(
     ...settings,
   })
   t.teardown(() => providers.close())
-  return { forwarding: { providers, brokerId, limit }, attempts, counted, lines, switches }
+  return {
+    forwarding: { providers, brokerId, limit, waiting: new SharedLimit(1000) },
+    attempts,
+    counted,
+    lines,
+    switches,
+  }
 }
 
 const ok = { code: '200', reasonPhrase: 'OK' }

@@ -11,6 +11,7 @@ import { ActorThread } from '../../src/mailbox/thread.js'
 import { Measures } from '../../src/measure/measures.js'
 import type { CourierInstruction, CourierReport } from '../../src/outbox/message.js'
 import { ChangeMarks } from '../../src/partition/change-marks.js'
+import { SharedLimit } from '../../src/shared-limit.js'
 import { Bell } from '../../src/subscription/bell.js'
 import type { CourierTask, PartitionTask, ThreadPorts } from '../../src/tasks.js'
 import { Tickets } from '../../src/tickets.js'
@@ -44,6 +45,7 @@ test('the thread of the courier delivers what partition and coordinator hold, an
     bell: bell.memory,
     permits: Tickets.memory(1),
     connections: ConnectionLimit.memory(),
+    forwards: SharedLimit.memory(),
     alarms: AlarmReports.memory(),
     rooms: [MailboxRoom.memory()],
   }

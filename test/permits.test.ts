@@ -1,0 +1,186 @@
+import { type ClientRequest, request } from 'node:http'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Test, test } from 'tap'
+import { FarEnd } from './far-end.js'
+import { RunningBroker } from './running.js'
+import { holdWriteLock } from './write-lock.js'
+
+/** Long enough for hundreds of scans to take many times as long as what must not wait for them. */
+const entities = 15_000
+const scans = 300
+const long = { entities: [{ id: '.*', isPattern: 'true' }], attributes: ['nowhere'] }
+
+async function filled(broker: RunningBroker): Promise<void> {
+  for (let first = 0; first < entities; first += 1000) {
+    const elements = Array.from({ length: 1000 }, (_, at) => ({
+      type: 'Silo',
+      isPattern: 'false',
+      id: `Silo-${first + at}`,
+    }))
+    const { status } = await broker.update('APPEND', ...elements)
+    if (status !== 200) throw new Error(`the broker was not filled: ${status}`)
+  }
+}
+
+/** Requests that the test waits for, each on a connection of its own, and how they stand. */
+class Requests {
+  readonly statuses: number[] = []
+  readonly retryAfter: (string | undefined)[] = []
+  open = 0
+  readonly #requests: ClientRequest[] = []
+
+  send(broker: RunningBroker, path: string, body: unknown): void {
+    const text = JSON.stringify(body)
+    const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }
+    const sent = request(`${broker.url}${path}`, { method: 'POST', headers, agent: false })
+    this.#requests.push(sent)
+    this.open += 1
+    sent.on('close', () => {
+      this.open -= 1
+    })
+    sent.on('error', () => {})
+    sent.on('response', (response) => {
+      this.statuses.push(response.statusCode ?? 0)
+      this.retryAfter.push(response.headers['retry-after'])
+      response.resume()
+    })
+    sent.end(text)
+  }
+
+  async allOver(): Promise<void> {
+    while (this.open > 0) await delay(5)
+  }
+
+  destroy(): void {
+    for (const sent of this.#requests) sent.destroy()
+  }
+}
+
+/** So many are under way as the broker sees it. */
+async function inFlight(broker: RunningBroker, count: number): Promise<void> {
+  for (;;) {
+    const { text } = await broker.send('GET', '/metrics')
+    if (Number(/^rigel_http_requests_in_flight (\d+)/m.exec(text)?.[1]) >= count) return
+    await delay(5)
+  }
+}
+
+async function provided(t: Test, broker: RunningBroker): Promise<FarEnd> {
+  const provider = await FarEnd.listen(t, () => {}) // It takes requests and never answers.
+  const { status } = await broker.send('POST', '/v1/registry/registerContext', {
+    contextRegistrations: [
+      {
+        entities: [{ type: 'Silo', isPattern: 'false', id: 'Far-1' }],
+        attributes: [{ name: 'level', type: '', isDomain: 'false' }],
+        providingApplication: provider.url('/v1'),
+      },
+    ],
+  })
+  t.equal(status, 200)
+  return provider
+}
+
+const level = (id: string) => ({
+  type: 'Silo',
+  isPattern: 'false',
+  id,
+  attributes: [{ name: 'level', type: 'n', value: '1' }],
+})
+
+test('scans hold up neither updates, nor reads of one id, nor short pages, and end when their clients go', async (t) => {
+  const broker = await RunningBroker.start(t, ['-reqPoolSize', '4'])
+  await filled(broker)
+  const under = new Requests()
+  for (let at = 0; at < scans; at += 1) under.send(broker, '/v1/queryContext', long)
+  await inFlight(broker, scans)
+  t.equal((await broker.update('APPEND', level('Silo-1'))).status, 200)
+  t.equal((await broker.send('GET', '/v1/contextEntities/Silo-1')).status, 200)
+  t.equal((await broker.send('GET', '/v1/contextEntities?limit=1')).status, 200)
+  t.ok(under.open > scans / 3, `${under.open} scans are still under way`)
+  const byPattern = { entities: [{ id: 'Silo-1.*', isPattern: 'true' }] }
+  t.equal((await broker.send('POST', '/v1/queryContext?limit=1', byPattern)).status, 200)
+  const waiting = under.open
+  t.ok(waiting > 0, `${waiting} scans are still under way`)
+  under.destroy()
+  const began = performance.now()
+  t.match((await broker.send('POST', '/v1/queryContext', long)).json, { errorCode: { code: '404' } })
+  const one = performance.now() - began
+  const again = performance.now()
+  t.match((await broker.send('POST', '/v1/queryContext', long)).json, { errorCode: { code: '404' } })
+  const alone = performance.now() - again
+  t.ok(one < alone * (waiting / 2), `one after the others: ${one} ms, one alone: ${alone} ms, others: ${waiting}`)
+})
+
+test('a query that is not done in its time is 503, and says when to come back', async (t) => {
+  const broker = await RunningBroker.start(t, ['-queryTimeout', '1'])
+  await filled(broker)
+  const { status, headers, text } = await broker.send('POST', '/v1/queryContext', long)
+  t.equal(status, 503)
+  t.match(text, /the query took too long/)
+  t.equal(headers.get('Retry-After'), '10')
+  t.equal((await broker.send('GET', '/v1/contextEntities/Silo-1')).status, 200)
+})
+
+test('a provider that hangs holds up only what it is asked for, and no more of that than may wait', async (t) => {
+  const broker = await RunningBroker.start(t, ['-reqPoolSize', '4', '-forwardMax', '20', '-httpTimeout', '600000'])
+  const provider = await provided(t, broker)
+  const asked = { entities: [{ type: 'Silo', id: 'Far-1' }] }
+  const under = new Requests()
+  t.teardown(() => under.destroy())
+  for (let at = 0; at < 20; at += 1) under.send(broker, '/v1/queryContext', asked)
+  while (provider.received.length < 20) await delay(5)
+  t.equal((await broker.update('APPEND', level('Silo-1'))).status, 200)
+  t.equal((await broker.send('GET', '/v1/contextEntities/Silo-1')).status, 200)
+  const beyond = await broker.send('POST', '/v1/queryContext', asked)
+  t.equal(beyond.status, 503)
+  t.match(beyond.text, /too many requests wait for context providers/)
+  t.equal(beyond.headers.get('Retry-After'), '1')
+  t.equal((await broker.update('UPDATE', level('Far-1'))).status, 503)
+  const partly = await broker.update('UPDATE', level('Silo-1'), level('Far-1'))
+  t.equal(partly.status, 200, 'what is done here is answered')
+  t.match(partly.json, { contextResponses: [{ statusCode: { code: '200' } }, { statusCode: { code: '404' } }] })
+  provider.answer = (_, response) => response.end('{"errorCode":{"code":"404","reasonPhrase":"none"}}')
+  t.equal(under.open, 20)
+})
+
+test('an orderly end is over at its limit, whatever is under way', async (t) => {
+  const flags = ['-shutdownTimeout', '1', '-httpTimeout', '600000', '-logLevel', 'WARN']
+  const broker = await RunningBroker.start(t, flags)
+  await filled(broker)
+  const provider = await provided(t, broker)
+  const receiver = await FarEnd.listen(t, () => {}) // Nor does this one.
+  const subscription = {
+    entities: [{ type: 'Silo', isPattern: 'false', id: 'Silo-1' }],
+    reference: receiver.url(),
+    notifyConditions: [{ type: 'ONCHANGE', condValues: ['level'] }],
+  }
+  t.equal((await broker.send('POST', '/v1/subscribeContext', subscription)).status, 200)
+  t.equal((await broker.update('APPEND', level('Silo-1'))).status, 200)
+  const under = new Requests()
+  under.send(broker, '/v1/queryContext', { entities: [{ type: 'Silo', id: 'Far-1' }] })
+  for (let at = 0; at < scans; at += 1) under.send(broker, '/v1/queryContext', long)
+  await inFlight(broker, scans)
+  while (provider.received.length < 1 || receiver.received.length < 1) await delay(5)
+  const began = performance.now()
+  t.equal(await broker.end('SIGTERM'), 0)
+  const took = performance.now() - began
+  t.ok(took < 6000, `ended after ${took} ms`)
+  t.match(broker.output, /given up at the end of -shutdownTimeout/)
+})
+
+test('not even a turn that does not end keeps the process from its end', async (t) => {
+  const broker = await RunningBroker.start(t, ['-shutdownTimeout', '1', '-partitions', '1'])
+  t.equal((await broker.update('APPEND', level('Silo-1'))).status, 200)
+  await holdWriteLock(t, join(broker.folder, 'partition-0'))
+  const under = new Requests()
+  under.send(broker, '/v1/updateContext', { contextElements: [level('Silo-1')], updateAction: 'APPEND' })
+  await inFlight(broker, 2)
+  const began = performance.now()
+  await broker.end('SIGTERM')
+  const took = performance.now() - began
+  t.ok(took < 8000, `ended after ${took} ms`)
+  t.match(broker.output, /what was under way was given up/)
+  await under.allOver()
+  t.same(under.statuses, [])
+})

@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+/** Another process that holds the write lock of a partition: its turn waits until the lock is let go. */
+export interface HeldLock {
+  release(): Promise<void>
+}
+
+/** Takes the write lock of a partition's folder from the broker, between two of its turns. */
+export async function holdWriteLock(
+  t: { teardown(end: () => unknown): void },
+  partitionFolder: string,
+): Promise<HeldLock> {
+  const holder = spawn(process.execPath, [fileURLToPath(import.meta.url), partitionFolder], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(holder, 'exit')
+  const release = async (): Promise<void> => {
+    holder.kill('SIGKILL')
+    await ended
+  }
+  t.teardown(release)
+  await once(holder.stdout, 'data')
+  return { release }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { open } = await import('lmdb')
+  const root = open({ path: process.argv[2] ?? '', noSubdir: false, maxDbs: 16, maxReaders: 1024 })
+  root.transactionSync(() => {
+    process.stdout.write('held\n')
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+  })
+}
