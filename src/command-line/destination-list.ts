@@ -45,8 +45,8 @@ function parseNetwork(word: string): Outcome<Network, 'none'> {
 }
 
 const label = '[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?'
-/** The last label is no number: what looks like an address and is none is a mistake. */
-const hostName = new RegExp(`^(?:\\*\\.)?(?:${label}\\.)*(?!\\d+\\.?$)${label}\\.?$`, 'i')
+/** The last label is no number, not even a hexadecimal one: what a URL would take for an address and is none is a mistake. */
+const hostName = new RegExp(`^(?:\\*\\.)?(?:${label}\\.)*(?!(?:\\d+|0x[0-9a-f]*)\\.?$)${label}\\.?$`, 'i')
 
 function isName(word: string): boolean {
   return word.length <= 253 && hostName.test(word)

@@ -1,6 +1,7 @@
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import type { DestinationList } from '../command-line/destination-list.js'
+import { meantAddress } from './meant-address.js'
 import { deniedCode } from './outcome.js'
 
 /** Which destinations an operator allows and which not; without a list of allowed ones all are. */
@@ -9,20 +10,30 @@ export interface DestinationLists {
   readonly deny: DestinationList | undefined
 }
 
+/** What resolves names: the system's own way unless a test says something else. */
+export type Resolve = (
+  hostname: string,
+  options: LookupOptions & { readonly all: true },
+  callback: (fault: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void
+
 /**
  * Where requests may go that clients cause: what is denied is not, whatever else allows it, and with a list of what is
- * allowed nothing else is. A host that is an address is checked as it stands; a name is checked itself and by every address that
- * it resolves to, in the lookup of the connection itself, so that it can not mean something else a moment later.
+ * allowed nothing else is. A host that is an address is checked by what the system connects to for it; a name is checked itself
+ * and by every address that it resolves to, in the lookup of the connection itself, so that it can not mean something else a
+ * moment later.
  */
 export class Destinations {
   /** For whatever connects: resolves names to the addresses that are allowed. */
   readonly lookup: LookupFunction
   readonly #allow: Rule | undefined
   readonly #deny: Rule | undefined
+  readonly #resolve: Resolve
   /** Lookups under way: a resolver that hangs holds one of the few threads for a name, not one for every attempt. */
   readonly #resolving = new Map<string, Promise<readonly LookupAddress[]>>()
 
-  constructor({ allow, deny }: DestinationLists) {
+  constructor({ allow, deny }: DestinationLists, resolve: Resolve = lookup) {
+    this.#resolve = resolve
     this.#allow = allow && ruleOf(allow)
     this.#deny = deny && ruleOf(deny)
     this.lookup = (hostname, options, callback) => {
@@ -54,9 +65,10 @@ export class Destinations {
   }
 
   #permits(name: string | undefined, address: string): boolean {
-    const matches = (rule: Rule) => (name !== undefined && named(rule, name)) || contains(rule, address)
-    if (this.#deny !== undefined && matches(this.#deny)) return false
-    return this.#allow === undefined || matches(this.#allow)
+    const { connected, all } = meantAddress(address)
+    const isNamed = (rule: Rule) => name !== undefined && named(rule, name)
+    if (this.#deny !== undefined && (isNamed(this.#deny) || contains(this.#deny, all))) return false
+    return this.#allow === undefined || isNamed(this.#allow) || contains(this.#allow, [connected])
   }
 
   #resolved(hostname: string, { family, hints }: LookupOptions): Promise<readonly LookupAddress[]> {
@@ -65,12 +77,11 @@ export class Destinations {
     if (underWay !== undefined) return underWay
     const asked = { all: true, ...(family !== undefined && { family }), ...(hints !== undefined && { hints }) } as const
     const resolving = new Promise<readonly LookupAddress[]>((resolve, reject) => {
-      lookup(hostname, asked, (fault, addresses) => {
-        this.#resolving.delete(key)
+      this.#resolve(hostname, asked, (fault, addresses) => {
         if (fault === null) resolve(addresses)
         else reject(fault)
       })
-    })
+    }).finally(() => this.#resolving.delete(key))
     this.#resolving.set(key, resolving)
     return resolving
   }
@@ -85,7 +96,11 @@ interface Rule {
 
 function ruleOf({ networks, names }: DestinationList): Rule {
   const list = new BlockList()
-  for (const { address, prefix, family } of networks) list.addSubnet(address, prefix, family)
+  for (const { address, prefix, family } of networks) {
+    list.addSubnet(address, prefix, family)
+    // Whoever names an unspecified address, and not a network, means this machine.
+    if (prefix === (family === 'ipv4' ? 32 : 128)) addAddress(list, meantAddress(address).connected)
+  }
   const domains = names.filter((name) => name.startsWith('*.')).map((name) => name.slice(1))
   return { networks: list, names: new Set(names.filter((name) => !name.startsWith('*.'))), domains }
 }
@@ -94,10 +109,16 @@ function named({ names, domains }: Rule, name: string): boolean {
   return names.has(name) || domains.some((domain) => name.endsWith(domain))
 }
 
-/** Also an IPv4 address that is written as one of IPv6. */
-function contains({ networks }: Rule, address: string): boolean {
-  const [plain = ''] = address.split('%')
-  return networks.check(plain, isIP(plain) === 6 ? 'ipv6' : 'ipv4')
+function addAddress(list: BlockList, address: string): void {
+  list.addAddress(address, familyOf(address))
+}
+
+function contains({ networks }: Rule, addresses: readonly string[]): boolean {
+  return addresses.some((address) => networks.check(address, familyOf(address)))
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 6 ? 'ipv6' : 'ipv4'
 }
 
 /** Without the brackets of an IPv6 address and the dot that may end a name. */
