@@ -24,13 +24,23 @@ setImmediate(() => started.loaded())
 /** Ends a scan that nobody waits for any more, or that has had its slices. */
 const stopped = new Error('the scan was stopped')
 
-/** A query thread's task: one scan. Nothing when it was stopped. */
+/** Scans of this thread that are short, or have to show it. */
+let trials = 0
+
+/** Slices that a long scan lets short ones have before its next one. */
+const courtesy = 4
+
+/** A query thread's task: one scan. Gives nothing when it was stopped. */
 export default async function query(task: ScanTask): Promise<Outcome<unknown, QueryRefusal> | undefined> {
+  const trial = task.slices === undefined ? 0 : 1
+  trials += trial
   try {
     return await found(task)
   } catch (fault) {
     if (fault === stopped) return undefined
     throw fault
+  } finally {
+    trials -= trial
   }
 }
 
@@ -47,13 +57,14 @@ async function found(task: ScanTask): Promise<Outcome<unknown, QueryRefusal>> {
   }
 }
 
-/** What a scan does between its slices: lets others run, and looks whether it is to go on. */
-function pauses({ place, slices = Number.POSITIVE_INFINITY }: ScanTask): () => Promise<void> {
+/** What a scan does between its slices: lets others run, short ones first, and looks whether it is to go on. */
+function pauses({ place, slices }: ScanTask): () => Promise<void> {
   let pauses = 0
   return async () => {
     pauses += 1
     await nextTurn()
-    if (pauses >= slices || stops.isStopped(place)) throw stopped
+    for (let turns = 1; slices === undefined && trials > 0 && turns < courtesy; turns += 1) await nextTurn()
+    if (pauses === slices || stops.isStopped(place)) throw stopped
   }
 }
 

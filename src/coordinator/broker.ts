@@ -100,6 +100,7 @@ export interface Broker {
     paths: readonly PathRange[],
     id: EntityId,
     type: EntityType | undefined,
+    client: Client,
   ): Promise<Outcome<readonly Entity[], Unavailable>>
   /**
    * The same of every type, if they can be had at once: they were read lately and have not changed since. It is the same

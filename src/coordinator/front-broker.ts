@@ -91,9 +91,10 @@ export class FrontBroker implements Broker {
     paths: readonly PathRange[],
     id: EntityId,
     type: EntityType | undefined,
+    client: Client,
   ): Promise<Outcome<readonly Entity[], Unavailable>> {
     const found = await this.#reading(this.#parts.readers.entities(tenant, paths, id))
-    if (found === undefined) return this.#manyEntities(tenant, paths, { id: { kind: 'exact', id }, type })
+    if (found === undefined) return this.#manyEntities(tenant, paths, { id: { kind: 'exact', id }, type }, client)
     return granted(type === undefined ? found : found.filter((entity) => entity.type === type))
   }
 
@@ -145,6 +146,7 @@ export class FrontBroker implements Broker {
     tenant: Tenant,
     paths: readonly PathRange[],
     selector: Selector,
+    client: Client,
   ): Promise<Outcome<readonly Entity[], Unavailable>> {
     const query = {
       tenant,
@@ -156,7 +158,7 @@ export class FrontBroker implements Broker {
       offset: 0,
       counted: true,
     }
-    const page = await this.#parts.queries.page({ ...query, limit: mostOfId })
+    const page = await this.#parts.queries.page({ ...query, limit: mostOfId }, client)
     if (!page.ok) return page
     const { records, count = 0 } = page.value
     return count > mostOfId ? refused({ kind: 'pageTooLarge' }) : granted(await gathered(new StoredEntities(records)))

@@ -175,7 +175,7 @@ async function ofId(
   answer: (held: HeldOfId) => Promise<Answer>,
 ): Promise<Answer> {
   const [id, paths] = [segment(asked, 'id') as EntityId, pathsOfRead(asked.paths)]
-  const held = await environment.broker.entities(tenant, paths, id, type)
+  const held = await environment.broker.entities(tenant, paths, id, type, asked.client)
   if (!held.ok) return unavailableAnswer(held.refusal)
   const meant = held.value.filter((entity) => scopes.every(({ kind }) => (kind === 'typed') === (entity.type !== '')))
   const order = orderAsked(asked.parameters)

@@ -125,7 +125,7 @@ class ReadPlan {
   /** One that is registered without a type stands for all of its id. */
   #heldHere({ id, type }: RegisteredEntity): Promise<Outcome<readonly Entity[], Unavailable>> {
     const { tenant, paths } = this.#query
-    return this.#broker.entities(tenant, paths, id, type === '' ? undefined : type)
+    return this.#broker.entities(tenant, paths, id, type === '' ? undefined : type, this.#client)
   }
 
   /** How many results are held here: known from the page, unless it is an empty one further back. */

@@ -1,8 +1,7 @@
 import type { ServicePath, Tenant } from '../context/entity.js'
-import type { PathRange } from '../context/query.js'
 import type { UpdateElement } from '../context/update.js'
 import type { Broker, Unavailable } from '../coordinator/broker.js'
-import type { Answer, Asked, Operation, StatusText } from '../exchange.js'
+import type { Answer, Asked, Client, Operation, StatusText } from '../exchange.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import { unavailableAnswer } from './answers.js'
 import { toSend } from './carry-out.js'
@@ -41,7 +40,7 @@ async function store(
 ): Promise<Answer> {
   const { broker, options } = environment
   if (asked.paths.some(({ below }) => below)) return answer(statusOf(400, 'Bad Character in Service-Path'))
-  const placed = await place(broker, tenant, asked.paths, elements)
+  const placed = await place(broker, tenant, asked, elements)
   if (!placed.ok) return unavailableAnswer(placed.refusal)
   const manner = { tenant, action: 'APPEND', untyped: false, autocast: options.ngsiv1Autocast } as const
   const origin = originOf(environment, asked)
@@ -66,14 +65,14 @@ interface PlacedElement {
 async function place(
   broker: Broker,
   tenant: Tenant,
-  paths: readonly PathRange[],
+  { paths, client }: Pick<Asked, 'paths' | 'client'>,
   elements: NotifiedElements,
 ): Promise<Outcome<readonly PlacedElement[], Unavailable>> {
   const placed: PlacedElement[] = []
   for (const [at, element] of elements.entries()) {
     if (element === undefined) continue
     const given = paths.length === elements.length ? paths[at] : paths[0]
-    const found = given ? granted([given.path]) : await pathsHeld(broker, tenant, element)
+    const found = given ? granted([given.path]) : await pathsHeld(broker, tenant, element, client)
     if (!found.ok) return found
     placed.push({ element, paths: found.value })
   }
@@ -85,8 +84,9 @@ async function pathsHeld(
   broker: Broker,
   tenant: Tenant,
   { id, type }: GivenElement,
+  client: Client,
 ): Promise<Outcome<readonly ServicePath[], Unavailable>> {
-  const held = await broker.entities(tenant, pathsOfRead([]), id, type === '' ? undefined : type)
+  const held = await broker.entities(tenant, pathsOfRead([]), id, type === '' ? undefined : type, client)
   if (!held.ok) return held
   const paths = new Set(held.value.map(({ path }) => path))
   return granted(paths.size === 0 ? ['/' as ServicePath] : [...paths])
