@@ -164,10 +164,11 @@ function openProviders(
   measures: Measures,
   reports: AlarmReports,
 ): Providers {
-  const { httpTimeout_ms, forwardMaxSize, insecure, destinations } = options.notifications
+  const { httpTimeout_ms, forwardMaxSize, forwardAnswerMaxSize, insecure, destinations } = options.notifications
   return new Providers({
     limit_ms: httpTimeout_ms,
     requestLimit_bytes: forwardMaxSize,
+    answerLimit_bytes: forwardAnswerMaxSize,
     insecure,
     destinations: new Destinations(destinations),
     log,

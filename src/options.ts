@@ -92,6 +92,8 @@ export interface NotificationOptions {
   /** Requests of clients that may wait for providers at one time. */
   readonly forwardsMax: number
   readonly forwardMaxSize: number
+  /** Bytes of the answers to what one request causes to be forwarded, together. */
+  readonly forwardAnswerMaxSize: number
   readonly maxSize: number
   readonly retention_s: number
   readonly queueMax: number

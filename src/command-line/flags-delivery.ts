@@ -37,6 +37,12 @@ export const deliveryFlags = {
     'RIGEL_FORWARD_MAX',
     'requests of clients that wait for context providers at a time',
   ),
+  cprAnswerMaxSize: delivery.value(
+    integer(1, 1_073_741_824),
+    4_194_304,
+    'RIGEL_CPR_ANSWER_MAX_SIZE',
+    'bytes of the answers of providers per request, together',
+  ),
   notifRetention: delivery.value(
     integer(1, 31_536_000),
     86400,

@@ -118,6 +118,7 @@ function notificationsFrom(settings: Settings): NotificationOptions {
     insecure: on(flags.insecureNotif),
     forwardLimit: value(flags.cprForwardLimit),
     forwardsMax: value(flags.forwardMax),
+    forwardAnswerMaxSize: value(flags.cprAnswerMaxSize),
     forwardMaxSize,
     maxSize: value(flags.notifMaxSize) ?? forwardMaxSize,
     retention_s: value(flags.notifRetention),

@@ -13,8 +13,6 @@ export interface AllowedDestinations {
 export interface PoolSettings {
   /** Time limit of opening a connection. */
   readonly connectLimit_ms: number
-  /** A longer answer is not read. */
-  readonly answerLimit_bytes: number
   /** Certificates of unknown authorities are accepted. */
   readonly insecure: boolean
   readonly perOrigin: number
@@ -90,7 +88,6 @@ export class ProviderPools {
     return new Pool(origin, {
       connect: this.#connect,
       connections: this.#settings.perOrigin,
-      maxResponseSize: this.#settings.answerLimit_bytes,
       headersTimeout: 0, // One timer covers the whole exchange.
       bodyTimeout: 0,
     })

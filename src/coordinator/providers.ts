@@ -2,6 +2,7 @@ import type { Log } from '../log/log.js'
 import type { CounterName } from '../measure/counters.js'
 import type { SentRequest } from '../measure/service-metrics.js'
 import { granted, type Outcome, refused } from '../outcome.js'
+import { AnswerBody, AnswerRoom } from './answer-room.js'
 import { ProviderLines } from './provider-lines.js'
 import { type AllowedDestinations, ProviderPools } from './provider-pools.js'
 import {
@@ -18,7 +19,7 @@ export interface ProvidersSettings {
   readonly limit_ms: number
   /** A longer request, head included, counts as failed [management 9.3]. */
   readonly requestLimit_bytes: number
-  /** A longer answer is not read. */
+  /** Bytes of the answers to the requests that one request of a client causes, together; more are not read. */
   readonly answerLimit_bytes?: number | undefined
   /** Certificates of unknown authorities are accepted. */
   readonly insecure: boolean
@@ -38,7 +39,10 @@ export interface ProvidersSettings {
   readonly exchanged?: ((exchange: SentRequest) => void) | undefined
 }
 
-const defaults = { answerLimit_bytes: 16 * 1024 * 1024, perOrigin: 32, total: 256 }
+const defaults = { answerLimit_bytes: 4_194_304, perOrigin: 32, total: 256 }
+
+/** As many requests may be answered as much as one may at the same time. */
+const fullAnswers = 16
 
 const answersReceived = {
   queryContext: 'queryResponsesReceived',
@@ -53,14 +57,15 @@ export class Providers {
   readonly #settings: ProvidersSettings
   readonly #pools: ProviderPools
   readonly #lines: ProviderLines
+  /** For all answers that arrive or are read at the same time. */
+  readonly #room: AnswerRoom
 
   constructor(settings: ProvidersSettings) {
     this.#settings = settings
-    const { limit_ms, insecure, destinations } = settings
-    const { answerLimit_bytes, perOrigin, total } = settings
+    this.#room = new AnswerRoom(fullAnswers * (settings.answerLimit_bytes ?? defaults.answerLimit_bytes))
+    const { limit_ms, insecure, destinations, perOrigin, total } = settings
     this.#pools = new ProviderPools({
       connectLimit_ms: limit_ms,
-      answerLimit_bytes: answerLimit_bytes ?? defaults.answerLimit_bytes,
       insecure,
       perOrigin: perOrigin ?? defaults.perOrigin,
       total: total ?? defaults.total,
@@ -69,16 +74,22 @@ export class Providers {
     this.#lines = new ProviderLines(settings.log, settings.shownPayload_bytes)
   }
 
+  /** The room for the answers to what one request of a client causes to be asked; to be ended when they are done with. */
+  answerRoom(): AnswerRoom {
+    return new AnswerRoom(this.#settings.answerLimit_bytes ?? defaults.answerLimit_bytes, this.#room)
+  }
+
   /** Asks a provider. `read` makes sense of what it answered, and gives nothing where that is no NGSI. */
   async ask<Read>(
     request: ProviderRequest,
-    read: (body: string) => Read | undefined,
+    read: ReadAnswer<Read>,
+    room = this.answerRoom(),
   ): Promise<Outcome<Read, ProviderFailure>> {
     const numbered = { ...request, context: { ...request.context, trans: this.#settings.transaction() } }
     this.#lines.asked(numbered)
-    const heard = await this.#send(numbered)
+    const heard = await this.#send(numbered, room)
     if (heard.ok) this.#settings.count(answersReceived[request.operation])
-    const understood = heard.ok ? understand(heard.value, read) : heard
+    const understood = heard.ok ? await understand(heard.value, read) : heard
     this.#report(numbered, heard, understood)
     return understood
   }
@@ -88,7 +99,7 @@ export class Providers {
     return this.#pools.close()
   }
 
-  async #send(request: ProviderRequest): Promise<Outcome<Heard, ProviderFailure>> {
+  async #send(request: ProviderRequest, room: AnswerRoom): Promise<Outcome<Heard, ProviderFailure>> {
     const { headers, body } = request
     const url = urlOf(request)
     if (url === undefined) return unreachable('no URL of http or https')
@@ -98,7 +109,7 @@ export class Providers {
     const ending = new AbortController()
     const timer = setTimeout(() => ending.abort(timeout), this.#settings.limit_ms)
     try {
-      return granted(await this.#exchange(url, headers, sent, ending.signal))
+      return granted(await this.#exchange(url, headers, sent, ending.signal, room))
     } catch (fault) {
       return unreachable(reasonOf(fault))
     } finally {
@@ -106,11 +117,19 @@ export class Providers {
     }
   }
 
-  #exchange(url: URL, headers: ProviderRequest['headers'], body: Buffer, signal: AbortSignal): Promise<Heard> {
+  #exchange(
+    url: URL,
+    headers: ProviderRequest['headers'],
+    body: Buffer,
+    signal: AbortSignal,
+    room: AnswerRoom,
+  ): Promise<Heard> {
     return this.#pools.with(url.origin, signal, async (pool) => {
       const path = `${url.pathname}${url.search}`
       const response = await pool.request({ method: 'POST', path, headers, body, signal })
-      return { status: response.statusCode, body: await response.body.text() }
+      const answer = new AnswerBody(room)
+      for await (const piece of response.body) if (!answer.add(piece)) throw tooLong
+      return { status: response.statusCode, body: answer.text }
     })
   }
 
@@ -134,10 +153,14 @@ export class Providers {
 }
 
 const timeout = new Error('timeout')
+const tooLong = new Error('answer too long')
 
-function understand<Read>({ body }: Heard, read: (body: string) => Read | undefined): Outcome<Read, ProviderFailure> {
+/** Makes sense of what a provider answered; gives nothing where that is no NGSI. */
+export type ReadAnswer<Read> = (body: string) => Read | undefined | Promise<Read | undefined>
+
+async function understand<Read>({ body }: Heard, read: ReadAnswer<Read>): Promise<Outcome<Read, ProviderFailure>> {
   if (body.trim() === '') return refused({ kind: 'answerEmpty' })
-  const understood = read(body)
+  const understood = await read(body)
   return understood === undefined ? refused({ kind: 'answerUnreadable' }) : granted(understood)
 }
 

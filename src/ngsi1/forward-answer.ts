@@ -2,7 +2,8 @@ import type { Metadata, Value } from '../context/entity.js'
 import type { GivenAttribute } from '../context/update.js'
 import type { StatusText } from '../exchange.js'
 import type { ShownAttribute, ShownEntity } from '../registration/forward-merge.js'
-import { isJsonVector, type Json, type JsonObject, parseJson } from './json.js'
+import { Slices } from '../slices.js'
+import { isJsonVector, type Json, type JsonObject, parseJsonInSlices } from './json.js'
 import { storedValue } from './shape.js'
 import { isOk, okStatus } from './status.js'
 
@@ -34,8 +35,8 @@ export interface AnsweredElement {
 }
 
 /** Reads the answer to a query; nothing when it is no NGSI. Elements with another status than 200 are left out [subscriptions 8.2]. */
-export function readQueryAnswer(body: string): QueryAnswer | undefined {
-  const answer = readAnswer(body)
+export async function readQueryAnswer(body: string): Promise<QueryAnswer | undefined> {
+  const answer = await readAnswer(body)
   if (answer === undefined) return undefined
   const found = answer.elements.filter(({ status }) => isOk(status))
   const refusal = answer.status ?? answer.elements.find(({ status }) => !isOk(status))?.status
@@ -43,8 +44,8 @@ export function readQueryAnswer(body: string): QueryAnswer | undefined {
 }
 
 /** Reads the answer to an update; nothing when it is no NGSI [subscriptions 8.3]. */
-export function readUpdateAnswer(body: string): UpdateAnswer | undefined {
-  const answer = readAnswer(body)
+export async function readUpdateAnswer(body: string): Promise<UpdateAnswer | undefined> {
+  const answer = await readAnswer(body)
   if (answer === undefined) return undefined
   const elements = answer.elements.map(({ entity: { id, type, attributes }, status }) => ({
     ...{ id, type, status },
@@ -54,29 +55,41 @@ export function readUpdateAnswer(body: string): UpdateAnswer | undefined {
 }
 
 interface ReadAnswer {
-  readonly elements: readonly { readonly entity: ShownEntity; readonly status: StatusText }[]
+  readonly elements: readonly AnsweredEntity[]
   readonly status: StatusText | undefined
 }
 
-function readAnswer(body: string): ReadAnswer | undefined {
-  const json = parseJson(body)
+interface AnsweredEntity {
+  readonly entity: ShownEntity
+  readonly status: StatusText
+}
+
+/** An answer may be long, so others have their turn while it is read. */
+async function readAnswer(body: string): Promise<ReadAnswer | undefined> {
+  const slices = new Slices()
+  const json = await parseJsonInSlices(body, slices)
   const whole = json.ok ? objectOf(json.value) : undefined
   if (whole === undefined) return undefined
   const responses = memberOf(whole, 'contextResponses')
   const errorCode = objectOf(memberOf(whole, 'errorCode'))
   if (errorCode === undefined && (responses === undefined || !isJsonVector(responses))) return undefined
-  const elements = itemsOf(responses).flatMap((item) => {
-    const entity = entityOf(memberOf(item, 'contextElement'))
-    return entity === undefined ? [] : [{ entity, status: statusIn(objectOf(memberOf(item, 'statusCode'))) }]
-  })
+  const elements: AnsweredEntity[] = []
+  for (const item of itemsOf(responses)) {
+    const entity = await entityOf(memberOf(item, 'contextElement'), slices)
+    if (entity !== undefined) elements.push({ entity, status: statusIn(objectOf(memberOf(item, 'statusCode'))) })
+  }
   return { elements, status: errorCode && statusIn(errorCode) }
 }
 
-function entityOf(json: Json | undefined): ShownEntity | undefined {
+async function entityOf(json: Json | undefined, slices: Slices): Promise<ShownEntity | undefined> {
   const element = objectOf(json)
   const id = element && textOf(element, 'id')
   if (element === undefined || id === undefined || id === '') return undefined
-  const attributes = itemsOf(memberOf(element, 'attributes')).flatMap(attributeOf)
+  const attributes: ShownAttribute[] = []
+  for (const item of itemsOf(memberOf(element, 'attributes'))) {
+    if (slices.isOver) await slices.next()
+    attributes.push(...attributeOf(item))
+  }
   return { id, type: textOf(element, 'type'), attributes }
 }
 

@@ -1,5 +1,6 @@
 import type { EntityType } from '../context/entity.js'
-import type { GivenAttribute, UpdateItem, UpdateReply } from '../context/update.js'
+import type { GivenAttribute, UpdateItem } from '../context/update.js'
+import { entityKey } from '../registration/forward-query.js'
 import type { Lacking } from '../registration/forward-update.js'
 import { attributesOf, type Fate, type UpdateAsked } from './carry-out.js'
 import type { GivenElement } from './parse-update.js'
@@ -16,12 +17,18 @@ export function gapsOf({ elements, untyped }: UpdateAsked, fates: readonly Fate[
   return elements.flatMap((element, at) => {
     const fate = fates[at]
     if (fate === undefined || 'status' in fate) return []
-    return fate.items.flatMap((item) => gapOf(element, untyped, fate, item) ?? [])
+    const missing = byEntity(fate.missing)
+    return fate.items.flatMap((item) => gapOf(element, untyped, missing, item) ?? [])
   })
 }
 
-function gapOf(element: GivenElement, untyped: boolean, { missing }: UpdateReply, item: UpdateItem): Gap | undefined {
-  const lack = item.refusal === undefined ? missing.find(isAbout(item)) : item
+function gapOf(
+  element: GivenElement,
+  untyped: boolean,
+  missing: ReadonlyMap<string, readonly UpdateItem[]>,
+  item: UpdateItem,
+): Gap | undefined {
+  const lack = item.refusal === undefined ? missing.get(entityKey(item))?.[0] : item
   const kind = lack?.refusal?.kind
   if (lack === undefined) return undefined
   if (kind !== 'attributesMissing' && kind !== 'attributeUnknown' && kind !== 'entityUnknown') return undefined
@@ -34,9 +41,16 @@ function gapOf(element: GivenElement, untyped: boolean, { missing }: UpdateReply
   }
 }
 
-/** Whether an item is about the same entity. */
-export function isAbout({ id, type }: UpdateItem): (other: UpdateItem) => boolean {
-  return (other) => other.id === id && other.type === type
+/** Items by the entity that they are about, as `entityKey` names it. */
+export function byEntity(items: readonly UpdateItem[]): ReadonlyMap<string, readonly UpdateItem[]> {
+  const groups = new Map<string, UpdateItem[]>()
+  for (const item of items) {
+    const key = entityKey(item)
+    const group = groups.get(key)
+    if (group) group.push(item)
+    else groups.set(key, [item])
+  }
+  return groups
 }
 
 /** What is registered without a type is meant only by requests without one [subscriptions 8.1]. */

@@ -3,7 +3,7 @@ import type { StatusText } from '../exchange.js'
 import { entityKey } from '../registration/forward-query.js'
 import type { Share, Sharing } from '../registration/forward-update.js'
 import { type ElementResponse, type Fate, responseOf, type UpdateAsked } from './carry-out.js'
-import { type Gap, isAbout } from './forward-gaps.js'
+import { byEntity, type Gap } from './forward-gaps.js'
 import type { Settlement } from './forward-settle.js'
 import { okStatus, statusOf } from './status.js'
 
@@ -43,9 +43,10 @@ export function joined(
       inPlace.push(fate)
       continue
     }
+    const missing = byEntity(fate.missing)
     for (const item of fate.items) {
       const here = responseOf(item, element, action)
-      const lacks = fate.missing.filter(isAbout(item)).map((lack) => responseOf(lack, element, action))
+      const lacks = (missing.get(entityKey(item)) ?? []).map((lack) => responseOf(lack, element, action))
       const groups = together.get(entityKey(item))
       if (groups === undefined) {
         inPlace.push(here)

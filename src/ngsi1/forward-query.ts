@@ -9,6 +9,7 @@ import { mergeAnswers, type ShownEntity } from '../registration/forward-merge.js
 import { askableEntities, entityKey, forwardsOf, type QueryForward } from '../registration/forward-query.js'
 import type { RegisteredEntity } from '../registration/registration.js'
 import type { Lookup } from '../registration/registration-index.js'
+import { Slices } from '../slices.js'
 import { now } from '../time.js'
 import type { Environment } from './environment.js'
 import { type QueryAnswer, readQueryAnswer } from './forward-answer.js'
@@ -84,7 +85,9 @@ class ReadPlan {
     }
   }
 
+  /** What is to be asked, as far as anything is: no more than the limit allows is looked for [subscriptions 8.4]. */
   async forwards(): Promise<Outcome<readonly ReadForward[], Unavailable>> {
+    const slices = new Slices()
     const { selectors, scopes } = this.#query
     const forwards: ReadForward[] = []
     let [free, passedOver] = [this.#query.limit - this.#page.entities.length, 0]
@@ -92,6 +95,8 @@ class ReadPlan {
     const effort = new Effort(mostSteps)
     const isResult = compileQuery(this.#query, effort)
     for (const entity of askableEntities(this.#way.index, this.#lookup, selectors)) {
+      if (forwards.length >= this.#way.limit) break
+      if (slices.isOver) await slices.next()
       if (!typeMeant(entity, scopes)) continue
       const shown = (this.#onPage.get(entity.id) ?? []).filter(isSame(entity))
       if (shown.length > 0) forwards.push(...this.#forwardsFor(entity, shown))

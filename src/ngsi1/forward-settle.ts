@@ -52,41 +52,78 @@ function settle(
 ): ReadonlyMap<Share, readonly Settlement[]> {
   const open = shares.map((share) => new OpenShare(share))
   const find = finder(open)
-  for (const element of elements) hear(find(element), element)
+  for (const element of elements) find(element)?.hear(element)
   return new Map(open.map((share) => [share.share, share.end(status)]))
 }
 
 /** The shares that an element may speak of: those of its id and type, else those of its id. */
-function finder(open: readonly OpenShare[]): (element: AnsweredElement) => readonly OpenShare[] {
-  const [exact, byId] = [new Map<string, OpenShare[]>(), new Map<string, OpenShare[]>()]
+function finder(open: readonly OpenShare[]): (element: AnsweredElement) => EqualShares | undefined {
+  const [exact, byId] = [new Map<string, EqualShares>(), new Map<string, EqualShares>()]
   for (const share of open) {
     enter(exact, entityKey(share.share), share)
     enter(byId, share.share.id, share)
   }
-  return (element) => exact.get(entityKey(element)) ?? byId.get(element.id) ?? []
+  return (element) => exact.get(entityKey(element)) ?? byId.get(element.id)
 }
 
-function enter(map: Map<string, OpenShare[]>, key: string, share: OpenShare): void {
-  const held = map.get(key)
-  if (held) held.push(share)
-  else map.set(key, [share])
+function enter(map: Map<string, EqualShares>, key: string, share: OpenShare): void {
+  const held = map.get(key) ?? new EqualShares()
+  map.set(key, held)
+  held.add(share)
 }
 
-/** What an element lists comes back as the provider gave it; equal shares are spoken of in their order. */
-function hear(shares: readonly OpenShare[], { attributes, status }: AnsweredElement): void {
-  if (attributes.length === 0) shares.find(({ isOpen }) => isOpen)?.settleRest(status)
-  for (const attribute of attributes) shares.find((share) => share.take(attribute))?.settle(attribute, status)
+/** Shares that an element may speak of alike: they are spoken of in their order, each attribute of each once. */
+class EqualShares {
+  readonly #shares: OpenShare[] = []
+  readonly #byAttribute = new Map<string, OpenShare[]>()
+  readonly #next = new Map<string, Iterator<OpenShare>>()
+  #closed = 0
+
+  add(share: OpenShare): void {
+    this.#shares.push(share)
+    for (const attribute of share.share.attributes) {
+      const key = attributeKey(attribute)
+      const shares = this.#byAttribute.get(key)
+      if (shares) shares.push(share)
+      else this.#byAttribute.set(key, [share])
+    }
+  }
+
+  /** What an element lists comes back as the provider gave it. */
+  hear({ attributes, status }: AnsweredElement): void {
+    if (attributes.length === 0) this.#firstOpen()?.settleRest(status)
+    for (const attribute of attributes) this.#taking(attribute)?.settle(attribute, status)
+  }
+
+  #firstOpen(): OpenShare | undefined {
+    while (this.#shares[this.#closed]?.isOpen === false) this.#closed += 1
+    return this.#shares[this.#closed]
+  }
+
+  #taking(attribute: GivenAttribute): OpenShare | undefined {
+    const key = attributeKey(attribute)
+    const next = this.#next.get(key) ?? (this.#byAttribute.get(key) ?? []).values()
+    this.#next.set(key, next)
+    for (let share = next.next(); share.done !== true; share = next.next()) {
+      if (share.value.take(key)) return share.value
+    }
+    return undefined
+  }
+}
+
+function attributeKey({ name, instance }: GivenAttribute): string {
+  return `${name.length}:${name}${instance}` // As for entities.
 }
 
 /** A share of which not all is known yet. */
 class OpenShare {
   readonly share: Share
-  readonly #left: Set<GivenAttribute>
+  readonly #left: Map<string, GivenAttribute>
   readonly #settled: Settlement[] = []
 
   constructor(share: Share) {
     this.share = share
-    this.#left = new Set(share.attributes)
+    this.#left = new Map(share.attributes.map((attribute) => [attributeKey(attribute), attribute]))
   }
 
   get isOpen(): boolean {
@@ -94,11 +131,8 @@ class OpenShare {
   }
 
   /** Whether the attribute was asked for here, and nothing was heard of it so far. */
-  take({ name, instance }: GivenAttribute): boolean {
-    for (const attribute of this.#left) {
-      if (attribute.name === name && attribute.instance === instance) return this.#left.delete(attribute)
-    }
-    return false
+  take(key: string): boolean {
+    return this.#left.delete(key)
   }
 
   settle(attribute: GivenAttribute, status: StatusText): void {
@@ -106,7 +140,7 @@ class OpenShare {
   }
 
   settleRest(status: StatusText): void {
-    this.#settled.push({ status, attributes: [...this.#left] })
+    this.#settled.push({ status, attributes: [...this.#left.values()] })
     this.#left.clear()
   }
 

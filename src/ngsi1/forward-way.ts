@@ -1,6 +1,7 @@
 import type { EntityId, Tenant } from '../context/entity.js'
 import type { Unavailable } from '../coordinator/broker.js'
-import type { ProviderFailure, ProviderOperation } from '../coordinator/provider-request.js'
+import type { ProviderFailure, ProviderOperation, ProviderRequest } from '../coordinator/provider-request.js'
+import type { ReadAnswer } from '../coordinator/providers.js'
 import type { Asked } from '../exchange.js'
 import { endsHere, viaOf } from '../hops.js'
 import { lineContextOf } from '../log/line-context.js'
@@ -8,6 +9,7 @@ import type { Log } from '../log/log.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import type { RegistrationId } from '../registration/registration.js'
 import type { RegistrationIndex } from '../registration/registration-index.js'
+import { Slices } from '../slices.js'
 import { now } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import { versionFacts } from '../version.js'
@@ -64,6 +66,11 @@ export class Way {
     this.#log = log
   }
 
+  /** Most requests that are passed on. */
+  get limit(): number {
+    return this.#forwarding.limit
+  }
+
   /**
    * Passes on what the limit allows, all at the same time; what became of it in the order of asking [subscriptions 8.4].
    * Refused when too many requests wait for providers. The request has no permit meanwhile.
@@ -72,7 +79,7 @@ export class Way {
     operation: ProviderOperation,
     forwards: readonly Forward[],
     render: (forward: Forward) => string,
-    read: (body: string) => Read | undefined,
+    read: ReadAnswer<Read>,
   ): Promise<Outcome<readonly PassedOn<Forward, Read>[], Refusal>> {
     const { limit, providers, waiting } = this.#forwarding
     const passed = forwards.slice(0, limit)
@@ -84,19 +91,32 @@ export class Way {
       const who = passed.map(({ provider }) => provider).join(', ')
       this.#log.trace('http.providers', `${passed.length} of ${forwards.length}: ${who}`, undefined, context)
     }
-    const all = () =>
-      Promise.all(
-        passed.map(async (forward) => {
-          const { provider, registration } = forward
-          const request = { provider, registration, operation, headers, body: render(forward), context }
-          return { forward, answer: await providers.ask(request, read) }
-        }),
-      )
     try {
-      return granted(await this.#asked.client.aside(all))
+      const requestOf = (forward: Forward): ProviderRequest => {
+        const { provider, registration } = forward
+        return { provider, registration, operation, headers, body: render(forward), context }
+      }
+      return granted(await this.#asked.client.aside(() => this.#passOn(passed, requestOf, read)))
     } finally {
       waiting.release()
     }
+  }
+
+  /** Words the requests in slices: they may be long, and many. */
+  async #passOn<Forward extends Addressed, Read>(
+    forwards: readonly Forward[],
+    requestOf: (forward: Forward) => ProviderRequest,
+    read: ReadAnswer<Read>,
+  ): Promise<readonly PassedOn<Forward, Read>[]> {
+    const { providers } = this.#forwarding
+    const room = providers.answerRoom()
+    const asked: Promise<PassedOn<Forward, Read>>[] = []
+    const slices = new Slices()
+    for (const forward of forwards) {
+      if (slices.isOver) await slices.next()
+      asked.push(providers.ask(requestOf(forward), read, room).then((answer) => ({ forward, answer })))
+    }
+    return Promise.all(asked).finally(() => room.end())
   }
 
   /** As of a notification, with the path as the client sent it [subscriptions 8.2]. */

@@ -1,4 +1,5 @@
 import { granted, type Outcome, refused } from '../outcome.js'
+import type { Slices } from '../slices.js'
 
 /**
  * A JSON text as NGSIv1 reads it: a scalar is its characters, so that `21.50` stays `21.50` [context 3.1]; members keep
@@ -21,8 +22,16 @@ export const maxNesting = 200
 
 /** Reads a text that is JSON by RFC 8259, to the letter. A scalar at the top is for the caller to judge. */
 export function parseJson(text: string): Outcome<Json, JsonMalformed> {
-  const value = new JsonReader(text).whole()
-  return value === undefined ? refused({ kind: 'jsonMalformed' }) : granted(value)
+  const reader = new JsonReader(text)
+  while (!reader.read());
+  return reader.outcome
+}
+
+/** As `parseJson`, for a text that may be so long that others are to have their turn meanwhile. */
+export async function parseJsonInSlices(text: string, slices: Slices): Promise<Outcome<Json, JsonMalformed>> {
+  const reader = new JsonReader(text)
+  while (!reader.read()) if (slices.isOver) await slices.next()
+  return reader.outcome
 }
 
 export function isJsonVector(json: Json): json is JsonVector {
@@ -35,60 +44,100 @@ const needsCare = /[^ -[\]-\uffff]/
 /** What may follow a backslash. */
 const escaped = /["\\/bfnrt]|u[0-9a-fA-F]{4}/y
 
-/** Descends through a text. Every method that reads gives nothing where the text is no JSON. */
+/** A vector or an object of which not all is read yet. */
+type Open = { readonly items: Json[] } | { readonly members: (readonly [string, Json])[]; key: string }
+
+/** Values that are read before somebody may look at the clock. */
+const valuesAtOnce = 1000
+
+/** Goes through a text, without a stack of calls: it can stop between any two values. What reads gives nothing where the text is no JSON. */
 class JsonReader {
   readonly #text: string
+  readonly #open: Open[] = []
   #at = 0
+  #whole: Json | undefined
 
   constructor(text: string) {
     this.#text = text
   }
 
-  whole(): Json | undefined {
-    const value = this.#value(0)
-    this.#skipBlanks()
-    return this.#at === this.#text.length ? value : undefined
+  /** Reads on for a while; whether it has come to the end, or to something that is no JSON. */
+  read(): boolean {
+    for (let left = valuesAtOnce; left > 0; left -= 1) if (!this.#value()) return true
+    return false
   }
 
-  #value(depth: number): Json | undefined {
+  get outcome(): Outcome<Json, JsonMalformed> {
+    return this.#whole === undefined ? refused({ kind: 'jsonMalformed' }) : granted(this.#whole)
+  }
+
+  /** Reads a scalar, or the beginning of what others are in; whether there is more to come. */
+  #value(): boolean {
     this.#skipBlanks()
     switch (this.#text[this.#at]) {
       case '{':
-        return depth < maxNesting ? this.#object(depth + 1) : undefined
+        return this.#object()
       case '[':
-        return depth < maxNesting ? this.#vector(depth + 1) : undefined
+        return this.#vector()
       case '"':
-        return this.#string()
+        return this.#put(this.#string())
       default:
-        return this.#matched(scalar)
+        return this.#put(this.#matched(scalar))
     }
   }
 
-  #object(depth: number): JsonObject | undefined {
-    const members: (readonly [string, Json])[] = []
+  #object(): boolean {
+    if (this.#open.length === maxNesting) return false
     this.#at += 1
-    if (this.#taken('}')) return { members }
-    do {
-      this.#skipBlanks()
-      const key = this.#text[this.#at] === '"' ? this.#string() : undefined
-      if (key === undefined || !this.#taken(':')) return undefined
-      const value = this.#value(depth)
-      if (value === undefined) return undefined
-      members.push([key, value])
-    } while (this.#taken(','))
-    return this.#taken('}') ? { members } : undefined
+    if (this.#taken('}')) return this.#put({ members: [] })
+    const key = this.#key()
+    if (key !== undefined) this.#open.push({ members: [], key })
+    return key !== undefined
   }
 
-  #vector(depth: number): JsonVector | undefined {
-    const items: Json[] = []
+  #vector(): boolean {
+    if (this.#open.length === maxNesting) return false
     this.#at += 1
-    if (this.#taken(']')) return items
-    do {
-      const value = this.#value(depth)
-      if (value === undefined) return undefined
-      items.push(value)
-    } while (this.#taken(','))
-    return this.#taken(']') ? items : undefined
+    if (this.#taken(']')) return this.#put([])
+    this.#open.push({ items: [] })
+    return true
+  }
+
+  /** Puts a value where it belongs, and closes what ends with it. */
+  #put(value: Json | undefined): boolean {
+    for (let json = value; json !== undefined; ) {
+      const open = this.#open.at(-1)
+      if (open === undefined) return this.#end(json)
+      if ('items' in open) {
+        open.items.push(json)
+        if (this.#taken(',')) return true
+        json = this.#taken(']') ? open.items : undefined
+      } else {
+        open.members.push([open.key, json])
+        if (this.#taken(',')) return this.#member(open)
+        json = this.#taken('}') ? { members: open.members } : undefined
+      }
+      this.#open.pop()
+    }
+    return false
+  }
+
+  #member(open: { key: string }): boolean {
+    const key = this.#key()
+    if (key !== undefined) open.key = key
+    return key !== undefined
+  }
+
+  #key(): string | undefined {
+    this.#skipBlanks()
+    const key = this.#text[this.#at] === '"' ? this.#string() : undefined
+    return key !== undefined && this.#taken(':') ? key : undefined
+  }
+
+  #end(whole: Json): false {
+    this.#skipBlanks()
+    if (this.#at === this.#text.length) this.#whole = whole
+    return false
   }
 
   #string(): string | undefined {

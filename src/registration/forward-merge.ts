@@ -17,40 +17,48 @@ export type ShownAttribute = Omit<Attribute, 'created' | 'modified'>
  * [subscriptions 8.2].
  */
 export function mergeAnswers(held: readonly ShownEntity[], answered: readonly ShownEntity[]): readonly ShownEntity[] {
-  const merged: ShownEntity[] = [...held]
-  const growing = new Map<string, Growing>()
-  for (const [at, entity] of held.entries()) {
-    const key = entityKey(entity)
-    if (!growing.has(key)) growing.set(key, new Growing(at, entity))
-  }
+  const entities = new Map<string, Growing>()
   for (const element of answered) {
     const key = entityKey(element)
-    const entity = growing.get(key) ?? new Growing(merged.length, { ...element, attributes: [] })
-    growing.set(key, entity)
-    merged[entity.at] = entity.with(element.attributes)
+    const entity = entities.get(key) ?? new Growing(element)
+    entities.set(key, entity)
+    entity.add(element.attributes)
   }
-  return merged
+  const merged = held.map((entity) => {
+    const key = entityKey(entity)
+    const grown = entities.get(key)
+    entities.delete(key)
+    return grown === undefined ? entity : grown.behind(entity)
+  })
+  return [...merged, ...Array.from(entities.values(), (entity) => entity.whole)]
 }
 
-/** An entity that providers add to. */
+/** What providers say of one entity: of each instance what comes first. */
 class Growing {
-  readonly at: number
-  readonly #entity: ShownEntity
-  readonly #held: ReadonlySet<string>
-  readonly #added = new Map<string, ShownAttribute>()
+  readonly #head: Pick<ShownEntity, 'id' | 'type'>
+  readonly #attributes = new Map<string, ShownAttribute>()
 
-  constructor(at: number, entity: ShownEntity) {
-    this.at = at
-    this.#entity = entity
-    this.#held = new Set(entity.attributes.map(({ name }) => name))
+  constructor({ id, type }: ShownEntity) {
+    this.#head = { id, type }
   }
 
-  with(attributes: readonly ShownAttribute[]): ShownEntity {
+  add(attributes: readonly ShownAttribute[]): void {
     for (const attribute of attributes) {
       const key = attributeKey(attribute)
-      if (!this.#held.has(attribute.name) && !this.#added.has(key)) this.#added.set(key, attribute)
+      if (!this.#attributes.has(key)) this.#attributes.set(key, attribute)
     }
-    return { ...this.#entity, attributes: [...this.#entity.attributes, ...this.#added.values()] }
+  }
+
+  /** For an entity that is not held here. */
+  get whole(): ShownEntity {
+    return { ...this.#head, attributes: [...this.#attributes.values()] }
+  }
+
+  /** Behind what is held here of the entity, of which no attribute is told again. */
+  behind(held: ShownEntity): ShownEntity {
+    const names = new Set(held.attributes.map(({ name }) => name))
+    const added = [...this.#attributes.values()].filter(({ name }) => !names.has(name))
+    return added.length === 0 ? held : { ...held, attributes: [...held.attributes, ...added] }
   }
 }
 

@@ -53,6 +53,7 @@ test('without flags every option has its default', async (t) => {
         forwardLimit: 1000,
         forwardsMax: 1000,
         forwardMaxSize: 8388608,
+        forwardAnswerMaxSize: 4194304,
       },
       ...{ maxSize: 8388608, retention_s: 86400, queueMax: 100000, queueMax_MB: 4096, retryMin_ms: 500 },
       ...{ retryMax_ms: 60000, perReceiver: 8, total: 256, accept: '2xx', initialLimit: 20 },

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import { type Test, test } from 'tap'
+import { AnswerRoom } from '../../src/coordinator/answer-room.js'
 import type { ProviderRequest } from '../../src/coordinator/provider-request.js'
 import { Providers, type ProvidersSettings } from '../../src/coordinator/providers.js'
 import { LineLog } from '../../src/log/log.js'
@@ -246,4 +247,60 @@ test('closing gives up what is under way', async (t) => {
   await new Promise((resolve) => server.once('request', resolve))
   await providers.close()
   t.match(await asked, { ok: false, refusal: { kind: 'unreachable' } })
+})
+
+test('answers take room together, in however small pieces they come; the last of it is the last that is read', async (t) => {
+  const { url } = await listening(t, async (_, outgoing) => {
+    for (let sent = 0; sent < 300; sent += 1) outgoing.write('x')
+    outgoing.end('y'.repeat(300))
+  })
+  const { providers } = opened(t, { answerLimit_bytes: 1000 })
+  const room = providers.answerRoom()
+  t.match(await providers.ask(request(url), whole, room), { ok: true, value: 'x'.repeat(300) + 'y'.repeat(300) })
+  t.same(await providers.ask(request(url), whole, room), {
+    ok: false,
+    refusal: { kind: 'unreachable', reason: 'answer too long' },
+  })
+  t.ok((await providers.ask(request(url), whole, providers.answerRoom())).ok, 'the next request has room of its own')
+})
+
+test('all requests together have room for so many answers, and it is free again when they are over', async (t) => {
+  const all = new AnswerRoom(1000)
+  const [one, two, three] = [new AnswerRoom(600, all), new AnswerRoom(600, all), new AnswerRoom(600, all)]
+  t.same([one.take(600), two.take(500), two.take(400), three.take(1)], [true, false, true, false])
+  one.end()
+  t.same([one.take(1), three.take(600), three.take(1)], [false, true, false])
+})
+
+test('what a provider may do to whoever waits for it ends as no answer, in time', async (t) => {
+  const attacks: readonly (readonly [string, Handle])[] = [
+    ['a head without end', (_, outgoing) => outgoing.writeHead(200, { 'X-Much': 'x'.repeat(100_000) }).end('late')],
+    [
+      'a body without end',
+      (_, outgoing) => {
+        const more = () => outgoing.write('z'.repeat(65_536), more)
+        more()
+      },
+    ],
+    [
+      'a slow drip',
+      (_, outgoing) => {
+        const timer = setInterval(() => outgoing.write(' '), 5)
+        outgoing.once('close', () => clearInterval(timer))
+      },
+    ],
+    [
+      'less than it says',
+      (_, outgoing) => {
+        outgoing.writeHead(200, { 'Content-Length': '1000' }).write('{}')
+        outgoing.destroy()
+      },
+    ],
+    ['no HTTP', (_, outgoing) => outgoing.socket?.end('+OK POP3 ready\r\n\r\n')],
+  ]
+  const { providers } = opened(t, { limit_ms: 400 })
+  for (const [what, handle] of attacks) {
+    const { url } = await listening(t, handle)
+    t.match(await providers.ask(request(url), whole), { ok: false, refusal: { kind: 'unreachable' } }, what)
+  }
 })
