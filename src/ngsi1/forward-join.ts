@@ -5,7 +5,7 @@ import type { Share, Sharing } from '../registration/forward-update.js'
 import { type ElementResponse, type Fate, responseOf, type UpdateAsked } from './carry-out.js'
 import { byEntity, type Gap } from './forward-gaps.js'
 import type { Settlement } from './forward-settle.js'
-import { okStatus, statusOf } from './status.js'
+import { isOk, okStatus, statusOf } from './status.js'
 
 /** A gap of which somebody is registered for a part, and to whom it goes. */
 interface Shared {
@@ -83,7 +83,8 @@ class Groups {
   /** What became of an element of which nothing was passed on. */
   addLocal({ refusal }: UpdateItem, here: ElementResponse, lacks: readonly ElementResponse[]): void {
     if (refusal === undefined) this.#done.push(here)
-    else this.#unfound.push(here)
+    else if (refusal.kind !== 'attributeUnknown') this.#unfound.push(here)
+    else this.#unfound.push({ status: statusOf(404, here.id), attributes: here.attributes })
     this.#unfound.push(...lacks)
   }
 
@@ -107,8 +108,11 @@ class Groups {
 
   get #responses(): readonly ElementResponse[] {
     const groups = new Map<string, { readonly status: StatusText; readonly attributes: GivenAttribute[] }>()
-    for (const { status, attributes } of [...this.#done, ...this.#settled, ...this.#unfound]) {
-      if (attributes.length === 0) continue
+    const settled = [...this.#done, ...this.#settled, ...this.#unfound].filter(
+      ({ attributes }) => attributes.length > 0,
+    )
+    const [done, others] = [settled.filter(({ status }) => isOk(status)), settled.filter(({ status }) => !isOk(status))]
+    for (const { status, attributes } of [...done, ...others]) {
       const key = `${status.code} ${status.details ?? ''}`
       const group = groups.get(key) ?? { status, attributes: [] }
       groups.set(key, group)
