@@ -81,7 +81,7 @@ export class Way {
     render: (forward: Forward) => string,
     read: ReadAnswer<Read>,
   ): Promise<Outcome<readonly PassedOn<Forward, Read>[], Refusal>> {
-    const { limit, providers, waiting } = this.#forwarding
+    const { limit, waiting } = this.#forwarding
     const passed = forwards.slice(0, limit)
     if (passed.length === 0) return granted([])
     if (!waiting.take()) return refused({ kind: 'forwardsFull' })
