@@ -30,16 +30,19 @@ export class EntitiesAtHand {
     return read?.mark === marks.changesOf(group) ? read.entities : undefined
   }
 
-  /** Reads and remembers it. Nothing found is not remembered: ids that do not exist are as many as clients like. */
+  /**
+   * Reads and remembers it, unless it is changing. Nothing found is not remembered: ids that do not exist are as many as
+   * clients like.
+   */
   read<Found extends readonly Entity[] | undefined>(
     name: string,
     group: Group,
     marks: ChangeMarks,
     read: () => Found,
   ): Found {
-    const mark = marks.changesOf(group)
+    const mark = marks.endedChangesOf(group)
     const entities = read()
-    if (entities !== undefined && entities.length > 0)
+    if (mark !== undefined && entities !== undefined && entities.length > 0)
       this.#read.put(name, { mark, entities }, heapSize(entities) * withAnswer)
     return entities
   }

@@ -51,7 +51,7 @@ const entry_characters = 1024
 export class PartitionReader {
   readonly #environment: Environment
   readonly #marks: ChangeMarks
-  #seen = -1
+  #seen: number | undefined
 
   /** The partition's marks tell when a snapshot is old. */
   constructor(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>, marks: ChangeMarks) {
@@ -93,10 +93,13 @@ export class PartitionReader {
     await this.#environment.root.close()
   }
 
-  /** What was acknowledged is visible to the next read: a snapshot from before the last commit is given up. */
+  /**
+   * What was acknowledged, or was visible to anybody, is visible to the next read: a snapshot from before the last commit
+   * or of a time in which one was under way is given up.
+   */
   #refresh(): void {
     const { commits } = this.#marks
-    if (commits === this.#seen) return
+    if (commits !== undefined && commits === this.#seen) return
     this.#seen = commits
     this.#environment.root.resetReadTxn()
   }

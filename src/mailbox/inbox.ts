@@ -4,7 +4,7 @@ import type { StorageMeter, WaitMeter } from '../measure/waits.js'
 import { decodeCommands, encodeReplies } from '../partition/encoding.js'
 import type { Command, Reply } from '../partition/message.js'
 import { StorageFull } from '../partition/store.js'
-import { type CommittedTurn, commitTurn, publishTurn, type TurnParts, type TurnWatch } from '../partition/turn.js'
+import { commitTurn, publishTurn, type TurnParts, type TurnWatch } from '../partition/turn.js'
 import type { Bell } from '../subscription/bell.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
@@ -182,17 +182,17 @@ export class Inbox {
    * fails alone: the others are taken one by one.
    */
   #replies(batch: readonly Command[], watch: TurnWatch): readonly Reply[] {
-    let turn: CommittedTurn
+    let replies: readonly Reply[]
     try {
-      turn = commitTurn(this.#parts, batch, watch)
+      replies = commitTurn(this.#parts, batch, watch)
     } catch (fault) {
       return this.#failed(batch, fault, watch)
     }
     this.#afterCommit(() => {
-      publishTurn(this.#parts, turn)
+      publishTurn(this.#parts)
       this.#parts.storage.full(!this.#parts.store.hasRoom)
     })
-    return turn.replies
+    return replies
   }
 
   /** Nothing of the batch was written. */

@@ -11,7 +11,7 @@ export interface TurnParts {
   readonly store: PartitionStore
   readonly interpret: Interpreter
   readonly wakes: Wakes
-  /** What tells readers in other threads of the changes, before anybody is answered. */
+  /** What tells readers in other threads of the changes, before they can be seen. */
   readonly marks: ChangeMarks
 }
 
@@ -25,45 +25,24 @@ export interface TurnWatch {
   isLong(): boolean
 }
 
-/** A turn that is on disk. */
-export interface CommittedTurn {
-  /** To the commands at the beginning of the batch: to all of them unless the turn was long. */
-  readonly replies: readonly Reply[]
-  readonly effects: readonly Effect[]
-}
-
 /**
  * Answers a batch: later commands see earlier ones, and no reply leaves before the disk has all of it, the notices that
  * its changes cause included [subscriptions 5.2].
  */
 export function takeTurn(parts: TurnParts, batch: readonly Command[], watch?: TurnWatch): readonly Reply[] {
-  const turn = commitTurn(parts, batch, watch)
-  publishTurn(parts, turn)
-  return turn.replies
+  const replies = commitTurn(parts, batch, watch)
+  publishTurn(parts)
+  return replies
 }
 
 /**
- * The first half of a turn: decides a batch, or as much of it as fits into one turn, and commits. Throws when the store
- * does; then nothing of it was done. It has to be followed by `publishTurn`, before anything else is done and anybody is
- * answered.
+ * The first half of a turn: decides a batch, or as much of it as fits into one turn, and commits. Gives the replies to
+ * the commands at the beginning of the batch: to all of them unless the turn was long. Throws when the store does; then
+ * nothing of it was done. It has to be followed by `publishTurn`, before anything else is done and anybody is answered.
  */
-export function commitTurn(parts: TurnParts, batch: readonly Command[], watch?: TurnWatch): CommittedTurn {
-  const view = new Overlay(parts.store)
-  return { replies: committed(parts, view, batch, watch), effects: view.effects }
-}
-
-/**
- * The second half: what is held in memory, here and by readers elsewhere, follows the commit. A fault in it does not undo
- * the turn, whose commands must not be carried out again.
- */
-export function publishTurn({ store, wakes, marks }: TurnParts, { effects }: CommittedTurn): void {
-  store.committed()
-  marks.committed(effects)
-  wakes.settle()
-}
-
-function committed(parts: TurnParts, view: Overlay, batch: readonly Command[], watch?: TurnWatch): readonly Reply[] {
-  const { store, interpret, wakes } = parts
+export function commitTurn(parts: TurnParts, batch: readonly Command[], watch?: TurnWatch): readonly Reply[] {
+  const { store, interpret, wakes, marks } = parts
+  const view = new Overlay(store)
   try {
     return store.transact(() => {
       watch?.opened()
@@ -78,13 +57,25 @@ function committed(parts: TurnParts, view: Overlay, batch: readonly Command[], w
       store.write(view.effects)
       store.enqueue(wakes.notices)
       store.settle(view.settlements)
+      marks.begin(view.effects)
       watch?.written()
       return replies
     })
   } catch (fault) {
+    marks.end()
     wakes.undo()
     throw fault
   }
+}
+
+/**
+ * The second half: what is held in memory, here and by readers elsewhere, follows the commit. A fault in it does not undo
+ * the turn, whose commands must not be carried out again.
+ */
+export function publishTurn({ store, wakes, marks }: TurnParts): void {
+  store.committed()
+  marks.end()
+  wakes.settle()
 }
 
 /** Of an entity that was removed nobody is notified [subscriptions 3.3]. */

@@ -6,6 +6,7 @@ import { attribute, entity } from '../ngsi1/given.js'
 
 const name = ' /# Silo1'
 const group = ChangeMarks.groupOf(tenant, id('Silo1'))
+const change = [{ tenant, entity: { id: id('Silo1') } }]
 const silo = (level: string) => [entity('Silo1', 'Silo', attribute('level', level))]
 
 test('what was read is at hand until it has changed', async (t) => {
@@ -13,9 +14,11 @@ test('what was read is at hand until it has changed', async (t) => {
   t.equal(atHand.get(name, group, told), undefined)
   const read = atHand.read(name, group, told, () => silo('1'))
   t.equal(atHand.get(name, group, told), read)
-  told.committed([])
+  told.begin([])
+  told.end()
   t.equal(atHand.get(name, group, told), read)
-  told.committed([{ tenant, entity: { id: id('Silo1') } }])
+  told.begin(change)
+  told.end()
   t.equal(atHand.get(name, group, told), undefined)
   atHand.read(name, group, told, () => silo('2'))
   t.match(atHand.get(name, group, told), [{ attributes: [{ value: '2' }] }])
@@ -24,10 +27,23 @@ test('what was read is at hand until it has changed', async (t) => {
 test('what changes while it is read is not at hand', async (t) => {
   const [atHand, told] = [new EntitiesAtHand(50_000), marks()]
   atHand.read(name, group, told, () => {
-    told.committed([{ tenant, entity: { id: id('Silo1') } }])
+    told.begin(change)
+    told.end()
     return silo('1')
   })
   t.equal(atHand.get(name, group, told), undefined)
+})
+
+test('while it is changing it is read each time', async (t) => {
+  const [atHand, told] = [new EntitiesAtHand(50_000), marks()]
+  atHand.read(name, group, told, () => silo('1'))
+  told.begin(change)
+  t.equal(atHand.get(name, group, told), undefined, 'others may see the change already')
+  atHand.read(name, group, told, () => silo('1'))
+  t.equal(atHand.get(name, group, told), undefined)
+  told.end()
+  atHand.read(name, group, told, () => silo('2'))
+  t.match(atHand.get(name, group, told), [{ attributes: [{ value: '2' }] }])
 })
 
 test('that there is nothing is read each time', async (t) => {

@@ -5,11 +5,13 @@ import { test } from 'tap'
 import { applyUpdate } from '../../src/context/apply.js'
 import type { Entity } from '../../src/context/entity.js'
 import type { UpdateCommand } from '../../src/context/update.js'
+import { EntitiesAtHand } from '../../src/coordinator/entities-at-hand.js'
 import { PartitionReader } from '../../src/lmdb/partition-reader.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { decodeEntity, encodeEntity } from '../../src/lmdb/record.js'
+import { ChangeMarks } from '../../src/partition/change-marks.js'
 import type { Reply } from '../../src/partition/message.js'
-import { takeTurn as takeAnyTurn } from '../../src/partition/turn.js'
+import { commitTurn, publishTurn, takeTurn as takeAnyTurn } from '../../src/partition/turn.js'
 import {
   command,
   given,
@@ -127,6 +129,33 @@ test('a reader in the same process sees a commit when the marks say so', async (
     t.match(reader.entities(tenant, undefined, id('Silo1'), 10_000), [{ attributes: [{ value: String(n) }] }])
     await nextTick()
   }
+})
+
+test('what one reader has seen of a commit that is not counted yet, every later read sees', async (t) => {
+  const folder = t.testdir()
+  const store = opened(folder)
+  const told = marks()
+  const parts = { store, interpret: noWords, wakes: wakes(), marks: told }
+  const earlier = new PartitionReader(folder, storeSettings, told)
+  t.teardown(async () => {
+    await earlier.close()
+    await store.close()
+  })
+  const asked = [tenant, undefined, id('Silo1'), 10_000] as const
+  const [atHand, group] = [new EntitiesAtHand(50_000), ChangeMarks.groupOf(tenant, id('Silo1'))]
+  takeTurn(store, [silo('1')], told)
+  t.match(
+    atHand.read('Silo1', group, told, () => earlier.entities(...asked)),
+    [{ attributes: [{ value: '1' }] }],
+  )
+  commitTurn(parts, [silo('2')])
+  // A new snapshot shows the commit as soon as the disk has it, before anybody is told.
+  const first = new PartitionReader(folder, storeSettings, told)
+  t.teardown(() => first.close())
+  t.match(first.entities(...asked), [{ attributes: [{ value: '2' }] }])
+  t.equal(atHand.get('Silo1', group, told), undefined, 'what was read before is not shown any more')
+  t.match(earlier.entities(...asked), [{ attributes: [{ value: '2' }] }])
+  publishTurn(parts)
 })
 
 test('a snapshot stays as it is while the store goes on', async (t) => {
