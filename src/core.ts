@@ -20,7 +20,7 @@ import type { MainLog } from './log/main-log.js'
 import { startSummaries } from './log/summary.js'
 import { MailboxRoom } from './mailbox/room.js'
 import { ActorThread } from './mailbox/thread.js'
-import { Measures } from './measure/measures.js'
+import { Measures, rowsOf } from './measure/measures.js'
 import type { Switches } from './measure/switches.js'
 import type { Options } from './options.js'
 import { granted, type Outcome } from './outcome.js'
@@ -94,7 +94,7 @@ export class Core {
     this.#memory = {
       measures: this.#measures.memory,
       marks: numbers.map(() => ChangeMarks.memory()),
-      pools: numbers.map(() => ReadPool.memory(dbPoolSize)),
+      pools: numbers.map(() => ReadPool.memory(dbPoolSize, rowsOf(this.#measures.threads))),
       bell: new Bell().memory,
       permits: Tickets.memory(options.requestPermits),
       forwards: SharedLimit.memory(),

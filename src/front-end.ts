@@ -3,12 +3,12 @@ import type { SubscriptionDesk } from './coordinator/broker.js'
 import { FrontBroker } from './coordinator/front-broker.js'
 import type { PartitionReaders } from './coordinator/partition-readers.js'
 import { Places } from './coordinator/places.js'
+import { PoolThreads } from './coordinator/pool-threads.js'
 import { Providers } from './coordinator/providers.js'
 import { QueryPool, scanPlaces } from './coordinator/query-pool.js'
 import type { RegistryDesk } from './coordinator/registry-desk.js'
 import { ScanStops } from './coordinator/scan-queue.js'
 import { Siblings } from './coordinator/siblings.js'
-import { ThreadsStarted } from './coordinator/threads-started.js'
 import { type FrontEnd, type FrontEndParts, type ListenRefusal, openFrontEnd } from './http/server.js'
 import { transactions } from './http/transaction.js'
 import { AlarmReports, type AlarmSaid } from './log/alarm-reports.js'
@@ -61,7 +61,7 @@ export async function openFront(
   const measures = new Measures(memory.measures, frontEnd)
   const mailboxes = openMailboxes(task, measures)
   const readers = openReaders(storage, memory, measures, options.readCache_MiB * 2 ** 20, log)
-  const queries = openQueryPool(task)
+  const queries = openQueryPool(task, readers)
   const siblings = new Siblings<Shared>(frontEnd, options.httpThreads + 1, sharedAnswer(measures, desks.alarms.counts))
   const reports = new AlarmReports(memory.alarms, desks.alarms.tell)
   const providers = openProviders(task, log, measures, reports)
@@ -197,7 +197,10 @@ function openMailboxes({ options, memory }: Omit<FrontEndTask, 'fd'>, measures: 
   })
 }
 
-function openQueryPool({ frontEnd, options, storage, memory }: Omit<FrontEndTask, 'fd'>): QueryPool {
+function openQueryPool(
+  { frontEnd, options, storage, memory }: Omit<FrontEndTask, 'fd'>,
+  readers: PartitionReaders,
+): QueryPool {
   const { threads } = memory.measures
   const places = scanPlaces(options.queryThreads, options.httpThreads, options.dbPoolSize)
   const workerData: QueryThreadData = {
@@ -205,7 +208,7 @@ function openQueryPool({ frontEnd, options, storage, memory }: Omit<FrontEndTask
     memory,
     row: rowOf(threads, 'queryThread', frontEnd * options.queryThreads),
     page_bytes: options.pageMaxSize,
-    started: ThreadsStarted.memory(),
+    members: PoolThreads.memory(options.queryThreads),
     stops: ScanStops.memory(places.long + places.short),
   }
   return new QueryPool({
@@ -215,7 +218,8 @@ function openQueryPool({ frontEnd, options, storage, memory }: Omit<FrontEndTask
     queueLimit: options.queryQueueSize,
     limit_ms: options.queryTimeout_ms,
     stops: new ScanStops(workerData.stops),
-    started: new ThreadsStarted(workerData.started),
+    members: new PoolThreads(workerData.members),
+    ended: (number) => readers.giveBackOf(workerData.row + number),
     workerData,
   })
 }

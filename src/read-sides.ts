@@ -19,7 +19,7 @@ export function openReaders(
     const marks = new ChangeMarks(numbered(memory.marks, number))
     return {
       reader: new PartitionReader(path, storage, marks),
-      pool: new ReadPool(numbered(memory.pools, number), measures.wait('dbConnectionPool', number), log),
+      pool: new ReadPool(numbered(memory.pools, number), measures.row, measures.wait('dbConnectionPool', number), log),
       marks,
     }
   })

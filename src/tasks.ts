@@ -56,8 +56,8 @@ export interface QueryThreadData {
   readonly row: number
   /** Of the results of a query. */
   readonly page_bytes: number
-  /** See `ThreadsStarted`. */
-  readonly started: SharedArrayBuffer
+  /** See `PoolThreads`. */
+  readonly members: SharedArrayBuffer
   /** See `ScanStops`. */
   readonly stops: SharedArrayBuffer
 }

@@ -12,9 +12,12 @@ export type Ticket = number
 export class Tickets {
   readonly #cells: Int32Array
 
-  /** The memory of a semaphore with this many permits. */
-  static memory(permits: number): SharedArrayBuffer {
-    const memory = new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT)
+  /** What a semaphore takes of its memory. */
+  static readonly size_bytes = 3 * Int32Array.BYTES_PER_ELEMENT
+
+  /** The memory of a semaphore with this many permits, and room for something else behind it. */
+  static memory(permits: number, behind_bytes = 0): SharedArrayBuffer {
+    const memory = new SharedArrayBuffer(Tickets.size_bytes + behind_bytes)
     new Int32Array(memory)[granted] = permits
     return memory
   }
@@ -43,6 +46,16 @@ export class Tickets {
   release(): void {
     Atomics.add(this.#cells, granted, 1)
     if (Atomics.load(this.#cells, waiters) > 0) Atomics.notify(this.#cells, granted)
+  }
+
+  /**
+   * Gives back what a thread that has ended had: the permits of so many tickets that it drew, and so many of its waits.
+   * Whoever waits may have a permit early for a ticket before it that nobody has any more; that evens out when its turn comes.
+   */
+  abandon(drawn: number, waiting: number): void {
+    Atomics.sub(this.#cells, waiters, waiting)
+    Atomics.add(this.#cells, granted, drawn)
+    Atomics.notify(this.#cells, granted)
   }
 
   /** Resolves when a ticket that was not granted may be by now: look again. */

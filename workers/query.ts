@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { threadId } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import type { QueryRefusal } from '../src/context/query.js'
 import type { PartitionReaders } from '../src/coordinator/partition-readers.js'
+import { PoolThreads } from '../src/coordinator/pool-threads.js'
 import type { ScanTask } from '../src/coordinator/query-pool.js'
 import { ScanStops } from '../src/coordinator/scan-queue.js'
-import { ThreadsStarted } from '../src/coordinator/threads-started.js'
 import { Measures } from '../src/measure/measures.js'
 import { granted, type Outcome } from '../src/outcome.js'
 import { giveWay } from '../src/priority.js'
@@ -15,11 +16,12 @@ import type { QueryThreadData } from '../src/tasks.js'
 const scanPriority = 15
 
 const data: QueryThreadData = Piscina.workerData
-const started = new ThreadsStarted(data.started)
+const members = new PoolThreads(data.members)
+const number = members.enter(threadId)
 const stops = new ScanStops(data.stops)
 const readers = opened(data)
 // Node has something left to do with a module when it has run: only then is the program loaded.
-setImmediate(() => started.loaded())
+setImmediate(() => members.loaded(number))
 
 /** Ends a scan that nobody waits for any more, or that has had its slices. */
 const stopped = new Error('the scan was stopped')
@@ -70,5 +72,5 @@ function pauses({ place, slices }: ScanTask): () => Promise<void> {
 
 function opened({ storage, memory, row }: QueryThreadData): PartitionReaders {
   giveWay(scanPriority)
-  return openReaders(storage, memory, new Measures(memory.measures, row + started.nextNumber()), 0)
+  return openReaders(storage, memory, new Measures(memory.measures, row + number), 0)
 }

@@ -101,6 +101,11 @@ export class PartitionReaders {
     )
   }
 
+  /** The thread of a row has ended: the read handles that it had are lent to others. */
+  giveBackOf(row: number): void {
+    for (const { pool } of this.#sides) pool.giveBackOf(row)
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.#sides.map(({ reader }) => reader.close()))
   }

@@ -1,3 +1,4 @@
+import type { Worker } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import type { Tenant } from '../context/entity.js'
 import type { PathRange, Query, QueryRefusal } from '../context/query.js'
@@ -6,8 +7,8 @@ import type { RecordPage } from '../lmdb/result-page.js'
 import type { Outcome } from '../outcome.js'
 import type { TypeSummary, Unavailable } from './broker.js'
 import type { StateRecords } from './partition-readers.js'
+import type { PoolThreads } from './pool-threads.js'
 import { ScanQueue, type ScanRun, type ScanStops } from './scan-queue.js'
-import type { ThreadsStarted } from './threads-started.js'
 
 /** What a query thread is asked. */
 export type QueryTask =
@@ -32,8 +33,10 @@ export interface QueryPoolSettings {
   readonly queueLimit: number
   /** How long a query may take, waiting included. */
   readonly limit_ms: number
-  /** Where the threads say that they have started. */
-  readonly started: ThreadsStarted
+  /** Where the threads take their numbers and say that they have started. */
+  readonly members: PoolThreads
+  /** The thread of a number has ended before its time: gives back what it held in shared memory. */
+  readonly ended: (number: number) => void
   /** Where the threads look whether a scan is to end. */
   readonly stops: ScanStops
   /** What the threads need to open the partitions. */
@@ -60,10 +63,12 @@ export function scanPlaces(threads: number, frontEnds: number, readHandles: numb
 export class QueryPool {
   readonly #pool: Piscina
   readonly #queue: ScanQueue<QueryTask, Outcome<unknown, QueryRefusal>>
-  readonly #threads: number
-  readonly #started: ThreadsStarted
+  readonly #members: PoolThreads
+  readonly #ended: (number: number) => void
+  readonly #watched = new Set<Worker>()
 
-  constructor({ entry, threads, places, queueLimit, limit_ms, started, stops, workerData }: QueryPoolSettings) {
+  constructor(settings: QueryPoolSettings) {
+    const { entry, threads, places, queueLimit, limit_ms, members, ended, stops, workerData } = settings
     this.#pool = new Piscina({
       filename: entry.href,
       minThreads: threads,
@@ -79,10 +84,17 @@ export class QueryPool {
       limit: queueLimit,
       limit_ms,
       stops,
-      run: (task, run) => this.#pool.run({ ...task, ...run } satisfies ScanTask),
+      run: (task, run) => {
+        const found = this.#pool.run({ ...task, ...run } satisfies ScanTask)
+        this.#watch() // A pool that had lost its threads while they started has made one for this.
+        return found
+      },
     })
-    this.#threads = threads
-    this.#started = started
+    this.#members = members
+    this.#ended = ended
+    // A thread that ends is replaced when this is told of.
+    this.#pool.on('workerDestroy', () => setImmediate(() => this.#watch()))
+    this.#watch()
   }
 
   page(query: Query, client?: Client): Promise<Outcome<RecordPage, Unavailable>> {
@@ -104,7 +116,7 @@ export class QueryPool {
   /** Ends all scans. Node aborts the process when a thread is ended that still loads its program. */
   async close(): Promise<void> {
     this.#queue.close()
-    await this.#started.all(this.#threads)
+    await this.#members.allLoaded()
     await this.#pool.close()
   }
 
@@ -117,6 +129,25 @@ export class QueryPool {
     const found = client === undefined ? await scan() : await client.aside(scan)
     // A thread answers what its task asks for.
     return found.ok ? (found.value as Outcome<Result, QueryRefusal>) : found
+  }
+
+  /**
+   * Hears of the end of every thread that there is: a pool starts others in the place of those that die, and says of none
+   * what it held.
+   */
+  #watch(): void {
+    for (const thread of this.#pool.threads) {
+      if (this.#watched.has(thread)) continue
+      this.#watched.add(thread)
+      const { threadId } = thread // Once it has ended it has none.
+      thread.once('exit', () => {
+        this.#watched.delete(thread)
+        const number = this.#members.numberOf(threadId)
+        if (number === undefined) return
+        this.#ended(number)
+        this.#members.leave(number)
+      })
+    }
   }
 }
 

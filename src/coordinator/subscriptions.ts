@@ -87,6 +87,8 @@ export class Subscriptions implements SubscriptionDesk {
     this.#held.put(inForce)
     return this.#held.inTurn(id, async () => {
       const stored = await this.#establishment.withState(inForce, origin, made).catch(async (fault: unknown) => {
+        // It may be on disk already: what is not answered as created must not come back with the next start.
+        await this.#parts.store.commit({ remove: id })
         await this.#forget(id)
         throw fault
       })
@@ -112,13 +114,16 @@ export class Subscriptions implements SubscriptionDesk {
       // What waited for a subscription that has expired ends with it, and is not brought back [subscriptions 5.6].
       if (before.subscription.expires <= made) await this.#parts.courier.expire(id)
       this.#held.put(after)
-      const stored = conditions
-        ? await this.#establishment.withState(after, origin, made, scopes)
-        : await this.#establishment.amend(after)
+      const establishing = conditions
+        ? this.#establishment.withState(after, origin, made, scopes)
+        : this.#establishment.amend(after)
+      const stored = await establishing.catch(async (fault: unknown) => {
+        await this.#parts.store.commit({ put: before.subscription })
+        await this.#restore(before)
+        throw fault
+      })
       if (!stored.ok) {
-        this.#held.put(before)
-        await this.#parts.partitions.subscribe(before)
-        this.#parts.courier.put(recipientOf(before))
+        await this.#restore(before)
         return stored
       }
       if (conditions) this.#ticker.put(subscription)
@@ -172,6 +177,13 @@ export class Subscriptions implements SubscriptionDesk {
     this.#held.remove(id)
     this.#ticker.remove(id)
     await Promise.all([this.#parts.courier.remove(id), this.#parts.partitions.unsubscribe(id)])
+  }
+
+  /** A change was not stored: everybody has the subscription as it was. */
+  async #restore(before: SubscriptionInForce): Promise<void> {
+    this.#held.put(before)
+    await this.#parts.partitions.subscribe(before)
+    this.#parts.courier.put(recipientOf(before))
   }
 
   #removeForgotten(): void {

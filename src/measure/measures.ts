@@ -82,7 +82,7 @@ export class Measures {
   /** New measures, in the main thread, which is the first front end; with the switches that its log goes by. */
   static make(threads: Threads, switches: Switches = new Switches()): Measures {
     const { frontEnds, partitions } = threads
-    const rows = rowOf(threads, 'courier', 0) + 1
+    const rows = rowsOf(threads)
     const at = process.hrtime.bigint()
     const life = Sheet.make(1, 2, 0, at)
     life.put(0, startedColumn, at)
@@ -115,6 +115,11 @@ export class Measures {
     this.delivery = new DeliverySheet(memory.delivery)
     this.#mailboxes = new Sheet(memory.mailboxes)
     this.#life = new Sheet(memory.life)
+  }
+
+  /** The row of this thread, see `rowOf`. */
+  get row(): number {
+    return this.#row
   }
 
   /** Where this thread records its waits for a resource. */
@@ -203,6 +208,11 @@ export class Measures {
 
 /** The kinds of threads that have rows, in the order of the rows. */
 type ThreadKind = 'frontEnd' | 'partition' | 'queryThread' | 'courier'
+
+/** How many rows there are: one for each thread. */
+export function rowsOf(threads: Threads): number {
+  return rowOf(threads, 'courier', 0) + 1
+}
 
 /** The row of a thread among those of all threads. */
 export function rowOf({ frontEnds, partitions, queryThreads }: Threads, kind: ThreadKind, number: number): number {

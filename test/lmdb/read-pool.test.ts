@@ -25,7 +25,7 @@ function noted(on = true): {
 
 test('a free handle is had at once and counts as no wait', async (t) => {
   const meter = noted()
-  const pool = new ReadPool(ReadPool.memory(2), meter)
+  const pool = new ReadPool(ReadPool.memory(2), 0, meter)
   t.equal(pool.take(), undefined)
   t.equal(pool.take(), undefined)
   t.equal(pool.free, 0)
@@ -36,7 +36,7 @@ test('a free handle is had at once and counts as no wait', async (t) => {
 
 test('who finds no handle is served in the order of asking, and the wait is measured', async (t) => {
   const meter = noted()
-  const pool = new ReadPool(ReadPool.memory(1), meter)
+  const pool = new ReadPool(ReadPool.memory(1), 0, meter)
   pool.take()
   const order: number[] = []
   const waiting = [1, 2, 3].map((n) => Promise.resolve(pool.take()).then(() => order.push(n)))
@@ -52,7 +52,7 @@ test('who finds no handle is served in the order of asking, and the wait is meas
 
 test('a handle that another thread gives back wakes who waits here', async (t) => {
   const memory = ReadPool.memory(1)
-  const pool = new ReadPool(memory, noted(false))
+  const pool = new ReadPool(memory, 0, noted(false))
   pool.take()
   const wait = pool.take()
   const code = `
@@ -72,11 +72,30 @@ test('tickets may run around the end of their numbers', async (t) => {
   const cells = new Int32Array(memory)
   cells[0] = 0x7fffffff
   cells[1] = 0x7fffffff + 1
-  const pool = new ReadPool(memory, noted(false))
+  const pool = new ReadPool(memory, 0, noted(false))
   t.equal(pool.free, 1)
   t.equal(pool.take(), undefined)
   const wait = pool.take()
   t.ok(wait)
   pool.release()
   await wait
+})
+
+test('what a thread held that has ended goes to the others, be it taken or waited for', async (t) => {
+  const memory = ReadPool.memory(2, 3)
+  const [dead, alive, waiting] = [0, 1, 2].map((row) => new ReadPool(memory, row, noted(false)))
+  if (!dead || !alive || !waiting) throw new Error('there are three')
+  dead.take()
+  alive.take()
+  dead.take() // It waits, and never comes to know that it was given one.
+  const wait = waiting.take()
+  t.ok(wait)
+  alive.giveBackOf(0)
+  await wait
+  t.equal(alive.free, 0)
+  alive.release()
+  waiting.release()
+  t.equal(alive.free, 2, 'all handles are there again')
+  alive.giveBackOf(0)
+  t.equal(alive.free, 2, 'nothing is given back twice')
 })
