@@ -10,6 +10,7 @@ import { watchStorage } from './coordinator/storage-alarm.js'
 import { Delivery } from './delivery.js'
 import { type Front, openFront } from './front-end.js'
 import { ConnectionLimit } from './http/connection-limit.js'
+import { RequestMemory } from './http/request-memory.js'
 import type { ListenRefusal } from './http/server.js'
 import { newTransactions, type TransactionMemory } from './http/transaction.js'
 import type { DataFolder } from './lmdb/data-folder.js'
@@ -98,7 +99,8 @@ export class Core {
       bell: new Bell().memory,
       permits: Tickets.memory(options.requestPermits),
       forwards: SharedLimit.memory(),
-      connections: ConnectionLimit.memory(),
+      connections: ConnectionLimit.memory(options.maxConnections),
+      requestMemory: RequestMemory.memory(),
       alarms: AlarmReports.memory(),
       rooms: numbers.map(() => MailboxRoom.memory()),
     }

@@ -153,6 +153,7 @@ function interfaces(
     alarms: behind.reports,
     permits: memory.permits,
     connections: memory.connections,
+    requestMemory: memory.requestMemory,
     index: frontEnd,
   }
   return { broker, parts }

@@ -14,6 +14,16 @@ export interface Options {
   readonly reqTimeout_s: number
   readonly connectionMemory_KiB: number
   readonly maxConnections: number
+  /** Requests of one connection that work at a time. */
+  readonly connectionRequests: number
+  /** 0 for none, as in the next two. */
+  readonly idleTimeout_s: number
+  /** For the body of a request; what comes of it earns more. */
+  readonly bodyTimeout_s: number
+  /** For a client that takes nothing of an answer. */
+  readonly sendTimeout_s: number
+  /** For the heads and bodies of all requests that are not answered yet. */
+  readonly requestMemory_MiB: number
   /** Permits of the request semaphore, already 256 where 0 was given. */
   readonly requestPermits: number
   readonly reqMutexPolicy: 'all' | 'read' | 'write' | 'none'

@@ -33,6 +33,8 @@ export interface SharedMemory {
   readonly forwards: SharedArrayBuffer
   /** How many connections are open, see `ConnectionLimit`. */
   readonly connections: SharedArrayBuffer
+  /** What the requests that have come hold, see `RequestMemory`. */
+  readonly requestMemory: SharedArrayBuffer
   /** How the alarms stand, see `AlarmReports`. */
   readonly alarms: SharedArrayBuffer
   /** The room for commands before each partition, see `MailboxRoom`. */

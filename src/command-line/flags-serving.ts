@@ -34,7 +34,37 @@ export const servingFlags = {
 
   reqTimeout: limits.value(integer(0), 0, 'ORION_REQ_TIMEOUT', 'seconds until an idle connection is closed; 0: never'),
   connectionMemory: limits.value(integer(1, 1024), 64, 'ORION_CONN_MEMORY', 'KiB of the head of a request'),
-  maxConnections: limits.value(integer(1), 1020, 'ORION_MAX_CONN', 'open connections'),
+  maxConnections: limits.value(integer(1), 1020, 'ORION_MAX_CONN', 'open connections; then the longest idle one goes'),
+  connectionRequests: limits.value(
+    integer(1, 10_000),
+    16,
+    'RIGEL_CONNECTION_REQUESTS',
+    'requests of one connection in progress; further ones wait',
+  ),
+  idleTimeout: limits.value(
+    integer(0),
+    300,
+    'RIGEL_IDLE_TIMEOUT',
+    'seconds until a connection without a request is closed; 0: never',
+  ),
+  bodyTimeout: limits.value(
+    integer(0),
+    60,
+    'RIGEL_BODY_TIMEOUT',
+    'seconds for the body of a request, and one more for each 4 KiB of it; 0: no limit',
+  ),
+  sendTimeout: limits.value(
+    integer(0),
+    60,
+    'RIGEL_SEND_TIMEOUT',
+    'seconds until a client that takes nothing of its answer is cut off; 0: never',
+  ),
+  requestMemory: limits.value(
+    integer(1, 1_000_000),
+    64,
+    'RIGEL_REQUEST_MEMORY',
+    'MiB of the heads and bodies of all requests that are not answered',
+  ),
   reqPoolSize: limits.value(integer(0, 1024), 0, 'ORION_TRQ_POOL_SIZE', 'requests that work at a time; 0: 256'),
   reqMutexPolicy: limits.value(
     oneOf('all', 'read', 'write', 'none'),

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { HeldMemory } from './request-memory.js'
 
 /** What the head of a request says about its body. */
 export interface AnnouncedBody {
@@ -19,29 +20,100 @@ export interface BodyReader {
   complete(body: string, bytes: number): void
   /** More than the limit has come; nothing more is kept. */
   tooLong(received: number): void
+  /** There is no memory for what has come; nothing more is kept. */
+  noRoom(): void
+}
+
+/** How long a body may be, and how long its head says that it is. */
+export interface BodySizes {
+  readonly limit: number
+  readonly announced: number | undefined
 }
 
 /** Reads a body up to the limit. Nothing is told when the connection goes: whoever owns it knows. */
-export function readBody(incoming: IncomingMessage, limit: number, reader: BodyReader): void {
-  let chunks: Buffer[] = []
+export function readBody(
+  incoming: IncomingMessage,
+  { limit, announced = limit }: BodySizes,
+  memory: HeldMemory,
+  reader: BodyReader,
+): void {
+  const pieces = new Pieces(memory, announced)
   let received = 0
+  let kept = true
+  const giveUp = () => {
+    kept = false
+    pieces.drop()
+  }
   incoming.on('data', (chunk: Buffer) => {
-    if (received > limit) return
+    if (!kept) return
     received += chunk.length
     reader.chunk(chunk.length, received)
-    if (received <= limit) chunks.push(chunk)
-    else {
-      chunks = []
+    if (received > limit) {
+      giveUp()
       reader.tooLong(received)
+    } else if (!pieces.add(chunk)) {
+      giveUp()
+      reader.noRoom()
     }
   })
   incoming.on('end', () => {
-    if (received <= limit) reader.complete(textOf(chunks), received)
+    if (!kept) return
+    kept = false
+    reader.complete(pieces.text(), received)
   })
 }
 
-function textOf(chunks: readonly Buffer[]): string {
-  const [first] = chunks
-  if (first === undefined) return ''
-  return chunks.length === 1 ? first.toString() : Buffer.concat(chunks).toString()
+const firstSize_bytes = 8192
+
+/** The pieces of a body. Copied together when there are several: a piece of one byte costs a hundred by itself. */
+class Pieces {
+  readonly #memory: HeldMemory
+  readonly #most: number
+  #only: Buffer | undefined
+  #joined: Buffer | undefined
+  #length = 0
+
+  /** There will be so many bytes at most. */
+  constructor(memory: HeldMemory, most: number) {
+    this.#memory = memory
+    this.#most = most
+  }
+
+  /** Says no when there is no memory for it. */
+  add(piece: Buffer): boolean {
+    const length = this.#length + piece.length
+    if (this.#length === 0) {
+      if (!this.#memory.take(length)) return false
+      this.#only = piece
+    } else {
+      const joined = this.#withRoom(length)
+      if (joined === undefined) return false
+      piece.copy(joined, this.#length)
+    }
+    this.#length = length
+    return true
+  }
+
+  text(): string {
+    const text = this.#joined?.toString('utf8', 0, this.#length) ?? this.#only?.toString() ?? ''
+    this.drop()
+    return text
+  }
+
+  drop(): void {
+    this.#only = undefined
+    this.#joined = undefined
+  }
+
+  #withRoom(length: number): Buffer | undefined {
+    const held = this.#joined
+    if (held !== undefined && held.length >= length) return held
+    const size = Math.max(length, Math.min(this.#most, Math.max(firstSize_bytes, 2 * length)))
+    if (!this.#memory.take(size - (held?.length ?? 0))) return undefined
+    const joined = Buffer.allocUnsafeSlow(size)
+    ;(held ?? this.#only)?.copy(joined, 0, 0, this.#length)
+    this.#only = undefined
+    this.#joined = joined
+    return joined
+  }
 }

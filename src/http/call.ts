@@ -1,104 +1,94 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { PathRange } from '../context/query.js'
-import type { Answer, Asked, Client, Operation, Work } from '../exchange.js'
-import type { Outcome } from '../outcome.js'
+import type { Answer, Client } from '../exchange.js'
 import type { Nanoseconds } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import type { Place } from './admission.js'
+import { answerHeaders } from './answer-headers.js'
 import { announcedBody, readBody } from './body.js'
-import {
-  type Admitted,
-  checkRequest,
-  checkTarget,
-  type Head,
-  isVerb,
-  type Turned,
-  tooLarge,
-  verbsOf,
-} from './checks.js'
+import { type Admitted, checkRequest, checkTarget, type Head, isVerb, type Turned, tooLarge } from './checks.js'
 import type { Connection, InProgress } from './connections.js'
+import type { Departing } from './departures.js'
 import { type Desk, rejectionOf } from './desk.js'
-import { errorAnswer, reasonOf } from './errors.js'
+import { errorAnswer, overloaded } from './errors.js'
 import { correlatorOf, single } from './headers.js'
 import { Lines } from './lines.js'
 import { isManagement } from './path-kind.js'
-import { Reply } from './reply.js'
+import type { Departure, Reply } from './reply.js'
+import { RequestLife } from './request-life.js'
+import { HeldMemory, headCost_bytes } from './request-memory.js'
 import { Stages } from './stages.js'
 import { splitTarget } from './target.js'
+import { carryOut } from './work.js'
 
 const maxHeaders = 200
 
+/** How long the rest of a body that is too long is read, so that the client can read the answer [management 11.7]. */
+const drain_ms = 5_000
+
 /**
- * One request on its way: head checked, body read, permit got, operation carried out, answer written. It is over once:
- * when its answer has been handed to the socket or its connection has gone.
+ * One request on its way: head checked, body read, permit got, operation carried out, answer written. What may happen in
+ * which order, and that it is answered once, is said by `RequestLife`: each method here that moves the request on takes
+ * a step first, and does nothing when the step comes too late. Whatever calls in from outside (parser, timers, promises,
+ * the end of a turn) goes through `#guarded`: a fault costs this request and its connection, nothing else.
  */
-export class Call implements InProgress, Client {
+export class Call implements InProgress, Client, Departing {
   readonly #desk: Desk
   readonly #connection: Connection
   readonly #incoming: IncomingMessage
   readonly #reply: Reply
+  readonly #life = new RequestLife()
   readonly #head: Head
   readonly #correlator: string
   readonly #lines: Lines
   readonly #begun: Nanoseconds
   readonly #stages: Stages | undefined
+  readonly #memory: HeldMemory
   /** Nothing when it comes in chunks. */
   readonly #announced_bytes: number | undefined
   readonly #expects: boolean
-  #bodyState: 'unread' | 'reading' | 'read' = 'unread'
   #body = ''
   #body_bytes = 0
+  #asksForBody = false
+  #hasBody = false
   #received: Nanoseconds
   #paths: readonly PathRange[] = []
+  #admitted: Admitted | undefined
   #place: Place | undefined
-  #working = false
-  #answered = false
-  #over = false
+  #hasTurn = false
+  #isWorkedOn = false
+  #departure: Departure | undefined
   #whenGone: (() => void)[] | undefined
 
-  constructor(desk: Desk, connection: Connection, incoming: IncomingMessage, outgoing: ServerResponse) {
+  constructor(desk: Desk, connection: Connection, incoming: IncomingMessage, reply: Reply) {
     this.#desk = desk
     this.#connection = connection
     this.#incoming = incoming
-    this.#reply = new Reply(incoming, outgoing, desk.departures, () => this.#end())
+    this.#reply = reply
     this.#begun = process.hrtime.bigint()
     this.#received = this.#begun
+    this.#memory = new HeldMemory(desk.memory)
     const { method = '', url = '', headers } = incoming
     const { path, query } = splitTarget(url)
     this.#head = { verb: method, url, query, headers, target: desk.targets.find(path) }
     this.#correlator = correlatorOf(headers)
     this.#announced_bytes = announcedBody(headers).length
-    // Node refuses other expectations itself; HTTP/1.0 has none.
-    this.#expects = headers.expect !== undefined && incoming.httpVersionMinor > 0
+    this.#expects = headers.expect !== undefined && waitsFor100.test(headers.expect) && incoming.httpVersionMinor > 0
     this.#lines = new Lines(desk.log, desk.switches, incoming, this.#correlator, desk.transaction)
     this.#stages = desk.switches.get('verbosity') >= 3 ? new Stages() : undefined
     this.#lines.head(path)
   }
 
   get reading(): boolean {
-    return this.#bodyState === 'reading'
-  }
-
-  /** Checks the head, then reads the body if one is to come. */
-  begin(): void {
-    const { rawHeaders, httpVersionMinor, headers } = this.#incoming
-    this.#desk.meter.requestBegun()
-    this.#connection.enter(this)
-    if (rawHeaders.length > 2 * maxHeaders) {
-      this.#desk.meter.rejected('too_large')
-      this.malformed(431)
-    } else if (headers.host === undefined && httpVersionMinor > 0) {
-      this.#desk.meter.rejected('malformed')
-      this.malformed(400)
-    } else this.#guarded(() => this.#checkTarget())
+    return this.#life.state === 'body'
   }
 
   get gone(): boolean {
-    return this.#over && !this.#answered
+    return this.#life.state === 'gone'
   }
 
   whenGone(act: () => void): void {
-    if (this.#over) return
+    if (!this.#life.isOpen) return
     this.#whenGone ??= []
     this.#whenGone.push(act)
   }
@@ -109,24 +99,62 @@ export class Call implements InProgress, Client {
     try {
       return await wait()
     } finally {
-      if (!this.#over) await new Promise<void>((resolve) => this.#takePlace(resolve))
+      if (!this.#life.isOver) await new Promise<void>((resolve) => this.#takePlace(resolve))
     }
   }
 
+  /** Checks the head, then reads the body if one is to come. */
+  begin(): void {
+    this.#desk.meter.requestBegun()
+    this.#connection.enter(this)
+    this.#guarded(() => {
+      const { rawHeaders, httpVersionMinor, headers } = this.#incoming
+      if (rawHeaders.length > 2 * maxHeaders) this.#notHttp(431)
+      else if (headers.host === undefined && httpVersionMinor > 0) this.#notHttp(400)
+      else if (
+        !this.#memory.take(headCost_bytes(this.#head.url, rawHeaders)) &&
+        !isManagement(this.#head.target.kind)
+      ) {
+        this.#noRoom()
+      } else this.#checkTarget()
+    })
+  }
+
+  /** The connection has closed. */
   lost(): void {
-    if (this.#over) return
-    if (this.reading && this.#traces('http.malformed')) {
+    const wasReading = this.reading
+    if (!this.#life.take('lost')) return
+    if (wasReading && this.#traces('http.malformed')) {
       this.#lines.trace('http.malformed', `connection closed after ${this.#body_bytes} bytes of the body`)
     }
     this.#end()
-    for (const act of this.#whenGone ?? []) this.#guarded(act)
+    if (this.gone) for (const act of this.#whenGone ?? []) this.#guarded(act)
   }
 
-  /** No HTTP, or more headers than a request may have: no body and no correlator [management 11.5]. */
-  malformed(status: number): void {
-    this.#answered = true
-    this.#bodyState = 'read'
-    this.#reply.break(status)
+  malformed(): boolean {
+    if (this.#life.take('malformed')) {
+      this.#end()
+      return true
+    }
+    return !this.#leavesBody
+  }
+
+  inputEnded(): void {
+    this.#drained()
+  }
+
+  processing(): void {
+    const { state } = this.#life
+    if ((state !== 'waiting' && state !== 'working') || this.#incoming.httpVersionMinor === 0) return
+    this.#guarded(() => this.#reply.processing())
+  }
+
+  /** More headers than a request may have, or no host: as malformed HTTP, without a correlator [management 11.5]. */
+  #notHttp(status: 400 | 431): void {
+    this.#desk.meter.rejected(status === 431 ? 'too_large' : 'malformed')
+    this.malformed()
+    if (this.#reply.isLast) this.#connection.endWith(status)
+    else this.#connection.refuseWith(status)
   }
 
   #checkTarget(): void {
@@ -140,7 +168,8 @@ export class Call implements InProgress, Client {
 
   /** What comes in chunks is known when it is there: only then is it clear whether there is a body at all. */
   #readChunks(): void {
-    const early = this.#expects ? checkRequest(this.#desk.rules, this.#head, 1) : undefined
+    // Nothing is read of a request whose verb the parser does not know: it is turned down whatever it has.
+    const early = this.#expects || this.#reply.isLast ? checkRequest(this.#desk.rules, this.#head, 1) : undefined
     if (early?.ok === false) this.#turnDown(early.refusal)
     else this.#read(() => this.#check(this.#body_bytes))
   }
@@ -148,35 +177,53 @@ export class Call implements InProgress, Client {
   #check(body_bytes: number): void {
     const checked = checkRequest(this.#desk.rules, this.#head, body_bytes)
     if (!checked.ok) this.#turnDown(checked.refusal)
-    else if (body_bytes === 0 || this.#bodyState === 'read') this.#admit(checked.value)
+    else if (body_bytes === 0 || this.#hasBody) this.#admit(checked.value)
     else this.#read(() => this.#admit(checked.value))
   }
 
   #read(next: () => void): void {
-    this.#bodyState = 'reading'
+    if (!this.#life.take('readBody')) return
+    this.#asksForBody = true
     if (this.#expects) this.#reply.continue()
     const { rules } = this.#desk
-    readBody(this.#incoming, rules.maxBody_bytes, {
+    const sizes = { limit: rules.maxBody_bytes, announced: this.#announced_bytes }
+    readBody(this.#incoming, sizes, this.#memory, {
       chunk: (bytes, received) => {
         this.#body_bytes = received
         if (this.#traces('http.body')) this.#lines.trace('http.body', `${bytes} bytes, ${received} so far`)
       },
       complete: (body, bytes) => {
-        if (this.#over || this.#answered) return
-        this.#bodyState = 'read'
-        this.#body = body
-        this.#body_bytes = bytes
-        this.#received = process.hrtime.bigint()
-        this.#stages?.over('read')
-        this.#lines.body(body, bytes)
-        this.#guarded(next)
+        if (this.#life.take('bodyRead')) this.#guarded(() => this.#bodyRead(body, bytes, next))
       },
-      tooLong: (received) => {
-        if (this.#over || this.#answered) return
-        const checked = checkRequest(rules, this.#head, received)
-        this.#turnDown(checked.ok ? { answer: tooLarge(rules, this.#head, received), counted: false } : checked.refusal)
-      },
+      tooLong: (received) => this.#guarded(() => this.#tooLong(received)),
+      noRoom: () => this.#guarded(() => this.#noRoom()),
     })
+  }
+
+  #bodyRead(body: string, bytes: number, next: () => void): void {
+    this.#hasBody = true
+    this.#body = body
+    this.#body_bytes = bytes
+    this.#received = process.hrtime.bigint()
+    this.#stages?.over('read')
+    this.#lines.body(body, bytes)
+    next()
+  }
+
+  #tooLong(received: number): void {
+    if (!this.#life.isOpen) return
+    const { rules } = this.#desk
+    const checked = checkRequest(rules, this.#head, received)
+    this.#turnDown(checked.ok ? { answer: tooLarge(rules, this.#head, received), counted: false } : checked.refusal)
+  }
+
+  /** So much is being read and waits, over all connections, that there is no memory for this request. */
+  #noRoom(): void {
+    if (!this.#life.isOpen) return
+    this.#desk.meter.rejected('memory')
+    // Behind others its refusal would itself wait: the client has sent more at once than may be in progress.
+    if (this.#connection.crowded) this.#connection.socket.destroy()
+    else this.#answer(overloaded(this.#head.target.kind, 'too many bytes of requests are waiting'))
   }
 
   #turnDown({ answer, counted }: Turned): void {
@@ -193,15 +240,33 @@ export class Call implements InProgress, Client {
 
   #admit(admitted: Admitted): void {
     const { operation, route } = admitted
-    const { meter, policy } = this.#desk
-    const { target, verb } = this.#head
+    const { verb } = this.#head
     if (this.#traces('http.route')) this.#lines.trace('http.route', `${verb} ${route.resource.pattern}`)
     if (operation === undefined) {
-      meter.counted(route.resource, verb, 'none', false)
+      this.#desk.meter.counted(route.resource, verb, 'none', false)
       this.#answer({ status: 200 })
-    } else if (!isManagement(target.kind) && (policy === 'all' || policy === operation.use)) {
-      this.#takePlace(() => this.#work(operation, admitted))
-    } else this.#work(operation, admitted)
+    } else if (this.#life.take('wait')) {
+      this.#admitted = admitted
+      if (this.#connection.takesTurn(this)) this.#goOn()
+    }
+  }
+
+  proceed(): void {
+    this.#guarded(() => this.#goOn())
+  }
+
+  /** It is this request's turn on its connection; it works when it has a permit, if it needs one. */
+  #goOn(): void {
+    const { policy } = this.#desk
+    this.#hasTurn = true
+    const operation = this.#admitted?.operation
+    if (
+      operation !== undefined &&
+      !isManagement(this.#head.target.kind) &&
+      (policy === 'all' || policy === operation.use)
+    ) {
+      this.#takePlace(() => this.#guarded(() => this.#work()))
+    } else this.#work()
   }
 
   /** Work that is done at once has left its place before `ask` returns; leaving twice changes nothing. */
@@ -212,116 +277,62 @@ export class Call implements InProgress, Client {
     })
   }
 
-  #work(operation: Operation, admitted: Admitted): void {
+  #work(): void {
+    const admitted = this.#admitted
+    if (admitted?.operation === undefined || !this.#life.take('work')) return
     this.#stages?.over('permit')
-    this.#working = true
-    this.#guarded(() => {
-      const { meter } = this.#desk
-      const since = meter.timingOn && this.#payload === 'json' ? process.hrtime.bigint() : undefined
-      const prepared = operation.prepare(this.#asked(admitted))
-      if (since !== undefined) meter.stage('jsonV1Parse', process.hrtime.bigint() - since)
-      this.#stages?.over('parse')
-      if (!(prepared instanceof Promise)) this.#prepared(prepared, admitted)
-      else {
-        prepared.then(
-          (late) => this.#guarded(() => this.#prepared(late, admitted)),
-          (fault) => this.#fail(fault),
-        )
-      }
-    })
-  }
-
-  #prepared(prepared: Outcome<Work, Answer>, admitted: Admitted): void {
-    this.#judgeInput(prepared)
-    if (prepared.ok) this.#carryOut(prepared.value, admitted)
-    else this.#answer(prepared.refusal)
-  }
-
-  /** Whoever sends what can not be understood raises an alarm, which the next good request ends [management 10.7]. */
-  #judgeInput(prepared: Outcome<Work, Answer>): void {
-    const { alarms } = this.#desk
-    if (isManagement(this.#head.target.kind) || (prepared.ok && !alarms.isActive('BadInput'))) return
-    const { from } = this.#lines.context
-    if (prepared.ok) alarms.over('BadInput', from)
-    else alarms.occurred('BadInput', from, reasonOf(prepared.refusal))
-  }
-
-  #carryOut(work: Work, { route }: Admitted): void {
-    this.#desk.meter.counted(route.resource, this.#head.verb, this.#payload, false)
-    const answer = work()
-    if (answer instanceof Promise) {
-      answer.then(
-        (late) => this.#guarded(() => this.#answer(late)),
-        (fault) => this.#fail(fault),
-      )
-    } else this.#answer(answer)
-  }
-
-  #asked({ route, parameters }: Admitted): Asked {
+    this.#isWorkedOn = true
     const { verb, headers, target } = this.#head
-    return {
-      verb: isVerb(verb) ? verb : 'GET',
-      segments: route.segments,
-      parameters,
-      headers,
-      paths: this.#paths,
-      body: isManagement(target.kind) ? '' : this.#body,
-      correlator: this.#correlator,
-      client: this,
-    }
-  }
-
-  /** What only a developer can mend ends the request, nothing else. */
-  #guarded(step: () => void): void {
-    try {
-      step()
-    } catch (fault) {
-      this.#fail(fault)
-    }
-  }
-
-  #fail(fault: unknown): void {
-    this.#lines.failed(fault)
-    if (this.#answered) {
-      this.#place?.leave()
-      this.#reply.destroy()
-    } else this.#answer(errorAnswer(this.#head.target.kind, 500, 'internal error'))
+    carryOut(this.#desk, {
+      operation: admitted.operation,
+      resource: admitted.route.resource,
+      asked: {
+        verb: isVerb(verb) ? verb : 'GET',
+        segments: admitted.route.segments,
+        parameters: admitted.parameters,
+        headers,
+        paths: this.#paths,
+        body: isManagement(target.kind) ? '' : this.#body,
+        correlator: this.#correlator,
+        client: this,
+      },
+      payload: this.#payload,
+      judged: !isManagement(target.kind),
+      lines: this.#lines,
+      stages: this.#stages,
+      done: (answer) => this.#guarded(() => this.#answer(answer)),
+      failed: (fault) => this.#fail(fault),
+    })
   }
 
   /** The work is over with its answer, whether somebody still waits for it or not. */
   #answer(answer: Answer): void {
-    if (!this.#over && !this.#answered) {
+    if (this.#life.isOpen) {
       this.#stages?.over('operation')
       const body = this.#render(answer)
-      if (body === undefined) return
-      this.#answered = true
-      this.#write(answer, body)
+      if (this.#life.take('answer')) this.#write(answer, body)
     }
     this.#place?.leave()
   }
 
-  /** Nothing when rendering failed, which has been answered then. */
-  #render({ body = '' }: Answer): string | undefined {
+  #render({ body = '' }: Answer): string {
     if (typeof body === 'string') return body
     const { meter } = this.#desk
     const since = meter.timingOn ? process.hrtime.bigint() : undefined
-    try {
-      const text = body()
-      if (since !== undefined) meter.stage('render', process.hrtime.bigint() - since)
-      this.#stages?.over('render')
-      return text
-    } catch (fault) {
-      this.#fail(fault)
-      return undefined
-    }
+    const text = body()
+    if (since !== undefined) meter.stage('render', process.hrtime.bigint() - since)
+    this.#stages?.over('render')
+    return text
   }
 
   #write(answer: Answer, body: string): void {
-    const { meter } = this.#desk
+    const { meter, departures } = this.#desk
     const { headers: asked, target, verb } = this.#head
     const response_bytes = Buffer.byteLength(body)
-    const closes = this.#mustClose
-    const headers = this.#headers(answer, body, response_bytes, closes)
+    const closes = this.#closes
+    const facts = { correlator: this.#correlator, head: this.#head, body, body_bytes: response_bytes, closes }
+    const headers = answerHeaders(this.#desk, answer, facts)
+    if (closes) this.#connection.close()
     meter.answered({
       resource: target.route?.resource,
       verb,
@@ -332,8 +343,8 @@ export class Call implements InProgress, Client {
       service: single(asked['fiware-service']),
       servicePath: single(asked['fiware-servicepath']),
     })
-    if (closes && !this.#expects) this.#reply.sendAndDrain(answer.status, headers, body)
-    else this.#reply.send(answer.status, headers, body)
+    this.#departure = { status: answer.status, headers, body }
+    departures.leave(this)
     this.#lines.answered(
       {
         status: answer.status,
@@ -348,45 +359,82 @@ export class Call implements InProgress, Client {
     )
   }
 
-  #headers(answer: Answer, body: string, response_bytes: number, closes: boolean): string[] {
-    const headers = ['Fiware-Correlator', this.#correlator]
-    if (body !== '') headers.push('Content-Type', answer.contentType ?? 'application/json')
-    if (answer.status !== 204) headers.push('Content-Length', String(response_bytes))
-    for (const name in answer.headers) headers.push(name, answer.headers[name] ?? '')
-    const { cors } = this.#desk.rules
-    if (cors.on) headers.push(...this.#corsHeaders(answer.status))
-    // The last answer on the wire says it: one before it would take the others with it.
-    if (closes || (this.#desk.stopping && this.#connection.isLatest(this))) headers.push('Connection', 'close')
-    return headers
+  /** The end of the turn of the event loop in which the answer was ready. */
+  depart(): void {
+    this.#guarded(() => {
+      const departure = this.#departure
+      if (departure === undefined) return
+      if (this.#leavesBody && (this.#asksForBody || !this.#expects)) this.#writeAndDrain(departure)
+      else if (this.#life.take('write')) this.#reply.write(departure, () => this.#handed())
+    })
   }
 
-  #corsHeaders(status: number): readonly string[] {
-    const { target, verb, headers } = this.#head
-    const verbs = target.route === undefined ? [] : verbsOf(target.route.resource)
-    const added = this.#desk.rules.cors.headers({ kind: target.kind, verb, status, origin: headers.origin, verbs })
-    if (this.#traces('http.cors')) this.#lines.trace('http.cors', `${headers.origin}: ${added.join(' ')}`)
-    return added
+  #writeAndDrain(departure: Departure): void {
+    if (!this.#life.take('writeAndDrain')) return
+    this.#reply.begin(departure)
+    this.#connection.readOn()
+    if (this.#incoming.readableEnded || this.#connection.socket.readableEnded) {
+      this.#drained()
+      return
+    }
+    const timer = setTimeout(() => this.#drained(), drain_ms)
+    this.#connection.socket.once('close', () => clearTimeout(timer))
+    this.#incoming.once('end', () => this.#drained())
+  }
+
+  #drained(): void {
+    if (this.#life.take('drained')) this.#guarded(() => this.#reply.finish(() => this.#handed()))
+  }
+
+  #handed(): void {
+    if (this.#life.take('handed')) this.#end()
+  }
+
+  /** The last answer on the wire says that the connection will be closed: one before it would take the others with it. */
+  get #closes(): boolean {
+    if (this.#leavesBody || this.#reply.isLast) return true
+    return this.#desk.stopping && this.#connection.isLatest(this)
   }
 
   /** Whether the rest of the body is not worth reading, or may never come because the client waits for a 100. */
-  get #mustClose(): boolean {
-    if (this.#bodyState === 'read' || this.#announced_bytes === 0) return false
+  get #leavesBody(): boolean {
+    if (this.#hasBody || this.#announced_bytes === 0) return false
     if (this.#announced_bytes === undefined || this.#announced_bytes > this.#desk.rules.maxBody_bytes) return true
-    return this.#expects && this.#bodyState === 'unread'
+    return this.#asksForBody || this.#expects
+  }
+
+  /** What only a developer can mend ends the request, nothing else. */
+  #guarded(step: () => void): void {
+    try {
+      step()
+    } catch (fault) {
+      this.#fail(fault)
+    }
+  }
+
+  #fail(fault: unknown): void {
+    try {
+      this.#lines.failed(fault)
+      if (this.#life.isOpen) this.#answer(errorAnswer(this.#head.target.kind, 500, 'internal error'))
+      else if (!this.#life.isOver) this.#reply.destroy()
+    } catch {
+      // The first fault has been logged; nothing can be said to the client any more.
+      this.#connection.socket.destroy()
+    }
+    this.#place?.leave()
   }
 
   #end(): void {
-    if (this.#over) return
-    this.#over = true
     const { meter, stopping } = this.#desk
     // Whoever goes while its work is under way leaves the permit to it: else the next one would work beside it.
-    if (!this.#working) this.#place?.leave()
+    if (!this.#isWorkedOn) this.#place?.leave()
+    this.#memory.giveAll()
     meter.requestEnded()
     if (meter.timingOn) {
       meter.stage('total', process.hrtime.bigint() - this.#received)
       meter.stagesDone()
     }
-    this.#connection.leave(this)
+    this.#connection.leave(this, this.#hasTurn)
     if (stopping && !this.#connection.busy) this.#connection.finish()
   }
 
@@ -402,3 +450,5 @@ export class Call implements InProgress, Client {
     return this.#desk.log.traces[traceArea[area]] === 1
   }
 }
+
+const waitsFor100 = /(?:^|\W)100-continue(?:$|\W)/i

@@ -115,7 +115,9 @@ function checkParameters(
 
 function checkPresence(head: Head, body_bytes: number): Answer | undefined {
   const { verb, target } = head
-  if ((verb === 'GET' || verb === 'DELETE') && body_bytes > 0 && !hasShortErrors(target.kind)) {
+  // On a path that has no such verb that is the error to tell.
+  const isWrongVerb = target.route !== undefined && operationOf(target.route.resource, verb, false) === undefined
+  if ((verb === 'GET' || verb === 'DELETE') && body_bytes > 0 && !hasShortErrors(target.kind) && !isWrongVerb) {
     return errorAnswer(target.kind, 400, 'Rigel accepts no payload for GET/DELETE requests')
   }
   const needsBody = verb === 'POST' || verb === 'PUT' || verb === 'PATCH'

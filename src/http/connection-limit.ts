@@ -1,26 +1,43 @@
+const open = 0
+const limit = 1
+
 /** The places for connections, which all front ends share: the operating system hands out connections as it likes [management 11.8]. */
 export class ConnectionLimit {
-  readonly #limit: number
-  readonly #open: Int32Array
+  readonly #cells: Int32Array
 
   /** The memory of a process in which no connection is open. */
-  static memory(): SharedArrayBuffer {
-    return new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
+  static memory(maxConnections: number): SharedArrayBuffer {
+    const memory = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)
+    new Int32Array(memory)[limit] = maxConnections
+    return memory
   }
 
-  constructor(limit: number, memory: SharedArrayBuffer) {
-    this.#limit = limit
-    this.#open = new Int32Array(memory)
+  constructor(memory: SharedArrayBuffer) {
+    this.#cells = new Int32Array(memory)
   }
 
-  /** Takes a place, which has to be given back; says no when as many are open as may be. */
-  take(): boolean {
-    if (Atomics.add(this.#open, 0, 1) < this.#limit) return true
+  get limit(): number {
+    return Atomics.load(this.#cells, limit)
+  }
+
+  /** How many connections are open beyond the limit. */
+  get excess(): number {
+    return Math.max(0, Atomics.load(this.#cells, open) - this.limit)
+  }
+
+  /** The process cannot have as many as it was told. */
+  lower(to: number): void {
+    Atomics.store(this.#cells, limit, to)
+  }
+
+  /** Takes a place, which has to be given back; says no when as many are open as may be, and `beyond` more. */
+  take(beyond = 0): boolean {
+    if (Atomics.add(this.#cells, open, 1) < this.limit + beyond) return true
     this.release()
     return false
   }
 
   release(): void {
-    Atomics.sub(this.#open, 0, 1)
+    Atomics.sub(this.#cells, open, 1)
   }
 }

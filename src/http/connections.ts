@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** A request in progress, as its connection sees it. */
@@ -6,25 +7,67 @@ export interface InProgress {
   readonly reading: boolean
   /** The connection has gone: nobody waits for the answer. */
   lost(): void
-  /** What arrives of its body is no HTTP. */
-  malformed(status: number): void
+  /** What arrives of its body is no HTTP, or will never come. Says whether the connection is to say so after its answers. */
+  malformed(): boolean
+  /** The client has closed its sending half. */
+  inputEnded(): void
+  /** It is its turn to work. */
+  proceed(): void
+  /** The client has closed its sending half: it is told that there is an answer to come, if that can be said. */
+  processing(): void
 }
+
+/** What has been seen of a connection; times in seconds of the listener's clock. */
+export interface ConnectionFacts {
+  sentAt: number
+  unsent_bytes: number
+  movedAt: number
+  read_bytes: number
+  reading: { readonly call: InProgress; since: number; readonly from_bytes: number } | undefined
+}
+
+/** The answers that are no more than a status [management 11.5, 11.8]. */
+export type BareStatus = 400 | 408 | 431
 
 /** How long a client may take to read a refusal after which its connection is closed. */
 const linger_ms = 5_000
 
+/** Unsent bytes of answers above which no further request of the connection begins to work. */
+const unsentMax_bytes = 1024 * 1024
+
 /** One connection and its requests in progress. */
 export class Connection {
   readonly socket: Socket
+  /** In which order connections were used last: the one with the lowest has been idle longest. */
+  usedAt: number
+  readonly facts: ConnectionFacts = { sentAt: 0, unsent_bytes: 0, movedAt: 0, read_bytes: 0, reading: undefined }
+  readonly #maxAtWork: number
+  readonly #use: () => number
+  /** In the order in which they came, which is that of the answers. */
   readonly #calls = new Set<InProgress>()
+  /** Those that wait for their turn. */
+  readonly #queue: InProgress[] = []
+  #atWork = 0
+  #paused = false
   /** The request that came last, while it is in progress: its answer is the last one on the wire. */
   #latest: InProgress | undefined
+  #closing = false
   #refused = false
-  /** The status of the last words, while answers before them are still to come. */
-  #farewell: number | undefined
+  /** What ends the connection when all answers before it have gone out. */
+  #lastWords: (() => void) | undefined
 
-  constructor(socket: Socket) {
+  /** `use` counts the uses of all connections. */
+  constructor(socket: Socket, maxAtWork: number, use: () => number) {
     this.socket = socket
+    this.#maxAtWork = maxAtWork
+    this.#use = use
+    this.usedAt = use()
+    // Node resumes a socket after each message, whoever has paused it.
+    socket.on('resume', () => {
+      if (this.#paused) socket.pause()
+    })
+    socket.on('drain', () => this.#goOn())
+    socket.on('end', () => this.#latest?.inputEnded())
   }
 
   get busy(): boolean {
@@ -35,6 +78,31 @@ export class Connection {
     return this.#calls.size
   }
 
+  /** Whether it takes no further request: an answer says that the connection will be closed. */
+  get closing(): boolean {
+    return this.#closing
+  }
+
+  /** Whether nothing more is read for a while. */
+  get paused(): boolean {
+    return this.#paused
+  }
+
+  /** More requests have come than may be in progress: those that one read of the socket holds. */
+  get crowded(): boolean {
+    return this.#calls.size > this.#maxAtWork
+  }
+
+  /** The request whose body is arriving. */
+  get reading(): InProgress | undefined {
+    return this.#latest?.reading === true ? this.#latest : undefined
+  }
+
+  /** Whether all that is in progress is a request that has not come completely. */
+  get onlyReads(): boolean {
+    return this.#calls.size === 1 && this.reading !== undefined
+  }
+
   isLatest(call: InProgress): boolean {
     return this.#latest === call
   }
@@ -42,23 +110,88 @@ export class Connection {
   enter(call: InProgress): void {
     this.#calls.add(call)
     this.#latest = call
+    if (this.#calls.size >= this.#maxAtWork) this.#pause()
   }
 
-  /** The call's answer has been handed over. */
-  leave(call: InProgress): void {
+  /** Whether a request may work now; if not, it is told when. */
+  takesTurn(call: InProgress): boolean {
+    if (this.#hasRoom) {
+      this.#atWork += 1
+      return true
+    }
+    this.#queue.push(call)
+    return false
+  }
+
+  /** The call's answer has been handed over; `worked` if it had got its turn. */
+  leave(call: InProgress, worked: boolean): void {
     this.#calls.delete(call)
+    if (worked) this.#atWork -= 1
+    this.usedAt = this.#use()
     if (this.#latest === call) this.#latest = undefined
-    if (this.#farewell !== undefined && !this.busy) this.#writeFarewell(this.#farewell)
+    if (this.#paused || this.#queue.length > 0) this.#goOn()
+    if (this.#lastWords !== undefined && !this.busy) this.#lastWords()
   }
 
-  /** The parser refused what came: the answers before it go out first, then the connection is closed; once only [management 11.5]. */
-  refuse(status: number): boolean {
+  /** An answer says that it is the last one: what comes after it is not looked at. */
+  close(): void {
+    this.#closing = true
+  }
+
+  /** A request after the last one: no more of them is read. */
+  ignore(): void {
+    this.#pause()
+  }
+
+  /** Reads on, for the rest of a body that is thrown away. */
+  readOn(): void {
+    if (!this.#paused) return
+    this.#paused = false
+    this.socket.resume()
+  }
+
+  /**
+   * What came is no request that could be answered on its own, or a body that will never be complete. The answers before
+   * it go out first, then the last words, then the connection is closed; once only [management 11.5].
+   */
+  refuse(lastWords: () => void): boolean {
     if (this.#refused) return false
+    const says = this.#latest?.malformed() ?? true
     this.#refused = true
-    if (this.#latest?.reading === true) this.#latest.malformed(status)
-    else if (this.busy) this.#farewell = status
-    else this.#writeFarewell(status)
+    this.#closing = true
+    const words = says ? lastWords : () => this.end()
+    if (this.busy) this.#lastWords = words
+    else words()
     return true
+  }
+
+  /** Refuses with nothing but a status, or with nothing at all. */
+  refuseWith(status: BareStatus | undefined): boolean {
+    return this.refuse(() => this.endWith(status))
+  }
+
+  /** Ends with nothing but a status, or with nothing at all. */
+  endWith(status: BareStatus | undefined): void {
+    if (status === undefined) this.end()
+    else this.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+  }
+
+  /** Writes the last bytes of the connection, if any, and closes it when the client has read them. */
+  end(bytes?: string | Buffer): void {
+    const { socket } = this
+    this.#closing = true
+    if (bytes === undefined || socket.readableEnded || !socket.writable) {
+      if (bytes !== undefined && socket.writable) socket.write(bytes)
+      socket.destroySoon()
+      return
+    }
+    socket.end(bytes)
+    // What is left unread when a socket is closed resets the connection and can take the last words with it.
+    socket.once('end', () => socket.destroySoon())
+    this.readOn()
+    socket.resume()
+    const timer = setTimeout(() => socket.destroy(), linger_ms)
+    socket.once('close', () => clearTimeout(timer))
   }
 
   /** Everything is answered and nothing more is wanted; what was written still goes out. */
@@ -66,23 +199,36 @@ export class Connection {
     if (!this.#refused) this.socket.destroySoon()
   }
 
+  /** Tells the client, if it has closed its sending half, that the first of its requests is still worked on. */
+  processing(): void {
+    const [first] = this.#calls
+    if (this.socket.readableEnded) first?.processing()
+  }
+
   /** Closed by either side. */
   closed(): void {
-    for (const call of this.#calls) call.lost()
+    this.#lastWords = undefined
+    this.#queue.length = 0
+    for (const call of [...this.#calls]) call.lost()
     this.#calls.clear()
   }
 
-  #writeFarewell(status: number): void {
-    const { socket } = this
-    if (!socket.writable) return void socket.destroy()
-    socket.end(`HTTP/1.1 ${status} ${phrases[status] ?? ''}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
-    const timer = setTimeout(() => socket.destroy(), linger_ms)
-    socket.once('close', () => clearTimeout(timer))
+  get #hasRoom(): boolean {
+    return this.#atWork < this.#maxAtWork && this.socket.writableLength <= unsentMax_bytes
   }
-}
 
-const phrases: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  408: 'Request Timeout',
-  431: 'Request Header Fields Too Large',
+  #pause(): void {
+    if (this.#paused) return
+    this.#paused = true
+    this.socket.pause()
+  }
+
+  #goOn(): void {
+    while (this.#queue.length > 0 && this.#hasRoom) {
+      this.#atWork += 1
+      this.#queue.shift()?.proceed()
+    }
+    if (!this.#paused || this.#closing || this.#calls.size >= this.#maxAtWork || !this.#hasRoom) return
+    this.readOn()
+  }
 }

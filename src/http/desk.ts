@@ -6,6 +6,7 @@ import type { Options } from '../options.js'
 import type { Admission } from './admission.js'
 import type { CheckRules } from './checks.js'
 import type { Departures } from './departures.js'
+import type { RequestMemory } from './request-memory.js'
 import type { Targets } from './target.js'
 
 /** What the requests of one listening socket share. */
@@ -14,6 +15,8 @@ export interface Desk {
   readonly targets: Targets
   readonly admission: Admission
   readonly departures: Departures
+  /** What all requests hold that have come and are not answered. */
+  readonly memory: RequestMemory
   readonly policy: Options['reqMutexPolicy']
   readonly meter: RequestMeter
   readonly log: Log

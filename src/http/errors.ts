@@ -18,6 +18,7 @@ const phrases = {
   414: { reason: 'URI Too Long', error: 'URITooLong' },
   415: { reason: 'Unsupported Media Type', error: 'UnsupportedMediaType' },
   500: { reason: 'Internal Server Error', error: 'InternalServerError' },
+  503: { reason: 'Service Unavailable', error: 'ServiceUnavailable' },
 } as const satisfies Record<number, Phrases>
 
 export type ErrorStatus = keyof typeof phrases
@@ -28,6 +29,11 @@ export function errorAnswer(kind: PathKind, status: ErrorStatus, text: string): 
     ? { error: phrases[status].error, description: text }
     : { orionError: statusText(status, text) }
   return { status, body: JSON.stringify(body) }
+}
+
+/** There is too much to do now, and may be less in a second [management 11.9]. */
+export function overloaded(kind: PathKind, text: string): Answer {
+  return { ...errorAnswer(kind, 503, text), headers: { 'Retry-After': '1' } }
 }
 
 /** The status object of NGSIv1 [context 1.1]. */

@@ -1,21 +1,29 @@
-import { createServer, type Server, type ServerOptions } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { errorFacts } from '../log/log.js'
 import { traceArea } from '../trace-area.js'
 import { requestListener } from './app.js'
 import { Call } from './call.js'
 import type { ConnectionLimit } from './connection-limit.js'
+import { type ConnectionLimits, longestIdle, type Overdue, overdue } from './connection-limits.js'
 import { Connection } from './connections.js'
 import type { Desk } from './desk.js'
+import { LastReply, ServerReply } from './reply.js'
+import { type RefusedBytes, UnknownVerbHead, unknownVerbAt } from './unknown-verb.js'
 
 /** What is set on a server of Node's. */
-export interface ListenerLimits {
+export interface ListenerLimits extends ConnectionLimits {
   readonly maxHead_bytes: number
   /** Of a connection on which nothing moves; 0 for none [management 11.8]. */
   readonly timeout_ms: number
+  /** Requests of one connection that work at a time. */
+  readonly atWork: number
   /** Nothing for a port without limit. */
   readonly connections: ConnectionLimit | undefined
+  /** How many more may be open for a moment, until another front end has closed its longest idle one. */
+  readonly beyond: number
 }
 
 /** Key and certificate, as PEM. */
@@ -24,26 +32,41 @@ export interface Tls {
   readonly cert: string
 }
 
-/** How long the head of a request may take from its first byte [management 11.8]. */
+/** How long the head of a request may take from its first byte [management 11.8]; a handshake likewise. */
 const headTimeout_ms = 60_000
 const headCheckInterval_ms = 5_000
+
+const lookInterval_ms = 1_000
+/** How often a client that has closed its sending half is told that it will get an answer; one that has gone refuses that. */
+const processingInterval_s = 5
+/** Connections that are closed when the system has no descriptor for a new one. */
+const closedForDescriptors = 4
+const acceptWarning_ms = 10_000
 
 /** A server and the connections that it has accepted. */
 export class Listener {
   readonly server: Server
   readonly #desk: Desk
-  readonly #limit: ConnectionLimit | undefined
+  readonly #limits: ListenerLimits
   readonly #connections = new Map<Duplex, Connection>()
+  /** Connections that have a place and have not finished their TLS handshake, oldest first. */
+  readonly #handshakes = new Map<string, Socket>()
+  readonly #unknownVerbs = new WeakMap<Duplex, UnknownVerbHead>()
+  readonly #looks: NodeJS.Timeout
+  #uses = 0
+  #now_s = 0
+  #warned_ms = Number.NEGATIVE_INFINITY
   /** Called when the last connection has gone. */
   #whenEmpty: (() => void) | undefined
 
   constructor(desk: Desk, limits: ListenerLimits, tls: Tls | undefined) {
     this.#desk = desk
-    this.#limit = limits.connections
+    this.#limits = limits
     const serve = requestListener((incoming, outgoing) => {
       const connection = this.#connections.get(incoming.socket)
-      if (connection === undefined) outgoing.destroy()
-      else new Call(desk, connection, incoming, outgoing).begin()
+      if (connection === undefined) incoming.socket.destroy()
+      else if (connection.closing) connection.ignore()
+      else this.#begin(connection, incoming, new ServerReply(incoming, outgoing))
     })
     const options: ServerOptions = {
       maxHeaderSize: limits.maxHead_bytes,
@@ -55,16 +78,29 @@ export class Listener {
       requireHostHeader: false,
       noDelay: true,
     }
-    this.server = tls === undefined ? createServer(options, serve) : createTlsServer({ ...options, ...tls }, serve)
+    this.server =
+      tls === undefined
+        ? createServer(options, serve)
+        : createTlsServer({ ...options, ...tls, handshakeTimeout: headTimeout_ms, allowHalfOpen: true }, serve)
+    // A client that has closed its sending half still gets its answers. Node has the switch and no option for it.
+    Object.assign(this.server, { httpAllowHalfOpen: true })
     this.server.timeout = limits.timeout_ms
     // One more than is allowed: it shows that there were too many.
     this.server.maxHeadersCount = 201
+    // Other expectations may be ignored [RFC 9110 10.1.1].
     this.server.on('checkContinue', serve)
+    this.server.on('checkExpectation', serve)
     this.server.on('connection', (socket: Socket) => {
-      if (this.#takesPlace(socket) && tls === undefined) this.#accept(socket)
+      if (!this.#takesPlace(socket)) return
+      if (tls === undefined) this.#accept(socket)
+      else this.#awaitHandshake(socket)
     })
-    this.server.on('secureConnection', (socket: Socket) => this.#accept(socket))
+    this.server.on('secureConnection', (socket: Socket) => {
+      this.#handshakes.delete(peerOf(socket))
+      this.#accept(socket)
+    })
     this.#watch()
+    this.#looks = setInterval(() => this.#look(), lookInterval_ms).unref()
   }
 
   get address(): AddressInfo | undefined {
@@ -90,67 +126,210 @@ export class Listener {
 
   /** Drops every connection. */
   drop(): void {
+    clearInterval(this.#looks)
+    for (const socket of this.#handshakes.values()) socket.destroy()
     for (const socket of this.#connections.keys()) socket.destroy()
   }
 
+  /** Accepting fails from now on only for want of descriptors or memory, which ends. */
+  survivesErrors(): void {
+    this.server.on('error', (fault: NodeJS.ErrnoException) => this.#acceptFailed(fault))
+  }
+
+  #begin(connection: Connection, incoming: IncomingMessage, reply: ServerReply | LastReply): void {
+    try {
+      new Call(this.#desk, connection, incoming, reply).begin()
+    } catch (fault) {
+      this.#failed('a request could not begin', fault)
+      connection.socket.destroy()
+    }
+  }
+
   #watch(): void {
-    const { log } = this.#desk
-    this.server.on('clientError', (fault: NodeJS.ErrnoException, socket) => this.#refuse(fault, socket))
-    this.server.on('connect', (_, socket) => this.#connections.get(socket)?.refuse(400))
-    this.server.on('tlsClientError', (fault: Error) => {
-      if (log.traces[traceArea['http.tls']] === 1) log.trace('http.tls', `handshake failed: ${fault.message}`)
+    this.server.on('clientError', (fault: Error & RefusedBytes, socket) => {
+      try {
+        this.#refuse(fault, socket)
+      } catch (second) {
+        this.#failed('a refusal failed', second)
+        socket.destroy()
+      }
+    })
+    this.server.on('connect', (incoming, socket) => {
+      const connection = this.#connections.get(socket)
+      // Node has taken its own listeners from the socket.
+      socket.on('error', () => socket.destroy())
+      connection?.refuse(() => this.#begin(connection, incoming, new LastReply(connection)))
+    })
+    this.server.on('tlsClientError', (fault: Error, socket) => {
+      this.#handshakes.delete(peerOf(socket))
+      this.#trace('http.tls', () => `handshake failed: ${fault.message}`)
     })
   }
 
-  /** A connection has its place from its first byte, a handshake included; without one it is closed at once. */
+  /**
+   * A connection has its place from its first byte, a handshake included. When all are taken the longest idle one
+   * goes; when all are worked for, the new one is closed at once.
+   */
   #takesPlace(socket: Socket): boolean {
-    const limit = this.#limit
+    const { connections: limit, beyond } = this.#limits
     if (limit === undefined) return true
-    if (limit.take()) {
+    if (limit.take() || (this.#closeLongestIdle() ? limit.take(beyond + 1) : limit.take(beyond))) {
       socket.once('close', () => limit.release())
       return true
     }
-    const { meter, log } = this.#desk
-    meter.rejected('max_connections')
-    if (log.traces[traceArea['http.connection']] === 1) {
-      log.trace('http.connection', `${socket.remoteAddress} refused: too many connections`)
-    }
+    this.#desk.meter.rejected('max_connections')
+    this.#trace('http.connection', () => `${socket.remoteAddress} refused: too many connections`)
     socket.destroy()
     return false
   }
 
-  #accept(socket: Socket): void {
-    const { meter, log, stopping } = this.#desk
-    // Others may still accept on the socket that they share until the front end that opened it has closed it.
-    if (stopping) socket.destroy()
-    const connection = new Connection(socket)
-    this.#connections.set(socket, connection)
-    meter.connectionOpened()
-    if (log.traces[traceArea['http.connection']] === 1) {
-      log.trace('http.connection', `opened by ${socket.remoteAddress} port ${socket.remotePort}`)
-    }
+  /** Says whether there was one. */
+  #closeLongestIdle(): boolean {
+    const [handshake] = this.#handshakes.values()
+    const socket = handshake ?? longestIdle(this.#connections.values())?.socket
+    if (socket === undefined) return false
+    this.#desk.meter.rejected('evicted')
+    this.#trace('http.connection', () => `${socket.remoteAddress} closed: idle for longest, and others come`)
+    this.#forget(socket)
+    socket.destroy()
+    return true
+  }
+
+  #awaitHandshake(socket: Socket): void {
+    const peer = peerOf(socket)
+    this.#handshakes.set(peer, socket)
     socket.once('close', () => {
-      this.#connections.delete(socket)
-      meter.connectionClosed()
-      connection.closed()
-      if (log.traces[traceArea['http.connection']] === 1) log.trace('http.connection', 'closed')
-      if (this.#connections.size === 0) this.#whenEmpty?.()
+      if (this.#handshakes.get(peer) === socket) this.#handshakes.delete(peer)
     })
   }
 
-  /** What the parser refused; a head that took too long. A connection that never said anything is just closed. */
-  #refuse(fault: NodeJS.ErrnoException, socket: Duplex): void {
-    const { log, meter } = this.#desk
-    if (log.traces[traceArea['http.malformed']] === 1) log.trace('http.malformed', `${fault.code}: ${fault.message}`)
+  #accept(socket: Socket): void {
+    const { meter, stopping } = this.#desk
+    // Others may still accept on the socket that they share until the front end that opened it has closed it.
+    if (stopping) socket.destroy()
+    const connection = new Connection(socket, this.#limits.atWork, () => ++this.#uses)
+    connection.facts.movedAt = this.#now_s
+    connection.facts.sentAt = this.#now_s
+    this.#connections.set(socket, connection)
+    meter.connectionOpened()
+    this.#trace('http.connection', () => `opened by ${socket.remoteAddress} port ${socket.remotePort}`)
+    socket.once('close', () => this.#forget(socket))
+  }
+
+  /** A connection that is closed, or about to be. */
+  #forget(socket: Socket): void {
+    this.#handshakes.delete(peerOf(socket))
     const connection = this.#connections.get(socket)
-    const silent = connection === undefined || connection.socket.bytesRead === 0
-    if (fault.code === 'ECONNRESET' || silent) return void socket.destroy()
-    const status = statusOf(fault.code)
-    if (connection.refuse(status)) meter.rejected(status === 431 ? 'too_large' : 'malformed')
+    if (connection === undefined) return
+    this.#connections.delete(socket)
+    this.#desk.meter.connectionClosed()
+    try {
+      connection.closed()
+    } catch (fault) {
+      this.#failed('a connection did not close in order', fault)
+    }
+    this.#trace('http.connection', () => 'closed')
+    if (this.#connections.size === 0) this.#whenEmpty?.()
+  }
+
+  /** What the parser refused; a head that took too long. A connection that never said anything is just closed. */
+  #refuse(fault: Error & RefusedBytes, socket: Duplex): void {
+    this.#trace('http.malformed', () => `${fault.code}: ${fault.message}`)
+    const connection = this.#connections.get(socket)
+    if (connection === undefined || connection.socket.bytesRead === 0) return void socket.destroy()
+    const { code = '' } = fault
+    const unknown = this.#unknownVerbs.get(socket)
+    if (code === 'ERR_HTTP_REQUEST_TIMEOUT') this.#refuseWith(connection, 408)
+    else if (!code.startsWith('HPE_')) socket.destroy()
+    else if (unknown !== undefined) this.#gather(connection, unknown, fault.rawPacket)
+    // What comes after the last request of a connection is not looked at.
+    else if (code === 'HPE_CLOSED_CONNECTION' || connection.closing) return
+    // Nobody waits for an answer to half a request.
+    else if (code === 'HPE_INVALID_EOF_STATE') connection.refuseWith(undefined)
+    else if (code === 'HPE_HEADER_OVERFLOW') this.#refuseWith(connection, 431)
+    else {
+      const at = unknownVerbAt(fault)
+      if (at === undefined || connection.reading !== undefined) this.#refuseWith(connection, 400)
+      else {
+        const head = new UnknownVerbHead(this.#limits.maxHead_bytes)
+        this.#unknownVerbs.set(socket, head)
+        this.#gather(connection, head, fault.rawPacket?.subarray(at))
+      }
+    }
+  }
+
+  /** A verb that the parser does not know: the request is answered when its head is complete, and is the last one. */
+  #gather(connection: Connection, head: UnknownVerbHead, bytes: Buffer | undefined): void {
+    if (connection.closing) return
+    const { socket } = connection
+    const found = bytes === undefined ? ({ kind: 'malformed' } as const) : head.add(bytes, socket)
+    if (found === undefined) return
+    if (found.kind === 'malformed') this.#refuseWith(connection, 400)
+    else connection.refuse(() => this.#begin(connection, found.incoming, new LastReply(connection)))
+  }
+
+  #refuseWith(connection: Connection, status: 400 | 408 | 431): void {
+    if (!connection.refuseWith(status)) return
+    this.#desk.meter.rejected(status === 431 ? 'too_large' : status === 408 ? 'timeout' : 'malformed')
+  }
+
+  /** Closes what has done nothing, or too little, for too long. */
+  #look(): void {
+    try {
+      this.#now_s += lookInterval_ms / 1000
+      for (const connection of this.#connections.values()) {
+        const why = overdue(connection, this.#now_s, this.#limits)
+        if (why !== undefined) this.#closeOverdue(connection, why)
+        else if (this.#now_s % processingInterval_s === 0) connection.processing()
+      }
+      for (let excess = this.#limits.connections?.excess ?? 0; excess > 0; excess -= 1) {
+        if (!this.#closeLongestIdle()) break
+      }
+    } catch (fault) {
+      this.#failed('the connections could not be looked at', fault)
+    }
+  }
+
+  #closeOverdue(connection: Connection, why: Overdue): void {
+    const { socket } = connection
+    this.#trace('http.connection', () => `${socket.remoteAddress} closed: ${overdueTexts[why]}`)
+    if (why === 'body') this.#refuseWith(connection, 408)
+    else {
+      this.#desk.meter.rejected('timeout')
+      socket.destroy()
+    }
+  }
+
+  #acceptFailed(fault: NodeJS.ErrnoException): void {
+    let closed = 0
+    while (closed < closedForDescriptors && this.#closeLongestIdle()) closed += 1
+    this.#desk.meter.rejected('max_connections')
+    const now = performance.now()
+    if (now - this.#warned_ms < acceptWarning_ms) return
+    this.#warned_ms = now
+    this.#desk.log.warn(
+      'http:accept',
+      `a connection could not be accepted (${fault.message}); ${closed} idle ones closed`,
+    )
+  }
+
+  #failed(what: string, fault: unknown): void {
+    this.#desk.log.error('http:fault', what, errorFacts(fault))
+  }
+
+  #trace(area: keyof typeof traceArea, message: () => string): void {
+    const { log } = this.#desk
+    if (log.traces[traceArea[area]] === 1) log.trace(area, message())
   }
 }
 
-function statusOf(code: string | undefined): number {
-  if (code === 'HPE_HEADER_OVERFLOW') return 431
-  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
+const overdueTexts: Readonly<Record<Overdue, string>> = {
+  idle: 'idle for too long',
+  body: 'the body of a request takes too long',
+  unread: 'it does not read its answers',
+}
+
+/** The same for a connection and the TLS on it. */
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
 }

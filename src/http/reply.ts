@@ -1,69 +1,113 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Departures } from './departures.js'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Connection } from './connections.js'
 
-/** How long the rest of a body that is too long is read, so that the client can read the answer [management 11.7]. */
-const drain_ms = 5_000
+/** An answer as it goes out. */
+export interface Departure {
+  readonly status: number
+  /** Names and values in turn. */
+  readonly headers: string[]
+  readonly body: string
+}
 
-/** Writes the answer of one request and says when it has been handed to the socket. */
-export class Reply {
+/** The only way to write for one request. Whoever calls has taken the step of the request's life that goes with it. */
+export interface Reply {
+  /** Whether nothing else can come after it on its connection. */
+  readonly isLast: boolean
+  /** Tells a client that waits for it to send the body. */
+  continue(): void
+  /** Says to a client that has closed its sending half that its request is worked on; an error comes back if it has gone. */
+  processing(): void
+  /** Writes an answer in one piece; `handed` is called when it is with the socket. */
+  write(answer: Departure, handed: () => void): void
+  /** Writes an answer and leaves it open, so that the client can send the rest of its body and then read. */
+  begin(answer: Departure): void
+  /** Ends an answer that was begun. */
+  finish(handed: () => void): void
+  /** Gives up an answer that can not be written, and its connection. */
+  destroy(): void
+}
+
+/** Through Node's response, which keeps the order of answers on a connection. */
+export class ServerReply implements Reply {
+  readonly isLast = false
   readonly #incoming: IncomingMessage
   readonly #outgoing: ServerResponse
-  readonly #departures: Departures
-  readonly #handed: () => void
 
-  constructor(incoming: IncomingMessage, outgoing: ServerResponse, departures: Departures, handed: () => void) {
+  constructor(incoming: IncomingMessage, outgoing: ServerResponse) {
     this.#incoming = incoming
     this.#outgoing = outgoing
-    this.#departures = departures
-    this.#handed = handed
   }
 
-  /** Tells a client that waits for it to send the body. */
   continue(): void {
     this.#outgoing.writeContinue()
   }
 
-  /** An answer in one piece; the headers are names and values in turn. */
-  send(status: number, headers: string[], body: string): void {
-    this.#departures.leave(() => {
-      this.#outgoing.writeHead(status, headers)
-      this.#finish(encoded(headers, body))
-    })
+  processing(): void {
+    if (this.#outgoing.socket !== null && !this.#outgoing.headersSent) this.#outgoing.writeProcessing()
   }
 
-  /** An answer after which the rest of the body is read for a while, for a client that only then reads. */
-  sendAndDrain(status: number, headers: string[], body: string): void {
+  write({ status, headers, body }: Departure, handed: () => void): void {
+    this.#outgoing.writeHead(status, headers)
+    this.#end(encoded(headers, body), handed)
+  }
+
+  begin({ status, headers, body }: Departure): void {
     this.#outgoing.writeHead(status, headers)
     if (body === '') this.#outgoing.flushHeaders()
     else this.#outgoing.write(encoded(headers, body))
-    const finish = () => {
-      clearTimeout(timer)
-      this.#finish()
-    }
-    const timer = setTimeout(finish, drain_ms)
-    this.#outgoing.once('close', () => clearTimeout(timer))
-    this.#incoming.once('end', finish)
     this.#incoming.resume()
   }
 
-  /** The last words to somebody who does not speak HTTP, or the end of an answer that has begun [management 11.5]. */
-  break(status: number): void {
-    if (!this.#outgoing.headersSent) this.#outgoing.writeHead(status, ['Connection', 'close', 'Content-Length', '0'])
-    this.#finish()
+  finish(handed: () => void): void {
+    this.#end(undefined, handed)
   }
 
-  /** Gives up an answer that can not be written, and its connection. */
   destroy(): void {
     this.#outgoing.destroy()
+    this.#incoming.socket.destroy()
   }
 
   /** An answer behind others on its connection is handed to the socket when those have gone out. */
-  #finish(body?: string | Buffer): void {
-    if (this.#outgoing.writableEnded) return
+  #end(body: string | Buffer | undefined, handed: () => void): void {
     const isNext = this.#outgoing.socket !== null
-    if (!isNext) this.#outgoing.once('finish', this.#handed)
+    if (!isNext) this.#outgoing.once('finish', handed)
     this.#outgoing.end(body)
-    if (isNext) this.#handed()
+    if (isNext) handed()
+  }
+}
+
+/** The last answer on a connection that Node's parser has given up: straight to the socket. */
+export class LastReply implements Reply {
+  readonly isLast = true
+  readonly #connection: Connection
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  continue(): void {}
+
+  processing(): void {}
+
+  write({ status, headers, body }: Departure, handed: () => void): void {
+    const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`]
+    for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`)
+    lines.push(`Date: ${new Date().toUTCString()}`, '', '')
+    this.#connection.end(Buffer.concat([Buffer.from(lines.join('\r\n'), 'latin1'), Buffer.from(body)]))
+    handed()
+  }
+
+  /** The rest of the connection is thrown away whatever it is. */
+  begin(answer: Departure): void {
+    this.write(answer, () => {})
+  }
+
+  finish(handed: () => void): void {
+    handed()
+  }
+
+  destroy(): void {
+    this.#connection.socket.destroy()
   }
 }
 

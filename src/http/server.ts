@@ -12,10 +12,12 @@ import { Admission, permitShare } from './admission.js'
 import { ConnectionLimit } from './connection-limit.js'
 import { Cors } from './cors.js'
 import { Departures } from './departures.js'
+import { connectionsWithinDescriptors } from './descriptors.js'
 import type { Desk } from './desk.js'
 import { descriptorOf, hostsOf, type ListenRefusal, listen, readTls, type Where } from './listen.js'
 import { Listener, type ListenerLimits } from './listener.js'
 import { isOnBothPorts, kindOf } from './path-kind.js'
+import { RequestMemory } from './request-memory.js'
 import { Router, segmentsOf } from './router.js'
 import { Targets } from './target.js'
 import { tokenCheck } from './token.js'
@@ -31,7 +33,11 @@ export type HttpOptions = Pick<
   | 'corsMaxAge_s'
   | 'reqTimeout_s'
   | 'connectionMemory_KiB'
-  | 'maxConnections'
+  | 'connectionRequests'
+  | 'idleTimeout_s'
+  | 'bodyTimeout_s'
+  | 'sendTimeout_s'
+  | 'requestMemory_MiB'
   | 'requestPermits'
   | 'reqMutexPolicy'
   | 'inReqPayloadMaxSize'
@@ -61,6 +67,8 @@ export interface FrontEndParts {
   readonly permits: SharedArrayBuffer
   /** The places of all front ends for connections, see `ConnectionLimit`. */
   readonly connections: SharedArrayBuffer
+  /** What the requests of all front ends hold, see `RequestMemory`. */
+  readonly requestMemory: SharedArrayBuffer
   /** Which of the front ends this is; number 0 opens the sockets and has the port of the management. */
   readonly index: number
   /** The listening socket that front end 0 has opened, for the others. */
@@ -93,12 +101,17 @@ export async function openFrontEnd(parts: FrontEndParts): Promise<Outcome<FrontE
     const desk = newDesk(parts, resources, admission)
     const listener = new Listener(desk, limitsOf(options, connections), tls.value)
     const refusal = await listen(listener, where, parts.log)
-    if (refusal !== undefined) return refusal
+    if (refusal !== undefined) {
+      listener.drop()
+      return refusal
+    }
+    listener.survivesErrors()
     desks.push(desk)
     listeners.push(listener)
     return undefined
   }
-  const limit = new ConnectionLimit(options.maxConnections, parts.connections)
+  const limit = new ConnectionLimit(parts.connections)
+  if (parts.index === 0) fitDescriptors(limit, parts.log)
   const main: Where = parts.fd === undefined ? { port: options.port, hosts: hostsOf(options) } : { fd: parts.fd }
   let refusal = await open(mainResources(parts), limit, main)
   if (refusal === undefined && options.adminPort !== undefined && parts.index === 0) {
@@ -164,6 +177,7 @@ function newDesk(parts: FrontEndParts, resources: readonly Resource[], admission
     targets,
     admission,
     departures: new Departures(),
+    memory: new RequestMemory(options.requestMemory_MiB, parts.requestMemory),
     policy: options.reqMutexPolicy,
     meter,
     log,
@@ -195,6 +209,25 @@ function limitsOf(options: HttpOptions, connections: ConnectionLimit | undefined
   return {
     maxHead_bytes: options.connectionMemory_KiB * 1024,
     timeout_ms: options.reqTimeout_s * 1000,
+    idle_s: options.idleTimeout_s,
+    body_s: options.bodyTimeout_s,
+    send_s: options.sendTimeout_s,
+    atWork: options.connectionRequests,
     connections,
+    beyond: options.httpThreads > 1 ? sharedBeyond : 0,
   }
+}
+
+/** With several front ends the longest idle connection may be another one's, which closes it within a second. */
+const sharedBeyond = 16
+
+function fitDescriptors(limit: ConnectionLimit, log: Log): void {
+  const found = connectionsWithinDescriptors()
+  if (found === undefined || found.connections >= limit.limit) return
+  const { connections, descriptors } = found
+  log.warn(
+    'http:listen',
+    `${connections} connections at a time instead of ${limit.limit} (-maxConnections): the process may have ${descriptors} open files (ulimit -n)`,
+  )
+  limit.lower(connections)
 }

@@ -44,6 +44,9 @@ export const rejections = [
   'malformed',
   'max_connections',
   'unauthorized',
+  'memory',
+  'timeout',
+  'evicted',
 ] as const
 export type Rejection = (typeof rejections)[number]
 

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { Resource } from '../../src/exchange.js'
 import { ConnectionLimit } from '../../src/http/connection-limit.js'
+import { RequestMemory } from '../../src/http/request-memory.js'
 import type { FrontEnd, FrontEndParts, HttpOptions } from '../../src/http/server.js'
 import { openFrontEnd } from '../../src/http/server.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
@@ -81,7 +82,11 @@ export const options: HttpOptions = {
   corsMaxAge_s: 86400,
   reqTimeout_s: 0,
   connectionMemory_KiB: 64,
-  maxConnections: 1020,
+  connectionRequests: 16,
+  idleTimeout_s: 300,
+  bodyTimeout_s: 60,
+  sendTimeout_s: 60,
+  requestMemory_MiB: 64,
   requestPermits: 256,
   reqMutexPolicy: 'all',
   inReqPayloadMaxSize: 1_048_576,
@@ -147,7 +152,7 @@ const silent: WaitMeter = { on: false, free: () => {}, waited: () => {} }
 /** A front end with small resources, ended with the test. */
 export async function givenFrontEnd(
   t: { teardown(end: () => unknown): void },
-  changed: Partial<HttpOptions> = {},
+  { maxConnections = 1020, ...changed }: Partial<HttpOptions> & { readonly maxConnections?: number } = {},
   ngsi1: readonly Resource[] = [echo],
   more: Partial<FrontEndParts> = {},
 ): Promise<Given> {
@@ -167,7 +172,8 @@ export async function givenFrontEnd(
     transaction: () => '1-000-00000000001',
     alarms: new AlarmReports(AlarmReports.memory(), () => undefined),
     permits: Tickets.memory(changed.requestPermits ?? options.requestPermits),
-    connections: ConnectionLimit.memory(),
+    connections: ConnectionLimit.memory(maxConnections),
+    requestMemory: RequestMemory.memory(),
     index: 0,
     ...more,
   })

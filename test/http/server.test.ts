@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads'
 import { test } from 'tap'
 import type { Answer, Asked } from '../../src/exchange.js'
 import { ConnectionLimit } from '../../src/http/connection-limit.js'
+import { RequestMemory } from '../../src/http/request-memory.js'
 import { openFrontEnd } from '../../src/http/server.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
 import { Switches } from '../../src/measure/switches.js'
@@ -187,7 +188,8 @@ test('a port in use is a refusal', async (t) => {
     transaction: () => '',
     alarms: new AlarmReports(AlarmReports.memory(), () => undefined),
     permits: Tickets.memory(1),
-    connections: ConnectionLimit.memory(),
+    connections: ConnectionLimit.memory(1),
+    requestMemory: RequestMemory.memory(),
     index: 0,
   })
   t.same(opened, { ok: false, refusal: { kind: 'portInUse', port } })
@@ -239,13 +241,21 @@ test('with a token it comes before every other check, and some paths need none',
   t.match(bodyOf(await talk(get('/nothing'))), /service not found/)
 })
 
-test('more connections than allowed are closed at once and counted', async (t) => {
-  const { connect, meter } = await givenFrontEnd(t, { maxConnections: 1 })
-  const first = await connect()
+test('when all connections are taken the longest idle one goes; when all are worked for, the new one', async (t) => {
+  const { answers, resource } = held()
+  const { connect, meter } = await givenFrontEnd(t, { maxConnections: 2 }, [resource])
+  const [busy, idle] = [await connect(), await connect()]
+  busy.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n')
+  await when(() => answers.length === 1)
+  const third = await connect()
+  t.equal(await everything(idle), '')
+  t.same(meter.events.splice(1), ['evicted'])
+  third.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n')
+  await when(() => answers.length === 2)
   t.equal(await everything(await connect()), '')
-  t.same(meter.events, ['max_connections'])
-  first.setEncoding('latin1').write('GET /version HTTP/1.1\r\nHost: h\r\n\r\n')
-  t.equal(statusOf(await until(first, '{"ok":true}')), 200)
+  t.same(meter.events.splice(2), ['max_connections'])
+  for (const answer of answers) answer({ status: 200, body: '"done"' })
+  for (const socket of [busy, third]) t.match(await until(socket, 'done'), /^HTTP\/1\.1 200/)
 })
 
 test('the checks of a request come in their order', async (t) => {

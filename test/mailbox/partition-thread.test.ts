@@ -1,6 +1,7 @@
 import { MessageChannel } from 'node:worker_threads'
 import { test } from 'tap'
 import { ConnectionLimit } from '../../src/http/connection-limit.js'
+import { RequestMemory } from '../../src/http/request-memory.js'
 import { ReadPool } from '../../src/lmdb/read-pool.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
 import type { InForce, Instruction, Ready } from '../../src/mailbox/letter.js'
@@ -29,7 +30,8 @@ test("a partition's thread puts subscriptions in force and says after which noti
       pools: [ReadPool.memory(1)],
       bell: bell.memory,
       permits: Tickets.memory(1),
-      connections: ConnectionLimit.memory(),
+      connections: ConnectionLimit.memory(1),
+      requestMemory: RequestMemory.memory(),
       forwards: SharedLimit.memory(),
       alarms: AlarmReports.memory(),
       rooms: [MailboxRoom.memory()],

@@ -3,6 +3,7 @@ import { MessageChannel, type TransferListItem } from 'node:worker_threads'
 import { test } from 'tap'
 import { readOptions } from '../../src/command-line/command-line.js'
 import { ConnectionLimit } from '../../src/http/connection-limit.js'
+import { RequestMemory } from '../../src/http/request-memory.js'
 import { newTransactions } from '../../src/http/transaction.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
 import type { Ready } from '../../src/mailbox/letter.js'
@@ -44,7 +45,8 @@ test('the thread of the courier delivers what partition and coordinator hold, an
     pools: [cell()],
     bell: bell.memory,
     permits: Tickets.memory(1),
-    connections: ConnectionLimit.memory(),
+    connections: ConnectionLimit.memory(1),
+    requestMemory: RequestMemory.memory(),
     forwards: SharedLimit.memory(),
     alarms: AlarmReports.memory(),
     rooms: [MailboxRoom.memory()],

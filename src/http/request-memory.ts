@@ -1,0 +1,80 @@
+const block_bytes = 256 * 1024
+
+/** What a request costs beside the texts of its head and body: Node's objects and ours. */
+const request_bytes = 3072
+
+/**
+ * Bounds the bytes of requests that are being read, wait or are worked on, over all front ends. Each front end takes
+ * its part in blocks, so that the shared count is not touched for every request.
+ */
+export class RequestMemory {
+  readonly #limit: number
+  readonly #blocks: Int32Array
+  #granted_bytes = 0
+  #held_bytes = 0
+
+  /** The memory of a process in which no request is being read. */
+  static memory(): SharedArrayBuffer {
+    return new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
+  }
+
+  constructor(limit_MiB: number, memory: SharedArrayBuffer) {
+    this.#limit = (limit_MiB * 2 ** 20) / block_bytes
+    this.#blocks = new Int32Array(memory)
+  }
+
+  get held_bytes(): number {
+    return this.#held_bytes
+  }
+
+  /** Takes bytes that have to be given back; says no when there are not so many left. */
+  take(bytes: number): boolean {
+    this.#held_bytes += bytes
+    if (this.#held_bytes <= this.#granted_bytes) return true
+    const blocks = Math.ceil((this.#held_bytes - this.#granted_bytes) / block_bytes)
+    if (Atomics.add(this.#blocks, 0, blocks) + blocks > this.#limit) {
+      Atomics.sub(this.#blocks, 0, blocks)
+      this.#held_bytes -= bytes
+      return false
+    }
+    this.#granted_bytes += blocks * block_bytes
+    return true
+  }
+
+  /** One spare block stays: requests that come one by one do not touch the shared count. */
+  give(bytes: number): void {
+    this.#held_bytes -= bytes
+    const spare = Math.floor((this.#granted_bytes - this.#held_bytes) / block_bytes) - 1
+    if (spare <= 0) return
+    this.#granted_bytes -= spare * block_bytes
+    Atomics.sub(this.#blocks, 0, spare)
+  }
+}
+
+/** The bytes that one request holds; they are given back once. */
+export class HeldMemory {
+  readonly #memory: RequestMemory
+  #bytes = 0
+
+  constructor(memory: RequestMemory) {
+    this.#memory = memory
+  }
+
+  take(bytes: number): boolean {
+    if (!this.#memory.take(bytes)) return false
+    this.#bytes += bytes
+    return true
+  }
+
+  giveAll(): void {
+    if (this.#bytes > 0) this.#memory.give(this.#bytes)
+    this.#bytes = 0
+  }
+}
+
+/** What the head of a request costs. */
+export function headCost_bytes(url: string, rawHeaders: readonly string[]): number {
+  let bytes = request_bytes + url.length
+  for (const text of rawHeaders) bytes += text.length
+  return bytes
+}

@@ -1,0 +1,52 @@
+import type { Answer, Asked, Operation, Resource, Work } from '../exchange.js'
+import type { Outcome } from '../outcome.js'
+import type { Desk } from './desk.js'
+import { reasonOf } from './errors.js'
+import type { Lines } from './lines.js'
+import type { Stages } from './stages.js'
+
+/** An operation that is due, and who waits for its end. */
+export interface DueWork {
+  readonly operation: Operation
+  readonly resource: Resource
+  readonly asked: Asked
+  readonly payload: 'json' | 'none'
+  /** Whether a payload that cannot be understood raises an alarm. */
+  readonly judged: boolean
+  readonly lines: Lines
+  readonly stages: Stages | undefined
+  done(answer: Answer): void
+  /** Called where the fault comes later; one that comes at once is thrown. */
+  failed(fault: unknown): void
+}
+
+/** Prepares an operation and carries it out, at once or later. */
+export function carryOut(desk: Desk, due: DueWork): void {
+  const { meter } = desk
+  const since = meter.timingOn && due.payload === 'json' ? process.hrtime.bigint() : undefined
+  const prepared = due.operation.prepare(due.asked)
+  if (since !== undefined) meter.stage('jsonV1Parse', process.hrtime.bigint() - since)
+  due.stages?.over('parse')
+  if (!(prepared instanceof Promise)) work(desk, due, prepared)
+  else prepared.then((late) => work(desk, due, late)).catch((fault) => due.failed(fault))
+}
+
+function work(desk: Desk, due: DueWork, prepared: Outcome<Work, Answer>): void {
+  if (due.judged) judgeInput(desk, due.lines, prepared)
+  if (!prepared.ok) {
+    due.done(prepared.refusal)
+    return
+  }
+  desk.meter.counted(due.resource, due.asked.verb, due.payload, false)
+  const answer = prepared.value()
+  if (answer instanceof Promise) answer.then(due.done, due.failed)
+  else due.done(answer)
+}
+
+/** Whoever sends what can not be understood raises an alarm, which the next good request ends [management 10.7]. */
+function judgeInput({ alarms }: Desk, lines: Lines, prepared: Outcome<Work, Answer>): void {
+  if (prepared.ok && !alarms.isActive('BadInput')) return
+  const { from } = lines.context
+  if (prepared.ok) alarms.over('BadInput', from)
+  else alarms.occurred('BadInput', from, reasonOf(prepared.refusal))
+}

@@ -1,0 +1,321 @@
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import fc from 'fast-check'
+import { test } from 'tap'
+import type { Answer, Resource } from '../../src/exchange.js'
+import { requestLife } from '../../src/http/request-life.js'
+import { granted } from '../../src/outcome.js'
+import { bodyOf, echo, everything, get, givenFrontEnd, headerOf, post, request, statusOf, until } from './given.js'
+
+const chunkedHead = ['Content-Type: application/json', 'Transfer-Encoding: chunked']
+
+/** A resource whose answers are given by the test, and one that answers late by itself. */
+function held(): { readonly answers: ((answer: Answer) => void)[]; readonly resource: Resource } {
+  const answers: ((answer: Answer) => void)[] = []
+  const prepare = () => granted(() => new Promise<Answer>((resolve) => void answers.push(resolve)))
+  const operation = { use: 'read' as const, prepare }
+  return { answers, resource: { pattern: '/v1/held', anyCase: true, operations: { GET: operation, POST: operation } } }
+}
+
+const late: Resource = {
+  pattern: '/v1/late/{n}',
+  anyCase: true,
+  operations: {
+    GET: {
+      use: 'read',
+      prepare: ({ segments }) => granted(() => delay(3, { status: 200, body: `"late ${segments['n']}"` })),
+    },
+  },
+}
+
+async function when(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
+}
+
+function statuses(text: string): readonly number[] {
+  return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
+}
+
+test('no way through the life of a request answers or writes twice, and every state ends when the connection goes', async (t) => {
+  const seen: string[] = []
+  const walk = (state: keyof typeof requestLife, steps: readonly string[]): void => {
+    if (steps.length > 12) throw new Error(`no end: ${steps}`)
+    for (const once of ['answer', 'write', 'writeAndDrain', 'handed', 'work']) {
+      if (steps.filter((step) => step === once).length > 1) seen.push(steps.join(' '))
+    }
+    if (state !== 'over' && state !== 'gone' && !('lost' in requestLife[state])) seen.push(state)
+    for (const [step, next] of Object.entries(requestLife[state])) walk(next, [...steps, step])
+  }
+  walk('head', [])
+  t.same(seen, [])
+})
+
+test('a body over its limit with a malformed chunk in the same packet is answered once', async (t) => {
+  const { connect, talk, meter } = await givenFrontEnd(t, { inReqPayloadMaxSize: 10 })
+  for (const expect of [['Expect: 100-continue'], []]) {
+    const socket = await connect()
+    socket.write(request('POST', '/v1/echo/a', [...chunkedHead, ...expect]))
+    if (expect.length > 0) await until(socket, '100 Continue\r\n\r\n')
+    socket.end('14\r\n12345678901234567890\r\nzz\r\n')
+    t.same(statuses(await everything(socket)), [413])
+  }
+  t.equal(statusOf(await talk(get('/version'))), 200)
+  t.equal(meter.inProgress, 0)
+})
+
+test('a client that has closed its sending half gets its answers, also those behind others', async (t) => {
+  const { answers, resource } = held()
+  const { connect } = await givenFrontEnd(t, {}, [resource, late])
+  const socket = await connect()
+  socket.end(
+    'GET /v1/late/1 HTTP/1.1\r\nHost: h\r\n\r\nGET /v1/held HTTP/1.1\r\nHost: h\r\n\r\nGET /version HTTP/1.1\r\nHost: h\r\n\r\n',
+  )
+  await when(() => answers.length === 1)
+  await delay(20)
+  answers[0]?.({ status: 200, body: '"held"' })
+  t.match(await everything(socket), /late 1[\s\S]*held[\s\S]*\{"ok":true\}$/)
+})
+
+test('a body that ends before it is complete is not answered, and the answers before it are', async (t) => {
+  const { connect, meter } = await givenFrontEnd(t, {}, [echo, late])
+  for (const half of [
+    post('/v1/echo/a', '{"a":1}').slice(0, -2),
+    request('POST', '/v1/echo/a', chunkedHead, '5\r\n12'),
+  ]) {
+    const socket = await connect()
+    socket.end(`GET /v1/late/1 HTTP/1.1\r\nHost: h\r\n\r\n${half}`)
+    t.same(statuses(await everything(socket)), [200])
+  }
+  t.equal(meter.inProgress, 0)
+})
+
+test('a verb that the parser does not know is a wrong verb, wherever it is cut, and the last request', async (t) => {
+  const { connect, talk } = await givenFrontEnd(t, {}, [echo, late])
+  const text =
+    'NOP /v1/echo/a HTTP/1.1\r\nHost: h\r\nFiware-Correlator: c 1\r\n\r\nGET /version HTTP/1.1\r\nHost: h\r\n\r\n'
+  for (let cut = 1; cut < 61; cut += 4) {
+    const socket = await connect()
+    socket.setNoDelay().write(text.slice(0, cut))
+    await delay(2)
+    socket.write(text.slice(cut))
+    const answer = await everything(socket)
+    t.same(statuses(answer), [405], `cut at ${cut}`)
+    t.equal(headerOf(answer, 'Allow'), 'POST, GET')
+    t.equal(headerOf(answer, 'Connection'), 'close')
+    t.equal(headerOf(answer, 'Fiware-Correlator'), 'c 1')
+    t.equal(bodyOf(answer), '')
+  }
+  t.match(
+    await talk(`GET /v1/late/7 HTTP/1.1\r\nHost: h\r\n\r\n${text}`),
+    /^HTTP\/1\.1 200[\s\S]*"late 7"HTTP\/1\.1 405/,
+  )
+  for (const verb of ['FOO', 'get', 'GETX', 'PLAY', 'PROPFIND']) {
+    t.equal(statusOf(await talk(`${verb} /v1/echo/a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`)), 405, verb)
+    t.match(
+      bodyOf(await talk(`${verb} /nothing HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`)),
+      'service not found',
+    )
+  }
+  t.equal(statusOf(await talk('CONNECT h:1 HTTP/1.1\r\nHost: h\r\n\r\n')), 400)
+  t.equal(statusOf(await talk('NOP /v1/echo/a HTTP/1.1\r\n\r\n')), 400, 'without a host')
+})
+
+test('a wrong verb wins over the rule that GET and DELETE take no payload', async (t) => {
+  const { talk } = await givenFrontEnd(t)
+  const wrong = await talk(post('/v1/echo/a', '{}').replace('POST', 'DELETE'))
+  t.equal(statusOf(wrong), 405)
+  t.equal(headerOf(wrong, 'Allow'), 'POST, GET')
+  t.equal(statusOf(await talk(post('/v1/echo/a', '{}').replace('POST', 'GET'))), 400)
+})
+
+test('a fault while an answer leaves costs its connection, and is logged once', async (t) => {
+  const answer = { status: 200, body: '1', headers: { 'X-Bad': 'a\nb' } }
+  const broken = {
+    pattern: '/v1/broken',
+    anyCase: true,
+    operations: { GET: { use: 'read' as const, prepare: () => granted(() => answer) } },
+  }
+  const { talk, lines, meter } = await givenFrontEnd(t, {}, [broken])
+  t.equal(await talk(get('/v1/broken')), '')
+  t.equal(statusOf(await talk(get('/version'))), 200)
+  t.equal(lines.filter(({ level }) => level === 'ERROR').length, 1)
+  t.equal(meter.inProgress, 0)
+  t.equal(meter.taken, 0)
+})
+
+test('a connection has few requests in progress; the others wait and are answered in their order', async (t) => {
+  const { answers, resource } = held()
+  const { connect, meter } = await givenFrontEnd(t, { connectionRequests: 3 }, [resource])
+  const socket = await connect()
+  socket.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n'.repeat(20))
+  await when(() => meter.inProgress === 20)
+  t.equal(answers.length, 3)
+  t.equal(meter.taken, 3)
+  const text = everything(socket)
+  for (let number = 0; number < 20; number += 1) {
+    await when(() => answers.length > number)
+    t.ok(answers.length <= number + 3)
+    answers[number]?.({ status: 200, body: `"${number}"` })
+  }
+  await when(() => meter.inProgress === 0)
+  socket.end(get('/version'))
+  const bodies = [...(await text).matchAll(/"(\d+)"/g)].map(([, number]) => Number(number))
+  t.same(
+    bodies,
+    Array.from({ length: 20 }, (_, number) => number),
+  )
+})
+
+test('what comes after a request that closes its connection is not carried out', async (t) => {
+  const { connect, meter } = await givenFrontEnd(t, { inReqPayloadMaxSize: 10 })
+  const socket = await connect()
+  socket.end(post('/v1/echo/a', 'x'.repeat(11)).replace('Connection: close\r\n', '') + post('/v1/echo/a', '"second"'))
+  t.same(statuses(await everything(socket)), [413])
+  const other = await connect()
+  other.end(get('/version') + post('/v1/echo/a', '"second"'))
+  t.same(statuses(await everything(other)), [200])
+  t.notMatch(meter.events, ['POST /v1/echo/{id} json'])
+})
+
+test('a body that does not come in time is 408, also one that trickles', async (t) => {
+  const { connect, meter } = await givenFrontEnd(t, { bodyTimeout_s: 1 })
+  const [silent, trickles] = [await connect(), await connect()]
+  silent.write(post('/v1/echo/a', '{"a":1}').slice(0, -3))
+  trickles.write(request('POST', '/v1/echo/a', chunkedHead))
+  const timer = setInterval(() => trickles.write('1\r\n1\r\n'), 50)
+  t.teardown(() => clearInterval(timer))
+  for (const answer of await Promise.all([everything(silent), everything(trickles)])) t.same(statuses(answer), [408])
+  t.same(meter.events, ['timeout', 'timeout'])
+})
+
+test('an idle connection is closed after its time, and one whose request is worked on is not', async (t) => {
+  const { answers, resource } = held()
+  const { connect } = await givenFrontEnd(t, { idleTimeout_s: 1 }, [resource])
+  const [idle, busy] = [await connect(), await connect()]
+  idle.write('GET /version HTTP/1.1\r\nHost: h\r\n\r\n')
+  busy.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n')
+  t.same(statuses(await everything(idle)), [200])
+  await delay(1500)
+  answers[0]?.({ status: 200, body: '"worked"' })
+  t.match(await until(busy, 'worked'), /^HTTP\/1\.1 200/)
+})
+
+test('a client that does not read its answers is cut off, and one that reads slowly is not', async (t) => {
+  const large = 'x'.repeat(64 * 2 ** 20)
+  const answer = { status: 200, body: large }
+  const operations = { GET: { use: 'read' as const, prepare: () => granted(() => answer) } }
+  const { connect, meter } = await givenFrontEnd(t, { sendTimeout_s: 2 }, [
+    { pattern: '/v1/large', anyCase: true, operations },
+  ])
+  const [deaf, slow] = [await connect(), await connect()]
+  for (const socket of [deaf, slow]) socket.pause().write(get('/v1/large'))
+  let received = 0
+  slow.on('data', (chunk: Buffer) => {
+    received += chunk.length
+    slow.pause()
+    setTimeout(() => slow.resume(), received < 2 ** 19 ? 50 : 0)
+  })
+  slow.on('error', () => {}).resume()
+  deaf.on('error', () => {})
+  await Promise.all([once(slow, 'close'), when(() => meter.events.includes('timeout'))])
+  t.ok(received > large.length)
+  t.equal(meter.events.filter((event) => event === 'timeout').length, 1)
+})
+
+test('the bytes of requests that are not answered are bounded over all connections', async (t) => {
+  const { answers, resource } = held()
+  const { connect, talk, meter } = await givenFrontEnd(t, { requestMemory_MiB: 2 }, [resource])
+  const body = JSON.stringify('x'.repeat(700_000))
+  const sockets: Socket[] = []
+  for (const _ of [1, 2]) {
+    const socket = await connect()
+    socket.write(post('/v1/held', body))
+    sockets.push(socket)
+    await when(() => meter.inProgress === sockets.length)
+  }
+  const refused = await talk(post('/v1/held', body))
+  t.equal(statusOf(refused), 503)
+  t.equal(headerOf(refused, 'Retry-After'), '1')
+  t.match(bodyOf(refused), 'too many bytes of requests are waiting')
+  t.ok(meter.events.includes('memory'))
+  t.equal(statusOf(await talk(get('/version'))), 200)
+  await when(() => answers.length === 1 || answers.length === 2)
+  for (const socket of sockets) socket.resetAndDestroy()
+  await when(() => meter.inProgress === 0)
+  const again = talk(post('/v1/held', body))
+  const number = answers.length
+  await when(() => answers.length > number)
+  answers.at(-1)?.({ status: 200, body: '"fits"' })
+  t.equal(bodyOf(await again), '"fits"')
+})
+
+/** The system refuses to reset what has been ended. */
+function reset(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy()
+  else socket.resetAndDestroy()
+}
+
+/** What a client does on a connection, piece by piece. */
+const pieces = [
+  'GET /version HTTP/1.1\r\nHost: h\r\n\r\n',
+  'GET /v1/late/1 HTTP/1.1\r\nHost: h\r\n\r\n',
+  'HEAD /version HTTP/1.1\r\nHost: h\r\n\r\n',
+  post('/v1/echo/a', '"1"').replace('Connection: close\r\n', ''),
+  post('/v1/echo/a', '"1"'),
+  post('/v1/echo/a', '"12345678901234567890"'),
+  request('POST', '/v1/echo/a', [...chunkedHead, 'Expect: 100-continue']).replace('Connection: close\r\n', ''),
+  request('POST', '/v1/echo/a', chunkedHead).replace('Connection: close\r\n', ''),
+  '1\r\n1\r\n',
+  '14\r\n12345678901234567890\r\n',
+  '0\r\n\r\n',
+  '0\r\nTrailer: 1\r\n\r\n',
+  'zz\r\n',
+  'NOP /v1/echo/a HTTP/1.1\r\nHost: h\r\n\r\n',
+  'CONNECT h:1 HTTP/1.1\r\nHost: h\r\n\r\n',
+  'GET /version HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n',
+  'GET /version HTTP/1.1\r\n',
+  'GET /version HTTP/1.0\r\n\r\n',
+]
+const action = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom(...pieces) },
+  { weight: 2, arbitrary: fc.tuple(fc.constantFrom(...pieces), fc.nat(40)).map(([text, cut]) => text.slice(0, cut)) },
+  { weight: 2, arbitrary: fc.constant('pause' as const) },
+  { weight: 1, arbitrary: fc.constantFrom('end' as const, 'reset' as const, 'destroy' as const) },
+)
+
+test('whatever comes in whatever order, a request is answered at most once, and the next connection is served', async (t) => {
+  const { connect, talk, meter, lines } = await givenFrontEnd(t, { inReqPayloadMaxSize: 10, connectionRequests: 2 }, [
+    echo,
+    late,
+  ])
+  await fc.assert(
+    fc.asyncProperty(fc.array(action, { minLength: 1, maxLength: 8 }), async (actions) => {
+      const socket = await connect()
+      const text = everything(socket)
+      const sent = actions.filter((act) => act.includes(' HTTP/')).length
+      for (const act of actions) {
+        if (act === 'pause') await delay(2)
+        else if (act === 'reset') reset(socket)
+        else if (act === 'destroy') socket.destroy()
+        else if (act === 'end') socket.end()
+        else if (socket.writable) socket.write(act, 'latin1')
+      }
+      socket.end()
+      const final = statuses(await text).filter((status) => status >= 200)
+      // The last words to what is no HTTP are an answer too.
+      if (final.length > sent + 1) throw new Error(`${final} for ${sent} requests`)
+      const refusals = final.filter((status) => status === 400 || status === 413 || status === 431)
+      if (refusals.length > 0 && final.lastIndexOf(refusals.at(-1) ?? 0) !== final.length - 1)
+        throw new Error(`${final}`)
+      if (statusOf(await talk(get('/version'))) !== 200) throw new Error('not served any more')
+    }),
+    { numRuns: 150 },
+  )
+  await when(() => meter.inProgress === 0)
+  t.equal(meter.taken, 0)
+  t.same(
+    lines.filter(({ level }) => level === 'ERROR'),
+    [],
+  )
+})
