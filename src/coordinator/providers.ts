@@ -100,10 +100,11 @@ export class Providers {
   }
 
   async #send(request: ProviderRequest, room: AnswerRoom): Promise<Outcome<Heard, ProviderFailure>> {
-    const { headers, body } = request
+    const { body } = request
     const url = urlOf(request)
     if (url === undefined) return unreachable('no URL of http or https')
     if (this.#settings.destinations?.mayConnect(url.hostname) === false) return unreachable('destination not allowed')
+    const headers = { ...request.headers, ...authorizationOf(url) }
     const sent = Buffer.from(body)
     if (sentBytes(url, headers, sent) > this.#settings.requestLimit_bytes) return unreachable('request too long')
     const ending = new AbortController()
@@ -174,6 +175,22 @@ function sentBytes(url: URL, headers: ProviderRequest['headers'], body: Buffer):
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
   ]
   return lines.reduce((sum, line) => sum + line.length + 2, 2) + body.length
+}
+
+/** User and password of a URL, as every client of HTTP sends them. */
+function authorizationOf({ username, password }: URL): { readonly Authorization?: string } {
+  if (username === '' && password === '') return {}
+  const pair = `${unescaped(username)}:${unescaped(password)}`
+  return { Authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
+}
+
+/** With escapes that are none as they stand. */
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
 
 function unreachable(reason: string): Outcome<never, ProviderFailure> {

@@ -2,6 +2,7 @@ import pino from 'pino'
 import { type LogLevel, logLevels, type Switches } from '../measure/switches.js'
 import { type Milliseconds, now } from '../time.js'
 import { type TraceArea, traceArea } from '../trace-area.js'
+import { textWithoutSecrets } from './secrets.js'
 
 /** Numbers and texts beside the message; durations in ns as texts. Their names are stable per operation [management 10.2]. */
 export type Facts = Readonly<Record<string, string | number | boolean | undefined>>
@@ -102,12 +103,36 @@ export class LineLog implements Log {
     context?: LineContext,
     area?: TraceArea,
   ): void {
-    this.#put({ time: now(), level, op, message, facts, context, area, partition: this.#partition })
+    const shown = shownLine(message, facts, context)
+    this.#put({ time: now(), level, op, ...shown, area, partition: this.#partition })
   }
 
   #maybe(level: LineLevel & LogLevel, op: string, message: string, facts?: Facts, context?: LineContext): void {
     if (this.shows(level)) this.line(level, op, message, facts, context)
   }
+}
+
+/** What a line says, as it may be shown: every line of every thread comes through here [management 10.5]. */
+export function shownLine(
+  message: string,
+  facts: Facts | undefined,
+  context: LineContext | undefined,
+): Pick<Line, 'message' | 'facts' | 'context'> {
+  return {
+    message: textWithoutSecrets(message),
+    facts: facts && shownMembers(facts),
+    context: context && shownMembers(context),
+  }
+}
+
+/** The same object where nothing is secret, which is nearly always. */
+function shownMembers<Members extends Facts | LineContext>(members: Members): Members {
+  const secret = Object.entries(members).flatMap(([name, value]) => {
+    if (typeof value !== 'string') return []
+    const shown = textWithoutSecrets(value)
+    return shown === value ? [] : [[name, shown] as const]
+  })
+  return secret.length === 0 ? members : { ...members, ...Object.fromEntries(secret) }
 }
 
 /** A fault as facts: what it says, and its stack with those of its causes. */

@@ -5,7 +5,7 @@ import type { Switches } from '../measure/switches.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import { now } from '../time.js'
 import { type FormName, forms } from './form.js'
-import { type Facts, type Line, type LineContext, LineLog } from './log.js'
+import { type Facts, type Line, type LineContext, LineLog, shownLine } from './log.js'
 import { LineSink, type SinkLimits, unblocked, writtenNow } from './sink.js'
 
 /** Where lines go and in which form [management 10.2, 10.6]. */
@@ -94,7 +94,7 @@ export class MainLog extends LineLog {
    */
   override fatal(op: string, message: string, facts?: Facts, context?: LineContext): void {
     if (this.shows('FATAL')) super.fatal(op, message, facts, context)
-    else this.#last({ ...blank, time: now(), op, message, facts, context })
+    else this.#last({ ...blank, time: now(), op, ...shownLine(message, facts, context) })
   }
 
   /** Opens the file anew, so that it can be rotated [management 10.6]. */

@@ -16,10 +16,33 @@ export function withoutSecrets(
 
 /** A URL or request target as a log may show it: without the part before `@` and the secret parameters [management 10.5]. */
 export function urlWithoutSecrets(url: string): string {
-  const anonymous = url.replace(/^([a-z][a-z0-9+.-]*:)?\/\/[^/?#]*@/i, `$1//${hidden}@`)
-  return anonymous.replace(/([?&;])([^=&;#?]*)=[^&;#]*/g, (pair: string, separator: string, name: string) =>
+  const anonymous = url.replace(/^([a-z][a-z0-9+.-]*:)?[\\/]{2,}[^/?#]*@/i, `$1//${hidden}@`)
+  return textWithoutSecrets(anonymous)
+}
+
+/** In a text of JSON a URL ends with its quotation mark; it may have blanks, and its slashes may be escaped. */
+const quotedUser = /("(?:https?:[\\/]*|(?:[a-z][a-z0-9+.-]{0,30}:)?(?:\\?\/){2}))(?:[^"\\/?#]|\\[^/])*@/gi
+const plainUser = /(https?:[\\/]*|(?:\\?\/){2})[^\s/?#"]*@/gi
+const parameter = /([?&;])([^=&;#?\s"\\]{1,64})=[^&;#\s"]*/g
+
+/**
+ * A text as a log may show it, whatever it is: in every URL in it the part before `@` and the values of secret parameters
+ * are hidden [management 10.5].
+ */
+export function textWithoutSecrets(text: string): string {
+  let shown = text
+  if (shown.includes('@')) {
+    shown = shown.replace(quotedUser, `$1${hidden}@`).replace(plainUser, `$1${hidden}@`)
+  }
+  if (!shown.includes('=')) return shown
+  return shown.replace(parameter, (pair: string, separator: string, name: string) =>
     secretParameters.has(decoded(name).toLowerCase()) ? `${separator}${name}=${hidden}` : pair,
   )
+}
+
+/** The start of a text that was cut off: a URL at its end whose `@` was lost may be a part of a password, and is hidden. */
+export function startWithoutSecrets(start: string): string {
+  return textWithoutSecrets(start).replace(/(https?:[\\/]*|(?:\\?\/){2})[^\s/?#"@]*$/i, `$1${hidden}`)
 }
 
 /** A name that is written with escapes means the same parameter. */

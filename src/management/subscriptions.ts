@@ -2,6 +2,7 @@ import type { Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
 import type { SubscriptionDesk, SubscriptionState } from '../coordinator/broker.js'
 import type { Answer, Asked, Resource } from '../exchange.js'
+import { urlWithoutSecrets } from '../log/secrets.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Milliseconds, now } from '../time.js'
 import { json, operation, shortForm } from './answers.js'
@@ -48,7 +49,7 @@ export function stateShown(
     id,
     service: tenant === '' ? undefined : tenant,
     servicePath: pathText(path),
-    reference,
+    reference: urlWithoutSecrets(reference),
     expires: dateText(expires),
     throttling: throttling_ms === 0 ? undefined : throttling_ms / 1000,
     status: at >= expires ? 'expired' : failsCounter > 0 ? 'failed' : 'active',

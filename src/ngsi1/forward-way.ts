@@ -6,6 +6,7 @@ import type { Asked } from '../exchange.js'
 import { endsHere, viaOf } from '../hops.js'
 import { lineContextOf } from '../log/line-context.js'
 import type { Log } from '../log/log.js'
+import { urlWithoutSecrets } from '../log/secrets.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import type { RegistrationId } from '../registration/registration.js'
 import type { RegistrationIndex } from '../registration/registration-index.js'
@@ -88,7 +89,7 @@ export class Way {
     const headers = this.#headers()
     const context = lineContextOf(this.#asked.correlator, this.#asked.headers)
     if (this.#log?.traces[traceArea['http.providers']] === 1) {
-      const who = passed.map(({ provider }) => provider).join(', ')
+      const who = passed.map(({ provider }) => urlWithoutSecrets(provider)).join(', ')
       this.#log.trace('http.providers', `${passed.length} of ${forwards.length}: ${who}`, undefined, context)
     }
     try {

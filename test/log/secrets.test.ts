@@ -1,5 +1,6 @@
 import { test } from 'tap'
-import { urlWithoutSecrets, withoutSecrets } from '../../src/log/secrets.js'
+import { payloadShown } from '../../src/log/payload.js'
+import { textWithoutSecrets, urlWithoutSecrets, withoutSecrets } from '../../src/log/secrets.js'
 
 test('the values of headers that carry secrets are hidden, whatever their case', async (t) => {
   const headers = {
@@ -25,4 +26,37 @@ test('a URL is shown without its user and without its secret parameters', async 
     urlWithoutSecrets('/p?%74oken=1&TOKEN=2&tokens=3&token=&%=4'),
     '/p?%74oken=***&TOKEN=***&tokens=3&token=***&%=4',
   )
+})
+
+test('URLs are without secrets wherever they stand in a text', async (t) => {
+  for (const [text, shown] of [
+    ['to http://u:p@h/a and //v@h, not a@b', 'to http://***@h/a and //***@h, not a@b'],
+    ['{"provider":"http://u x:p\\"q@h:1/v1","mail":"a@b"}', '{"provider":"http://***@h:1/v1","mail":"a@b"}'],
+    ['{"provider":"http:\\/\\/u:p@h\\/v1","path":"/a@b"}', '{"provider":"http:\\/\\/***@h\\/v1","path":"/a@b"}'],
+    ['HTTPS:u:p@h, http:\\\\u:p@h', 'HTTPS:***@h, http:\\\\***@h'],
+    ['"/p?token=a&x=1", ?PassWord=b c=d', '"/p?token=***&x=1", ?PassWord=*** c=d'],
+    ['http://host:1/a@b?c=d@e', 'http://host:1/a@b?c=d@e'],
+  ] as const)
+    t.equal(textWithoutSecrets(text), shown)
+})
+
+test('no part of a secret is left where a payload is cut', async (t) => {
+  const url = 'http://user:password@host/way'
+  for (let before = 0; before < 60; before += 1) {
+    const shown = payloadShown(`${'x'.repeat(before)} ${url} ${'y'.repeat(9000)}`, 40)
+    t.notMatch(shown, /us|pa(s|\()/, shown)
+  }
+  t.notMatch(
+    payloadShown(`http://user:${'p'.repeat(5000)}`, 100),
+    'pp',
+    'nor where it ends beyond all that is looked at',
+  )
+})
+
+test('long texts of any kind are looked through in linear time', async (t) => {
+  for (const piece of ['/', '//', '"', '"http:', '"//', '?', '?a', '&token', 'a@', '\\', '"\\/', '//a', '=', '@=']) {
+    const begun = performance.now()
+    textWithoutSecrets(`${piece.repeat(500_000 / piece.length)}@=`)
+    t.ok(performance.now() - begun < 2000, piece)
+  }
 })
