@@ -36,11 +36,15 @@ export function urlOf({ provider, operation }: ProviderRequest): URL | undefined
   if (!URL.canParse(provider)) return undefined
   const url = new URL(provider)
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return undefined
+  if (url.hostname.length > longestHost) return undefined
   const path = url.pathname === '/' ? '/' : url.pathname.replace(/\/$/, '')
   url.pathname = `${path}/${operation}`
   url.hash = ''
   return url
 }
+
+/** No name of a host is longer; connections are kept by their names. */
+const longestHost = 255
 
 /** Where a request goes to, as text, also if it can not go there. */
 export function urlText(request: ProviderRequest): string {

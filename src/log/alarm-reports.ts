@@ -1,4 +1,5 @@
 import { type AlarmCounts, type AlarmKind, alarmKinds } from './alarms.js'
+import { alarmSubject } from './kept-name.js'
 
 /** What a thread says of a condition: it has occurred, for a reason, or is over. */
 export interface AlarmSaid {
@@ -37,18 +38,19 @@ export class AlarmReports {
   }
 
   occurred(alarm: AlarmKind, subject: string, reason: string): void {
-    this.#tell({ kind: 'alarm', alarm, subject, reason })
+    this.#tell({ kind: 'alarm', alarm, subject: alarmSubject(subject), reason })
   }
 
   /** The condition does not hold of this subject. */
   over(alarm: AlarmKind, subject: string): void {
     if (!this.isActive(alarm)) return
     const raised = Atomics.load(this.#counts, 2 * alarmKinds.indexOf(alarm) + 1)
-    const key = `${alarm} ${subject}`
+    const name = alarmSubject(subject)
+    const key = `${alarm} ${name}`
     if (this.#saidWell.get(key) === raised) return
     if (this.#saidWell.size >= mostRemembered) this.#saidWell.clear()
     this.#saidWell.set(key, raised)
-    this.#tell({ kind: 'alarm', alarm, subject, reason: undefined })
+    this.#tell({ kind: 'alarm', alarm, subject: name, reason: undefined })
   }
 }
 

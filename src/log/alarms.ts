@@ -1,6 +1,6 @@
 import { traceArea } from '../trace-area.js'
+import { alarmSubject } from './kept-name.js'
 import type { LineContext, Log } from './log.js'
-import { urlWithoutSecrets } from './secrets.js'
 
 /** What can be wrong for a while [management 10.7]. */
 export const alarmKinds = ['BadInput', 'NotificationError', 'ForwardingError', 'DatabaseError'] as const
@@ -37,7 +37,8 @@ export class Alarms {
    * The condition has occurred. The subject is an address or URL; that of a DatabaseError is not shown, it only tells
    * the conditions of several partitions apart.
    */
-  raise(kind: AlarmKind, subject: string, reason: string, context?: LineContext): void {
+  raise(kind: AlarmKind, of: string, reason: string, context?: LineContext): void {
+    const subject = alarmSubject(of)
     const key = `${kind} ${subject}`
     const held = this.#active.get(key)
     if (held !== undefined) {
@@ -57,8 +58,9 @@ export class Alarms {
   }
 
   /** The condition is over; costs next to nothing when there was none. */
-  release(kind: AlarmKind, subject: string, context?: LineContext): void {
+  release(kind: AlarmKind, of: string, context?: LineContext): void {
     if (this.#active.size === 0) return
+    const subject = alarmSubject(of)
     const key = `${kind} ${subject}`
     const held = this.#active.get(key)
     if (held === undefined) return
@@ -107,5 +109,5 @@ function levelOf(kind: AlarmKind): 'ERROR' | 'WARN' {
 }
 
 function shown(kind: AlarmKind, subject: string): string {
-  return kind === 'DatabaseError' ? kind : `${kind} ${urlWithoutSecrets(subject)}`
+  return kind === 'DatabaseError' ? kind : `${kind} ${subject}`
 }

@@ -46,6 +46,12 @@ export interface Line {
   readonly partition: number | undefined
 }
 
+/** What a line counts for between threads: one, and one for each KiB of its texts. */
+export function lineWeight({ message, context }: Line): number {
+  const { corr = '', from = '', srv = '', subsrv = '' } = context ?? {}
+  return 1 + ((message.length + corr.length + from.length + srv.length + subsrv.length) >> 10)
+}
+
 /** The log of one thread: decides what is shown and hands the lines on [management 10.1]. */
 export class LineLog implements Log {
   readonly traces: Uint8Array

@@ -5,7 +5,7 @@ import type { Switches } from '../measure/switches.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import { now } from '../time.js'
 import { type FormName, forms } from './form.js'
-import { type Facts, type Line, type LineContext, LineLog, shownLine } from './log.js'
+import { type Facts, type Line, type LineContext, LineLog, lineWeight, shownLine } from './log.js'
 import { LineSink, type SinkLimits, unblocked, writtenNow } from './sink.js'
 
 /** Where lines go and in which form [management 10.2, 10.6]. */
@@ -77,7 +77,7 @@ export class MainLog extends LineLog {
     port.on('message', (lines: readonly Line[]) => {
       this.#taken(lines)
       // The other side counts what is on the way and hands over no more than this side can bear.
-      port.postMessage(lines.length)
+      port.postMessage(lines.reduce((sum, line) => sum + lineWeight(line), 0))
     })
     port.on('close', () => this.#ports.delete(port))
     port.unref()

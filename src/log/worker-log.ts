@@ -1,8 +1,8 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Switches } from '../measure/switches.js'
-import { type Line, LineLog } from './log.js'
+import { type Line, LineLog, lineWeight } from './log.js'
 
-/** Lines that may be on their way to the writing thread; below ERROR, and any. */
+/** Lines that may be on their way to the writing thread, long ones for several; below ERROR, and any. */
 const usualUnderWay = 20_000
 const mostUnderWay = 40_000
 /** A tick that logs without end hands over in parts. */
@@ -26,7 +26,7 @@ export class WorkerLog extends LineLog {
   constructor(port: MessagePort, switches: Switches, partition?: number) {
     super(switches, (line) => this.#put(line), partition)
     this.#port = port
-    port.on('message', (taken: number) => this.#taken(taken))
+    port.on('message', (weight: number) => this.#taken(weight))
     port.unref()
   }
 
@@ -44,13 +44,13 @@ export class WorkerLog extends LineLog {
       this.#dropped += 1
       return
     }
-    this.#underWay += 1
+    this.#underWay += lineWeight(line)
     if (this.#gathered.push(line) === 1) setImmediate(() => this.flush())
     if (this.#gathered.length >= batch || line.level === 'FATAL') this.flush()
   }
 
-  #taken(count: number): void {
-    this.#underWay -= count
+  #taken(weight: number): void {
+    this.#underWay -= weight
     if (this.#dropped === 0 || this.#underWay > usualUnderWay / 2) return
     const dropped = this.#dropped
     this.#dropped = 0

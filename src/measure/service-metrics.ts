@@ -1,3 +1,4 @@
+import { ownText } from '../log/kept-name.js'
 import type { AnsweredRequest } from './requests.js'
 
 /** What was recorded for one service and subservice; plain data, so that front ends can exchange it [management 6.2]. */
@@ -31,6 +32,8 @@ export interface SentRequest {
 
 /** How many pairs of service and subservice are told apart. */
 const mostServices = 10_000
+/** Longer headers are looked at each time: there may be many ways to write the same. */
+const longestKnown = 256
 
 /**
  * The requests of one front end by service and subservice. The pairs are chosen by clients, so their number is limited;
@@ -75,8 +78,9 @@ export class ServiceMetrics {
     const known = this.#known.get(headers)
     if (known !== undefined || this.#known.has(headers)) return known
     const count = this.#open(service, servicePath)
+    if (headers.length > longestKnown) return count
     if (this.#known.size >= mostServices) this.#known.clear()
-    this.#known.set(headers, count)
+    this.#known.set(ownText(headers), count)
     return count
   }
 
@@ -93,8 +97,9 @@ export class ServiceMetrics {
   #add(key: string, service: string | undefined, subservice: string | undefined): ServiceCount {
     const received = { transactions: 0, request_bytes: 0, response_bytes: 0, errors: 0, duration_ns: 0 }
     const sent = { sent: 0, sent_bytes: 0, sentAnswer_bytes: 0, sentErrors: 0 }
-    const count = { service, subservice, ...received, ...sent }
-    this.#counts.set(key, count)
+    const own = { service: service && ownText(service), subservice: subservice && ownText(subservice) }
+    const count = { ...own, ...received, ...sent }
+    this.#counts.set(ownText(key), count)
     return count
   }
 }

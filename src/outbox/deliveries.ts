@@ -1,3 +1,4 @@
+import { alarmSubject } from '../log/kept-name.js'
 import type { CounterName } from '../measure/counters.js'
 import type { DeliveryMeter } from '../measure/delivery-sheet.js'
 import type { SentRequest } from '../measure/service-metrics.js'
@@ -102,7 +103,9 @@ export class Deliveries {
     backlog.left(queue, entry, 'accepted', BigInt(Math.max(0, at - entry.made)) * 1_000_000n)
   }
 
-  #alarm(url: string, outcome: AttemptOutcome): void {
+  #alarm(reference: string, outcome: AttemptOutcome): void {
+    if (outcome.kind === 'accepted' && this.#alarmed.size === 0) return
+    const url = alarmSubject(reference)
     if (outcome.kind === 'accepted') {
       if (this.#alarmed.delete(url)) this.#parts.alarm(url, undefined)
       return
