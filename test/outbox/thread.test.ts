@@ -5,6 +5,7 @@ import { readOptions } from '../../src/command-line/command-line.js'
 import { ConnectionLimit } from '../../src/http/connection-limit.js'
 import { RequestMemory } from '../../src/http/request-memory.js'
 import { newTransactions } from '../../src/http/transaction.js'
+import { ReadPool } from '../../src/lmdb/read-pool.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
 import type { Ready } from '../../src/mailbox/letter.js'
 import { MailboxRoom } from '../../src/mailbox/room.js'
@@ -111,4 +112,58 @@ test('the thread of the courier delivers what partition and coordinator hold, an
   t.same(stored.numbers, [])
   t.match(stored.account(one), { sent: 1, lastSuccessCode: 200 })
   await stored.close()
+})
+
+test('what the courier says before it is ready is heard, and is not taken for its ready', async (t) => {
+  const folder = t.testdir()
+  const partitionPath = join(folder, 'partition-0')
+  await new OwnedOutbox(partitionPath).close()
+  const control = new OwnedOutbox(join(folder, 'control'))
+  const gone = subscriptionId(9)
+  control.enqueue(...Array.from({ length: 400 }, (_, n) => notice(gone, { kind: 'tick' }, `tick ${n}`)))
+  const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
+  const storage = { paths: [partitionPath], ...storeSettings }
+  const run = readOptions([], {})
+  if (run.kind !== 'run') throw new Error(run.text)
+  const { port2 } = new MessageChannel()
+  const settled: CourierReport[] = []
+  const courier = new ActorThread<CourierTask & Pick<ThreadPorts, 'log'>, CourierReport>({
+    entry: entry('courier'),
+    task: {
+      storage,
+      memory: {
+        measures: measures.memory,
+        marks: [ChangeMarks.memory()],
+        pools: [ReadPool.memory(1)],
+        bell: new Bell().memory,
+        permits: Tickets.memory(1),
+        connections: ConnectionLimit.memory(),
+        forwards: SharedLimit.memory(),
+        alarms: AlarmReports.memory(),
+        rooms: [MailboxRoom.memory()],
+      },
+      controlPath: control.path,
+      recipients: [],
+      options: run.options.notifications,
+      brokerId: '0123456789abcdef',
+      transactions: newTransactions(),
+      log: port2,
+    },
+    transfer: [port2],
+    said: (report) => {
+      if (report.kind !== 'settle') return
+      settled.push(report)
+      control.store(report.settlements)
+      courier.tell({ kind: 'settled', ticket: report.ticket })
+    },
+  })
+  t.same(await courier.ready, { kind: 'ready' })
+  await until(() => control.numbers.length === 0)
+  t.not(settled.length, 0, 'all that is gone was settled')
+  const drained = courier.hear('drained')
+  courier.tell({ kind: 'drain', limit_ms: 1000 })
+  await drained
+  await courier.ended
+  await courier.close()
+  await control.close()
 })
