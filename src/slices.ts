@@ -24,3 +24,30 @@ export class Slices {
     this.#began = performance.now()
   }
 }
+
+/** So many are done at once without a look at the clock. */
+const fewItems = 256
+
+/**
+ * Does the same with each of many things, in slices. Few are done before this returns, so that what comes of one request
+ * keeps its place before what arrives after it.
+ */
+export function mapInSlices<Item, Result>(
+  items: readonly Item[],
+  map: (item: Item, at: number) => Result,
+): readonly Result[] | Promise<readonly Result[]> {
+  return items.length <= fewItems ? items.map(map) : mappedInSlices(items, map)
+}
+
+async function mappedInSlices<Item, Result>(
+  items: readonly Item[],
+  map: (item: Item, at: number) => Result,
+): Promise<readonly Result[]> {
+  const slices = new Slices()
+  const results: Result[] = []
+  for (const [at, item] of items.entries()) {
+    results.push(map(item, at))
+    if (slices.isOver) await slices.next()
+  }
+  return results
+}

@@ -12,6 +12,7 @@ import type { Outcome } from '../outcome.js'
 import { granted, refused } from '../outcome.js'
 import type { Reply, WordedReply } from '../partition/message.js'
 import { shardOf } from '../partition/shard.js'
+import { mapInSlices } from '../slices.js'
 import { type Milliseconds, now } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import type { Broker, PartitionHealth, SubscriptionDesk, TypeSummary, Unavailable, WordedUpdate } from './broker.js'
@@ -66,7 +67,7 @@ export class FrontBroker implements Broker {
     const sent =
       first && elements.length === 1
         ? granted([await this.#mailbox(first.tenant, first.id).ask(this.#commandOf(first, time))])
-        : await askAll(elements.map((element) => this.#addressed(element, time)))
+        : await this.#updateAll(elements, time)
     if (!sent.ok) return sent
     const replies: UpdateReply[] = []
     for (const outcome of sent.value) {
@@ -181,6 +182,12 @@ export class FrontBroker implements Broker {
     }
   }
 
+  /** Every command is made before the first one is sent. */
+  async #updateAll(elements: readonly UpdateElement[], time: Milliseconds) {
+    const addressed = mapInSlices(elements, (element) => this.#addressed(element, time))
+    return askAll(addressed instanceof Promise ? await addressed : addressed)
+  }
+
   #addressed(element: UpdateElement, time: Milliseconds): Addressed {
     return { mailbox: this.#mailbox(element.tenant, element.id), command: this.#commandOf(element, time) }
   }
@@ -204,9 +211,14 @@ export class FrontBroker implements Broker {
   #time(outcomes: readonly Outcome<Posted, MailRefusal>[]): void {
     const { timing } = this.#parts
     if (!timing.timingOn) return
-    const posted = outcomes.flatMap((outcome) => (outcome.ok ? [outcome.value] : []))
-    timing.stage('mongoBackend', BigInt(Math.max(0, ...posted.map(({ decided_ns }) => decided_ns))))
-    timing.stage('mongoWriteWait', BigInt(Math.max(0, ...posted.map(({ committed_ns }) => committed_ns))))
+    let [decided_ns, committed_ns] = [0, 0]
+    for (const outcome of outcomes) {
+      if (!outcome.ok) continue
+      decided_ns = Math.max(decided_ns, outcome.value.decided_ns)
+      committed_ns = Math.max(committed_ns, outcome.value.committed_ns)
+    }
+    timing.stage('mongoBackend', BigInt(decided_ns))
+    timing.stage('mongoWriteWait', BigInt(committed_ns))
   }
 
   async #reading<Result>(read: Promise<Result>): Promise<Result> {

@@ -3,6 +3,7 @@ import type { GivenAttribute, Origin, UpdateAction, UpdateElement, UpdateItem, U
 import type { Broker, Unavailable } from '../coordinator/broker.js'
 import type { StatusText } from '../exchange.js'
 import { granted, type Outcome } from '../outcome.js'
+import { mapInSlices } from '../slices.js'
 import { checkElement } from './check-element.js'
 import type { GivenElement } from './parse-update.js'
 import { okStatus, statusOfRefusal } from './status.js'
@@ -37,9 +38,12 @@ export interface ElementResponse {
  * to the broker [context 6.2, 6.5].
  */
 export async function fatesOf(broker: Broker, asked: UpdateAsked): Promise<Outcome<readonly Fate[], Unavailable>> {
-  const refusals = asked.elements.map((element) => refusedResponse(element, asked))
-  const sent = asked.elements.filter((_, at) => refusals[at] === undefined)
-  const replies = sent.length === 0 ? granted([]) : await broker.update(sent.map((element) => toSend(element, asked)))
+  const checked = mapInSlices(asked.elements, (element) => refusedResponse(element, asked))
+  const refusals = checked instanceof Promise ? await checked : checked
+  const meant = asked.elements.filter((_, at) => refusals[at] === undefined)
+  const mapped = mapInSlices(meant, (element) => toSend(element, asked))
+  const sent = mapped instanceof Promise ? await mapped : mapped
+  const replies = sent.length === 0 ? granted([]) : await broker.update(sent)
   if (!replies.ok) return replies
   const left = replies.value.values()
   return granted(refusals.map((refusal) => refusal ?? left.next().value))
@@ -54,17 +58,43 @@ export function responsesOf(
   fates: readonly Fate[],
   action: UpdateAction,
 ): readonly ElementResponse[] {
-  const [inPlace, missing]: [ElementResponse[], ElementResponse[]] = [[], []]
-  for (const [at, element] of elements.entries()) {
-    const fate = fates[at]
+  const responses = new Responses(action)
+  for (const [at, element] of elements.entries()) responses.add(element, fates[at])
+  return responses.all
+}
+
+/** The same, in slices where there are many. */
+export async function manyResponsesOf(
+  elements: readonly GivenElement[],
+  fates: readonly Fate[],
+  action: UpdateAction,
+): Promise<readonly ElementResponse[]> {
+  const responses = new Responses(action)
+  await mapInSlices(elements, (element, at) => responses.add(element, fates[at]))
+  return responses.all
+}
+
+class Responses {
+  readonly #action: UpdateAction
+  readonly #inPlace: ElementResponse[] = []
+  readonly #missing: ElementResponse[] = []
+
+  constructor(action: UpdateAction) {
+    this.#action = action
+  }
+
+  add(element: GivenElement, fate: Fate): void {
     if (fate === undefined) throw new Error('the broker has not answered every element of an update')
-    if ('status' in fate) inPlace.push(fate)
+    if ('status' in fate) this.#inPlace.push(fate)
     else {
-      for (const item of fate.items) inPlace.push(responseOf(item, element, action))
-      for (const item of fate.missing) missing.push(responseOf(item, element, action))
+      for (const item of fate.items) this.#inPlace.push(responseOf(item, element, this.#action))
+      for (const item of fate.missing) this.#missing.push(responseOf(item, element, this.#action))
     }
   }
-  return missing.length === 0 ? inPlace : [...inPlace, ...missing]
+
+  get all(): readonly ElementResponse[] {
+    return this.#missing.length === 0 ? this.#inPlace : [...this.#inPlace, ...this.#missing]
+  }
 }
 
 /** The response to an element that can not be right whatever is stored; nothing when it may be [context 6.5 rows 1 to 4]. */

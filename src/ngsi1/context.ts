@@ -15,7 +15,7 @@ import { asksObject, asksUntyped, orderAsked, pageAsked } from './parameters.js'
 import { parseQuery, type QueryPayload } from './parse-query.js'
 import { parseUpdate, type UpdatePayload } from './parse-update.js'
 import { renderResult, renderStatus } from './render.js'
-import { renderUpdate } from './render-update.js'
+import { renderLargeUpdate, renderUpdate } from './render-update.js'
 import { statusOf } from './status.js'
 import { parseTenant, pathOfUpdate, pathsOfRead } from './tenant.js'
 import { mannerNumber, onlyId } from './worded.js'
@@ -23,6 +23,9 @@ import { mannerNumber, onlyId } from './worded.js'
 const payloadErrors: PayloadErrors = { parser: 'errorCode', checks: 'errorCode' }
 
 const wrapStatus = (status: StatusText): unknown => wrapped('errorCode', status)
+
+/** More responses are worded in slices. */
+const fewResponses = 256
 
 /** `POST /v1/updateContext` [context 6]. */
 export function updateContext(environment: Environment): Operation {
@@ -85,7 +88,8 @@ async function update(environment: Environment, asked: Asked, tenant: Tenant, pa
   })
   if (!responses.ok) return failedUpdate('errorCode', responses.refusal)
   const format = { asObject: asksObject(parameters) }
-  return { status: 200, body: () => renderUpdate(responses.value, format) }
+  if (responses.value.length <= fewResponses) return { status: 200, body: () => renderUpdate(responses.value, format) }
+  return { status: 200, body: await renderLargeUpdate(responses.value, format) }
 }
 
 /** `POST /v1/queryContext` [context 7]. */

@@ -5,7 +5,7 @@ import { granted, type Outcome, refused } from '../outcome.js'
 import { planUpdate, type UpdateForward } from '../registration/forward-update.js'
 import { now } from '../time.js'
 import { type ErrorShape, statusAnswer, unavailableAnswer } from './answers.js'
-import { type ElementResponse, type Fate, fatesOf, responsesOf, type UpdateAsked } from './carry-out.js'
+import { type ElementResponse, type Fate, fatesOf, manyResponsesOf, type UpdateAsked } from './carry-out.js'
 import type { Environment } from './environment.js'
 import { readUpdateAnswer } from './forward-answer.js'
 import { gapsOf } from './forward-gaps.js'
@@ -32,8 +32,8 @@ export async function carryOutEverywhere(
 ): Promise<Outcome<readonly ElementResponse[], Unavailable | NothingDone>> {
   const fates = await fatesOf(environment.broker, asked)
   if (!fates.ok) return fates
-  const here = (): Outcome<readonly ElementResponse[], never> =>
-    granted(responsesOf(asked.elements, fates.value, asked.action))
+  const here = async (): Promise<Outcome<readonly ElementResponse[], never>> =>
+    granted(await manyResponsesOf(asked.elements, fates.value, asked.action))
   const isPassedOn = asked.action === 'UPDATE' || asked.action === 'REPLACE'
   const way = isPassedOn ? wayOf(environment, request, asked.tenant) : undefined
   if (way === undefined) return here()

@@ -1,13 +1,21 @@
+import { mapInSlices } from '../slices.js'
 import type { ElementResponse } from './carry-out.js'
 import { type Format, renderEcho, renderElement, renderStatus } from './render.js'
 
 /** The answer to an update: an item for each response [context 6.3]. */
 export function renderUpdate(responses: readonly ElementResponse[], format: Format): string {
   let text = ''
-  for (const response of responses) {
-    const element = renderElement(response, renderEcho(response.attributes, format))
-    const status = renderStatus(response.status)
-    text += `${text === '' ? '' : ','}{"contextElement":${element},"statusCode":${status}}`
-  }
+  for (const response of responses) text += `${text === '' ? '' : ','}${renderResponse(response, format)}`
   return `{"contextResponses":[${text}]}`
+}
+
+/** The same, in slices where there are many. */
+export async function renderLargeUpdate(responses: readonly ElementResponse[], format: Format): Promise<string> {
+  const items = await mapInSlices(responses, (response) => renderResponse(response, format))
+  return `{"contextResponses":[${items.join(',')}]}`
+}
+
+function renderResponse(response: ElementResponse, format: Format): string {
+  const element = renderElement(response, renderEcho(response.attributes, format))
+  return `{"contextElement":${element},"statusCode":${renderStatus(response.status)}}`
 }

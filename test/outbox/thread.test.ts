@@ -15,7 +15,7 @@ import type { CourierInstruction, CourierReport } from '../../src/outbox/message
 import { ChangeMarks } from '../../src/partition/change-marks.js'
 import { SharedLimit } from '../../src/shared-limit.js'
 import { Bell } from '../../src/subscription/bell.js'
-import type { CourierTask, PartitionTask, ThreadPorts } from '../../src/tasks.js'
+import type { CourierTask, PartitionTask, SharedMemory, ThreadPorts } from '../../src/tasks.js'
 import { Tickets } from '../../src/tickets.js'
 import { FarEnd } from '../far-end.js'
 import { storeSettings } from '../given.js'
@@ -25,6 +25,21 @@ const one = subscriptionId(1)
 
 function entry(name: string): URL {
   return new URL(`../../workers/${name}.js`, import.meta.url)
+}
+
+function sharedMemory(measures: Measures, bell: Bell): SharedMemory {
+  return {
+    measures: measures.memory,
+    marks: [ChangeMarks.memory()],
+    pools: [ReadPool.memory(1)],
+    bell: bell.memory,
+    permits: Tickets.memory(1),
+    connections: ConnectionLimit.memory(1),
+    requestMemory: RequestMemory.memory(),
+    forwards: SharedLimit.memory(),
+    alarms: AlarmReports.memory(),
+    rooms: [MailboxRoom.memory()],
+  }
 }
 
 test('the thread of the courier delivers what partition and coordinator hold, and they store the outcomes', async (t) => {
@@ -38,20 +53,8 @@ test('the thread of the courier delivers what partition and coordinator hold, an
   control.enqueue(notice(one, { kind: 'initial' }, 'from the coordinator', { after: [1] }))
   const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
   const bell = new Bell()
-  const cell = () => new SharedArrayBuffer(4)
   const storage = { paths: [partitionPath], ...storeSettings }
-  const memory = {
-    measures: measures.memory,
-    marks: [ChangeMarks.memory()],
-    pools: [cell()],
-    bell: bell.memory,
-    permits: Tickets.memory(1),
-    connections: ConnectionLimit.memory(1),
-    requestMemory: RequestMemory.memory(),
-    forwards: SharedLimit.memory(),
-    alarms: AlarmReports.memory(),
-    rooms: [MailboxRoom.memory()],
-  }
+  const memory = sharedMemory(measures, bell)
   const run = readOptions([], {})
   if (run.kind !== 'run') throw new Error(run.text)
 
@@ -131,17 +134,7 @@ test('what the courier says before it is ready is heard, and is not taken for it
     entry: entry('courier'),
     task: {
       storage,
-      memory: {
-        measures: measures.memory,
-        marks: [ChangeMarks.memory()],
-        pools: [ReadPool.memory(1)],
-        bell: new Bell().memory,
-        permits: Tickets.memory(1),
-        connections: ConnectionLimit.memory(),
-        forwards: SharedLimit.memory(),
-        alarms: AlarmReports.memory(),
-        rooms: [MailboxRoom.memory()],
-      },
+      memory: sharedMemory(measures, new Bell()),
       controlPath: control.path,
       recipients: [],
       options: run.options.notifications,
@@ -158,8 +151,8 @@ test('what the courier says before it is ready is heard, and is not taken for it
     },
   })
   t.same(await courier.ready, { kind: 'ready' })
+  t.not(settled.length, 0, 'it has said something before')
   await until(() => control.numbers.length === 0)
-  t.not(settled.length, 0, 'all that is gone was settled')
   const drained = courier.hear('drained')
   courier.tell({ kind: 'drain', limit_ms: 1000 })
   await drained

@@ -1,0 +1,54 @@
+import { test } from 'tap'
+import { RunningBroker } from '../running.js'
+import { type Client, stranger } from './client.js'
+
+const flags = ['-multiservice', '-httpThreads', '2', '-partitions', '2']
+
+function update(type: string, count: number): unknown {
+  const contextElements = Array.from({ length: count }, (_, n) => ({ id: `${type}-${n.toString(36)}`, type }))
+  return { contextElements, updateAction: 'APPEND' }
+}
+
+async function stored(client: Client, type: string): Promise<number> {
+  const { text } = await client.send('GET', `/v1/contextEntities?entity::type=${type}&limit=1&details=on`)
+  return Number(/Count: (\d+)/.exec(text)?.[1] ?? 0)
+}
+
+test('an update of as many elements as a body may have goes through, and others are answered meanwhile', async (t) => {
+  const client = stranger(await RunningBroker.start(t, flags))
+  const count = 12_000
+  const order: string[] = []
+  const large = client.send('POST', '/v1/updateContext', update('Large', count)).then((reply) => {
+    order.push('large')
+    return reply
+  })
+  while ((await stored(client, 'Large')) === 0) order.push('looked')
+  await client.given({ id: 'Small', type: 'Small' })
+  order.push('small')
+  const { status, text } = await large
+  t.equal(status, 200)
+  t.equal(text.match(/"code":"200"/g)?.length, count)
+  t.ok(text.includes('"id":"Large-0"') && text.indexOf('"Large-0"') < text.indexOf('"Large-1"'))
+  t.equal(await stored(client, 'Large'), count)
+  t.same(order.at(-1), 'large', 'a small one that came after it was answered before it')
+})
+
+test('of several large updates those are refused that have no room, and of those nothing is stored', async (t) => {
+  const client = stranger(await RunningBroker.start(t, [...flags, '-mailboxSize', '2000']))
+  const types = Array.from({ length: 12 }, (_, n) => `Type${n}`)
+  const replies = await Promise.all(types.map((type) => client.send('POST', '/v1/updateContext', update(type, 1500))))
+  for (const [at, { status, text, headers }] of replies.entries()) {
+    const found = await stored(client, types[at] ?? '')
+    if (status === 200) t.equal(found, 1500)
+    else {
+      t.equal(status, 503)
+      t.match(text, /too many updates are waiting/)
+      t.equal(headers.get('Retry-After'), '1')
+      t.equal(found, 0, 'nothing of it is stored')
+    }
+  }
+  const refused = replies.filter(({ status }) => status === 503).length
+  t.ok(refused > 0, `${refused} were refused`)
+  t.ok(refused < types.length)
+  t.equal((await client.send('POST', '/v1/updateContext', update('Later', 1500))).status, 200)
+})
