@@ -75,6 +75,7 @@ export class Delivery {
       limit: options.initialLimit,
       bell,
       grace_ms,
+      limits: options,
       log,
     })
     this.registry = new Registry({
@@ -84,6 +85,7 @@ export class Delivery {
       bell,
       word: wordAvailability,
       grace_ms,
+      limits: options,
     })
   }
 

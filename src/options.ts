@@ -116,6 +116,12 @@ export interface NotificationOptions {
   /** Where messages may go; without a list of what is allowed, everywhere that is not denied. */
   readonly destinations: { readonly allow: DestinationList | undefined; readonly deny: DestinationList | undefined }
   readonly initialLimit: number
+  /** Subscriptions of a kind, of 1 KiB each on average. */
+  readonly subscriptionsMax: number
+  /** Steps that the patterns of the subscriptions of one tenant may take together with the longest id. */
+  readonly patternSteps: number
+  /** Registrations, of 1 KiB each on average. */
+  readonly registrationsMax: number
   /** 0: what is expired is kept for ever. */
   readonly subscriptionGrace_days: number
 }

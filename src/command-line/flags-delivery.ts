@@ -80,6 +80,24 @@ export const deliveryFlags = {
     'RIGEL_INITIAL_NOTIFICATION_LIMIT',
     'entities in an initial notification; 0: none is sent',
   ),
+  subscriptionsMax: delivery.value(
+    integer(1, 10_000_000),
+    100_000,
+    'RIGEL_SUBSCRIPTIONS_MAX',
+    'subscriptions, and availability subscriptions, of 1 KiB each on average',
+  ),
+  subscriptionPatternSteps: delivery.value(
+    integer(1, 1_000_000_000),
+    2_000_000,
+    'RIGEL_SUBSCRIPTION_PATTERN_STEPS',
+    'steps, of up to 25 ns, to match the longest id with all patterns of the subscriptions of a tenant',
+  ),
+  registrationsMax: delivery.value(
+    integer(1, 10_000_000),
+    100_000,
+    'RIGEL_REGISTRATIONS_MAX',
+    'registrations, of 1 KiB each on average',
+  ),
   subscriptionGrace: delivery.value(
     integer(0, 36500),
     30,

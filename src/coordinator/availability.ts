@@ -13,6 +13,7 @@ import type { Bell } from '../subscription/bell.js'
 import type { Notice } from '../subscription/notice.js'
 import type { SubscriptionClock, SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
+import { Capacity, sizeOfAvailability } from './capacity.js'
 import type { Courier } from './courier.js'
 import { newClock } from './held-subscriptions.js'
 import { newId } from './new-id.js'
@@ -26,6 +27,8 @@ export interface AvailabilityParts {
   readonly bell: Pick<Bell, 'ring'>
   readonly word: AvailabilityWording
   readonly clock: () => Milliseconds
+  /** Availability subscriptions, of 1 KiB each on average. */
+  readonly limits: { readonly subscriptionsMax: number }
   readonly log: Log
 }
 
@@ -42,14 +45,16 @@ export class Availability {
   readonly #registrations: RegistrationIndex
   readonly #index = new AvailabilityIndex()
   readonly #clocks = new Map<SubscriptionId, SubscriptionClock>()
+  readonly #capacity: Capacity
   #order = 0
 
   /** Begins with what is stored; `registrations` is the owner's index. */
   constructor(parts: AvailabilityParts, registrations: RegistrationIndex) {
     this.#parts = parts
     this.#registrations = registrations
+    this.#capacity = new Capacity(parts.limits.subscriptionsMax)
     for (const subscription of parts.store.availability()) {
-      this.#index.put(subscription)
+      this.#put(subscription)
       this.#order = Math.max(this.#order, subscription.order)
     }
   }
@@ -72,6 +77,7 @@ export class Availability {
     const time = this.#parts.clock()
     const id = newId(time) as SubscriptionId
     const subscription = { ...what, id, order: this.#order + 1, expires: (time + duration_ms) as Milliseconds }
+    if (!this.#capacity.hasRoom(sizeOfAvailability(subscription))) return refused({ kind: 'subscriptionsFull' })
     const stored = await this.#store(subscription, time, correlator, () => this.forget([id]))
     if (!stored.ok) return stored
     this.#order = subscription.order
@@ -88,6 +94,9 @@ export class Availability {
     if (!inForce(held, time)) await courier.expire(asked.id)
     const expires = duration_ms === undefined ? held.expires : ((time + duration_ms) as Milliseconds)
     const subscription = { ...held, ...what, expires }
+    if (!this.#capacity.hasRoom(sizeOfAvailability(subscription), sizeOfAvailability(held))) {
+      return refused({ kind: 'subscriptionsFull' })
+    }
     return this.#store(subscription, time, correlator, async () => courier.put(this.#recipient(held)))
   }
 
@@ -125,6 +134,8 @@ export class Availability {
   /** Ends what is not stored, or not any more; resolves when no notification of it starts any more. */
   async forget(ids: readonly SubscriptionId[]): Promise<void> {
     for (const id of ids) {
+      const held = this.#index.get(id)
+      if (held) this.#capacity.remove(sizeOfAvailability(held))
       this.#index.remove(id)
       this.#clocks.delete(id)
     }
@@ -152,7 +163,7 @@ export class Availability {
       if (stored?.ok !== true) await withdraw()
     }
     if (!stored.ok) return stored
-    this.#index.put(subscription)
+    this.#put(subscription)
     if (notices.length > 0) bell.ring()
     courier.put(this.#recipient(subscription))
     return stored
@@ -172,6 +183,13 @@ export class Availability {
     const body = this.#parts.word(id, contexts)
     const line = { kind: 'availability' } as const
     return [{ subscription: id, line, made, tenant, paths: [root], correlator, token: '', via, body }]
+  }
+
+  #put(subscription: AvailabilitySubscription): void {
+    const held = this.#index.get(subscription.id)
+    if (held) this.#capacity.remove(sizeOfAvailability(held))
+    this.#index.put(subscription)
+    this.#capacity.add(sizeOfAvailability(subscription))
   }
 
   #of(tenant: Tenant, id: SubscriptionId): AvailabilitySubscription | undefined {

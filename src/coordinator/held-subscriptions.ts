@@ -6,14 +6,30 @@ import type {
   SubscriptionId,
   SubscriptionInForce,
 } from '../subscription/subscription.js'
+import { Capacity, PatternCosts, sizeOfSubscription } from './capacity.js'
+import type { Unavailable } from './unavailable.js'
+
+/** For how much there is room. */
+export interface SubscriptionLimits {
+  /** Subscriptions of a kind, of 1 KiB each on average. */
+  readonly subscriptionsMax: number
+  /** Steps that the patterns of one tenant may take together with the longest id. */
+  readonly patternSteps: number
+}
 
 /** All subscriptions, in memory, by creation; with what their owner does to one of them done one after the other. */
 export class HeldSubscriptions {
   readonly #held = new Map<SubscriptionId, SubscriptionInForce>()
   readonly #busy = new Map<SubscriptionId, Promise<unknown>>()
+  readonly #capacity: Capacity
+  readonly #patterns = new PatternCosts()
+  readonly #patternSteps: number
   #order = 0
 
-  constructor(stored: readonly Subscription[]) {
+  /** What is stored is held whatever the limits say. */
+  constructor(stored: readonly Subscription[], { subscriptionsMax, patternSteps }: SubscriptionLimits) {
+    this.#capacity = new Capacity(subscriptionsMax)
+    this.#patternSteps = patternSteps
     for (const subscription of stored) this.put({ subscription, clock: newClock() })
   }
 
@@ -32,14 +48,32 @@ export class HeldSubscriptions {
     return held?.subscription.tenant === tenant ? held : undefined
   }
 
+  /** Why there is no room for a subscription, which may take the place of one of its id. */
+  objection(subscription: Subscription): Unavailable | undefined {
+    const held = this.#held.get(subscription.id)?.subscription
+    const size = sizeOfSubscription(subscription)
+    if (!this.#capacity.hasRoom(size, held && sizeOfSubscription(held))) return { kind: 'subscriptionsFull' }
+    const before = this.#patterns.with(held ?? subscription)
+    const after = this.#patterns.with(subscription)
+    const grows = held === undefined || after > before
+    return grows && after > this.#patternSteps ? { kind: 'patternsFull' } : undefined
+  }
+
   put(inForce: SubscriptionInForce): void {
-    const { id, order } = inForce.subscription
-    this.#held.set(id, inForce)
-    this.#order = Math.max(this.#order, order)
+    const { subscription } = inForce
+    this.remove(subscription.id)
+    this.#held.set(subscription.id, inForce)
+    this.#capacity.add(sizeOfSubscription(subscription))
+    this.#patterns.add(subscription)
+    this.#order = Math.max(this.#order, subscription.order)
   }
 
   remove(id: SubscriptionId): void {
+    const held = this.#held.get(id)
+    if (held === undefined) return
     this.#held.delete(id)
+    this.#capacity.remove(sizeOfSubscription(held.subscription))
+    this.#patterns.remove(held.subscription)
   }
 
   all(): readonly SubscriptionInForce[] {

@@ -9,6 +9,7 @@ import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Milliseconds, now } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import { Availability, type AvailabilityParts, committed } from './availability.js'
+import { Capacity, sizeOfRegistration } from './capacity.js'
 import { newId } from './new-id.js'
 import type {
   AvailabilityAsked,
@@ -22,11 +23,20 @@ import type {
 import type { SubscriptionState, SubscriptionUnknown } from './subscription-state.js'
 import type { Unavailable } from './unavailable.js'
 
+/** For how much there is room. */
+export interface RegistryLimits {
+  /** Registrations, of 1 KiB each on average. */
+  readonly registrationsMax: number
+  /** Availability subscriptions, likewise. */
+  readonly subscriptionsMax: number
+}
+
 export interface RegistryParts extends Omit<AvailabilityParts, 'clock'> {
   /** Brings changes into the index of every other thread, in this order; resolves when they are in force there. */
   readonly publish: (changes: readonly RegistrationChange[]) => Promise<void>
   /** How long what has expired is kept; 0 for ever [subscriptions 2.5]. */
   readonly grace_ms: number
+  readonly limits: RegistryLimits
   /** Hears of each registration that could not be stored [management 4.4]. */
   readonly notStored: () => void
   readonly clock?: () => Milliseconds
@@ -48,6 +58,7 @@ export class Registry implements RegistryDesk {
   readonly #clock: () => Milliseconds
   readonly #copies = new Copies()
   readonly #availability: Availability
+  readonly #capacity: Capacity
   #order = 0
   #last: Promise<unknown> = Promise.resolve()
   #swept: Milliseconds
@@ -58,6 +69,7 @@ export class Registry implements RegistryDesk {
     this.#parts = parts
     this.#clock = parts.clock ?? now
     this.#swept = this.#clock()
+    this.#capacity = new Capacity(parts.limits.registrationsMax)
     for (const registration of parts.store.registrations()) {
       this.#enact([{ kind: 'put', registration }])
       this.#order = Math.max(this.#order, registration.order)
@@ -90,6 +102,9 @@ export class Registry implements RegistryDesk {
       }
       const { id, order } = held ?? this.#next(time)
       const registration = { id, order, tenant, path, contexts, expires: later(time, duration_ms) }
+      if (!this.#capacity.hasRoom(sizeOfRegistration(registration), held && sizeOfRegistration(held))) {
+        return refused({ kind: 'registrationsFull' })
+      }
       const stored = await this.#store([], registration, time, asked)
       if (!stored.ok) return stored
       this.#trace(id, held ? 'updated' : 'created')
@@ -104,6 +119,7 @@ export class Registry implements RegistryDesk {
       const time = this.#clock()
       const source = { tenant, path, copiedFrom: subscription }
       const registration = { ...source, ...this.#next(time), contexts, expires: later(time, copyDuration_ms) }
+      if (!this.#capacity.hasRoom(sizeOfRegistration(registration))) return refused({ kind: 'registrationsFull' })
       const replaced = [...this.#copies.holders(source, contexts)].flatMap((id) => {
         const copy = this.index.get(id)
         return copy ? [withoutTold(copy, contexts)] : []
@@ -196,8 +212,14 @@ export class Registry implements RegistryDesk {
       const id = change.kind === 'put' ? change.registration.id : change.id
       const held = this.index.get(id)
       undoing.unshift(held ? { kind: 'put', registration: held } : { kind: 'remove', id })
-      if (held) this.#copies.forget(held)
-      if (change.kind === 'put') this.#copies.keep(change.registration)
+      if (held) {
+        this.#copies.forget(held)
+        this.#capacity.remove(sizeOfRegistration(held))
+      }
+      if (change.kind === 'put') {
+        this.#copies.keep(change.registration)
+        this.#capacity.add(sizeOfRegistration(change.registration))
+      }
       this.index.apply([change])
     }
     return undoing

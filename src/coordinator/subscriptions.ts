@@ -17,7 +17,7 @@ import type {
 } from './broker.js'
 import type { Courier } from './courier.js'
 import { Establishment } from './establishment.js'
-import { HeldSubscriptions, newClock, recipientOf } from './held-subscriptions.js'
+import { HeldSubscriptions, newClock, recipientOf, type SubscriptionLimits } from './held-subscriptions.js'
 import type { StateParts } from './initial.js'
 import { newId } from './new-id.js'
 import type { Partitions } from './partitions.js'
@@ -30,6 +30,7 @@ export interface SubscriptionsParts extends StateParts {
   readonly bell: Bell
   /** How long what is expired is kept; 0 for ever. */
   readonly grace_ms: number
+  readonly limits: SubscriptionLimits
   readonly log: Log
 }
 
@@ -50,7 +51,7 @@ export class Subscriptions implements SubscriptionDesk {
 
   constructor(parts: SubscriptionsParts) {
     this.#parts = parts
-    this.#held = new HeldSubscriptions(parts.store.subscriptions())
+    this.#held = new HeldSubscriptions(parts.store.subscriptions(), parts.limits)
     this.#ticker = new Ticker({ ...parts, held: this.#held })
     this.#establishment = new Establishment(parts)
   }
@@ -82,6 +83,8 @@ export class Subscriptions implements SubscriptionDesk {
       order: this.#held.nextOrder(),
       expires: later(made, duration_ms),
     }
+    const objection = this.#held.objection(subscription)
+    if (objection) return Promise.resolve(refused(objection))
     const inForce = { subscription, clock: newClock() }
     // Whatever thread starts from now on begins with it.
     this.#held.put(inForce)
@@ -110,6 +113,8 @@ export class Subscriptions implements SubscriptionDesk {
       if (!before) return refused({ kind: 'subscriptionUnknown' })
       const made = now()
       const subscription = changed(before.subscription, asked, made)
+      const objection = this.#held.objection(subscription)
+      if (objection) return refused(objection)
       const after = { ...before, subscription }
       // What waited for a subscription that has expired ends with it, and is not brought back [subscriptions 5.6].
       if (before.subscription.expires <= made) await this.#parts.courier.expire(id)

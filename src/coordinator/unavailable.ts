@@ -12,3 +12,6 @@ export type Unavailable =
   | { readonly kind: 'queriesFull' }
   | { readonly kind: 'queryLate' }
   | { readonly kind: 'forwardsFull' }
+  | { readonly kind: 'subscriptionsFull' }
+  | { readonly kind: 'patternsFull' }
+  | { readonly kind: 'registrationsFull' }

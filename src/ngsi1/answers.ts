@@ -69,4 +69,7 @@ const unavailable: { readonly [Kind in AtAnotherTime]: readonly [details: string
   queriesFull: ['too many queries are waiting', 1],
   forwardsFull: ['too many requests wait for context providers', 1],
   queryLate: ['the query took too long', 10],
+  subscriptionsFull: ['there is no room for more subscriptions', 60],
+  patternsFull: ['there is no room for more regular expressions in subscriptions', 60],
+  registrationsFull: ['there is no room for more registrations', 60],
 }

@@ -1,6 +1,7 @@
 import { granted, type Outcome, refused } from '../outcome.js'
 import type { Subscription } from '../subscription/subscription.js'
 import { parseDuration } from './duration.js'
+import { atMost } from './parse-selectors.js'
 import type { CheckRefusal } from './payload-refusal.js'
 import { identifier, list, record, text } from './shape.js'
 
@@ -20,12 +21,21 @@ export const anyChange: Conditions = { onChange: [], interval_ms: undefined }
 
 const shortestInterval_ms = 1000
 
+/** Of all conditions together. */
+const maxTriggers = 1000
+
 /** Checks conditions and joins those of one type; nothing when there are none [subscriptions 2.1, 2.1.1]. */
 export function checkConditions(drafts: Drafts = []): Outcome<Conditions | undefined, CheckRefusal> {
   if (drafts.length === 0) return granted(undefined)
   const wrong = wrongType(drafts)
   if (wrong) return refused(wrong)
   if (drafts.some(({ condValues = [] }) => condValues.includes(''))) return refused({ kind: 'triggerEmpty' })
+  const few = atMost(
+    maxTriggers,
+    'condValues',
+    drafts.flatMap(({ condValues = [] }) => condValues),
+  )
+  if (!few.ok) return few
   const interval = shortestInterval(drafts.filter(isOf('ONTIMEINTERVAL')))
   if (!interval.ok) return interval
   return granted({ onChange: triggers(drafts.filter(isOf('ONCHANGE'))), interval_ms: interval.value })

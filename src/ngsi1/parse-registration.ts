@@ -97,7 +97,7 @@ export function parseTold(body: string, strictIds: boolean): Outcome<ToldPayload
   if (!subscription.ok) return refused({ kind: 'givenIdMalformed', why: subscription.refusal })
   const drafts = contextRegistrationResponses.map(({ contextRegistration = {} }) => contextRegistration)
   if (drafts.some(({ entities = [] }) => entities.length === 0)) return refused({ kind: 'selectorsMissing' })
-  const contexts = checkAll(drafts, checkContext)
+  const contexts = checkContexts(drafts)
   return contexts.ok ? granted({ subscription: subscription.value, contexts: contexts.value }) : contexts
 }
 
@@ -106,7 +106,7 @@ function checkRegistration(
 ): Outcome<RegistrationPayload, CheckRefusal> {
   const { contextRegistrations = [] } = draft
   if (contextRegistrations.length === 0) return refused({ kind: 'registrationsMissing' })
-  const contexts = checkAll(contextRegistrations, checkContext)
+  const contexts = checkContexts(contextRegistrations)
   if (!contexts.ok) return contexts
   const checked = checkTerms(draft)
   return checked.ok ? granted({ contexts: contexts.value, ...checked.value }) : checked
@@ -130,6 +130,20 @@ function checkTerms({
     duration: span || defaultDuration,
   })
 }
+
+/** All contexts: each of their entities is entered with each of their attributes wherever registrations are looked up. */
+function checkContexts(drafts: readonly ContextDraft[]): Outcome<readonly RegisteredContext[], CheckRefusal> {
+  const number = drafts.reduce(
+    (sum, { entities = [], attributes = [] }) => sum + Math.max(1, entities.length) * Math.max(1, attributes.length),
+    0,
+  )
+  if (number > maxEntries) {
+    return refused({ kind: 'tooMany', of: 'registered entities and attributes', number, max: maxEntries })
+  }
+  return checkAll(drafts, checkContext)
+}
+
+const maxEntries = 5000
 
 /** Metadata are checked and not kept: nobody is ever shown them. */
 function checkContext(draft: ContextDraft): Outcome<RegisteredContext, CheckRefusal> {

@@ -90,6 +90,7 @@ export function openRegistry(folder: string, more: Partial<RegistryParts> = {}) 
   const published: RegistrationChange[] = []
   const counted = { notStored: 0, rung: 0 }
   const registry = new Registry({
+    limits: { registrationsMax: 1000, subscriptionsMax: 1000 },
     store: control.store,
     courier,
     word: wordAvailability,

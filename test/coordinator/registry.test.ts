@@ -377,3 +377,26 @@ test('what becomes of registrations is traced, also that they have expired', asy
     ['created', 'updated', 'expired', 'removed'].map((what) => `registration ${id} ${what}`),
   )
 })
+
+test('there is room for so many registrations and subscriptions, and what is large takes the room of several', async (t) => {
+  const limits = { registrationsMax: 3, subscriptionsMax: 2 }
+  const { registry, control } = openRegistry(t.testdir(), { limits })
+  t.teardown(() => control.close())
+  const full = { ok: false, refusal: { kind: 'registrationsFull' } }
+  const [first] = [granted(await registry.register(asked())), granted(await registry.register(asked()))]
+  t.match(await registry.notified({ ...asked(), subscription: 'a' }), { ok: true })
+  t.match(await registry.register(asked()), full)
+  t.match(
+    await registry.notified({ ...asked({ contexts: [{ ...noise, provider: 'http://b' }] }), subscription: 'a' }),
+    full,
+  )
+  t.match(
+    await registry.register(asked({ id: first })),
+    { ok: true },
+    'what takes the place of another one needs no room',
+  )
+  const large = [{ ...noise, provider: `http://${'a'.repeat(4000)}` }]
+  t.match(await registry.register(asked({ id: first, contexts: large })), full)
+  for (const _ of [1, 2]) t.match(await registry.subscribe(listening()), { ok: true })
+  t.match(await registry.subscribe(listening()), { ok: false, refusal: { kind: 'subscriptionsFull' } })
+})

@@ -1,0 +1,134 @@
+import type { Tenant } from '../context/entity.js'
+import { acceptedPattern } from '../context/pattern.js'
+import type { AvailabilitySubscription } from '../registration/availability.js'
+import type { Registration } from '../registration/registration.js'
+import type { Subscription } from '../subscription/subscription.js'
+
+/** For how many things of a kind there is room, in number and in memory. */
+export class Capacity {
+  readonly #max: number
+  #number = 0
+  #bytes = 0
+
+  /** Room for so many things, which may take 1 KiB each on average. */
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  /** Whether a thing that takes so much could be added, in the place of one that takes `instead_bytes`. */
+  hasRoom(bytes: number, instead_bytes?: number): boolean {
+    const number = instead_bytes === undefined ? this.#number + 1 : this.#number
+    return number <= this.#max && this.#bytes + bytes - (instead_bytes ?? 0) <= this.#max * average_bytes
+  }
+
+  add(bytes: number): void {
+    this.#number += 1
+    this.#bytes += bytes
+  }
+
+  remove(bytes: number): void {
+    this.#number -= 1
+    this.#bytes -= bytes
+  }
+}
+
+const average_bytes = 1024
+
+/** What an entry of an index takes, beside its texts. */
+const entry_bytes = 64
+
+/** About what a subscription takes in memory, of each thread that knows it. */
+export function sizeOfSubscription({ selectors, attributes, reference, onChange, scopes }: Subscription): number {
+  const entries = selectors.length * Math.max(1, onChange?.length ?? 0)
+  const texts = [...attributes, ...(onChange ?? []), reference]
+  const shapes = scopes.length === 0 ? 0 : JSON.stringify(scopes).length
+  return entries * entry_bytes + lengthOf(texts) + lengthOfSelectors(selectors) + shapes
+}
+
+/** About what an availability subscription takes in memory. */
+export function sizeOfAvailability({ selectors, attributes, reference }: AvailabilitySubscription): number {
+  return selectors.length * entry_bytes + lengthOf([...attributes, reference]) + lengthOfSelectors(selectors)
+}
+
+/** About what a registration takes in memory, of each thread that knows it. */
+export function sizeOfRegistration({ contexts }: Pick<Registration, 'contexts'>): number {
+  let bytes = 0
+  for (const { entities, attributes, provider } of contexts) {
+    bytes += provider.length + entities.length * Math.max(1, attributes.length) * entry_bytes
+    for (const { id, type } of entities) bytes += id.length + type.length
+    for (const { name, type } of attributes) bytes += name.length + type.length
+  }
+  return bytes
+}
+
+function lengthOf(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + text.length, 0)
+}
+
+function lengthOfSelectors(selectors: Subscription['selectors']): number {
+  return selectors.reduce((sum, { id, type = '' }) => {
+    const text = id.kind === 'exact' ? id.id : id.kind === 'pattern' ? id.pattern : ''
+    return sum + text.length + type.length
+  }, 0)
+}
+
+/** The longest id [context 4.2]. */
+const longestId = 1024
+
+/**
+ * What the patterns of a tenant's subscriptions cost an update of an id that is new to its partition, which has to be
+ * compared with all of them. Equal ones are compared once.
+ */
+export class PatternCosts {
+  readonly #tenants = new Map<Tenant, Map<string, { holders: number; readonly steps: number }>>()
+  readonly #sums = new Map<Tenant, number>()
+
+  /** The steps of the longest id when these patterns are added. */
+  with(subscription: Subscription): number {
+    const held = this.#tenants.get(subscription.tenant)
+    const fresh = patternsOf(subscription).filter((pattern) => held?.has(pattern) !== true)
+    return fresh.reduce((sum, pattern) => sum + stepsOf(pattern), this.#sums.get(subscription.tenant) ?? 0)
+  }
+
+  add(subscription: Subscription): void {
+    const { tenant } = subscription
+    for (const pattern of patternsOf(subscription)) {
+      const patterns = this.#tenants.get(tenant) ?? new Map<string, { holders: number; readonly steps: number }>()
+      this.#tenants.set(tenant, patterns)
+      const held = patterns.get(pattern)
+      if (held) {
+        held.holders += 1
+        continue
+      }
+      const steps = stepsOf(pattern)
+      patterns.set(pattern, { holders: 1, steps })
+      this.#sums.set(tenant, (this.#sums.get(tenant) ?? 0) + steps)
+    }
+  }
+
+  remove(subscription: Subscription): void {
+    const { tenant } = subscription
+    const patterns = this.#tenants.get(tenant)
+    for (const pattern of patternsOf(subscription)) {
+      const held = patterns?.get(pattern)
+      if (patterns === undefined || held === undefined) continue
+      held.holders -= 1
+      if (held.holders > 0) continue
+      patterns.delete(pattern)
+      this.#sums.set(tenant, (this.#sums.get(tenant) ?? 0) - held.steps)
+    }
+    if (patterns?.size !== 0) return
+    this.#tenants.delete(tenant)
+    this.#sums.delete(tenant)
+  }
+}
+
+/** Each once; those of subscriptions that changes do not fire are of no concern to partitions. */
+function patternsOf({ selectors, onChange }: Subscription): readonly string[] {
+  if (onChange === undefined) return []
+  return [...new Set(selectors.flatMap(({ id }) => (id.kind === 'pattern' ? [id.pattern] : [])))]
+}
+
+function stepsOf(pattern: string): number {
+  return acceptedPattern(pattern).steps(longestId)
+}

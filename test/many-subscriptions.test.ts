@@ -1,0 +1,111 @@
+import { join } from 'node:path'
+import { type Test, test } from 'tap'
+import type { EntityId, EntityType, ServicePath, Tenant } from '../src/context/entity.js'
+import { LmdbRegistryStore } from '../src/lmdb/control-registry.js'
+import { ControlStore } from '../src/lmdb/control-store.js'
+import type { RegistrationChange, RegistrationId } from '../src/registration/registration.js'
+import type { SubscriptionId } from '../src/subscription/subscription.js'
+import { at, storeSettings } from './given.js'
+import { subscription } from './given-subscription.js'
+import { RunningBroker } from './running.js'
+
+/** Few to see that it is right; as many as the limits allow, with times, where RIGEL_MANY=long asks for it. */
+const isLong = process.env['RIGEL_MANY'] === 'long'
+const number = isLong ? 100_000 : 2000
+const batch = 5000
+
+function idOf(of: 'c0de' | 'feed', one: number): string {
+  return `5718a2f1${of}${one.toString(16).padStart(12, '0')}`
+}
+
+/** Puts subscriptions and registrations, each of an entity of its own, where a broker finds them. */
+async function prepare(folder: string): Promise<void> {
+  const control = new ControlStore(join(folder, 'control'), storeSettings)
+  const registry = new LmdbRegistryStore({
+    databases: { registrations: control.database('registrations'), availability: control.database('availability') },
+    outbox: control.outbox,
+    transact: (write) => control.transact(write),
+  })
+  for (let begin = 0; begin < number; begin += batch) {
+    const ones = Array.from({ length: Math.min(batch, number - begin) }, (_, index) => begin + index)
+    await Promise.all(
+      ones.map((one) => {
+        const selectors = [{ id: { kind: 'exact', id: `Tank${one}` as EntityId }, type: 'Tank' as EntityType }] as const
+        const id = idOf('c0de', one) as SubscriptionId
+        return control.commit({ put: subscription({ id, order: one + 1, selectors, onChange: ['level'] }) })
+      }),
+    )
+    const registrations = ones.map(
+      (one): RegistrationChange => ({
+        kind: 'put',
+        registration: {
+          id: idOf('feed', one) as RegistrationId,
+          order: one + 1,
+          tenant: '' as Tenant,
+          path: '/' as ServicePath,
+          expires: at(8_000_000_000_000),
+          contexts: [
+            {
+              entities: [{ id: `Lamp${one}` as EntityId, type: 'Lamp' as EntityType }],
+              attributes: [{ name: 'light', type: '', isDomain: false }],
+              provider: 'http://127.0.0.1:1/v1',
+            },
+          ],
+        },
+      }),
+    )
+    await registry.commit({ registrations })
+  }
+  await control.close()
+}
+
+async function prepared(t: Test, flags: readonly string[] = []) {
+  const folder = t.testdir()
+  const first = await RunningBroker.startOn(t, folder)
+  await first.end('SIGTERM')
+  await prepare(first.folder)
+  const begun = performance.now()
+  const broker = await RunningBroker.startOn(t, folder, flags)
+  return { broker, start_ms: performance.now() - begun }
+}
+
+test('a broker starts with as many subscriptions and registrations as it may have, knows all of them, and takes no more', async (t) => {
+  const limits = ['-subscriptionsMax', `${number}`, '-registrationsMax', `${number}`]
+  const { broker, start_ms } = await prepared(t, limits)
+  if (isLong) {
+    t.comment(`started with ${number} of each in ${Math.round(start_ms)} ms`)
+    t.ok(start_ms < 3000, 'the start takes less than 3 s')
+  }
+  const listed = await broker.send('GET', '/admin/subscriptions')
+  t.equal((listed.json as readonly unknown[]).length, number)
+  const last = number - 1
+  const discovery = { entities: [{ type: 'Lamp', isPattern: 'false', id: `Lamp${last}` }] }
+  const found = await broker.send('POST', '/v1/registry/discoverContextAvailability', discovery)
+  t.match(found.json, {
+    contextRegistrationResponses: [{ contextRegistration: { entities: [{ id: `Lamp${last}` }] } }],
+  })
+  const subscribe = {
+    entities: [{ type: 'Tank', isPattern: 'false', id: 'Tank1' }],
+    reference: 'http://127.0.0.1:1/in',
+    notifyConditions: [{ type: 'ONCHANGE', condValues: ['level'] }],
+  }
+  const refused = await broker.send('POST', '/v1/subscribeContext', subscribe)
+  t.equal(refused.status, 503)
+  t.match(refused.json, { orionError: { details: 'there is no room for more subscriptions' } })
+  const gone = await broker.send('POST', '/v1/unsubscribeContext', { subscriptionId: idOf('c0de', last) })
+  t.match(gone.json, { statusCode: { code: '200' } })
+  t.match((await broker.send('POST', '/v1/subscribeContext', subscribe)).json, { subscribeResponse: {} })
+  const register = {
+    contextRegistrations: [
+      { entities: [{ type: 'L', isPattern: 'false', id: 'L1' }], providingApplication: 'http://a' },
+    ],
+  }
+  const full = await broker.send('POST', '/v1/registry/registerContext', register)
+  t.equal(full.status, 503)
+  t.match(full.json, { orionError: { details: 'there is no room for more registrations' } })
+  const again = await broker.send('POST', '/v1/registry/registerContext', {
+    ...register,
+    registrationId: idOf('feed', 0),
+  })
+  t.match(again.json, { registrationId: idOf('feed', 0) })
+})
