@@ -130,7 +130,7 @@ export class Connection {
     this.usedAt = this.#use()
     if (this.#latest === call) this.#latest = undefined
     if (this.#paused || this.#queue.length > 0) this.#goOn()
-    if (this.#lastWords !== undefined && !this.busy) this.#lastWords()
+    if (!this.busy) this.#sayLastWords()
   }
 
   /** An answer says that it is the last one: what comes after it is not looked at. */
@@ -159,9 +159,8 @@ export class Connection {
     const says = this.#latest?.malformed() ?? true
     this.#refused = true
     this.#closing = true
-    const words = says ? lastWords : () => this.end()
-    if (this.busy) this.#lastWords = words
-    else words()
+    this.#lastWords = says ? lastWords : () => this.end()
+    if (!this.busy) this.#sayLastWords()
     return true
   }
 
@@ -211,6 +210,13 @@ export class Connection {
     this.#queue.length = 0
     for (const call of [...this.#calls]) call.lost()
     this.#calls.clear()
+  }
+
+  /** They may be a request of their own, which leaves in its turn. */
+  #sayLastWords(): void {
+    const words = this.#lastWords
+    this.#lastWords = undefined
+    words?.()
   }
 
   get #hasRoom(): boolean {

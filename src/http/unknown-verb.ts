@@ -76,6 +76,8 @@ function parsed(head: string, socket: Socket): UnknownVerb {
     const earlier = headers[key]
     headers[key] = earlier === undefined ? value : `${earlier}, ${value}`
   }
+  const { 'content-length': length, 'transfer-encoding': encoding } = headers
+  if (length !== undefined && (encoding !== undefined || !/^\d{1,15}$/.test(length))) return { kind: 'malformed' }
   incoming.headers = headers
   incoming.complete = true
   incoming.push(null)

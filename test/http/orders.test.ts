@@ -119,6 +119,16 @@ test('a verb that the parser does not know is a wrong verb, wherever it is cut, 
   }
   t.equal(statusOf(await talk('CONNECT h:1 HTTP/1.1\r\nHost: h\r\n\r\n')), 400)
   t.equal(statusOf(await talk('NOP /v1/echo/a HTTP/1.1\r\n\r\n')), 400, 'without a host')
+  t.equal(statusOf(await talk('NOP /v1/echo/a HTTP/1.1\r\nHost: h\r\nContent-Length: 1x\r\n\r\n')), 400)
+})
+
+test('the last request of a connection is begun once, however it ends', async (t) => {
+  const { talk, meter } = await givenFrontEnd(t, {}, [echo, late])
+  for (const last of ['NOP /v1/echo/a HTTP/1.1\r\n\r\n', 'NOP /v1/echo/a HTTP/1.1\r\nHost: h\r\n\r\n']) {
+    t.equal(statuses(await talk(`GET /v1/late/7 HTTP/1.1\r\nHost: h\r\n\r\n${last}`)).length, 2)
+  }
+  t.equal(meter.events.filter((event) => event.startsWith('NOP')).length, 1)
+  t.equal(meter.inProgress, 0)
 })
 
 test('a wrong verb wins over the rule that GET and DELETE take no payload', async (t) => {
