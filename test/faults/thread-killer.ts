@@ -1,0 +1,122 @@
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { WebSocket } from 'undici'
+import { member } from '../../bench/ngsi.js'
+
+/** Let Node listen for a debugger, on a port that it says. */
+export const withDebugger: readonly string[] = ['--inspect=127.0.0.1:0']
+
+/** How long a thread may take to answer the debugger. */
+const patience_ms = 20_000
+
+/** How a thread of a running process is made to end. */
+export const deaths = {
+  /** An exception outside of every guard. */
+  throws: { name: 'throw', code: 'setTimeout(() => { throw new Error("ended by the test") })' },
+  exits: { name: 'exit', code: 'setTimeout(() => process.exit(9))' },
+} as const
+
+export type Death = keyof typeof deaths
+
+/** The entries of threads in `workers/`. */
+export type Entry = 'partition' | 'query' | 'front-end' | 'courier'
+
+/**
+ * Reaches the threads of a running process through Node's debugger, so that the program itself needs no way to be
+ * made to fail.
+ */
+export class ThreadKiller {
+  readonly #socket: WebSocket
+  /** The session with each thread, and the scripts that it is known to have loaded. */
+  readonly #sessions = new Map<string, Set<string>>()
+  readonly #waiting = new Map<number, (result: unknown) => void>()
+  #number = 0
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket
+    socket.addEventListener('message', ({ data }) => this.#take(JSON.parse(String(data))))
+  }
+
+  /** Connects to the debugger of a process by what the process wrote to its standard error. */
+  static async connect(output: string): Promise<ThreadKiller> {
+    const url = [...output.matchAll(/Debugger listening on (ws:\S+)/g)].at(-1)?.[1]
+    if (url === undefined) throw new Error('the process has no debugger')
+    const socket = new WebSocket(url)
+    await once(socket, 'open')
+    const killer = new ThreadKiller(socket)
+    await killer.#ask('NodeWorker.enable', { waitForDebuggerOnStart: false })
+    return killer
+  }
+
+  close(): void {
+    this.#socket.close()
+  }
+
+  /** Makes a thread end that runs this entry, and waits until it is gone. */
+  async kill(entry: Entry, death: Death): Promise<void> {
+    for (const [session, scripts] of this.#sessions) {
+      // The debugger names all scripts that are there before it says that it is enabled.
+      await this.#askThread(session, 'Debugger.enable', {})
+      await this.#askThread(session, 'Debugger.disable', {})
+      if (![...scripts].some((script) => script.endsWith(`/workers/${entry}.js`))) continue
+      await this.#askThread(session, 'Runtime.evaluate', { expression: deaths[death].code })
+      const limit_ms = performance.now() + patience_ms
+      while (this.#sessions.has(session)) {
+        if (performance.now() > limit_ms) throw new Error(`the thread of ${entry} does not end`)
+        await delay(5)
+      }
+      return
+    }
+    throw new Error(`no thread runs ${entry}`)
+  }
+
+  #ask(method: string, params: object): Promise<unknown> {
+    const id = this.#next()
+    this.#socket.send(JSON.stringify({ id, method, params }))
+    return this.#answer(id)
+  }
+
+  #askThread(sessionId: string, method: string, params: object): Promise<unknown> {
+    const id = this.#next()
+    const message = JSON.stringify({ id, method, params })
+    const envelope = { id: this.#next(), method: 'NodeWorker.sendMessageToWorker', params: { sessionId, message } }
+    this.#socket.send(JSON.stringify(envelope))
+    return this.#answer(id)
+  }
+
+  #next(): number {
+    this.#number += 1
+    return this.#number
+  }
+
+  async #answer(id: number): Promise<unknown> {
+    const answered = new Promise<unknown>((resolve) => this.#waiting.set(id, resolve))
+    const late = delay(patience_ms, 'late', { ref: false })
+    const first = await Promise.race([answered, late])
+    if (first === 'late') throw new Error('the debugger does not answer')
+    return first
+  }
+
+  #take(message: unknown): void {
+    const method = member(message, 'method')
+    const params = member(message, 'params')
+    const session = String(member(params, 'sessionId'))
+    if (method === 'NodeWorker.attachedToWorker') this.#sessions.set(session, new Set())
+    else if (method === 'NodeWorker.detachedFromWorker') this.#sessions.delete(session)
+    else if (method === 'NodeWorker.receivedMessageFromWorker') {
+      this.#takeOfThread(session, JSON.parse(String(member(params, 'message'))))
+    } else this.#answered(message)
+  }
+
+  #takeOfThread(session: string, message: unknown): void {
+    if (member(message, 'method') === 'Debugger.scriptParsed') {
+      this.#sessions.get(session)?.add(String(member(member(message, 'params'), 'url')))
+    } else this.#answered(message)
+  }
+
+  #answered(message: unknown): void {
+    const id = Number(member(message, 'id'))
+    this.#waiting.get(id)?.(member(message, 'result'))
+    this.#waiting.delete(id)
+  }
+}

@@ -1,0 +1,46 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { test } from 'tap'
+import { RunningBroker } from '../running.js'
+import { isLong, underLoad } from './run.js'
+import { type Death, deaths, type Entry, ThreadKiller, withDebugger } from './thread-killer.js'
+
+const flags = ['-partitions', '2', '-httpThreads', '2', '-notifRetryMin', '50', '-notifRetryMax', '200']
+const around = { nodeOptions: withDebugger }
+
+const replaced: readonly Entry[] = ['partition', 'query', 'courier', 'partition']
+const ways: readonly Death[] = isLong ? (Object.keys(deaths) as readonly Death[]) : ['throws']
+
+for (const death of ways) {
+  test(`threads that ${deaths[death].name} under load are replaced, and no promise is broken`, async (t) => {
+    t.setTimeout(180_000)
+    const broker = await RunningBroker.start(t, flags, around)
+    await underLoad(t, broker, async () => {
+      const killer = await ThreadKiller.connect(broker.output)
+      for (const entry of replaced) {
+        await delay(400)
+        await killer.kill(entry, death)
+      }
+      await delay(400)
+      // Node waits at the end of a process until nobody debugs it.
+      killer.close()
+    })
+    t.equal((await broker.send('GET', '/health/ready')).status, 200)
+    t.equal(await broker.end('SIGTERM'), 0)
+  })
+}
+
+test('a front end that dies ends the process with a line that says so, and the next start has everything', async (t) => {
+  t.setTimeout(120_000)
+  const broker = await RunningBroker.start(t, flags, around)
+  await underLoad(t, broker, async (run) => {
+    const killer = await ThreadKiller.connect(broker.output)
+    await delay(300)
+    await run.restart(async () => {
+      await killer.kill('front-end', 'throws')
+      killer.close()
+      t.equal(await broker.ended(), 70)
+      t.match(broker.output, /"lvl":"FATAL".*front end 1 failed: Error: ended by the test/)
+    })
+    await delay(300)
+  })
+})

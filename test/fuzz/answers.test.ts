@@ -1,0 +1,41 @@
+import { test } from 'tap'
+import { faultOf } from './answers.js'
+import type { FuzzRequest } from './requests.js'
+
+const request: FuzzRequest = { verb: 'GET', path: '/v1/contextEntities', headers: [], body: undefined }
+const ok = { code: '200', reasonPhrase: 'OK' }
+
+test('answers that a client can read have no fault', async (t) => {
+  const attributes = [{ name: 'a', type: '', value: { x: [null] }, metadatas: [{ name: 'm' }] }]
+  const contextElement = { type: 'T', isPattern: 'false', id: 'E', attributes }
+  const good = [
+    { contextResponses: [{ contextElement, statusCode: ok }] },
+    { errorCode: { ...ok, code: '404', details: 'none' } },
+    { subscribeError: { errorCode: ok } },
+    { types: [{ name: 'T', attributes: ['a'] }], statusCode: ok },
+  ]
+  for (const answer of good) t.equal(faultOf(request, 200, JSON.stringify(answer)), undefined)
+  t.equal(faultOf(request, 503, '{}'), undefined)
+  t.equal(faultOf({ ...request, path: '/metrics' }, 200, 'requests 1'), undefined)
+})
+
+test('every kind of wrong answer is found', async (t) => {
+  t.match(faultOf(request, 500, '{}'), /status is 500/)
+  t.match(faultOf(request, 99, '{}'), /status is 99/)
+  t.match(faultOf(request, 200, 'oops'), /no JSON/)
+  const bad = [
+    { errorCode: { code: 200, reasonPhrase: 'OK' } },
+    { orionError: { code: '400' } },
+    { contextResponses: {} },
+    { contextResponses: [{ contextElement: { isPattern: 'false' } }] },
+    { contextResponses: [{ contextElement: { id: 'E' } }] },
+    { contextResponses: [{ attributes: [{ value: '1' }], statusCode: ok }] },
+    {
+      contextResponses: [
+        { contextElement: { id: 'E', isPattern: 'false', attributes: [{ name: 'a', metadatas: [{}] }] } },
+      ],
+    },
+    [],
+  ]
+  for (const answer of bad) t.type(faultOf(request, 200, JSON.stringify(answer)), 'string', JSON.stringify(answer))
+})
