@@ -54,7 +54,10 @@ export class Load {
     const single = devices(alone, (at) => this.#device(`Probe-a${at}`, 'one'))
     const several = devices(shared, (at) => this.#device(`Probe-s${at}`, 'several'))
     const together = devices(batch, (at) => this.#device(`Probe-b${at}`, 'one'))
-    await this.#with((client) => this.#write(client, [...single, ...several, ...together]))
+    // One by one: all at once may be more than the broker has room for.
+    await this.#with(async (client) => {
+      for (const device of [...single, ...several, ...together]) await this.#write(client, [device])
+    })
     for (const name of this.#history.entities.keys()) this.#history.walked.add(name)
     const writers = several.flatMap((device) =>
       devices(writersOfShared, (at) => this.#writeShared(device, at, writersOfShared)),

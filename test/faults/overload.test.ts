@@ -3,13 +3,14 @@ import { test } from 'tap'
 import { RunningBroker } from '../running.js'
 import { isLong, underLoad } from './run.js'
 
-const size = { alone: 150, shared: 4, writersOfShared: 8, batch: 200, readers: 40 }
+const size = { alone: 80, shared: 4, writersOfShared: 8, batch: 16, readers: 20 }
 
 test('more load than a small broker can take: what is refused has no effect, what is acknowledged stays', async (t) => {
   t.setTimeout(120_000)
-  const flags = ['-partitions', '2', '-mailboxSize', '220', '-reqPoolSize', '32', '-queryQueueSize', '2']
+  const flags = ['-partitions', '2', '-httpThreads', '2', '-mailboxSize', '20', '-queryQueueSize', '2']
   const broker = await RunningBroker.start(t, [...flags, '-notifRetryMin', '50', '-notifRetryMax', '200'])
-  await underLoad(t, broker, () => delay(isLong ? 60_000 : 1500), size)
+  const { history } = await underLoad(t, broker, () => delay(isLong ? 60_000 : 1500), size)
+  t.ok(history.count('refused') > 0, 'more came than there is room for')
   const again = await broker.update('APPEND', { id: 'Later', attributes: [{ name: 'a', value: '1' }] })
   t.equal(again.status, 200, 'capacity is back')
   t.equal(await broker.end('SIGTERM'), 0)
