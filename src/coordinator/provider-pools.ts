@@ -21,6 +21,9 @@ export interface PoolSettings {
   readonly destinations?: AllowedDestinations | undefined
 }
 
+/** A connection that nobody needs is closed after this time. */
+const idle_ms = 10_000
+
 /** How many origins have connections that are kept; the one that was asked longest ago makes room. */
 const mostOrigins = 128
 
@@ -40,6 +43,8 @@ export class ProviderPools {
   readonly #connect: buildConnector.connector
   /** The one used longest ago first. */
   readonly #origins = new Map<string, Origin>()
+  /** Connections that are open, idle ones included. */
+  #connected = 0
 
   constructor(settings: PoolSettings) {
     this.#settings = settings
@@ -52,14 +57,21 @@ export class ProviderPools {
     })
   }
 
-  /** Does something with a connection of an origin, when there is one free; until the signal says that it is too late. */
-  async with<Result>(origin: string, signal: AbortSignal, use: (pool: Pool) => Promise<Result>): Promise<Result> {
+  /**
+   * Does something with a connection of an origin, when there is one free; until the signal says that it is too late.
+   * `reset`: too many are open already, this one is to be closed afterwards.
+   */
+  async with<Result>(
+    origin: string,
+    signal: AbortSignal,
+    use: (pool: Pool, reset: boolean) => Promise<Result>,
+  ): Promise<Result> {
     const { pool, places } = this.#origin(origin)
     await places.take(signal)
     try {
       await this.#places.take(signal)
       try {
-        return await use(pool)
+        return await use(pool, this.#connected > this.#settings.total)
       } finally {
         this.#places.leave()
       }
@@ -85,12 +97,21 @@ export class ProviderPools {
   }
 
   #open(origin: string): Pool {
-    return new Pool(origin, {
+    const pool = new Pool(origin, {
       connect: this.#connect,
       connections: this.#settings.perOrigin,
       headersTimeout: 0, // One timer covers the whole exchange.
       bodyTimeout: 0,
+      keepAliveTimeout: idle_ms,
+      keepAliveMaxTimeout: idle_ms, // Whatever the other side offers.
     })
+    pool.on('connect', () => {
+      this.#connected += 1
+    })
+    pool.on('disconnect', () => {
+      this.#connected -= 1
+    })
+    return pool
   }
 
   #makeRoom(): void {

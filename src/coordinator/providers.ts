@@ -125,9 +125,9 @@ export class Providers {
     signal: AbortSignal,
     room: AnswerRoom,
   ): Promise<Heard> {
-    return this.#pools.with(url.origin, signal, async (pool) => {
+    return this.#pools.with(url.origin, signal, async (pool, reset) => {
       const path = `${url.pathname}${url.search}`
-      const response = await pool.request({ method: 'POST', path, headers, body, signal })
+      const response = await pool.request({ method: 'POST', path, headers, body, signal, reset })
       const answer = new AnswerBody(room)
       for await (const piece of response.body) if (!answer.add(piece)) throw tooLong
       return { status: response.statusCode, body: answer.text }

@@ -51,6 +51,8 @@ export class Connections {
   readonly #idle = new Map<string, Connection[]>()
   readonly #open = new Set<Connection>()
   #idleCount = 0
+  /** Connections whose attempt is over, and the rest of whose response is still to come. */
+  #draining = 0
   #closed = false
 
   constructor(settings: ConnectionSettings) {
@@ -71,6 +73,10 @@ export class Connections {
     const opened = new Connection(origin, this.#connect, this.#settings.kept, {
       free: (connection) => this.#keep(connection),
       lost: (connection) => this.#forget(connection),
+      drains: () => this.#drains(),
+      drained: () => {
+        this.#draining -= 1
+      },
     })
     this.#open.add(opened)
     return opened
@@ -80,6 +86,12 @@ export class Connections {
   close(): void {
     this.#closed = true
     for (const connection of this.#open) connection.destroy()
+  }
+
+  /** Attempts are counted by whoever makes them; what they leave behind is not to be more than they are. */
+  #drains(): boolean {
+    this.#draining += 1
+    return this.#draining <= this.#settings.total
   }
 
   #keep(connection: Connection): void {
@@ -108,6 +120,9 @@ export class Connections {
 interface Owner {
   free(connection: Connection): void
   lost(connection: Connection): void
+  /** The rest of a response is to be read; whether there is room for that. */
+  drains(): boolean
+  drained(): void
 }
 
 /** One connection to an origin. */
@@ -153,7 +168,9 @@ export class Connection {
         },
         onHeaders: (status, raw) => {
           if (status < 200) return true
-          rest = new Rest(heard.body, () => this.destroy())
+          rest = new Rest(heard.body, () => this.destroy(), this.#owner.drained)
+          // What has come with the head is read all the same.
+          if (!this.#owner.drains()) setImmediate(() => rest?.cutOff())
           heard.head(headOf(status, raw))
           return true
         },
@@ -190,13 +207,17 @@ export class Connection {
 class Rest {
   readonly #shown: ((text: string) => void) | undefined
   readonly #cut: () => void
+  readonly #ended: () => void
   readonly #timer: NodeJS.Timeout
   #start: Buffer[] = []
   #bytes = 0
 
-  constructor(shown: ((text: string) => void) | undefined, cut: () => void) {
+  #over = false
+
+  constructor(shown: ((text: string) => void) | undefined, cut: () => void, ended: () => void) {
     this.#shown = shown
     this.#cut = cut
+    this.#ended = ended
     this.#timer = setTimeout(cut, bodyLimit.time_ms).unref()
   }
 
@@ -206,7 +227,15 @@ class Rest {
     if (this.#bytes > bodyLimit.bytes) this.#cut()
   }
 
+  /** There is no room to wait for it. */
+  cutOff(): void {
+    if (!this.#over) this.#cut()
+  }
+
   end(): void {
+    if (this.#over) return
+    this.#over = true
+    this.#ended()
     clearTimeout(this.#timer)
     if (this.#shown !== undefined && this.#bytes > 0) this.#shown(Buffer.concat(this.#start).toString())
     this.#start = []

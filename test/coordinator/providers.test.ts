@@ -304,3 +304,27 @@ test('what a provider may do to whoever waits for it ends as no answer, in time'
     t.match(await providers.ask(request(url), whole), { ok: false, refusal: { kind: 'unreachable' } }, what)
   }
 })
+
+test('connections that many providers would like to keep are bounded together', async (t) => {
+  const open = new Set<unknown>()
+  const ends = await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      const { url, server } = await listening(t, (_, outgoing) => {
+        outgoing.writeHead(200, { Connection: 'keep-alive', 'Keep-Alive': 'timeout=600' }).end('{}')
+      })
+      server.keepAliveTimeout = 600_000
+      server.on('connection', (socket) => {
+        open.add(socket)
+        socket.on('close', () => open.delete(socket))
+      })
+      return url
+    }),
+  )
+  const { providers } = opened(t, { total: 4, perOrigin: 4 })
+  for (let round = 0; round < 3; round += 1) {
+    await Promise.all(ends.flatMap((url) => Array.from({ length: 4 }, () => providers.ask(request(url), whole))))
+  }
+  for (const limit = Date.now() + 5000; open.size > 8 && Date.now() < limit; ) await new Promise(setImmediate)
+  t.ok(open.size <= 8, `${open.size} of 32 are open`)
+  for (const url of ends) t.match(await providers.ask(request(url), whole), { ok: true })
+})

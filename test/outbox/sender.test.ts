@@ -249,3 +249,18 @@ test('destinations are checked for the URL, for every redirect and for the addre
   t.same(await local.send(outgoing(`http://localhost:${port}/`)), denied, 'the redirect')
   t.equal(end.received.length, 2)
 })
+
+test('receivers that never end their responses hold no more connections than there may be attempts', async (t) => {
+  const { url, sockets } = await rawEnd(t, (socket) => {
+    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{')
+  })
+  const sent = sender(t, { total: 4, perReceiver: 4 })
+  let most = 0
+  for (let at = 0; at < 40; at += 1) {
+    t.match(await sent.send(outgoing(url)), { kind: 'accepted' })
+    await new Promise((resolve) => setImmediate(resolve))
+    most = Math.max(most, sockets.filter(({ closed, readableEnded }) => !closed && !readableEnded).length)
+  }
+  t.equal(sockets.length, 40)
+  t.ok(most <= 10, `${most} at a time`)
+})
