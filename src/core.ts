@@ -101,6 +101,7 @@ export class Core {
       forwards: SharedLimit.memory(),
       connections: ConnectionLimit.memory(options.maxConnections),
       requestMemory: RequestMemory.memory(),
+      answerMemory: RequestMemory.memory(),
       alarms: AlarmReports.memory(),
       rooms: numbers.map(() => MailboxRoom.memory()),
     }

@@ -27,6 +27,8 @@ export interface Client {
   readonly gone: boolean
   /** Called when that happens; not at all when it has happened or the answer comes first. */
   whenGone(act: () => void): void
+  /** Takes memory for a large answer until it has left; false when answers hold as much as they may. */
+  hold(bytes: number): boolean
   /** Waits for something with the request's permit given back, and takes another one to go on. */
   aside<Result>(wait: () => Promise<Result>): Promise<Result>
 }

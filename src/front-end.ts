@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { SubscriptionDesk } from './coordinator/broker.js'
-import { FrontBroker } from './coordinator/front-broker.js'
+import { FrontBroker, pageLimit_bytes } from './coordinator/front-broker.js'
 import type { PartitionReaders } from './coordinator/partition-readers.js'
 import { Places } from './coordinator/places.js'
 import { PoolThreads } from './coordinator/pool-threads.js'
@@ -154,6 +154,7 @@ function interfaces(
     permits: memory.permits,
     connections: memory.connections,
     requestMemory: memory.requestMemory,
+    answerMemory: memory.answerMemory,
     index: frontEnd,
   }
   return { broker, parts }
@@ -208,7 +209,7 @@ function openQueryPool(
     storage,
     memory,
     row: rowOf(threads, 'queryThread', frontEnd * options.queryThreads),
-    page_bytes: options.pageMaxSize,
+    page_bytes: pageLimit_bytes(options),
     members: PoolThreads.memory(options.queryThreads),
     stops: ScanStops.memory(places.long + places.short),
   }

@@ -1,3 +1,5 @@
+import { totalmem } from 'node:os'
+import { getHeapStatistics } from 'node:v8'
 import { warningsOf } from './command-line/command-line.js'
 import { Core, readersOf } from './core.js'
 import type { ListenRefusal } from './http/server.js'
@@ -5,6 +7,7 @@ import { type DataFolder, openDataFolder } from './lmdb/data-folder.js'
 import { errorFacts } from './log/log.js'
 import type { MainLog } from './log/main-log.js'
 import type { Switches } from './measure/switches.js'
+import { memoryNeeded, memoryWarnings } from './memory-needed.js'
 import type { Options } from './options.js'
 import { type PidFile, writePidFile } from './pid-file.js'
 import { halfTheProcessors } from './processors.js'
@@ -67,6 +70,7 @@ export class Life {
     })
     if (!folder.ok) return this.#leave(exitCodes.dataFolder, folder.refusal.reason)
     this.#folder = folder.value
+    this.#warnOfMemory(folder.value.partitions)
     const core = new Core(this.#options, folder.value, this.#log, this.#switches, (reason) => this.broken(reason))
     this.#core = core
     try {
@@ -80,6 +84,16 @@ export class Life {
       'main:ready',
       `Rigel ${versionFacts.version} is ready on port ${listening.value} (${folder.value.partitions} partitions, ${dbPath})`,
     )
+  }
+
+  /** The flags may allow more memory than there is. */
+  #warnOfMemory(partitions: number): void {
+    const constrained = process.constrainedMemory() ?? 0
+    const bytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
+    const thereIs = { process_MiB: toMiB(bytes), heap_MiB: toMiB(getHeapStatistics().heap_size_limit) }
+    for (const warning of memoryWarnings(memoryNeeded(this.#options, partitions), thereIs)) {
+      this.#log.warn('main:memory', warning)
+    }
   }
 
   /**
@@ -146,4 +160,8 @@ function listenFailure(refusal: ListenRefusal): readonly [code: number, reason: 
 
 function textOf(fault: unknown): string {
   return fault instanceof Error ? fault.message : String(fault)
+}
+
+function toMiB(bytes: number): number {
+  return Math.floor(bytes / 2 ** 20)
 }

@@ -24,6 +24,8 @@ export interface Options {
   readonly sendTimeout_s: number
   /** For the heads and bodies of all requests that are not answered yet. */
   readonly requestMemory_MiB: number
+  /** Large answers that are gathered or have not been sent. */
+  readonly answerMemory_MiB: number
   /** Permits of the request semaphore, already 256 where 0 was given. */
   readonly requestPermits: number
   readonly reqMutexPolicy: 'all' | 'read' | 'write' | 'none'

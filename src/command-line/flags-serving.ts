@@ -65,6 +65,12 @@ export const servingFlags = {
     'RIGEL_REQUEST_MEMORY',
     'MiB of the heads and bodies of all requests that are not answered',
   ),
+  answerMemory: limits.value(
+    integer(1, 1_000_000),
+    256,
+    'RIGEL_ANSWER_MEMORY',
+    'MiB of all large answers that have not been sent',
+  ),
   reqPoolSize: limits.value(integer(0, 1024), 0, 'ORION_TRQ_POOL_SIZE', 'requests that work at a time; 0: 256'),
   reqMutexPolicy: limits.value(
     oneOf('all', 'read', 'write', 'none'),

@@ -62,6 +62,7 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined):
     bodyTimeout_s: value(flags.bodyTimeout),
     sendTimeout_s: value(flags.sendTimeout),
     requestMemory_MiB: value(flags.requestMemory),
+    answerMemory_MiB: value(flags.answerMemory),
     requestPermits: value(flags.reqPoolSize) || 256,
     reqMutexPolicy: value(flags.reqMutexPolicy),
     inReqPayloadMaxSize: value(flags.inReqPayloadMaxSize),

@@ -8,6 +8,7 @@ import type { Log } from '../log/log.js'
 import { type Addressed, askAll } from '../mailbox/ask-all.js'
 import type { Mailbox, MailRefusal, Posted } from '../mailbox/mailbox.js'
 import type { RequestMeter } from '../measure/requests.js'
+import type { Options } from '../options.js'
 import type { Outcome } from '../outcome.js'
 import { granted, refused } from '../outcome.js'
 import type { Reply, WordedReply } from '../partition/message.js'
@@ -34,6 +35,16 @@ export interface FrontBrokerParts {
   readonly registry: RegistryDesk
   readonly log: Log
 }
+
+/** An answer is there several times on its way: as records, in words, together, and in the buffers of its socket. */
+const answerFactor = 4
+
+/** The bytes that a page may have: its answer must find room. */
+export function pageLimit_bytes({ pageMaxSize, answerMemory_MiB }: PageLimits): number {
+  return Math.min(pageMaxSize, (answerMemory_MiB * 2 ** 20) / answerFactor)
+}
+
+type PageLimits = Pick<Options, 'pageMaxSize' | 'answerMemory_MiB'>
 
 /** Ids that a front end looks up itself, and what it reads then in its own thread; beyond that a query thread does it. */
 const lookedUp = 8
@@ -117,7 +128,8 @@ export class FrontBroker implements Broker {
   async #page(query: Query, client: Client): Promise<Outcome<RecordPage, Unavailable>> {
     const { readers, queries } = this.#parts
     const here = this.#isSmall(query) ? await readers.query(query, lookups) : undefined
-    return here?.ok ? here : queries.page(query, client)
+    const page = here?.ok ? here : await queries.page(query, client)
+    return held(page, client)
   }
 
   /** The same, with what is needed to give the page its place among the notices of changes [subscriptions 5.2]. */
@@ -159,7 +171,7 @@ export class FrontBroker implements Broker {
       offset: 0,
       counted: true,
     }
-    const page = await this.#parts.queries.page({ ...query, limit: mostOfId }, client)
+    const page = held(await this.#parts.queries.page({ ...query, limit: mostOfId }, client), client)
     if (!page.ok) return page
     const { records, count = 0 } = page.value
     return count > mostOfId ? refused({ kind: 'pageTooLarge' }) : granted(await gathered(new StoredEntities(records)))
@@ -229,6 +241,15 @@ export class FrontBroker implements Broker {
     timing.stage('mongoReadWait', process.hrtime.bigint() - began)
     return result
   }
+}
+
+/** A large page with memory for its answer, or the refusal that there is none now. */
+function held(page: Outcome<RecordPage, Unavailable>, client: Client): Outcome<RecordPage, Unavailable> {
+  if (!page.ok) return page
+  let characters = 0
+  for (const record of page.value.records) characters += record.length
+  const isSmall = characters <= lookups.page_bytes
+  return isSmall || client.hold(answerFactor * characters) ? page : refused({ kind: 'answersFull' })
 }
 
 /** Written member by member: a spread would make a slow object of it, for every update. */

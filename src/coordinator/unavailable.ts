@@ -10,6 +10,7 @@ export type Unavailable =
   | { readonly kind: 'partitionLost' }
   | { readonly kind: 'storageFull' }
   | { readonly kind: 'queriesFull' }
+  | { readonly kind: 'answersFull' }
   | { readonly kind: 'queryLate' }
   | { readonly kind: 'forwardsFull' }
   | { readonly kind: 'subscriptionsFull' }

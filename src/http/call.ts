@@ -26,6 +26,9 @@ const maxHeaders = 200
 /** How long the rest of a body that is too long is read, so that the client can read the answer [management 11.7]. */
 const drain_ms = 5_000
 
+/** Answers of fewer characters are not counted: there are no more of them than connections. */
+const smallAnswer = 65_536
+
 /**
  * One request on its way: head checked, body read, permit got, operation carried out, answer written. What may happen in
  * which order, and that it is answered once, is said by `RequestLife`: each method here that moves the request on takes
@@ -44,6 +47,7 @@ export class Call implements InProgress, Client, Departing {
   readonly #begun: Nanoseconds
   readonly #stages: Stages | undefined
   readonly #memory: HeldMemory
+  readonly #answerMemory: HeldMemory
   /** Nothing when it comes in chunks. */
   readonly #announced_bytes: number | undefined
   readonly #expects: boolean
@@ -68,6 +72,7 @@ export class Call implements InProgress, Client, Departing {
     this.#begun = process.hrtime.bigint()
     this.#received = this.#begun
     this.#memory = new HeldMemory(desk.memory)
+    this.#answerMemory = new HeldMemory(desk.answerMemory)
     const { method = '', url = '', headers } = incoming
     const { path, query } = splitTarget(url)
     this.#head = { verb: method, url, query, headers, target: desk.targets.find(path) }
@@ -91,6 +96,10 @@ export class Call implements InProgress, Client, Departing {
     if (!this.#life.isOpen) return
     this.#whenGone ??= []
     this.#whenGone.push(act)
+  }
+
+  hold(bytes: number): boolean {
+    return this.#life.isOver || this.#answerMemory.take(bytes)
   }
 
   async aside<Result>(wait: () => Promise<Result>): Promise<Result> {
@@ -310,9 +319,21 @@ export class Call implements InProgress, Client, Departing {
     if (this.#life.isOpen) {
       this.#stages?.over('operation')
       const body = this.#render(answer)
-      if (this.#life.take('answer')) this.#write(answer, body)
+      if (this.#life.take('answer')) this.#send(answer, body)
     }
     this.#place?.leave()
+  }
+
+  /** A large answer takes memory until its client has read it. */
+  #send(answer: Answer, body: string): void {
+    const { kind } = this.#head.target
+    const isCounted = body.length > smallAnswer && !this.#answerMemory.isTaken && !isManagement(kind)
+    if (!isCounted || this.#answerMemory.take(2 * body.length)) this.#write(answer, body)
+    else {
+      this.#desk.meter.rejected('memory')
+      const refusal = overloaded(kind, 'too many large answers are being sent')
+      this.#write(refusal, this.#render(refusal))
+    }
   }
 
   #render({ body = '' }: Answer): string {
@@ -429,6 +450,7 @@ export class Call implements InProgress, Client, Departing {
     // Whoever goes while its work is under way leaves the permit to it: else the next one would work beside it.
     if (!this.#isWorkedOn) this.#place?.leave()
     this.#memory.giveAll()
+    this.#answerMemory.giveAll()
     meter.requestEnded()
     if (meter.timingOn) {
       meter.stage('total', process.hrtime.bigint() - this.#received)

@@ -17,6 +17,8 @@ export interface Desk {
   readonly departures: Departures
   /** What all requests hold that have come and are not answered. */
   readonly memory: RequestMemory
+  /** What large answers hold that have not been sent. */
+  readonly answerMemory: RequestMemory
   readonly policy: Options['reqMutexPolicy']
   readonly meter: RequestMeter
   readonly log: Log

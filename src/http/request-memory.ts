@@ -4,7 +4,8 @@ const block_bytes = 256 * 1024
 const request_bytes = 3072
 
 /**
- * Bounds the bytes of requests that are being read, wait or are worked on, over all front ends. Each front end takes
+ * Bounds the bytes of requests that are being read, wait or are worked on, over all front ends; another one bounds those
+ * of large answers from when they are gathered until they have been sent. Each front end takes
  * its part in blocks, so that the shared count is not touched for every request.
  */
 export class RequestMemory {
@@ -64,6 +65,10 @@ export class HeldMemory {
     if (!this.#memory.take(bytes)) return false
     this.#bytes += bytes
     return true
+  }
+
+  get isTaken(): boolean {
+    return this.#bytes > 0
   }
 
   giveAll(): void {

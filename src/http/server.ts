@@ -38,6 +38,7 @@ export type HttpOptions = Pick<
   | 'bodyTimeout_s'
   | 'sendTimeout_s'
   | 'requestMemory_MiB'
+  | 'answerMemory_MiB'
   | 'requestPermits'
   | 'reqMutexPolicy'
   | 'inReqPayloadMaxSize'
@@ -69,6 +70,8 @@ export interface FrontEndParts {
   readonly connections: SharedArrayBuffer
   /** What the requests of all front ends hold, see `RequestMemory`. */
   readonly requestMemory: SharedArrayBuffer
+  /** What the large answers of all front ends hold. */
+  readonly answerMemory: SharedArrayBuffer
   /** Which of the front ends this is; number 0 opens the sockets and has the port of the management. */
   readonly index: number
   /** The listening socket that front end 0 has opened, for the others. */
@@ -178,6 +181,7 @@ function newDesk(parts: FrontEndParts, resources: readonly Resource[], admission
     admission,
     departures: new Departures(),
     memory: new RequestMemory(options.requestMemory_MiB, parts.requestMemory),
+    answerMemory: new RequestMemory(options.answerMemory_MiB, parts.answerMemory),
     policy: options.reqMutexPolicy,
     meter,
     log,

@@ -67,6 +67,7 @@ const unavailable: { readonly [Kind in AtAnotherTime]: readonly [details: string
   storageFull: ['storage full', 60],
   mailboxFull: ['too many updates are waiting', 1],
   queriesFull: ['too many queries are waiting', 1],
+  answersFull: ['too many large answers are being sent', 1],
   forwardsFull: ['too many requests wait for context providers', 1],
   queryLate: ['the query took too long', 10],
   subscriptionsFull: ['there is no room for more subscriptions', 60],

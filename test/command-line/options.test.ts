@@ -30,7 +30,14 @@ test('without flags every option has its default', async (t) => {
   const defaults = options([])
   t.match(defaults, {
     ...{ port: 1026, family: 'both', corsMaxAge_s: 86400, reqTimeout_s: 0, connectionMemory_KiB: 64 },
-    ...{ connectionRequests: 16, idleTimeout_s: 300, bodyTimeout_s: 60, sendTimeout_s: 60, requestMemory_MiB: 64 },
+    ...{
+      connectionRequests: 16,
+      idleTimeout_s: 300,
+      bodyTimeout_s: 60,
+      sendTimeout_s: 60,
+      requestMemory_MiB: 64,
+      answerMemory_MiB: 256,
+    },
     ...{ maxConnections: 1020, requestPermits: 256, reqMutexPolicy: 'all', inReqPayloadMaxSize: 1048576 },
     ...{ dbPoolSize: 10, writeConcern: 1, dbPath: './rigel-data', queryThreads: 1 },
     ...{

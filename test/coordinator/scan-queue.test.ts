@@ -35,6 +35,7 @@ function client() {
     whenGone: (act) => {
       go = act
     },
+    hold: () => true,
     aside: (wait) => wait(),
   }
   return { waits, goes: () => go() }

@@ -87,6 +87,7 @@ export const options: HttpOptions = {
   bodyTimeout_s: 60,
   sendTimeout_s: 60,
   requestMemory_MiB: 64,
+  answerMemory_MiB: 256,
   requestPermits: 256,
   reqMutexPolicy: 'all',
   inReqPayloadMaxSize: 1_048_576,
@@ -174,6 +175,7 @@ export async function givenFrontEnd(
     permits: Tickets.memory(changed.requestPermits ?? options.requestPermits),
     connections: ConnectionLimit.memory(maxConnections),
     requestMemory: RequestMemory.memory(),
+    answerMemory: RequestMemory.memory(),
     index: 0,
     ...more,
   })

@@ -190,6 +190,7 @@ test('a port in use is a refusal', async (t) => {
     permits: Tickets.memory(1),
     connections: ConnectionLimit.memory(1),
     requestMemory: RequestMemory.memory(),
+    answerMemory: RequestMemory.memory(),
     index: 0,
   })
   t.same(opened, { ok: false, refusal: { kind: 'portInUse', port } })

@@ -32,6 +32,7 @@ test("a partition's thread puts subscriptions in force and says after which noti
       permits: Tickets.memory(1),
       connections: ConnectionLimit.memory(1),
       requestMemory: RequestMemory.memory(),
+      answerMemory: RequestMemory.memory(),
       forwards: SharedLimit.memory(),
       alarms: AlarmReports.memory(),
       rooms: [MailboxRoom.memory()],

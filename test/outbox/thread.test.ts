@@ -36,6 +36,7 @@ function sharedMemory(measures: Measures, bell: Bell): SharedMemory {
     permits: Tickets.memory(1),
     connections: ConnectionLimit.memory(1),
     requestMemory: RequestMemory.memory(),
+    answerMemory: RequestMemory.memory(),
     forwards: SharedLimit.memory(),
     alarms: AlarmReports.memory(),
     rooms: [MailboxRoom.memory()],

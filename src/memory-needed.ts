@@ -1,0 +1,72 @@
+import type { Options } from './options.js'
+
+/** The flags that say how much memory the broker takes at most. */
+export type MemoryFlags = Pick<
+  Options,
+  | 'httpThreads'
+  | 'queryThreads'
+  | 'readCache_MiB'
+  | 'entityCache_MiB'
+  | 'requestMemory_MiB'
+  | 'answerMemory_MiB'
+  | 'pageMaxSize'
+>
+
+export interface MemoryNeeded {
+  /** Of the process, in MiB, without the pages of the mapped data files, which the system takes back when it needs them. */
+  readonly process_MiB: number
+  /** Of that, what the heap of the main thread, where the first front end runs, must have room for. */
+  readonly mainHeap_MiB: number
+}
+
+/** The process with its program, and what each of its threads takes by itself. */
+const process_MiB = 128
+const thread_MiB = 96
+
+/** A heap is larger than what it holds: garbage is collected only when there is enough of it. */
+const garbage = 1.5
+
+/** A body takes up to three times its size while it is read: as bytes, as a text and as what it says. */
+const perRequestByte = 3
+
+/** Scans that a query thread has under way, and how often each has its page: as records and on its way to the front end. */
+const pagesPerThread = 4 * 2
+
+/**
+ * What the broker needs at most with these flags and this number of partitions. Subscriptions and registrations, which
+ * have limits of their own, come on top.
+ */
+export function memoryNeeded(flags: MemoryFlags, partitions: number): MemoryNeeded {
+  const { httpThreads, queryThreads, readCache_MiB, entityCache_MiB, requestMemory_MiB, answerMemory_MiB } = flags
+  const allQueryThreads = httpThreads * queryThreads
+  const threads = httpThreads + partitions + allQueryThreads + 1
+  const pages_MiB = (allQueryThreads * pagesPerThread * flags.pageMaxSize) / 2 ** 20
+  const shared_MiB = perRequestByte * requestMemory_MiB + answerMemory_MiB
+  const held_MiB = httpThreads * readCache_MiB + partitions * entityCache_MiB + shared_MiB + pages_MiB
+  return {
+    process_MiB: Math.ceil(process_MiB + threads * thread_MiB + garbage * held_MiB),
+    mainHeap_MiB: Math.ceil(thread_MiB + garbage * (readCache_MiB + shared_MiB)),
+  }
+}
+
+/** What there is, in MiB: memory of the machine or of the container, and the most that Node lets a heap grow to. */
+export interface MemoryThereIs {
+  readonly process_MiB: number
+  readonly heap_MiB: number
+}
+
+/** What is wrong when there may be less memory than the flags allow the broker to take; nothing when there is enough. */
+export function memoryWarnings(needed: MemoryNeeded, thereIs: MemoryThereIs): readonly string[] {
+  const remedy = 'lower -readCache, -entityCache, -requestMemory, -answerMemory, -pageMaxSize or the numbers of threads'
+  const warnings: string[] = []
+  if (needed.process_MiB > thereIs.process_MiB) {
+    warnings.push(
+      `the flags allow ${needed.process_MiB} MiB of memory, there are ${thereIs.process_MiB} MiB: ${remedy}`,
+    )
+  }
+  if (needed.mainHeap_MiB > thereIs.heap_MiB) {
+    const heap = `the flags allow ${needed.mainHeap_MiB} MiB in the heap of the main thread, Node allows ${thereIs.heap_MiB} MiB`
+    warnings.push(`${heap}: ${remedy}, or start Node with a larger --max-old-space-size`)
+  }
+  return warnings
+}

@@ -1,0 +1,30 @@
+import { test } from 'tap'
+import { memoryNeeded, memoryWarnings } from '../src/memory-needed.js'
+
+const flags = {
+  httpThreads: 1,
+  queryThreads: 1,
+  readCache_MiB: 64,
+  entityCache_MiB: 64,
+  requestMemory_MiB: 64,
+  answerMemory_MiB: 256,
+  pageMaxSize: 32 * 2 ** 20,
+}
+
+test('every flag that lets the broker take memory counts', async (t) => {
+  const { process_MiB } = memoryNeeded(flags, 1)
+  t.equal(process_MiB, 128 + 4 * 96 + 1.5 * (64 + 64 + 3 * 64 + 256 + 8 * 32))
+  for (const name of Object.keys(flags) as (keyof typeof flags)[]) {
+    t.ok(memoryNeeded({ ...flags, [name]: 2 * flags[name] }, 1).process_MiB > process_MiB, name)
+  }
+  t.ok(memoryNeeded(flags, 2).process_MiB > process_MiB)
+})
+
+test('a machine, a container or a heap that is too small is warned of, with the way out', async (t) => {
+  const needed = memoryNeeded(flags, 1)
+  t.same(memoryWarnings(needed, { process_MiB: 4096, heap_MiB: 2048 }), [])
+  t.match(memoryWarnings(needed, { process_MiB: 512, heap_MiB: 256 }), [
+    /there are 512 MiB: lower -readCache/,
+    /Node allows 256 MiB: .*--max-old-space-size/,
+  ])
+})
