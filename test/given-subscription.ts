@@ -32,7 +32,10 @@ export function subscription(more: Partial<Subscription> = {}): Subscription {
 
 /** A subscription as it comes into force, with a clock of its own. */
 export function inForce(more: Partial<Subscription> = {}): SubscriptionInForce {
-  return { subscription: subscription(more), clock: new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT) }
+  return {
+    subscription: subscription(more),
+    clock: new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT)),
+  }
 }
 
 /** A notice about one entity. */

@@ -15,7 +15,7 @@ import type { SubscriptionClock, SubscriptionId } from '../subscription/subscrip
 import type { Milliseconds } from '../time.js'
 import { Capacity, sizeOfAvailability } from './capacity.js'
 import type { Courier } from './courier.js'
-import { newClock } from './held-subscriptions.js'
+import { Clocks } from './held-subscriptions.js'
 import { newId } from './new-id.js'
 import type { AvailabilityAsked, AvailabilityChange, RegistryOrigin } from './registry-desk.js'
 import type { SubscriptionState, SubscriptionUnknown } from './subscription-state.js'
@@ -45,6 +45,7 @@ export class Availability {
   readonly #registrations: RegistrationIndex
   readonly #index = new AvailabilityIndex()
   readonly #clocks = new Map<SubscriptionId, SubscriptionClock>()
+  readonly #newClocks = new Clocks()
   readonly #capacity: Capacity
   #order = 0
 
@@ -198,7 +199,7 @@ export class Availability {
   }
 
   #recipient({ id, reference, expires }: AvailabilitySubscription): Recipient {
-    const clock = this.#clocks.get(id) ?? newClock()
+    const clock = this.#clocks.get(id) ?? this.#newClocks.next()
     this.#clocks.set(id, clock)
     return { id, kind: 'availability', reference, attributes: [], expires, clock }
   }

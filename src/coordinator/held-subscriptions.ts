@@ -21,6 +21,7 @@ export interface SubscriptionLimits {
 export class HeldSubscriptions {
   readonly #held = new Map<SubscriptionId, SubscriptionInForce>()
   readonly #busy = new Map<SubscriptionId, Promise<unknown>>()
+  readonly #clocks = new Clocks()
   readonly #capacity: Capacity
   readonly #patterns = new PatternCosts()
   readonly #patternSteps: number
@@ -30,12 +31,17 @@ export class HeldSubscriptions {
   constructor(stored: readonly Subscription[], { subscriptionsMax, patternSteps }: SubscriptionLimits) {
     this.#capacity = new Capacity(subscriptionsMax)
     this.#patternSteps = patternSteps
-    for (const subscription of stored) this.put({ subscription, clock: newClock() })
+    for (const subscription of stored) this.put({ subscription, clock: this.#clocks.next() })
   }
 
   /** A place in the order of creation behind all others. */
   nextOrder(): number {
     return this.#order + 1
+  }
+
+  /** The clock of a new subscription. */
+  newClock(): SubscriptionClock {
+    return this.#clocks.next()
   }
 
   get(id: SubscriptionId): SubscriptionInForce | undefined {
@@ -93,8 +99,26 @@ export class HeldSubscriptions {
   }
 }
 
-export function newClock(): SubscriptionClock {
-  return new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT)
+/** Clocks that lie in one piece of memory. */
+const clocksTogether = 4096
+
+/**
+ * Makes clocks. Many share one piece of memory, because a message takes time with the square of the pieces that it
+ * names, and every thread begins with the clocks of all subscriptions. The memory goes with the last of its clocks.
+ */
+export class Clocks {
+  #memory = new SharedArrayBuffer(0)
+  #used = clocksTogether
+
+  next(): SubscriptionClock {
+    if (this.#used === clocksTogether) {
+      this.#memory = new SharedArrayBuffer(clocksTogether * BigInt64Array.BYTES_PER_ELEMENT)
+      this.#used = 0
+    }
+    const clock = new BigInt64Array(this.#memory, this.#used * BigInt64Array.BYTES_PER_ELEMENT, 1)
+    this.#used += 1
+    return clock
+  }
 }
 
 /** A subscription to context as the courier knows it. */

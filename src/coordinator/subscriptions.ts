@@ -17,7 +17,7 @@ import type {
 } from './broker.js'
 import type { Courier } from './courier.js'
 import { Establishment } from './establishment.js'
-import { HeldSubscriptions, newClock, recipientOf, type SubscriptionLimits } from './held-subscriptions.js'
+import { HeldSubscriptions, recipientOf, type SubscriptionLimits } from './held-subscriptions.js'
 import type { StateParts } from './initial.js'
 import { newId } from './new-id.js'
 import type { Partitions } from './partitions.js'
@@ -85,7 +85,7 @@ export class Subscriptions implements SubscriptionDesk {
     }
     const objection = this.#held.objection(subscription)
     if (objection) return Promise.resolve(refused(objection))
-    const inForce = { subscription, clock: newClock() }
+    const inForce = { subscription, clock: this.#held.newClock() }
     // Whatever thread starts from now on begins with it.
     this.#held.put(inForce)
     return this.#held.inTurn(id, async () => {

@@ -106,7 +106,7 @@ export class Ticker {
       const made = this.#clockworks.get(id)?.due
       if (!inForce || made === undefined) return
       const { subscription } = inForce
-      const clock = new BigInt64Array(inForce.clock)
+      const { clock } = inForce
       const since_ms = Math.abs(made - Number(Atomics.load(clock, 0)))
       if (subscription.expires <= made || since_ms < subscription.throttling_ms) return
       const shown = await stateToShow({ ...this.#parts, limit: limit || defaultLimit }, subscription, [])

@@ -140,7 +140,7 @@ export class Recipients {
     const { nextAttempt } = queue
     const { oldest } = queue.lineup
     const { lastNotification = 0, ...account } = this.#parts.books.merged(queue.id)
-    const latest = Math.max(lastNotification, Number(Atomics.load(new BigInt64Array(clock), 0)))
+    const latest = Math.max(lastNotification, Number(Atomics.load(clock, 0)))
     return {
       ...account,
       ...(latest > 0 && { lastNotification: latest as Milliseconds }),

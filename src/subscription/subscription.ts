@@ -32,10 +32,10 @@ export interface Subscription {
 }
 
 /**
- * When a subscription was last notified, in milliseconds since 1970, 0 before the first time: one 64-bit integer in
+ * When a subscription was last notified, in milliseconds since 1970, 0 before the first time: a view of one 64-bit integer in
  * memory that all partitions share, since throttling holds over all of them [subscriptions 3.4].
  */
-export type SubscriptionClock = SharedArrayBuffer
+export type SubscriptionClock = BigInt64Array
 
 /** A subscription as it comes into force in a partition. */
 export interface SubscriptionInForce {

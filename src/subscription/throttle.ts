@@ -12,7 +12,7 @@ export class Throttle {
   readonly #last: BigInt64Array
 
   constructor(clock: SubscriptionClock) {
-    this.#last = new BigInt64Array(clock)
+    this.#last = clock
   }
 
   /**
@@ -38,11 +38,10 @@ export class Throttle {
 
 /** A clock is told of a notification that was made then; it never goes back. */
 export function advanceClock(clock: SubscriptionClock, made: number): void {
-  const cell = new BigInt64Array(clock)
   const moment = BigInt(made)
-  let held = Atomics.load(cell, 0)
+  let held = Atomics.load(clock, 0)
   while (held < moment) {
-    const found = Atomics.compareExchange(cell, 0, held, moment)
+    const found = Atomics.compareExchange(clock, 0, held, moment)
     if (found === held) return
     held = found
   }

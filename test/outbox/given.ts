@@ -43,7 +43,7 @@ export function notice(
 }
 
 export function recipient(id: SubscriptionId, reference: string, more: Partial<Recipient> = {}): Recipient {
-  const clock = new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT)
+  const clock = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT))
   return {
     id,
     kind: 'context',

@@ -33,14 +33,14 @@ export function pattern(text: string, type?: EntityType): Selector {
 
 /** A clock that was last claimed then. */
 export function clock(last = 0): SubscriptionClock {
-  const memory = new SharedArrayBuffer(8)
-  new BigInt64Array(memory)[0] = BigInt(last)
+  const memory = new BigInt64Array(new SharedArrayBuffer(8))
+  memory[0] = BigInt(last)
   return memory
 }
 
 /** What a clock says. */
 export function lastOf(memory: SubscriptionClock): number {
-  return Number(new BigInt64Array(memory)[0])
+  return Number(memory[0])
 }
 
 /** Says what a notification would show, in short. */
