@@ -12,6 +12,15 @@ export interface KeyRange {
 /** The character after the slash: past every service path, all of which begin with a slash. */
 const pastPaths = '0'
 
+/** More than any id or type has that is stored, and so little that a key of several parts stays within what lmdb takes. */
+const name_bytesMax = 1024
+
+/** Whether there can be anything under this id or type. What is asked for is not checked as what is stored is. */
+export function canBeKey(name: EntityId | EntityType): boolean {
+  const bytesPerUnit = 3
+  return name.length * bytesPerUnit <= name_bytesMax || Buffer.byteLength(name) <= name_bytesMax
+}
+
 /** Where the record of an entity lies: all of a tenant's in the order of creation. */
 export function recordKey(tenant: Tenant, place: Place): Key {
   return [tenant, place]

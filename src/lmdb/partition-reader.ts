@@ -3,7 +3,7 @@ import type { Entity, EntityId, EntityType, Place, ServicePath, Tenant } from '.
 import type { ChangeMarks } from '../partition/change-marks.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import { type Environment, type EnvironmentSettings, openEnvironment } from './environment.js'
-import { countsOf, idInAllPaths, idInPath, type KeyRange, recordKey, recordsOf, typeFrom } from './keys.js'
+import { canBeKey, countsOf, idInAllPaths, idInPath, type KeyRange, recordKey, recordsOf, typeFrom } from './keys.js'
 import { lastNumber } from './outbox.js'
 import { decodeEntity, decodeLocated, type Located, locatedIn } from './record.js'
 
@@ -69,6 +69,7 @@ export class PartitionReader {
     id: EntityId,
     limit_characters: number,
   ): readonly Entity[] | undefined {
+    if (!canBeKey(id)) return []
     this.#refresh()
     const range = path === undefined ? idInAllPaths(tenant, id) : idInPath(tenant, id, path)
     const records: string[] = []
@@ -129,6 +130,7 @@ export class Snapshot {
 
   /** The entities of one type after a place, in the order of creation. */
   *ofType(tenant: Tenant, type: EntityType, after = -1): Generator<Candidate> {
+    if (!canBeKey(type)) return
     for (const { key, value } of this.#environment.types.getRange(this.#in(typeFrom(tenant, type, after + 1)))) {
       yield new Candidate(this, tenant, Number(key[2]) as Place, decodeLocated(value))
     }
@@ -136,6 +138,7 @@ export class Snapshot {
 
   /** The entities of one id, in every service path and of every type, in no order. */
   *ofId(tenant: Tenant, id: EntityId): Generator<Candidate> {
+    if (!canBeKey(id)) return
     for (const { key, value } of this.#environment.ids.getRange(this.#in(idInAllPaths(tenant, id)))) {
       yield new Candidate(this, tenant, Number(value) as Place, { id, path: String(key[2]) as ServicePath })
     }

@@ -158,6 +158,26 @@ test('what one reader has seen of a commit that is not counted yet, every later 
   publishTurn(parts)
 })
 
+test('nothing is found under a name that is longer than any key', async (t) => {
+  const folder = t.testdir()
+  const store = opened(folder)
+  const reader = new PartitionReader(folder, storeSettings, marks())
+  t.teardown(async () => {
+    await reader.close()
+    await store.close()
+  })
+  takeTurn(store, [silo('1')])
+  for (const length of [1, 300, 600, 700, 2000, 20_000, 1_000_000]) {
+    const [name, where] = ['é'.repeat(length), path(`/${'p'.repeat(500)}`)]
+    const snapshot = reader.snapshot()
+    t.same(reader.entities(tenant, undefined, id(name), 10_000), [])
+    t.same(reader.entities(tenant, where, id(name), 10_000), [])
+    t.same([...snapshot.ofType(tenant, type(name))], [])
+    t.same([...snapshot.ofId(tenant, id(name))], [])
+    snapshot.close()
+  }
+})
+
 test('a snapshot stays as it is while the store goes on', async (t) => {
   const folder = t.testdir()
   const store = opened(folder)
