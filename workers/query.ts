@@ -7,7 +7,7 @@ import { PoolThreads } from '../src/coordinator/pool-threads.js'
 import type { ScanTask } from '../src/coordinator/query-pool.js'
 import { ScanStops } from '../src/coordinator/scan-queue.js'
 import { Measures } from '../src/measure/measures.js'
-import { granted, type Outcome } from '../src/outcome.js'
+import type { Outcome } from '../src/outcome.js'
 import { giveWay } from '../src/priority.js'
 import { openReaders } from '../src/read-sides.js'
 import type { QueryThreadData } from '../src/tasks.js'
@@ -55,7 +55,7 @@ async function found(task: ScanTask): Promise<Outcome<unknown, QueryRefusal>> {
     case 'state':
       return readers.state(task.query, limits)
     case 'types':
-      return granted(await readers.types(task.tenant, task.paths))
+      return readers.types(task.tenant, task.paths, limits)
   }
 }
 

@@ -5,13 +5,14 @@ import type { PartitionReader, Snapshot } from '../lmdb/partition-reader.js'
 import type { ReadPool } from '../lmdb/read-pool.js'
 import type { RecordPage } from '../lmdb/result-page.js'
 import { type ScanLimits, scan } from '../lmdb/scan.js'
-import { granted, type Outcome } from '../outcome.js'
+import { granted, type Outcome, refused } from '../outcome.js'
 import { ChangeMarks } from '../partition/change-marks.js'
 import { shardOf } from '../partition/shard.js'
+import { Slices } from '../slices.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { TypeSummary } from './broker.js'
 import type { EntitiesAtHand } from './entities-at-hand.js'
-import { summed } from './type-summary.js'
+import { TypeSums } from './type-summary.js'
 
 /** A partition as one thread reads it: snapshots, the pool that bounds how many there are at one time, what has changed. */
 export interface ReadSide {
@@ -95,10 +96,23 @@ export class PartitionReaders {
   }
 
   /** The types in these paths with their attribute names, from the counts of all partitions. */
-  types(tenant: Tenant, paths: readonly PathRange[]): Promise<readonly TypeSummary[]> {
-    return this.#withSnapshots(this.#sides, async (snapshots) =>
-      summed(snapshots.flatMap((snapshot) => [...snapshot.counts(tenant)].filter(({ path }) => inPaths(path, paths)))),
-    )
+  types(
+    tenant: Tenant,
+    paths: readonly PathRange[],
+    { page_bytes, giveWay }: ScanLimits,
+  ): Promise<Outcome<readonly TypeSummary[], QueryRefusal>> {
+    return this.#withSnapshots(this.#sides, async (snapshots) => {
+      const sums = new TypeSums()
+      const slices = new Slices(giveWay)
+      for (const snapshot of snapshots) {
+        for (const count of snapshot.counts(tenant)) {
+          if (inPaths(count.path, paths)) sums.add(count)
+          if (sums.bytes > page_bytes) return refused({ kind: 'pageTooLarge' })
+          if (slices.isOver) await slices.next()
+        }
+      }
+      return granted(sums.summaries())
+    })
   }
 
   /** The thread of a row has ended: the read handles that it had are lent to others. */
