@@ -89,6 +89,7 @@ export class Core {
     this.#storage = {
       paths: numbers.map((number) => folder.partitionPath(number)),
       sizeMax_bytes: options.dbSizeMax_MiB * 2 ** 20,
+      keepFree_bytes: options.dbFreeMin_MiB * 2 ** 20,
       durable: options.writeConcern === 1,
       maxReaders: readersOf(options),
     }

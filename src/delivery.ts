@@ -51,7 +51,7 @@ export class Delivery {
   constructor(parts: DeliveryParts) {
     const { options, folder, storage, memory, partitions, alarms, log, fatal } = parts
     this.#parts = parts
-    this.#store = new ControlStore(folder.controlPath, storage)
+    this.#store = new ControlStore(folder.controlPath, storage, fatal)
     this.#courier = new Courier({
       entry: new URL('../workers/courier.js', import.meta.url),
       launch: () => this.#launch(),
@@ -113,7 +113,7 @@ export class Delivery {
     return new LmdbRegistryStore({
       databases: { registrations: store.database('registrations'), availability: store.database('availability') },
       outbox: store.outbox,
-      transact: (write) => store.transact(write),
+      transact: (write, grows) => store.transact(write, grows),
     })
   }
 

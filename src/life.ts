@@ -140,10 +140,15 @@ export class Life {
 
   /** Only the system can end a process with a thread that is inside its write transaction, which is lost then. */
   #exit(code: number, halted: boolean): void {
-    this.#pidFile?.release()
-    if (!halted) process.kill(process.pid, 'SIGKILL')
-    this.#folder?.release()
-    process.exit(code)
+    try {
+      this.#pidFile?.release()
+      if (!halted) process.kill(process.pid, 'SIGKILL')
+      this.#folder?.release()
+    } catch (fault) {
+      this.#log.warn('main:exit', `a file of this process could not be removed: ${textOf(fault)}`)
+    } finally {
+      process.exit(code)
+    }
   }
 }
 

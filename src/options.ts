@@ -76,6 +76,8 @@ export interface Options {
   readonly queryTimeout_ms: number
   /** Largest size of one partition on disk. */
   readonly dbSizeMax_MiB: number
+  /** What is kept free of the disk: below that only removals are taken. */
+  readonly dbFreeMin_MiB: number
   /** Size of the data of which every page is checked at the start. */
   readonly dbCheckSize_MiB: number
   readonly verbose: number

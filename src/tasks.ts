@@ -14,6 +14,7 @@ export interface StoragePlan {
   /** The folder of each partition, in the order of their numbers. */
   readonly paths: readonly string[]
   readonly sizeMax_bytes: number
+  readonly keepFree_bytes: number
   readonly durable: boolean
   readonly maxReaders: number
 }

@@ -103,7 +103,7 @@ export function query(more: Partial<Query> = {}): Query {
   }
 }
 
-export const storeSettings = { sizeMax_bytes: 256 * 2 ** 20, durable: true, maxReaders: 64 }
+export const storeSettings = { sizeMax_bytes: 256 * 2 ** 20, keepFree_bytes: 0, durable: true, maxReaders: 64 }
 
 /** A log for parts that have to have one. */
 export const silentLog: Log = {

@@ -1,3 +1,4 @@
+import assert from 'node:assert'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import type { EntityId, EntityType, ServicePath, Tenant } from '../src/context/entity.js'
@@ -20,11 +21,11 @@ function idOf(of: 'c0de' | 'feed', one: number): string {
 
 /** Puts subscriptions and registrations, each of an entity of its own, where a broker finds them. */
 async function prepare(folder: string): Promise<void> {
-  const control = new ControlStore(join(folder, 'control'), storeSettings)
+  const control = new ControlStore(join(folder, 'control'), storeSettings, assert.fail)
   const registry = new LmdbRegistryStore({
     databases: { registrations: control.database('registrations'), availability: control.database('availability') },
     outbox: control.outbox,
-    transact: (write) => control.transact(write),
+    transact: (write, grows) => control.transact(write, grows),
   })
   for (let begin = 0; begin < number; begin += batch) {
     const ones = Array.from({ length: Math.min(batch, number - begin) }, (_, index) => begin + index)

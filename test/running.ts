@@ -54,6 +54,11 @@ export class RunningBroker {
     return RunningBroker.#started(folder, flags, endsWith(t))
   }
 
+  /** Starts a broker in a folder of one's own; it does not end with the test. */
+  static startIn(folder: string, flags: readonly string[] = []): Promise<RunningBroker> {
+    return RunningBroker.#started(folder, flags, [])
+  }
+
   /** Starts several, each with a folder and a port of its own. */
   static async startAll(t: Test, number: number, flags: readonly string[] = []): Promise<readonly RunningBroker[]> {
     const end = endsWith(t)

@@ -60,6 +60,8 @@ function watchSizes(store: LmdbPartitionStore, measures: Measures, number: numbe
   const look = (): void => {
     const { used_bytes, max_bytes } = store.size
     meter.size(store.entityCount, used_bytes, max_bytes)
+    store.lookForRoom()
+    meter.full(store.isFull)
   }
   look()
   const timer = setInterval(look, sizes_ms)

@@ -94,6 +94,12 @@ export const servingFlags = {
   ),
   dbPoolSize: storage.value(integer(1, 10000), 10, 'ORION_MONGO_POOL_SIZE', 'read handles of a partition'),
   dbSizeMax: storage.value(integer(16, 16_777_216), 65536, 'RIGEL_DB_SIZE_MAX', 'MiB of a partition on disk'),
+  dbFreeMin: storage.value(
+    integer(0, 1_048_576),
+    64,
+    'RIGEL_DB_FREE_MIN',
+    'MiB of the disk that are kept free: below that only removals are taken',
+  ),
   dbCheckSize: storage.value(
     integer(0, 16_777_216),
     64,
@@ -104,7 +110,7 @@ export const servingFlags = {
     integer(0, 1),
     1,
     'ORION_MONGO_WRITE_CONCERN',
-    'an update is answered when it is 1: on disk; 0: committed in memory',
+    'an update is answered when it is 1: on disk; 0: committed in memory, and a loss of power may cost all data',
   ),
   mailboxSize: storage.value(
     integer(1, 1_000_000),

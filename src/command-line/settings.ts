@@ -100,6 +100,7 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined):
     queryTimeout_ms: value(flags.queryTimeout),
     dbSizeMax_MiB: value(flags.dbSizeMax),
     dbCheckSize_MiB: value(flags.dbCheckSize),
+    dbFreeMin_MiB: value(flags.dbFreeMin),
     verbose: value(flags.verbose),
     shutdownTimeout_s: Math.min(value(flags.shutdownTimeout), longestTimer_s),
     adminPort: value(flags.adminPort),

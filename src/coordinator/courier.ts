@@ -32,8 +32,9 @@ interface Open {
 /** A courier that dies more often than this within a minute is not restarted again [management 12.2]. */
 const deathsPerMinute = 5
 
-/** How long to wait before settlements that could not be stored are tried again. */
+/** How long to wait before settlements that could not be stored are tried again, at first and at most. */
 const settleAgain_ms = 200
+const settleAgainMost_ms = 2000
 
 /** The courier's thread as the coordinator has it: started, told what changes, asked, replaced when it dies, drained. */
 export class Courier<Task extends object> {
@@ -145,13 +146,15 @@ export class Courier<Task extends object> {
   /** Settlements say how things stand, so that they can be stored again until they are. */
   async #settle(ticket: number, settlements: readonly Settlement[]): Promise<void> {
     const thread = this.#thread
-    for (;;) {
+    for (let wait_ms = settleAgain_ms; ; wait_ms = Math.min(2 * wait_ms, settleAgainMost_ms)) {
       try {
         await this.#settings.settle(settlements)
         break
       } catch (fault) {
-        this.#settings.log.error('courier:settle', `settlements could not be stored: ${String(fault)}`)
-        await new Promise((resolve) => setTimeout(resolve, settleAgain_ms))
+        if (wait_ms === settleAgain_ms) {
+          this.#settings.log.error('courier:settle', `settlements could not be stored: ${String(fault)}`)
+        }
+        await new Promise((resolve) => setTimeout(resolve, wait_ms))
       }
     }
     const settled: CourierInstruction = { kind: 'settled', ticket }

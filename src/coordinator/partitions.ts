@@ -2,6 +2,7 @@ import { MessageChannel, type MessagePort, type TransferListItem } from 'node:wo
 import type { Log } from '../log/log.js'
 import type { InForce, Instruction, PartitionReport, Ready } from '../mailbox/letter.js'
 import { ActorThread } from '../mailbox/thread.js'
+import { DiskFault } from '../partition/store.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 
@@ -68,7 +69,9 @@ export class Partitions<Task extends object> {
   /** Lets every partition finish what it has and close its store. The front ends' mailboxes are empty by then. */
   async drain(): Promise<void> {
     this.#draining = true
-    await Promise.all([...this.#threads.values()].map(drained))
+    // One that fails does not keep the others from being waited for.
+    const ends = await Promise.allSettled([...this.#threads.values()].map(drained))
+    for (const end of ends) if (end.status === 'rejected') throw end.reason
   }
 
   /** Puts a subscription in force in every partition; gives the number of the last notice of each before that. */
@@ -126,8 +129,10 @@ export class Partitions<Task extends object> {
   #died(partition: number, thread: PartitionThread<Task>, fault: unknown): void {
     const { log, fatal, isWriting, restarted } = this.#settings
     log.error('worker:died', `partition ${partition} failed: ${textOf(fault)}`, { partition, stack: stackOf(fault) })
+    // An error that has crossed from another thread has kept nothing of its class but the name.
+    if (fault instanceof Error && fault.name === DiskFault.name) fatal(fault.message)
     // Its write lock would never be given back: the whole process would hang at the next commit.
-    if (isWriting(partition)) fatal(`partition ${partition} died inside a write transaction`)
+    else if (isWriting(partition)) fatal(`partition ${partition} died inside a write transaction`)
     else if (this.#diedTooOften(partition))
       fatal(`partition ${partition} died ${deathsPerMinute} times within a minute`)
     else if (!this.#draining) {

@@ -22,7 +22,7 @@ export interface RegistryStoreParts {
   /** The outbox of the same environment, which others use, too. */
   readonly outbox: Pick<Outbox, 'enqueue'>
   /** Writes in a transaction of the environment; resolves when it is on disk. It rewinds the outbox when it is undone. */
-  readonly transact: (write: () => void) => Promise<void>
+  readonly transact: (write: () => void, grows: boolean) => Promise<void>
 }
 
 /** Registrations and availability subscriptions on disk. */
@@ -46,7 +46,9 @@ export class LmdbRegistryStore implements RegistryStore {
   }
 
   commit(change: RegistryChange): Promise<void> {
-    return this.#parts.transact(() => this.#write(change))
+    const { registrations = [], put, notices = [] } = change
+    const grows = put !== undefined || notices.length > 0 || registrations.some(({ kind }) => kind !== 'remove')
+    return this.#parts.transact(() => this.#write(change), grows)
   }
 
   #write({ registrations = [], put, remove = [], notices = [] }: RegistryChange): void {

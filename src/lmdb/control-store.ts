@@ -1,9 +1,12 @@
 import type { Database, RootDatabase } from 'lmdb'
+import { DiskFault, StorageFull } from '../partition/store.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { ControlChange, SubscriptionStore } from '../subscription/store.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
-import { type EnvironmentSettings, faultOf, openDatabase, openRoot } from './environment.js'
+import { faultOf } from './disk-fault.js'
+import { DiskRoom } from './disk-room.js'
+import { openDatabase, openRoot, type WriterSettings } from './environment.js'
 import { type Key, onlyPart } from './keys.js'
 import { Outbox, openOutbox } from './outbox.js'
 
@@ -22,9 +25,16 @@ export class ControlStore implements SubscriptionStore {
   /** [id] to the moment when its last tick was due. */
   readonly #ticks: Database<string, Key>
   readonly #outbox: Outbox
+  readonly #path: string
+  readonly #disk: DiskRoom
+  readonly #broken: (reason: string) => void
   #waiting: Waiting[] = []
 
-  constructor(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>) {
+  /** What it is given last is called when the disk has failed: the broker can not go on. */
+  constructor(path: string, settings: WriterSettings, broken: (reason: string) => void) {
+    this.#path = path
+    this.#broken = broken
+    this.#disk = new DiskRoom(path, settings.keepFree_bytes, () => 0)
     this.#root = openRoot(path, { ...settings, readOnly: false })
     this.#subscriptions = this.database('subscriptions')
     this.#ticks = this.database('ticks')
@@ -58,12 +68,18 @@ export class ControlStore implements SubscriptionStore {
   }
 
   commit(change: ControlChange): Promise<void> {
-    return this.transact(() => this.#write(change))
+    const { put, notices = [], ticked } = change
+    return this.transact(() => this.#write(change), put !== undefined || notices.length > 0 || ticked !== undefined)
   }
 
-  /** Writes in a transaction that what comes in the same turn of the event loop shares; resolves when it is on disk. */
-  transact(write: () => void): Promise<void> {
+  /**
+   * Writes in a transaction that what comes in the same turn of the event loop shares; resolves when it is on disk. What
+   * grows fails with `StorageFull` while there is no room for that.
+   */
+  transact(write: () => void, grows: boolean): Promise<void> {
     return new Promise((done, failed) => {
+      this.#disk.look()
+      if (grows && !this.#disk.mayGrow) return failed(new StorageFull('no room for a change'))
       this.#waiting.push({ write, done, failed })
       if (this.#waiting.length === 1) setImmediate(() => this.#flush())
     })
@@ -87,13 +103,17 @@ export class ControlStore implements SubscriptionStore {
     if (batch.length === 0) return true
     const last = this.#outbox.last
     try {
+      this.#disk.enter()
       this.#root.transactionSync(() => {
         for (const { write } of batch) write()
       })
     } catch (fault) {
       this.#outbox.rewind(last)
+      const known = faultOf(fault, this.#path)
+      if (known instanceof DiskFault) this.#broken(known.message)
+      if (known instanceof StorageFull) this.#disk.wasFull()
       const [single] = batch
-      if (single && batch.length === 1) single.failed(faultOf(fault))
+      if (single && batch.length === 1) single.failed(known)
       return false
     }
     for (const { done } of batch) done()

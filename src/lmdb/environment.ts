@@ -1,5 +1,4 @@
 import { type Database, open, type RootDatabase } from 'lmdb'
-import { StorageFull } from '../partition/store.js'
 import type { Key } from './keys.js'
 
 /** The databases of one partition. Values are texts; what they hold is said in `record.ts`. */
@@ -30,6 +29,12 @@ export interface EnvironmentSettings {
   readonly durable: boolean
   /** Read transactions that may be open at one time, over all threads. */
   readonly maxReaders: number
+}
+
+/** How the only writer of an environment opens it. */
+export interface WriterSettings extends Omit<EnvironmentSettings, 'readOnly'> {
+  /** What is to stay free of the disk: below that nothing is written but what removes something. */
+  readonly keepFree_bytes: number
 }
 
 /**
@@ -103,10 +108,4 @@ export function usedBytes({ root, ...databases }: Environment): number {
     bytes += pageSize * (treeBranchPageCount + treeLeafPageCount + overflowPages)
   }
   return bytes
-}
-
-/** The fault of a transaction: `StorageFull` for what LMDB and the system say when the map or the disk is full. */
-export function faultOf(fault: unknown): unknown {
-  const full = fault instanceof Error && /MDB_MAP_FULL|No space left|ENOSPC|Disk quota/i.test(fault.message)
-  return full ? new StorageFull('no room for the commit', { cause: fault }) : fault
 }

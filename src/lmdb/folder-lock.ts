@@ -68,8 +68,11 @@ function lockFile(file: string): FolderLock | 'taken' | 'removed' {
   sign(descriptor)
   return {
     release: () => {
-      rmSync(file, { force: true })
-      closeSync(descriptor)
+      try {
+        rmSync(file, { force: true })
+      } finally {
+        closeSync(descriptor)
+      }
     },
   }
 }

@@ -1,19 +1,16 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Entity, EntityId, Place, ServicePath, Tenant } from '../context/entity.js'
 import type { Log } from '../log/log.js'
 import { entityName } from '../partition/entity-name.js'
 import type { Effect } from '../partition/message.js'
-import type { PartitionStore } from '../partition/store.js'
+import { type PartitionStore, StorageFull } from '../partition/store.js'
 import type { NewNotice, NoticeNumber, Settlement } from '../subscription/notice.js'
 import { traceArea } from '../trace-area.js'
 import { CountChanges } from './count-changes.js'
-import {
-  type Environment,
-  type EnvironmentSettings,
-  faultOf,
-  figuresOf,
-  openEnvironment,
-  usedBytes,
-} from './environment.js'
+import { faultOf } from './disk-fault.js'
+import { DiskRoom } from './disk-room.js'
+import { type Environment, figuresOf, openEnvironment, usedBytes, type WriterSettings } from './environment.js'
 import { idInPath, idKey, recordKey, typeKey } from './keys.js'
 import { Outbox } from './outbox.js'
 import { decodeEntity, encodeEntity, encodeLocated } from './record.js'
@@ -39,18 +36,21 @@ export class LmdbPartitionStore implements PartitionStore {
   readonly #cache: RecordCache
   readonly #sizeMax: number
   readonly #log: Log | undefined
+  readonly #path: string
+  readonly #disk: DiskRoom
   #highest: number
   #hasRoom = true
+  /** Whether the turn under way writes more than it removes. */
+  #grows = false
   #written = 0
 
-  constructor(
-    path: string,
-    settings: Omit<EnvironmentSettings, 'readOnly'>,
-    { cache_bytes = 2 ** 20, log }: StoreParts = {},
-  ) {
+  constructor(path: string, settings: WriterSettings, { cache_bytes = 2 ** 20, log }: StoreParts = {}) {
     this.#log = log
+    this.#path = path
     this.#cache = new RecordCache(cache_bytes)
     this.#environment = openEnvironment(path, { ...settings, readOnly: false })
+    const inFile_bytes = () => statSync(join(path, 'data.mdb')).size - usedBytes(this.#environment)
+    this.#disk = new DiskRoom(path, settings.keepFree_bytes, inFile_bytes)
     this.#sizeMax = settings.sizeMax_bytes
     this.#outbox = new Outbox(this.#environment)
     this.#highest = Number(this.#environment.facts.get(placeFact) ?? 0)
@@ -75,10 +75,20 @@ export class LmdbPartitionStore implements PartitionStore {
   }
 
   get hasRoom(): boolean {
-    return this.#hasRoom
+    return this.#hasRoom && this.#disk.mayGrow
+  }
+
+  get isFull(): boolean {
+    return !this.#hasRoom || this.#disk.isFull
+  }
+
+  /** Looks for room on the disk, which somebody may have made or taken while nothing was written. */
+  lookForRoom(): void {
+    this.#disk.look()
   }
 
   transact<Result>(turn: () => Result): Result {
+    this.#disk.enter()
     const before = this.#highest
     const lastNotice = this.#outbox.last
     try {
@@ -86,14 +96,19 @@ export class LmdbPartitionStore implements PartitionStore {
       return this.#environment.root.transactionSync(turn)
     } catch (fault) {
       this.#cache.rollback()
+      this.#grows = false
       this.#highest = before
       this.#outbox.rewind(lastNotice)
-      throw faultOf(fault)
+      const known = faultOf(fault, this.#path)
+      if (known instanceof StorageFull) this.#disk.wasFull()
+      throw known
     }
   }
 
   committed(): void {
     this.#cache.commit()
+    if (this.#grows) this.#disk.hasGrown()
+    this.#grows = false
     this.#lookForRoom()
   }
 
@@ -119,7 +134,10 @@ export class LmdbPartitionStore implements PartitionStore {
     const records = new Map<Place, Effect>()
     for (const effect of effects) {
       if (effect.kind === 'remove') this.#forget(effect)
-      else if (effect.before === undefined) this.#enter(effect)
+      else {
+        this.#grows = true
+        if (effect.before === undefined) this.#enter(effect)
+      }
       records.set(effect.entity.place, effect)
       counts.note(effect)
     }

@@ -3,7 +3,7 @@ import { errorFacts, type Log } from '../log/log.js'
 import type { StorageMeter, WaitMeter } from '../measure/waits.js'
 import { decodeCommands, encodeReplies } from '../partition/encoding.js'
 import type { Command, Reply } from '../partition/message.js'
-import { StorageFull } from '../partition/store.js'
+import { DiskFault, StorageFull } from '../partition/store.js'
 import { commitTurn, publishTurn, type TurnParts, type TurnWatch } from '../partition/turn.js'
 import type { Bell } from '../subscription/bell.js'
 import type { NoticeNumber } from '../subscription/notice.js'
@@ -48,6 +48,8 @@ export class Inbox {
   /** In the order of arrival. Only the first one may be answered in part. */
   #queue: Arrived[] = []
   #goingOn = false
+  /** Whether the disk was full when it was last needed; the first time is logged. */
+  #isFull = false
   #lastTurnEnd = 0n
   /** What came after a commit has failed: what this thread holds in memory is of no use any more. */
   #broken: { readonly fault: unknown } | undefined
@@ -177,29 +179,40 @@ export class Inbox {
     this.#parts.log.error('partition:turn', what, errorFacts(fault))
   }
 
+  #full(isFull: boolean): void {
+    this.#isFull = isFull
+    this.#parts.storage.full(isFull)
+  }
+
   /**
    * The replies to the commands at the beginning of the batch that one turn has taken. A command that makes its turn fail
    * fails alone: the others are taken one by one.
    */
-  #replies(batch: readonly Command[], watch: TurnWatch): readonly Reply[] {
+  #replies(batch: readonly Command[], watch: TurnWatch, again = false): readonly Reply[] {
     let replies: readonly Reply[]
     try {
       replies = commitTurn(this.#parts, batch, watch)
     } catch (fault) {
-      return this.#failed(batch, fault, watch)
+      return this.#failed(batch, fault, watch, again)
     }
     this.#afterCommit(() => {
       publishTurn(this.#parts)
-      this.#parts.storage.full(!this.#parts.store.hasRoom)
+      this.#full(this.#parts.store.isFull)
     })
     return replies
   }
 
   /** Nothing of the batch was written. */
-  #failed(batch: readonly Command[], fault: unknown, watch: TurnWatch): readonly Reply[] {
+  #failed(batch: readonly Command[], fault: unknown, watch: TurnWatch, again: boolean): readonly Reply[] {
+    if (fault instanceof DiskFault) {
+      this.#broken ??= { fault }
+      return [] // They are answered as those of every thread that has died.
+    }
     if (fault instanceof StorageFull) {
-      this.#parts.storage.full(true)
-      this.#fault(fault)
+      if (!this.#isFull) this.#fault(fault)
+      this.#full(true)
+      // The store refuses growth from now on for a while: what removes something is not held up by the rest.
+      if (!again) return this.#replies(batch, watch, true)
       return batch.map(() => ({ kind: 'failed', why: 'storageFull' }))
     }
     const [single] = batch
@@ -209,7 +222,7 @@ export class Inbox {
     }
     const replies: Reply[] = []
     for (const command of batch) {
-      replies.push(...this.#replies([command], watch))
+      replies.push(...this.#replies([command], watch, again))
       if (this.#broken || watch.isLong()) break
     }
     return replies

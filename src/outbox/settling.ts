@@ -17,8 +17,9 @@ const gather_ms = 20
 const gather_most = 256
 /** Notices that leave in one batch: it is one turn of the partition, which updates wait for. */
 const goneAtOnce = 1000
-/** Before a batch that was refused is offered again. */
+/** Before a batch that was refused is offered again, at first and at most. */
 const again_ms = 50
+const againMost_ms = 2000
 
 /** Has the outcomes of attempts stored in the outboxes that they belong to, one batch at a time for each. */
 export class Settling {
@@ -102,8 +103,10 @@ class OneSource {
   }
 
   async #store(settlements: readonly Settlement[]): Promise<void> {
+    let wait_ms = again_ms
     while (!this.#closed && !(await this.#source.settle(settlements))) {
-      await new Promise((resolve) => setTimeout(resolve, again_ms))
+      await new Promise((resolve) => setTimeout(resolve, wait_ms))
+      wait_ms = Math.min(2 * wait_ms, againMost_ms)
     }
   }
 

@@ -7,10 +7,17 @@ export class StorageFull extends Error {
   override readonly name = 'StorageFull'
 }
 
+/** The disk, or what lies on it, has failed: nobody knows what a further write would do, so the broker has to end. */
+export class DiskFault extends Error {
+  override readonly name = 'DiskFault'
+}
+
 /** What a turn needs of storage. The partition is the only writer of its store. */
 export interface PartitionStore {
   /** Whether the data may grow; when not, only removals are done. */
   readonly hasRoom: boolean
+  /** Whether there was no room when it was last looked for; growth may be tried again all the same. */
+  readonly isFull: boolean
   /**
    * Runs a turn in one write transaction, which is on disk when this returns. What throws in it undoes all of it: when
    * this throws, nothing was written. `committed` has to be called once it has returned, before anything else.

@@ -49,6 +49,7 @@ test('without flags every option has its default', async (t) => {
       queryTimeout_ms: 30_000,
       dbSizeMax_MiB: 65536,
       dbCheckSize_MiB: 64,
+      dbFreeMin_MiB: 64,
       logLevel: 'WARN',
       logFormat: 'json',
     },

@@ -1,3 +1,4 @@
+import assert from 'node:assert'
 import type { AvailabilityParts } from '../../src/coordinator/availability.js'
 import { Registry, type RegistryParts } from '../../src/coordinator/registry.js'
 import { LmdbRegistryStore } from '../../src/lmdb/control-registry.js'
@@ -20,17 +21,17 @@ export class Control {
   readonly #control: ControlStore
 
   constructor(folder: string) {
-    const control = new ControlStore(folder, storeSettings)
+    const control = new ControlStore(folder, storeSettings, assert.fail)
     this.#control = control
     this.store = new LmdbRegistryStore({
       databases: { registrations: control.database('registrations'), availability: control.database('availability') },
       outbox: control.outbox,
-      transact: (write) =>
+      transact: (write, grows) =>
         control.transact(() => {
           write()
           if (this.broken) throw new Error('broken')
           if (this.full) throw new StorageFull('no room for the commit')
-        }),
+        }, grows),
     })
   }
 

@@ -14,11 +14,11 @@ import { at, id, path, root, storeSettings, tenant, type } from '../given.js'
 import { context, exact, registration } from '../registration/given.js'
 
 function opened(folder: string) {
-  const control = new ControlStore(folder, storeSettings)
+  const control = new ControlStore(folder, storeSettings, assert.fail)
   const store = new LmdbRegistryStore({
     databases: { registrations: control.database('registrations'), availability: control.database('availability') },
     outbox: control.outbox,
-    transact: (write) => control.transact(write),
+    transact: (write, grows) => control.transact(write, grows),
   })
   return { control, store }
 }

@@ -1,3 +1,4 @@
+import assert from 'node:assert'
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
 import { ControlStore } from '../../src/lmdb/control-store.js'
@@ -9,7 +10,7 @@ import { at, path, storeSettings } from '../given.js'
 import { notice, subscription, subscriptionId } from '../given-subscription.js'
 
 function opened(folder: string): ControlStore {
-  return new ControlStore(folder, storeSettings)
+  return new ControlStore(folder, storeSettings, assert.fail)
 }
 
 /** The outbox of a folder as another thread would read it, as it is whenever it is asked for. */
@@ -77,7 +78,7 @@ test('a write that fails fails alone, and gives back the numbers of its notices'
   }
   const outcomes = await Promise.allSettled([
     store.commit({ notices: [notice({ body: 'a' })] }),
-    store.transact(poison),
+    store.transact(poison, true),
     store.commit({ notices: [notice({ body: 'b' })] }),
   ])
   t.same(

@@ -1,0 +1,66 @@
+import { statfsSync } from 'node:fs'
+import { StorageFull } from '../partition/store.js'
+import { canGrow } from './disk-fault.js'
+
+/** How long growth is not tried after the disk was full although it seemed to have room: a quota, or a limit of files. */
+const pause_ms = 1000
+
+/** Below this part of what is to stay free nothing is written at all. */
+const floor = 1 / 8
+
+/**
+ * What the only writer of an environment knows of the room on its disk. LMDB should never meet a full disk: what removes
+ * something writes before it frees anything, and its own handling of that error writes past the end of a buffer. So a
+ * part of the disk stays free, in which nothing grows.
+ */
+export class DiskRoom {
+  readonly #path: string
+  readonly #keep_bytes: number
+  readonly #inFile_bytes: () => number
+  #free_bytes = Number.POSITIVE_INFINITY
+  /** Growth is tried from this moment on, by `performance.now()`; 0 while no write has failed. */
+  #again = 0
+
+  /** Pages of the file that are free to be used again count as room: asked for only when the disk has too little. */
+  constructor(path: string, keep_bytes: number, inFile_bytes: () => number) {
+    this.#path = path
+    this.#keep_bytes = keep_bytes
+    this.#inFile_bytes = inFile_bytes
+    this.look()
+  }
+
+  /** Whether there was no room when it was last looked for. */
+  get isFull(): boolean {
+    return this.#again !== 0 || this.#free_bytes < this.#keep_bytes
+  }
+
+  /** Whether growth may be tried. */
+  get mayGrow(): boolean {
+    return this.#free_bytes >= this.#keep_bytes && (this.#again === 0 || performance.now() >= this.#again)
+  }
+
+  /** To be called before each transaction: throws `StorageFull` when not even a removal should be tried. */
+  enter(): void {
+    this.look()
+    const hasNone = this.#free_bytes < this.#keep_bytes * floor
+    if (hasNone || (this.#again !== 0 && !canGrow(this.#path))) throw new StorageFull('the disk is full')
+  }
+
+  /** A write has failed for want of room. */
+  wasFull(): void {
+    this.#again = performance.now() + pause_ms
+  }
+
+  /** The data has grown. */
+  hasGrown(): void {
+    this.#again = 0
+  }
+
+  /** Looks whether there is room by now: whoever writes nothing hears in this way that he could. */
+  look(): void {
+    const { bavail, bsize } = statfsSync(this.#path)
+    this.#free_bytes = bavail * bsize
+    if (this.#free_bytes < this.#keep_bytes) this.#free_bytes += this.#inFile_bytes()
+    if (this.#again !== 0 && performance.now() >= this.#again && canGrow(this.#path)) this.#again = 0
+  }
+}
