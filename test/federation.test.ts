@@ -185,5 +185,7 @@ test('registries that are subscribed to each other come to rest', async (t) => {
       entities: [{ type: 'Ferry', id: 'Ferry-1' }],
     })
     for (const at of ring.keys()) t.match(found.text, `http://127.0.0.1:${at + 1}/v1`)
+    // Three of its own, and a copy of each of the two contexts that there are: rounds add none.
+    t.equal(found.text.split('contextRegistration"').length - 1, 5)
   }
 })

@@ -2,7 +2,7 @@ import type { Tenant } from '../context/entity.js'
 import { errorFacts } from '../log/log.js'
 import type { Recipient } from '../outbox/message.js'
 import { granted, type Outcome, refused } from '../outcome.js'
-import { Copies, withoutTold } from '../registration/copies.js'
+import { Copies, toldOnce, withoutTold } from '../registration/copies.js'
 import type { Registration, RegistrationChange, RegistrationId } from '../registration/registration.js'
 import { RegistrationIndex } from '../registration/registration-index.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
@@ -113,7 +113,8 @@ export class Registry implements RegistryDesk {
   }
 
   notified(told: AvailabilityTold): Promise<Outcome<undefined, Unavailable>> {
-    const { tenant, path, contexts, subscription } = told
+    const { tenant, path, subscription } = told
+    const contexts = toldOnce(told.contexts)
     return this.#inTurn(async () => {
       if (contexts.length === 0) return granted(undefined)
       const time = this.#clock()

@@ -43,6 +43,14 @@ export function withoutTold(copy: Registration, told: readonly RegisteredContext
   return contexts.length === 0 ? { kind: 'remove', id: copy.id } : { kind: 'put', registration: { ...copy, contexts } }
 }
 
+/**
+ * What is told, each context once: registries that tell each other tell the same ones again and again, and more of them each
+ * time if they kept all [subscriptions 7.5].
+ */
+export function toldOnce(told: readonly RegisteredContext[]): readonly RegisteredContext[] {
+  return [...new Map(told.map((context) => [contextKey(context), context])).values()]
+}
+
 function sourceKey({ tenant, path, copiedFrom }: CopySource): string {
   return JSON.stringify([tenant, path, copiedFrom])
 }

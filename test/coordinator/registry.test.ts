@@ -274,7 +274,7 @@ test('what another registry tells again replaces what it told, and nothing else'
     registry.notified({ tenant, path: root, contexts, subscription, correlator: 'c' })
   await registry.register(asked())
   await tell('a', noise, context('S6:Street'))
-  await tell('a', noise)
+  await tell('a', noise, noise)
   await tell('b', noise)
   await tell('', noise)
   await tell('', noise)
