@@ -1,29 +1,10 @@
 #!/usr/bin/env node
-import { readOptions, switchesOf } from './command-line/command-line.js'
-import { exitCodes, Life } from './life.js'
-import { openLog } from './log/main-log.js'
-import type { Options } from './options.js'
-
-const asked = readOptions(process.argv.slice(2), process.env)
-if (asked.kind === 'run') run(asked.options)
-else {
-  const stream = asked.kind === 'print' ? process.stdout : process.stderr
-  stream.write(asked.text, () => process.exit(asked.exitCode))
-}
-
-function run(options: Options): void {
-  const switches = switchesOf(options)
-  const log = openLog(options, switches)
-  if (!log.ok) {
-    process.stderr.write(`${log.refusal.text}\n`, () => process.exit(exitCodes.commandLine))
-    return
-  }
-  const life = new Life(options, log.value, switches)
-  process.on('SIGTERM', () => life.signalled('SIGTERM'))
-  process.on('SIGINT', () => life.signalled('SIGINT'))
-  process.on('SIGHUP', () => log.value.reopen())
-  process.on('SIGPIPE', () => {})
-  process.on('uncaughtException', (fault) => life.broken('an error was not caught', fault))
-  process.on('unhandledRejection', (fault) => life.broken('a failed promise was not handled', fault))
-  life.start()
+try {
+  const { start } = await import('./program.js')
+  start(process.argv.slice(2), process.env)
+} catch (fault) {
+  // Not even the files of the program can be read: imported up here, they would end it with a stack and nothing to do.
+  const reason = fault instanceof Error ? fault.message : String(fault)
+  const advice = ' (if its files are there: it may have too few open files, see ulimit -n)'
+  process.stderr.write(`Rigel cannot start: ${reason}${advice}\n`, () => process.exit(70))
 }

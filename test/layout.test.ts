@@ -24,7 +24,16 @@ const lines = [
 const groundFloor = new Set(lines[0])
 
 /** Files at the top of src that put parts together; all others there are the ground that everything stands on. */
-const assembly = new Set(['main.ts', 'life.ts', 'core.ts', 'front-end.ts', 'read-sides.ts', 'tasks.ts', 'delivery.ts'])
+const assembly = new Set([
+  'main.ts',
+  'program.ts',
+  'life.ts',
+  'core.ts',
+  'front-end.ts',
+  'read-sides.ts',
+  'tasks.ts',
+  'delivery.ts',
+])
 
 function roomOf(file: string): string {
   const [top = '', ...inner] = relative(join(root, 'src'), file).split('/')

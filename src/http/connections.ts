@@ -159,6 +159,8 @@ export class Connection {
     const says = this.#latest?.malformed() ?? true
     this.#refused = true
     this.#closing = true
+    // Node would close the connection when the client ends its sending half, before the last words.
+    this.socket.removeAllListeners('end').on('end', () => this.#latest?.inputEnded())
     this.#lastWords = says ? lastWords : () => this.end()
     if (!this.busy) this.#sayLastWords()
     return true

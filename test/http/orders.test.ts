@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import { connect as connectTls } from 'node:tls'
 import fc from 'fast-check'
 import { test } from 'tap'
 import type { Answer, Resource } from '../../src/exchange.js'
 import { requestLife } from '../../src/http/request-life.js'
 import { granted } from '../../src/outcome.js'
+import { itsKey, unknownCertificate } from '../outbox/certificate.js'
 import { bodyOf, echo, everything, get, givenFrontEnd, headerOf, post, request, statusOf, until } from './given.js'
 
 const chunkedHead = ['Content-Type: application/json', 'Transfer-Encoding: chunked']
@@ -77,6 +79,31 @@ test('a client that has closed its sending half gets its answers, also those beh
   t.match(await everything(socket), /late 1[\s\S]*held[\s\S]*\{"ok":true\}$/)
 })
 
+test('over TLS too: half-closed, malformed, unknown verbs', async (t) => {
+  const dir = t.testdir({ 'key.pem': itsKey, 'cert.pem': unknownCertificate })
+  const https = { key: `${dir}/key.pem`, cert: `${dir}/cert.pem` }
+  const { frontEnd, meter } = await givenFrontEnd(t, { https, inReqPayloadMaxSize: 10 }, [echo, late])
+  const answered = async (text: string) => {
+    const socket = connectTls({
+      port: frontEnd.port,
+      host: '127.0.0.1',
+      rejectUnauthorized: false,
+    })
+    await once(socket, 'secureConnect')
+    socket.on('end', () => socket.end())
+    socket.end(text)
+    return statuses(await everything(socket))
+  }
+  t.same(
+    await answered('GET /v1/late/1 HTTP/1.1\r\nHost: h\r\n\r\nGET /version HTTP/1.1\r\nHost: h\r\n\r\n'),
+    [200, 200],
+  )
+  t.same(await answered(request('POST', '/v1/echo/a', chunkedHead, '14\r\n12345678901234567890\r\nzz\r\n')), [413])
+  t.same(await answered('NOP /v1/echo/a HTTP/1.1\r\nHost: h\r\n\r\n'), [405])
+  t.same(await answered('GET /version HTTP/1.1\r\nHost: h\r\nbad header\r\n\r\n'), [400])
+  await when(() => meter.inProgress === 0)
+})
+
 test('a body that ends before it is complete is not answered, and the answers before it are', async (t) => {
   const { connect, meter } = await givenFrontEnd(t, {}, [echo, late])
   for (const half of [
@@ -123,11 +150,15 @@ test('a verb that the parser does not know is a wrong verb, wherever it is cut, 
 })
 
 test('the last request of a connection is begun once, however it ends', async (t) => {
-  const { talk, meter } = await givenFrontEnd(t, {}, [echo, late])
+  const { talk, connect, meter } = await givenFrontEnd(t, {}, [echo, late])
   for (const last of ['NOP /v1/echo/a HTTP/1.1\r\n\r\n', 'NOP /v1/echo/a HTTP/1.1\r\nHost: h\r\n\r\n']) {
-    t.equal(statuses(await talk(`GET /v1/late/7 HTTP/1.1\r\nHost: h\r\n\r\n${last}`)).length, 2)
+    const text = `GET /v1/late/7 HTTP/1.1\r\nHost: h\r\n\r\n${last}`
+    t.equal(statuses(await talk(text)).length, 2)
+    const halfClosed = await connect()
+    halfClosed.end(text)
+    t.equal(statuses(await everything(halfClosed)).length, 2)
   }
-  t.equal(meter.events.filter((event) => event.startsWith('NOP')).length, 1)
+  t.equal(meter.events.filter((event) => event.startsWith('NOP')).length, 2)
   t.equal(meter.inProgress, 0)
 })
 

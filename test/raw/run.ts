@@ -41,7 +41,8 @@ export async function runRaw(target: RawTarget, seed: number, duration_ms: numbe
     const client = async () => {
       while (performance.now() - begun < until_ms) {
         number += 1
-        answers += await hold(target.port, conversation(seed, number))
+        const came = await hold(target.port, conversation(seed, number))
+        answers += came
         if (number % 100 === 0) await target.check()
       }
     }

@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { test } from 'tap'
+import { RunningBroker } from './running.js'
+
+const main = fileURLToPath(new URL('../src/main.js', import.meta.url))
+
+/** Connections that say nothing, whatever becomes of them. */
+async function silent(t: { teardown(end: () => void): void }, port: number, count: number): Promise<readonly Socket[]> {
+  const sockets: Socket[] = []
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+  })
+  for (let number = 0; number < count; number += 1) {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => {})
+    sockets.push(socket)
+    // The kernel's queue of connections that are not accepted yet is not long.
+    if (number % 50 === 49 || number === count - 1) await once(socket, 'connect')
+  }
+  return sockets
+}
+
+test('as many silent connections as there may be lock nobody out', async (t) => {
+  const broker = await RunningBroker.start(t, ['-partitions', '1', '-httpThreads', '2'])
+  await silent(t, broker.port, 1100)
+  for (let number = 0; number < 5; number += 1) t.equal((await broker.send('GET', '/health/ready')).status, 200)
+  const metrics = (await broker.send('GET', '/metrics')).text
+  t.ok(Number(/^rigel_http_rejected_total\{reason="evicted"\} (\d+)$/m.exec(metrics)?.[1]) > 0)
+  t.equal((await broker.update('APPEND', { id: 'E', attributes: [{ name: 'a', value: '1' }] })).status, 200)
+})
+
+test('a process with few descriptors has fewer connections, and serves on when all are taken', async (t) => {
+  const flags = ['-partitions', '1', '-httpThreads', '1']
+  const broker = await RunningBroker.start(t, flags, { descriptors: 128 })
+  t.match(broker.output, /\d+ connections at a time instead of 1020 .*the process may have 128 open files/)
+  await silent(t, broker.port, 300)
+  for (let number = 0; number < 5; number += 1) t.equal((await broker.send('GET', '/health/ready')).status, 200)
+  t.equal((await broker.update('APPEND', { id: 'E', attributes: [{ name: 'a', value: '1' }] })).status, 200)
+  t.equal(await broker.end('SIGTERM'), 0)
+})
+
+test('a process that has too few descriptors to start says so', async (t) => {
+  const started = spawn('sh', ['-c', 'ulimit -n 24; exec "$@"', 'sh', process.execPath, main, '-dbPath', t.testdir()])
+  let output = ''
+  started.stderr.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+  })
+  const [code] = await once(started, 'close')
+  t.equal(code, 70)
+  t.match(output, /^Rigel cannot start: .*ulimit -n\)\n$/)
+})
+
+test('bodies that come in pieces of one byte take no more memory than they are long', async (t) => {
+  const flags = ['-partitions', '1', '-httpThreads', '1']
+  const broker = await RunningBroker.start(t, flags, { nodeOptions: ['--max-old-space-size=64'] })
+  const head =
+    'POST /v1/updateContext HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
+  const piece = Buffer.from('1\r\n \r\n'.repeat(10_000))
+  const sockets = await silent(t, broker.port, 3)
+  for (const socket of sockets) socket.write(head)
+  for (let pieces = 0; pieces < 700_000; pieces += 10_000) {
+    for (const socket of sockets)
+      if (!socket.write(piece)) await Promise.race([once(socket, 'drain'), once(socket, 'close')])
+  }
+  const answers = sockets.map(async (socket) => {
+    socket.write('2\r\n{}\r\n0\r\n\r\n')
+    const [bytes] = await once(socket, 'data')
+    return String(bytes).slice(0, 12)
+  })
+  t.same(await Promise.race([Promise.all(answers), delay(60_000, 'no answer')]), Array(3).fill('HTTP/1.1 200'))
+  t.equal((await broker.send('GET', '/health/ready')).status, 200)
+})
