@@ -62,7 +62,7 @@ export class Courier<Task extends object> {
     const thread: Thread<Task> = new ActorThread({
       entry: this.#settings.entry,
       ...this.#settings.launch(),
-      said: (report) => this.#take(report),
+      said: (report) => this.#take(thread, report),
     })
     this.#thread = thread
     this.#settings.join(this.#link)
@@ -116,7 +116,8 @@ export class Courier<Task extends object> {
     })
   }
 
-  #take(report: CourierReport): void {
+  /** What a thread that has died said last may come when another one is there: an answer goes to who has asked. */
+  #take(thread: Thread<Task>, report: CourierReport): void {
     switch (report.kind) {
       case 'done':
         this.#close(report.ticket, [])
@@ -125,7 +126,7 @@ export class Courier<Task extends object> {
         this.#close(report.ticket, report.states)
         return
       case 'settle':
-        this.#settle(report.ticket, report.settlements).catch((fault: unknown) =>
+        this.#settle(thread, report.ticket, report.settlements).catch((fault: unknown) =>
           this.#settings.fatal(`notices can not be settled: ${String(fault)}`),
         )
         return
@@ -144,8 +145,7 @@ export class Courier<Task extends object> {
   }
 
   /** Settlements say how things stand, so that they can be stored again until they are. */
-  async #settle(ticket: number, settlements: readonly Settlement[]): Promise<void> {
-    const thread = this.#thread
+  async #settle(thread: Thread<Task>, ticket: number, settlements: readonly Settlement[]): Promise<void> {
     for (let wait_ms = settleAgain_ms; ; wait_ms = Math.min(2 * wait_ms, settleAgainMost_ms)) {
       try {
         await this.#settings.settle(settlements)
@@ -158,7 +158,7 @@ export class Courier<Task extends object> {
       }
     }
     const settled: CourierInstruction = { kind: 'settled', ticket }
-    thread?.tell(settled)
+    thread.tell(settled)
   }
 
   #died(thread: Thread<Task>, fault: unknown): void {

@@ -153,7 +153,7 @@ test('what the courier says before it is ready is heard, and is not taken for it
   })
   t.same(await courier.ready, { kind: 'ready' })
   t.not(settled.length, 0, 'it has said something before')
-  await until(() => control.numbers.length === 0)
+  await until(() => control.numbers.length === 0, 60_000)
   const drained = courier.hear('drained')
   courier.tell({ kind: 'drain', limit_ms: 1000 })
   await drained
