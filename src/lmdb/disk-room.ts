@@ -5,6 +5,9 @@ import { canGrow } from './disk-fault.js'
 /** How long growth is not tried after the disk was full although it seemed to have room: a quota, or a limit of files. */
 const pause_ms = 1000
 
+/** Transactions look no more often: it takes as long as a small part of a commit. Little is written in that time. */
+const look_ms = 10
+
 /** Below this part of what is to stay free nothing is written at all. */
 const floor = 1 / 8
 
@@ -18,6 +21,7 @@ export class DiskRoom {
   readonly #keep_bytes: number
   readonly #inFile_bytes: () => number
   #free_bytes = Number.POSITIVE_INFINITY
+  #looked = 0
   /** Growth is tried from this moment on, by `performance.now()`; 0 while no write has failed. */
   #again = 0
 
@@ -41,7 +45,7 @@ export class DiskRoom {
 
   /** To be called before each transaction: throws `StorageFull` when not even a removal should be tried. */
   enter(): void {
-    this.look()
+    if (this.isFull || performance.now() - this.#looked >= look_ms) this.look()
     const hasNone = this.#free_bytes < this.#keep_bytes * floor
     if (hasNone || (this.#again !== 0 && !canGrow(this.#path))) throw new StorageFull('the disk is full')
   }
@@ -58,6 +62,7 @@ export class DiskRoom {
 
   /** Looks whether there is room by now: whoever writes nothing hears in this way that he could. */
   look(): void {
+    this.#looked = performance.now()
     const { bavail, bsize } = statfsSync(this.#path)
     this.#free_bytes = bavail * bsize
     if (this.#free_bytes < this.#keep_bytes) this.#free_bytes += this.#inFile_bytes()
