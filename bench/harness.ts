@@ -4,6 +4,7 @@ import { type Append, createDevices, removeDevices } from './fleet.js'
 import { Helper } from './helper.js'
 import type { LoadResult, LoadTask } from './load.js'
 import type { GeneratorTask } from './load-generator.js'
+import type { ArrivalResult, ArrivalTask } from './open-loop.js'
 import type { BenchOptions } from './options.js'
 import { PreparedFolders } from './prepared.js'
 import type { Report } from './report.js'
@@ -40,6 +41,7 @@ export class Harness {
   readonly options: BenchOptions
   readonly report: Report
   readonly #generator = new Helper<GeneratorTask, LoadResult>('./load-generator.js')
+  readonly #arrivals = new Helper<ArrivalTask, ArrivalResult>('./open-loop.js')
   readonly #echo = new Helper<EchoTask, EchoReply>('./echo.js')
   readonly #prepared: PreparedFolders
   #nextFresh = firstFresh
@@ -109,6 +111,16 @@ export class Harness {
     return result
   }
 
+  /** Lets requests arrive at a fixed rate, whether those before them are answered or not. */
+  async arrivals(title: string, task: Omit<ArrivalTask, 'firstFresh'>): Promise<ArrivalResult> {
+    this.report.progress(title)
+    const result = await this.#arrivals.ask({ ...task, firstFresh: this.#nextFresh })
+    this.#nextFresh += result.sent
+    if (result.failed > 0) this.report.fail(`${title}: ${result.failed} requests had neither 200 nor 503`)
+    if (result.accepted === 0) this.report.fail(`${title}: nothing was accepted`)
+    return result
+  }
+
   /** Fails the run when a load was not answered as it should be. */
   complain(title: string, { failures, answered }: LoadResult): void {
     if (count(failures) > 0) this.report.fail(`${title}: ${JSON.stringify(failures)}`)
@@ -142,7 +154,7 @@ export class Harness {
 
   async end(): Promise<void> {
     this.#prepared.remove()
-    await Promise.all([this.#generator.end(), this.#echo.end()])
+    await Promise.all([this.#generator.end(), this.#arrivals.end(), this.#echo.end()])
   }
 
   async #withBrokerOn<T>(

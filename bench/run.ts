@@ -7,6 +7,7 @@ import { type Bench, Harness } from './harness.js'
 import { ingest } from './ingest.js'
 import { notify } from './notify.js'
 import { type BenchOptions, parseBenchOptions } from './options.js'
+import { overload } from './overload.js'
 import { runProgram } from './program.js'
 import { query } from './query.js'
 import { read } from './read.js'
@@ -16,7 +17,19 @@ import { start } from './start.js'
 import { waits } from './waits.js'
 
 /** Every benchmark there is; a new one is a file of its own and a word here. */
-const benches: readonly Bench[] = [ingest, batch, read, query, notify, growth, start, waits, scaling, generator]
+const benches: readonly Bench[] = [
+  ingest,
+  batch,
+  read,
+  query,
+  notify,
+  growth,
+  start,
+  waits,
+  scaling,
+  overload,
+  generator,
+]
 
 const help = `npm run bench -- [benchmark ...] [option ...]
 

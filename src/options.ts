@@ -29,6 +29,8 @@ export interface Options {
   /** Permits of the request semaphore, already 256 where 0 was given. */
   readonly requestPermits: number
   readonly reqMutexPolicy: 'all' | 'read' | 'write' | 'none'
+  /** The longest wait of a request for a permit; 0 for none. */
+  readonly reqMaxWait_ms: number
   readonly inReqPayloadMaxSize: number
   readonly dbPoolSize: number
   readonly writeConcern: 0 | 1

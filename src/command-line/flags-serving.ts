@@ -78,6 +78,12 @@ export const servingFlags = {
     'ORION_MUTEX_POLICY',
     'operations that this limit is for',
   ),
+  reqMaxWait: limits.value(
+    integer(0, 600_000),
+    1000,
+    'RIGEL_REQ_MAX_WAIT',
+    'ms that a request waits for its turn at most, a hundredth of it in overload; 0: no limit',
+  ),
   inReqPayloadMaxSize: limits.value(
     integer(0),
     1_048_576,

@@ -97,6 +97,7 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined):
     readCache_MiB: value(flags.readCache),
     pageMaxSize: value(flags.pageMaxSize),
     queryQueueSize: value(flags.queryQueueSize),
+    reqMaxWait_ms: value(flags.reqMaxWait),
     queryTimeout_ms: value(flags.queryTimeout),
     dbSizeMax_MiB: value(flags.dbSizeMax),
     dbCheckSize_MiB: value(flags.dbCheckSize),

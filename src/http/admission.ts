@@ -1,6 +1,7 @@
 import type { WaitMeter } from '../measure/waits.js'
 import type { Ticket, Tickets } from '../tickets.js'
 import type { Nanoseconds } from '../time.js'
+import { Overload } from './overload.js'
 
 /** A request at the request semaphore: it waits or has a permit until it leaves. */
 export interface Place {
@@ -16,6 +17,8 @@ export interface AdmissionReport {
   readonly tracing: boolean
   /** A request got its permit after waiting. */
   waited(wait: Nanoseconds): void
+  /** A request was refused because of overload. */
+  refused(): void
 }
 
 /** The part of the permits that one of several front ends counts as its own; all of them together are all permits. */
@@ -25,22 +28,31 @@ export function permitShare(permits: number, frontEnds: number, index: number): 
 
 /**
  * The request semaphore: lets so many requests work at the same time, first come, first served, over all front ends
- * [management 5.2].
+ * [management 5.2]. Who would wait too long is refused, see `Overload`.
  */
 export class Admission {
   readonly #tickets: Tickets
   readonly #share: number
   readonly #meter: WaitMeter
   readonly #report: AdmissionReport
+  readonly #overload: Overload
   /** In the order of their tickets; one that gives up stays until its permit comes, to pass it on. */
   readonly #queue = new Set<Waiting>()
   #taken = 0
   #waiting = 0
   #serving = false
   #watching = false
+  #timing = false
 
   /** `share` is what this front end counts of the permits, see `permitShare`. */
-  constructor(tickets: Tickets, share: number, meter: WaitMeter, report: AdmissionReport) {
+  constructor(
+    tickets: Tickets,
+    share: number,
+    meter: WaitMeter,
+    report: AdmissionReport,
+    overload: Overload = new Overload(0n),
+  ) {
+    this.#overload = overload
     this.#tickets = tickets
     this.#share = share
     this.#meter = meter
@@ -48,18 +60,46 @@ export class Admission {
     this.#tell()
   }
 
-  /** Starts the work with a permit: now when one is free, else when it is this one's turn. */
-  ask(work: (place: Place) => void): Place {
-    const place = new Waiting(this, work, this.#tickets.draw())
+  /** Whether somebody waits for a permit, so that it is worth asking whether one more is refused. */
+  get isCrowded(): boolean {
+    return this.#queue.size > 0
+  }
+
+  /** Refuses a request that has not been read yet, which need not be read then; says whether it is refused. */
+  turnsAway(): boolean {
+    const refuses = this.#refuses
+    if (refuses) this.#report.refused()
+    return refuses
+  }
+
+  get #refuses(): boolean {
+    // Whoever has given up waiting still tells how long it is that no permit came.
+    const [first] = this.#queue
+    if (first === undefined) return false
+    const now = process.hrtime.bigint()
+    return this.#overload.refuses(now - first.since, now)
+  }
+
+  /**
+   * Starts the work with a permit: now when one is free, else when it is this one's turn. Who has something to do when it
+   * is refused may be, now or while it waits.
+   */
+  ask(work: (place: Place) => void, refused?: () => void): Place {
+    if (refused !== undefined && this.turnsAway()) {
+      refused()
+      return nowhere
+    }
+    const place = new Waiting(this, work, refused, this.#tickets.draw())
     if (this.#tickets.isGranted(place.ticket)) {
       if (this.#meter.on) this.#meter.free()
       this.#give(place)
     } else {
-      if (this.#meter.on || this.#report.tracing) place.since = process.hrtime.bigint()
+      place.since = process.hrtime.bigint()
       this.#queue.add(place)
       this.#waiting += 1
       this.#tell()
       this.#watch()
+      this.#limitWaits()
     }
     return place
   }
@@ -83,6 +123,7 @@ export class Admission {
     for (const next of this.#queue) {
       if (!this.#tickets.isGranted(next.ticket)) break
       this.#queue.delete(next)
+      if (next.state === 'waiting') this.#refuseIfLate(next)
       if (next.state === 'left') this.#tickets.release()
       else {
         this.#waiting -= 1
@@ -105,6 +146,31 @@ export class Admission {
     })
   }
 
+  /** Where no permit comes back nobody is served, and nobody would hear that it has waited too long. */
+  #limitWaits(): void {
+    if (this.#timing || this.#overload.most === 0n) return
+    this.#timing = true
+    const timer = setTimeout(
+      () => {
+        this.#timing = false
+        for (const next of this.#queue) if (next.state === 'waiting') this.#refuseIfLate(next)
+        if (this.#waiting > 0) this.#limitWaits()
+      },
+      Math.ceil(Number(this.#overload.most) / 2e6),
+    )
+    timer.unref()
+  }
+
+  /** It stays in the queue until its permit comes, which it passes on. */
+  #refuseIfLate(next: Waiting): void {
+    if (next.refused === undefined || !this.#overload.isTooLong(process.hrtime.bigint() - next.since)) return
+    next.state = 'left'
+    this.#waiting -= 1
+    this.#tell()
+    this.#report.refused()
+    next.refused()
+  }
+
   #give(place: Waiting): void {
     this.#taken += 1
     place.state = 'admitted'
@@ -113,7 +179,6 @@ export class Admission {
   }
 
   #measure({ since }: Waiting): void {
-    if (since === undefined) return
     const wait = process.hrtime.bigint() - since
     if (this.#meter.on) this.#meter.waited(wait)
     if (this.#report.tracing) this.#report.waited(wait)
@@ -124,16 +189,21 @@ export class Admission {
   }
 }
 
+/** Of a request that was refused: it has nothing to give back. */
+const nowhere: Place = { leave: () => {} }
+
 class Waiting implements Place {
   readonly #admission: Admission
   readonly work: (place: Place) => void
+  readonly refused: (() => void) | undefined
   readonly ticket: Ticket
-  since: Nanoseconds | undefined
+  since: Nanoseconds = 0n
   state: 'waiting' | 'admitted' | 'left' = 'waiting'
 
-  constructor(admission: Admission, work: (place: Place) => void, ticket: Ticket) {
+  constructor(admission: Admission, work: (place: Place) => void, refused: (() => void) | undefined, ticket: Ticket) {
     this.#admission = admission
     this.work = work
+    this.refused = refused
     this.ticket = ticket
   }
 

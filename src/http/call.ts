@@ -187,6 +187,7 @@ export class Call implements InProgress, Client, Departing {
     const checked = checkRequest(this.#desk.rules, this.#head, body_bytes)
     if (!checked.ok) this.#turnDown(checked.refusal)
     else if (body_bytes === 0 || this.#hasBody) this.#admit(checked.value)
+    else if (this.#needsPermit(checked.value) && this.#desk.admission.turnsAway()) this.#refuse()
     else this.#read(() => this.#admit(checked.value))
   }
 
@@ -266,24 +267,32 @@ export class Call implements InProgress, Client, Departing {
 
   /** It is this request's turn on its connection; it works when it has a permit, if it needs one. */
   #goOn(): void {
-    const { policy } = this.#desk
     this.#hasTurn = true
-    const operation = this.#admitted?.operation
-    if (
-      operation !== undefined &&
-      !isManagement(this.#head.target.kind) &&
-      (policy === 'all' || policy === operation.use)
-    ) {
-      this.#takePlace(() => this.#guarded(() => this.#work()))
+    if (this.#admitted !== undefined && this.#needsPermit(this.#admitted)) {
+      this.#takePlace(
+        () => this.#guarded(() => this.#work()),
+        () => this.#guarded(() => this.#refuse()),
+      )
     } else this.#work()
   }
 
   /** Work that is done at once has left its place before `ask` returns; leaving twice changes nothing. */
-  #takePlace(work: () => void): void {
+  #takePlace(work: () => void, refused?: () => void): void {
     this.#place = this.#desk.admission.ask((given) => {
       this.#place = given
       work()
-    })
+    }, refused)
+  }
+
+  #needsPermit({ operation }: Admitted): boolean {
+    const { policy } = this.#desk
+    if (operation === undefined || isManagement(this.#head.target.kind)) return false
+    return policy === 'all' || policy === operation.use
+  }
+
+  /** More requests arrive than can be done: this one is told to come back, before it costs more. */
+  #refuse(): void {
+    this.#answer(overloaded(this.#head.target.kind, 'too many requests are waiting'))
   }
 
   #work(): void {

@@ -1,16 +1,17 @@
-import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { errorFacts } from '../log/log.js'
 import { traceArea } from '../trace-area.js'
-import { requestListener } from './app.js'
+import { requestListener, type Serve } from './app.js'
 import { Call } from './call.js'
 import type { ConnectionLimit } from './connection-limit.js'
 import { type ConnectionLimits, longestIdle, type Overdue, overdue } from './connection-limits.js'
 import { Connection } from './connections.js'
 import type { Desk } from './desk.js'
 import { LastReply, ServerReply } from './reply.js'
+import { turnAway } from './turn-away.js'
 import { type RefusedBytes, UnknownVerbHead, unknownVerbAt } from './unknown-verb.js'
 
 /** What is set on a server of Node's. */
@@ -62,12 +63,16 @@ export class Listener {
   constructor(desk: Desk, limits: ListenerLimits, tls: Tls | undefined) {
     this.#desk = desk
     this.#limits = limits
-    const serve = requestListener((incoming, outgoing) => {
+    const taken = requestListener((incoming, outgoing) => {
       const connection = this.#connections.get(incoming.socket)
       if (connection === undefined) incoming.socket.destroy()
       else if (connection.closing) connection.ignore()
       else this.#begin(connection, incoming, new ServerReply(incoming, outgoing))
     })
+    const serve: Serve = (incoming, outgoing) => {
+      if (desk.admission.isCrowded && this.#turnsAway(incoming, outgoing)) return
+      taken(incoming, outgoing)
+    }
     const options: ServerOptions = {
       maxHeaderSize: limits.maxHead_bytes,
       headersTimeout: headTimeout_ms,
@@ -134,6 +139,19 @@ export class Listener {
   /** Accepting fails from now on only for want of descriptors or memory, which ends. */
   survivesErrors(): void {
     this.server.on('error', (fault: NodeJS.ErrnoException) => this.#acceptFailed(fault))
+  }
+
+  /** A request that is alone on its connection may be refused before it costs more. */
+  #turnsAway(incoming: IncomingMessage, outgoing: ServerResponse): boolean {
+    const connection = this.#connections.get(incoming.socket)
+    if (connection === undefined || connection.closing || connection.busy || incoming.socket.readableEnded) return false
+    try {
+      return turnAway(this.#desk, incoming, outgoing)
+    } catch (fault) {
+      this.#failed('a request could not be refused', fault)
+      incoming.socket.destroy()
+      return true
+    }
   }
 
   #begin(connection: Connection, incoming: IncomingMessage, reply: ServerReply | LastReply): void {

@@ -8,7 +8,7 @@ import { granted, type Outcome, refused } from '../outcome.js'
 import { Tickets } from '../tickets.js'
 import { secondsText } from '../time.js'
 import { traceArea } from '../trace-area.js'
-import { Admission, permitShare } from './admission.js'
+import { Admission, type AdmissionReport, permitShare } from './admission.js'
 import { ConnectionLimit } from './connection-limit.js'
 import { Cors } from './cors.js'
 import { Departures } from './departures.js'
@@ -16,6 +16,7 @@ import { connectionsWithinDescriptors } from './descriptors.js'
 import type { Desk } from './desk.js'
 import { descriptorOf, hostsOf, type ListenRefusal, listen, readTls, type Where } from './listen.js'
 import { Listener, type ListenerLimits } from './listener.js'
+import { Overload } from './overload.js'
 import { isOnBothPorts, kindOf } from './path-kind.js'
 import { RequestMemory } from './request-memory.js'
 import { Router, segmentsOf } from './router.js'
@@ -40,6 +41,7 @@ export type HttpOptions = Pick<
   | 'requestMemory_MiB'
   | 'answerMemory_MiB'
   | 'requestPermits'
+  | 'reqMaxWait_ms'
   | 'reqMutexPolicy'
   | 'inReqPayloadMaxSize'
   | 'httpThreads'
@@ -195,7 +197,9 @@ function newDesk(parts: FrontEndParts, resources: readonly Resource[], admission
 function newAdmission({ options, meter, requestWait, log, index, permits }: FrontEndParts): Admission {
   const share = permitShare(options.requestPermits, options.httpThreads, index)
   const tickets = new Tickets(permits)
-  return new Admission(tickets, share, requestWait, {
+  const lines = new OverloadLines(log)
+  const overload = new Overload(BigInt(options.reqMaxWait_ms) * 1_000_000n)
+  const report: AdmissionReport = {
     permits: (free, taken, queued) => {
       meter.permits(free, taken, queued)
       if (log.traces[traceArea['service.admission']] === 1) {
@@ -206,8 +210,37 @@ function newAdmission({ options, meter, requestWait, log, index, permits }: Fron
       return log.traces[traceArea['wait.request']] === 1
     },
     waited: (wait) => log.trace('wait.request', `waited ${secondsText(wait)} s for a permit`),
-  })
+    refused: () => {
+      meter.rejected('overload')
+      lines.refused()
+    },
+  }
+  return new Admission(tickets, share, requestWait, report, overload)
 }
+
+/** Tells of overload, once in a while. */
+class OverloadLines {
+  readonly #log: Log
+  #refused = 0
+  #lastLine_ms = Number.NEGATIVE_INFINITY
+
+  constructor(log: Log) {
+    this.#log = log
+  }
+
+  refused(): void {
+    this.#refused += 1
+    const now_ms = performance.now()
+    if (now_ms - this.#lastLine_ms < overloadLine_ms) return
+    this.#lastLine_ms = now_ms
+    const since = this.#refused === 1 ? 'a request was' : `${this.#refused} requests were`
+    this.#log.warn('http:overload', `${since} refused: more arrive than can be done`)
+    this.#refused = 0
+  }
+}
+
+/** The least time between two lines about overload. */
+const overloadLine_ms = 10_000
 
 function limitsOf(options: HttpOptions, connections: ConnectionLimit | undefined): ListenerLimits {
   return {

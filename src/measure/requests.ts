@@ -44,6 +44,7 @@ export const rejections = [
   'malformed',
   'max_connections',
   'unauthorized',
+  'overload',
   'memory',
   'timeout',
   'evicted',

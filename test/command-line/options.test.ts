@@ -47,6 +47,7 @@ test('without flags every option has its default', async (t) => {
       pageMaxSize: 33_554_432,
       queryQueueSize: 1000,
       queryTimeout_ms: 30_000,
+      reqMaxWait_ms: 1000,
       dbSizeMax_MiB: 65536,
       dbCheckSize_MiB: 64,
       dbFreeMin_MiB: 64,

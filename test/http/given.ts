@@ -89,6 +89,7 @@ export const options: HttpOptions = {
   requestMemory_MiB: 64,
   answerMemory_MiB: 256,
   requestPermits: 256,
+  reqMaxWait_ms: 0,
   reqMutexPolicy: 'all',
   inReqPayloadMaxSize: 1_048_576,
   httpThreads: 1,

@@ -126,6 +126,7 @@ test('permits are given first come, first served, never more than there are, wha
         permits: () => {},
         tracing: false,
         waited: () => {},
+        refused: () => {},
       })
       const started: number[] = []
       const gone = new Set<number>()
@@ -157,7 +158,12 @@ test('a permit that comes back in one front end is given to the first that waits
     const permits = (_: number, count: number): void => {
       taken[at] = count
     }
-    return new Admission(new Tickets(memory), 1 - at, meter, { permits, tracing: false, waited: () => {} })
+    return new Admission(new Tickets(memory), 1 - at, meter, {
+      permits,
+      tracing: false,
+      waited: () => {},
+      refused: () => {},
+    })
   })
   if (!one || !two) throw new Error('there are two')
   const started: string[] = []

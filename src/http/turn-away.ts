@@ -1,0 +1,55 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { announcedBody } from './body.js'
+import type { Desk } from './desk.js'
+import { overloaded } from './errors.js'
+import { correlatorOf, single } from './headers.js'
+import { isManagement } from './path-kind.js'
+import { splitTarget } from './target.js'
+
+/** In which head and body can be written as one text. */
+const plain = /^[\x20-\x7e]*$/
+
+/**
+ * Refuses a request in overload when nothing but its head has come, and says whether it did. On the usual way a refusal
+ * costs this thread three quarters of what an update costs it; here it is less than half. So only what is plain is
+ * refused here: an answer that leaves at once, with nothing to log about it. All else meets the same refusal later.
+ */
+export function turnAway(desk: Desk, incoming: IncomingMessage, outgoing: ServerResponse): boolean {
+  const { admission, rules, meter, policy } = desk
+  if (!isPlain(desk, incoming, outgoing)) return false
+  const { method: verb = '', url = '', headers } = incoming
+  const target = desk.targets.find(splitTarget(url).path)
+  const operations: Readonly<Record<string, { readonly use: string } | undefined>> | undefined =
+    target.route?.resource.operations
+  const use = operations?.[verb]?.use
+  const { length: request_bytes } = announcedBody(headers)
+  if (use === undefined || isManagement(target.kind) || (policy !== 'all' && policy !== use)) return false
+  if (request_bytes === undefined || request_bytes > rules.maxBody_bytes || !admission.turnsAway()) return false
+  const { status, body, headers: more } = overloaded(target.kind, 'too many requests are waiting')
+  const text = String(body)
+  meter.requestBegun()
+  meter.answered({
+    resource: target.route?.resource,
+    verb,
+    status,
+    request_bytes,
+    response_bytes: text.length,
+    duration: 0n,
+    service: single(headers['fiware-service']),
+    servicePath: single(headers['fiware-servicepath']),
+  })
+  const fields = ['Fiware-Correlator', correlatorOf(headers), 'Content-Type', 'application/json']
+  for (const name in more) fields.push(name, more[name] ?? '')
+  outgoing.writeHead(status, [...fields, 'Content-Length', String(text.length)])
+  outgoing.end(text)
+  meter.requestEnded()
+  return true
+}
+
+/** Whether a refusal needs nothing but to be written: not behind another answer, not with what CORS or the log want to say. */
+function isPlain({ rules, log, stopping }: Desk, { headers }: IncomingMessage, outgoing: ServerResponse): boolean {
+  if (stopping || outgoing.socket === null || rules.cors.on) return false
+  if (headers.host === undefined || headers.expect !== undefined) return false
+  if (!plain.test(single(headers['fiware-correlator']) ?? '')) return false
+  return !log.shows('INFO') && !log.traces.includes(1)
+}

@@ -1,0 +1,60 @@
+import { test } from 'tap'
+import { Admission } from '../../src/http/admission.js'
+import { Overload } from '../../src/http/overload.js'
+import { Tickets } from '../../src/tickets.js'
+
+const ms = 1_000_000n
+
+test('a burst waits; where waits stay long, nobody is let in behind one that has waited too long', async (t) => {
+  const overload = new Overload(1000n * ms)
+  t.notOk(overload.refuses(50n * ms, 0n), 'a burst has come')
+  t.notOk(overload.refuses(60n * ms, 99n * ms))
+  t.notOk(overload.isTooLong(60n * ms))
+  t.ok(overload.refuses(61n * ms, 100n * ms))
+  t.notOk(overload.isTooLong(61n * ms), 'who has been let in is served')
+  t.notOk(overload.refuses(9n * ms, 101n * ms))
+  t.ok(overload.refuses(10n * ms, 102n * ms), 'the overload goes on')
+  t.notOk(overload.refuses(0n, 1103n * ms), 'a second without a refusal')
+  t.notOk(overload.refuses(50n * ms, 1104n * ms))
+})
+
+test('nobody waits longer than the longest wait, unless there is none', async (t) => {
+  const overload = new Overload(1000n * ms)
+  t.ok(overload.refuses(1000n * ms, 0n), 'whatever came before')
+  t.ok(new Overload(1000n * ms).isTooLong(1000n * ms))
+  const none = new Overload(0n)
+  t.notOk(none.refuses(10_000n * ms, 0n))
+  t.notOk(none.isTooLong(10_000n * ms))
+})
+
+test('a request that waits is refused in time where no permit comes back, and those after it at once', async (t) => {
+  let refused = 0
+  const tickets = new Tickets(Tickets.memory(1))
+  const count = () => {
+    refused += 1
+  }
+  const report = { permits: () => {}, tracing: false, waited: () => {}, refused: count }
+  const alive = setInterval(() => {}, 1000) // A wait alone keeps no process from its end.
+  t.teardown(() => clearInterval(alive))
+  const meter = { on: false, free: () => {}, waited: () => {} }
+  const admission = new Admission(tickets, 1, meter, report, new Overload(20n * ms))
+  const first = admission.ask(
+    () => {},
+    () => t.fail('the first one works'),
+  )
+  await new Promise<void>((resolve) => admission.ask(() => t.fail('there is no permit'), resolve))
+  let next = false
+  admission.ask(
+    () => t.fail('there is none for it either'),
+    () => {
+      next = true
+    },
+  )
+  t.ok(next, 'at once')
+  t.ok(admission.turnsAway())
+  const again = new Promise((resolve) => admission.ask(resolve))
+  t.equal(refused, 3, 'who goes on with its work is never refused')
+  first.leave()
+  await again
+  t.notOk(admission.turnsAway(), 'nobody waits any more')
+})
