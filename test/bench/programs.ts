@@ -37,7 +37,7 @@ export interface Running {
 }
 
 /** Starts a program of the benchmarks, with a folder for temporary files. */
-export function start(program: 'run' | 'feed', argv: readonly string[], folder = tmpdir()): Running {
+export function start(program: 'run' | 'feed' | 'soak', argv: readonly string[], folder = tmpdir()): Running {
   const script = fileURLToPath(new URL(`../../bench/${program}.js`, import.meta.url))
   const child = spawn(process.execPath, [script, ...argv], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -52,7 +52,7 @@ export function start(program: 'run' | 'feed', argv: readonly string[], folder =
 }
 
 /** Runs a program of the benchmarks to its end. */
-export function run(program: 'run' | 'feed', ...argv: readonly string[]): Promise<Ended> {
+export function run(program: 'run' | 'feed' | 'soak', ...argv: readonly string[]): Promise<Ended> {
   return start(program, argv).ended
 }
 
