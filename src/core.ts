@@ -40,6 +40,10 @@ import type {
 } from './tasks.js'
 import { Tickets } from './tickets.js'
 
+/** Attributes of an entity; entities of one id in one path: an update that changes all of them is to be a short one. */
+const mostAttributes = 5000
+const mostTypes = 100
+
 /** Read transactions beyond the pools: each thread keeps one of its own for single reads. */
 const spareReaders = 256
 
@@ -264,6 +268,7 @@ export class Core {
       storage: this.#storage,
       memory: this.#memory,
       entityCache_bytes: this.#options.entityCache_MiB * 2 ** 20,
+      limits: { size: this.#options.entityMaxSize, attributes: mostAttributes, types: mostTypes },
       subscriptions: this.#delivered.subscriptions.inForce(),
       log: port2,
     }

@@ -68,6 +68,8 @@ export interface Options {
   readonly mailboxSize: number
   /** Records that each partition keeps in memory. */
   readonly entityCache_MiB: number
+  /** Characters of an entity as it is stored. */
+  readonly entityMaxSize: number
   /** Entities that each front end keeps decoded, to answer what it has read lately without reading it again. */
   readonly readCache_MiB: number
   /** Bytes of the results of one read as they are stored. */

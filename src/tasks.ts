@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
+import type { EntityLimits } from './context/entity-size.js'
 import type { TransactionMemory } from './http/transaction.js'
 import type { AlarmSaid } from './log/alarm-reports.js'
 import type { MeasureMemory } from './measure/measures.js'
@@ -50,6 +51,7 @@ export interface PartitionTask {
   readonly memory: SharedMemory
   /** Bytes of the records that are kept in memory. */
   readonly entityCache_bytes: number
+  readonly limits: EntityLimits
   /** Those that are in force from the start. */
   readonly subscriptions: readonly SubscriptionInForce[]
 }

@@ -21,11 +21,12 @@ const remembered_bytes = 8 * 2 ** 20
 
 /** A partition's thread: opens its store, takes turns until it is told to drain, closes. */
 export default async function partition(task: PartitionTask & ThreadPorts): Promise<void> {
-  const { partition: number, storage, memory, entityCache_bytes, control } = task
+  const { partition: number, storage, memory, entityCache_bytes, limits, control } = task
   const measures = new Measures(memory.measures, rowOf(memory.measures.threads, 'partition', number))
   const log = workerLog(task.log, measures.switches, number)
   const store = new LmdbPartitionStore(numbered(storage.paths, number), storage, {
     cache_bytes: entityCache_bytes,
+    limits,
     log,
   })
   log.trace('storage.open', `partition ${number} is open`, { entities: store.entityCount })

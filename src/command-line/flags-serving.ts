@@ -124,6 +124,12 @@ export const servingFlags = {
     'RIGEL_MAILBOX_SIZE',
     'commands that wait for a partition',
   ),
+  entityMaxSize: storage.other<number | undefined>(
+    integer(1024, 67_108_864),
+    [undefined, '1048576, or -inReqPayloadMaxSize where that is more'],
+    'RIGEL_ENTITY_MAX_SIZE',
+    'characters of an entity as it is stored',
+  ),
   entityCache: storage.value(
     integer(0, 65536),
     64,

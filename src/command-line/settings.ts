@@ -94,6 +94,7 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined):
     queryThreads: value(flags.queryThreads),
     mailboxSize: value(flags.mailboxSize),
     entityCache_MiB: value(flags.entityCache),
+    entityMaxSize: value(flags.entityMaxSize) ?? Math.max(1_048_576, value(flags.inReqPayloadMaxSize)),
     readCache_MiB: value(flags.readCache),
     pageMaxSize: value(flags.pageMaxSize),
     queryQueueSize: value(flags.queryQueueSize),

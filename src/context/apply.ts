@@ -2,6 +2,7 @@ import type { Outcome } from '../outcome.js'
 import { granted } from '../outcome.js'
 import { newAttribute, updatedAttribute } from './attribute.js'
 import { compareAttributes, type Entity, type EntityType } from './entity.js'
+import { type EntityLimits, excess, noLimits } from './entity-size.js'
 import { HeldAttributes } from './held-attributes.js'
 import { LocationKeeper } from './location-keeper.js'
 import type { GivenAttribute, UpdateAction, UpdateCommand, UpdateItem, UpdateRefusal, UpdateReply } from './update.js'
@@ -28,11 +29,29 @@ export interface UpdateDecision {
  * What one context element does to the entities of its id and path, oldest first, and what is answered
  * [context 6.2-6.5]. An entity is updated as said there or not at all.
  */
-export function applyUpdate(held: readonly Entity[], command: UpdateCommand): UpdateDecision {
+export function applyUpdate(
+  held: readonly Entity[],
+  command: UpdateCommand,
+  limits: EntityLimits = noLimits,
+): UpdateDecision {
   const meant = command.type === undefined ? held : held.filter(({ type }) => type === command.type)
-  if (meant.length > 0) return joined(meant.map((entity) => actions[command.action](entity, command)))
-  if (command.action === 'APPEND' || command.action === 'APPEND_STRICT') return create(command)
+  if (meant.length > 0) {
+    return joined(meant.map((entity) => bounded(actions[command.action](entity, command), limits)))
+  }
+  if (command.action === 'APPEND' || command.action === 'APPEND_STRICT') {
+    if (held.length < limits.types) return bounded(create(command), limits)
+    return answered({ ...asked(command), refusal: { kind: 'typesTooMany', max: limits.types } })
+  }
   return answered({ ...asked(command), refusal: { kind: 'entityUnknown' } })
+}
+
+/** An update that would make an entity too large does nothing. */
+function bounded(decision: UpdateDecision, limits: EntityLimits): UpdateDecision {
+  const [effect] = decision.effects
+  if (effect?.kind !== 'put') return decision
+  const what = excess(effect.before, effect.entity, limits)
+  if (what === undefined) return decision
+  return answered({ ...itemOf(effect.entity), refusal: { kind: 'entityTooLarge', what, max: limits[what] } })
 }
 
 type Action = (entity: Entity, command: UpdateCommand) => UpdateDecision

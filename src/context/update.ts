@@ -74,6 +74,10 @@ export type UpdateRefusal =
       readonly found: string
       readonly when: LocationMoment
     }
+  /** The entity would have more characters or attributes than one may have, and more than it has. */
+  | { readonly kind: 'entityTooLarge'; readonly what: 'size' | 'attributes'; readonly max: number }
+  /** There are as many entities of the id in the path as there may be. */
+  | { readonly kind: 'typesTooMany'; readonly max: number }
   | { readonly kind: 'locationTwice'; readonly name: string; readonly held: string; readonly when: LocationMoment }
 
 /** Location errors are worded by what was being done: an entity created, an attribute appended, anything else. */

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Entity, EntityId, Place, ServicePath, Tenant } from '../context/entity.js'
+import { type EntityLimits, noLimits } from '../context/entity-size.js'
 import type { Log } from '../log/log.js'
 import { entityName } from '../partition/entity-name.js'
 import type { Effect } from '../partition/message.js'
@@ -27,6 +28,8 @@ export interface StoreParts {
   /** Bytes of the records that are kept in memory. */
   readonly cache_bytes?: number
   readonly log?: Log
+  /** How large entities may become; as large as they like without it. */
+  readonly limits?: EntityLimits
 }
 
 /** A partition's store in an LMDB environment, of which this is the only writer. */
@@ -35,6 +38,7 @@ export class LmdbPartitionStore implements PartitionStore {
   readonly #outbox: Outbox
   readonly #cache: RecordCache
   readonly #sizeMax: number
+  readonly limits: EntityLimits
   readonly #log: Log | undefined
   readonly #path: string
   readonly #disk: DiskRoom
@@ -44,9 +48,14 @@ export class LmdbPartitionStore implements PartitionStore {
   #grows = false
   #written = 0
 
-  constructor(path: string, settings: WriterSettings, { cache_bytes = 2 ** 20, log }: StoreParts = {}) {
+  constructor(
+    path: string,
+    settings: WriterSettings,
+    { cache_bytes = 2 ** 20, log, limits = noLimits }: StoreParts = {},
+  ) {
     this.#log = log
     this.#path = path
+    this.limits = limits
     this.#cache = new RecordCache(cache_bytes)
     this.#environment = openEnvironment(path, { ...settings, readOnly: false })
     const inFile_bytes = () => statSync(join(path, 'data.mdb')).size - usedBytes(this.#environment)

@@ -83,6 +83,16 @@ const wording: Wording = {
           472,
           `${offence(attempt, spoken[attempt.action], name)} - only WGS84 is supported for location, found: [${found}]`,
         ),
+  entityTooLarge: ({ what, max }, { action, id, type }) =>
+    statusOf(
+      422,
+      `action: ${action} - entity: [${id}, ${type}] - ${what} of the entity would exceed the max supported: ${max}`,
+    ),
+  typesTooMany: ({ max }, { action, id, type }) =>
+    statusOf(
+      422,
+      `action: ${action} - entity: [${id}, ${type}] - number of types of one id exceeds the max supported: ${max}`,
+    ),
   locationTwice: ({ name, held, when }, attempt) =>
     when === 'creation'
       ? statusOf(472, 'You cannot use more than one geo location attribute when creating an entity')

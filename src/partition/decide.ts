@@ -29,7 +29,7 @@ export function decide(view: Overlay, command: Command, interpret: Interpreter):
 function update(view: Overlay, command: UpdateCommand): Decision {
   const { tenant, path, id, action } = command
   if (!view.hasRoom && action !== 'DELETE') return noRoom
-  const { reply, effects } = applyUpdate(view.entities(tenant, path, id), command)
+  const { reply, effects } = applyUpdate(view.entities(tenant, path, id), command, view.limits)
   const { items, missing } = reply
   return { reply: { kind: 'updated', items, missing }, effects: effects.map((effect) => effectIn(tenant, effect)) }
 }

@@ -1,4 +1,5 @@
 import type { Entity, EntityId, ServicePath, Tenant } from '../context/entity.js'
+import type { EntityLimits } from '../context/entity-size.js'
 import type { Settlement } from '../subscription/notice.js'
 import { entityName } from './entity-name.js'
 import type { Effect } from './message.js'
@@ -19,6 +20,11 @@ export class Overlay {
   /** Whether the data may grow; when not, only removals are done. */
   get hasRoom(): boolean {
     return this.#store.hasRoom
+  }
+
+  /** How large entities may become. */
+  get limits(): EntityLimits {
+    return this.#store.limits
   }
 
   /** The entities of one id in one service path, oldest first. */

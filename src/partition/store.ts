@@ -1,4 +1,5 @@
 import type { Entity, EntityId, ServicePath, Tenant } from '../context/entity.js'
+import type { EntityLimits } from '../context/entity-size.js'
 import type { NewNotice, NoticeNumber, Settlement } from '../subscription/notice.js'
 import type { Effect } from './message.js'
 
@@ -18,6 +19,8 @@ export interface PartitionStore {
   readonly hasRoom: boolean
   /** Whether there was no room when it was last looked for; growth may be tried again all the same. */
   readonly isFull: boolean
+  /** How large entities may become. */
+  readonly limits: EntityLimits
   /**
    * Runs a turn in one write transaction, which is on disk when this returns. What throws in it undoes all of it: when
    * this throws, nothing was written. `committed` has to be called once it has returned, before anything else.

@@ -43,6 +43,7 @@ test('without flags every option has its default', async (t) => {
     ...{
       mailboxSize: 100000,
       entityCache_MiB: 64,
+      entityMaxSize: 1048576,
       readCache_MiB: 64,
       pageMaxSize: 33_554_432,
       queryQueueSize: 1000,

@@ -305,3 +305,36 @@ test('an effect is written exactly when something changed, and its dates say so'
     { numRuns: 200 },
   )
 })
+
+test('an entity grows up to its limits, and nothing of what would make it larger is done; it may change and shrink', async (t) => {
+  const limits = { size: 1000, attributes: 3, types: 2 }
+  const apply = (held: readonly Entity[], ...next: Parameters<typeof command>) =>
+    applyUpdate(held, command(...next), limits)
+  const large = given('a', 'x'.repeat(900))
+  const silo = { type: type('Silo') }
+  const [made] = apply([], 'APPEND', 'Silo1', [large], silo).effects
+  if (made?.kind !== 'put') throw new Error('nothing was made')
+  const refusedAs = (what: string, max: number) => ({ items: [{ refusal: { kind: 'entityTooLarge', what, max } }] })
+  const beyond = apply([made.entity], 'APPEND', 'Silo1', [given('b', 'y'.repeat(100))], silo)
+  t.match(beyond, { reply: refusedAs('size', 1000), effects: [] })
+  t.match(apply([], 'APPEND', 'Silo1', [given('a', 'x'.repeat(2000))], silo), {
+    reply: refusedAs('size', 1000),
+    effects: [],
+  })
+  t.match(apply([made.entity], 'UPDATE', 'Silo1', [given('a', 'z'.repeat(900))], silo), { effects: [{ kind: 'put' }] })
+  const four = ['a', 'b', 'c', 'd'].map((name) => given(name, '1'))
+  t.match(apply([], 'APPEND', 'Silo1', four, silo), { reply: refusedAs('attributes', 3), effects: [] })
+  const [grown] = applyUpdate([], command('APPEND', 'Silo1', [...four, given('e', 'x'.repeat(2000))], silo)).effects
+  if (grown?.kind !== 'put') throw new Error('nothing was made')
+  t.match(apply([grown.entity], 'DELETE', 'Silo1', [given('a')], silo), { effects: [{ kind: 'put' }] })
+  t.match(apply([grown.entity], 'UPDATE', 'Silo1', [given('e', 'y'.repeat(1999))], silo), {
+    effects: [{ kind: 'put' }],
+  })
+  t.match(apply([grown.entity], 'UPDATE', 'Silo1', [given('e', 'y'.repeat(2001))], silo), { effects: [] })
+  const others = ['A', 'B'].map((name) => ({ ...made.entity, type: type(name) }))
+  t.match(apply(others, 'APPEND', 'Silo1', [given('a', '1')], { type: type('C') }), {
+    reply: { items: [{ refusal: { kind: 'typesTooMany', max: 2 } }] },
+    effects: [],
+  })
+  t.match(apply(others, 'APPEND', 'Silo1', [given('a', '1')], { type: type('B') }), { effects: [{ kind: 'put' }] })
+})

@@ -1,5 +1,6 @@
 import { MessageChannel } from 'node:worker_threads'
 import { test } from 'tap'
+import { noLimits } from '../../src/context/entity-size.js'
 import { ConnectionLimit } from '../../src/http/connection-limit.js'
 import { RequestMemory } from '../../src/http/request-memory.js'
 import { ReadPool } from '../../src/lmdb/read-pool.js'
@@ -38,6 +39,7 @@ test("a partition's thread puts subscriptions in force and says after which noti
       rooms: [MailboxRoom.memory()],
     },
     entityCache_bytes: 10_000,
+    limits: noLimits,
     subscriptions: [nth(1)],
     log: port2,
   }

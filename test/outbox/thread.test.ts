@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { MessageChannel, type TransferListItem } from 'node:worker_threads'
 import { test } from 'tap'
 import { readOptions } from '../../src/command-line/command-line.js'
+import { noLimits } from '../../src/context/entity-size.js'
 import { ConnectionLimit } from '../../src/http/connection-limit.js'
 import { RequestMemory } from '../../src/http/request-memory.js'
 import { newTransactions } from '../../src/http/transaction.js'
@@ -63,7 +64,15 @@ test('the thread of the courier delivers what partition and coordinator hold, an
   const partitionLog = log()
   const partition = new ActorThread<PartitionTask & Pick<ThreadPorts, 'log'>, Ready>({
     entry: entry('partition'),
-    task: { partition: 0, storage, memory, entityCache_bytes: 10_000, subscriptions: [], log: partitionLog },
+    task: {
+      partition: 0,
+      storage,
+      memory,
+      entityCache_bytes: 10_000,
+      limits: noLimits,
+      subscriptions: [],
+      log: partitionLog,
+    },
     transfer: [partitionLog],
   })
   await partition.ready
