@@ -132,6 +132,7 @@ export class Core {
       transactions: this.#transactions,
       partitions: this.#partitions,
       state: (query) => this.#asked.state(query),
+      queryTimeout_ms: this.#options.queryTimeout_ms,
       publish: (changes) => this.#registryFeed.publish(changes),
       notStored: () => this.#measures.count('registrationUpdateErrors'),
       alarms: this.#alarms,

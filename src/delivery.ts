@@ -27,6 +27,8 @@ export interface DeliveryParts {
   readonly transactions: TransactionMemory
   readonly partitions: Pick<Partitions<object>, 'subscribe' | 'unsubscribe' | 'add'>
   readonly state: StateParts['state']
+  /** How long a query may take, and a change of a subscription wait for one. */
+  readonly queryTimeout_ms: number
   /** See `RegistryParts`. */
   readonly publish: RegistryParts['publish']
   readonly notStored: RegistryParts['notStored']
@@ -75,7 +77,7 @@ export class Delivery {
       limit: options.initialLimit,
       bell,
       grace_ms,
-      limits: options,
+      limits: { ...options, turnLimit_ms: parts.queryTimeout_ms },
       log,
     })
     this.registry = new Registry({

@@ -92,7 +92,7 @@ export class Availability {
     const { clock, courier } = this.#parts
     const time = clock()
     // What waited when it expired is not to be sent after all once it is revived [subscriptions 5.6].
-    if (!inForce(held, time)) await courier.expire(asked.id)
+    if (!inForce(held, time) && !(await courier.expire(asked.id))) return refused({ kind: 'partitionLost' })
     const expires = duration_ms === undefined ? held.expires : ((time + duration_ms) as Milliseconds)
     const subscription = { ...held, ...what, expires }
     if (!this.#capacity.hasRoom(sizeOfAvailability(subscription), sizeOfAvailability(held))) {

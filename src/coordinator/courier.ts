@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { MessagePort } from 'node:worker_threads'
 import type { Log } from '../log/log.js'
 import { ActorThread } from '../mailbox/thread.js'
@@ -31,6 +32,9 @@ interface Open {
 
 /** A courier that dies more often than this within a minute is not restarted again [management 12.2]. */
 const deathsPerMinute = 5
+
+/** How long an owner waits for what is to leave the disk before it goes on; nothing but a disk or a partition that fails takes longer. */
+const expiry_ms = 2000
 
 /** How long to wait before settlements that could not be stored are tried again, at first and at most. */
 const settleAgain_ms = 200
@@ -84,9 +88,18 @@ export class Courier<Task extends object> {
     await this.#ask((ticket) => ({ kind: 'remove', ticket, id }))
   }
 
-  /** Resolves when what waited for a subscription that has expired is gone from disk. */
-  async expire(id: SubscriptionId): Promise<void> {
-    await this.#ask((ticket) => ({ kind: 'expire', ticket, id }))
+  /**
+   * Drops what waited for a subscription that has expired. Says whether it is gone from disk: it may not be while a
+   * partition or the disk fails, which nobody is to wait for.
+   */
+  async expire(id: SubscriptionId): Promise<boolean> {
+    const expired = this.#ask((ticket) => ({ kind: 'expire', ticket, id })).then(() => true)
+    const late = new AbortController()
+    try {
+      return await Promise.race([expired, sleep(expiry_ms, false, { signal: late.signal })])
+    } finally {
+      late.abort()
+    }
   }
 
   /** How the deliveries of subscriptions go, of all without ids. */

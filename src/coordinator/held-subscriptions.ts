@@ -1,5 +1,6 @@
 import type { Tenant } from '../context/entity.js'
 import type { Recipient } from '../outbox/message.js'
+import { type Refused, refused } from '../outcome.js'
 import type {
   Subscription,
   SubscriptionClock,
@@ -15,7 +16,11 @@ export interface SubscriptionLimits {
   readonly subscriptionsMax: number
   /** Steps that the patterns of one tenant may take together with the longest id. */
   readonly patternSteps: number
+  /** How long a change may wait for those of the same subscription before it. */
+  readonly turnLimit_ms: number
 }
+
+const tooLate: Refused<Unavailable> = refused({ kind: 'queryLate' })
 
 /** All subscriptions, in memory, by creation; with what their owner does to one of them done one after the other. */
 export class HeldSubscriptions {
@@ -25,11 +30,14 @@ export class HeldSubscriptions {
   readonly #capacity: Capacity
   readonly #patterns = new PatternCosts()
   readonly #patternSteps: number
+  readonly #turnLimit_ms: number
   #order = 0
 
   /** What is stored is held whatever the limits say. */
-  constructor(stored: readonly Subscription[], { subscriptionsMax, patternSteps }: SubscriptionLimits) {
+  constructor(stored: readonly Subscription[], limits: SubscriptionLimits) {
+    const { subscriptionsMax, patternSteps, turnLimit_ms } = limits
     this.#capacity = new Capacity(subscriptionsMax)
+    this.#turnLimit_ms = turnLimit_ms
     this.#patternSteps = patternSteps
     for (const subscription of stored) this.put({ subscription, clock: this.#clocks.next() })
   }
@@ -84,6 +92,26 @@ export class HeldSubscriptions {
 
   all(): readonly SubscriptionInForce[] {
     return [...this.#held.values()]
+  }
+
+  /**
+   * Does what a client asks to a subscription when all is done that was begun before; refuses when that takes longer than
+   * a query may take. What has begun is waited for.
+   */
+  inTurnSoon<Result>(id: SubscriptionId, work: () => Promise<Result>): Promise<Result | Refused<Unavailable>> {
+    let timer: NodeJS.Timeout | undefined
+    let isLate = false
+    const late = new Promise<Refused<Unavailable>>((resolve) => {
+      timer = setTimeout(() => {
+        isLate = true
+        resolve(tooLate)
+      }, this.#turnLimit_ms)
+    })
+    const done = this.inTurn(id, async () => {
+      clearTimeout(timer)
+      return isLate ? tooLate : work()
+    })
+    return Promise.race([done, late])
   }
 
   /** Does something to a subscription when all is done that was begun before. */

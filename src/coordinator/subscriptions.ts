@@ -34,6 +34,10 @@ export interface SubscriptionsParts extends StateParts {
   readonly log: Log
 }
 
+const unknown: SubscriptionUnknown = { kind: 'subscriptionUnknown' }
+/** What waited for an expired subscription has not left the disk in time. */
+const notGone: Unavailable = { kind: 'partitionLost' }
+
 /** How often expired subscriptions are looked for whose time of grace is over. */
 const sweep_ms = 60_000
 
@@ -108,16 +112,18 @@ export class Subscriptions implements SubscriptionDesk {
 
   change(asked: SubscriptionChange): Promise<Outcome<undefined, SubscriptionUnknown | Unavailable>> {
     const { tenant, id, scopes, conditions, origin } = asked
-    return this.#held.inTurn(id, async () => {
+    return this.#held.inTurnSoon(id, async () => {
       const before = this.#held.of(tenant, id)
-      if (!before) return refused({ kind: 'subscriptionUnknown' })
+      if (!before) return refused(unknown)
       const made = now()
       const subscription = changed(before.subscription, asked, made)
       const objection = this.#held.objection(subscription)
       if (objection) return refused(objection)
       const after = { ...before, subscription }
       // What waited for a subscription that has expired ends with it, and is not brought back [subscriptions 5.6].
-      if (before.subscription.expires <= made) await this.#parts.courier.expire(id)
+      if (before.subscription.expires <= made && !(await this.#parts.courier.expire(id))) {
+        return refused(notGone)
+      }
       this.#held.put(after)
       const establishing = conditions
         ? this.#establishment.withState(after, origin, made, scopes)
@@ -139,9 +145,9 @@ export class Subscriptions implements SubscriptionDesk {
   }
 
   unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Outcome<undefined, SubscriptionUnknown | Unavailable>> {
-    return this.#held.inTurn(id, async () => {
+    return this.#held.inTurnSoon(id, async () => {
       const held = this.#held.of(tenant, id)
-      if (!held) return refused({ kind: 'subscriptionUnknown' })
+      if (!held) return refused(unknown)
       const removed = await this.#establishment.commit({ remove: id })
       if (!removed.ok) return removed
       await this.#forget(id)

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { errorFacts, type Log } from '../log/log.js'
 import type { Bell } from '../subscription/bell.js'
+import type { Notice } from '../subscription/notice.js'
 import type { SubscriptionStore } from '../subscription/store.js'
-import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
+import type { Subscription, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import { advanceClock } from '../subscription/throttle.js'
 import { type Milliseconds, now } from '../time.js'
 import type { HeldSubscriptions } from './held-subscriptions.js'
@@ -98,32 +99,46 @@ export class Ticker {
     this.#wait(id)
   }
 
-  #tick(id: SubscriptionId): Promise<void> {
-    const { held, store, wording, bell, limit, log } = this.#parts
-    return held.inTurn(id, async () => {
+  /** The entities are read before it is the tick's turn, so that nobody who changes the subscription waits for a scan. */
+  async #tick(id: SubscriptionId): Promise<void> {
+    const { held, wording, limit, log } = this.#parts
+    for (;;) {
       const inForce = held.get(id)
       // What paces ticks is when they were due: by the clock of the day two of them may be less than the interval apart.
       const made = this.#clockworks.get(id)?.due
-      if (!inForce || made === undefined) return
+      if (!inForce || made === undefined || !isDue(inForce, made)) return
       const { subscription } = inForce
-      const { clock } = inForce
-      const since_ms = Math.abs(made - Number(Atomics.load(clock, 0)))
-      if (subscription.expires <= made || since_ms < subscription.throttling_ms) return
       const shown = await stateToShow({ ...this.#parts, limit: limit || defaultLimit }, subscription, [])
       if (!shown.ok) {
         log.warn('subscriptions:tick', `a tick of ${id} was left out: ${shown.refusal.kind}`)
         return
       }
-      const origin = { correlator: randomUUID(), token: '' }
       const notices = noticesAbout(shown.value.entities, subscription, wording, {
         line: { kind: 'tick' },
         made,
-        origin,
+        origin: { correlator: randomUUID(), token: '' },
       })
       if (notices.length === 0) return
-      await store.commit({ notices, ticked: { id, due: made } })
-      advanceClock(inForce.clock, made)
-      bell.ring()
-    })
+      if (await held.inTurn(id, () => this.#commit(inForce, made, notices))) return
+    }
   }
+
+  /** Says whether there is nothing left to do: a subscription that was changed meanwhile has to be read for again. */
+  async #commit(inForce: SubscriptionInForce, made: Milliseconds, notices: readonly Notice[]): Promise<boolean> {
+    const { held, store, bell } = this.#parts
+    const { id } = inForce.subscription
+    if (this.#clockworks.get(id)?.due !== made) return true
+    if (held.get(id) !== inForce) return false
+    if (!isDue(inForce, made)) return true
+    await store.commit({ notices, ticked: { id, due: made } })
+    advanceClock(inForce.clock, made)
+    bell.ring()
+    return true
+  }
+}
+
+/** Whether a tick of this moment is in the time of the subscription, and not too soon after its last notification. */
+function isDue({ subscription, clock }: SubscriptionInForce, made: Milliseconds): boolean {
+  const { expires, throttling_ms } = subscription
+  return made < expires && Math.abs(made - Number(Atomics.load(clock, 0))) >= throttling_ms
 }

@@ -91,9 +91,10 @@ class OneSource {
   }
 
   #send(): void {
-    if (this.#underWay.size > 0 || this.#pending.size === 0 || this.#closed) return
+    // Also where a batch is still under way: a timer that has run out would keep the next one from being set.
     clearTimeout(this.#timer)
     this.#timer = undefined
+    if (this.#underWay.size > 0 || this.#pending.size === 0 || this.#closed) return
     this.#noted = 0
     this.#underWay = this.#batch()
     const settlements = Array.from(this.#underWay, ([subscription, { gone }]) => ({

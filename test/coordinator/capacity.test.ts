@@ -5,7 +5,7 @@ import type { Subscription } from '../../src/subscription/subscription.js'
 import { subscription } from '../given-subscription.js'
 import { clock, pattern } from '../subscription/given.js'
 
-const plenty = { subscriptionsMax: 1000, patternSteps: 2_000_000 }
+const plenty = { subscriptionsMax: 1000, patternSteps: 2_000_000, turnLimit_ms: 60_000 }
 
 function held(limits = plenty, ...stored: readonly Subscription[]): HeldSubscriptions {
   return new HeldSubscriptions(stored, limits)
@@ -52,5 +52,22 @@ test('patterns of a tenant that together hold up an update of a new id are refus
 
 test('what is stored is held although the limits are smaller now', async (t) => {
   const stored = [1, 2, 3].map(() => subscription())
-  t.equal(held({ subscriptionsMax: 1, patternSteps: 1 }, ...stored).all().length, 3)
+  t.equal(held({ ...plenty, subscriptionsMax: 1, patternSteps: 1 }, ...stored).all().length, 3)
+})
+
+test('a change waits for those before it, not for longer than it may, and is not carried out after it was refused', async (t) => {
+  const all = held({ ...plenty, turnLimit_ms: 20 })
+  const { id } = subscription()
+  let end = () => {}
+  const before = all.inTurn(id, () => new Promise<void>((resolve) => (end = resolve)))
+  let begun = 0
+  const change = async () => {
+    begun += 1
+    return 'done'
+  }
+  t.match(await all.inTurnSoon(id, change), { ok: false, refusal: { kind: 'queryLate' } })
+  end()
+  await before
+  t.equal(await all.inTurnSoon(id, change), 'done')
+  t.equal(begun, 1)
 })

@@ -54,6 +54,8 @@ export class ToldCourier implements Courier {
   readonly told: string[] = []
   readonly recipients = new Map<SubscriptionId, Recipient>()
   known: readonly KnownState[] = []
+  /** Whether what waited for an expired subscription leaves the disk in time. */
+  expires = true
 
   put(recipient: Recipient): void {
     this.told.push(`put ${recipient.id}`)
@@ -69,8 +71,9 @@ export class ToldCourier implements Courier {
     this.recipients.delete(id)
   }
 
-  async expire(id: SubscriptionId): Promise<void> {
+  async expire(id: SubscriptionId): Promise<boolean> {
     this.told.push(`expire ${id}`)
+    return this.expires
   }
 
   async report(ids: readonly SubscriptionId[] = []): Promise<readonly KnownState[]> {

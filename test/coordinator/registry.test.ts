@@ -230,6 +230,19 @@ test('an expired subscription is silent; what waited for it is dropped before it
   )
 })
 
+test('a revival is refused while what waited for the subscription cannot leave the disk, and can be tried again', async (t) => {
+  const { registry, control, clock, courier } = openRegistry(t.testdir())
+  t.teardown(() => control.close())
+  const id = granted(await registry.subscribe(listening({ duration_ms: 10 })))
+  clock.time += 10
+  courier.expires = false
+  const revival = { id, tenant, selectors: [any()], attributes: [], correlator: 'c', duration_ms: 10 }
+  t.match(await registry.change(revival), { ok: false, refusal: { kind: 'partitionLost' } })
+  t.equal(courier.recipients.get(id)?.expires, clock.time, 'it is as it was')
+  courier.expires = true
+  t.match(await registry.change(revival), { ok: true })
+})
+
 test('a subscription is known in its tenant only, and not any more after it was cancelled', async (t) => {
   const { registry, control, courier } = openRegistry(t.testdir())
   t.teardown(() => control.close())

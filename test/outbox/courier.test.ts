@@ -418,6 +418,24 @@ test('settlements that are refused are repeated until they are stored', async (t
   t.match(partition.account(one), { sent: 2, fails: 0 })
 })
 
+test('outcomes are stored without a further one, however long the batch before them takes', async (t) => {
+  const end = await FarEnd.listen(t)
+  const running = courier(t, { recipients: [recipient(one, end.url())] })
+  await running.start()
+  const partition = nth(running.partitions, 0)
+  partition.delay_ms = 200
+  partition.enqueue(notice(one, 'a', 'a1'))
+  running.ring()
+  await until(async () => (await running.state(one))?.queueDepth === 0)
+  await sleep(60) // Its settlement is under way now.
+  partition.enqueue(notice(one, 'a', 'a2'))
+  running.ring()
+  await until(async () => end.received.length === 2 && (await running.state(one))?.queueDepth === 0)
+  running.obey({ kind: 'expire', ticket: 7, id: one })
+  await until(() => running.reports.some(({ kind }) => kind === 'done'), 20_000)
+  t.same(partition.numbers, [], 'done says that it is on disk')
+})
+
 test('a receiver that hangs makes only its own notifications wait, and subscriptions of one receiver take turns', async (t) => {
   const waiting: (() => void)[] = []
   const hanging = await FarEnd.listen(t, (_, response) => waiting.push(() => response.end()))

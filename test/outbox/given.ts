@@ -61,6 +61,8 @@ export class OwnedOutbox {
   readonly #environment: Environment
   readonly #outbox: Outbox
   refuse = false
+  /** How long storing takes. */
+  delay_ms = 0
   readonly settled: (readonly Settlement[])[] = []
 
   constructor(path: string) {
@@ -101,6 +103,7 @@ export class OwnedOutbox {
       accounts: () => reader.accounts(),
       settle: async (settlements) => {
         if (this.refuse) return false
+        if (this.delay_ms > 0) await sleep(this.delay_ms)
         this.settled.push(settlements)
         this.store(settlements)
         return true
