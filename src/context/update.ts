@@ -79,6 +79,11 @@ export type UpdateRefusal =
   /** There are as many entities of the id in the path as there may be. */
   | { readonly kind: 'typesTooMany'; readonly max: number }
   | { readonly kind: 'locationTwice'; readonly name: string; readonly held: string; readonly when: LocationMoment }
+  /** The element could not be stored, or nobody knows whether it was, while others of its request were. */
+  | { readonly kind: 'unavailable'; readonly why: ElementFailure }
+
+/** Why an element of a request has no reply of its partition. All but `outcomeUnknown` were certainly not carried out. */
+export type ElementFailure = 'storageFull' | 'partitionLost' | 'outcomeUnknown' | 'fault'
 
 /** Location errors are worded by what was being done: an entity created, an attribute appended, anything else. */
 export type LocationMoment = 'creation' | 'newAttribute' | 'update'

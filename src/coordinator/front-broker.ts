@@ -21,6 +21,7 @@ import type { PartitionReaders, StatePage } from './partition-readers.js'
 import type { Places } from './places.js'
 import type { QueryPool } from './query-pool.js'
 import type { RegistryDesk } from './registry-desk.js'
+import { type Replied, repliesOf } from './update-replies.js'
 
 export interface FrontBrokerParts {
   /** One per partition, in the order of their numbers. */
@@ -76,18 +77,10 @@ export class FrontBroker implements Broker {
     const time = now()
     const [first] = elements
     const sent =
-      first && elements.length === 1
-        ? granted([await this.#mailbox(first.tenant, first.id).ask(this.#commandOf(first, time))])
-        : await this.#updateAll(elements, time)
+      first && elements.length === 1 ? await this.#updateOne(first, time) : await this.#updateAll(elements, time)
     if (!sent.ok) return sent
-    const replies: UpdateReply[] = []
-    for (const outcome of sent.value) {
-      const reply = updateReply(outcome)
-      if (!reply.ok) return reply
-      replies.push(reply.value)
-    }
     this.#time(sent.value)
-    return granted(replies)
+    return repliesOf(elements, sent.value)
   }
 
   updateInWords(words: WordedUpdate): Promise<Outcome<WordedReply, Unavailable>> | undefined {
@@ -194,8 +187,13 @@ export class FrontBroker implements Broker {
     }
   }
 
+  async #updateOne(element: UpdateElement, time: Milliseconds): Promise<Outcome<Replied, MailRefusal>> {
+    const outcome = await this.#mailbox(element.tenant, element.id).ask(this.#commandOf(element, time))
+    return outcome.ok ? granted([outcome]) : outcome
+  }
+
   /** Every command is made before the first one is sent. */
-  async #updateAll(elements: readonly UpdateElement[], time: Milliseconds) {
+  async #updateAll(elements: readonly UpdateElement[], time: Milliseconds): Promise<Outcome<Replied, MailRefusal>> {
     const addressed = mapInSlices(elements, (element) => this.#addressed(element, time))
     return askAll(addressed instanceof Promise ? await addressed : addressed)
   }
@@ -220,7 +218,7 @@ export class FrontBroker implements Broker {
   }
 
   /** Elements of one request that share a turn share its cost; the longest turn is what the request took. */
-  #time(outcomes: readonly Outcome<Posted, MailRefusal>[]): void {
+  #time(outcomes: Replied): void {
     const { timing } = this.#parts
     if (!timing.timingOn) return
     let [decided_ns, committed_ns] = [0, 0]
@@ -256,12 +254,6 @@ function held(page: Outcome<RecordPage, Unavailable>, client: Client): Outcome<R
 function commandOf(element: UpdateElement, place: Place, time: Milliseconds): UpdateCommand {
   const { tenant, path, id, type, action, attributes, autocast, origin } = element
   return { kind: 'update', place, time, tenant, path, id, type, action, attributes, autocast, origin }
-}
-
-function updateReply(outcome: Outcome<Posted, MailRefusal>): Outcome<UpdateReply, Unavailable> {
-  if (!outcome.ok) return outcome
-  const { reply } = outcome.value
-  return reply.kind === 'updated' ? granted(reply) : failed(reply)
 }
 
 function wordedReply(outcome: Outcome<Posted, MailRefusal>): Outcome<WordedReply, Unavailable> {

@@ -8,6 +8,10 @@ export type Unavailable =
   | QueryRefusal
   | { readonly kind: 'mailboxFull' }
   | { readonly kind: 'partitionLost' }
+  /** The update was sent to its partition, which was lost: it may have been carried out. */
+  | { readonly kind: 'outcomeUnknown' }
+  /** A part of the update was carried out, and there is no room for the rest. */
+  | { readonly kind: 'partlyStored' }
   | { readonly kind: 'storageFull' }
   | { readonly kind: 'queriesFull' }
   | { readonly kind: 'answersFull' }

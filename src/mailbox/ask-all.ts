@@ -1,6 +1,6 @@
 import { granted, type Outcome, refused } from '../outcome.js'
 import type { Command } from '../partition/message.js'
-import type { Mailbox, MailRefusal, Posted } from './mailbox.js'
+import type { Loss, Mailbox, MailRefusal, Posted } from './mailbox.js'
 
 /** A command with the mailbox that it goes to. */
 export interface Addressed {
@@ -14,12 +14,14 @@ export interface Addressed {
  */
 const sliceSize = 256
 
-type Asked = Outcome<Posted, MailRefusal>
+type Asked = Outcome<Posted, Loss>
+
+const lost: Asked = refused({ kind: 'partitionLost' })
 
 /**
  * Puts all commands of a request in, each into its mailbox, and gives the outcomes in their order. Room for all of them is
  * taken first: when there is not enough in some mailbox, or a partition is not there, nothing is put in anywhere. When a
- * command fails, what was not put in by then is not put in any more, and fails as it did.
+ * command fails, what was not put in by then is not put in any more, and was not carried out for the same reason.
  */
 export async function askAll(addressed: readonly Addressed[]): Promise<Outcome<readonly Asked[], MailRefusal>> {
   const shares = sharesOf(addressed)
@@ -67,10 +69,16 @@ class Request {
   /** Of all commands, in their order, once all of them are over. */
   get outcomes(): readonly Asked[] {
     return this.#addressed.map((_, at) => {
-      const outcome = this.#outcomes.get(at) ?? this.#failure
+      const outcome = this.#outcomes.get(at) ?? this.#unsent
       if (outcome === undefined) throw new Error('a command of a request has no outcome')
       return outcome
     })
+  }
+
+  /** Of what was not put in. */
+  get #unsent(): Asked | undefined {
+    const failure = this.#failure
+    return failure?.ok === false && failure.refusal.kind === 'outcomeUnknown' ? lost : failure
   }
 
   /** Sends one mailbox its share, of which two slices at most are under way. */

@@ -15,9 +15,14 @@ export interface Posted {
 
 export type MailRefusal =
   /** As many commands wait as may; nothing was put in. */
-  | { readonly kind: 'mailboxFull' }
-  /** The partition's thread died; whether the command was carried out is not known. */
+  { readonly kind: 'mailboxFull' } | Loss
+
+/** Why there is no reply to a command that had room. */
+export type Loss =
+  /** There is no thread of the partition; the command was not sent, and so not carried out. */
   | { readonly kind: 'partitionLost' }
+  /** The partition's thread died when the command had been sent; whether it was carried out is not known. */
+  | { readonly kind: 'outcomeUnknown' }
 
 export interface MailboxSettings {
   /** How many commands may be in the mailboxes of all front ends together, under way ones included. */
@@ -31,7 +36,7 @@ export interface MailboxSettings {
 interface Waiting {
   readonly command: Command
   readonly entered: bigint
-  readonly settle: (outcome: Outcome<Posted, MailRefusal>) => void
+  readonly settle: (outcome: Outcome<Posted, Loss>) => void
   readonly fail: (fault: unknown) => void
 }
 
@@ -60,7 +65,7 @@ export class Mailbox {
   /** Commands that have room, whether they were put in already or not. */
   #count = 0
   #sendingSoon = false
-  #ping: Promise<Outcome<Posted, MailRefusal>> | undefined
+  #ping: Promise<Outcome<Posted, Loss>> | undefined
   #whenEmpty: (() => void)[] = []
   #whenConnected: (() => void)[] = []
 
@@ -106,7 +111,7 @@ export class Mailbox {
   }
 
   /** Puts a command in that has room, and gives the partition's reply once it is on disk. */
-  put(command: Command): Promise<Outcome<Posted, MailRefusal>> {
+  put(command: Command): Promise<Outcome<Posted, Loss>> {
     if (!this.#port) {
       this.release(1)
       return Promise.resolve(refused({ kind: 'partitionLost' }))
@@ -126,7 +131,7 @@ export class Mailbox {
   }
 
   /** Asks for a sign of life, which needs no room: whoever asks while one is under way shares its answer. */
-  ping(): Promise<Outcome<Posted, MailRefusal>> {
+  ping(): Promise<Outcome<Posted, Loss>> {
     if (!this.#ping) {
       if (!this.#port) return Promise.resolve(refused({ kind: 'partitionLost' }))
       this.#settings.room.force(1)
@@ -201,21 +206,22 @@ export class Mailbox {
     this.#port = undefined
     for (let left = receiveMessageOnPort(port); left; left = receiveMessageOnPort(port)) this.#settleBatch(left.message)
     port.close()
-    this.#giveUp(this.#underWay.splice(0).flat())
+    this.#giveUp(this.#underWay.splice(0).flat(), 'outcomeUnknown')
   }
 
   /**
-   * Everything that was in the mailbox gets an honest answer: it may or may not have been done. All that was answered was
-   * heard by now; nobody may look for more, since Node does not survive a look into a port that is closed.
+   * Everything that was in the mailbox gets an honest answer: what was sent may or may not have been done, the rest was
+   * not. All that was answered was heard by now; nobody may look for more, since Node does not survive a look into a port that is closed.
    */
   #lost(port: MessagePort): void {
     if (this.#port !== port) return
     this.#port = undefined
-    this.#giveUp([...this.#underWay.splice(0).flat(), ...this.#gathering.splice(0)])
+    this.#giveUp(this.#underWay.splice(0).flat(), 'outcomeUnknown')
+    this.#giveUp(this.#gathering.splice(0), 'partitionLost')
   }
 
-  #giveUp(open: readonly Waiting[]): void {
-    for (const { settle } of open) settle(refused({ kind: 'partitionLost' }))
+  #giveUp(open: readonly Waiting[], kind: Loss['kind']): void {
+    for (const { settle } of open) settle(refused({ kind }))
     this.release(open.length)
   }
 

@@ -3,7 +3,7 @@ import type { Unavailable } from '../coordinator/broker.js'
 import type { Answer, StatusText } from '../exchange.js'
 import { isParserRefusal, type PayloadRefusal } from './payload-refusal.js'
 import { detailsOfPayload } from './payload-wording.js'
-import { statusOf } from './status.js'
+import { mayBeDone, statusOf } from './status.js'
 
 /** Where a status object sits in an answer that is nothing else [context 1.2]. */
 export type ErrorShape = 'errorCode' | 'statusCode' | 'bare' | 'orionError'
@@ -64,7 +64,9 @@ type AtAnotherTime = Exclude<Unavailable, QueryRefusal>['kind']
 
 const unavailable: { readonly [Kind in AtAnotherTime]: readonly [details: string, retryAfter_s: number] } = {
   partitionLost: ['partition not available', 1],
+  outcomeUnknown: [mayBeDone, 1],
   storageFull: ['storage full', 60],
+  partlyStored: ['storage full: a part of the update was carried out', 60],
   mailboxFull: ['too many updates are waiting', 1],
   queriesFull: ['too many queries are waiting', 1],
   answersFull: ['too many large answers are being sent', 1],

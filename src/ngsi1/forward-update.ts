@@ -42,7 +42,7 @@ export async function carryOutEverywhere(
   const { forwards, sharings } = planUpdate(way.index, lookup, gaps)
   if (forwards.length === 0) return here()
   const asking = await way.ask('updateContext', forwards, updateForProvider, readUpdateAnswer)
-  const somethingDone = fates.value.some(isDone)
+  const somethingDone = fates.value.some(mayBeDone)
   if (!asking.ok && !somethingDone) return asking
   const passed = asking.ok ? asking.value : forwards.map(notAsked)
   const failure = somethingDone ? undefined : onlyFailure(passed)
@@ -56,8 +56,10 @@ function notAsked(forward: UpdateForward): PassedUpdate {
   return { forward, answer: refused({ kind: 'unreachable', reason: 'too many requests wait for context providers' }) }
 }
 
-function isDone(fate: Fate): boolean {
-  return fate !== undefined && 'items' in fate && fate.items.some(({ refusal }) => refusal === undefined)
+/** Whether something of an element was done here, or failed so that it has to be told apart from what was. */
+function mayBeDone(fate: Fate): boolean {
+  if (fate === undefined || !('items' in fate)) return false
+  return fate.items.some(({ refusal }) => refusal === undefined || refusal.kind === 'unavailable')
 }
 
 function onlyFailure([first, ...others]: readonly PassedUpdate[]): ProviderFailure | undefined {

@@ -1,5 +1,5 @@
 import type { ServicePath, Tenant } from '../context/entity.js'
-import type { UpdateElement } from '../context/update.js'
+import type { ElementFailure, UpdateElement, UpdateReply } from '../context/update.js'
 import type { Broker, Unavailable } from '../coordinator/broker.js'
 import type { Answer, Asked, Client, Operation, StatusText } from '../exchange.js'
 import { granted, type Outcome, refused } from '../outcome.js'
@@ -50,7 +50,20 @@ async function store(
       .map((path) => toSend(element, { ...manner, path, origin })),
   )
   const replies = sent.length === 0 ? granted([]) : await broker.update(sent)
-  return replies.ok ? answer(okStatus) : unavailableAnswer(replies.refusal)
+  if (!replies.ok) return unavailableAnswer(replies.refusal)
+  const failure = failureOf(replies.value)
+  return failure === undefined ? answer(okStatus) : unavailableAnswer(failure)
+}
+
+/** Whoever notifies is to send everything again unless everything was stored that can be. */
+function failureOf(replies: readonly UpdateReply[]): Unavailable | undefined {
+  const failures = new Set<ElementFailure>()
+  for (const { items } of replies) {
+    for (const { refusal } of items) if (refusal?.kind === 'unavailable') failures.add(refusal.why)
+  }
+  if (failures.size === 0) return undefined
+  if (failures.has('fault')) throw new Error('a partition failed at a part of a notification; its log says why')
+  return failures.has('storageFull') ? { kind: 'partlyStored' } : { kind: 'outcomeUnknown' }
 }
 
 interface PlacedElement {

@@ -1,5 +1,5 @@
 import type { EntityId, EntityType } from '../context/entity.js'
-import type { UpdateAction, UpdateRefusal } from '../context/update.js'
+import type { ElementFailure, UpdateAction, UpdateRefusal } from '../context/update.js'
 import type { StatusText } from '../exchange.js'
 import type { ElementRefusal } from './check-element.js'
 
@@ -10,11 +10,15 @@ const reasonPhrases = {
   413: 'Request Entity Too Large',
   422: 'Invalid Modification',
   472: 'request parameter is invalid/not allowed',
+  500: 'Internal Server Error',
   501: 'Not Implemented',
   503: 'Service Unavailable',
 } as const
 
 export type Code = keyof typeof reasonPhrases
+
+/** What is said of an update whose partition was lost with it. */
+export const mayBeDone = 'partition not available: the update may have been carried out'
 
 /** The status object of NGSIv1 [context 1.1]. */
 export function statusOf(code: Code, details?: string): StatusText {
@@ -93,6 +97,7 @@ const wording: Wording = {
       422,
       `action: ${action} - entity: [${id}, ${type}] - number of types of one id exceeds the max supported: ${max}`,
     ),
+  unavailable: ({ why }) => failures[why],
   locationTwice: ({ name, held, when }, attempt) =>
     when === 'creation'
       ? statusOf(472, 'You cannot use more than one geo location attribute when creating an entity')
@@ -100,6 +105,14 @@ const wording: Wording = {
           472,
           `${offence(attempt, spoken[attempt.action], name)} - attempt to define a geo location attribute [${name}] when another one has been previously defined [${held}]`,
         ),
+}
+
+/** By element what the answers of whole requests say [management 11.9]. */
+const failures: { readonly [Why in ElementFailure]: StatusText } = {
+  storageFull: statusOf(503, 'storage full: not carried out'),
+  partitionLost: statusOf(503, 'partition not available: not carried out'),
+  outcomeUnknown: statusOf(503, mayBeDone),
+  fault: statusOf(500, 'internal error: not carried out'),
 }
 
 /** Location errors speak of two actions by the name of their plainer sibling [context 6.5]. */

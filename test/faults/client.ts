@@ -83,16 +83,21 @@ export function resultsOf(client: Client, { answer }: Exchange, elements: number
   const all = (result: Result): readonly Result[] => Array.from({ length: elements }, () => result)
   if (!answer) return all('unknown')
   if (answer.status !== 200) return all(isUndecided(answer) ? 'unknown' : 'refused')
-  const codes = items(member(client.json(answer), 'contextResponses')).map(codeOf)
-  if (codes.length !== elements) return all('refused')
-  return codes.map((code) => (code === '200' ? 'acknowledged' : 'refused'))
+  const responses = items(member(client.json(answer), 'contextResponses'))
+  return responses.length === elements ? responses.map(resultOf) : all('refused')
 }
 
 /** These answers say that the broker does not know whether the update was carried out. */
 function isUndecided({ status, text }: Answer): boolean {
-  return status === 500 || (status === 503 && text.includes('partition not available'))
+  return status === 500 || mayBeDone(text)
 }
 
-function codeOf(response: unknown): unknown {
-  return member(member(response, 'statusCode'), 'code')
+function mayBeDone(text: string): boolean {
+  return text.includes('may have been carried out')
+}
+
+function resultOf(response: unknown): Result {
+  const status = member(response, 'statusCode')
+  if (member(status, 'code') === '200') return 'acknowledged'
+  return mayBeDone(String(member(status, 'details'))) ? 'unknown' : 'refused'
 }

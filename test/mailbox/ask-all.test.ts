@@ -116,6 +116,10 @@ test('what was not sent when the partition is lost is not sent any more, and its
   const outcome = await asked
   if (!outcome.ok) throw new Error('it was refused as a whole')
   t.ok(outcome.value[0]?.ok)
+  t.ok(
+    outcome.value.some((one) => !one.ok && one.refusal.kind === 'outcomeUnknown'),
+    'what was under way',
+  )
   t.match(outcome.value.at(-1), { refusal: { kind: 'partitionLost' } })
   t.equal(outcome.value.length, 5000)
   t.equal(room.taken, 0)

@@ -145,6 +145,7 @@ test('the tenant is checked after the payload and before the operation', async (
 
 const unavailable: readonly (readonly [Unavailable['kind'], details: string, retryAfter: string])[] = [
   ['partitionLost', 'partition not available', '1'],
+  ['outcomeUnknown', 'partition not available: the update may have been carried out', '1'],
   ['storageFull', 'storage full', '60'],
   ['mailboxFull', 'too many updates are waiting', '1'],
   ['queriesFull', 'too many queries are waiting', '1'],

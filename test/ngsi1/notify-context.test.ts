@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { ServicePath } from '../../src/context/entity.js'
+import type { EntityType, ServicePath } from '../../src/context/entity.js'
 import type { UpdateElement } from '../../src/context/update.js'
 import type { Broker } from '../../src/coordinator/broker.js'
 import { granted, refused } from '../../src/outcome.js'
@@ -198,6 +198,30 @@ test('what could not be stored or looked up is answered 503, so that it is sent 
       status: 503,
       headers: { 'Retry-After': '60' },
       body: { orionError: { code: '503', reasonPhrase: 'Service Unavailable', details: 'storage full' } },
+    })
+  }
+})
+
+test('a notification of which a part could not be stored is answered 503, and says that a part was', async (t) => {
+  const answers = [
+    ['storageFull', '60', 'storage full: a part of the update was carried out'],
+    ['partitionLost', '1', 'partition not available: the update may have been carried out'],
+    ['outcomeUnknown', '1', 'partition not available: the update may have been carried out'],
+  ] as const
+  for (const [why, retryAfter, details] of answers) {
+    const update = async (elements: readonly UpdateElement[]) =>
+      granted(
+        elements.map(({ id, type = '' as EntityType }, at) =>
+          at === 0
+            ? { items: [{ id, type }], missing: [] }
+            : { items: [{ id, type, refusal: { kind: 'unavailable', why } as const }], missing: [] },
+        ),
+      )
+    const sent = { body: notification(element('Lima'), element('Ica')) }
+    t.same(await send(scripted({ update, entities: async () => granted([]) }), 'POST', 'notifyContext', sent), {
+      status: 503,
+      headers: { 'Retry-After': retryAfter },
+      body: { orionError: { code: '503', reasonPhrase: 'Service Unavailable', details } },
     })
   }
 })
