@@ -57,11 +57,10 @@ export class LruCache<Held extends object> {
 
   #add(name: string, entry: Entry<Held>): void {
     const before = this.#young.get(name)
-    if (before !== undefined) {
-      this.#young.delete(name)
-      this.#young_bytes -= before.bytes
-    }
+    if (before !== undefined) this.#young_bytes -= before.bytes
     if (this.#young_bytes + entry.bytes > this.#share_bytes) {
+      // What is replaced is not to be found again. In a map that stays, to set is enough, and much cheaper.
+      if (before !== undefined) this.#young.delete(name)
       this.#old = this.#young
       this.#old_bytes = this.#young_bytes
       this.#young = new Map()

@@ -73,6 +73,7 @@ export class Admission {
   }
 
   get #refuses(): boolean {
+    if (this.#queue.size === 0) return false
     // Whoever has given up waiting still tells how long it is that no permit came.
     const [first] = this.#queue
     if (first === undefined) return false

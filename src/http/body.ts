@@ -24,37 +24,29 @@ export interface BodyReader {
   noRoom(): void
 }
 
-/** How long a body may be, and how long its head says that it is. */
-export interface BodySizes {
-  readonly limit: number
-  readonly announced: number | undefined
-}
-
-/** Reads a body up to the limit. Nothing is told when the connection goes: whoever owns it knows. */
+/**
+ * Reads a body up to the limit; its head may have said how long it is. Nothing is told when the connection goes: whoever
+ * owns it knows.
+ */
 export function readBody(
   incoming: IncomingMessage,
-  { limit, announced = limit }: BodySizes,
+  limit: number,
+  announced: number | undefined,
   memory: HeldMemory,
   reader: BodyReader,
 ): void {
-  const pieces = new Pieces(memory, announced)
+  const pieces = new Pieces(memory, announced ?? limit)
   let received = 0
   let kept = true
-  const giveUp = () => {
-    kept = false
-    pieces.drop()
-  }
   incoming.on('data', (chunk: Buffer) => {
     if (!kept) return
     received += chunk.length
     reader.chunk(chunk.length, received)
-    if (received > limit) {
-      giveUp()
-      reader.tooLong(received)
-    } else if (!pieces.add(chunk)) {
-      giveUp()
-      reader.noRoom()
-    }
+    if (received <= limit && pieces.add(chunk)) return
+    kept = false
+    pieces.drop()
+    if (received > limit) reader.tooLong(received)
+    else reader.noRoom()
   })
   incoming.on('end', () => {
     if (!kept) return

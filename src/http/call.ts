@@ -5,7 +5,7 @@ import type { Nanoseconds } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import type { Place } from './admission.js'
 import { answerHeaders } from './answer-headers.js'
-import { announcedBody, readBody } from './body.js'
+import { announcedBody, type BodyReader, readBody } from './body.js'
 import { type Admitted, checkRequest, checkTarget, type Head, isVerb, type Turned, tooLarge } from './checks.js'
 import type { Connection, InProgress } from './connections.js'
 import type { Departing } from './departures.js'
@@ -15,7 +15,7 @@ import { correlatorOf, single } from './headers.js'
 import { Lines } from './lines.js'
 import { isManagement } from './path-kind.js'
 import type { Departure, Reply } from './reply.js'
-import { RequestLife } from './request-life.js'
+import { RequestLife, step } from './request-life.js'
 import { HeldMemory, headCost_bytes } from './request-memory.js'
 import { Stages } from './stages.js'
 import { splitTarget } from './target.js'
@@ -35,7 +35,7 @@ const smallAnswer = 65_536
  * a step first, and does nothing when the step comes too late. Whatever calls in from outside (parser, timers, promises,
  * the end of a turn) goes through `#guarded`: a fault costs this request and its connection, nothing else.
  */
-export class Call implements InProgress, Client, Departing {
+export class Call implements InProgress, Client, Departing, BodyReader {
   readonly #desk: Desk
   readonly #connection: Connection
   readonly #incoming: IncomingMessage
@@ -47,7 +47,8 @@ export class Call implements InProgress, Client, Departing {
   readonly #begun: Nanoseconds
   readonly #stages: Stages | undefined
   readonly #memory: HeldMemory
-  readonly #answerMemory: HeldMemory
+  /** Of a large answer. */
+  #answerMemory: HeldMemory | undefined
   /** Nothing when it comes in chunks. */
   readonly #announced_bytes: number | undefined
   readonly #expects: boolean
@@ -72,7 +73,6 @@ export class Call implements InProgress, Client, Departing {
     this.#begun = process.hrtime.bigint()
     this.#received = this.#begun
     this.#memory = new HeldMemory(desk.memory)
-    this.#answerMemory = new HeldMemory(desk.answerMemory)
     const { method = '', url = '', headers } = incoming
     const { path, query } = splitTarget(url)
     this.#head = { verb: method, url, query, headers, target: desk.targets.find(path) }
@@ -99,7 +99,12 @@ export class Call implements InProgress, Client, Departing {
   }
 
   hold(bytes: number): boolean {
-    return this.#life.isOver || this.#answerMemory.take(bytes)
+    return this.#life.isOver || this.#takeForAnswer(bytes)
+  }
+
+  #takeForAnswer(bytes: number): boolean {
+    this.#answerMemory ??= new HeldMemory(this.#desk.answerMemory)
+    return this.#answerMemory.take(bytes)
   }
 
   async aside<Result>(wait: () => Promise<Result>): Promise<Result> {
@@ -132,7 +137,7 @@ export class Call implements InProgress, Client, Departing {
   /** The connection has closed. */
   lost(): void {
     const wasReading = this.reading
-    if (!this.#life.take('lost')) return
+    if (!this.#life.take(step.lost)) return
     if (wasReading && this.#traces('http.malformed')) {
       this.#lines.trace('http.malformed', `connection closed after ${this.#body_bytes} bytes of the body`)
     }
@@ -141,7 +146,7 @@ export class Call implements InProgress, Client, Departing {
   }
 
   malformed(): boolean {
-    if (this.#life.take('malformed')) {
+    if (this.#life.take(step.malformed)) {
       this.#end()
       return true
     }
@@ -180,7 +185,7 @@ export class Call implements InProgress, Client, Departing {
     // Nothing is read of a request whose verb the parser does not know: it is turned down whatever it has.
     const early = this.#expects || this.#reply.isLast ? checkRequest(this.#desk.rules, this.#head, 1) : undefined
     if (early?.ok === false) this.#turnDown(early.refusal)
-    else this.#read(() => this.#check(this.#body_bytes))
+    else this.#read()
   }
 
   #check(body_bytes: number): void {
@@ -188,43 +193,58 @@ export class Call implements InProgress, Client, Departing {
     if (!checked.ok) this.#turnDown(checked.refusal)
     else if (body_bytes === 0 || this.#hasBody) this.#admit(checked.value)
     else if (this.#needsPermit(checked.value) && this.#desk.admission.turnsAway()) this.#refuse()
-    else this.#read(() => this.#admit(checked.value))
+    else {
+      this.#admitted = checked.value
+      this.#read()
+    }
   }
 
-  #read(next: () => void): void {
-    if (!this.#life.take('readBody')) return
+  #read(): void {
+    if (!this.#life.take(step.readBody)) return
     this.#asksForBody = true
     if (this.#expects) this.#reply.continue()
     const { rules } = this.#desk
-    const sizes = { limit: rules.maxBody_bytes, announced: this.#announced_bytes }
-    readBody(this.#incoming, sizes, this.#memory, {
-      chunk: (bytes, received) => {
-        this.#body_bytes = received
-        if (this.#traces('http.body')) this.#lines.trace('http.body', `${bytes} bytes, ${received} so far`)
-      },
-      complete: (body, bytes) => {
-        if (this.#life.take('bodyRead')) this.#guarded(() => this.#bodyRead(body, bytes, next))
-      },
-      tooLong: (received) => this.#guarded(() => this.#tooLong(received)),
-      noRoom: () => this.#guarded(() => this.#noRoom()),
-    })
+    readBody(this.#incoming, rules.maxBody_bytes, this.#announced_bytes, this.#memory, this)
   }
 
-  #bodyRead(body: string, bytes: number, next: () => void): void {
+  chunk(bytes: number, received: number): void {
+    this.#body_bytes = received
+    if (this.#traces('http.body')) this.#lines.trace('http.body', `${bytes} bytes, ${received} so far`)
+  }
+
+  complete(body: string, bytes: number): void {
+    if (!this.#life.take(step.bodyRead)) return
+    try {
+      this.#bodyRead(body, bytes)
+    } catch (fault) {
+      this.#fail(fault)
+    }
+  }
+
+  #bodyRead(body: string, bytes: number): void {
     this.#hasBody = true
     this.#body = body
     this.#body_bytes = bytes
-    this.#received = process.hrtime.bigint()
+    if (this.#desk.meter.timingOn) this.#received = process.hrtime.bigint()
     this.#stages?.over('read')
     this.#lines.body(body, bytes)
-    next()
+    // What was announced has been checked before it was read.
+    if (this.#admitted === undefined) this.#check(bytes)
+    else this.#admit(this.#admitted)
   }
 
-  #tooLong(received: number): void {
-    if (!this.#life.isOpen) return
-    const { rules } = this.#desk
-    const checked = checkRequest(rules, this.#head, received)
-    this.#turnDown(checked.ok ? { answer: tooLarge(rules, this.#head, received), counted: false } : checked.refusal)
+  tooLong(received: number): void {
+    this.#guarded(() => {
+      if (!this.#life.isOpen) return
+      const { rules } = this.#desk
+      const checked = checkRequest(rules, this.#head, received)
+      const tooLongAsItIs = { answer: tooLarge(rules, this.#head, received), counted: false }
+      this.#turnDown(checked.ok ? tooLongAsItIs : checked.refusal)
+    })
+  }
+
+  noRoom(): void {
+    this.#guarded(() => this.#noRoom())
   }
 
   /** So much is being read and waits, over all connections, that there is no memory for this request. */
@@ -255,7 +275,7 @@ export class Call implements InProgress, Client, Departing {
     if (operation === undefined) {
       this.#desk.meter.counted(route.resource, verb, 'none', false)
       this.#answer({ status: 200 })
-    } else if (this.#life.take('wait')) {
+    } else if (this.#life.take(step.wait)) {
       this.#admitted = admitted
       if (this.#connection.takesTurn(this)) this.#goOn()
     }
@@ -270,7 +290,7 @@ export class Call implements InProgress, Client, Departing {
     this.#hasTurn = true
     if (this.#admitted !== undefined && this.#needsPermit(this.#admitted)) {
       this.#takePlace(
-        () => this.#guarded(() => this.#work()),
+        () => this.#workGuarded(),
         () => this.#guarded(() => this.#refuse()),
       )
     } else this.#work()
@@ -295,9 +315,17 @@ export class Call implements InProgress, Client, Departing {
     this.#answer(overloaded(this.#head.target.kind, 'too many requests are waiting'))
   }
 
+  #workGuarded(): void {
+    try {
+      this.#work()
+    } catch (fault) {
+      this.#fail(fault)
+    }
+  }
+
   #work(): void {
     const admitted = this.#admitted
-    if (admitted?.operation === undefined || !this.#life.take('work')) return
+    if (admitted?.operation === undefined || !this.#life.take(step.work)) return
     this.#stages?.over('permit')
     this.#isWorkedOn = true
     const { verb, headers, target } = this.#head
@@ -328,7 +356,7 @@ export class Call implements InProgress, Client, Departing {
     if (this.#life.isOpen) {
       this.#stages?.over('operation')
       const body = this.#render(answer)
-      if (this.#life.take('answer')) this.#send(answer, body)
+      if (this.#life.take(step.answer)) this.#send(answer, body)
     }
     this.#place?.leave()
   }
@@ -336,8 +364,8 @@ export class Call implements InProgress, Client, Departing {
   /** A large answer takes memory until its client has read it. */
   #send(answer: Answer, body: string): void {
     const { kind } = this.#head.target
-    const isCounted = body.length > smallAnswer && !this.#answerMemory.isTaken && !isManagement(kind)
-    if (!isCounted || this.#answerMemory.take(2 * body.length)) this.#write(answer, body)
+    const isCounted = body.length > smallAnswer && this.#answerMemory?.isTaken !== true && !isManagement(kind)
+    if (!isCounted || this.#takeForAnswer(2 * body.length)) this.#write(answer, body)
     else {
       this.#desk.meter.rejected('memory')
       const refusal = overloaded(kind, 'too many large answers are being sent')
@@ -391,16 +419,18 @@ export class Call implements InProgress, Client, Departing {
 
   /** The end of the turn of the event loop in which the answer was ready. */
   depart(): void {
-    this.#guarded(() => {
+    try {
       const departure = this.#departure
       if (departure === undefined) return
       if (this.#leavesBody && (this.#asksForBody || !this.#expects)) this.#writeAndDrain(departure)
-      else if (this.#life.take('write')) this.#reply.write(departure, () => this.#handed())
-    })
+      else if (this.#life.take(step.write)) this.#reply.write(departure, () => this.#handed())
+    } catch (fault) {
+      this.#fail(fault)
+    }
   }
 
   #writeAndDrain(departure: Departure): void {
-    if (!this.#life.take('writeAndDrain')) return
+    if (!this.#life.take(step.writeAndDrain)) return
     this.#reply.begin(departure)
     this.#connection.readOn()
     if (this.#incoming.readableEnded || this.#connection.socket.readableEnded) {
@@ -413,11 +443,11 @@ export class Call implements InProgress, Client, Departing {
   }
 
   #drained(): void {
-    if (this.#life.take('drained')) this.#guarded(() => this.#reply.finish(() => this.#handed()))
+    if (this.#life.take(step.drained)) this.#guarded(() => this.#reply.finish(() => this.#handed()))
   }
 
   #handed(): void {
-    if (this.#life.take('handed')) this.#end()
+    if (this.#life.take(step.handed)) this.#end()
   }
 
   /** The last answer on the wire says that the connection will be closed: one before it would take the others with it. */
@@ -459,7 +489,7 @@ export class Call implements InProgress, Client, Departing {
     // Whoever goes while its work is under way leaves the permit to it: else the next one would work beside it.
     if (!this.#isWorkedOn) this.#place?.leave()
     this.#memory.giveAll()
-    this.#answerMemory.giveAll()
+    this.#answerMemory?.giveAll()
     meter.requestEnded()
     if (meter.timingOn) {
       meter.stage('total', process.hrtime.bigint() - this.#received)

@@ -17,7 +17,10 @@ export interface Answered {
   readonly stages: Facts
 }
 
-const headAreas: readonly TraceArea[] = [
+/** Places in the table of traces: every request asks for all of them. */
+type Places = readonly number[]
+
+const headAreas = placesOf(
   'http.connection',
   'http.url',
   'http.request',
@@ -27,9 +30,9 @@ const headAreas: readonly TraceArea[] = [
   'http.servicepath',
   'http.ip',
   'http.transaction',
-]
-const bodyAreas: readonly TraceArea[] = ['http.payload', 'payload.in']
-const answerAreas: readonly TraceArea[] = ['http.response', 'http.transaction', 'payload.out']
+)
+const bodyAreas = placesOf('http.payload', 'payload.in')
+const answerAreas = placesOf('http.response', 'http.transaction', 'payload.out')
 
 /** The log lines of one request. Whoever calls looks first whether they are wanted. */
 export class Lines {
@@ -119,8 +122,9 @@ export class Lines {
   }
 
   /** One load for each: nothing is built while all are off. */
-  #anyOn(areas: readonly TraceArea[]): boolean {
-    for (const area of areas) if (this.#log.traces[traceArea[area]] === 1) return true
+  #anyOn(areas: Places): boolean {
+    const { traces } = this.#log
+    for (const area of areas) if (traces[area] === 1) return true
     return false
   }
 
@@ -146,6 +150,10 @@ export class Lines {
   #shown(body: string): string {
     return payloadShown(body, this.#switches.get('infoPayloadMaxSize'))
   }
+}
+
+function placesOf(...areas: readonly TraceArea[]): Places {
+  return areas.map((area) => traceArea[area])
 }
 
 function pairs(headers: readonly string[]): string {
