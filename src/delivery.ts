@@ -16,6 +16,7 @@ import { wordAvailability } from './ngsi1/render-registration.js'
 import type { NotificationOptions } from './options.js'
 import { Bell } from './subscription/bell.js'
 import type { CourierTask, SharedMemory, StoragePlan, ThreadPorts } from './tasks.js'
+import { clockStart } from './time.js'
 
 export interface DeliveryParts {
   readonly options: NotificationOptions
@@ -48,6 +49,7 @@ export class Delivery {
   readonly #parts: DeliveryParts
   readonly #store: ControlStore
   readonly #courier: Courier<Task>
+  readonly #clock = clockStart()
 
   /** Opens the store; throws when it can not be used. */
   constructor(parts: DeliveryParts) {
@@ -129,6 +131,7 @@ export class Delivery {
         recipients,
         controlPath: folder.controlPath,
         options,
+        clock: this.#clock,
         brokerId,
         storage,
         memory,

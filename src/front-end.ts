@@ -61,7 +61,7 @@ export async function openFront(
   const measures = new Measures(memory.measures, frontEnd)
   const mailboxes = openMailboxes(task, measures)
   const readers = openReaders(storage, memory, measures, options.readCache_MiB * 2 ** 20, log)
-  const queries = openQueryPool(task, readers)
+  const queries = openQueryPool(task, log, readers)
   const siblings = new Siblings<Shared>(frontEnd, options.httpThreads + 1, sharedAnswer(measures, desks.alarms.counts))
   const reports = new AlarmReports(memory.alarms, desks.alarms.tell)
   const providers = openProviders(task, log, measures, reports)
@@ -201,6 +201,7 @@ function openMailboxes({ options, memory }: Omit<FrontEndTask, 'fd'>, measures: 
 
 function openQueryPool(
   { frontEnd, options, storage, memory }: Omit<FrontEndTask, 'fd'>,
+  log: Log,
   readers: PartitionReaders,
 ): QueryPool {
   const { threads } = memory.measures
@@ -223,6 +224,7 @@ function openQueryPool(
     members: new PoolThreads(workerData.members),
     ended: (number) => readers.giveBackOf(workerData.row + number),
     workerData,
+    log,
   })
 }
 

@@ -7,6 +7,7 @@ import type { NotificationOptions, Options } from './options.js'
 import type { Recipient } from './outbox/message.js'
 import type { Registration } from './registration/registration.js'
 import type { SubscriptionInForce } from './subscription/subscription.js'
+import type { ClockStart } from './time.js'
 
 /** What the threads in `workers/` are handed to begin with: plain data, memory that is shared, ports. */
 
@@ -100,6 +101,8 @@ export interface CourierTask {
   /** The subscriptions of either kind that there are. */
   readonly recipients: readonly Recipient[]
   readonly options: NotificationOptions
+  /** When the process was started. */
+  readonly clock: ClockStart
   /** See `FrontEndTask`. */
   readonly brokerId: string
   readonly transactions: TransactionMemory

@@ -11,6 +11,26 @@ export function now(): Milliseconds {
   return Date.now() as Milliseconds
 }
 
+/** A moment by both clocks: the same for all threads of the process, also for those that are started later. */
+export interface ClockStart {
+  readonly date: Milliseconds
+  readonly steady_ns: Nanoseconds
+}
+
+/** This moment; to be taken when the process starts. */
+export function clockStart(): ClockStart {
+  return { date: now(), steady_ns: process.hrtime.bigint() }
+}
+
+/**
+ * How long ago something was dated, 0 for what was dated in the future: by the clock of the day, but never longer than by
+ * the steady clock, so that a jump of the former within the life of the process makes nothing older than it is.
+ */
+export function age_ms(dated: Milliseconds, start: ClockStart): number {
+  const steady = start.date + Number((process.hrtime.bigint() - start.steady_ns) / 1_000_000n)
+  return Math.max(0, Math.min(now(), steady) - dated)
+}
+
 /** Decimal seconds with nine fraction digits, exact: no floating-point number between the clock and the text [management 5.1]. */
 export function secondsText(duration: Nanoseconds): string {
   return `${duration / 1_000_000_000n}.${String(duration % 1_000_000_000n).padStart(9, '0')}`

@@ -112,11 +112,12 @@ class CoordinatorDesk {
 }
 
 /** However much may wait, it leaves every partition room for its entities: updates never fail for what waits. */
-function settingsOf({ options, storage, brokerId }: CourierTask): CourierSettings {
+function settingsOf({ options, storage, brokerId, clock }: CourierTask): CourierSettings {
   const { mode, retention_s, queueMax_MB, httpTimeout_ms } = options
   return {
     ...options,
     brokerId,
+    clock,
     timeout_ms: httpTimeout_ms,
     kept: mode.kind !== 'transient',
     total: (mode.kind === 'threadpool' ? mode.total : undefined) ?? options.total,

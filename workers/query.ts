@@ -4,7 +4,7 @@ import { Piscina } from 'piscina'
 import type { QueryRefusal } from '../src/context/query.js'
 import type { PartitionReaders } from '../src/coordinator/partition-readers.js'
 import { PoolThreads } from '../src/coordinator/pool-threads.js'
-import type { ScanTask } from '../src/coordinator/query-pool.js'
+import type { Scanned, ScanTask } from '../src/coordinator/query-pool.js'
 import { ScanStops } from '../src/coordinator/scan-queue.js'
 import { Measures } from '../src/measure/measures.js'
 import type { Outcome } from '../src/outcome.js'
@@ -32,15 +32,14 @@ let trials = 0
 /** Slices that a long scan lets short ones have before its next one. */
 const courtesy = 4
 
-/** A query thread's task: one scan. Gives nothing when it was stopped. */
-export default async function query(task: ScanTask): Promise<Outcome<unknown, QueryRefusal> | undefined> {
+/** A query thread's task: one scan. Its fault is a result: whoever asks is not to take it for the end of the thread. */
+export default async function query(task: ScanTask): Promise<Scanned> {
   const trial = task.slices === undefined ? 0 : 1
   trials += trial
   try {
     return await found(task)
   } catch (fault) {
-    if (fault === stopped) return undefined
-    throw fault
+    return fault === stopped ? undefined : { fault }
   } finally {
     trials -= trial
   }

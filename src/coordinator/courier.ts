@@ -180,7 +180,7 @@ export class Courier<Task extends object> {
       stack: fault instanceof Error ? fault.stack : undefined,
     })
     if (this.#draining) return
-    const now = Date.now()
+    const now = performance.now()
     this.#deaths = [...this.#deaths.filter((at) => now - at < 60_000), now]
     if (this.#deaths.length >= deathsPerMinute) fatal(`the courier died ${deathsPerMinute} times within a minute`)
     else this.#replace(thread).catch((failure: unknown) => fatal(`the courier cannot be restarted: ${String(failure)}`))

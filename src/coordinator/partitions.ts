@@ -151,7 +151,7 @@ export class Partitions<Task extends object> {
   }
 
   #diedTooOften(partition: number): boolean {
-    const now = Date.now()
+    const now = performance.now()
     const deaths = [...(this.#deaths.get(partition) ?? []).filter((at) => now - at < 60_000), now]
     this.#deaths.set(partition, deaths)
     return deaths.length >= deathsPerMinute

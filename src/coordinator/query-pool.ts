@@ -4,7 +4,8 @@ import type { Tenant } from '../context/entity.js'
 import type { PathRange, Query, QueryRefusal } from '../context/query.js'
 import type { Client } from '../exchange.js'
 import type { RecordPage } from '../lmdb/result-page.js'
-import type { Outcome } from '../outcome.js'
+import type { Log } from '../log/log.js'
+import { type Outcome, refused } from '../outcome.js'
 import type { TypeSummary, Unavailable } from './broker.js'
 import type { StateRecords } from './partition-readers.js'
 import type { PoolThreads } from './pool-threads.js'
@@ -17,6 +18,9 @@ export type QueryTask =
 
 /** A task as it goes to a query thread. */
 export type ScanTask = QueryTask & ScanRun
+
+/** What a query thread says of a scan; nothing when it was stopped. A fault of its own is not the end of the thread. */
+export type Scanned = Outcome<unknown, QueryRefusal> | { readonly fault: unknown } | undefined
 
 /** How many scans run at a time, of either kind. */
 export interface ScanPlaces {
@@ -41,6 +45,7 @@ export interface QueryPoolSettings {
   readonly stops: ScanStops
   /** What the threads need to open the partitions. */
   readonly workerData: unknown
+  readonly log: Pick<Log, 'error'>
 }
 
 /** Scans that a thread has under way at one time: a long one gives way to short ones. */
@@ -62,13 +67,16 @@ export function scanPlaces(threads: number, frontEnds: number, readHandles: numb
 /** The threads that scan, so that a scan delays neither updates nor other requests. */
 export class QueryPool {
   readonly #pool: Piscina
-  readonly #queue: ScanQueue<QueryTask, Outcome<unknown, QueryRefusal>>
+  readonly #queue: ScanQueue<QueryTask, Found>
+  readonly #stops: ScanStops
+  readonly #log: Pick<Log, 'error'>
+  #closing = false
   readonly #members: PoolThreads
   readonly #ended: (number: number) => void
   readonly #watched = new Set<Worker>()
 
   constructor(settings: QueryPoolSettings) {
-    const { entry, threads, places, queueLimit, limit_ms, members, ended, stops, workerData } = settings
+    const { entry, threads, places, queueLimit, limit_ms, members, ended, stops, workerData, log } = settings
     this.#pool = new Piscina({
       filename: entry.href,
       minThreads: threads,
@@ -79,17 +87,17 @@ export class QueryPool {
       recordTiming: false,
       workerData,
     })
-    this.#queue = new ScanQueue<QueryTask, Outcome<unknown, QueryRefusal>>({
+    this.#stops = stops
+    this.#log = log
+    this.#queue = new ScanQueue<QueryTask, Found>({
       ...places,
       limit: queueLimit,
       limit_ms,
       stops,
-      run: (task, run) => {
-        const found = this.#pool.run({ ...task, ...run } satisfies ScanTask)
-        this.#watch() // A pool that had lost its threads while they started has made one for this.
-        return found
-      },
+      run: (task, run) => this.#scan({ ...task, ...run }),
     })
+    // The end of a thread that had nothing to do; it is told of where every end is.
+    this.#pool.on('error', () => {})
     this.#members = members
     this.#ended = ended
     // A thread that ends is replaced when this is told of.
@@ -115,6 +123,7 @@ export class QueryPool {
 
   /** Ends all scans. Node aborts the process when a thread is ended that still loads its program. */
   async close(): Promise<void> {
+    this.#closing = true
     this.#queue.close()
     await this.#members.allLoaded()
     await this.#pool.close()
@@ -128,7 +137,28 @@ export class QueryPool {
     const scan = () => this.#queue.run(task, short, client)
     const found = client === undefined ? await scan() : await client.aside(scan)
     // A thread answers what its task asks for.
-    return found.ok ? (found.value as Outcome<Result, QueryRefusal>) : found
+    return found.ok ? (found.value as Outcome<Result, Unavailable>) : found
+  }
+
+  /** A scan only reads: what dies with its thread is done again, once. */
+  async #scan(task: ScanTask): Promise<Found | undefined> {
+    const first = await this.#tried(task)
+    const found = first === threadLost ? await this.#tried(task) : first
+    if (found === threadLost) return refused({ kind: 'scanLost' })
+    if (found !== undefined && 'fault' in found) throw found.fault
+    return found
+  }
+
+  /** Whatever a task has to say is its result: when there is none its thread has died. */
+  async #tried(task: ScanTask): Promise<Scanned | typeof threadLost> {
+    if (this.#stops.isStopped(task.place)) return undefined
+    const scanned: Promise<Scanned> = this.#pool.run(task)
+    this.#watch() // A pool that had lost its threads while they started has made one for this.
+    try {
+      return await scanned
+    } catch {
+      return threadLost
+    }
   }
 
   /**
@@ -140,9 +170,15 @@ export class QueryPool {
       if (this.#watched.has(thread)) continue
       this.#watched.add(thread)
       const { threadId } = thread // Once it has ended it has none.
-      thread.once('exit', () => {
+      let reason: unknown
+      thread.once('error', (fault) => {
+        reason = fault
+      })
+      thread.once('exit', (code) => {
         this.#watched.delete(thread)
         const number = this.#members.numberOf(threadId)
+        if (!this.#closing)
+          this.#log.error('worker:died', `a query thread failed: ${String(reason ?? `exit code ${code}`)}`)
         if (number === undefined) return
         this.#ended(number)
         this.#members.leave(number)
@@ -150,6 +186,11 @@ export class QueryPool {
     }
   }
 }
+
+const threadLost = 'threadLost'
+
+/** Beside what a scan finds or refuses: it died with two threads. */
+type Found = Outcome<unknown, QueryRefusal | { readonly kind: 'scanLost' }>
 
 /** Whether every entity that a scan meets in its paths is a result of it, and it ends with the page. */
 function isShort({ selectors, attributes, scopes, order, offset, limit }: Query): boolean {

@@ -17,7 +17,10 @@ export interface TickerParts extends StateParts {
 }
 
 interface Clockwork {
+  /** By the clock of the day: what the tick says of itself, and what is stored. */
   due: Milliseconds
+  /** By the steady clock, `performance.now()`: when it is made. */
+  due_ms: number
   timer: NodeJS.Timeout | undefined
 }
 
@@ -48,7 +51,8 @@ export class Ticker {
     const time = now()
     const due = ticked === undefined ? time : Math.max(time, ticked + interval_ms)
     // A clock that was set back while the broker was down makes nobody wait for longer than the interval.
-    this.#clockworks.set(id, { due: Math.min(due, time + interval_ms) as Milliseconds, timer: undefined })
+    const next = Math.min(due, time + interval_ms) as Milliseconds
+    this.#clockworks.set(id, { due: next, due_ms: performance.now() + (next - time), timer: undefined })
     this.#wait(id)
   }
 
@@ -65,9 +69,11 @@ export class Ticker {
   #wait(id: SubscriptionId): void {
     const clockwork = this.#clockworks.get(id)
     if (!clockwork) return
-    const wait_ms = Math.min(Math.max(0, clockwork.due - now()), longestWait_ms)
+    const wait_ms = Math.min(Math.max(0, clockwork.due_ms - performance.now()), longestWait_ms)
     clockwork.timer = setTimeout(() => {
-      if (clockwork.due > now()) return this.#wait(id)
+      // A timer may be a millisecond early.
+      if (clockwork.due_ms > performance.now()) return this.#wait(id)
+      this.#follow(clockwork, id)
       this.#waiting.push(id)
       this.#next()
     }, wait_ms)
@@ -94,9 +100,18 @@ export class Ticker {
     const clockwork = this.#clockworks.get(id)
     const interval_ms = this.#parts.held.get(id)?.subscription.interval_ms
     if (!clockwork || interval_ms === undefined) return
-    const late_ms = Math.max(0, now() - clockwork.due)
-    clockwork.due = (clockwork.due + interval_ms * (1 + Math.floor(late_ms / interval_ms))) as Milliseconds
+    const late_ms = Math.max(0, performance.now() - clockwork.due_ms)
+    const passed_ms = interval_ms * (1 + Math.floor(late_ms / interval_ms))
+    clockwork.due_ms += passed_ms
+    clockwork.due = (clockwork.due + passed_ms) as Milliseconds
     this.#wait(id)
+  }
+
+  /** The clock of the day may have jumped since: ticks keep their pace, and take their dates from it again. */
+  #follow(clockwork: Clockwork, id: SubscriptionId): void {
+    const interval_ms = this.#parts.held.get(id)?.subscription.interval_ms ?? 0
+    const date = now() - (performance.now() - clockwork.due_ms)
+    if (Math.abs(date - clockwork.due) > interval_ms) clockwork.due = Math.round(date) as Milliseconds
   }
 
   /** The entities are read before it is the tick's turn, so that nobody who changes the subscription waits for a scan. */

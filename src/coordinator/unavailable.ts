@@ -14,6 +14,8 @@ export type Unavailable =
   | { readonly kind: 'partlyStored' }
   | { readonly kind: 'storageFull' }
   | { readonly kind: 'queriesFull' }
+  /** The query died with its thread, and again when it was repeated. */
+  | { readonly kind: 'scanLost' }
   | { readonly kind: 'answersFull' }
   | { readonly kind: 'queryLate' }
   | { readonly kind: 'forwardsFull' }

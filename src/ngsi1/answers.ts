@@ -69,6 +69,7 @@ const unavailable: { readonly [Kind in AtAnotherTime]: readonly [details: string
   partlyStored: ['storage full: a part of the update was carried out', 60],
   mailboxFull: ['too many updates are waiting', 1],
   queriesFull: ['too many queries are waiting', 1],
+  scanLost: ['the thread of the query has failed', 1],
   answersFull: ['too many large answers are being sent', 1],
   forwardsFull: ['too many requests wait for context providers', 1],
   queryLate: ['the query took too long', 10],

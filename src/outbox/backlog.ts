@@ -113,21 +113,25 @@ export class Backlog {
   /** Drops what has waited too long, and what belongs to subscriptions that have expired; to be called often. */
   sweep(): void {
     const at = now()
+    const at_ms = performance.now()
     const { retention_ms } = this.#parts.limits
-    let oldest: Milliseconds | undefined
+    let oldest_ms: number | undefined
     for (const queue of this.#waiting) {
       if (queue.recipient !== undefined && queue.recipient.expires <= at) this.dropAll(queue)
       for (
         let entry = queue.lineup.oldestWaiting;
-        entry && entry.made + retention_ms <= at;
+        entry && entry.since_ms + retention_ms <= at_ms;
         entry = queue.lineup.oldestWaiting
       ) {
         this.drop(queue, entry, 'dropped', `not accepted within ${retention_ms / 1000} s`)
       }
-      const own = queue.lineup.oldest
-      if (own !== undefined && (oldest === undefined || own < oldest)) oldest = own
+      const own_ms = queue.lineup.oldest?.since_ms
+      if (own_ms !== undefined) oldest_ms = Math.min(oldest_ms ?? own_ms, own_ms)
     }
-    this.#parts.meter.oldest(oldest)
+    // As a date of now's clock, which whoever shows its age reads as well.
+    this.#parts.meter.oldest(
+      oldest_ms === undefined ? undefined : (Math.round(at - (at_ms - oldest_ms)) as Milliseconds),
+    )
   }
 
   /** A notice that does not even join the queue, because of its size. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bell } from '../subscription/bell.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
+import type { ClockStart } from '../time.js'
 import { Backlog, type BacklogLimits } from './backlog.js'
 import { Books } from './books.js'
 import { Deliveries, type DeliveryParts } from './deliveries.js'
@@ -17,6 +18,8 @@ import { Settling } from './settling.js'
 export interface CourierSettings extends BacklogLimits, ReceiverLimits, Omit<SenderSettings, 'destinations'> {
   /** Nothing is sent: a notification counts as accepted when it is made. */
   readonly simulated: boolean
+  /** When the process was started. */
+  readonly clock: ClockStart
   /** Names this broker in the notifications [subscriptions 8.4]. */
   readonly brokerId: string
   readonly destinations: DestinationLists
@@ -172,6 +175,7 @@ export class Courier {
     return {
       known: (source: number) => this.#intake.known(source),
       coordinator: sources.length - 1,
+      clock: settings.clock,
       pause_ms: (failures: number, retryAfter_ms: number) => pauseAfter(failures, limits, retryAfter_ms, Math.random()),
       wake: (queue: Parameters<Receivers['want']>[0]) => this.#receivers.want(queue),
     }

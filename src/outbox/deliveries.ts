@@ -100,7 +100,7 @@ export class Deliveries {
     }
     queue.dropWarned = false
     queue.accepted(entry)
-    backlog.left(queue, entry, 'accepted', BigInt(Math.max(0, at - entry.made)) * 1_000_000n)
+    backlog.left(queue, entry, 'accepted', BigInt(Math.round((performance.now() - entry.since_ms) * 1e6)))
   }
 
   #alarm(reference: string, outcome: AttemptOutcome): void {

@@ -9,6 +9,8 @@ export interface Entry {
   readonly number: NoticeNumber
   readonly size_bytes: number
   readonly made: Milliseconds
+  /** The same by the steady clock of this thread, `performance.now()`: for how long it has waited. */
+  readonly since_ms: number
   readonly line: EntryLine
   /** For each outbox the number of the last notice that has to be gone before this one is sent. */
   readonly barrier: readonly NoticeNumber[] | undefined

@@ -1,5 +1,5 @@
 import type { Line, NoticeHead, NoticeNumber } from '../subscription/notice.js'
-import type { Milliseconds } from '../time.js'
+import { age_ms, type ClockStart, type Milliseconds } from '../time.js'
 import { type Entry, type EntryLine, EntryList } from './entry.js'
 import { Fifo } from './fifo.js'
 import type { NumberedNotice, SourceNumber } from './source.js'
@@ -9,6 +9,8 @@ export interface LineupParts {
   readonly known: (source: SourceNumber) => NoticeNumber
   /** The number of the coordinator's outbox. */
   readonly coordinator: SourceNumber
+  /** When the process was started. */
+  readonly clock: ClockStart
 }
 
 /**
@@ -38,6 +40,7 @@ export class Lineup {
     const barrier = this.#barrierOf(number, notice)
     const entry: Entry = {
       ...{ source, number, size_bytes, made: notice.made, line, barrier, tried },
+      since_ms: performance.now() - age_ms(notice.made, this.#parts.clock),
       ...{ underWay: false, doomed: false, gone: false, volley: 0, before: undefined, next: undefined },
     }
     // A tick that is too long for one message has several of the same moment.
@@ -117,9 +120,9 @@ export class Lineup {
     return this.#oldest((entry) => !entry.underWay)
   }
 
-  /** When the oldest of all was made. */
-  get oldest(): Milliseconds | undefined {
-    return this.#oldest(() => true)?.made
+  /** The one that has waited longest. */
+  get oldest(): Entry | undefined {
+    return this.#oldest(() => true)
   }
 
   /** Whether something waits for all that was made before it. */
@@ -175,7 +178,7 @@ export class Lineup {
     for (const list of this.#lists.values()) {
       for (const entry of list) {
         if (!isMeant(entry)) continue
-        if (oldest === undefined || entry.made < oldest.made) oldest = entry
+        if (oldest === undefined || entry.since_ms < oldest.since_ms) oldest = entry
         break
       }
     }
@@ -204,5 +207,5 @@ export class Lineup {
 
 /** Whether a notice says nothing any more beside one of its line that was made then: of ticks only the newest waits. */
 export function isSuperseded(entry: Entry | undefined, made: Milliseconds | undefined): boolean {
-  return entry?.line.onlyNewest === true && made !== undefined && entry.made < made
+  return entry?.line.onlyNewest === true && made !== undefined && entry.made !== made
 }

@@ -146,7 +146,7 @@ export class Recipients {
       ...(latest > 0 && { lastNotification: latest as Milliseconds }),
       queueDepth: queue.depth,
       queueBytes: queue.bytes,
-      ...(oldest !== undefined && { oldestQueued: oldest }),
+      ...(oldest !== undefined && { oldestQueued: oldest.made }),
       ...(nextAttempt !== undefined && { nextAttempt }),
     }
   }

@@ -10,7 +10,7 @@ import { Measures, rowOf, rowsOf } from '../../src/measure/measures.js'
 import { Sheet } from '../../src/measure/sheet.js'
 import { ChangeMarks } from '../../src/partition/change-marks.js'
 import { takeTurn } from '../../src/partition/turn.js'
-import { command, given, marks, noWords, query, storeSettings, wakes } from '../given.js'
+import { command, given, marks, noWords, query, storeSettings, tenant, wakes } from '../given.js'
 
 const entities = 3000
 const handles = 2
@@ -27,15 +27,19 @@ async function filled(folder: string): Promise<void> {
   await store.close()
 }
 
+const queryEntry = new URL('../../workers/query.js', import.meta.url)
+
 interface Around {
   readonly queries: QueryPool
   /** The real threads, the newest last. */
   readonly workers: Worker[]
   readonly handles: ReadPool
   readonly measures: Measures
+  /** Lines of the log. */
+  readonly said: string[]
 }
 
-async function around(t: Test): Promise<Around> {
+async function around(t: Test, entry = queryEntry): Promise<Around> {
   const folder = t.testdir()
   await filled(folder)
   const threads = { frontEnds: 1, partitions: 1, queryThreads: 1 }
@@ -47,10 +51,11 @@ async function around(t: Test): Promise<Around> {
   const stops = ScanStops.memory(4)
   const readPool = new ReadPool(pool, 0, measures.wait('dbConnectionPool', 0))
   const workers: Worker[] = []
+  const said: string[] = []
   const watch = (worker: Worker): number => workers.push(worker)
   process.on('worker', watch)
   const queries = new QueryPool({
-    entry: new URL('../../workers/query.js', import.meta.url),
+    entry,
     threads: 1,
     places: { long: 3, short: 1 },
     queueLimit: 100,
@@ -59,34 +64,40 @@ async function around(t: Test): Promise<Around> {
     members: new PoolThreads(members),
     ended: (number) => readPool.giveBackOf(row + number),
     workerData: { storage: { ...storeSettings, paths: [folder] }, memory, row, members, stops, page_bytes: 2 ** 20 },
+    log: { error: (_, text) => said.push(text) },
   })
   t.teardown(async () => {
     process.off('worker', watch)
     await queries.close()
   })
-  return { queries, workers, handles: readPool, measures }
+  return { queries, workers, handles: readPool, measures, said }
 }
 
 test('a query thread that dies in its scans gives back what it held, and keeps its row', {
   timeout: 120_000,
 }, async (t) => {
-  const { queries, workers, handles: readPool, measures } = await around(t)
+  const { queries, workers, handles: readPool, measures, said } = await around(t)
   measures.switchPart('semWait', true, process.hrtime.bigint())
   const root = openRoot(t.testdirName, { ...storeSettings, readOnly: true })
   for (let death = 1; death <= 3; death += 1) {
     t.ok((await queries.page(long)).ok, 'a scan gets its handle')
     t.equal(readPool.free, handles)
-    const lost = [1, 2, 3, 4].map(() => t.rejects(queries.page(long)))
+    const lost = [1, 2, 3, 4].map(() => queries.page(long))
     while (readPool.free > 0) await new Promise((resolve) => setTimeout(resolve, 1))
     const underWay = root.readerList()
     await workers.at(-1)?.terminate()
-    await Promise.all(lost)
+    t.ok(
+      (await Promise.all(lost)).every(({ ok }) => ok),
+      'what died with it was done again',
+    )
     while (/txnid/.test(root.readerList())) await new Promise((resolve) => setTimeout(resolve, 1))
     t.match(underWay, /txnid/, 'LMDB had a reader, and has none any more')
   }
   t.ok((await queries.page(long)).ok)
   t.equal(readPool.free, handles, 'all handles are there')
   t.equal(workers.length, 4, 'each thread was replaced')
+  t.equal(said.length, 3)
+  t.match(said[0], /a query thread failed: exit code 1/)
   const sheet = new Sheet(measures.memory.waits.sheet)
   const written = Array.from({ length: sheet.rows }, (_, row) =>
     Array.from({ length: measures.memory.waits.sheet.width }, (_, column) => sheet.cell(row, column)).some(
@@ -95,4 +106,27 @@ test('a query thread that dies in its scans gives back what it held, and keeps i
   )
   t.same(written, [false, false, true, false], 'all threads have counted in the row of query threads, and nowhere else')
   await root.close()
+})
+
+test('a scan that dies with two threads is refused, others go on', { timeout: 120_000 }, async (t) => {
+  const { queries, workers, said } = await around(t, new URL('./fixtures/dying-query.js', import.meta.url))
+  t.same(await queries.page(long), { ok: false, refusal: { kind: 'scanLost' } })
+  t.same(await queries.types(tenant, []), { ok: true, value: [] })
+  t.equal(workers.length, 3, 'each thread was replaced')
+  t.same(said, ['a query thread failed: exit code 3', 'a query thread failed: exit code 3'])
+})
+
+test('a fault of a scan ends neither its thread nor is it tried again', { timeout: 120_000 }, async (t) => {
+  const { queries, workers, said } = await around(t, new URL('./fixtures/dying-query.js', import.meta.url))
+  await t.rejects(queries.state(long), /a fault of the scan/)
+  t.same([workers.length, said], [1, []])
+})
+
+test('a query thread that dies with nothing to do is replaced', { timeout: 120_000 }, async (t) => {
+  const { queries, workers, said } = await around(t)
+  t.ok((await queries.page(long)).ok)
+  workers[0]?.emit('error', new Error('nothing to do'))
+  await workers[0]?.terminate()
+  t.ok((await queries.page(long)).ok)
+  t.match(said, [/a query thread failed: Error: nothing to do/])
 })

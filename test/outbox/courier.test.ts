@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'tap'
 import type { ServicePath, Tenant } from '../../src/context/entity.js'
 import type { Line } from '../../src/subscription/notice.js'
-import type { Milliseconds } from '../../src/time.js'
+import { clockStart, type Milliseconds, now } from '../../src/time.js'
 import { versionFacts } from '../../src/version.js'
 import { attribute, entity } from '../context/given-entity.js'
 import { answering, FarEnd } from '../far-end.js'
+import { at } from '../given.js'
 import { courier, notice, nth, outboxes, recipient, subscriptionId, until } from './given.js'
 
 const one = subscriptionId(1)
@@ -589,4 +590,39 @@ test('a notification that turns out too long when it is worded is dropped and co
   t.equal(end.received.length, 2)
   t.match(await running.state(large), { discarded: 1, timesSent: 1, queueDepth: 0 })
   t.match(await running.state(small), { discarded: 0, timesSent: 1, queueDepth: 0 })
+})
+
+test('a clock of the day that jumps makes nothing that waits older, also after a restart of the courier', async (t) => {
+  const end = await FarEnd.listen(t, answering(500))
+  const settings = { retention_ms: 60_000, retryMin_ms: 60_000, clock: clockStart() }
+  const wall = Date.now
+  const hour_ms = 3_600_000
+  let jumped_ms = 0
+  t.intercept(Date, 'now', { value: () => wall() + jumped_ms })
+  const owned = outboxes(t)
+  nth(owned.partitions, 0).enqueue(notice(one, 'old', '0', { made: at(wall() - 2 * hour_ms) }))
+  nth(owned.partitions, 0).enqueue(notice(one, 'a', '1', { made: now() }))
+  const numbers = (): readonly number[] => nth(owned.partitions, 0).numbers
+  for (const [hours, name] of [
+    [0, 'b'],
+    [24, 'c'],
+    [-24, 'd'],
+  ] as const) {
+    const running = courier(t, {
+      recipients: [recipient(one, end.url(), { expires: at(4e12) })],
+      settings,
+      outboxes: owned,
+    })
+    await running.start()
+    await until(() => !numbers().includes(1)) // Made two hours before the start.
+    jumped_ms = hours * hour_ms
+    nth(owned.partitions, 0).enqueue(notice(one, name, '1', { made: now() }))
+    running.ring()
+    const { length } = numbers()
+    await until(async () => (await running.state(one))?.queueDepth === length)
+    await sleep(600) // It looks for what has waited too long twice.
+    t.equal((await running.state(one))?.queueDepth, length, `${hours} hours`)
+    await running.drain()
+  }
+  t.same(numbers(), [2, 3, 4, 5])
 })

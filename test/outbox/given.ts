@@ -17,6 +17,7 @@ import { Bell } from '../../src/subscription/bell.js'
 import type { Account, Line, NewNotice, Notice, Settlement } from '../../src/subscription/notice.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import type { Milliseconds } from '../../src/time.js'
+import { clockStart } from '../../src/time.js'
 import { storeSettings } from '../given.js'
 
 export function subscriptionId(number: number): SubscriptionId {
@@ -125,6 +126,7 @@ const settings: CourierSettings = {
   simulated: false,
   brokerId: '0011223344556677',
   destinations: { allow: undefined, deny: undefined },
+  clock: clockStart(),
   maxSize: 8_388_608,
   retention_ms: 86_400_000,
   queueMax: 100_000,

@@ -18,6 +18,7 @@ import { SharedLimit } from '../../src/shared-limit.js'
 import { Bell } from '../../src/subscription/bell.js'
 import type { CourierTask, PartitionTask, SharedMemory, ThreadPorts } from '../../src/tasks.js'
 import { Tickets } from '../../src/tickets.js'
+import { clockStart } from '../../src/time.js'
 import { FarEnd } from '../far-end.js'
 import { storeSettings } from '../given.js'
 import { notice, OwnedOutbox, recipient, subscriptionId, until } from './given.js'
@@ -88,6 +89,7 @@ test('the thread of the courier delivers what partition and coordinator hold, an
       recipients,
       options,
       brokerId: '0123456789abcdef',
+      clock: clockStart(),
       transactions: newTransactions(),
       log: courierLog,
     },
@@ -149,6 +151,7 @@ test('what the courier says before it is ready is heard, and is not taken for it
       recipients: [],
       options: run.options.notifications,
       brokerId: '0123456789abcdef',
+      clock: clockStart(),
       transactions: newTransactions(),
       log: port2,
     },
