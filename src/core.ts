@@ -25,6 +25,7 @@ import { Measures, rowsOf } from './measure/measures.js'
 import type { Switches } from './measure/switches.js'
 import type { Options } from './options.js'
 import { granted, type Outcome } from './outcome.js'
+import { packed } from './packed.js'
 import { ChangeMarks } from './partition/change-marks.js'
 import { SharedLimit } from './shared-limit.js'
 import { Bell } from './subscription/bell.js'
@@ -139,7 +140,9 @@ export class Core {
       log: this.#log,
       fatal: this.#fatal,
     })
-    this.#places = Places.after(await this.#partitions.start())
+    // The threads open their stores while the registry is read here.
+    const [highest] = await Promise.all([this.#partitions.start(), this.#delivery.load()])
+    this.#places = Places.after(highest)
     await this.#delivery.start()
   }
 
@@ -242,7 +245,7 @@ export class Core {
         log: port2,
         subscriptions: desk.port2,
         registry: registryDesk.port2,
-        registrations: [...registry.index.all()],
+        registrations: packed([...registry.index.all()]),
         registryFeed: feed.port2,
       },
       transfer: [port2, desk.port2, registryDesk.port2, feed.port2],
@@ -270,7 +273,7 @@ export class Core {
       memory: this.#memory,
       entityCache_bytes: this.#options.entityCache_MiB * 2 ** 20,
       limits: { size: this.#options.entityMaxSize, attributes: mostAttributes, types: mostTypes },
-      subscriptions: this.#delivered.subscriptions.inForce(),
+      subscriptions: this.#delivered.subscriptions.packed(),
       log: port2,
     }
     return { task, transfer: [port2] }

@@ -1,6 +1,5 @@
 import { MessageChannel } from 'node:worker_threads'
 import { Courier } from './coordinator/courier.js'
-import { recipientOf } from './coordinator/held-subscriptions.js'
 import type { StateParts } from './coordinator/initial.js'
 import type { Launch, Partitions } from './coordinator/partitions.js'
 import { Registry, type RegistryParts } from './coordinator/registry.js'
@@ -15,6 +14,7 @@ import { wordNotice } from './ngsi1/render-notification.js'
 import { wordAvailability } from './ngsi1/render-registration.js'
 import type { NotificationOptions } from './options.js'
 import { Bell } from './subscription/bell.js'
+import { packedWithClocks } from './subscription/packed-clocks.js'
 import type { CourierTask, SharedMemory, StoragePlan, ThreadPorts } from './tasks.js'
 import { clockStart } from './time.js'
 
@@ -93,6 +93,11 @@ export class Delivery {
     })
   }
 
+  /** Reads what is registered: to be called before `start`. */
+  async load(): Promise<void> {
+    this.registry.load()
+  }
+
   /** Starts the courier; the partitions are there. Resolves when it knows what waits, and when everyone was notified last. */
   async start(): Promise<void> {
     await this.#courier.start()
@@ -125,7 +130,12 @@ export class Delivery {
     const { options, folder, brokerId, storage, memory, transactions, log } = this.#parts
     const { port1, port2 } = new MessageChannel()
     log.take(port1)
-    const recipients = [...this.subscriptions.inForce().map(recipientOf), ...this.registry.recipients()]
+    const listening = this.registry.recipients()
+    const availability = packedWithClocks(
+      listening.map(({ clock, ...recipient }) => recipient),
+      (at) => listening[at]?.clock,
+    )
+    const recipients = { context: this.subscriptions.packed(), availability }
     return {
       task: {
         recipients,

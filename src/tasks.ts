@@ -5,8 +5,10 @@ import type { AlarmSaid } from './log/alarm-reports.js'
 import type { MeasureMemory } from './measure/measures.js'
 import type { NotificationOptions, Options } from './options.js'
 import type { Recipient } from './outbox/message.js'
+import type { Packed } from './packed.js'
 import type { Registration } from './registration/registration.js'
-import type { SubscriptionInForce } from './subscription/subscription.js'
+import type { PackedWithClocks } from './subscription/packed-clocks.js'
+import type { Subscription } from './subscription/subscription.js'
 import type { ClockStart } from './time.js'
 
 /** What the threads in `workers/` are handed to begin with: plain data, memory that is shared, ports. */
@@ -54,7 +56,7 @@ export interface PartitionTask {
   readonly entityCache_bytes: number
   readonly limits: EntityLimits
   /** Those that are in force from the start. */
-  readonly subscriptions: readonly SubscriptionInForce[]
+  readonly subscriptions: PackedWithClocks<Subscription>
 }
 
 export interface QueryThreadData {
@@ -89,7 +91,7 @@ export interface DeskPorts {
   readonly subscriptions: MessagePort
   readonly registry: MessagePort
   /** What was registered when the thread was started, and where later changes come. */
-  readonly registrations: readonly Registration[]
+  readonly registrations: Packed<Registration>
   readonly registryFeed: MessagePort
 }
 
@@ -99,7 +101,10 @@ export interface CourierTask {
   /** The folder of the coordinator's own environment, which holds an outbox as well. */
   readonly controlPath: string
   /** The subscriptions of either kind that there are. */
-  readonly recipients: readonly Recipient[]
+  readonly recipients: {
+    readonly context: PackedWithClocks<Subscription>
+    readonly availability: PackedWithClocks<Omit<Recipient, 'clock'>>
+  }
   readonly options: NotificationOptions
   /** When the process was started. */
   readonly clock: ClockStart

@@ -7,6 +7,7 @@ import { type Connectable, openFront } from '../src/front-end.js'
 import type { AlarmSaid } from '../src/log/alarm-reports.js'
 import { workerLog } from '../src/log/worker-log.js'
 import { Switches } from '../src/measure/switches.js'
+import { unpacked } from '../src/packed.js'
 import { RegistrationIndex } from '../src/registration/registration-index.js'
 import type { DeskPorts, FrontEndTask, FrontInstruction, FrontReport, ThreadPorts } from '../src/tasks.js'
 
@@ -19,7 +20,7 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & DeskPo
     stop = resolve
   })
   const index = new RegistrationIndex()
-  for (const registration of task.registrations) index.put(registration)
+  for (const registration of unpacked(task.registrations)) index.put(registration)
   followRegistry(task.registryFeed, index)
   const desks = {
     subscriptions: deskBehind<SubscriptionDesk, SubscriptionOperation>(task.subscriptions, subscriptionOperations),

@@ -10,6 +10,7 @@ import { interpretUpdate } from '../src/ngsi1/worded.js'
 import { ChangeMarks } from '../src/partition/change-marks.js'
 import { Bell } from '../src/subscription/bell.js'
 import type { NoticeNumber } from '../src/subscription/notice.js'
+import { unpackedWithClocks } from '../src/subscription/packed-clocks.js'
 import { Wakes } from '../src/subscription/wakes.js'
 import { numbered, type PartitionTask, type ThreadPorts } from '../src/tasks.js'
 
@@ -33,7 +34,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   const marks = new ChangeMarks(numbered(memory.marks, number))
   marks.doubtAll()
   const wakes = new Wakes({ word: wordNotice, log, memory_bytes: remembered_bytes })
-  for (const inForce of task.subscriptions) wakes.put(inForce)
+  for (const [subscription, clock] of unpackedWithClocks(task.subscriptions)) wakes.put({ subscription, clock })
   const inbox = new Inbox({
     store,
     interpret: interpretUpdate,

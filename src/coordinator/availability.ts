@@ -49,12 +49,16 @@ export class Availability {
   readonly #capacity: Capacity
   #order = 0
 
-  /** Begins with what is stored; `registrations` is the owner's index. */
+  /** Knows nothing before `load`; `registrations` is the owner's index. */
   constructor(parts: AvailabilityParts, registrations: RegistrationIndex) {
     this.#parts = parts
     this.#registrations = registrations
     this.#capacity = new Capacity(parts.limits.subscriptionsMax)
-    for (const subscription of parts.store.availability()) {
+  }
+
+  /** Begins with what is stored. */
+  load(): void {
+    for (const subscription of this.#parts.store.availability()) {
       this.#put(subscription)
       this.#order = Math.max(this.#order, subscription.order)
     }

@@ -125,7 +125,7 @@ export class PatternCosts {
 
 /** Each once; those of subscriptions that changes do not fire are of no concern to partitions. */
 function patternsOf({ selectors, onChange }: Subscription): readonly string[] {
-  if (onChange === undefined) return []
+  if (onChange === undefined || !selectors.some(({ id }) => id.kind === 'pattern')) return []
   return [...new Set(selectors.flatMap(({ id }) => (id.kind === 'pattern' ? [id.pattern] : [])))]
 }
 

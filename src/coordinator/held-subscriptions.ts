@@ -1,6 +1,6 @@
 import type { Tenant } from '../context/entity.js'
-import type { Recipient } from '../outbox/message.js'
 import { type Refused, refused } from '../outcome.js'
+import { type PackedWithClocks, packedWithClocks } from '../subscription/packed-clocks.js'
 import type {
   Subscription,
   SubscriptionClock,
@@ -20,6 +20,9 @@ export interface SubscriptionLimits {
   readonly turnLimit_ms: number
 }
 
+/** How long the subscriptions are kept as they were packed: as long as a start takes. */
+const packed_ms = 10_000
+
 const tooLate: Refused<Unavailable> = refused({ kind: 'queryLate' })
 
 /** All subscriptions, in memory, by creation; with what their owner does to one of them done one after the other. */
@@ -32,6 +35,7 @@ export class HeldSubscriptions {
   readonly #patternSteps: number
   readonly #turnLimit_ms: number
   #order = 0
+  #packed: PackedWithClocks<Subscription> | undefined
 
   /** What is stored is held whatever the limits say. */
   constructor(stored: readonly Subscription[], limits: SubscriptionLimits) {
@@ -40,6 +44,21 @@ export class HeldSubscriptions {
     this.#turnLimit_ms = turnLimit_ms
     this.#patternSteps = patternSteps
     for (const subscription of stored) this.put({ subscription, clock: this.#clocks.next() })
+  }
+
+  /** All of them for other threads. Those that start one after the other are given the same memory. */
+  packed(): PackedWithClocks<Subscription> {
+    if (this.#packed !== undefined) return this.#packed
+    const held = this.all()
+    const made = packedWithClocks(
+      held.map(({ subscription }) => subscription),
+      (at) => held[at]?.clock,
+    )
+    this.#packed = made
+    setTimeout(() => {
+      this.#packed = undefined
+    }, packed_ms).unref()
+    return made
   }
 
   /** A place in the order of creation behind all others. */
@@ -76,6 +95,7 @@ export class HeldSubscriptions {
   put(inForce: SubscriptionInForce): void {
     const { subscription } = inForce
     this.remove(subscription.id)
+    this.#packed = undefined
     this.#held.set(subscription.id, inForce)
     this.#capacity.add(sizeOfSubscription(subscription))
     this.#patterns.add(subscription)
@@ -85,6 +105,7 @@ export class HeldSubscriptions {
   remove(id: SubscriptionId): void {
     const held = this.#held.get(id)
     if (held === undefined) return
+    this.#packed = undefined
     this.#held.delete(id)
     this.#capacity.remove(sizeOfSubscription(held.subscription))
     this.#patterns.remove(held.subscription)
@@ -147,10 +168,4 @@ export class Clocks {
     this.#used += 1
     return clock
   }
-}
-
-/** A subscription to context as the courier knows it. */
-export function recipientOf({ subscription, clock }: SubscriptionInForce): Recipient {
-  const { id, reference, attributes, expires } = subscription
-  return { id, kind: 'context', reference, attributes, expires, clock }
 }

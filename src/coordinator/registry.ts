@@ -64,17 +64,22 @@ export class Registry implements RegistryDesk {
   #swept: Milliseconds
   #sweep: NodeJS.Timeout | undefined
 
-  /** Begins with what is stored. */
+  /** Knows nothing before `load`. */
   constructor(parts: RegistryParts) {
     this.#parts = parts
     this.#clock = parts.clock ?? now
     this.#swept = this.#clock()
     this.#capacity = new Capacity(parts.limits.registrationsMax)
-    for (const registration of parts.store.registrations()) {
-      this.#enact([{ kind: 'put', registration }])
+    this.#availability = new Availability({ ...parts, clock: this.#clock }, this.index)
+  }
+
+  /** Begins with what is stored. */
+  load(): void {
+    for (const registration of this.#parts.store.registrations()) {
+      this.#know(registration)
       this.#order = Math.max(this.#order, registration.order)
     }
-    this.#availability = new Availability({ ...parts, clock: this.#clock }, this.index)
+    this.#availability.load()
   }
 
   /** Everybody who is sent availability notifications, for a courier that starts. */
@@ -217,13 +222,16 @@ export class Registry implements RegistryDesk {
         this.#copies.forget(held)
         this.#capacity.remove(sizeOfRegistration(held))
       }
-      if (change.kind === 'put') {
-        this.#copies.keep(change.registration)
-        this.#capacity.add(sizeOfRegistration(change.registration))
-      }
-      this.index.apply([change])
+      if (change.kind === 'put') this.#know(change.registration)
+      else this.index.remove(id)
     }
     return undoing
+  }
+
+  #know(registration: Registration): void {
+    this.#copies.keep(registration)
+    this.#capacity.add(sizeOfRegistration(registration))
+    this.index.put(registration)
   }
 
   #removeForgotten(): void {

@@ -1,7 +1,9 @@
 import type { Tenant } from '../context/entity.js'
 import { errorFacts, type Log } from '../log/log.js'
+import { recipientOf } from '../outbox/message.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import type { Bell } from '../subscription/bell.js'
+import type { PackedWithClocks } from '../subscription/packed-clocks.js'
 import type { SubscriptionStore } from '../subscription/store.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import { type Milliseconds, now } from '../time.js'
@@ -17,7 +19,7 @@ import type {
 } from './broker.js'
 import type { Courier } from './courier.js'
 import { Establishment } from './establishment.js'
-import { HeldSubscriptions, recipientOf, type SubscriptionLimits } from './held-subscriptions.js'
+import { HeldSubscriptions, type SubscriptionLimits } from './held-subscriptions.js'
 import type { StateParts } from './initial.js'
 import { newId } from './new-id.js'
 import type { Partitions } from './partitions.js'
@@ -60,9 +62,9 @@ export class Subscriptions implements SubscriptionDesk {
     this.#establishment = new Establishment(parts)
   }
 
-  /** What every partition and the courier begin with. */
-  inForce(): readonly SubscriptionInForce[] {
-    return this.#held.all()
+  /** What every partition begins with, and the courier. */
+  packed(): PackedWithClocks<Subscription> {
+    return this.#held.packed()
   }
 
   /** Begins with what happens by the clock, once the broker can be asked. */

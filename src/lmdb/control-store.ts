@@ -55,7 +55,8 @@ export class ControlStore implements SubscriptionStore {
   }
 
   subscriptions(): readonly Subscription[] {
-    const stored = [...this.#subscriptions.getRange({})].map(({ value }) => JSON.parse(value) as Subscription)
+    const stored: Subscription[] = []
+    for (const { value } of this.#subscriptions.getRange({})) stored.push(JSON.parse(value))
     return stored.sort((a, b) => a.order - b.order)
   }
 

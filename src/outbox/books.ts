@@ -34,6 +34,11 @@ export class Books {
     if (attempted > book.attempted) Object.assign(book, { attempted, fails })
   }
 
+  /** Whether there is an account of a subscription in any outbox. */
+  hasAny(id: SubscriptionId): boolean {
+    return this.#books.has(id)
+  }
+
   attempt(id: SubscriptionId, entry: Entry, outcome: AttemptOutcome, at: Milliseconds): void {
     const book = this.#bookOf(id)
     book.fails = outcome.kind === 'accepted' ? 0 : book.fails + 1

@@ -32,8 +32,8 @@ export interface CourierSettings extends BacklogLimits, ReceiverLimits, Omit<Sen
 export interface CourierParts
   extends Pick<DeliveryParts, 'log' | 'switches' | 'transaction' | 'meter' | 'count' | 'sent' | 'sources' | 'word'> {
   readonly settings: CourierSettings
-  /** Those that are known from the start. */
-  readonly recipients: readonly Recipient[]
+  /** Those that are known from the start; they are gone through once. */
+  readonly recipients: Iterable<Recipient>
   readonly bell: Bell
   readonly report: (report: CourierReport) => void
 }

@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Settlement } from '../subscription/notice.js'
-import type { SubscriptionClock, SubscriptionId } from '../subscription/subscription.js'
+import type { SubscriptionClock, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 
 /** A subscription of either kind as a courier knows it. */
@@ -14,6 +14,12 @@ export interface Recipient {
   readonly expires: Milliseconds
   /** Where the courier notes, while it starts, when the last notice was made. */
   readonly clock: SubscriptionClock
+}
+
+/** A subscription to context as a courier knows it. */
+export function recipientOf({ subscription, clock }: SubscriptionInForce): Recipient {
+  const { id, reference, attributes, expires } = subscription
+  return { id, kind: 'context', reference, attributes, expires, clock }
 }
 
 /** What the coordinator tells the courier. */

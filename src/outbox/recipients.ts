@@ -61,12 +61,13 @@ export class Recipients {
   started(): void {
     this.#started = true
     this.#tried = new Set()
-    for (const { id, recipient, made } of this.#known()) {
-      const { lastNotification = 0 } = this.#parts.books.merged(id)
-      advanceClock(
-        recipient.clock,
-        made.reduce((latest, each) => Math.max(latest, each), lastNotification),
-      )
+    const { books } = this.#parts
+    for (const [id, { recipient, depth, lineup }] of this.#queues) {
+      // Most have never been notified.
+      if (recipient === undefined || (depth === 0 && !books.hasAny(id))) continue
+      let latest: number = books.merged(id).lastNotification ?? 0
+      for (const { made } of lineup.entries()) latest = Math.max(latest, made)
+      advanceClock(recipient.clock, latest)
     }
   }
 
@@ -148,13 +149,6 @@ export class Recipients {
       queueBytes: queue.bytes,
       ...(oldest !== undefined && { oldestQueued: oldest.made }),
       ...(nextAttempt !== undefined && { nextAttempt }),
-    }
-  }
-
-  *#known(): Generator<{ id: SubscriptionId; recipient: Recipient; made: readonly number[] }> {
-    for (const [id, queue] of this.#queues) {
-      const { recipient } = queue
-      if (recipient !== undefined) yield { id, recipient, made: Array.from(queue.lineup.entries(), ({ made }) => made) }
     }
   }
 

@@ -114,5 +114,6 @@ export function openRegistry(folder: string, more: Partial<RegistryParts> = {}) 
     clock: (): Milliseconds => at(clock.time),
     ...more,
   })
+  registry.load()
   return { registry, control, courier, clock, published, counted }
 }

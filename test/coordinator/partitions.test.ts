@@ -7,6 +7,7 @@ import { MailboxRoom } from '../../src/mailbox/room.js'
 import { Measures } from '../../src/measure/measures.js'
 import { ChangeMarks } from '../../src/partition/change-marks.js'
 import { Bell } from '../../src/subscription/bell.js'
+import { packedWithClocks } from '../../src/subscription/packed-clocks.js'
 import { command, given, silentLog, storeSettings } from '../given.js'
 
 interface Around {
@@ -36,7 +37,14 @@ async function around(t: Test): Promise<Around> {
         bell: new Bell().memory,
       }
       const storage = { ...storeSettings, paths: [folder] }
-      const task = { partition, storage, memory, entityCache_bytes: 10_000, subscriptions: [], log: port2 }
+      const task = {
+        partition,
+        storage,
+        memory,
+        entityCache_bytes: 10_000,
+        subscriptions: packedWithClocks([], () => undefined),
+        log: port2,
+      }
       return { task, transfer: [port2] }
     },
     log: silentLog,

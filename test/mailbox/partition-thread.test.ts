@@ -13,6 +13,7 @@ import { Measures } from '../../src/measure/measures.js'
 import { ChangeMarks } from '../../src/partition/change-marks.js'
 import { SharedLimit } from '../../src/shared-limit.js'
 import { Bell } from '../../src/subscription/bell.js'
+import { packedWithClocks } from '../../src/subscription/packed-clocks.js'
 import type { PartitionTask, ThreadPorts } from '../../src/tasks.js'
 import { Tickets } from '../../src/tickets.js'
 import { command, given, storeSettings } from '../given.js'
@@ -40,7 +41,7 @@ test("a partition's thread puts subscriptions in force and says after which noti
     },
     entityCache_bytes: 10_000,
     limits: noLimits,
-    subscriptions: [nth(1)],
+    subscriptions: packedWithClocks([nth(1).subscription], () => nth(1).clock),
     log: port2,
   }
   const entry = new URL('../../workers/partition.js', import.meta.url)

@@ -16,6 +16,7 @@ import type { CourierInstruction, CourierReport } from '../../src/outbox/message
 import { ChangeMarks } from '../../src/partition/change-marks.js'
 import { SharedLimit } from '../../src/shared-limit.js'
 import { Bell } from '../../src/subscription/bell.js'
+import { packedWithClocks } from '../../src/subscription/packed-clocks.js'
 import type { CourierTask, PartitionTask, SharedMemory, ThreadPorts } from '../../src/tasks.js'
 import { Tickets } from '../../src/tickets.js'
 import { clockStart } from '../../src/time.js'
@@ -24,6 +25,7 @@ import { storeSettings } from '../given.js'
 import { notice, OwnedOutbox, recipient, subscriptionId, until } from './given.js'
 
 const one = subscriptionId(1)
+const nobody = { context: packedWithClocks([], () => undefined), availability: packedWithClocks([], () => undefined) }
 
 function entry(name: string): URL {
   return new URL(`../../workers/${name}.js`, import.meta.url)
@@ -71,14 +73,14 @@ test('the thread of the courier delivers what partition and coordinator hold, an
       memory,
       entityCache_bytes: 10_000,
       limits: noLimits,
-      subscriptions: [],
+      subscriptions: packedWithClocks([], () => undefined),
       log: partitionLog,
     },
     transfer: [partitionLog],
   })
   await partition.ready
   const courierLog = log()
-  const recipients = [recipient(one, end.url())]
+  const { clock, ...known } = recipient(one, end.url())
   const options = run.options.notifications
   const courier = new ActorThread<CourierTask & Pick<ThreadPorts, 'log'>, CourierReport>({
     entry: entry('courier'),
@@ -86,7 +88,7 @@ test('the thread of the courier delivers what partition and coordinator hold, an
       storage,
       memory,
       controlPath: control.path,
-      recipients,
+      recipients: { ...nobody, availability: packedWithClocks([known], () => clock) },
       options,
       brokerId: '0123456789abcdef',
       clock: clockStart(),
@@ -148,7 +150,7 @@ test('what the courier says before it is ready is heard, and is not taken for it
       storage,
       memory: sharedMemory(measures, new Bell()),
       controlPath: control.path,
-      recipients: [],
+      recipients: nobody,
       options: run.options.notifications,
       brokerId: '0123456789abcdef',
       clock: clockStart(),

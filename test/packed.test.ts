@@ -1,0 +1,28 @@
+import { test } from 'tap'
+import { packed, unpacked } from '../src/packed.js'
+import { packedWithClocks, unpackedWithClocks } from '../src/subscription/packed-clocks.js'
+
+test('packed values come out as they went in and in their order, however many there are', async (t) => {
+  for (const number of [0, 1, 2048, 5000]) {
+    const values = Array.from({ length: number }, (_, at) => ({ at, text: `é${at}` }))
+    t.same([...unpacked(structuredClone(packed(values)))], values)
+  }
+})
+
+test('every value keeps its own clock, which both ends share', async (t) => {
+  const [first, second] = [new SharedArrayBuffer(3 * 8), new SharedArrayBuffer(2 * 8)]
+  const clocks = [
+    new BigInt64Array(second, 8, 1),
+    new BigInt64Array(first, 0, 1),
+    new BigInt64Array(first, 16, 1),
+    new BigInt64Array(second, 0, 1),
+  ]
+  const values = ['a', 'b', 'c', 'd']
+  const found = [...unpackedWithClocks(structuredClone(packedWithClocks(values, (at) => clocks[at])))]
+  t.same(
+    found.map(([value]) => value),
+    values,
+  )
+  for (const [at, [, clock]] of found.entries()) Atomics.store(clock, 0, BigInt(at + 1))
+  t.same(clocks.map(String), ['1', '2', '3', '4'])
+})
