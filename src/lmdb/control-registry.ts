@@ -6,6 +6,7 @@ import type { RegisteredContext, Registration, RegistrationId } from '../registr
 import type { RegistryChange, RegistryStore } from '../registration/store.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
+import { storedAs } from './damage.js'
 import { type Key, onlyPart } from './keys.js'
 import type { Outbox } from './outbox.js'
 
@@ -35,13 +36,15 @@ export class LmdbRegistryStore implements RegistryStore {
 
   *registrations(): Generator<Registration> {
     for (const { key, value } of this.#parts.databases.registrations.getRange({})) {
-      yield decodeRegistration(String(onlyPart(key)) as RegistrationId, value)
+      const id = String(onlyPart(key)) as RegistrationId
+      yield storedAs('registration', id, () => decodeRegistration(id, value))
     }
   }
 
   *availability(): Generator<AvailabilitySubscription> {
     for (const { key, value } of this.#parts.databases.availability.getRange({})) {
-      yield decodeAvailability(String(onlyPart(key)) as SubscriptionId, value)
+      const id = String(onlyPart(key)) as SubscriptionId
+      yield storedAs('availability subscription', id, () => decodeAvailability(id, value))
     }
   }
 

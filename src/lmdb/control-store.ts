@@ -4,6 +4,7 @@ import type { NoticeNumber } from '../subscription/notice.js'
 import type { ControlChange, SubscriptionStore } from '../subscription/store.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
+import { storedAs } from './damage.js'
 import { faultOf } from './disk-fault.js'
 import { DiskRoom } from './disk-room.js'
 import { openDatabase, openRoot, type WriterSettings } from './environment.js'
@@ -56,7 +57,9 @@ export class ControlStore implements SubscriptionStore {
 
   subscriptions(): readonly Subscription[] {
     const stored: Subscription[] = []
-    for (const { value } of this.#subscriptions.getRange({})) stored.push(JSON.parse(value))
+    for (const { key, value } of this.#subscriptions.getRange({})) {
+      stored.push(storedAs('subscription', String(onlyPart(key)), () => JSON.parse(value) as Subscription))
+    }
     return stored.sort((a, b) => a.order - b.order)
   }
 

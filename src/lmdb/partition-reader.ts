@@ -2,10 +2,11 @@ import type { Transaction } from 'lmdb'
 import type { Entity, EntityId, EntityType, Place, ServicePath, Tenant } from '../context/entity.js'
 import type { ChangeMarks } from '../partition/change-marks.js'
 import type { NoticeNumber } from '../subscription/notice.js'
+import { entityOf, locatedAt, missing, type RecordPlace } from './damage.js'
 import { type Environment, type EnvironmentSettings, openEnvironment } from './environment.js'
 import { canBeKey, countsOf, idInAllPaths, idInPath, type KeyRange, recordKey, recordsOf, typeFrom } from './keys.js'
 import { lastNumber } from './outbox.js'
-import { decodeEntity, decodeLocated, type Located, locatedIn } from './record.js'
+import { decodeLocated, type Located } from './record.js'
 
 /** A count of the partition: entities of a type in a path, or of those among them that have an attribute. */
 export interface Count {
@@ -33,9 +34,20 @@ export class Candidate implements Located {
     this.#text = text
   }
 
-  /** The record as it lies on disk. */
-  read(): string | undefined {
-    return this.#text ?? this.#snapshot.record(this.#tenant, this.place)
+  /** The record as it lies on disk; throws `DamagedRecord` when there is none. */
+  read(): string {
+    const text = this.#text ?? this.#snapshot.record(this.#tenant, this.place)
+    if (text === undefined) throw missing(this.#where)
+    return text
+  }
+
+  /** The entity of the record; throws `DamagedRecord` when it cannot be read. */
+  decode(text: string): Entity {
+    return entityOf(text, this.#where)
+  }
+
+  get #where(): RecordPlace {
+    return { path: this.#snapshot.folder, tenant: this.#tenant, place: this.place }
   }
 
   /** The same without the record, which is read again when it is needed. */
@@ -49,12 +61,14 @@ const entry_characters = 1024
 
 /** Reads one partition from snapshots, in any thread, while its owner writes. */
 export class PartitionReader {
+  readonly #path: string
   readonly #environment: Environment
   readonly #marks: ChangeMarks
   #seen: number | undefined
 
   /** The partition's marks tell when a snapshot is old. */
   constructor(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>, marks: ChangeMarks) {
+    this.#path = path
     this.#environment = openEnvironment(path, { ...settings, readOnly: true })
     this.#marks = marks
   }
@@ -72,22 +86,23 @@ export class PartitionReader {
     if (!canBeKey(id)) return []
     this.#refresh()
     const range = path === undefined ? idInAllPaths(tenant, id) : idInPath(tenant, id, path)
-    const records: string[] = []
+    const records: { readonly text: string; readonly where: RecordPlace }[] = []
     let characters = 0
     for (const { value } of this.#environment.ids.getRange(range)) {
-      const record = this.#environment.records.get(recordKey(tenant, Number(value) as Place))
-      if (record === undefined) continue
-      characters += record.length + entry_characters
+      const where = { path: this.#path, tenant, place: Number(value) as Place }
+      const text = this.#environment.records.get(recordKey(tenant, where.place))
+      if (text === undefined) throw missing(where)
+      characters += text.length + entry_characters
       if (characters > limit_characters) return undefined
-      records.push(record)
+      records.push({ text, where })
     }
-    return records.map(decodeEntity)
+    return records.map(({ text, where }) => entityOf(text, where))
   }
 
   /** A snapshot that stays the same until it is closed. */
   snapshot(): Snapshot {
     this.#refresh()
-    return new Snapshot(this.#environment)
+    return new Snapshot(this.#path, this.#environment)
   }
 
   async close(): Promise<void> {
@@ -108,10 +123,13 @@ export class PartitionReader {
 
 /** One state of a partition, held by a read transaction of its own. */
 export class Snapshot {
+  /** The folder of the partition. */
+  readonly folder: string
   readonly #environment: Environment
   readonly #transaction: Transaction
 
-  constructor(environment: Environment) {
+  constructor(folder: string, environment: Environment) {
+    this.folder = folder
     this.#environment = environment
     this.#transaction = environment.root.useReadTransaction()
   }
@@ -124,7 +142,8 @@ export class Snapshot {
   /** All entities of a tenant after a place, in the order of creation. */
   *all(tenant: Tenant, after = -1): Generator<Candidate> {
     for (const { key, value } of this.#environment.records.getRange(this.#in(recordsOf(tenant, after + 1)))) {
-      yield new Candidate(this, tenant, Number(key[1]) as Place, locatedIn(value), value)
+      const place = Number(key[1]) as Place
+      yield new Candidate(this, tenant, place, locatedAt(value, { path: this.folder, tenant, place }), value)
     }
   }
 

@@ -9,12 +9,13 @@ import { type PartitionStore, StorageFull } from '../partition/store.js'
 import type { NewNotice, NoticeNumber, Settlement } from '../subscription/notice.js'
 import { traceArea } from '../trace-area.js'
 import { CountChanges } from './count-changes.js'
+import { entityOf, missing } from './damage.js'
 import { faultOf } from './disk-fault.js'
 import { DiskRoom } from './disk-room.js'
 import { type Environment, figuresOf, openEnvironment, usedBytes, type WriterSettings } from './environment.js'
 import { idInPath, idKey, recordKey, typeKey } from './keys.js'
 import { Outbox } from './outbox.js'
-import { decodeEntity, encodeEntity, encodeLocated } from './record.js'
+import { encodeEntity, encodeLocated } from './record.js'
 import { type HeldRecord, RecordCache } from './record-cache.js'
 
 /** The fact that keeps the order of creation growing over restarts: the highest place that an entity was created at. */
@@ -124,7 +125,7 @@ export class LmdbPartitionStore implements PartitionStore {
   entities(tenant: Tenant, path: ServicePath, id: EntityId): readonly Entity[] {
     const name = entityName(tenant, path, id)
     const records = this.#cache.get(name) ?? this.#read(name, tenant, path, id)
-    const found = records.map(({ text }) => decodeEntity(text))
+    const found = records.map(({ place, text }) => entityOf(text, { path: this.#path, tenant, place }))
     return found.length > 1 ? found.sort((a, b) => a.place - b.place) : found
   }
 
@@ -188,8 +189,7 @@ export class LmdbPartitionStore implements PartitionStore {
 
   #record(tenant: Tenant, place: Place): HeldRecord {
     const text = this.#environment.records.get(recordKey(tenant, place))
-    if (text === undefined)
-      throw new Error(`the record at place ${place} is missing: the index and the records disagree`)
+    if (text === undefined) throw missing({ path: this.#path, tenant, place })
     return { place, text }
   }
 

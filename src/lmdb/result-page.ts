@@ -84,17 +84,15 @@ export class SortedPage implements ResultPage {
   readonly #limit_bytes: number
   readonly #keysOf: (entity: Entity) => SortedBy
   readonly #compare: (a: SortedBy, b: SortedBy) => number
-  readonly #decode: (text: string) => Entity
   readonly #heap: Waiting[] = []
   #bytes = 0
   #count = 0
 
-  constructor(query: Query, limit_bytes: number, decode: (text: string) => Entity) {
+  constructor(query: Query, limit_bytes: number) {
     this.#query = query
     this.#limit_bytes = limit_bytes
     this.#keysOf = sortKeysOf(query.order)
     this.#compare = compareKeys(query.order)
-    this.#decode = decode
   }
 
   skips(): boolean {
@@ -128,8 +126,7 @@ export class SortedPage implements ResultPage {
     while (this.#heap.length > offset) {
       const candidate = this.#pop()
       const text = candidate.read()
-      if (text === undefined) continue
-      const record = shown({ candidate, text, entity: this.#decode(text) }, this.#query)
+      const record = shown({ candidate, text, entity: candidate.decode(text) }, this.#query)
       bytes += Buffer.byteLength(record)
       if (bytes > this.#limit_bytes) return undefined
       records.push(record)

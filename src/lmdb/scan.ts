@@ -5,7 +5,6 @@ import { inPaths, type Query, type QueryRefusal } from '../context/query.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import { Slices } from '../slices.js'
 import type { Candidate, Snapshot } from './partition-reader.js'
-import { decodeEntity } from './record.js'
 import { CreationPage, type RecordPage, SortedPage } from './result-page.js'
 
 /** Candidates between two looks at the clock, where each costs little. */
@@ -32,9 +31,7 @@ export async function scan(
 ): Promise<Outcome<RecordPage, QueryRefusal>> {
   const counted = query.counted ? quickCount(snapshots, query) : undefined
   const page =
-    query.order.length === 0
-      ? new CreationPage(query, counted, page_bytes)
-      : new SortedPage(query, page_bytes, decodeEntity)
+    query.order.length === 0 ? new CreationPage(query, counted, page_bytes) : new SortedPage(query, page_bytes)
   const effort = new Effort(mostSteps)
   const matches = compileQuery(query, effort)
   const plain = isPlain(query)
@@ -55,8 +52,7 @@ export async function scan(
     }
     if (plain && page.skips()) continue
     const text = candidate.read()
-    if (text === undefined) continue
-    const entity = decodeEntity(text)
+    const entity = candidate.decode(text)
     const isResult = matches(entity)
     if (effort.isSpent) return refused({ kind: 'queryTooCostly' })
     if (!isResult) continue
