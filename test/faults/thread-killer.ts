@@ -9,6 +9,9 @@ export const withDebugger: readonly string[] = ['--inspect=127.0.0.1:0']
 /** How long a thread may take to answer the debugger. */
 const patience_ms = 20_000
 
+/** How long a thread is looked for. */
+const search_ms = 3_000
+
 /** How a thread of a running process is made to end. */
 export const deaths = {
   /** An exception outside of every guard. */
@@ -54,6 +57,16 @@ export class ThreadKiller {
 
   /** Makes a thread end that runs this entry, and waits until it is gone. */
   async kill(entry: Entry, death: Death): Promise<void> {
+    const until = performance.now() + search_ms
+    // A thread in the place of one that died may not have begun yet.
+    while (!(await this.#killOne(entry, death))) {
+      if (performance.now() > until) throw new Error(`no thread runs ${entry}`)
+      await delay(50)
+    }
+  }
+
+  /** Says whether there was one. */
+  async #killOne(entry: Entry, death: Death): Promise<boolean> {
     for (const [session, scripts] of this.#sessions) {
       // The debugger names all scripts that are there before it says that it is enabled.
       await this.#askThread(session, 'Debugger.enable', {})
@@ -65,9 +78,9 @@ export class ThreadKiller {
         if (performance.now() > limit_ms) throw new Error(`the thread of ${entry} does not end`)
         await delay(5)
       }
-      return
+      return true
     }
-    throw new Error(`no thread runs ${entry}`)
+    return false
   }
 
   #ask(method: string, params: object): Promise<unknown> {

@@ -15,16 +15,17 @@ for (const death of ways) {
     t.setTimeout(180_000)
     const broker = await RunningBroker.start(t, flags, around)
     await underLoad(t, broker, async () => {
-      const killer = await ThreadKiller.connect(broker.output)
       for (const entry of replaced) {
         await delay(400)
-        await killer.kill(entry, death)
+        await kill(broker, entry, death)
       }
       await delay(400)
-      // Node waits at the end of a process until nobody debugs it.
-      killer.close()
     })
-    t.equal((await broker.send('GET', '/health/ready')).status, 200)
+    // A machine with much else to do may take longer than health waits for a partition.
+    for (let tries = 0; (await broker.send('GET', '/health/ready')).status !== 200; tries += 1) {
+      if (tries > 60) t.fail('it never becomes ready again')
+      await delay(500)
+    }
     t.equal(await broker.end('SIGTERM'), 0)
   })
 }
@@ -33,14 +34,27 @@ test('a front end that dies ends the process with a line that says so, and the n
   t.setTimeout(120_000)
   const broker = await RunningBroker.start(t, flags, around)
   await underLoad(t, broker, async (run) => {
-    const killer = await ThreadKiller.connect(broker.output)
     await delay(300)
     await run.restart(async () => {
-      await killer.kill('front-end', 'throws')
-      killer.close()
+      await kill(broker, 'front-end', 'throws')
       t.equal(await broker.ended(), 70)
       t.match(broker.output, /"lvl":"FATAL".*front end 1 failed: Error: ended by the test/)
     })
     await delay(300)
   })
 })
+
+/** Makes a thread end. A debugger that comes while threads come and go may miss one: the next one sees it. */
+async function kill(broker: RunningBroker, entry: Entry, death: Death): Promise<void> {
+  for (let tries = 0; ; tries += 1) {
+    const killer = await ThreadKiller.connect(broker.output)
+    try {
+      return await killer.kill(entry, death)
+    } catch (fault) {
+      if (tries === 10) throw fault
+    } finally {
+      // Node waits at the end of a process until nobody debugs it.
+      killer.close()
+    }
+  }
+}

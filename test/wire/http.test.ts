@@ -294,7 +294,7 @@ test('the first check that fails decides [context 1.5]', async (t) => {
     [
       '7 before 9, DELETE',
       'DELETE',
-      '/v1/queryContext',
+      '/v1/nothing',
       json,
       '{',
       400,
