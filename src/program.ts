@@ -25,6 +25,8 @@ function run(options: Options): void {
   process.on('SIGINT', () => life.signalled('SIGINT'))
   process.on('SIGHUP', () => log.value.reopen())
   process.on('SIGPIPE', () => {})
+  // Node ignores it, unless a library listens to it and takes it for the end: what the write says is answered with 503.
+  process.on('SIGXFSZ', () => {})
   process.on('uncaughtException', (fault) => life.broken('an error was not caught', fault))
   process.on('unhandledRejection', (fault) => life.broken('a failed promise was not handled', fault))
   life.start()

@@ -13,7 +13,7 @@ import {
   readNextFormat,
   syncFolder,
 } from './folder-format.js'
-import { lockFolder } from './folder-lock.js'
+import { isLocked, lockData, lockFolder } from './folder-lock.js'
 import { dataFile, type Member, type MemberSettings, make, mark, misplaced, unusable } from './member.js'
 
 /** A data folder that is this process's alone. */
@@ -61,15 +61,33 @@ export async function openDataFolder(
   if (!statSync(path).isDirectory()) return refused({ reason: `the data directory ${path} is not a directory` })
   const lock = lockFolder(path)
   if (!lock.ok) return lock
-  const partitions = await settled(path, settings).catch((fault: unknown) =>
+  const data = join(layout(path).controlPath, 'data.mdb')
+  // What is there is not even looked at while another broker writes it.
+  const opened = isLocked(data) ? refused({ reason: inUse(path) }) : await opening(path, settings)
+  if (!opened.ok) {
+    lock.value.release()
+    return opened
+  }
+  const held = lockData(data)
+  if (!held.ok) {
+    lock.value.release()
+    return refused({ reason: held.refusal === 'taken' ? inUse(path) : held.refusal.reason })
+  }
+  const release = (): void => {
+    held.value.release()
+    lock.value.release()
+  }
+  return granted({ ...layout(path), id: heldId(path), partitions: opened.value, release })
+}
+
+function inUse(path: string): string {
+  return `${path} is in use by another broker, whose file ${join(path, 'lock')} was removed`
+}
+
+function opening(path: string, settings: FolderSettings): Promise<Outcome<number, FolderRefusal>> {
+  return settled(path, settings).catch((fault: unknown) =>
     refused({ reason: `the data directory ${path} cannot be used: ${reasonOf(fault)}` }),
   )
-  if (partitions.ok) {
-    const id = heldId(path)
-    return granted({ ...layout(path), id, partitions: partitions.value, release: lock.value.release })
-  }
-  lock.value.release()
-  return partitions
 }
 
 /** The id of a folder that is as it should be. */

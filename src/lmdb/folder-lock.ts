@@ -49,6 +49,31 @@ export function lockFolder(path: string): Outcome<FolderLock, { readonly reason:
   }
 }
 
+/**
+ * The same for a file that nobody removes while a broker runs: it holds also when somebody has removed the file of the
+ * lock. LMDB locks other files, and the lock of an open file is not given back by what else is done with the file.
+ */
+export function lockData(file: string): Outcome<FolderLock, 'taken' | { readonly reason: string }> {
+  let descriptor: number | undefined
+  try {
+    const held = openSync(file, 'r+')
+    descriptor = held
+    if (tryLock(held)) return granted({ release: () => closeSync(held) })
+    closeSync(held)
+    return refused('taken')
+  } catch (fault) {
+    if (descriptor !== undefined) closeSync(descriptor)
+    return refused({ reason: `${file} cannot be locked: ${textOf(fault)}` })
+  }
+}
+
+/** Whether another broker holds the lock of such a file; what else may be wrong with it is not said here. */
+export function isLocked(file: string): boolean {
+  const lock = lockData(file)
+  if (lock.ok) lock.value.release()
+  return !lock.ok && lock.refusal === 'taken'
+}
+
 function lockFile(file: string): FolderLock | 'taken' | 'removed' {
   const descriptor = openSync(file, 'a+')
   try {

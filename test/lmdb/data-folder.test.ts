@@ -66,6 +66,18 @@ test('a folder in use is refused, that of a process that was killed is taken ove
   t.equal(await tried(folder), 'opened')
 })
 
+test('a folder in use is refused also when its file lock was removed, until its owner has ended', async (t) => {
+  const folder = t.testdir()
+  const first = holder(folder)
+  t.equal(await said(first), `${first.pid} taken`)
+  rmSync(join(folder, 'lock'))
+  const refusal = `${folder} is in use by another broker, whose file ${join(folder, 'lock')} was removed`
+  t.equal(await tried(folder), refusal)
+  t.equal(await tried(folder), refusal, 'who was refused has taken nothing')
+  await killed(first)
+  t.equal(await tried(folder), 'opened')
+})
+
 const isolated = namespaces ? {} : { skip: 'this user can not make a PID namespace' }
 
 test('of two processes of the same number in two PID namespaces one gets the folder', isolated, async (t) => {

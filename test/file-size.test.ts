@@ -1,0 +1,40 @@
+import { spawnSync } from 'node:child_process'
+import { setTimeout as delay } from 'node:timers/promises'
+import { test } from 'tap'
+import { RunningBroker } from './running.js'
+
+const hasLimits = spawnSync('prlimit', ['--version']).status === 0
+const skip = hasLimits ? false : 'there is no prlimit'
+
+function limit(broker: RunningBroker, bytes: string): void {
+  const { status, stderr } = spawnSync('prlimit', ['--pid', `${broker.pid}`, `--fsize=${bytes}`])
+  if (status !== 0) throw new Error(`the limit cannot be set: ${stderr}`)
+}
+
+test('files that may not grow are answered as a full disk, and writing resumes', { skip }, async (t) => {
+  t.setTimeout(120_000)
+  const broker = await RunningBroker.start(t, ['-partitions', '1'])
+  const updated = async (id: string, size: number): Promise<number> => {
+    const page = { name: 'page', type: 'text', value: 'x'.repeat(size) }
+    const { status } = await broker.update('APPEND', { id, type: 'Book', attributes: [page] }).catch((fault) => {
+      throw new Error(`${broker.output}: no answer`, { cause: fault })
+    })
+    return status
+  }
+  limit(broker, `${4 * 2 ** 20}:unlimited`)
+  for (const size of [200_000, 5000]) {
+    let status = 200
+    for (let n = 0; n < 500 && status === 200; n += 1) status = await updated(`Book${size}-${n}`, size)
+    t.equal(status, 503)
+  }
+  t.equal((await broker.send('GET', '/v1/contextEntities/Book200000-0')).status, 200)
+  limit(broker, 'unlimited')
+  let status = 503
+  for (let look = 0; look < 200 && status === 503; look += 1) {
+    status = await updated('Last', 200_000)
+    if (status === 503) await delay(50)
+  }
+  t.equal(status, 200)
+  t.notMatch(broker.output, /"status":500/)
+  t.equal(await broker.end('SIGTERM'), 0)
+})
