@@ -3,10 +3,13 @@ import { type Address, addressOf, Connection, Disconnected } from './connection.
 import { helpWith } from './helper.js'
 import { prepare, type Request } from './request.js'
 
-/** Requests that arrive at a fixed rate, whether or not those before them are answered. */
+/**
+ * Requests that arrive at a fixed rate, whether or not those before them are answered. What finds all connections busy is
+ * given up: a queue in the generator would only tell of the generator.
+ */
 export interface ArrivalTask {
   readonly url: string
-  /** Connections that carry one request at a time; what arrives when all are busy waits in the generator. */
+  /** Connections that carry one request at a time. */
   readonly connections: number
   readonly requests: readonly Request[]
   readonly firstFresh: number
@@ -16,25 +19,20 @@ export interface ArrivalTask {
   readonly duration_s: number
 }
 
-/** Waits count from the moment of arrival, the time in the generator included. */
+/** Waits count from the moment in which a request is sent. */
 export interface ArrivalResult {
-  /** All requests that were sent. */
+  /** All requests that arrived, so that many numbers are used up. */
   readonly sent: number
-  /** Of those that arrived while it was measured: how many were answered with 200, with 503, and otherwise or not at all. */
+  /** Of those that were sent while it was measured: how many were answered with 200, with 503, and otherwise or not at all. */
   readonly accepted: number
   readonly refused: number
   readonly failed: number
-  /** Those that found no connection until the end of the load. */
+  /** Those that arrived while it was measured and found no connection. */
   readonly unsent: number
   readonly accepted_p50_ms: number
   readonly accepted_p99_ms: number
   readonly refused_p99_ms: number
   readonly generator_cpu_ratio: number
-}
-
-interface Arrival {
-  readonly number: number
-  readonly due_ms: number
 }
 
 /** How long after the last arrival answers are waited for. */
@@ -45,15 +43,12 @@ class OpenLoop {
   readonly #address: Address
   readonly #requests: readonly ((fresh: number) => string)[]
   readonly #free: Connection[] = []
-  /** In the order of arrival; those taken stay in it. */
-  readonly #waiting: Arrival[] = []
-  #taken = 0
   #underWay = 0
+  #unsent = 0
   #measured_ms = Number.POSITIVE_INFINITY
   #arrived = 0
   readonly #waits = { accepted: newHistogram(), refused: newHistogram() }
   #failed = 0
-  sent = 0
 
   constructor(task: ArrivalTask) {
     this.#task = task
@@ -75,25 +70,20 @@ class OpenLoop {
         measured = true
       }
       const due = Math.floor(((now_ms - begun_ms) / 1000) * rate_per_s)
-      for (; this.#arrived < due; this.#arrived += 1) {
-        this.#waiting.push({ number: this.#arrived, due_ms: begun_ms + (this.#arrived / rate_per_s) * 1000 })
-      }
-      this.#send()
+      for (; this.#arrived < due; this.#arrived += 1) this.#arrive(this.#arrived)
       await pause(1)
     }
     const { user, system } = process.cpuUsage(processor)
-    const unsent = this.#waiting.length - this.#taken
-    this.#taken = this.#waiting.length
     const until_ms = performance.now() + patience_ms
     while (this.#underWay > 0 && performance.now() < until_ms) await pause(5)
     for (const connection of this.#free) connection.close()
     const { accepted, refused } = this.#waits
     return {
-      sent: this.sent,
+      sent: this.#arrived,
       accepted: accepted.count,
       refused: refused.count,
       failed: this.#failed + this.#underWay,
-      unsent,
+      unsent: this.#unsent,
       accepted_p50_ms: accepted.percentile(50) / 1e6,
       accepted_p99_ms: accepted.percentile(99) / 1e6,
       refused_p99_ms: refused.count === 0 ? 0 : refused.percentile(99) / 1e6,
@@ -101,27 +91,23 @@ class OpenLoop {
     }
   }
 
-  #send(): void {
-    while (this.#free.length > 0 && this.#taken < this.#waiting.length) {
-      const arrival = this.#waiting[this.#taken]
-      const connection = this.#free.pop()
-      if (arrival === undefined || connection === undefined) return
-      this.#taken += 1
-      this.#underWay += 1
-      this.sent += 1
-      void this.#ask(connection, arrival)
-    }
+  #arrive(number: number): void {
+    const now_ms = performance.now()
+    const connection = this.#free.pop()
+    if (connection !== undefined) void this.#ask(connection, number, now_ms)
+    else if (now_ms >= this.#measured_ms) this.#unsent += 1
   }
 
-  async #ask(connection: Connection, { number, due_ms }: Arrival): Promise<void> {
+  async #ask(connection: Connection, number: number, sent_ms: number): Promise<void> {
     const request = this.#requests[number % this.#requests.length]
     if (request === undefined) throw new Error('a load needs requests')
-    const isMeasured = due_ms >= this.#measured_ms
+    const isMeasured = sent_ms >= this.#measured_ms
+    this.#underWay += 1
     try {
       const { status } = await connection.ask(request(this.#task.firstFresh + number))
       const waits = status === 200 ? this.#waits.accepted : status === 503 ? this.#waits.refused : undefined
       if (isMeasured && waits === undefined) this.#failed += 1
-      if (isMeasured) waits?.record(Math.max(1, Math.round((performance.now() - due_ms) * 1e6)))
+      if (isMeasured) waits?.record(Math.max(1, Math.round((performance.now() - sent_ms) * 1e6)))
       this.#free.push(connection)
     } catch (fault) {
       if (!(fault instanceof Disconnected)) throw fault
@@ -129,7 +115,6 @@ class OpenLoop {
       this.#free.push(new Connection(this.#address))
     }
     this.#underWay -= 1
-    this.#send()
   }
 }
 

@@ -62,16 +62,18 @@ async function arrive(
   const task = { url, connections: open, requests, rate_per_s, warmUp_s: Math.min(1, duration_s / 2), duration_s }
   const result = await harness.arrivals(`overload, ${times} times what the broker can do`, task)
   const { accepted, refused, unsent, failed } = result
+  const reached_per_s = (accepted + refused + failed) / duration_s
   harness.report.add({
     bench: 'overload',
     case: `${times} times`,
     offered_per_s: Math.round(rate_per_s),
+    reached_times: rounded(reached_per_s / capacity),
     accepted_per_s: Math.round(accepted / duration_s),
     refused_per_s: Math.round(refused / duration_s),
     p50_ms: rounded(result.accepted_p50_ms),
     p99_ms: rounded(result.accepted_p99_ms),
     refused_p99_ms: rounded(result.refused_p99_ms),
-    unsent,
+    unsent_per_s: Math.round(unsent / duration_s),
     generator_cpu_ratio: rounded(result.generator_cpu_ratio),
     ...(failed === 0 ? {} : { failures: failed }),
   })
