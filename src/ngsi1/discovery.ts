@@ -5,7 +5,7 @@ import { granted, refused } from '../outcome.js'
 import type { Discovery } from '../registration/registration-index.js'
 import { now } from '../time.js'
 import { traceArea } from '../trace-area.js'
-import { bodyAnswer, payloadAnswer, statusAnswer, wrapped } from './answers.js'
+import { bodyAnswer, payloadAnswer, statusAnswer, unavailableAnswer, wrapped } from './answers.js'
 import { checkSegments } from './convenience.js'
 import { type Environment, forTenant, readTraced } from './environment.js'
 import { pageAsked } from './parameters.js'
@@ -50,10 +50,19 @@ export function discoverByPath(environment: Environment): Operation {
   }
 }
 
-function discover({ broker, log }: Environment, asked: Asked, tenant: Tenant, discovery: Discovery): Answer {
+async function discover(
+  { broker, log, options }: Environment,
+  asked: Asked,
+  tenant: Tenant,
+  discovery: Discovery,
+): Promise<Answer> {
   const { counted, offset, limit } = pageAsked(asked.parameters)
   const lookup = { tenant, paths: pathsOfRead(asked.paths), now: now() }
-  const { contexts, count } = broker.registry.index.discover(lookup, discovery, { offset, limit })
+  const until = performance.now() + options.queryTimeout_ms
+  const isLate = () => asked.client.gone || performance.now() > until
+  const found = await broker.registry.index.discoverInSlices(lookup, discovery, { offset, limit }, isLate)
+  if (found === undefined) return unavailableAnswer({ kind: 'queryLate' })
+  const { contexts, count } = found
   if (log?.traces[traceArea['registration.match']] === 1) {
     log.trace('registration.match', `${count} registrations match`, { registrations: count })
   }

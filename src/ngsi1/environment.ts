@@ -25,7 +25,7 @@ export interface Forwarding {
 /** What the operations of NGSIv1 work with. */
 export interface Environment {
   readonly broker: Broker
-  readonly options: Pick<Options, 'multiservice' | 'strictNgsiv1Ids' | 'ngsiv1Autocast'>
+  readonly options: Pick<Options, 'multiservice' | 'strictNgsiv1Ids' | 'ngsiv1Autocast' | 'queryTimeout_ms'>
   readonly log?: Log
   /** How requests are passed on to providers; nothing is without it. */
   readonly forwarding?: Forwarding

@@ -1,6 +1,7 @@
 import type { Tenant } from '../context/entity.js'
 import { compileSelectors } from '../context/match.js'
 import { inPaths, type PathRange, type Selector } from '../context/query.js'
+import { Slices } from '../slices.js'
 import type { Milliseconds } from '../time.js'
 import { compareListed, type Listed } from './ordered.js'
 import {
@@ -110,16 +111,34 @@ export class RegistrationIndex {
 
   /** What is registered of what is asked for, page by page [subscriptions 7.2]. */
   discover(lookup: Lookup, asked: Discovery, page: DiscoveryPage = wholeDiscovery): Discovered {
-    const narrow = narrowing(asked)
-    const contexts: RegisteredContext[] = []
-    let count = 0
-    let last: Registration | undefined
-    for (const { registration, context } of this.#found(lookup, asked)) {
-      if (registration !== last) count += 1
-      last = registration
-      if (count > page.offset && count - page.offset <= page.limit) contexts.push(narrow(context))
+    const found = new Set<Listed>()
+    for (const each of this.#finding(lookup, asked)) if (each !== undefined) found.add(each)
+    return paged(found, asked, page)
+  }
+
+  /**
+   * As `discover`, in slices: others are served meanwhile. What is registered anew meanwhile may be left out; a registration
+   * that is changed is shown as it was or as it is. Gives nothing when `isLate` says between two slices that it took too long.
+   */
+  async discoverInSlices(
+    lookup: Lookup,
+    asked: Discovery,
+    page: DiscoveryPage,
+    isLate: () => boolean,
+  ): Promise<Discovered | undefined> {
+    const slices = new Slices()
+    const found = new Set<Listed>()
+    for (const each of this.#finding(lookup, asked)) {
+      if (each !== undefined) found.add(each)
+      if (!slices.isOver) continue
+      await slices.next()
+      if (isLate()) return undefined
     }
-    return { contexts, count }
+    const isHeld = ({ registration }: Listed) => this.#registrations.get(registration.id) === registration
+    const held = new Set<RegistrationId>()
+    for (const each of found) if (isHeld(each)) held.add(each.registration.id)
+    for (const each of found) if (!isHeld(each) && held.has(each.registration.id)) found.delete(each)
+    return paged(found, asked, page)
   }
 
   /**
@@ -171,19 +190,37 @@ export class RegistrationIndex {
     )
   }
 
-  #found(lookup: Lookup, { selectors, attributes }: Discovery): readonly Listed[] {
+  /** What is asked for, some of it several times, and nothing for every entity that is not. */
+  *#finding(lookup: Lookup, { selectors, attributes }: Discovery): Generator<Listed | undefined> {
     const registrations = this.#tenants.get(lookup.tenant)
-    if (registrations === undefined) return []
+    if (registrations === undefined) return
     const counts = counting(lookup)
-    const found = new Set<Listed>()
     for (const selector of selectors) {
-      for (const { contexts, byAttribute } of registrations.meant(selector)) {
-        const lists = attributes.length === 0 ? [contexts] : attributes.map((name) => byAttribute.get(name))
-        for (const list of lists) for (const each of list?.all ?? []) if (counts(each)) found.add(each)
+      for (const named of registrations.tried(selector)) {
+        if (named === undefined) yield undefined
+        else {
+          const { contexts, byAttribute } = named
+          const lists = attributes.length === 0 ? [contexts] : attributes.map((name) => byAttribute.get(name))
+          // Copies: whoever looks may pause, and the lists may change then.
+          for (const list of lists) yield* list?.all.filter(counts) ?? []
+        }
       }
     }
-    return [...found].sort(compareListed)
   }
+}
+
+/** A page of what was found, in order. */
+function paged(found: ReadonlySet<Listed>, asked: Discovery, page: DiscoveryPage): Discovered {
+  const narrow = narrowing(asked)
+  const contexts: RegisteredContext[] = []
+  let count = 0
+  let last: Registration | undefined
+  for (const { registration, context } of [...found].sort(compareListed)) {
+    if (registration !== last) count += 1
+    last = registration
+    if (count > page.offset && count - page.offset <= page.limit) contexts.push(narrow(context))
+  }
+  return { contexts, count }
 }
 
 function counting({ paths, now }: Lookup): (listed: Listed) => boolean {

@@ -49,7 +49,12 @@ export class TenantRegistrations {
   }
 
   /** The entities that a selector means; without a type those of every type. In no particular order. */
-  *meant({ id, type }: Selector): Generator<NamedEntity> {
+  *meant(selector: Selector): Generator<NamedEntity> {
+    for (const named of this.tried(selector)) if (named !== undefined) yield named
+  }
+
+  /** As `meant`, with nothing for every entity that a pattern was tried on in vain: whoever looks may pause there. */
+  *tried({ id, type }: Selector): Generator<NamedEntity | undefined> {
     if (id.kind === 'exact') {
       for (const named of this.#byId.get(id.id)?.values() ?? []) {
         if (type === undefined || named.entity.type === type) yield named
@@ -58,7 +63,7 @@ export class TenantRegistrations {
     }
     const matches = id.kind === 'any' ? () => true : acceptedPattern(id.pattern).test
     for (const ids of type === undefined ? this.#byType.values() : [this.#byType.get(type)]) {
-      for (const named of ids?.values() ?? []) if (matches(named.entity.id)) yield named
+      for (const named of ids?.values() ?? []) yield matches(named.entity.id) ? named : undefined
     }
   }
 

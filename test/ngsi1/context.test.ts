@@ -40,7 +40,7 @@ test('the broker gets tenant, path, type, action and origin of an element', asyn
   const sent = {
     headers: { 'fiware-service': 'Acme', 'x-auth-token': 'secret' },
     paths: [{ path: '/farm' as ServicePath, below: false }],
-    options: { multiservice: true, ngsiv1Autocast: true },
+    options: { multiservice: true, ngsiv1Autocast: true, queryTimeout_ms: 30_000 },
     body: update('UPDATE', silo, { id: 'Silo2' }),
   }
   await send(broker, 'POST', 'updateContext', sent)

@@ -103,7 +103,12 @@ export function recording(): { readonly broker: Broker; readonly updates: Update
   return { broker: scripted({ update }), updates }
 }
 
-export const plainOptions = { multiservice: false, strictNgsiv1Ids: false, ngsiv1Autocast: false }
+export const plainOptions = {
+  multiservice: false,
+  strictNgsiv1Ids: false,
+  ngsiv1Autocast: false,
+  queryTimeout_ms: 30_000,
+}
 
 export interface Sent {
   readonly headers?: Asked['headers']

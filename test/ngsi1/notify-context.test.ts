@@ -44,7 +44,7 @@ test('every element of a notification is appended, as it came with its request',
   ]
   const answer = await send(broker, 'POST', 'notifyContext', {
     headers: { 'fiware-service': 'Harbour_a', 'x-auth-token': 'secret' },
-    options: { multiservice: true, ngsiv1Autocast: true },
+    options: { multiservice: true, ngsiv1Autocast: true, queryTimeout_ms: 30_000 },
     paths: paths('/port'),
     body: notification(
       element('Lima', { attributes: [{ name: 'draft', type: 'm', value: { fore: ['1', {}], aft: '2' }, metadatas }] }),

@@ -215,6 +215,37 @@ test('the index finds what a walk over all registrations finds, whatever was put
   )
 })
 
+test('a discovery in slices finds the same, lets others work meanwhile, and is given up when it is late', async (t) => {
+  const ids = Array.from({ length: 20_000 }, (_, number) => `Lamp${number}${'x'.repeat(40)}:Lamp`)
+  const index = indexOf(...ids.map((id, number) => registration(number + 1, [context(id)])))
+  const costly = { selectors: [pattern('(a|b|c|L)+(e|f|a)*x7(x|y)+$'), pattern('^Lamp1234x')], attributes: [] }
+  const page = { offset: 0, limit: 3 }
+  let turns = 0
+  const count = (): void => {
+    turns += 1
+    others = setImmediate(count)
+  }
+  let others = setImmediate(count)
+  const found = await index.discoverInSlices(lookup, costly, page, () => false)
+  const meanwhile = turns
+  clearImmediate(others)
+  t.same(found, index.discover(lookup, costly, page))
+  t.equal(found?.count, 1)
+  t.ok(meanwhile > 1, `others had ${meanwhile} turns`)
+  t.equal(await index.discoverInSlices(lookup, costly, page, () => true), undefined)
+})
+
+test('what is changed while a discovery runs is shown once, and nothing else is missed', async (t) => {
+  const ids = Array.from({ length: 20_000 }, (_, number) => `Lamp${number}${'x'.repeat(40)}:Lamp`)
+  const index = indexOf(...ids.map((id, number) => registration(number + 1, [context(id), context('Last:Lamp')])))
+  const all = { selectors: [pattern('(a|b|c|L)+amp'), any('Lamp')], attributes: [] }
+  const changing = index.discoverInSlices(lookup, all, { offset: 0, limit: 30_000 }, () => false)
+  index.put(registration(1, [context('Last:Lamp', 'light')]))
+  index.remove(registration(2, []).id)
+  const found = await changing
+  t.ok(found && found.count >= 19_999 && found.count <= 20_000, `${found?.count} of them`)
+})
+
 test('lookups for forwarding find what a walk over all registrations finds', async () => {
   fc.assert(
     fc.property(
