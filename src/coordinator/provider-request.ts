@@ -11,6 +11,8 @@ export interface ProviderRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   readonly context: LineContext
+  /** Says that nobody waits for the answer any more: the request is given up. */
+  readonly gone?: AbortSignal | undefined
 }
 
 export type ProviderOperation = 'queryContext' | 'updateContext'

@@ -109,12 +109,16 @@ export class Providers {
     if (sentBytes(url, headers, sent) > this.#settings.requestLimit_bytes) return unreachable('request too long')
     const ending = new AbortController()
     const timer = setTimeout(() => ending.abort(timeout), this.#settings.limit_ms)
+    const giveUp = () => ending.abort(unwanted)
+    request.gone?.addEventListener('abort', giveUp)
+    if (request.gone?.aborted) giveUp()
     try {
       return granted(await this.#exchange(url, headers, sent, ending.signal, room))
     } catch (fault) {
       return unreachable(reasonOf(fault))
     } finally {
       clearTimeout(timer)
+      request.gone?.removeEventListener('abort', giveUp)
     }
   }
 
@@ -141,7 +145,8 @@ export class Providers {
   ): void {
     const { headers, body } = request
     const failure = outcome.ok ? undefined : reasonText(outcome.refusal)
-    this.#settings.attempted(urlText(request), failure)
+    // A client that goes says nothing about the provider.
+    if (request.gone?.aborted !== true) this.#settings.attempted(urlText(request), failure)
     this.#lines.answered(request, heard.ok ? heard.value : undefined, failure)
     this.#settings.exchanged?.({
       service: headers['Fiware-Service'],
@@ -154,6 +159,7 @@ export class Providers {
 }
 
 const timeout = new Error('timeout')
+const unwanted = new Error('the client has gone')
 const tooLong = new Error('answer too long')
 
 /** Makes sense of what a provider answered; gives nothing where that is no NGSI. */

@@ -93,14 +93,24 @@ export class Way {
       this.#log.trace('http.providers', `${passed.length} of ${forwards.length}: ${who}`, undefined, context)
     }
     try {
+      const gone = operation === 'queryContext' ? this.#gone() : undefined
       const requestOf = (forward: Forward): ProviderRequest => {
         const { provider, registration } = forward
-        return { provider, registration, operation, headers, body: render(forward), context }
+        return { provider, registration, operation, headers, body: render(forward), context, gone }
       }
       return granted(await this.#asked.client.aside(() => this.#passOn(passed, requestOf, read)))
     } finally {
       waiting.release()
     }
+  }
+
+  /** A query ends with its client. An update does not: what was begun of it is finished. */
+  #gone(): AbortSignal {
+    const { client } = this.#asked
+    const controller = new AbortController()
+    if (client.gone) controller.abort()
+    else client.whenGone(() => controller.abort())
+    return controller.signal
   }
 
   /** Words the requests in slices: they may be long, and many. */
