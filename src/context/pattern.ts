@@ -72,10 +72,17 @@ const fewInstructions = 12
  */
 const newState_steps = 100
 
-function engineSteps(instructions: number): Pattern['steps'] {
+function engineSteps(text: string, instructions: number): Pattern['steps'] {
   const perCharacter = instructions <= fewInstructions ? 1 : newState_steps + instructions
-  return (characters) => 1 + characters * perCharacter
+  const most = endsEarly.test(text) ? instructions : Number.POSITIVE_INFINITY
+  return (characters) => 1 + Math.min(characters, most) * perCharacter
 }
+
+/**
+ * Anchored, without alternatives and repetitions: each character leads to a later instruction, and a search is over when
+ * there are no more. Texts such as `^Silo-..$` are told apart by this; it need not find all of them.
+ */
+const endsEarly = /^\^[^|*+{]*$/
 
 /** A plain search compares many characters at a time. */
 function plainSteps(characters: number): number {
@@ -104,7 +111,7 @@ function enginePattern(text: string): Pattern | undefined {
     const expression = RE2JS.compile(text)
     const instructions = expression.programSize()
     if (instructions > maxInstructions) return undefined
-    return { test: (given) => expression.test(given), instructions, steps: engineSteps(instructions) }
+    return { test: (given) => expression.test(given), instructions, steps: engineSteps(text, instructions) }
   } catch (thrown) {
     if (thrown instanceof RE2JSException) return undefined
     throw thrown

@@ -41,6 +41,19 @@ test('the patterns of a request are limited together, those that need no engine 
   t.same(compilePatterns(['Silo', '*']), { ok: false, refusal: { kind: 'patternMalformed', pattern: '*' } })
 })
 
+test('a pattern costs what its text and its program can make it cost', async (t) => {
+  const steps = (pattern: string, characters: number) => {
+    const compiled = compilePattern(pattern)
+    return compiled.ok ? compiled.value.steps(characters) : undefined
+  }
+  t.equal(steps('^Probe-0[0-9].$', 1000), steps('^Probe-0[0-9].$', 100), 'anchored: over after a few characters')
+  t.ok(Number(steps('^Probe-0[0-9].$', 1000)) < 5000)
+  t.ok(Number(steps('Probe-0[0-9].-[a-z]$', 1000)) > 50_000, 'may begin anywhere')
+  t.ok(Number(steps('^P|Probe-0[0-9].-[a-z]$', 1000)) > 50_000, 'one of its alternatives may')
+  t.ok(Number(steps('^.*[ab]a[ab]{20}$', 1000)) > 50_000, 'repeats')
+  t.ok(Number(steps('^Silo', 1000)) < 100, 'needs no engine')
+})
+
 test('a pattern on which a backtracking engine would never end gives its answer', async (t) => {
   const text = 'a'.repeat(5000)
   t.equal(matches('(a+)+$', `${text}b`), false)
