@@ -38,8 +38,6 @@ const headTimeout_ms = 60_000
 const headCheckInterval_ms = 5_000
 
 const lookInterval_ms = 1_000
-/** How often a client that has closed its sending half is told that it will get an answer; one that has gone refuses that. */
-const processingInterval_s = 5
 /** Connections that are closed when the system has no descriptor for a new one. */
 const closedForDescriptors = 4
 const acceptWarning_ms = 10_000
@@ -298,7 +296,8 @@ export class Listener {
       for (const connection of this.#connections.values()) {
         const why = overdue(connection, this.#now_s, this.#limits)
         if (why !== undefined) this.#closeOverdue(connection, why)
-        else if (this.#now_s % processingInterval_s === 0) connection.processing()
+        // A client that has closed its sending half may have gone: it refuses to hear that an answer will come.
+        else connection.processing()
       }
       for (let excess = this.#limits.connections?.excess ?? 0; excess > 0; excess -= 1) {
         if (!this.#closeLongestIdle()) break
