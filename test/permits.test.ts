@@ -107,7 +107,10 @@ test('scans hold up neither updates, nor reads of one id, nor short pages, and e
   t.match((await broker.send('POST', '/v1/queryContext', long)).json, { errorCode: { code: '404' } })
   const alone = performance.now() - again
   // That a client has gone is found out within two looks at the connections, a second apart.
-  t.ok(one < 2500 + alone * (waiting / 2), `one after the others: ${one} ms, one alone: ${alone} ms, others: ${waiting}`)
+  t.ok(
+    one < 2500 + alone * (waiting / 2),
+    `one after the others: ${one} ms, one alone: ${alone} ms, others: ${waiting}`,
+  )
 })
 
 test('a query that is not done in its time is 503, and says when to come back', async (t) => {
