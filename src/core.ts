@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { getHeapStatistics } from 'node:v8'
 import { MessageChannel } from 'node:worker_threads'
 import { subscriptionOperations } from './coordinator/broker.js'
 import { serveDesk } from './coordinator/desk-link.js'
@@ -23,6 +24,7 @@ import { MailboxRoom } from './mailbox/room.js'
 import { ActorThread } from './mailbox/thread.js'
 import { Measures, rowsOf } from './measure/measures.js'
 import type { Switches } from './measure/switches.js'
+import { type ThreadHeaps, threadHeaps } from './memory-needed.js'
 import type { Options } from './options.js'
 import { granted, type Outcome } from './outcome.js'
 import { packed } from './packed.js'
@@ -63,6 +65,7 @@ export class Core {
   readonly #options: Options
   readonly #log: MainLog
   readonly #fatal: (reason: string) => void
+  readonly #heaps: ThreadHeaps
   readonly #storage: StoragePlan
   readonly #memory: SharedMemory
   readonly #measures: Measures
@@ -91,6 +94,7 @@ export class Core {
       switches,
     )
     const numbers = Array.from({ length: partitions }, (_, number) => number)
+    this.#heaps = threadHeaps(options, Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20))
     this.#storage = {
       paths: numbers.map((number) => folder.partitionPath(number)),
       sizeMax_bytes: options.dbSizeMax_MiB * 2 ** 20,
@@ -128,6 +132,7 @@ export class Core {
       options: this.#options.notifications,
       folder: this.#folder,
       brokerId: this.#brokerId,
+      courierHeap_MiB: this.#heaps.courier_MiB,
       storage: this.#storage,
       memory: this.#memory,
       transactions: this.#transactions,
@@ -150,6 +155,7 @@ export class Core {
   async listen(): Promise<Outcome<number, ListenRefusal>> {
     const task = {
       options: this.#options,
+      queryHeap_MiB: this.#heaps.query_MiB,
       storage: this.#storage,
       memory: this.#memory,
       places: this.#places.memory,
@@ -276,7 +282,7 @@ export class Core {
       subscriptions: this.#delivered.subscriptions.packed(),
       log: port2,
     }
-    return { task, transfer: [port2] }
+    return { task, transfer: [port2], heap_MiB: this.#heaps.partition_MiB }
   }
 }
 

@@ -23,6 +23,8 @@ export interface DeliveryParts {
   readonly folder: DataFolder
   /** See `FrontEndTask`. */
   readonly brokerId: string
+  /** How large the heap of the courier may grow. */
+  readonly courierHeap_MiB: number
   readonly storage: StoragePlan
   readonly memory: SharedMemory
   readonly transactions: TransactionMemory
@@ -149,6 +151,7 @@ export class Delivery {
         log: port2,
       },
       transfer: [port2],
+      heap_MiB: this.#parts.courierHeap_MiB,
     }
   }
 }

@@ -200,7 +200,7 @@ function openMailboxes({ options, memory }: Omit<FrontEndTask, 'fd'>, measures: 
 }
 
 function openQueryPool(
-  { frontEnd, options, storage, memory }: Omit<FrontEndTask, 'fd'>,
+  { frontEnd, options, queryHeap_MiB, storage, memory }: Omit<FrontEndTask, 'fd'>,
   log: Log,
   readers: PartitionReaders,
 ): QueryPool {
@@ -217,6 +217,7 @@ function openQueryPool(
   return new QueryPool({
     entry: new URL('../workers/query.js', import.meta.url),
     threads: options.queryThreads,
+    heap_MiB: queryHeap_MiB,
     places,
     queueLimit: options.queryQueueSize,
     limit_ms: options.queryTimeout_ms,

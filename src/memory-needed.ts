@@ -30,7 +30,8 @@ const garbage = 1.5
 const perRequestByte = 3
 
 /** Scans that a query thread has under way, and how often each has its page: as records and on its way to the front end. */
-const pagesPerThread = 4 * 2
+const scansPerThread = 4
+const pagesPerThread = scansPerThread * 2
 
 /**
  * What the broker needs at most with these flags and this number of partitions. Subscriptions and registrations, which
@@ -46,6 +47,43 @@ export function memoryNeeded(flags: MemoryFlags, partitions: number): MemoryNeed
   return {
     process_MiB: Math.ceil(process_MiB + threads * thread_MiB + garbage * held_MiB),
     mainHeap_MiB: Math.ceil(thread_MiB + garbage * (readCache_MiB + shared_MiB)),
+  }
+}
+
+/** The flags that say how much the threads hold that are replaced when they die. */
+export type HeapFlags = Pick<Options, 'entityCache_MiB' | 'requestMemory_MiB' | 'pageMaxSize'> & {
+  readonly notifications: Pick<Options['notifications'], 'subscriptionsMax' | 'queueMax_MB'>
+}
+
+/** How large the heaps of threads may grow, in MiB. A thread that needs more ends alone, and is replaced. */
+export interface ThreadHeaps {
+  readonly partition_MiB: number
+  readonly query_MiB: number
+  readonly courier_MiB: number
+}
+
+/** A heap may grow to this many times what its thread needs, so that no thread ends that does what its flags allow. */
+const spare = 2
+
+/** What a subscription takes in a thread, at most, which is 1 KiB on disk. */
+const subscription_KiB = 3
+
+/** What a notice that waits takes in the heap of the courier for each of its bytes on disk, at most. */
+const perNoticeByte = 0.75
+
+/** The limits of the heaps, none above `most_MiB`: what Node lets a heap grow to. */
+export function threadHeaps(flags: HeapFlags, most_MiB: number): ThreadHeaps {
+  const { entityCache_MiB, requestMemory_MiB, pageMaxSize, notifications } = flags
+  const subscriptions_MiB = (subscription_KiB * notifications.subscriptionsMax) / 2 ** 10
+  const commands_MiB = perRequestByte * requestMemory_MiB
+  const pages_MiB = (scansPerThread * pageMaxSize) / 2 ** 20
+  const limit = (held_MiB: number, more_MiB = 0): number =>
+    Math.min(Math.ceil(spare * (thread_MiB + garbage * held_MiB) + more_MiB), most_MiB)
+  return {
+    partition_MiB: limit(entityCache_MiB + commands_MiB, subscriptions_MiB),
+    query_MiB: limit(pages_MiB),
+    // Subscriptions of both kinds.
+    courier_MiB: limit(0, 2 * subscriptions_MiB + perNoticeByte * notifications.queueMax_MB),
   }
 }
 

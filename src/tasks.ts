@@ -76,6 +76,8 @@ export interface FrontEndTask {
   /** Its number; the first one runs in the main thread. */
   readonly frontEnd: number
   readonly options: Options
+  /** How large the heaps of its query threads may grow. */
+  readonly queryHeap_MiB: number
   readonly storage: StoragePlan
   readonly memory: SharedMemory
   readonly places: SharedArrayBuffer

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { memoryNeeded, memoryWarnings } from '../src/memory-needed.js'
+import { memoryNeeded, memoryWarnings, threadHeaps } from '../src/memory-needed.js'
 
 const flags = {
   httpThreads: 1,
@@ -27,4 +27,25 @@ test('a machine, a container or a heap that is too small is warned of, with the 
     /there are 512 MiB: lower -readCache/,
     /Node allows 256 MiB: .*--max-old-space-size/,
   ])
+})
+
+test('the heap of a thread may grow to twice what its flags let it hold, and never beyond what Node allows', async (t) => {
+  const heaps = (more: object = {}, subscriptionsMax = 1024, queueMax_MB = 64) =>
+    threadHeaps({ ...flags, ...more, notifications: { subscriptionsMax, queueMax_MB } }, 4096)
+  const { partition_MiB, query_MiB, courier_MiB } = heaps()
+  t.same(
+    { partition_MiB, query_MiB, courier_MiB },
+    {
+      partition_MiB: 2 * (96 + 1.5 * (64 + 3 * 64)) + 3,
+      query_MiB: 2 * (96 + 1.5 * 4 * 32),
+      courier_MiB: 2 * 96 + 6 + 48,
+    },
+  )
+  t.ok(heaps({ entityCache_MiB: 128 }).partition_MiB > partition_MiB)
+  t.ok(heaps({ requestMemory_MiB: 128 }).partition_MiB > partition_MiB)
+  t.ok(heaps({ pageMaxSize: 2 ** 26 }).query_MiB > query_MiB)
+  t.ok(heaps({}, 2048).partition_MiB > partition_MiB)
+  t.ok(heaps({}, 2048).courier_MiB > courier_MiB)
+  t.ok(heaps({}, 1024, 128).courier_MiB > courier_MiB)
+  t.equal(heaps({ entityCache_MiB: 65536 }).partition_MiB, 4096)
 })

@@ -15,6 +15,8 @@ export interface FrontEndLink {
 export interface Launch<Task> {
   readonly task: Task
   readonly transfer: readonly TransferListItem[]
+  /** See `ThreadSettings`. */
+  readonly heap_MiB?: number
 }
 
 export interface PartitionsSettings<Task> {

@@ -32,6 +32,8 @@ export interface QueryPoolSettings {
   /** The threads' entry in `workers/`. */
   readonly entry: URL
   readonly threads: number
+  /** How large the heap of each may grow, in MiB: beyond it the thread dies. As large as Node allows unless it is given. */
+  readonly heap_MiB?: number
   readonly places: ScanPlaces
   /** Queries that may wait for a thread. */
   readonly queueLimit: number
@@ -76,7 +78,7 @@ export class QueryPool {
   readonly #watched = new Set<Worker>()
 
   constructor(settings: QueryPoolSettings) {
-    const { entry, threads, places, queueLimit, limit_ms, members, ended, stops, workerData, log } = settings
+    const { entry, threads, places, queueLimit, limit_ms, members, ended, stops, workerData, heap_MiB, log } = settings
     this.#pool = new Piscina({
       filename: entry.href,
       minThreads: threads,
@@ -86,6 +88,7 @@ export class QueryPool {
       idleTimeout: Number.POSITIVE_INFINITY,
       recordTiming: false,
       workerData,
+      ...(heap_MiB !== undefined && { resourceLimits: { maxOldGenerationSizeMb: heap_MiB } }),
     })
     this.#stops = stops
     this.#log = log

@@ -14,6 +14,8 @@ export interface ThreadSettings<Task, Said> {
   readonly entry: URL
   readonly task: Task
   readonly transfer?: readonly TransferListItem[]
+  /** How large its heap may grow, in MiB: beyond it the thread dies. As large as Node allows unless it is given. */
+  readonly heap_MiB?: number | undefined
   /** Takes what the thread says and nobody waits for, from the beginning: it may say something before it is ready. */
   readonly said?: (said: Said) => void
 }
@@ -36,7 +38,7 @@ export class ActorThread<Task extends object, Said extends Saying> {
   /** Each takes what it waits for, and says whether that was it. */
   readonly #waiting: ((said: Said) => boolean)[] = []
 
-  constructor({ entry, task, transfer = [], said = () => {} }: ThreadSettings<Task, Said>) {
+  constructor({ entry, task, transfer = [], heap_MiB, said = () => {} }: ThreadSettings<Task, Said>) {
     this.#pool = new Piscina({
       filename: entry.href,
       minThreads: 1,
@@ -44,7 +46,10 @@ export class ActorThread<Task extends object, Said extends Saying> {
       concurrentTasksPerWorker: 1,
       atomics: 'disabled', // The default lets a thread sleep between tasks without looking at its ports and timers.
       idleTimeout: Number.POSITIVE_INFINITY,
-      resourceLimits: { maxYoungGenerationSizeMb: youngGeneration_MB },
+      resourceLimits: {
+        maxYoungGenerationSizeMb: youngGeneration_MB,
+        ...(heap_MiB !== undefined && { maxOldGenerationSizeMb: heap_MiB }),
+      },
       recordTiming: false, // Counts microseconds; waits are measured elsewhere, in nanoseconds.
     })
     const { port1, port2 } = new MessageChannel()

@@ -6,8 +6,11 @@ import { member } from '../../bench/ngsi.js'
 /** Let Node listen for a debugger, on a port that it says. */
 export const withDebugger: readonly string[] = ['--inspect=127.0.0.1:0']
 
-/** How long a thread may take to answer the debugger. */
-const patience_ms = 20_000
+/** How long the debugger may take to answer; what is said to a thread that begins or ends just then never is answered. */
+const patience_ms = 2_000
+
+/** How long a thread may take to end. */
+const end_ms = 20_000
 
 /** How long a thread is looked for. */
 const search_ms = 3_000
@@ -16,6 +19,11 @@ const search_ms = 3_000
 export const deaths = {
   /** An exception outside of every guard. */
   throws: { name: 'throw', code: 'setTimeout(() => { throw new Error("ended by the test") })' },
+  /** More is held than the heap of the thread may hold. */
+  exhausts: {
+    name: 'run out of memory',
+    code: 'setTimeout(() => { for (const held = []; ; ) held.push(new Array(1e6).fill(held.length + 0.5)) })',
+  },
   exits: { name: 'exit', code: 'setTimeout(() => process.exit(9))' },
 } as const
 
@@ -73,7 +81,7 @@ export class ThreadKiller {
       await this.#askThread(session, 'Debugger.disable', {})
       if (![...scripts].some((script) => script.endsWith(`/workers/${entry}.js`))) continue
       await this.#askThread(session, 'Runtime.evaluate', { expression: deaths[death].code })
-      const limit_ms = performance.now() + patience_ms
+      const limit_ms = performance.now() + end_ms
       while (this.#sessions.has(session)) {
         if (performance.now() > limit_ms) throw new Error(`the thread of ${entry} does not end`)
         await delay(5)

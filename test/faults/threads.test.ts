@@ -4,23 +4,33 @@ import { RunningBroker } from '../running.js'
 import { isLong, underLoad } from './run.js'
 import { type Death, deaths, type Entry, ThreadKiller, withDebugger } from './thread-killer.js'
 
-const flags = ['-partitions', '2', '-httpThreads', '2', '-notifRetryMin', '50', '-notifRetryMax', '200']
+/** Heaps that are small are soon full. */
+const memory = ['-requestMemory', '8', '-entityCache', '1', '-pageMaxSize', '1048576', '-notifQueueMaxMb', '128']
+const limits = [...memory, '-subscriptionsMax', '1000']
+const flags = ['-partitions', '2', '-httpThreads', '2', '-notifRetryMin', '50', '-notifRetryMax', '200', ...limits]
 const around = { nodeOptions: withDebugger }
 
 const replaced: readonly Entry[] = ['partition', 'query', 'courier', 'partition']
-const ways: readonly Death[] = isLong ? (Object.keys(deaths) as readonly Death[]) : ['throws']
+const short: readonly Death[] = ['throws', 'exhausts', 'exhausts', 'exhausts']
 
-for (const death of ways) {
-  test(`threads that ${deaths[death].name} under load are replaced, and no promise is broken`, async (t) => {
+/** How the threads die, one after the other. */
+const courses: readonly (readonly Death[])[] = isLong
+  ? (['throws', 'exhausts', 'exits'] as const).map((death) => replaced.map(() => death))
+  : [short]
+
+for (const course of courses) {
+  const ways = [...new Set(course)].map((death) => deaths[death].name).join(' and ')
+  test(`threads that die (${ways}) under load are replaced, and no promise is broken`, async (t) => {
     t.setTimeout(180_000)
     const broker = await RunningBroker.start(t, flags, around)
     await underLoad(t, broker, async () => {
-      for (const entry of replaced) {
+      for (const [at, entry] of replaced.entries()) {
         await delay(400)
-        await kill(broker, entry, death)
+        await kill(broker, entry, course[at] ?? 'throws')
       }
       await delay(400)
     })
+    t.match(broker.output, isLong ? /worker:died/ : /query thread failed: .*ERR_WORKER_OUT_OF_MEMORY/)
     // A machine with much else to do may take longer than health waits for a partition.
     for (let tries = 0; (await broker.send('GET', '/health/ready')).status !== 200; tries += 1) {
       if (tries > 60) t.fail('it never becomes ready again')
@@ -51,7 +61,7 @@ async function kill(broker: RunningBroker, entry: Entry, death: Death): Promise<
     try {
       return await killer.kill(entry, death)
     } catch (fault) {
-      if (tries === 10) throw fault
+      if (tries === 30) throw fault
     } finally {
       // Node waits at the end of a process until nobody debugs it.
       killer.close()
