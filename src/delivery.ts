@@ -13,8 +13,8 @@ import type { MainLog } from './log/main-log.js'
 import { wordNotice } from './ngsi1/render-notification.js'
 import { wordAvailability } from './ngsi1/render-registration.js'
 import type { NotificationOptions } from './options.js'
+import { packedRecipients } from './outbox/packed-recipients.js'
 import { Bell } from './subscription/bell.js'
-import { packedWithClocks } from './subscription/packed-clocks.js'
 import type { CourierTask, SharedMemory, StoragePlan, ThreadPorts } from './tasks.js'
 import { clockStart } from './time.js'
 
@@ -132,12 +132,7 @@ export class Delivery {
     const { options, folder, brokerId, storage, memory, transactions, log } = this.#parts
     const { port1, port2 } = new MessageChannel()
     log.take(port1)
-    const listening = this.registry.recipients()
-    const availability = packedWithClocks(
-      listening.map(({ clock, ...recipient }) => recipient),
-      (at) => listening[at]?.clock,
-    )
-    const recipients = { context: this.subscriptions.packed(), availability }
+    const recipients = packedRecipients([...this.subscriptions.recipients(), ...this.registry.recipients()])
     return {
       task: {
         recipients,

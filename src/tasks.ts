@@ -4,7 +4,7 @@ import type { TransactionMemory } from './http/transaction.js'
 import type { AlarmSaid } from './log/alarm-reports.js'
 import type { MeasureMemory } from './measure/measures.js'
 import type { NotificationOptions, Options } from './options.js'
-import type { Recipient } from './outbox/message.js'
+import type { PackedRecipients } from './outbox/packed-recipients.js'
 import type { Packed } from './packed.js'
 import type { Registration } from './registration/registration.js'
 import type { PackedWithClocks } from './subscription/packed-clocks.js'
@@ -103,10 +103,7 @@ export interface CourierTask {
   /** The folder of the coordinator's own environment, which holds an outbox as well. */
   readonly controlPath: string
   /** The subscriptions of either kind that there are. */
-  readonly recipients: {
-    readonly context: PackedWithClocks<Subscription>
-    readonly availability: PackedWithClocks<Omit<Recipient, 'clock'>>
-  }
+  readonly recipients: PackedRecipients
   readonly options: NotificationOptions
   /** When the process was started. */
   readonly clock: ClockStart

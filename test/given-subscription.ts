@@ -34,7 +34,7 @@ export function subscription(more: Partial<Subscription> = {}): Subscription {
 export function inForce(more: Partial<Subscription> = {}): SubscriptionInForce {
   return {
     subscription: subscription(more),
-    clock: new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT)),
+    clock: { moments: new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT)), at: 0 },
   }
 }
 

@@ -10,12 +10,13 @@ test('packed values come out as they went in and in their order, however many th
 })
 
 test('every value keeps its own clock, which both ends share', async (t) => {
-  const [first, second] = [new SharedArrayBuffer(3 * 8), new SharedArrayBuffer(2 * 8)]
+  const first = new BigInt64Array(new SharedArrayBuffer(3 * 8))
+  const second = new BigInt64Array(new SharedArrayBuffer(2 * 8))
   const clocks = [
-    new BigInt64Array(second, 8, 1),
-    new BigInt64Array(first, 0, 1),
-    new BigInt64Array(first, 16, 1),
-    new BigInt64Array(second, 0, 1),
+    { moments: second, at: 1 },
+    { moments: first, at: 0 },
+    { moments: first, at: 2 },
+    { moments: second, at: 0 },
   ]
   const values = ['a', 'b', 'c', 'd']
   const found = [...unpackedWithClocks(structuredClone(packedWithClocks(values, (at) => clocks[at])))]
@@ -23,6 +24,9 @@ test('every value keeps its own clock, which both ends share', async (t) => {
     found.map(([value]) => value),
     values,
   )
-  for (const [at, [, clock]] of found.entries()) Atomics.store(clock, 0, BigInt(at + 1))
-  t.same(clocks.map(String), ['1', '2', '3', '4'])
+  for (const [at, [, clock]] of found.entries()) Atomics.store(clock.moments, clock.at, BigInt(at + 1))
+  t.same(
+    clocks.map(({ moments, at }) => String(moments[at])),
+    ['1', '2', '3', '4'],
+  )
 })

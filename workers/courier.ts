@@ -11,11 +11,11 @@ import { type Shared, sharedAnswer } from '../src/management/siblings.js'
 import { Measures, rowOf } from '../src/measure/measures.js'
 import { rememberingNotice } from '../src/ngsi1/render-notification.js'
 import { Courier, type CourierSettings } from '../src/outbox/courier.js'
-import { type CourierInstruction, type CourierReport, type Recipient, recipientOf } from '../src/outbox/message.js'
+import type { CourierInstruction, CourierReport } from '../src/outbox/message.js'
+import { unpackedRecipients } from '../src/outbox/packed-recipients.js'
 import type { Source } from '../src/outbox/source.js'
 import { Bell } from '../src/subscription/bell.js'
 import type { Settlement } from '../src/subscription/notice.js'
-import { unpackedWithClocks } from '../src/subscription/packed-clocks.js'
 import { type CourierTask, numbered, type ThreadPorts } from '../src/tasks.js'
 
 const linger_ms = 100
@@ -37,7 +37,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
     const sender = new Courier({
       sources: [...outboxes, source(new OutboxReader(controlPath, storage), (settlements) => desk.settle(settlements))],
       settings: settingsOf(task),
-      recipients: recipientsOf(recipients),
+      recipients: unpackedRecipients(recipients),
       bell: new Bell(memory.bell),
       report: (said) => {
         report(control, said)
@@ -110,11 +110,6 @@ class CoordinatorDesk {
     this.#asked.get(ticket)?.(true)
     this.#asked.delete(ticket)
   }
-}
-
-function* recipientsOf({ context, availability }: CourierTask['recipients']): Generator<Recipient> {
-  for (const [subscription, clock] of unpackedWithClocks(context)) yield recipientOf({ subscription, clock })
-  for (const [known, clock] of unpackedWithClocks(availability)) yield { ...known, clock }
 }
 
 /** However much may wait, it leaves every partition room for its entities: updates never fail for what waits. */

@@ -77,7 +77,12 @@ export type QueryRefusal =
 
 /** Whether an entity's path lies in one of the ranges. */
 export function inPaths(path: ServicePath, ranges: readonly PathRange[]): boolean {
-  return ranges.some((range) => path === range.path || (range.below && under(path, range.path)))
+  return ranges.some((range) => inRange(path, range))
+}
+
+/** As `inPaths` with one range. */
+export function inRange(path: ServicePath, range: PathRange): boolean {
+  return path === range.path || (range.below && under(path, range.path))
 }
 
 function under(path: ServicePath, top: ServicePath): boolean {

@@ -156,15 +156,16 @@ const clocksTogether = 4096
  * names, and every thread begins with the clocks of all subscriptions. The memory goes with the last of its clocks.
  */
 export class Clocks {
-  #memory = new SharedArrayBuffer(0)
+  #moments = new BigInt64Array(new SharedArrayBuffer(0))
   #used = clocksTogether
 
   next(): SubscriptionClock {
     if (this.#used === clocksTogether) {
-      this.#memory = new SharedArrayBuffer(clocksTogether * BigInt64Array.BYTES_PER_ELEMENT)
+      const memory = new SharedArrayBuffer(clocksTogether * BigInt64Array.BYTES_PER_ELEMENT)
+      this.#moments = new BigInt64Array(memory)
       this.#used = 0
     }
-    const clock = new BigInt64Array(this.#memory, this.#used * BigInt64Array.BYTES_PER_ELEMENT, 1)
+    const clock = { moments: this.#moments, at: this.#used }
     this.#used += 1
     return clock
   }

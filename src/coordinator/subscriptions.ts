@@ -1,6 +1,6 @@
 import type { Tenant } from '../context/entity.js'
 import { errorFacts, type Log } from '../log/log.js'
-import { recipientOf } from '../outbox/message.js'
+import { type Recipient, recipientOf } from '../outbox/message.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import type { Bell } from '../subscription/bell.js'
 import type { PackedWithClocks } from '../subscription/packed-clocks.js'
@@ -62,7 +62,12 @@ export class Subscriptions implements SubscriptionDesk {
     this.#establishment = new Establishment(parts)
   }
 
-  /** What every partition begins with, and the courier. */
+  /** Everybody who is sent notifications of changes, for a courier that starts. */
+  recipients(): readonly Recipient[] {
+    return this.#held.all().map(recipientOf)
+  }
+
+  /** What every partition begins with. */
   packed(): PackedWithClocks<Subscription> {
     return this.#held.packed()
   }

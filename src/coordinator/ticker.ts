@@ -4,7 +4,7 @@ import type { Bell } from '../subscription/bell.js'
 import type { Notice } from '../subscription/notice.js'
 import type { SubscriptionStore } from '../subscription/store.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
-import { advanceClock } from '../subscription/throttle.js'
+import { advanceClock, lastNotified } from '../subscription/throttle.js'
 import { type Milliseconds, now } from '../time.js'
 import type { HeldSubscriptions } from './held-subscriptions.js'
 import { noticesAbout, type StateParts, stateToShow } from './initial.js'
@@ -155,5 +155,5 @@ export class Ticker {
 /** Whether a tick of this moment is in the time of the subscription, and not too soon after its last notification. */
 function isDue({ subscription, clock }: SubscriptionInForce, made: Milliseconds): boolean {
   const { expires, throttling_ms } = subscription
-  return made < expires && Math.abs(made - Number(Atomics.load(clock, 0))) >= throttling_ms
+  return made < expires && Math.abs(made - lastNotified(clock)) >= throttling_ms
 }

@@ -1,7 +1,7 @@
 import type { Log } from '../log/log.js'
 import type { DeliveryMeter } from '../measure/delivery-sheet.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
-import { advanceClock } from '../subscription/throttle.js'
+import { advanceClock, lastNotified } from '../subscription/throttle.js'
 import type { Milliseconds } from '../time.js'
 import type { Backlog } from './backlog.js'
 import type { Books } from './books.js'
@@ -32,9 +32,11 @@ const mostEnded = 10_000
 /** What a notification is longer than its record on disk, at most: names of headers, and what they always say. */
 const headSpare_bytes = 1024
 
-/** The subscriptions of either kind as the courier knows them, each with its queue. */
+/** The subscriptions of either kind as the courier knows them. */
 export class Recipients {
   readonly #parts: RecipientParts
+  readonly #known = new Map<SubscriptionId, Recipient>()
+  /** Of those that have had something to be sent, which most never have, and of those that are held. */
   readonly #queues = new Map<SubscriptionId, RecipientQueue>()
   /** Whose notices came before they were known themselves. */
   readonly #strangers = new Set<RecipientQueue>()
@@ -52,7 +54,7 @@ export class Recipients {
     const { books } = this.#parts
     for (const [id, account] of accounts) {
       books.found(id, source, account)
-      if (this.#queues.has(id)) for (const number of account.tried) this.#tried.add(`${source}-${number}`)
+      if (this.#known.has(id)) for (const number of account.tried) this.#tried.add(`${source}-${number}`)
       else books.end(id, [])
     }
   }
@@ -62,12 +64,13 @@ export class Recipients {
     this.#started = true
     this.#tried = new Set()
     const { books } = this.#parts
-    for (const [id, { recipient, depth, lineup }] of this.#queues) {
+    for (const [id, { clock }] of this.#known) {
+      const queue = this.#queues.get(id)
       // Most have never been notified.
-      if (recipient === undefined || (depth === 0 && !books.hasAny(id))) continue
+      if (queue === undefined && !books.hasAny(id)) continue
       let latest: number = books.merged(id).lastNotification ?? 0
-      for (const { made } of lineup.entries()) latest = Math.max(latest, made)
-      advanceClock(recipient.clock, latest)
+      for (const { made } of queue?.lineup.entries() ?? []) latest = Math.max(latest, made)
+      advanceClock(clock, latest)
     }
   }
 
@@ -76,7 +79,7 @@ export class Recipients {
     const { books, backlog, meter, simulated, queueParts } = this.#parts
     const { number, notice } = numbered
     const id = notice.subscription
-    const known = this.#queues.get(id)
+    const known = this.#queueOfKnown(id)
     if (this.#started) meter.stored(1)
     if (known === undefined && (!this.#started || this.#ended.has(id) || !this.#hasRoomForStrangers())) {
       if (this.#started) meter.left('ended')
@@ -96,10 +99,14 @@ export class Recipients {
   }
 
   put(recipient: Recipient): void {
-    const queue = this.#queueOf(recipient.id)
+    this.#known.set(recipient.id, recipient)
+    const queue = this.#queues.get(recipient.id)
+    if (queue === undefined) return
     this.#strangers.delete(queue)
     queue.put(recipient)
     if (this.#parts.simulated) this.#simulate(queue)
+    // One that was only held has had nothing to be sent.
+    if (queue.depth === 0 && !queue.dropWarned) this.#queues.delete(recipient.id)
   }
 
   hold(id: SubscriptionId): void {
@@ -113,6 +120,7 @@ export class Recipients {
     const queue = this.#queues.get(id)
     if (queue === undefined) this.#parts.books.end(id, [])
     else this.#parts.backlog.end(queue)
+    this.#known.delete(id)
     this.#queues.delete(id)
     if (queue !== undefined) this.#strangers.delete(queue)
     this.#ended.add(id)
@@ -131,22 +139,23 @@ export class Recipients {
 
   /** How the deliveries go of those that are asked for and known; of all without ids [subscriptions 5.7]. */
   states(ids: readonly SubscriptionId[] | undefined): readonly KnownState[] {
-    return [...(ids ?? this.#queues.keys())].flatMap((id) => {
-      const queue = this.#queues.get(id)
-      return queue?.recipient === undefined ? [] : [{ id, delivery: this.#state(queue, queue.recipient) }]
+    return [...(ids ?? this.#known.keys())].flatMap((id) => {
+      const recipient = this.#known.get(id)
+      return recipient === undefined ? [] : [{ id, delivery: this.#state(recipient) }]
     })
   }
 
-  #state(queue: RecipientQueue, { clock }: Recipient): DeliveryState {
-    const { nextAttempt } = queue
-    const { oldest } = queue.lineup
-    const { lastNotification = 0, ...account } = this.#parts.books.merged(queue.id)
-    const latest = Math.max(lastNotification, Number(Atomics.load(clock, 0)))
+  #state({ id, clock }: Recipient): DeliveryState {
+    const queue = this.#queues.get(id)
+    const nextAttempt = queue?.nextAttempt
+    const oldest = queue?.lineup.oldest
+    const { lastNotification = 0, ...account } = this.#parts.books.merged(id)
+    const latest = Math.max(lastNotification, lastNotified(clock))
     return {
       ...account,
       ...(latest > 0 && { lastNotification: latest as Milliseconds }),
-      queueDepth: queue.depth,
-      queueBytes: queue.bytes,
+      queueDepth: queue?.depth ?? 0,
+      queueBytes: queue?.bytes ?? 0,
       ...(oldest !== undefined && { oldestQueued: oldest.made }),
       ...(nextAttempt !== undefined && { nextAttempt }),
     }
@@ -157,8 +166,15 @@ export class Recipients {
     if (queue === undefined) {
       queue = new RecipientQueue(id, this.#parts.queueParts)
       this.#queues.set(id, queue)
+      const recipient = this.#known.get(id)
+      if (recipient !== undefined) queue.put(recipient)
     }
     return queue
+  }
+
+  /** The queue of somebody who was put or held, or whose notices have come before that. */
+  #queueOfKnown(id: SubscriptionId): RecipientQueue | undefined {
+    return this.#queues.get(id) ?? (this.#known.has(id) ? this.#queueOf(id) : undefined)
   }
 
   #stranger(id: SubscriptionId): RecipientQueue {

@@ -12,35 +12,34 @@ export function compareListed(a: Listed, b: Listed): number {
   return a.registration.order - b.registration.order || a.at - b.at
 }
 
-/** Contexts in their order. Most come in that order, so that they only have to be put behind the others. */
-export class OrderedContexts {
-  readonly #contexts: Listed[] = []
+/**
+ * Puts a context in its place among others; one that is there already is entered once. Most come in their order, so that
+ * they only have to be put behind the others.
+ */
+export function enterListed(contexts: Listed[], listed: Listed): void {
+  const place = placeOf(contexts, listed)
+  if (!isSame(contexts[place], listed)) contexts.splice(place, 0, listed)
+}
 
-  get all(): readonly Listed[] {
-    return this.#contexts
-  }
+/** Takes a context out, if it is there. */
+export function leaveListed(contexts: Listed[], listed: Listed): void {
+  const place = placeOf(contexts, listed)
+  if (isSame(contexts[place], listed)) contexts.splice(place, 1)
+}
 
-  /** An entity or attribute that a context has twice is entered once. */
-  add(listed: Listed): void {
-    const place = this.#placeOf(listed)
-    if (this.#contexts[place] !== listed) this.#contexts.splice(place, 0, listed)
-  }
+function isSame(held: Listed | undefined, listed: Listed): boolean {
+  return held?.registration === listed.registration && held.at === listed.at
+}
 
-  remove(listed: Listed): void {
-    const place = this.#placeOf(listed)
-    if (this.#contexts[place] === listed) this.#contexts.splice(place, 1)
+function placeOf(contexts: readonly Listed[], listed: Listed): number {
+  const last = contexts.at(-1)
+  if (last === undefined || compareListed(last, listed) < 0) return contexts.length
+  let [low, high] = [0, contexts.length - 1]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const held = contexts[middle]
+    if (held !== undefined && compareListed(held, listed) < 0) low = middle + 1
+    else high = middle
   }
-
-  #placeOf(listed: Listed): number {
-    const last = this.#contexts.at(-1)
-    if (last === undefined || compareListed(last, listed) < 0) return this.#contexts.length
-    let [low, high] = [0, this.#contexts.length - 1]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      const held = this.#contexts[middle]
-      if (held !== undefined && compareListed(held, listed) < 0) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
+  return low
 }

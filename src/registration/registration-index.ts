@@ -3,6 +3,7 @@ import { compileSelectors } from '../context/match.js'
 import { inPaths, type PathRange, type Selector } from '../context/query.js'
 import { Slices } from '../slices.js'
 import type { Milliseconds } from '../time.js'
+import type { NamedEntity } from './named-entity.js'
 import { compareListed, type Listed } from './ordered.js'
 import {
   inForce,
@@ -12,7 +13,7 @@ import {
   type RegistrationChange,
   type RegistrationId,
 } from './registration.js'
-import { type NamedEntity, TenantRegistrations } from './tenant-registrations.js'
+import { TenantRegistrations } from './tenant-registrations.js'
 
 /** Where and when a request looks: registrations in one of the paths that are in force at that moment count. */
 export interface Lookup {
@@ -52,7 +53,6 @@ export class RegistrationIndex {
   readonly #tenants = new Map<Tenant, TenantRegistrations>()
   readonly #sizes = new Map<Tenant, number>()
   readonly #registrations = new Map<RegistrationId, Registration>()
-  readonly #listed = new Map<RegistrationId, readonly Listed[]>()
 
   /** How many registrations there are, expired ones included. */
   get size(): number {
@@ -88,25 +88,24 @@ export class RegistrationIndex {
     const registrations = this.#tenants.get(tenant) ?? new TenantRegistrations()
     this.#tenants.set(tenant, registrations)
     this.#sizes.set(tenant, (this.#sizes.get(tenant) ?? 0) + 1)
-    const listed = contexts.map((context, at) => ({ registration, at, context }))
-    for (const each of listed) registrations.enter(each)
+    for (const [at, context] of contexts.entries()) registrations.enter({ registration, at, context })
     this.#registrations.set(id, registration)
-    this.#listed.set(id, listed)
   }
 
   remove(id: RegistrationId): void {
     const held = this.#registrations.get(id)
     if (held === undefined) return
-    const left = (this.#sizes.get(held.tenant) ?? 0) - 1
+    const { tenant, contexts } = held
+    const left = (this.#sizes.get(tenant) ?? 0) - 1
     if (left > 0) {
-      for (const each of this.#listed.get(id) ?? []) this.#tenants.get(held.tenant)?.leave(each)
-      this.#sizes.set(held.tenant, left)
+      const registrations = this.#tenants.get(tenant)
+      for (const [at, context] of contexts.entries()) registrations?.leave({ registration: held, at, context })
+      this.#sizes.set(tenant, left)
     } else {
-      this.#tenants.delete(held.tenant)
-      this.#sizes.delete(held.tenant)
+      this.#tenants.delete(tenant)
+      this.#sizes.delete(tenant)
     }
     this.#registrations.delete(id)
-    this.#listed.delete(id)
   }
 
   /** What is registered of what is asked for, page by page [subscriptions 7.2]. */
@@ -151,9 +150,9 @@ export class RegistrationIndex {
 
   /** As `providerOf`, with the registration that says so. */
   sourceOf(lookup: Lookup, entity: RegisteredEntity, attribute: string): Listed | undefined {
-    const byAttribute = this.#tenants.get(lookup.tenant)?.named(entity)?.byAttribute
+    const named = this.#tenants.get(lookup.tenant)?.named(entity)
     const counts = counting(lookup)
-    const first = (name: string): Listed | undefined => byAttribute?.get(name)?.all.find(counts)
+    const first = (name: string): Listed | undefined => named?.having(name).find(counts)
     return first(attribute) ?? first('')
   }
 
@@ -164,7 +163,7 @@ export class RegistrationIndex {
 
   /** As `naming`, with the registrations that they belong to. */
   sources(lookup: Lookup, entity: RegisteredEntity): readonly Listed[] {
-    const listed = this.#tenants.get(lookup.tenant)?.named(entity)?.contexts.all ?? []
+    const listed = this.#tenants.get(lookup.tenant)?.named(entity)?.contexts ?? []
     return listed.filter(counting(lookup))
   }
 
@@ -178,7 +177,7 @@ export class RegistrationIndex {
     const counts = counting(lookup)
     const byFirst = new Map<Listed, Set<NamedEntity>>()
     for (const named of registrations.meant(selector)) {
-      const first = named.entity.id === '' ? undefined : named.contexts.all.find(counts)
+      const first = named.entity.id === '' ? undefined : named.contexts.find(counts)
       if (first) byFirst.set(first, (byFirst.get(first) ?? new Set()).add(named))
     }
     const inOrder = [...byFirst].sort(([a], [b]) => compareListed(a, b))
@@ -199,10 +198,9 @@ export class RegistrationIndex {
       for (const named of registrations.tried(selector)) {
         if (named === undefined) yield undefined
         else {
-          const { contexts, byAttribute } = named
-          const lists = attributes.length === 0 ? [contexts] : attributes.map((name) => byAttribute.get(name))
+          const lists = attributes.length === 0 ? [named.contexts] : attributes.map((name) => named.having(name))
           // Copies: whoever looks may pause, and the lists may change then.
-          for (const list of lists) yield* list?.all.filter(counts) ?? []
+          for (const list of lists) yield* list.filter(counts)
         }
       }
     }

@@ -1,22 +1,26 @@
 import type { Entity, EntityType } from '../context/entity.js'
-import { inPaths, type PathRange } from '../context/query.js'
-import type { Subscription } from './subscription.js'
-import type { Throttle } from './throttle.js'
+import { inRange, type PathRange } from '../context/query.js'
+import type { SubscriptionInForce } from './subscription.js'
 
 /** A subscription as the index holds it. */
-export interface Listener {
-  readonly subscription: Subscription
-  readonly throttle: Throttle
+export type Listener = SubscriptionInForce
+
+/** Subscriptions that mean an entity. */
+export interface Audience {
+  /** Adds those that a change of these attributes triggers [subscriptions 3.1, point 5]. */
+  gatherTriggered(changed: readonly string[], into: Set<Listener>): void
+  /** Adds all of them. */
+  gather(into: Set<Listener>): void
 }
 
 /** Subscriptions that mean the same entities, arranged by what triggers them. */
-export class Audience {
-  readonly #paths: readonly PathRange[]
+class ArrangedAudience implements Audience {
+  readonly #path: PathRange
   readonly #ofAny = new Set<Listener>()
   readonly #ofName = new Map<string, Set<Listener>>()
 
   constructor(path: PathRange) {
-    this.#paths = [path]
+    this.#path = path
   }
 
   get isEmpty(): boolean {
@@ -25,7 +29,7 @@ export class Audience {
 
   /** Whether it means the entities of this one's path [subscriptions 3.1, point 3]. */
   hears({ path }: Entity): boolean {
-    return inPaths(path, this.#paths)
+    return inRange(path, this.#path)
   }
 
   add(listener: Listener): void {
@@ -43,13 +47,11 @@ export class Audience {
     }
   }
 
-  /** Adds those that a change of these attributes triggers [subscriptions 3.1, point 5]. */
   gatherTriggered(changed: readonly string[], into: Set<Listener>): void {
     for (const listener of this.#ofAny) into.add(listener)
     for (const name of changed) for (const listener of this.#ofName.get(name) ?? nobody) into.add(listener)
   }
 
-  /** Adds all of them. */
   gather(into: Set<Listener>): void {
     for (const listener of this.#ofAny) into.add(listener)
     for (const listeners of this.#ofName.values()) for (const listener of listeners) into.add(listener)
@@ -60,7 +62,7 @@ const nobody: readonly Listener[] = []
 
 /** The audiences of one exact id, or of one pattern: by type, the empty text for any, and by path. */
 export class Audiences {
-  readonly #ofType = new Map<EntityType, Map<string, Audience>>()
+  readonly #ofType = new Map<EntityType, Map<string, ArrangedAudience>>()
 
   get isEmpty(): boolean {
     return this.#ofType.size === 0
@@ -73,9 +75,9 @@ export class Audiences {
   /** Adds a listener; gives whether there is a new audience. */
   add(type: EntityType, listener: Listener): boolean {
     const { path } = listener.subscription
-    const ofPath = entry(this.#ofType, type, newMap<string, Audience>)
+    const ofPath = entry(this.#ofType, type, newMap<string, ArrangedAudience>)
     const before = ofPath.size
-    entry(ofPath, nameOf(path), () => new Audience(path)).add(listener)
+    entry(ofPath, nameOf(path), () => new ArrangedAudience(path)).add(listener)
     return ofPath.size > before
   }
 
@@ -106,7 +108,11 @@ export class Audiences {
 /** The type of entities without one, and of selectors for any. */
 export const untyped = '' as EntityType
 
-function gatherIn(audiences: ReadonlyMap<string, Audience> | undefined, entity: Entity, into: Audience[]): void {
+function gatherIn(
+  audiences: ReadonlyMap<string, ArrangedAudience> | undefined,
+  entity: Entity,
+  into: Audience[],
+): void {
   if (audiences === undefined) return
   for (const audience of audiences.values()) if (audience.hears(entity)) into.push(audience)
 }

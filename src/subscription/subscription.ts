@@ -32,10 +32,16 @@ export interface Subscription {
 }
 
 /**
- * When a subscription was last notified, in milliseconds since 1970, 0 before the first time: a view of one 64-bit integer in
- * memory that all partitions share, since throttling holds over all of them [subscriptions 3.4].
+ * When a subscription was last notified, in milliseconds since 1970, 0 before the first time: one 64-bit integer in memory
+ * that all partitions share, since throttling holds over all of them [subscriptions 3.4]. Many clocks lie in one piece of
+ * memory and share its view: a view for each would take more than the subscription's own record.
  */
-export type SubscriptionClock = BigInt64Array
+export interface SubscriptionClock {
+  /** Over shared memory. */
+  readonly moments: BigInt64Array
+  /** Which of them is this one's. */
+  readonly at: number
+}
 
 /** A subscription as it comes into force in a partition. */
 export interface SubscriptionInForce {

@@ -3,8 +3,8 @@ import { acceptedPattern } from '../context/pattern.js'
 import type { Selector } from '../context/query.js'
 import { LruCache } from '../lru-cache.js'
 import { type Audience, Audiences, entry, type Listener, untyped } from './audience.js'
+import { ExactIds } from './exact-ids.js'
 import type { SubscriptionId, SubscriptionInForce } from './subscription.js'
-import { Throttle } from './throttle.js'
 
 /**
  * Which subscriptions are about an entity. Most updates are of entities that nobody has subscribed to, and must not pay
@@ -26,11 +26,10 @@ export class WakeIndex {
   }
 
   /** Takes up a subscription in the place of an earlier one of its id. One that changes do not fire is of no use here. */
-  put({ subscription, clock }: SubscriptionInForce): void {
-    const { id, tenant, selectors, onChange } = subscription
+  put(listener: SubscriptionInForce): void {
+    const { id, tenant, selectors, onChange } = listener.subscription
     this.remove(id)
     if (onChange === undefined) return
-    const listener = { subscription, throttle: new Throttle(clock) }
     this.#listeners.set(id, listener)
     const ofTenant = entry(this.#tenants, tenant, () => new TenantIndex(tenant, this.#found))
     for (const selector of selectors) ofTenant.add(selector, listener)
@@ -74,7 +73,7 @@ type Sought = Exclude<Selector['id'], { kind: 'exact' }>
 class TenantIndex {
   readonly #tenant: Tenant
   readonly #found: Found
-  readonly #exact = new Map<EntityId, Audiences>()
+  readonly #exact = new ExactIds()
   /** By pattern, so that equal ones are tested once. */
   readonly #searches = new Map<string, Search>()
   readonly #searchesOf = new Map<EntityType, Set<Search>>()
@@ -85,25 +84,24 @@ class TenantIndex {
   }
 
   get isEmpty(): boolean {
-    return this.#exact.size === 0 && this.#searches.size === 0
+    return this.#exact.isEmpty && this.#searches.size === 0
   }
 
   add({ id, type = untyped }: Selector, listener: Listener): void {
-    if (id.kind === 'exact') entry(this.#exact, id.id, newAudiences).add(type, listener)
+    if (id.kind === 'exact') this.#exact.add(id.id, type, listener)
     else this.#addSought(id, type, listener)
   }
 
   remove({ id, type = untyped }: Selector, listener: Listener): void {
-    if (id.kind === 'exact') this.#removeExact(id.id, type, listener)
+    if (id.kind === 'exact') this.#exact.remove(id.id, type, listener)
     else this.#removeSought(id, type, listener)
   }
 
   audiences(entity: Entity): readonly Audience[] {
-    const exact = this.#exact.get(entity.id)
     const sought = this.#mayFind(entity.type) ? this.#sought(entity) : nobody
-    if (!exact) return sought
+    if (!this.#exact.has(entity.id)) return sought
     const all = [...sought]
-    exact.gather(entity, all)
+    this.#exact.gather(entity, all)
     return all
   }
 
@@ -112,12 +110,6 @@ class TenantIndex {
     const isNew = search.audiences.add(type, listener)
     entry(this.#searchesOf, type, newSearches).add(search)
     if (isNew) this.#found.clear()
-  }
-
-  #removeExact(id: EntityId, type: EntityType, listener: Listener): void {
-    const audiences = this.#exact.get(id)
-    audiences?.remove(type, listener)
-    if (audiences?.isEmpty) this.#exact.delete(id)
   }
 
   #removeSought(id: Sought, type: EntityType, listener: Listener): void {
@@ -179,10 +171,6 @@ function keyOf(id: Sought): string {
 
 function findsOf(id: Sought): Search['finds'] {
   return id.kind === 'any' ? () => true : acceptedPattern(id.pattern).test
-}
-
-function newAudiences(): Audiences {
-  return new Audiences()
 }
 
 function newSearches(): Set<Search> {

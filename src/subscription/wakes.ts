@@ -5,7 +5,7 @@ import type { Audience, Listener } from './audience.js'
 import type { Cause, Change } from './change.js'
 import { lineOf, type NewNotice, type Notice, type NoticeWording } from './notice.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from './subscription.js'
-import type { Claim } from './throttle.js'
+import { type Claim, claimNotice } from './throttle.js'
 import { WakeIndex } from './wake-index.js'
 import { type Silence, WakeTrace } from './wake-trace.js'
 
@@ -86,11 +86,11 @@ export class Wakes {
   }
 
   /** Notes the moment of a notice, or says why there is none. */
-  #claim({ subscription, throttle }: Listener, isShown: Showing, { time, origin }: Cause): Silence | undefined {
+  #claim({ subscription, clock }: Listener, isShown: Showing, { time, origin }: Cause): Silence | undefined {
     if (origin.ends) return 'come round'
     if (time >= subscription.expires) return 'expired'
     if (!isShown(subscription)) return 'nothing to show'
-    const claim = throttle.claim(time, subscription.throttling_ms)
+    const claim = claimNotice(clock, time, subscription.throttling_ms)
     if (claim === undefined) return 'throttled'
     this.#claims.push(claim)
     return undefined

@@ -44,14 +44,14 @@ export function notice(
 }
 
 export function recipient(id: SubscriptionId, reference: string, more: Partial<Recipient> = {}): Recipient {
-  const clock = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT))
+  const moments = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT))
   return {
     id,
     kind: 'context',
     reference,
     attributes: [],
     expires: (Date.now() + 3_600_000) as Milliseconds,
-    clock,
+    clock: { moments, at: 0 },
     ...more,
   }
 }

@@ -13,6 +13,7 @@ import { MailboxRoom } from '../../src/mailbox/room.js'
 import { ActorThread } from '../../src/mailbox/thread.js'
 import { Measures } from '../../src/measure/measures.js'
 import type { CourierInstruction, CourierReport } from '../../src/outbox/message.js'
+import { packedRecipients } from '../../src/outbox/packed-recipients.js'
 import { ChangeMarks } from '../../src/partition/change-marks.js'
 import { SharedLimit } from '../../src/shared-limit.js'
 import { Bell } from '../../src/subscription/bell.js'
@@ -25,7 +26,6 @@ import { storeSettings } from '../given.js'
 import { notice, OwnedOutbox, recipient, subscriptionId, until } from './given.js'
 
 const one = subscriptionId(1)
-const nobody = { context: packedWithClocks([], () => undefined), availability: packedWithClocks([], () => undefined) }
 
 function entry(name: string): URL {
   return new URL(`../../workers/${name}.js`, import.meta.url)
@@ -80,7 +80,7 @@ test('the thread of the courier delivers what partition and coordinator hold, an
   })
   await partition.ready
   const courierLog = log()
-  const { clock, ...known } = recipient(one, end.url())
+  const known = recipient(one, end.url())
   const options = run.options.notifications
   const courier = new ActorThread<CourierTask & Pick<ThreadPorts, 'log'>, CourierReport>({
     entry: entry('courier'),
@@ -88,7 +88,7 @@ test('the thread of the courier delivers what partition and coordinator hold, an
       storage,
       memory,
       controlPath: control.path,
-      recipients: { ...nobody, availability: packedWithClocks([known], () => clock) },
+      recipients: packedRecipients([known]),
       options,
       brokerId: '0123456789abcdef',
       clock: clockStart(),
@@ -150,7 +150,7 @@ test('what the courier says before it is ready is heard, and is not taken for it
       storage,
       memory: sharedMemory(measures, new Bell()),
       controlPath: control.path,
-      recipients: nobody,
+      recipients: packedRecipients([]),
       options: run.options.notifications,
       brokerId: '0123456789abcdef',
       clock: clockStart(),

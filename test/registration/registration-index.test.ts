@@ -44,6 +44,35 @@ test('the provider of an attribute is the first that names it, else the first fo
   t.equal(index.providerOf({ ...lookup, tenant: 'other' as Tenant }, s4, 'noise'), undefined)
 })
 
+test('an entity with many attributes, which are looked up, is found by each until its registration is gone', async (t) => {
+  const names = Array.from({ length: 40 }, (_, at) => `a${at}`).join(' ')
+  const s4 = registered('S4:Street')
+  const [all, whole] = [registration(2, [context('S4:Street', names, 'all')]), registration(3, [context('S4:Street')])]
+  const index = indexOf(registration(1, [context('S4:Street', 'a7', 'one')]), all, registration(4, []))
+  t.equal(index.providerOf(lookup, s4, 'a7'), 'one')
+  t.equal(index.providerOf(lookup, s4, 'a39'), 'all')
+  t.equal(index.providerOf(lookup, s4, 'a40'), undefined)
+  index.put(whole)
+  t.equal(index.providerOf(lookup, s4, 'a40'), 'http://p.example')
+  t.equal(index.discover(lookup, { selectors: [exact('S4')], attributes: ['a8', 'a7'] }).count, 2)
+  index.remove(all.id)
+  t.equal(index.providerOf(lookup, s4, 'a39'), 'http://p.example')
+  index.remove(whole.id)
+  t.equal(index.providerOf(lookup, s4, 'a39'), undefined)
+  t.equal(index.providerOf(lookup, s4, 'a7'), 'one')
+})
+
+test('types of one id are told apart, and each goes with its last registration', async (t) => {
+  const [street, alley] = [registration(1, [context('S4:Street')]), registration(2, [context('S4:Alley S4')])]
+  const index = indexOf(street, alley, registration(3, []))
+  t.same(index.entities(lookup, exact('S4')), [registered('S4:Street'), registered('S4:Alley'), registered('S4')])
+  t.same(index.entities(lookup, exact('S4', 'Alley')), [registered('S4:Alley')])
+  index.remove(alley.id)
+  t.same(index.entities(lookup, exact('S4')), [registered('S4:Street')])
+  index.remove(street.id)
+  t.same(index.entities(lookup, exact('S4')), [])
+})
+
 test('an entity without type is named only by registrations without type', async (t) => {
   const index = indexOf(registration(1, [context('S4', 'noise')]))
   t.equal(index.providerOf(lookup, registered('S4'), 'noise'), 'http://p.example')

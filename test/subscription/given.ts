@@ -33,14 +33,14 @@ export function pattern(text: string, type?: EntityType): Selector {
 
 /** A clock that was last claimed then. */
 export function clock(last = 0): SubscriptionClock {
-  const memory = new BigInt64Array(new SharedArrayBuffer(8))
-  memory[0] = BigInt(last)
-  return memory
+  const moments = new BigInt64Array(new SharedArrayBuffer(3 * 8))
+  moments[1] = BigInt(last)
+  return { moments, at: 1 }
 }
 
 /** What a clock says. */
-export function lastOf(memory: SubscriptionClock): number {
-  return Number(memory[0])
+export function lastOf({ moments, at }: SubscriptionClock): number {
+  return Number(moments[at])
 }
 
 /** Says what a notification would show, in short. */

@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { Throttle } from '../../src/subscription/throttle.js'
+import type { SubscriptionClock } from '../../src/subscription/subscription.js'
+import { type Claim, claimNotice } from '../../src/subscription/throttle.js'
+import type { Milliseconds } from '../../src/time.js'
 import { at } from '../given.js'
 import { clock, lastOf } from './given.js'
 
+/** A partition, as far as it notes the moments of a subscription's notices. */
+function partition(memory: SubscriptionClock): { claim(time: Milliseconds, throttling_ms: number): Claim | undefined } {
+  return { claim: (time, throttling_ms) => claimNotice(memory, time, throttling_ms) }
+}
+
 test('what comes less than the throttling after the last notice is suppressed, in milliseconds', async (t) => {
   const memory = clock()
-  const throttle = new Throttle(memory)
+  const throttle = partition(memory)
   t.ok(throttle.claim(at(10_000), 5000))
   t.notOk(throttle.claim(at(14_999), 5000))
   t.equal(lastOf(memory), 10_000)
@@ -16,12 +23,12 @@ test('what comes less than the throttling after the last notice is suppressed, i
 })
 
 test('the first notice is never suppressed, however long the throttling is', async (t) => {
-  t.ok(new Throttle(clock()).claim(at(10_000), Number.MAX_SAFE_INTEGER))
+  t.ok(partition(clock()).claim(at(10_000), Number.MAX_SAFE_INTEGER))
 })
 
 test('without throttling nothing is suppressed, and the last notice stays the latest one', async (t) => {
   const memory = clock(10_000)
-  const throttle = new Throttle(memory)
+  const throttle = partition(memory)
   for (const time of [10_000, 9999, 5000].map(at)) t.ok(throttle.claim(time, 0))
   t.equal(lastOf(memory), 10_000)
   t.ok(throttle.claim(at(10_001), 0))
@@ -30,7 +37,7 @@ test('without throttling nothing is suppressed, and the last notice stays the la
 
 test('a clock of the day that was set back does not silence a subscription', async (t) => {
   const memory = clock(1_000_000)
-  const throttle = new Throttle(memory)
+  const throttle = partition(memory)
   t.notOk(throttle.claim(at(999_000), 5000))
   t.ok(throttle.claim(at(500_000), 5000))
   t.equal(lastOf(memory), 500_000)
@@ -39,7 +46,7 @@ test('a clock of the day that was set back does not silence a subscription', asy
 
 test('a moment that is given back is as if it had not been noted, unless somebody else has noted one since', async (t) => {
   const memory = clock(10_000)
-  const [here, there] = [new Throttle(memory), new Throttle(memory)]
+  const [here, there] = [partition(memory), partition(memory)]
   here.claim(at(15_000), 5000)?.undo()
   t.equal(lastOf(memory), 10_000)
   const claim = here.claim(at(15_000), 5000)
@@ -55,7 +62,7 @@ test('notices of any two partitions are at least the throttling apart', async ()
   fc.assert(
     fc.property(fc.array(fc.tuple(moment, fc.boolean())), throttling, (moments, throttling_ms) => {
       const memory = clock()
-      const [here, there] = [new Throttle(memory), new Throttle(memory)]
+      const [here, there] = [partition(memory), partition(memory)]
       const made = moments.flatMap(([time, isHere]) =>
         (isHere ? here : there).claim(time, throttling_ms) ? [time] : [],
       )

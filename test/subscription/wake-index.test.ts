@@ -118,6 +118,28 @@ test('more audiences of one entity than are remembered are found all the same', 
   t.equal(foundBy(index, asked).length, 100)
 })
 
+test('many who listen to one id are told apart by type, path and attribute, and all of them go again', async (t) => {
+  const index = new WakeIndex(10_000)
+  const conditions = [
+    { selectors: [exact(id('Silo1'), type('Silo'))], onChange: ['level'] },
+    { selectors: [exact(id('Silo1'))], onChange: ['door'] },
+    { selectors: [exact(id('Silo1'), type('Tank'))] },
+    { selectors: [exact(id('Silo1'))], path: { path: path('/a'), below: true } },
+  ]
+  const asked = { tenant, entity: entity('Silo1', 'Silo'), changed: ['level'] }
+  for (let n = 0; n < 40; n += 1) index.put(nth(n, conditions[n % conditions.length]))
+  t.same(
+    foundBy(index, asked),
+    Array.from({ length: 10 }, (_, at) => nthId(4 * at)),
+  )
+  t.equal(foundBy(index, { ...asked, changed: ['level', 'door'] }).length, 20)
+  for (let n = 1; n < 40; n += 1) index.remove(nthId(n))
+  t.same(foundBy(index, asked), [nthId(0)])
+  index.remove(nthId(0))
+  t.ok(index.isEmpty)
+  t.equal(index.audiences(tenant, asked.entity).length, 0)
+})
+
 test('what was found for an entity holds for its path and type only, whatever characters they have', async (t) => {
   const index = new WakeIndex(10_000)
   index.put(nth(1, { selectors: [pattern('.', type('T'))], path: { path: path('/a'), below: false } }))
