@@ -151,6 +151,9 @@ function interfaces(
     switches: measures.switches,
     transaction: transactions(task.transactions),
     alarms: behind.reports,
+    takeReplies: () => {
+      for (const mailbox of behind.mailboxes) mailbox.catchUp()
+    },
     permits: memory.permits,
     connections: memory.connections,
     requestMemory: memory.requestMemory,

@@ -13,10 +13,11 @@ export class Departures {
   /** The answer leaves when the event loop has taken in all that had arrived. */
   leave(answer: Departing): void {
     this.#waiting.push(answer)
-    if (this.#waiting.length === 1) setImmediate(() => this.#depart())
+    if (this.#waiting.length === 1) setImmediate(() => this.depart())
   }
 
-  #depart(): void {
+  /** All that is ready leaves now. */
+  depart(): void {
     const leaving = this.#waiting
     this.#waiting = []
     for (const answer of leaving) answer.depart()

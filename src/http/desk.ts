@@ -6,6 +6,7 @@ import type { Options } from '../options.js'
 import type { Admission } from './admission.js'
 import type { CheckRules } from './checks.js'
 import type { Departures } from './departures.js'
+import type { Interleaving } from './interleaving.js'
 import type { RequestMemory } from './request-memory.js'
 import type { Targets } from './target.js'
 
@@ -15,6 +16,7 @@ export interface Desk {
   readonly targets: Targets
   readonly admission: Admission
   readonly departures: Departures
+  readonly interleaving: Interleaving
   /** What all requests hold that have come and are not answered. */
   readonly memory: RequestMemory
   /** What large answers hold that have not been sent. */

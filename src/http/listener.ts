@@ -68,7 +68,10 @@ export class Listener {
       else this.#begin(connection, incoming, new ServerReply(incoming, outgoing))
     })
     const serve: Serve = (incoming, outgoing) => {
-      if (desk.admission.isCrowded && this.#turnsAway(incoming, outgoing)) return
+      if (desk.admission.isCrowded) {
+        desk.interleaving.requestCame()
+        if (this.#turnsAway(incoming, outgoing)) return
+      }
       taken(incoming, outgoing)
     }
     const options: ServerOptions = {

@@ -14,6 +14,7 @@ import { Cors } from './cors.js'
 import { Departures } from './departures.js'
 import { connectionsWithinDescriptors } from './descriptors.js'
 import type { Desk } from './desk.js'
+import { Interleaving } from './interleaving.js'
 import { descriptorOf, hostsOf, type ListenRefusal, listen, readTls, type Where } from './listen.js'
 import { Listener, type ListenerLimits } from './listener.js'
 import { Overload } from './overload.js'
@@ -66,6 +67,8 @@ export interface FrontEndParts {
   /** Makes the number of an incoming request, for the log [management 10.3]. */
   readonly transaction: () => string
   readonly alarms: Desk['alarms']
+  /** Takes in what the partitions have replied meanwhile. */
+  readonly takeReplies: () => void
   /** The permits of all front ends for requests, see `Tickets`. */
   readonly permits: SharedArrayBuffer
   /** The places of all front ends for connections, see `ConnectionLimit`. */
@@ -177,11 +180,13 @@ function newDesk(parts: FrontEndParts, resources: readonly Resource[], admission
     checkParameters,
   }
   const targets = new Targets(new Router(resources))
+  const departures = new Departures()
   return {
     rules,
     targets,
     admission,
-    departures: new Departures(),
+    departures,
+    interleaving: new Interleaving(departures, parts.takeReplies),
     memory: new RequestMemory(options.requestMemory_MiB, parts.requestMemory),
     answerMemory: new RequestMemory(options.answerMemory_MiB, parts.answerMemory),
     policy: options.reqMutexPolicy,

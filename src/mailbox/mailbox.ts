@@ -143,6 +143,17 @@ export class Mailbox {
     return this.#ping
   }
 
+  /**
+   * Takes in the receipts that have arrived, and sends what has gathered: for who keeps the event loop from coming round
+   * for long.
+   */
+  catchUp(): void {
+    const port = this.#port
+    if (port === undefined) return
+    for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) this.#settleBatch(next.message)
+    this.#send()
+  }
+
   /** Resolves when nothing waits and nothing is under way. */
   empty(): Promise<void> {
     if (this.#count === 0) return Promise.resolve()

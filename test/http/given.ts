@@ -173,6 +173,7 @@ export async function givenFrontEnd(
     switches,
     transaction: () => '1-000-00000000001',
     alarms: new AlarmReports(AlarmReports.memory(), () => undefined),
+    takeReplies: () => {},
     permits: Tickets.memory(changed.requestPermits ?? options.requestPermits),
     connections: ConnectionLimit.memory(maxConnections),
     requestMemory: RequestMemory.memory(),

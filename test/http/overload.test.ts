@@ -1,7 +1,13 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { test } from 'tap'
+import type { Resource } from '../../src/exchange.js'
 import { Admission } from '../../src/http/admission.js'
+import { Departures } from '../../src/http/departures.js'
+import { Interleaving } from '../../src/http/interleaving.js'
 import { Overload } from '../../src/http/overload.js'
+import { granted } from '../../src/outcome.js'
 import { Tickets } from '../../src/tickets.js'
+import { givenFrontEnd } from './given.js'
 
 const ms = 1_000_000n
 
@@ -57,4 +63,45 @@ test('a request that waits is refused in time where no permit comes back, and th
   first.leave()
   await again
   t.notOk(admission.turnsAway(), 'nobody waits any more')
+})
+
+test('between many requests answers leave and replies are taken in, before the event loop comes round', async (t) => {
+  const seen: string[] = []
+  const departures = new Departures()
+  const interleaving = new Interleaving(departures, () => seen.push('replies'))
+  departures.leave({ depart: () => seen.push('answer') })
+  for (let request = 0; request < 31; request += 1) interleaving.requestCame()
+  t.same(seen, [])
+  for (let request = 31; request < 64; request += 1) interleaving.requestCame()
+  t.same(seen, ['answer', 'replies', 'replies'])
+})
+
+test('a front end takes replies in between requests only where some wait for a permit', async (t) => {
+  const answers: (() => void)[] = []
+  const slow: Resource = {
+    pattern: '/v1/slow',
+    anyCase: true,
+    operations: {
+      GET: {
+        use: 'read',
+        prepare: () => granted(() => new Promise((resolve) => answers.push(() => resolve({ status: 200 })))),
+      },
+    },
+  }
+  let taken = 0
+  const takeReplies = (): void => {
+    taken += 1
+  }
+  const { talk } = await givenFrontEnd(t, { requestPermits: 1 }, [slow], { takeReplies })
+  const request = 'GET /v1/slow HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
+  const first = talk(request)
+  while (answers.length === 0) await wait(1)
+  t.equal(taken, 0)
+  const others = Array.from({ length: 70 }, () => talk(request))
+  while (taken < 2) await wait(1)
+  for (let answered = 0; answered < 71; answered += 1) {
+    while (answers.length === 0) await wait(1)
+    answers.pop()?.()
+  }
+  for (const answer of await Promise.all([first, ...others])) t.match(answer, /^HTTP\/1\.1 200 /)
 })

@@ -187,6 +187,7 @@ test('a port in use is a refusal', async (t) => {
     switches,
     transaction: () => '',
     alarms: new AlarmReports(AlarmReports.memory(), () => undefined),
+    takeReplies: () => {},
     permits: Tickets.memory(1),
     connections: ConnectionLimit.memory(1),
     requestMemory: RequestMemory.memory(),

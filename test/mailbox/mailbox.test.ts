@@ -1,4 +1,4 @@
-import { MessageChannel } from 'node:worker_threads'
+import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads'
 import { type Test, test } from 'tap'
 import type { UpdateCommand } from '../../src/context/update.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
@@ -119,6 +119,26 @@ test('commands that come together after others are taken into one turn', async (
   await first
   await rest
   t.ok(turns.length <= 3)
+})
+
+test('who keeps the event loop from coming round sends and takes in what there is meanwhile', async (t) => {
+  const mailbox = new Mailbox({ room: new MailboxRoom(10), measured: () => false, depth: () => {} })
+  const { port1, port2 } = new MessageChannel()
+  t.teardown(() => port2.close())
+  mailbox.catchUp()
+  mailbox.connect(port1)
+  let cameRound = false
+  setImmediate(() => {
+    cameRound = true
+  })
+  const reply = mailbox.ask({ kind: 'ping' })
+  mailbox.catchUp()
+  t.ok(receiveMessageOnPort(port2), 'the letter is on its way')
+  port2.postMessage({ replies: encodeReplies([{ kind: 'pong' }]), decided_ns: 1, committed_ns: 2 })
+  mailbox.catchUp()
+  t.match(await reply, { ok: true, value: { reply: { kind: 'pong' } } })
+  t.notOk(cameRound)
+  mailbox.close()
 })
 
 test('a full mailbox refuses and takes again when there is room', async (t) => {
