@@ -14,6 +14,7 @@ import { wordNotice } from './ngsi1/render-notification.js'
 import { wordAvailability } from './ngsi1/render-registration.js'
 import type { NotificationOptions } from './options.js'
 import { packedRecipients } from './outbox/packed-recipients.js'
+import { inSlices } from './slices.js'
 import { Bell } from './subscription/bell.js'
 import type { CourierTask, SharedMemory, StoragePlan, ThreadPorts } from './tasks.js'
 import { clockStart } from './time.js'
@@ -95,12 +96,18 @@ export class Delivery {
     })
   }
 
-  /** Reads what is registered: to be called before `start`. */
+  /**
+   * Reads what is stored, while the threads of the partitions start with the same, and prepares the courier as soon as all
+   * is known that it begins with. To be called before `start`.
+   */
   async load(): Promise<void> {
-    this.registry.load()
+    await inSlices(this.subscriptions.loading())
+    await inSlices(this.registry.loadingAvailability())
+    this.#courier.prepare()
+    await inSlices(this.registry.loading())
   }
 
-  /** Starts the courier; the partitions are there. Resolves when it knows what waits, and when everyone was notified last. */
+  /** Lets the courier begin; the partitions are there. Resolves when it knows what waits, and when everyone was notified last. */
   async start(): Promise<void> {
     await this.#courier.start()
   }

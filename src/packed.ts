@@ -1,6 +1,8 @@
 /** Values that cross to other threads: as JSON, in memory that all of them share, so many to a text. */
 export interface Packed<Value> {
   readonly texts: readonly SharedArrayBuffer[]
+  /** How many values there are. */
+  readonly count: number
   /** Never there: tells what the texts hold. */
   readonly values?: Value
 }
@@ -14,12 +16,33 @@ const together = 2048
 export function packed<Value>(values: readonly Value[]): Packed<Value> {
   const texts: SharedArrayBuffer[] = []
   for (let at = 0; at < values.length; at += together) {
-    const text = JSON.stringify(values.slice(at, at + together))
-    const memory = new SharedArrayBuffer(Buffer.byteLength(text))
-    Buffer.from(memory).write(text)
-    texts.push(memory)
+    texts.push(shared(JSON.stringify(values.slice(at, at + together))))
   }
-  return { texts }
+  return { texts, count: values.length }
+}
+
+/** The same of values that are JSON already, each a text of its own; nobody has checked it. */
+export function packedTexts<Value>(values: Iterable<string>): Packed<Value> {
+  const texts: SharedArrayBuffer[] = []
+  let count = 0
+  let next: string[] = []
+  const close = (): void => {
+    if (next.length > 0) texts.push(shared(`[${next.join()}]`))
+    next = []
+  }
+  for (const value of values) {
+    next.push(value)
+    count += 1
+    if (next.length === together) close()
+  }
+  close()
+  return { texts, count }
+}
+
+function shared(text: string): SharedArrayBuffer {
+  const memory = new SharedArrayBuffer(Buffer.byteLength(text))
+  Buffer.from(memory).write(text)
+  return memory
 }
 
 /** The values that `packed` wrote, in order. Both ends are this program, so what arrives is what was sent. */

@@ -25,6 +25,19 @@ export class Slices {
   }
 }
 
+/** The clock is looked at after so many steps. */
+const steps = 64
+
+/** Goes through the steps of long work, in slices. */
+export async function inSlices(work: Iterable<unknown>): Promise<void> {
+  const slices = new Slices()
+  let taken = 0
+  for (const _ of work) {
+    taken += 1
+    if (taken % steps === 0 && slices.isOver) await slices.next()
+  }
+}
+
 /** So many are done at once without a look at the clock. */
 const fewItems = 256
 

@@ -30,18 +30,20 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   const { frontEnds } = memory.measures.threads
   // What it has sent by service is asked for in the same way as what front ends have received.
   const siblings = new Siblings<Shared>(frontEnds, frontEnds + 1, sharedAnswer(measures))
-  const outboxes = storage.paths.map((path, partition) =>
-    source(new OutboxReader(path, storage), (settlements) => settle(numbered(mailboxes, partition), settlements)),
-  )
-  const drained = new Promise<void>((resolve) => {
+  // Unpacked while the partitions open their stores.
+  const known = [...unpackedRecipients(recipients)]
+  const begin = (drained: () => void): Courier => {
+    const outboxes = storage.paths.map((path, partition) =>
+      source(new OutboxReader(path, storage), (settlements) => settle(numbered(mailboxes, partition), settlements)),
+    )
     const sender = new Courier({
       sources: [...outboxes, source(new OutboxReader(controlPath, storage), (settlements) => desk.settle(settlements))],
       settings: settingsOf(task),
-      recipients: unpackedRecipients(recipients),
+      recipients: known,
       bell: new Bell(memory.bell),
       report: (said) => {
         report(control, said)
-        if (said.kind === 'drained') resolve()
+        if (said.kind === 'drained') drained()
       },
       word: rememberingNotice(),
       meter: measures.delivery.meter(),
@@ -51,14 +53,19 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
       switches: measures.switches,
       transaction: transactions(task.transactions),
     })
+    sender.start()
+    return sender
+  }
+  await new Promise<void>((drained) => {
+    let sender: Courier | undefined
     control.on('message', (instruction: CourierInstruction) => {
       if (instruction.kind === 'connect') numbered(mailboxes, instruction.partition).connect(instruction.port)
+      else if (instruction.kind === 'begin') sender = begin(drained)
       else if (instruction.kind === 'settled') desk.settled(instruction.ticket)
+      else if (sender === undefined) throw new Error(`the courier is told ${instruction.kind} before it has begun`)
       else sender.obey(instruction)
     })
-    sender.start()
   })
-  await drained
   siblings.close()
   for (const mailbox of mailboxes) mailbox.close()
   log.flush()

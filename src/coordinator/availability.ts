@@ -49,18 +49,19 @@ export class Availability {
   readonly #capacity: Capacity
   #order = 0
 
-  /** Knows nothing before `load`; `registrations` is the owner's index. */
+  /** Knows nothing before `loading`; `registrations` is the owner's index. */
   constructor(parts: AvailabilityParts, registrations: RegistrationIndex) {
     this.#parts = parts
     this.#registrations = registrations
     this.#capacity = new Capacity(parts.limits.subscriptionsMax)
   }
 
-  /** Begins with what is stored. */
-  load(): void {
+  /** Begins with what is stored, step by step. */
+  *loading(): Generator<void> {
     for (const subscription of this.#parts.store.availability()) {
       this.#put(subscription)
       this.#order = Math.max(this.#order, subscription.order)
+      yield
     }
   }
 

@@ -61,8 +61,8 @@ export class Courier<Task extends object> {
     }
   }
 
-  /** Resolves when the courier knows everything that waits. */
-  async start(): Promise<void> {
+  /** Starts a thread, which gets ready to begin. */
+  prepare(): void {
     const thread: Thread<Task> = new ActorThread({
       entry: this.#settings.entry,
       ...this.#settings.launch(),
@@ -70,6 +70,13 @@ export class Courier<Task extends object> {
     })
     this.#thread = thread
     this.#settings.join(this.#link)
+  }
+
+  /** Lets the thread begin: all partitions are there. Resolves when the courier knows everything that waits. */
+  async start(): Promise<void> {
+    const thread = this.#thread
+    if (thread === undefined) throw new Error('there is no thread that could begin')
+    this.#tell({ kind: 'begin' })
     await thread.ready
     thread.ended.catch((fault: unknown) => this.#died(thread, fault))
   }
@@ -189,6 +196,7 @@ export class Courier<Task extends object> {
   /** A new thread finds everything on disk; what the dead one was asked is asked again. */
   async #replace(dead: Thread<Task>): Promise<void> {
     const open = [...this.#open.values()]
+    this.prepare()
     await this.start()
     for (const { instruction } of open) this.#tell(instruction)
     this.#settings.log.warn('worker:replaced', 'the courier runs again in a new thread')

@@ -1,6 +1,12 @@
 import type { Tenant } from '../context/entity.js'
 import { type Refused, refused } from '../outcome.js'
-import { type PackedWithClocks, packedWithClocks } from '../subscription/packed-clocks.js'
+import type { Packed } from '../packed.js'
+import {
+  type PackedWithClocks,
+  packedWithClocks,
+  unpackedWithClocks,
+  withClocks,
+} from '../subscription/packed-clocks.js'
 import type {
   Subscription,
   SubscriptionClock,
@@ -35,30 +41,55 @@ export class HeldSubscriptions {
   readonly #patternSteps: number
   readonly #turnLimit_ms: number
   #order = 0
+  /** Until it is held. */
+  #stored: PackedWithClocks<Subscription> | undefined
   #packed: PackedWithClocks<Subscription> | undefined
 
-  /** What is stored is held whatever the limits say. */
-  constructor(stored: readonly Subscription[], limits: SubscriptionLimits) {
+  /** Holds nothing before `loading`; what is stored can be given to other threads at once. */
+  constructor(stored: Packed<Subscription>, limits: SubscriptionLimits) {
     const { subscriptionsMax, patternSteps, turnLimit_ms } = limits
     this.#capacity = new Capacity(subscriptionsMax)
     this.#turnLimit_ms = turnLimit_ms
     this.#patternSteps = patternSteps
-    for (const subscription of stored) this.put({ subscription, clock: this.#clocks.next() })
+    this.#stored = withClocks(stored, () => this.#clocks.next())
+  }
+
+  /** Takes up what is stored, step by step; all of it is held whatever the limits say. */
+  *loading(): Generator<void> {
+    const stored = this.#stored
+    if (stored === undefined) return
+    const held: SubscriptionInForce[] = []
+    for (const [subscription, clock] of unpackedWithClocks(stored)) {
+      held.push({ subscription, clock })
+      yield
+    }
+    held.sort((a, b) => a.subscription.order - b.subscription.order)
+    for (const inForce of held) {
+      this.put(inForce)
+      yield
+    }
+    this.#stored = undefined
+    this.#keep(stored)
   }
 
   /** All of them for other threads. Those that start one after the other are given the same memory. */
   packed(): PackedWithClocks<Subscription> {
-    if (this.#packed !== undefined) return this.#packed
+    const known = this.#stored ?? this.#packed
+    if (known !== undefined) return known
     const held = this.all()
     const made = packedWithClocks(
       held.map(({ subscription }) => subscription),
       (at) => held[at]?.clock,
     )
-    this.#packed = made
+    this.#keep(made)
+    return made
+  }
+
+  #keep(packed: PackedWithClocks<Subscription>): void {
+    this.#packed = packed
     setTimeout(() => {
       this.#packed = undefined
     }, packed_ms).unref()
-    return made
   }
 
   /** A place in the order of creation behind all others. */

@@ -64,7 +64,7 @@ export class Registry implements RegistryDesk {
   #swept: Milliseconds
   #sweep: NodeJS.Timeout | undefined
 
-  /** Knows nothing before `load`. */
+  /** Knows nothing before `loading` and `loadingAvailability`. */
   constructor(parts: RegistryParts) {
     this.#parts = parts
     this.#clock = parts.clock ?? now
@@ -73,13 +73,18 @@ export class Registry implements RegistryDesk {
     this.#availability = new Availability({ ...parts, clock: this.#clock }, this.index)
   }
 
-  /** Begins with what is stored. */
-  load(): void {
+  /** Begins with the registrations that are stored, step by step. */
+  *loading(): Generator<void> {
     for (const registration of this.#parts.store.registrations()) {
       this.#know(registration)
       this.#order = Math.max(this.#order, registration.order)
+      yield
     }
-    this.#availability.load()
+  }
+
+  /** The same of the availability subscriptions, whom a courier that starts has to know. */
+  loadingAvailability(): Generator<void> {
+    return this.#availability.loading()
   }
 
   /** Everybody who is sent availability notifications, for a courier that starts. */

@@ -57,9 +57,19 @@ export class Subscriptions implements SubscriptionDesk {
 
   constructor(parts: SubscriptionsParts) {
     this.#parts = parts
-    this.#held = new HeldSubscriptions(parts.store.subscriptions(), parts.limits)
+    this.#held = new HeldSubscriptions(parts.store.packedSubscriptions(), parts.limits)
     this.#ticker = new Ticker({ ...parts, held: this.#held })
     this.#establishment = new Establishment(parts)
+  }
+
+  /** Begins with what is stored, step by step. */
+  *loading(): Generator<void> {
+    try {
+      yield* this.#held.loading()
+    } catch (fault) {
+      this.#parts.store.subscriptions() // Read one by one, the one that cannot be read is named.
+      throw fault
+    }
   }
 
   /** Everybody who is sent notifications of changes, for a courier that starts. */

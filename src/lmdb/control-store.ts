@@ -1,4 +1,5 @@
 import type { Database, RootDatabase } from 'lmdb'
+import { type Packed, packedTexts } from '../packed.js'
 import { DiskFault, StorageFull } from '../partition/store.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { ControlChange, SubscriptionStore } from '../subscription/store.js'
@@ -53,6 +54,10 @@ export class ControlStore implements SubscriptionStore {
   /** A database of the environment, for others who store here. */
   database(name: string): Database<string, Key> {
     return openDatabase(this.#root, name)
+  }
+
+  packedSubscriptions(): Packed<Subscription> {
+    return packedTexts(this.#subscriptions.getRange({}).map(({ value }) => value))
   }
 
   subscriptions(): readonly Subscription[] {

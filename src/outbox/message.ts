@@ -25,6 +25,8 @@ export function recipientOf({ subscription, clock }: SubscriptionInForce): Recip
 /** What the coordinator tells the courier. */
 export type CourierInstruction =
   | { readonly kind: 'connect'; readonly partition: number; readonly port: MessagePort }
+  /** All partitions are there, and with them the outboxes: comes first of all but `connect`. */
+  | { readonly kind: 'begin' }
   /** A new recipient, or a changed one: its failures are forgotten, and a hold ends. */
   | { readonly kind: 'put'; readonly recipient: Recipient }
   /** Nothing of this subscription is begun until it is put again; it need not be known yet. */

@@ -15,9 +15,17 @@ export function packedWithClocks<Value>(
   values: readonly Value[],
   clockOf: (at: number) => SubscriptionClock | undefined,
 ): PackedWithClocks<Value> {
+  return withClocks(packed(values), clockOf)
+}
+
+/** Packed values with their clocks; the clocks are asked for in order. */
+export function withClocks<Value>(
+  values: Packed<Value>,
+  clockOf: (at: number) => SubscriptionClock | undefined,
+): PackedWithClocks<Value> {
   const numbers = new Map<BigInt64Array, number>()
-  const clocks = new Uint32Array(2 * values.length)
-  for (let at = 0; at < values.length; at += 1) {
+  const clocks = new Uint32Array(2 * values.count)
+  for (let at = 0; at < values.count; at += 1) {
     const clock = clockOf(at)
     if (!(clock?.moments.buffer instanceof SharedArrayBuffer)) throw new Error('a clock has to lie in shared memory')
     const number = numbers.get(clock.moments) ?? numbers.size
@@ -25,7 +33,7 @@ export function packedWithClocks<Value>(
     clocks[2 * at] = number
     clocks[2 * at + 1] = clock.at
   }
-  return { values: packed(values), moments: [...numbers.keys()], clocks }
+  return { values, moments: [...numbers.keys()], clocks }
 }
 
 /** The values that `packedWithClocks` wrote, in order, with their clocks. */

@@ -1,3 +1,4 @@
+import type { Packed } from '../packed.js'
 import type { Milliseconds } from '../time.js'
 import type { Notice, Settlement } from './notice.js'
 import type { Subscription, SubscriptionId } from './subscription.js'
@@ -15,7 +16,9 @@ export interface ControlChange {
 
 /** Subscriptions on disk, with an outbox of their own. The coordinator is the only writer. */
 export interface SubscriptionStore {
-  /** Everything that was stored, by creation. */
+  /** Everything that was stored, as it is stored, for this thread and others; in no particular order. */
+  packedSubscriptions(): Packed<Subscription>
+  /** The same, by creation; throws with the name of the first one that cannot be read. */
   subscriptions(): readonly Subscription[]
   /** When the last tick of each subscription was due that has ticked. */
   ticks(): ReadonlyMap<SubscriptionId, Milliseconds>

@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import type { Tenant } from '../../src/context/entity.js'
 import { HeldSubscriptions } from '../../src/coordinator/held-subscriptions.js'
+import { packed } from '../../src/packed.js'
 import type { Subscription } from '../../src/subscription/subscription.js'
 import { subscription } from '../given-subscription.js'
 import { clock, pattern } from '../subscription/given.js'
@@ -8,7 +9,9 @@ import { clock, pattern } from '../subscription/given.js'
 const plenty = { subscriptionsMax: 1000, patternSteps: 2_000_000, turnLimit_ms: 60_000 }
 
 function held(limits = plenty, ...stored: readonly Subscription[]): HeldSubscriptions {
-  return new HeldSubscriptions(stored, limits)
+  const all = new HeldSubscriptions(packed(stored), limits)
+  for (const loading = all.loading(); !loading.next().done; );
+  return all
 }
 
 /** Costs more than a hundred thousand steps with the longest id. */

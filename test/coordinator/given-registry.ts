@@ -114,6 +114,6 @@ export function openRegistry(folder: string, more: Partial<RegistryParts> = {}) 
     clock: (): Milliseconds => at(clock.time),
     ...more,
   })
-  registry.load()
+  for (const loading of [registry.loading(), registry.loadingAvailability()]) while (!loading.next().done);
   return { registry, control, courier, clock, published, counted }
 }

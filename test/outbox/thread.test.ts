@@ -99,6 +99,7 @@ test('the thread of the courier delivers what partition and coordinator hold, an
   })
   const tell = (instruction: CourierInstruction, transfer: TransferListItem[] = []) =>
     courier.tell(instruction, transfer)
+  tell({ kind: 'begin' })
   t.same(await courier.ready, { kind: 'ready' })
   const { port1, port2 } = new MessageChannel()
   partition.tell({ kind: 'connect', port: port1 }, [port1])
@@ -165,6 +166,7 @@ test('what the courier says before it is ready is heard, and is not taken for it
       courier.tell({ kind: 'settled', ticket: report.ticket })
     },
   })
+  courier.tell({ kind: 'begin' } satisfies CourierInstruction)
   t.same(await courier.ready, { kind: 'ready' })
   t.not(settled.length, 0, 'it has said something before')
   await until(() => control.numbers.length === 0, 60_000)
