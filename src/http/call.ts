@@ -11,7 +11,7 @@ import type { Connection, InProgress } from './connections.js'
 import type { Departing } from './departures.js'
 import { type Desk, rejectionOf } from './desk.js'
 import { errorAnswer, overloaded } from './errors.js'
-import { correlatorOf, single } from './headers.js'
+import { correlatorOf, namesHost, single } from './headers.js'
 import { Lines } from './lines.js'
 import { isManagement } from './path-kind.js'
 import type { Departure, Reply } from './reply.js'
@@ -122,9 +122,9 @@ export class Call implements InProgress, Client, Departing, BodyReader {
     this.#desk.meter.requestBegun()
     this.#connection.enter(this)
     this.#guarded(() => {
-      const { rawHeaders, httpVersionMinor, headers } = this.#incoming
+      const { rawHeaders, httpVersionMinor } = this.#incoming
       if (rawHeaders.length > 2 * maxHeaders) this.#notHttp(431)
-      else if (headers.host === undefined && httpVersionMinor > 0) this.#notHttp(400)
+      else if (!namesHost(rawHeaders, httpVersionMinor)) this.#notHttp(400)
       else if (
         !this.#memory.take(headCost_bytes(this.#head.url, rawHeaders)) &&
         !isManagement(this.#head.target.kind)

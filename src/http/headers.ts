@@ -75,6 +75,19 @@ export function single(value: string | readonly string[] | undefined): string | 
   return typeof value === 'string' || value === undefined ? value : value.join(', ')
 }
 
+/**
+ * Whether a request says once for which host it is, or not at all in HTTP/1.0 [RFC 9112 3.2]. Of several hosts a proxy may
+ * believe another one than the broker.
+ */
+export function namesHost(rawHeaders: readonly string[], minorVersion: number): boolean {
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1
+  }
+  return hosts === 1 || (hosts === 0 && minorVersion === 0)
+}
+
 const used: ReadonlySet<string> = new Set([
   'accept',
   'authorization',

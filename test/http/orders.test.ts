@@ -146,6 +146,8 @@ test('a verb that the parser does not know is a wrong verb, wherever it is cut, 
   }
   t.equal(statusOf(await talk('CONNECT h:1 HTTP/1.1\r\nHost: h\r\n\r\n')), 400)
   t.equal(statusOf(await talk('NOP /v1/echo/a HTTP/1.1\r\n\r\n')), 400, 'without a host')
+  t.equal(statusOf(await talk('GET /version HTTP/1.1\r\nHost: a\r\nhOST: b\r\n\r\n')), 400, 'two hosts')
+  t.equal(statusOf(await talk('GET /version HTTP/1.0\r\n\r\n')), 200, 'HTTP/1.0 needs none')
   t.equal(statusOf(await talk('NOP /v1/echo/a HTTP/1.1\r\nHost: h\r\nContent-Length: 1x\r\n\r\n')), 400)
 })
 
