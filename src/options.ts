@@ -128,6 +128,8 @@ export interface NotificationOptions {
   readonly subscriptionsMax: number
   /** Steps that the patterns of the subscriptions of one tenant may take together with the longest id. */
   readonly patternSteps: number
+  /** Subscriptions that may be about one entity. */
+  readonly perEntity: number
   /** Registrations, of 1 KiB each on average. */
   readonly registrationsMax: number
   /** 0: what is expired is kept for ever. */

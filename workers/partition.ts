@@ -11,6 +11,7 @@ import { ChangeMarks } from '../src/partition/change-marks.js'
 import { Bell } from '../src/subscription/bell.js'
 import type { NoticeNumber } from '../src/subscription/notice.js'
 import { unpackedWithClocks } from '../src/subscription/packed-clocks.js'
+import type { SubscriptionInForce } from '../src/subscription/subscription.js'
 import { Wakes } from '../src/subscription/wakes.js'
 import { numbered, type PartitionTask, type ThreadPorts } from '../src/tasks.js'
 
@@ -34,7 +35,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   const marks = new ChangeMarks(numbered(memory.marks, number))
   marks.doubtAll()
   const wakes = new Wakes({ word: wordNotice, log, memory_bytes: remembered_bytes })
-  for (const [subscription, clock] of unpackedWithClocks(task.subscriptions)) wakes.put({ subscription, clock })
+  for (const inForce of byCreation(task.subscriptions)) wakes.put(inForce)
   const inbox = new Inbox({
     store,
     interpret: interpretUpdate,
@@ -55,6 +56,12 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   stopSizes()
   await store.close()
   task.log.close()
+}
+
+/** So that a change which triggers very many finds them in their order. */
+function byCreation(subscriptions: PartitionTask['subscriptions']): readonly SubscriptionInForce[] {
+  const all = Array.from(unpackedWithClocks(subscriptions), ([subscription, clock]) => ({ subscription, clock }))
+  return all.sort((a, b) => a.subscription.order - b.subscription.order)
 }
 
 function watchSizes(store: LmdbPartitionStore, measures: Measures, number: number): () => void {

@@ -88,9 +88,15 @@ export const deliveryFlags = {
   ),
   subscriptionPatternSteps: delivery.value(
     integer(1, 1_000_000_000),
-    2_000_000,
+    4_000_000,
     'RIGEL_SUBSCRIPTION_PATTERN_STEPS',
-    'steps, of up to 25 ns, to match the longest id with all patterns of the subscriptions of a tenant',
+    'steps, of about 10 ns, to match the longest id with all patterns of the subscriptions of a tenant',
+  ),
+  subscriptionsPerEntity: delivery.value(
+    integer(1, 10_000_000),
+    50_000,
+    'RIGEL_SUBSCRIPTIONS_PER_ENTITY',
+    'subscriptions that may be about one entity: to its id, or of its tenant to patterns or all ids',
   ),
   registrationsMax: delivery.value(
     integer(1, 10_000_000),

@@ -130,6 +130,7 @@ function notificationsFrom(settings: Settings): NotificationOptions {
     forwardAnswerMaxSize: value(flags.cprAnswerMaxSize),
     subscriptionsMax: value(flags.subscriptionsMax),
     patternSteps: value(flags.subscriptionPatternSteps),
+    perEntity: value(flags.subscriptionsPerEntity),
     registrationsMax: value(flags.registrationsMax),
     forwardMaxSize,
     maxSize: value(flags.notifMaxSize) ?? forwardMaxSize,

@@ -1,5 +1,3 @@
-import type { Tenant } from '../context/entity.js'
-import { acceptedPattern } from '../context/pattern.js'
 import type { AvailabilitySubscription } from '../registration/availability.js'
 import type { Registration } from '../registration/registration.js'
 import type { Subscription } from '../subscription/subscription.js'
@@ -70,65 +68,4 @@ function lengthOfSelectors(selectors: Subscription['selectors']): number {
     const text = id.kind === 'exact' ? id.id : id.kind === 'pattern' ? id.pattern : ''
     return sum + text.length + type.length
   }, 0)
-}
-
-/** The longest id [context 4.2]. */
-const longestId = 1024
-
-/**
- * What the patterns of a tenant's subscriptions cost an update of an id that is new to its partition, which has to be
- * compared with all of them. Equal ones are compared once.
- */
-export class PatternCosts {
-  readonly #tenants = new Map<Tenant, Map<string, { holders: number; readonly steps: number }>>()
-  readonly #sums = new Map<Tenant, number>()
-
-  /** The steps of the longest id when these patterns are added. */
-  with(subscription: Subscription): number {
-    const held = this.#tenants.get(subscription.tenant)
-    const fresh = patternsOf(subscription).filter((pattern) => held?.has(pattern) !== true)
-    return fresh.reduce((sum, pattern) => sum + stepsOf(pattern), this.#sums.get(subscription.tenant) ?? 0)
-  }
-
-  add(subscription: Subscription): void {
-    const { tenant } = subscription
-    for (const pattern of patternsOf(subscription)) {
-      const patterns = this.#tenants.get(tenant) ?? new Map<string, { holders: number; readonly steps: number }>()
-      this.#tenants.set(tenant, patterns)
-      const held = patterns.get(pattern)
-      if (held) {
-        held.holders += 1
-        continue
-      }
-      const steps = stepsOf(pattern)
-      patterns.set(pattern, { holders: 1, steps })
-      this.#sums.set(tenant, (this.#sums.get(tenant) ?? 0) + steps)
-    }
-  }
-
-  remove(subscription: Subscription): void {
-    const { tenant } = subscription
-    const patterns = this.#tenants.get(tenant)
-    for (const pattern of patternsOf(subscription)) {
-      const held = patterns?.get(pattern)
-      if (patterns === undefined || held === undefined) continue
-      held.holders -= 1
-      if (held.holders > 0) continue
-      patterns.delete(pattern)
-      this.#sums.set(tenant, (this.#sums.get(tenant) ?? 0) - held.steps)
-    }
-    if (patterns?.size !== 0) return
-    this.#tenants.delete(tenant)
-    this.#sums.delete(tenant)
-  }
-}
-
-/** Each once; those of subscriptions that changes do not fire are of no concern to partitions. */
-function patternsOf({ selectors, onChange }: Subscription): readonly string[] {
-  if (onChange === undefined || !selectors.some(({ id }) => id.kind === 'pattern')) return []
-  return [...new Set(selectors.flatMap(({ id }) => (id.kind === 'pattern' ? [id.pattern] : [])))]
-}
-
-function stepsOf(pattern: string): number {
-  return acceptedPattern(pattern).steps(longestId)
 }

@@ -13,7 +13,8 @@ import type {
   SubscriptionId,
   SubscriptionInForce,
 } from '../subscription/subscription.js'
-import { Capacity, PatternCosts, sizeOfSubscription } from './capacity.js'
+import { Capacity, sizeOfSubscription } from './capacity.js'
+import { type Comparable, EntityCosts, PatternCosts } from './match-costs.js'
 import type { Unavailable } from './unavailable.js'
 
 /** For how much there is room. */
@@ -22,9 +23,14 @@ export interface SubscriptionLimits {
   readonly subscriptionsMax: number
   /** Steps that the patterns of one tenant may take together with the longest id. */
   readonly patternSteps: number
+  /** Subscriptions that may be about one entity. */
+  readonly perEntity: number
   /** How long a change may wait for those of the same subscription before it. */
   readonly turnLimit_ms: number
 }
+
+/** What partitions look at when they take up the patterns of one subscription: each transition takes up to 2 us. */
+const mostTransitions = 25_000
 
 /** How long the subscriptions are kept as they were packed: as long as a start takes. */
 const packed_ms = 10_000
@@ -38,8 +44,8 @@ export class HeldSubscriptions {
   readonly #clocks = new Clocks()
   readonly #capacity: Capacity
   readonly #patterns = new PatternCosts()
-  readonly #patternSteps: number
-  readonly #turnLimit_ms: number
+  readonly #entities = new EntityCosts()
+  readonly #limits: SubscriptionLimits
   #order = 0
   /** Until it is held. */
   #stored: PackedWithClocks<Subscription> | undefined
@@ -47,10 +53,8 @@ export class HeldSubscriptions {
 
   /** Holds nothing before `loading`; what is stored can be given to other threads at once. */
   constructor(stored: Packed<Subscription>, limits: SubscriptionLimits) {
-    const { subscriptionsMax, patternSteps, turnLimit_ms } = limits
-    this.#capacity = new Capacity(subscriptionsMax)
-    this.#turnLimit_ms = turnLimit_ms
-    this.#patternSteps = patternSteps
+    this.#capacity = new Capacity(limits.subscriptionsMax)
+    this.#limits = limits
     this.#stored = withClocks(stored, () => this.#clocks.next())
   }
 
@@ -112,6 +116,11 @@ export class HeldSubscriptions {
     return held?.subscription.tenant === tenant ? held : undefined
   }
 
+  /** To be waited for before it is asked whether there is room. */
+  prepare(subscription: Comparable): Promise<void> {
+    return this.#patterns.prepare(subscription)
+  }
+
   /** Why there is no room for a subscription, which may take the place of one of its id. */
   objection(subscription: Subscription): Unavailable | undefined {
     const held = this.#held.get(subscription.id)?.subscription
@@ -119,8 +128,15 @@ export class HeldSubscriptions {
     if (!this.#capacity.hasRoom(size, held && sizeOfSubscription(held))) return { kind: 'subscriptionsFull' }
     const before = this.#patterns.with(held ?? subscription)
     const after = this.#patterns.with(subscription)
-    const grows = held === undefined || after > before
-    return grows && after > this.#patternSteps ? { kind: 'patternsFull' } : undefined
+    const { patternSteps, perEntity } = this.#limits
+    if (held === undefined || after > before) {
+      if (after > patternSteps || this.#patterns.transitions(subscription) > mostTransitions) {
+        return { kind: 'patternsFull' }
+      }
+    }
+    const most = this.#entities.with(subscription)
+    const grows = held === undefined || most > this.#entities.with(held)
+    return grows && most > perEntity ? { kind: 'entityFull' } : undefined
   }
 
   put(inForce: SubscriptionInForce): void {
@@ -130,6 +146,7 @@ export class HeldSubscriptions {
     this.#held.set(subscription.id, inForce)
     this.#capacity.add(sizeOfSubscription(subscription))
     this.#patterns.add(subscription)
+    this.#entities.add(subscription)
     this.#order = Math.max(this.#order, subscription.order)
   }
 
@@ -140,6 +157,7 @@ export class HeldSubscriptions {
     this.#held.delete(id)
     this.#capacity.remove(sizeOfSubscription(held.subscription))
     this.#patterns.remove(held.subscription)
+    this.#entities.remove(held.subscription)
   }
 
   all(): readonly SubscriptionInForce[] {
@@ -157,7 +175,7 @@ export class HeldSubscriptions {
       timer = setTimeout(() => {
         isLate = true
         resolve(tooLate)
-      }, this.#turnLimit_ms)
+      }, this.#limits.turnLimit_ms)
     })
     const done = this.inTurn(id, async () => {
       clearTimeout(timer)

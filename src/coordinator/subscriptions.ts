@@ -95,7 +95,8 @@ export class Subscriptions implements SubscriptionDesk {
     this.#ticker.stop()
   }
 
-  subscribe({ duration_ms, origin, ...asked }: SubscriptionAsked): Promise<Outcome<SubscriptionId, Unavailable>> {
+  async subscribe({ duration_ms, origin, ...asked }: SubscriptionAsked): Promise<Outcome<SubscriptionId, Unavailable>> {
+    await this.#held.prepare(asked)
     const made = now()
     const id = newId(made) as SubscriptionId
     const subscription: Subscription = {
@@ -105,7 +106,7 @@ export class Subscriptions implements SubscriptionDesk {
       expires: later(made, duration_ms),
     }
     const objection = this.#held.objection(subscription)
-    if (objection) return Promise.resolve(refused(objection))
+    if (objection) return refused(objection)
     const inForce = { subscription, clock: this.#held.newClock() }
     // Whatever thread starts from now on begins with it.
     this.#held.put(inForce)

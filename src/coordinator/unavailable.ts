@@ -21,4 +21,6 @@ export type Unavailable =
   | { readonly kind: 'forwardsFull' }
   | { readonly kind: 'subscriptionsFull' }
   | { readonly kind: 'patternsFull' }
+  /** Too many subscriptions may be about one entity. */
+  | { readonly kind: 'entityFull' }
   | { readonly kind: 'registrationsFull' }

@@ -75,5 +75,6 @@ const unavailable: { readonly [Kind in AtAnotherTime]: readonly [details: string
   queryLate: ['the query took too long', 10],
   subscriptionsFull: ['there is no room for more subscriptions', 60],
   patternsFull: ['there is no room for more regular expressions in subscriptions', 60],
+  entityFull: ['there is no room for more subscriptions to one entity', 60],
   registrationsFull: ['there is no room for more registrations', 60],
 }

@@ -3,14 +3,56 @@ import { inRange, type PathRange } from '../context/query.js'
 import type { SubscriptionInForce } from './subscription.js'
 
 /** A subscription as the index holds it. */
-export type Listener = SubscriptionInForce
+export interface Listener extends SubscriptionInForce {
+  /** The number of the last change that triggered it. */
+  triggeredBy: number
+}
 
 /** Subscriptions that mean an entity. */
 export interface Audience {
-  /** Adds those that a change of these attributes triggers [subscriptions 3.1, point 5]. */
-  gatherTriggered(changed: readonly string[], into: Set<Listener>): void
+  /** Adds those that the change triggers [subscriptions 3.1, point 5]. */
+  gatherTriggered(into: Triggered): void
   /** Adds all of them. */
   gather(into: Set<Listener>): void
+}
+
+/** The subscriptions that one change triggers, each once, however many of its selectors match. */
+export class Triggered {
+  /** Names of the attributes that count as changed. */
+  readonly changed: readonly string[]
+  readonly #number: number
+  readonly #listeners: Listener[] = []
+  #names: ReadonlySet<string> | undefined
+  #lastOrder = 0
+  #isInOrder = true
+
+  /** No other change of this partition may have the number. */
+  constructor(number: number, changed: readonly string[]) {
+    this.#number = number
+    this.changed = changed
+  }
+
+  /** Whether an attribute has changed. */
+  has(name: string): boolean {
+    this.#names ??= new Set(this.changed)
+    return this.#names.has(name)
+  }
+
+  add(listener: Listener): void {
+    if (listener.triggeredBy === this.#number) return
+    listener.triggeredBy = this.#number
+    this.#listeners.push(listener)
+    const { order } = listener.subscription
+    if (order < this.#lastOrder) this.#isInOrder = false
+    this.#lastOrder = order
+  }
+
+  /** In the order of creation: the same turn makes the same notices. */
+  get listeners(): readonly Listener[] {
+    const listeners = this.#listeners
+    // They mostly are, and to compare very many takes as long as all the rest of this.
+    return this.#isInOrder ? listeners : listeners.sort((a, b) => a.subscription.order - b.subscription.order)
+  }
 }
 
 /** Subscriptions that mean the same entities, arranged by what triggers them. */
@@ -47,9 +89,13 @@ class ArrangedAudience implements Audience {
     }
   }
 
-  gatherTriggered(changed: readonly string[], into: Set<Listener>): void {
+  gatherTriggered(into: Triggered): void {
     for (const listener of this.#ofAny) into.add(listener)
-    for (const name of changed) for (const listener of this.#ofName.get(name) ?? nobody) into.add(listener)
+    if (this.#ofName.size < into.changed.length) {
+      for (const [name, listeners] of this.#ofName) if (into.has(name)) for (const one of listeners) into.add(one)
+    } else {
+      for (const name of into.changed) for (const one of this.#ofName.get(name) ?? nobody) into.add(one)
+    }
   }
 
   gather(into: Set<Listener>): void {

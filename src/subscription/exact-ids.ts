@@ -1,6 +1,6 @@
 import type { Entity, EntityId, EntityType } from '../context/entity.js'
 import { inRange } from '../context/query.js'
-import { type Audience, Audiences, type Listener, untyped } from './audience.js'
+import { type Audience, Audiences, type Listener, type Triggered, untyped } from './audience.js'
 
 /** So many listeners to an id are gone through; more are arranged. */
 const fewListeners = 8
@@ -68,9 +68,9 @@ class Single implements Audience {
     return inRange(path, this.#listener.subscription.path)
   }
 
-  gatherTriggered(changed: readonly string[], into: Set<Listener>): void {
+  gatherTriggered(into: Triggered): void {
     const { onChange = [] } = this.#listener.subscription
-    if (onChange.length === 0 || changed.some((name) => onChange.includes(name))) into.add(this.#listener)
+    if (onChange.length === 0 || onChange.some((name) => into.has(name))) into.add(this.#listener)
   }
 
   gather(into: Set<Listener>): void {

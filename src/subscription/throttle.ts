@@ -1,32 +1,76 @@
 import type { Milliseconds } from '../time.js'
 import type { SubscriptionClock } from './subscription.js'
 
-/** The moment of a notice, noted before the notice is on disk. */
-export interface Claim {
-  /** The notice was not made after all. Leaves a moment that somebody else has noted since. */
-  undo(): void
+/**
+ * The moments that a turn has noted, to give them back if it fails. They lie in lists side by side: one change may have
+ * a notice for each of very many subscriptions, and an object for each would cost more than all the rest.
+ */
+export class Claims {
+  #clocks: SubscriptionClock[] = []
+  #held: bigint[] = []
+  #noted: bigint[] = []
+  #time: Milliseconds | undefined
+  #moment = 0n
+
+  /** The moment as clocks hold it; of one change all are the same. */
+  momentOf(time: Milliseconds): bigint {
+    if (time !== this.#time) {
+      this.#time = time
+      this.#moment = BigInt(time)
+    }
+    return this.#moment
+  }
+
+  /** A clock says `noted` instead of `held`. */
+  add(clock: SubscriptionClock, held: bigint, noted: bigint): void {
+    this.#clocks.push(clock)
+    this.#held.push(held)
+    this.#noted.push(noted)
+  }
+
+  /** The notices were not made after all. Leaves moments that somebody else has noted since. */
+  undo(): void {
+    for (let one = this.#clocks.length - 1; one >= 0; one -= 1) {
+      const [clock, held, noted] = [this.#clocks[one], this.#held[one], this.#noted[one]]
+      if (clock !== undefined && held !== undefined && noted !== undefined) {
+        Atomics.compareExchange(clock.moments, clock.at, noted, held)
+      }
+    }
+    this.clear()
+  }
+
+  /** They stay as they are. */
+  clear(): void {
+    if (this.#clocks.length === 0) return
+    this.#clocks = []
+    this.#held = []
+    this.#noted = []
+  }
 }
 
 /**
  * Notes the moment of a notice on its subscription's clock, which keeps the notices apart over all partitions
- * [subscriptions 3.4]; nothing when the last one is less than `throttling_ms` away, so that this one is suppressed. Away in
+ * [subscriptions 3.4]; false when the last one is less than `throttling_ms` away, so that this one is suppressed. Away in
  * either direction: commands of several front ends come out of order by a millisecond or two, but a clock of the day that
  * was set back must not silence a subscription until it has caught up.
  */
 export function claimNotice(
-  { moments, at }: SubscriptionClock,
+  clock: SubscriptionClock,
   time: Milliseconds,
   throttling_ms: number,
-): Claim | undefined {
+  claims: Claims,
+): boolean {
+  const { moments, at } = clock
   for (;;) {
     const held = Atomics.load(moments, at)
     const last = Number(held)
-    if (throttling_ms > 0 && last !== 0 && Math.abs(time - last) < throttling_ms) return undefined
+    if (throttling_ms > 0 && last !== 0 && Math.abs(time - last) < throttling_ms) return false
     // Without throttling an earlier moment is one out of order.
-    const noted = throttling_ms === 0 && time < last ? held : BigInt(time)
-    if (Atomics.compareExchange(moments, at, held, noted) === held) {
-      return { undo: () => Atomics.compareExchange(moments, at, noted, held) }
-    }
+    if (throttling_ms === 0 && time <= last) return true
+    const noted = claims.momentOf(time)
+    if (Atomics.compareExchange(moments, at, held, noted) !== held) continue
+    claims.add(clock, held, noted)
+    return true
   }
 }
 

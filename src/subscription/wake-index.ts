@@ -1,5 +1,5 @@
 import type { Entity, EntityId, EntityType, Tenant } from '../context/entity.js'
-import { acceptedPattern } from '../context/pattern.js'
+import { lastingPattern } from '../context/pattern.js'
 import type { Selector } from '../context/query.js'
 import { LruCache } from '../lru-cache.js'
 import { type Audience, Audiences, entry, type Listener, untyped } from './audience.js'
@@ -15,6 +15,7 @@ export class WakeIndex {
   readonly #listeners = new Map<SubscriptionId, Listener>()
   readonly #tenants = new Map<Tenant, TenantIndex>()
   readonly #found: Found
+  readonly #names = new SharedNames()
 
   /** Remembers at most so many bytes of what was found. */
   constructor(limit_bytes: number) {
@@ -26,10 +27,16 @@ export class WakeIndex {
   }
 
   /** Takes up a subscription in the place of an earlier one of its id. One that changes do not fire is of no use here. */
-  put(listener: SubscriptionInForce): void {
-    const { id, tenant, selectors, onChange } = listener.subscription
+  put({ subscription, clock }: SubscriptionInForce): void {
+    const { id, tenant, selectors, onChange, attributes } = subscription
     this.remove(id)
     if (onChange === undefined) return
+    const names = this.#names.take(attributes)
+    const listener = {
+      subscription: names === attributes ? subscription : { ...subscription, attributes: names },
+      clock,
+      triggeredBy: 0,
+    }
     this.#listeners.set(id, listener)
     const ofTenant = entry(this.#tenants, tenant, () => new TenantIndex(tenant, this.#found))
     for (const selector of selectors) ofTenant.add(selector, listener)
@@ -39,7 +46,8 @@ export class WakeIndex {
     const listener = this.#listeners.get(id)
     if (!listener) return
     this.#listeners.delete(id)
-    const { tenant, selectors } = listener.subscription
+    const { tenant, selectors, attributes } = listener.subscription
+    this.#names.leave(attributes)
     const ofTenant = this.#tenants.get(tenant)
     for (const selector of selectors) ofTenant?.remove(selector, listener)
     if (ofTenant?.isEmpty) this.#tenants.delete(tenant)
@@ -48,6 +56,30 @@ export class WakeIndex {
   /** Whose subscriptions mean the entity: by tenant, path, id and type [subscriptions 3.1, points 1, 3 and 4]. */
   audiences(tenant: Tenant, entity: Entity): readonly Audience[] {
     return this.#tenants.get(tenant)?.audiences(entity) ?? nobody
+  }
+}
+
+/**
+ * Lists of names, equal ones once: many subscriptions show the same attributes, which are then looked through once for a
+ * change.
+ */
+class SharedNames {
+  readonly #lists = new Map<string, { readonly names: readonly string[]; holders: number }>()
+
+  take(names: readonly string[]): readonly string[] {
+    if (names.length === 0) return names
+    const list = entry(this.#lists, JSON.stringify(names), () => ({ names, holders: 0 }))
+    list.holders += 1
+    return list.names
+  }
+
+  leave(names: readonly string[]): void {
+    if (names.length === 0) return
+    const key = JSON.stringify(names)
+    const list = this.#lists.get(key)
+    if (list === undefined) return
+    list.holders -= 1
+    if (list.holders === 0) this.#lists.delete(key)
   }
 }
 
@@ -170,7 +202,7 @@ function keyOf(id: Sought): string {
 }
 
 function findsOf(id: Sought): Search['finds'] {
-  return id.kind === 'any' ? () => true : acceptedPattern(id.pattern).test
+  return id.kind === 'any' ? () => true : lastingPattern(id.pattern).test
 }
 
 function newSearches(): Set<Search> {

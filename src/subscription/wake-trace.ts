@@ -35,6 +35,12 @@ export class WakeTrace {
     for (const listener of others) this.#match(listener, 'not triggered', change, cause)
   }
 
+  /** Whether anything is written of those that are triggered; asked once for a change of which many are told. */
+  get isOfTriggered(): boolean {
+    const { traces } = this.#log
+    return ofTriggered.some((area) => traces[traceArea[area]] === 1)
+  }
+
   /** What became of one that is triggered: a notice is due, or not. */
   triggered(listener: Listener, silence: Silence | undefined, change: Change, cause: Cause): void {
     const { traces } = this.#log
@@ -66,6 +72,8 @@ export class WakeTrace {
     this.#log.trace('notify.throttle', message, facts, contextOf(change, cause))
   }
 }
+
+const ofTriggered = ['subscription.match', 'notify', 'notify.throttle'] as const
 
 /** The update's request, as far as the partition knows it [management 10.3]. */
 function contextOf({ tenant, entity }: Change, { origin }: Cause): LineContext {

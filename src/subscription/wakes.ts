@@ -1,11 +1,10 @@
 import type { Entity } from '../context/entity.js'
-import { shownAttributes } from '../context/query.js'
 import type { Log } from '../log/log.js'
-import type { Audience, Listener } from './audience.js'
+import { type Audience, type Listener, Triggered } from './audience.js'
 import type { Cause, Change } from './change.js'
 import { lineOf, type NewNotice, type Notice, type NoticeWording } from './notice.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from './subscription.js'
-import { type Claim, claimNotice } from './throttle.js'
+import { Claims, claimNotice } from './throttle.js'
 import { WakeIndex } from './wake-index.js'
 import { type Silence, WakeTrace } from './wake-trace.js'
 
@@ -25,7 +24,9 @@ export class Wakes {
   readonly #word: NoticeWording
   readonly #trace: WakeTrace
   #notices: NewNotice[] = []
-  #claims: Claim[] = []
+  readonly #claims = new Claims()
+  /** How many changes were looked at. */
+  #changes = 0
 
   constructor({ word, log, memory_bytes }: WakesParts) {
     this.#index = new WakeIndex(memory_bytes)
@@ -60,28 +61,29 @@ export class Wakes {
     this.#trace.change(change, cause)
     const audiences = this.#index.audiences(change.tenant, change.entity)
     if (audiences.length === 0) return
-    const triggered = triggeredOf(audiences, change.changed)
+    this.#changes += 1
+    const triggered = triggeredOf(this.#changes, audiences, change.changed)
     this.#trace.untriggered(audiences, triggered, change, cause)
-    const isShown = showing(change.entity, triggered.length)
+    const isShown = showing(change.entity)
+    const isTraced = this.#trace.isOfTriggered
     const due: Subscription[] = []
     for (const listener of triggered) {
       const silence = this.#claim(listener, isShown, cause)
       if (silence === undefined) due.push(listener.subscription)
-      this.#trace.triggered(listener, silence, change, cause)
+      if (isTraced) this.#trace.triggered(listener, silence, change, cause)
     }
     if (due.length > 0) this.#notify(due, change, cause)
   }
 
   /** The turn is on disk. */
   settle(): void {
-    if (this.#claims.length === 0) return
-    this.#notices = []
-    this.#claims = []
+    if (this.#notices.length > 0) this.#notices = []
+    this.#claims.clear()
   }
 
   /** The turn failed: its notices were not made, the moments that it noted are given back. */
   undo(): void {
-    for (const claim of this.#claims.reverse()) claim.undo()
+    this.#claims.undo()
     this.settle()
   }
 
@@ -90,10 +92,7 @@ export class Wakes {
     if (origin.ends) return 'come round'
     if (time >= subscription.expires) return 'expired'
     if (!isShown(subscription)) return 'nothing to show'
-    const claim = claimNotice(clock, time, subscription.throttling_ms)
-    if (claim === undefined) return 'throttled'
-    this.#claims.push(claim)
-    return undefined
+    return claimNotice(clock, time, subscription.throttling_ms, this.#claims) ? undefined : 'throttled'
   }
 
   /** The bodies are worded here as long as they are short together; else the entity is stored once for all of them. */
@@ -120,22 +119,25 @@ const mostWorded = 4096
 
 type Showing = (subscription: Subscription) => boolean
 
-/** Whether a subscription is shown anything of an entity; equal lists of names, which many have, are looked through once. */
-function showing(entity: Entity, listeners: number): Showing {
-  const isShown: Showing = ({ attributes }) => shownAttributes(entity, attributes).length > 0
-  if (listeners < 2) return isShown
-  const known = new Map<string, boolean>()
-  return (subscription) => {
-    const key = JSON.stringify(subscription.attributes)
-    const held = known.get(key) ?? isShown(subscription)
-    known.set(key, held)
-    return held
+/** Whether subscriptions are shown anything of an entity, as `shownAttributes` would. The index holds equal lists once. */
+function showing({ attributes }: Entity): Showing {
+  const known = new Map<readonly string[], boolean>()
+  let held: ReadonlySet<string> | undefined
+  const isAny = (names: readonly string[]): boolean => {
+    held ??= new Set(attributes.map(({ name }) => name))
+    const own = held
+    return names.some((name) => name === '*' || own.has(name))
+  }
+  return ({ attributes: names }) => {
+    if (names.length === 0 || attributes.length === 0) return attributes.length > 0
+    const shown = known.get(names) ?? isAny(names)
+    known.set(names, shown)
+    return shown
   }
 }
 
-/** Each once, however many of its selectors match, in the order of creation: the same turn makes the same notices. */
-function triggeredOf(audiences: readonly Audience[], changed: readonly string[]): readonly Listener[] {
-  const triggered = new Set<Listener>()
-  for (const audience of audiences) audience.gatherTriggered(changed, triggered)
-  return [...triggered].sort((a, b) => a.subscription.order - b.subscription.order)
+function triggeredOf(number: number, audiences: readonly Audience[], changed: readonly string[]): readonly Listener[] {
+  const triggered = new Triggered(number, changed)
+  for (const audience of audiences) audience.gatherTriggered(triggered)
+  return triggered.listeners
 }

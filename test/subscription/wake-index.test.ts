@@ -4,7 +4,7 @@ import { test } from 'tap'
 import type { Entity, EntityType, Place, Tenant } from '../../src/context/entity.js'
 import { acceptedPattern } from '../../src/context/pattern.js'
 import { inPaths, type Selector } from '../../src/context/query.js'
-import type { Listener } from '../../src/subscription/audience.js'
+import { Triggered } from '../../src/subscription/audience.js'
 import type { Subscription, SubscriptionId } from '../../src/subscription/subscription.js'
 import { WakeIndex } from '../../src/subscription/wake-index.js'
 import { at, id, path, tenant, type } from '../given.js'
@@ -21,10 +21,18 @@ function entity(name: string, kind = '', where = '/'): Entity {
   return { path: path(where), id: id(name), type: type(kind), place: 1 as Place, created, modified, attributes: [] }
 }
 
+let changes = 0
+
 function foundBy(index: WakeIndex, asked: Asked): readonly SubscriptionId[] {
-  const listeners = new Set<Listener>()
-  for (const audience of index.audiences(asked.tenant, asked.entity)) audience.gatherTriggered(asked.changed, listeners)
-  return [...listeners].map((listener) => listener.subscription.id).sort()
+  changes += 1
+  const triggered = new Triggered(changes, asked.changed)
+  for (const audience of index.audiences(asked.tenant, asked.entity)) audience.gatherTriggered(triggered)
+  const found = triggered.listeners.map((listener) => listener.subscription)
+  assert.deepEqual(
+    found.map(({ order }) => order),
+    found.map(({ order }) => order).sort((a, b) => a - b),
+  )
+  return found.map((subscription) => subscription.id).sort()
 }
 
 /** The rules as they are written, asked of one subscription after another. */
