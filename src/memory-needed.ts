@@ -10,7 +10,7 @@ export type MemoryFlags = Pick<
   | 'requestMemory_MiB'
   | 'answerMemory_MiB'
   | 'pageMaxSize'
->
+> & { readonly notifications: Pick<Options['notifications'], 'memory_MiB'> }
 
 export interface MemoryNeeded {
   /** Of the process, in MiB, without the pages of the mapped data files, which the system takes back when it needs them. */
@@ -29,6 +29,10 @@ const garbage = 1.5
 /** A body takes up to three times its size while it is read: as bytes, as a text and as what it says. */
 const perRequestByte = 3
 
+/** A notification that is being sent is there as a text, and as bytes outside of the heap. */
+const perSentCharacter = 2
+const perSentByte = perSentCharacter + 1
+
 /** Scans that a query thread has under way, and how often each has its page: as records and on its way to the front end. */
 const scansPerThread = 4
 const pagesPerThread = scansPerThread * 2
@@ -43,7 +47,8 @@ export function memoryNeeded(flags: MemoryFlags, partitions: number): MemoryNeed
   const threads = httpThreads + partitions + allQueryThreads + 1
   const pages_MiB = (allQueryThreads * pagesPerThread * flags.pageMaxSize) / 2 ** 20
   const shared_MiB = perRequestByte * requestMemory_MiB + answerMemory_MiB
-  const held_MiB = httpThreads * readCache_MiB + partitions * entityCache_MiB + shared_MiB + pages_MiB
+  const sent_MiB = perSentByte * flags.notifications.memory_MiB
+  const held_MiB = httpThreads * readCache_MiB + partitions * entityCache_MiB + shared_MiB + pages_MiB + sent_MiB
   return {
     process_MiB: Math.ceil(process_MiB + threads * thread_MiB + garbage * held_MiB),
     mainHeap_MiB: Math.ceil(thread_MiB + garbage * (readCache_MiB + shared_MiB)),
@@ -52,7 +57,7 @@ export function memoryNeeded(flags: MemoryFlags, partitions: number): MemoryNeed
 
 /** The flags that say how much the threads hold that are replaced when they die. */
 export type HeapFlags = Pick<Options, 'entityCache_MiB' | 'requestMemory_MiB' | 'pageMaxSize'> & {
-  readonly notifications: Pick<Options['notifications'], 'subscriptionsMax' | 'queueMax_MB'>
+  readonly notifications: Pick<Options['notifications'], 'subscriptionsMax' | 'queueMax_MB' | 'memory_MiB'>
 }
 
 /** How large the heaps of threads may grow, in MiB. A thread that needs more ends alone, and is replaced. */
@@ -83,7 +88,10 @@ export function threadHeaps(flags: HeapFlags, most_MiB: number): ThreadHeaps {
     partition_MiB: limit(entityCache_MiB + commands_MiB, subscriptions_MiB),
     query_MiB: limit(pages_MiB),
     // Subscriptions of both kinds.
-    courier_MiB: limit(0, 2 * subscriptions_MiB + perNoticeByte * notifications.queueMax_MB),
+    courier_MiB: limit(
+      perSentCharacter * notifications.memory_MiB,
+      2 * subscriptions_MiB + perNoticeByte * notifications.queueMax_MB,
+    ),
   }
 }
 
@@ -95,7 +103,8 @@ export interface MemoryThereIs {
 
 /** What is wrong when there may be less memory than the flags allow the broker to take; nothing when there is enough. */
 export function memoryWarnings(needed: MemoryNeeded, thereIs: MemoryThereIs): readonly string[] {
-  const remedy = 'lower -readCache, -entityCache, -requestMemory, -answerMemory, -pageMaxSize or the numbers of threads'
+  const remedy =
+    'lower -readCache, -entityCache, -requestMemory, -answerMemory, -notifMemory, -pageMaxSize or the numbers of threads'
   const warnings: string[] = []
   if (needed.process_MiB > thereIs.process_MiB) {
     warnings.push(

@@ -124,6 +124,8 @@ export interface NotificationOptions {
   /** Where messages may go; without a list of what is allowed, everywhere that is not denied. */
   readonly destinations: { readonly allow: DestinationList | undefined; readonly deny: DestinationList | undefined }
   readonly initialLimit: number
+  /** Of the notifications that are being sent. */
+  readonly memory_MiB: number
   /** Subscriptions of a kind, of 1 KiB each on average. */
   readonly subscriptionsMax: number
   /** Steps that the patterns of the subscriptions of one tenant may take together with the longest id. */

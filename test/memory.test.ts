@@ -18,6 +18,7 @@ const limits = {
   requestMemory_MiB: 16,
   answerMemory_MiB: 64,
   pageMaxSize: 8 * 2 ** 20,
+  notifications: { memory_MiB: 16 },
 }
 
 test('large entities, pages, bodies and slow readers end no broker with a small heap, and take no more than its flags say', async (t) => {
@@ -34,7 +35,16 @@ test('large entities, pages, bodies and slow readers end no broker with a small 
     '-entityCache',
     '16',
   ]
-  flags.push('-requestMemory', '16', '-answerMemory', '64', '-pageMaxSize', `${limits.pageMaxSize}`)
+  flags.push(
+    '-notifMemory',
+    '16',
+    '-requestMemory',
+    '16',
+    '-answerMemory',
+    '64',
+    '-pageMaxSize',
+    `${limits.pageMaxSize}`,
+  )
   const broker = await RunningBroker.start(t, flags, { nodeOptions: [`--max-old-space-size=${mainHeap_MiB}`] })
   let most_MiB = 0
   const measuring = setInterval(() => {

@@ -121,7 +121,7 @@ class CoordinatorDesk {
 
 /** However much may wait, it leaves every partition room for its entities: updates never fail for what waits. */
 function settingsOf({ options, storage, brokerId, clock }: CourierTask): CourierSettings {
-  const { mode, retention_s, queueMax_MB, httpTimeout_ms } = options
+  const { mode, retention_s, queueMax_MB, httpTimeout_ms, memory_MiB } = options
   return {
     ...options,
     brokerId,
@@ -130,6 +130,7 @@ function settingsOf({ options, storage, brokerId, clock }: CourierTask): Courier
     kept: mode.kind !== 'transient',
     total: (mode.kind === 'threadpool' ? mode.total : undefined) ?? options.total,
     retention_ms: retention_s * 1000,
+    underWay_bytes: memory_MiB * 2 ** 20,
     bytesMax: Math.min(queueMax_MB * 2 ** 20, storage.sizeMax_bytes / 2),
   }
 }

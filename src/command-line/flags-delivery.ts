@@ -71,6 +71,12 @@ export const deliveryFlags = {
   ),
   notifPerReceiver: delivery.value(integer(1, 1024), 8, 'RIGEL_NOTIF_PER_RECEIVER', 'attempts at a time per receiver'),
   notifTotal: delivery.value(integer(1, 65536), 256, 'RIGEL_NOTIF_TOTAL', 'attempts at a time in all'),
+  notifMemory: delivery.value(
+    integer(1, 1_000_000),
+    64,
+    'RIGEL_NOTIF_MEMORY',
+    'MiB of the notifications that are being sent, of one receiver a quarter',
+  ),
   notifAccept: delivery.value(oneOf('2xx', 'any'), '2xx', 'RIGEL_NOTIF_ACCEPT', 'status of a receiver that accepts'),
   notifAllow: delivery.optional(destinationList, 'RIGEL_NOTIF_ALLOW', 'where notifications may go, and nowhere else'),
   notifDeny: delivery.optional(destinationList, 'RIGEL_NOTIF_DENY', 'where they may not go, whatever is allowed'),

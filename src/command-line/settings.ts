@@ -128,6 +128,7 @@ function notificationsFrom(settings: Settings): NotificationOptions {
     forwardLimit: value(flags.cprForwardLimit),
     forwardsMax: value(flags.forwardMax),
     forwardAnswerMaxSize: value(flags.cprAnswerMaxSize),
+    memory_MiB: value(flags.notifMemory),
     subscriptionsMax: value(flags.subscriptionsMax),
     patternSteps: value(flags.subscriptionPatternSteps),
     perEntity: value(flags.subscriptionsPerEntity),

@@ -39,7 +39,7 @@ export class OutboxReader {
     return lastNumber(this.#outbox)
   }
 
-  /** The notices after a number, in order, at most so many. */
+  /** The notices after a number, in order, at most so many; see `noticesAfter`. */
   after(number: NoticeNumber, limit: number): readonly NumberedNotice[] {
     return noticesAfter(this.#outbox, number, limit)
   }
@@ -84,19 +84,29 @@ function entityOf({ shown }: Pick<OutboxDatabases, 'shown'>, { first, shown: at 
   return decodeEntity(text)
 }
 
-/** The notices after a number, in order, at most so many. */
+/** What is read of notices at once, when there is more than one. */
+const most_bytes = 2 ** 20
+
+/** The notices after a number, in order, at most so many; fewer where they are large, at least one where there is one. */
 export function noticesAfter(
   { notices, groups }: Pick<OutboxDatabases, 'notices' | 'groups'>,
   after: NoticeNumber,
   limit: number,
 ): readonly NumberedNotice[] {
   const found: NumberedNotice[] = []
+  let bytes = 0
+  let last = Number.POSITIVE_INFINITY
   for (const { key, value } of notices.getRange({ start: [after + 1], limit })) {
     const notice = decodeNotice(value)
     const [size_bytes, body_bytes] = [Buffer.byteLength(value), Buffer.byteLength(notice.body)]
-    found.push({ number: Number(onlyPart(key)), size_bytes, body_bytes, notice })
+    const number = Number(onlyPart(key))
+    found.push({ number, size_bytes, body_bytes, notice })
+    bytes += size_bytes
+    if (bytes < most_bytes) continue
+    last = number
+    break
   }
-  const grouped = [...membersAfter(groups, after, limit)]
+  const grouped = [...membersAfter(groups, after, limit)].filter(({ number }) => number < last)
   if (grouped.length === 0) return found
   return [...found, ...grouped].sort((a, b) => a.number - b.number).slice(0, limit)
 }

@@ -8,6 +8,8 @@ export interface Entry {
   readonly source: SourceNumber
   readonly number: NoticeNumber
   readonly size_bytes: number
+  /** What it may take in memory while it is sent. */
+  readonly sent_bytes: number
   readonly made: Milliseconds
   /** The same by the steady clock of this thread, `performance.now()`: for how long it has waited. */
   readonly since_ms: number

@@ -2,8 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { NumberedNotice, Source, SourceNumber } from './source.js'
 
-/** Notices that are read without letting others run. */
+/** Notices that are read without letting others run, and their bytes. */
 const slice = 128
+const slice_bytes = 2 ** 20
 
 export interface IntakeParts {
   readonly sources: readonly Source[]
@@ -45,11 +46,11 @@ export class Intake {
     for (const source of sources) source.refresh()
     let taken = 0
     for (const [number, source] of sources.entries()) {
-      for (let more = true; more; ) {
-        const found = this.#slice(number, source)
-        more = found === slice
+      const last = source.last()
+      while (this.known(number) < last) {
+        const { found, bytes } = this.#slice(number, source, last)
         taken += found
-        if (taken < slice) continue
+        if (taken < slice && bytes < slice_bytes) continue
         taken = 0
         progress()
         await nextTurn()
@@ -58,13 +59,15 @@ export class Intake {
     progress()
   }
 
-  #slice(number: SourceNumber, source: Source): number {
-    const last = source.last()
+  #slice(number: SourceNumber, source: Source, last: NoticeNumber): { readonly found: number; readonly bytes: number } {
     const found = source.after(this.known(number), slice)
-    for (const numbered of found) this.#parts.take(number, numbered)
-    const reached = found.at(-1)?.number ?? 0
+    let bytes = 0
+    for (const numbered of found) {
+      bytes += numbered.size_bytes
+      this.#parts.take(number, numbered)
+    }
     // Numbers that are missing at the end belong to notices that have left.
-    this.#known[number] = Math.max(this.known(number), found.length < slice ? Math.max(last, reached) : reached)
-    return found.length
+    this.#known[number] = found.at(-1)?.number ?? last
+    return { found: found.length, bytes }
   }
 }

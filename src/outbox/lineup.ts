@@ -13,6 +13,9 @@ export interface LineupParts {
   readonly clock: ClockStart
 }
 
+/** An entity with its names and braces is longer than its record, at most so many times. */
+const wordedTimes = 4
+
 /**
  * The order in which the notices of one subscription go: lines that run beside each other, one notice of each under
  * way, and barriers that part what was made before them from what was made after [subscriptions 5.2, 5.4].
@@ -35,11 +38,13 @@ export class Lineup {
   }
 
   /** Puts a notice behind all others; gives the one that it makes pointless [subscriptions 3.6]. */
-  add(source: SourceNumber, { number, size_bytes, notice }: NumberedNotice, tried: boolean): Entry | undefined {
+  add(source: SourceNumber, numbered: NumberedNotice, tried: boolean): Entry | undefined {
+    const { number, size_bytes, body_bytes, notice } = numbered
     const line = this.#lineOf(notice.line)
     const barrier = this.#barrierOf(number, notice)
     const entry: Entry = {
       ...{ source, number, size_bytes, made: notice.made, line, barrier, tried },
+      sent_bytes: body_bytes === undefined ? size_bytes * wordedTimes : size_bytes,
       since_ms: performance.now() - age_ms(notice.made, this.#parts.clock),
       ...{ underWay: false, doomed: false, gone: false, volley: 0, before: undefined, next: undefined },
     }

@@ -11,13 +11,19 @@ export interface ReceiverLimits {
   readonly perReceiver: number
   /** Attempts at a time in all. */
   readonly total: number
+  /** Bytes of all attempts under way, by their notices; when there are as many none is begun. */
+  readonly underWay_bytes: number
 }
+
+/** A receiver that is slow with large notifications leaves the others most of the room. */
+const shareOfReceiver = 1 / 4
 
 /** A scheme, host and port with the subscriptions that wait for it, in the order of their turns. */
 interface Receiver {
   readonly origin: string
   readonly turns: Fifo<RecipientQueue>
   underWay: number
+  bytes: number
   /** Whether it stands among those that may begin an attempt. */
   offered: boolean
 }
@@ -33,6 +39,7 @@ export class Receivers {
   readonly #turns = new Fifo<Receiver>()
   readonly #listed = new Set<RecipientQueue>()
   #underWay = 0
+  #bytes = 0
   #ended = 0
   #soon = false
   #stopped = true
@@ -88,7 +95,8 @@ export class Receivers {
   }
 
   #pump(): void {
-    while (!this.#stopped && this.#underWay < this.#limits.total) {
+    const { total, underWay_bytes } = this.#limits
+    while (!this.#stopped && this.#underWay < total && this.#bytes < underWay_bytes) {
       const receiver = this.#turns.shift()
       if (receiver === undefined) return
       receiver.offered = false
@@ -108,12 +116,17 @@ export class Receivers {
     }
     const entry = queue.begin()
     if (entry === undefined) return
+    const { sent_bytes } = entry
     receiver.underWay += 1
+    receiver.bytes += sent_bytes
     this.#underWay += 1
+    this.#bytes += sent_bytes
     this.want(queue)
     this.#launch(queue, entry).finally(() => {
       receiver.underWay -= 1
+      receiver.bytes -= sent_bytes
       this.#underWay -= 1
+      this.#bytes -= sent_bytes
       this.#ended += 1
       this.#offer(receiver)
       this.#forget(receiver)
@@ -122,7 +135,9 @@ export class Receivers {
   }
 
   #offer(receiver: Receiver): void {
-    if (receiver.offered || receiver.turns.size === 0 || receiver.underWay >= this.#limits.perReceiver) return
+    if (receiver.offered || receiver.turns.size === 0) return
+    const { perReceiver, underWay_bytes } = this.#limits
+    if (receiver.underWay >= perReceiver || receiver.bytes >= underWay_bytes * shareOfReceiver) return
     receiver.offered = true
     this.#turns.push(receiver)
   }
@@ -130,7 +145,7 @@ export class Receivers {
   #receiverOf(origin: string): Receiver {
     let receiver = this.#receivers.get(origin)
     if (receiver === undefined) {
-      receiver = { origin, turns: new Fifo(), underWay: 0, offered: false }
+      receiver = { origin, turns: new Fifo(), underWay: 0, bytes: 0, offered: false }
       this.#receivers.set(origin, receiver)
     }
     return receiver

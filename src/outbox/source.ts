@@ -19,7 +19,7 @@ export interface Source {
   refresh(): void
   /** The number of the last notice that was ever put in. */
   last(): NoticeNumber
-  /** The notices after a number, in order, at most so many. */
+  /** The notices after a number, in order, at most so many; fewer where they are large, none only where there are none. */
   after(number: NoticeNumber, limit: number): readonly NumberedNotice[]
   /** The notice of a number, if it is there. */
   at(number: NoticeNumber): StoredNotice | undefined

@@ -65,6 +65,7 @@ test('without flags every option has its default', async (t) => {
         forwardsMax: 1000,
         forwardMaxSize: 8388608,
         forwardAnswerMaxSize: 4194304,
+        memory_MiB: 64,
         subscriptionsMax: 100000,
         patternSteps: 4000000,
         perEntity: 50000,

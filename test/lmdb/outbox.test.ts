@@ -106,6 +106,20 @@ test('whatever is put in and leaves, in whatever order and twice, what is left i
   )
 })
 
+test('of large notices few are read at once, in the order of all', async (t) => {
+  const disk = new OnDisk(t)
+  const large = () => notice({ subscription: subscriptionId(), body: 'x'.repeat(700_000) })
+  disk.enqueue(large(), shared(3), large(), shared(3), large(), shared(3))
+  const numbers: number[][] = []
+  for (let after = 0; after < disk.outbox.last; after = numbers.at(-1)?.at(-1) ?? 0) {
+    numbers.push(noticesAfter(disk.environment, after, 128).map(({ number }) => number))
+  }
+  t.same(numbers, [
+    [1, 2, 3, 4, 5],
+    [6, 7, 8, 9, 10, 11, 12],
+  ])
+})
+
 test('a group that was undone with its transaction has left nothing', async (t) => {
   const disk = new OnDisk(t)
   disk.enqueue(shared(3))

@@ -469,6 +469,43 @@ test('a receiver that hangs makes only its own notifications wait, and subscript
   await until(() => hanging.received.length === 10)
 })
 
+test('notifications under way have so many bytes in all, and a quarter of them for one receiver', async (t) => {
+  const waiting: (() => void)[] = []
+  const ends = await Promise.all(
+    Array.from({ length: 10 }, () => FarEnd.listen(t, (_, response) => waiting.push(() => response.end()))),
+  )
+  const ids = ends.map((_, number) => subscriptionId(number + 1))
+  const running = courier(t, {
+    recipients: ends.map((end, number) => recipient(nth(ids, number), end.url())),
+    settings: { underWay_bytes: 4 * 2500 },
+  })
+  await running.start()
+  // Some 1100 bytes each: three take the share of a receiver, ten take all.
+  const body = 'x'.repeat(1000)
+  for (const id of ids)
+    for (let line = 0; line < 8; line += 1) nth(running.partitions, 0).enqueue(notice(id, String(line), body))
+  running.ring()
+  const received = () => ends.map((end) => end.received.length)
+  const sum = () => received().reduce((a, b) => a + b, 0)
+  await until(() => sum() >= 9)
+  await sleep(100)
+  t.ok(sum() <= 10, `${sum()} under way`)
+  t.ok(Math.max(...received()) <= 3, `${received()}`)
+  for (const end of ends) end.answer = answering(200)
+  for (const release of waiting) release()
+  await until(() => sum() === 80)
+  await until(() => nth(running.partitions, 0).numbers.length === 0)
+})
+
+test('one notification that is larger than all of them may be is sent alone', async (t) => {
+  const end = await FarEnd.listen(t)
+  const running = courier(t, { recipients: [recipient(one, end.url())], settings: { underWay_bytes: 100 } })
+  await running.start()
+  nth(running.partitions, 0).enqueue(notice(one, 'a', 'x'.repeat(5000)), notice(one, 'b', 'y'.repeat(5000)))
+  running.ring()
+  await until(() => end.received.length === 2)
+})
+
 test('simulated notifications are counted as accepted and go nowhere', async (t) => {
   const end = await FarEnd.listen(t)
   const running = courier(t, { recipients: [recipient(one, end.url())], settings: { simulated: true } })

@@ -135,6 +135,7 @@ const settings: CourierSettings = {
   retryMax_ms: 20,
   perReceiver: 8,
   total: 256,
+  underWay_bytes: 64 * 2 ** 20,
 }
 
 export interface Running {
