@@ -13,6 +13,7 @@ import { type FrontEnd, type FrontEndParts, type ListenRefusal, openFrontEnd } f
 import { transactions } from './http/transaction.js'
 import { AlarmReports, type AlarmSaid } from './log/alarm-reports.js'
 import type { AlarmCounts } from './log/alarms.js'
+import { DamageLog } from './log/damage-log.js'
 import type { Log } from './log/log.js'
 import { Mailbox } from './mailbox/mailbox.js'
 import { MailboxRoom } from './mailbox/room.js'
@@ -148,6 +149,7 @@ function interfaces(
     meter,
     requestWait: measures.wait('request'),
     log,
+    damages: new DamageLog(log, () => measures.damaged()),
     switches: measures.switches,
     transaction: transactions(task.transactions),
     alarms: behind.reports,

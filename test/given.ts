@@ -1,7 +1,9 @@
+import assert from 'node:assert'
 import type { EntityId, EntityType, Metadata, Place, ServicePath, Tenant, Value } from '../src/context/entity.js'
 import type { PathRange, Query } from '../src/context/query.js'
 import type { GivenAttribute, Origin, UpdateAction, UpdateCommand, UpdateElement } from '../src/context/update.js'
 import type { Client } from '../src/exchange.js'
+import { DamageLog } from '../src/log/damage-log.js'
 import type { Log } from '../src/log/log.js'
 import { ChangeMarks } from '../src/partition/change-marks.js'
 import { Wakes } from '../src/subscription/wakes.js'
@@ -116,6 +118,9 @@ export const silentLog: Log = {
   debug: () => {},
   trace: () => {},
 }
+
+/** For parts of a test in which nothing is damaged. */
+export const noDamages = new DamageLog({ error: assert.fail }, () => {})
 
 /** Nobody has subscribed to anything, unless a test puts it in. */
 export function wakes(): Wakes {

@@ -4,6 +4,7 @@ import type { MessagePort } from 'node:worker_threads'
 import { Siblings } from '../src/coordinator/siblings.js'
 import { transactions } from '../src/http/transaction.js'
 import { OutboxReader } from '../src/lmdb/outbox-reader.js'
+import { DamageLog } from '../src/log/damage-log.js'
 import { workerLog } from '../src/log/worker-log.js'
 import { Mailbox } from '../src/mailbox/mailbox.js'
 import { MailboxRoom } from '../src/mailbox/room.js'
@@ -25,6 +26,8 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   const { storage, memory, control, controlPath, recipients } = task
   const measures = new Measures(memory.measures, rowOf(memory.measures.threads, 'courier', 0))
   const log = workerLog(task.log, measures.switches)
+  const damages = new DamageLog(log, () => measures.damaged())
+  const open = (path: string) => new OutboxReader(path, storage, (damage) => damages.met(damage))
   const mailboxes = storage.paths.map(newMailbox)
   const desk = new CoordinatorDesk(control)
   const { frontEnds } = memory.measures.threads
@@ -34,10 +37,10 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   const known = [...unpackedRecipients(recipients)]
   const begin = (drained: () => void): Courier => {
     const outboxes = storage.paths.map((path, partition) =>
-      source(new OutboxReader(path, storage), (settlements) => settle(numbered(mailboxes, partition), settlements)),
+      source(open(path), (settlements) => settle(numbered(mailboxes, partition), settlements)),
     )
     const sender = new Courier({
-      sources: [...outboxes, source(new OutboxReader(controlPath, storage), (settlements) => desk.settle(settlements))],
+      sources: [...outboxes, source(open(controlPath), (settlements) => desk.settle(settlements))],
       settings: settingsOf(task),
       recipients: known,
       bell: new Bell(memory.bell),

@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import { LmdbPartitionStore } from '../src/lmdb/partition-store.js'
+import { DamageLog } from '../src/log/damage-log.js'
 import { workerLog } from '../src/log/worker-log.js'
 import { Inbox } from '../src/mailbox/inbox.js'
 import type { InForce, Instruction, Ready } from '../src/mailbox/letter.js'
@@ -46,6 +47,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
     mailboxWait: measures.wait('mailbox', number),
     transactionWait: measures.wait('transaction', number),
     log,
+    damages: new DamageLog(log, () => measures.damaged()),
   })
   const stopWatching = watchLoop(measures.loopDelay(number))
   const stopSizes = watchSizes(store, measures, number)

@@ -8,6 +8,7 @@ import type { Scanned, ScanTask } from '../src/coordinator/query-pool.js'
 import { ScanStops } from '../src/coordinator/scan-queue.js'
 import { Measures } from '../src/measure/measures.js'
 import type { Outcome } from '../src/outcome.js'
+import { DamagedRecord } from '../src/partition/store.js'
 import { giveWay } from '../src/priority.js'
 import { openReaders } from '../src/read-sides.js'
 import type { QueryThreadData } from '../src/tasks.js'
@@ -39,6 +40,8 @@ export default async function query(task: ScanTask): Promise<Scanned> {
   try {
     return await found(task)
   } catch (fault) {
+    // Of its class nothing would be left in another thread.
+    if (fault instanceof DamagedRecord) return { damage: fault.message }
     return fault === stopped ? undefined : { fault }
   } finally {
     trials -= trial

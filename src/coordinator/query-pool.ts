@@ -6,6 +6,7 @@ import type { Client } from '../exchange.js'
 import type { RecordPage } from '../lmdb/result-page.js'
 import type { Log } from '../log/log.js'
 import { type Outcome, refused } from '../outcome.js'
+import { DamagedRecord } from '../partition/store.js'
 import type { TypeSummary, Unavailable } from './broker.js'
 import type { StateRecords } from './partition-readers.js'
 import type { PoolThreads } from './pool-threads.js'
@@ -20,7 +21,11 @@ export type QueryTask =
 export type ScanTask = QueryTask & ScanRun
 
 /** What a query thread says of a scan; nothing when it was stopped. A fault of its own is not the end of the thread. */
-export type Scanned = Outcome<unknown, QueryRefusal> | { readonly fault: unknown } | undefined
+export type Scanned =
+  | Outcome<unknown, QueryRefusal>
+  | { readonly fault: unknown }
+  | { readonly damage: string }
+  | undefined
 
 /** How many scans run at a time, of either kind. */
 export interface ScanPlaces {
@@ -149,6 +154,7 @@ export class QueryPool {
     const found = first === threadLost ? await this.#tried(task) : first
     if (found === threadLost) return refused({ kind: 'scanLost' })
     if (found !== undefined && 'fault' in found) throw found.fault
+    if (found !== undefined && 'damage' in found) throw new DamagedRecord(found.damage)
     return found
   }
 

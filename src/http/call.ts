@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { PathRange } from '../context/query.js'
 import type { Answer, Client } from '../exchange.js'
+import { DamagedRecord } from '../partition/store.js'
 import type { Nanoseconds } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import type { Place } from './admission.js'
@@ -474,7 +475,8 @@ export class Call implements InProgress, Client, Departing, BodyReader {
 
   #fail(fault: unknown): void {
     try {
-      this.#lines.failed(fault)
+      if (fault instanceof DamagedRecord) this.#desk.damages.met(fault, this.#lines.context)
+      else this.#lines.failed(fault)
       if (this.#life.isOpen) this.#answer(errorAnswer(this.#head.target.kind, 500, 'internal error'))
       else if (!this.#life.isOver) this.#reply.destroy()
     } catch {

@@ -1,4 +1,5 @@
 import type { AlarmReports } from '../log/alarm-reports.js'
+import type { DamageLog } from '../log/damage-log.js'
 import type { Log } from '../log/log.js'
 import type { Rejection, RequestMeter } from '../measure/requests.js'
 import type { Switches } from '../measure/switches.js'
@@ -24,6 +25,7 @@ export interface Desk {
   readonly policy: Options['reqMutexPolicy']
   readonly meter: RequestMeter
   readonly log: Log
+  readonly damages: DamageLog
   readonly switches: Switches
   /** Makes the number of an incoming request, for the log [management 10.3]. */
   readonly transaction: () => string

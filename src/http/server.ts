@@ -1,4 +1,5 @@
 import type { Answer, Resource } from '../exchange.js'
+import type { DamageLog } from '../log/damage-log.js'
 import type { Log } from '../log/log.js'
 import type { RequestMeter } from '../measure/requests.js'
 import type { Switches } from '../measure/switches.js'
@@ -63,6 +64,7 @@ export interface FrontEndParts {
   readonly meter: RequestMeter
   readonly requestWait: WaitMeter
   readonly log: Log
+  readonly damages: DamageLog
   readonly switches: Switches
   /** Makes the number of an incoming request, for the log [management 10.3]. */
   readonly transaction: () => string
@@ -171,7 +173,7 @@ function mainResources({ ngsi1, management, options }: FrontEndParts): readonly 
 }
 
 function newDesk(parts: FrontEndParts, resources: readonly Resource[], admission: Admission): Desk {
-  const { options, meter, log, switches, transaction, alarms, checkParameters } = parts
+  const { options, meter, log, damages, switches, transaction, alarms, checkParameters } = parts
   const rules = {
     hasToken: tokenCheck(options.adminToken),
     maxTarget_bytes: options.connectionMemory_KiB * 512,
@@ -192,6 +194,7 @@ function newDesk(parts: FrontEndParts, resources: readonly Resource[], admission
     policy: options.reqMutexPolicy,
     meter,
     log,
+    damages,
     switches,
     transaction,
     alarms,

@@ -5,7 +5,7 @@ import type { NoticeNumber } from '../subscription/notice.js'
 import type { ControlChange, SubscriptionStore } from '../subscription/store.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
-import { storedAs } from './damage.js'
+import { numberOf, storedAs } from './damage.js'
 import { faultOf } from './disk-fault.js'
 import { DiskRoom } from './disk-room.js'
 import { openDatabase, openRoot, type WriterSettings } from './environment.js'
@@ -40,7 +40,7 @@ export class ControlStore implements SubscriptionStore {
     this.#root = openRoot(path, { ...settings, readOnly: false })
     this.#subscriptions = this.database('subscriptions')
     this.#ticks = this.database('ticks')
-    this.#outbox = new Outbox(openOutbox(this.#root))
+    this.#outbox = new Outbox(openOutbox(this.#root), path)
   }
 
   get outbox(): Outbox {
@@ -71,7 +71,8 @@ export class ControlStore implements SubscriptionStore {
   ticks(): ReadonlyMap<SubscriptionId, Milliseconds> {
     const ticks = new Map<SubscriptionId, Milliseconds>()
     for (const { key, value } of this.#ticks.getRange({})) {
-      ticks.set(String(onlyPart(key)) as SubscriptionId, Number(value) as Milliseconds)
+      const id = String(onlyPart(key)) as SubscriptionId
+      ticks.set(id, numberOf(value, this.#path, `the last tick of subscription ${id}`) as Milliseconds)
     }
     return ticks
   }

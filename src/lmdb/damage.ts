@@ -1,14 +1,7 @@
 import { join } from 'node:path'
 import type { Entity, Place, Tenant } from '../context/entity.js'
+import { DamagedRecord } from '../partition/store.js'
 import { decodeEntity, type Located, locatedIn } from './record.js'
-
-/**
- * A record that is missing although an index names it, or that cannot be read: what was stored is not there any more as it
- * was. A fault, never a gap in an answer. The message names the file, the record and the way out.
- */
-export class DamagedRecord extends Error {
-  override readonly name = 'DamagedRecord'
-}
 
 /** Where a record stands: the folder of its partition, and its key. */
 export interface RecordPlace {
@@ -27,7 +20,7 @@ export function entityOf(text: string, where: RecordPlace): Entity {
   try {
     return decodeEntity(text)
   } catch (fault) {
-    throw damaged(where, `cannot be read (${fault instanceof Error ? fault.message : String(fault)})`)
+    throw damaged(where, `cannot be read (${reasonOf(fault)})`)
   }
 }
 
@@ -36,7 +29,7 @@ export function locatedAt(text: string, where: RecordPlace): Located {
   try {
     return locatedIn(text)
   } catch (fault) {
-    throw damaged(where, `cannot be read (${fault instanceof Error ? fault.message : String(fault)})`)
+    throw damaged(where, `cannot be read (${reasonOf(fault)})`)
   }
 }
 
@@ -45,9 +38,39 @@ export function storedAs<Thing>(kind: string, id: string, decode: () => Thing): 
   try {
     return decode()
   } catch (fault) {
-    const reason = fault instanceof Error ? fault.message : String(fault)
-    throw new DamagedRecord(`control/data.mdb: ${kind} ${id} cannot be read (${reason}): restore it from a backup`)
+    throw new DamagedRecord(
+      `control/data.mdb: ${kind} ${id} cannot be read (${reasonOf(fault)}): restore it from a backup`,
+    )
   }
+}
+
+/** Hears of a record of an outbox that cannot be read; what reads goes on without it. */
+export type Unread = (record: string, fault: unknown) => void
+
+/** Goes on after no record that cannot be read. */
+export const unreadThrows: Unread = (_, fault) => {
+  throw fault
+}
+
+/** What is said of a record that the outbox in a folder goes on without. */
+export function unread(path: string, record: string, fault: unknown): DamagedRecord {
+  const file = join(path, 'data.mdb')
+  return new DamagedRecord(
+    `${file}: ${record} cannot be read (${reasonOf(fault)}); all others are: restore the data folder from a backup if it is needed`,
+  )
+}
+
+/** A number that is stored under a name; throws `DamagedRecord` when it is none. */
+export function numberOf(text: string | undefined, path: string, name: string): number {
+  const number = Number(text ?? 0)
+  if (Number.isSafeInteger(number)) return number
+  throw new DamagedRecord(
+    `${join(path, 'data.mdb')}: ${name} is no number (${text}): restore the data folder from a backup`,
+  )
+}
+
+function reasonOf(fault: unknown): string {
+  return fault instanceof Error ? fault.message : String(fault)
 }
 
 function damaged({ path, tenant, place }: RecordPlace, what: string): DamagedRecord {

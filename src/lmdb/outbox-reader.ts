@@ -1,11 +1,13 @@
 import type { RootDatabase } from 'lmdb'
 import type { Entity } from '../context/entity.js'
+import type { DamagedRecord } from '../partition/store.js'
 import type { Account, NoticeHead, NoticeNumber, StoredNotice } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
+import { type Unread, unread, unreadThrows } from './damage.js'
 import { type EnvironmentSettings, openRoot } from './environment.js'
 import { type Key, onlyPart } from './keys.js'
-import { accountsOf, groupOf, lastNumber, type OutboxDatabases, openOutbox } from './outbox.js'
-import { decodeGroup, decodeNotice, type Group } from './outbox-record.js'
+import { accountsOf, groupOf, lastNumber, type OutboxDatabases, openOutbox, readGroup } from './outbox.js'
+import { decodeNotice, type Group } from './outbox-record.js'
 import { decodeEntity } from './record.js'
 
 /** A notice with its number, and the bytes that it takes, or that the entity takes which it shows. */
@@ -19,12 +21,17 @@ export interface NumberedNotice {
 
 /** Reads the outbox of an environment from snapshots, in another thread than that of its owner, who alone writes it. */
 export class OutboxReader {
+  readonly #path: string
+  readonly #unread: Unread
   readonly #root: RootDatabase<string, Key>
   readonly #outbox: OutboxDatabases
   /** What was read last of groups: one notice after the other asks for the same. */
   #shown: { readonly at: NoticeNumber; readonly entity: Entity } | undefined
 
-  constructor(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>) {
+  /** `damaged` hears of every record that cannot be read, each time; the others are given all the same. */
+  constructor(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>, damaged: (damage: DamagedRecord) => void) {
+    this.#path = path
+    this.#unread = (record, fault) => damaged(unread(path, record, fault))
     this.#root = openRoot(path, { ...settings, readOnly: true })
     this.#outbox = openOutbox(this.#root)
   }
@@ -36,21 +43,26 @@ export class OutboxReader {
 
   /** The number of the last notice that was ever put in. */
   last(): NoticeNumber {
-    return lastNumber(this.#outbox)
+    return lastNumber(this.#outbox, this.#path)
   }
 
   /** The notices after a number, in order, at most so many; see `noticesAfter`. */
   after(number: NoticeNumber, limit: number): readonly NumberedNotice[] {
-    return noticesAfter(this.#outbox, number, limit)
+    return noticesAfter(this.#outbox, number, limit, this.#unread)
   }
 
-  /** The notice of a number, if it is there. */
-  at(number: NoticeNumber): StoredNotice | undefined {
-    return noticeAt(this.#outbox, number, (group) => this.#entityOf(group))
+  /** The notice of a number, if it is there, or that it cannot be read. */
+  at(number: NoticeNumber): StoredNotice | 'damaged' | undefined {
+    try {
+      return noticeAt(this.#outbox, number, (group) => this.#entityOf(group))
+    } catch (fault) {
+      this.#unread(`notice ${number}`, fault)
+      return 'damaged'
+    }
   }
 
   accounts(): Iterable<readonly [SubscriptionId, Account]> {
-    return accountsOf(this.#outbox)
+    return accountsOf(this.#outbox, this.#unread)
   }
 
   async close(): Promise<void> {
@@ -87,37 +99,50 @@ function entityOf({ shown }: Pick<OutboxDatabases, 'shown'>, { first, shown: at 
 /** What is read of notices at once, when there is more than one. */
 const most_bytes = 2 ** 20
 
-/** The notices after a number, in order, at most so many; fewer where they are large, at least one where there is one. */
+/**
+ * The notices after a number, in order, at most so many; fewer where they are large, at least one where there is one.
+ * Those that cannot be read are told of and left out.
+ */
 export function noticesAfter(
   { notices, groups }: Pick<OutboxDatabases, 'notices' | 'groups'>,
   after: NoticeNumber,
   limit: number,
+  unread: Unread = unreadThrows,
 ): readonly NumberedNotice[] {
   const found: NumberedNotice[] = []
   let bytes = 0
   let last = Number.POSITIVE_INFINITY
-  for (const { key, value } of notices.getRange({ start: [after + 1], limit })) {
-    const notice = decodeNotice(value)
-    const [size_bytes, body_bytes] = [Buffer.byteLength(value), Buffer.byteLength(notice.body)]
-    const number = Number(onlyPart(key))
-    found.push({ number, size_bytes, body_bytes, notice })
-    bytes += size_bytes
-    if (bytes < most_bytes) continue
-    last = number
-    break
+  for (const { key, value } of notices.getRange({ start: [after + 1] })) {
+    const numbered = readNotice(Number(onlyPart(key)), value, unread)
+    if (numbered === undefined) continue
+    found.push(numbered)
+    bytes += numbered.size_bytes
+    if (bytes >= most_bytes) last = numbered.number
+    if (bytes >= most_bytes || found.length === limit) break
   }
-  const grouped = [...membersAfter(groups, after, limit)].filter(({ number }) => number < last)
+  const grouped = [...membersAfter(groups, after, limit, unread)].filter(({ number }) => number < last)
   if (grouped.length === 0) return found
   return [...found, ...grouped].sort((a, b) => a.number - b.number).slice(0, limit)
+}
+
+function readNotice(number: NoticeNumber, text: string, unread: Unread): NumberedNotice | undefined {
+  try {
+    const notice = decodeNotice(text)
+    return { number, size_bytes: Buffer.byteLength(text), body_bytes: Buffer.byteLength(notice.body), notice }
+  } catch (fault) {
+    unread(`notice ${number}`, fault)
+    return undefined
+  }
 }
 
 function* membersAfter(
   groups: OutboxDatabases['groups'],
   after: NoticeNumber,
   limit: number,
+  unread: Unread,
 ): Generator<NumberedNotice> {
   let left = limit
-  for (const group of groupsFrom(groups, after + 1)) {
+  for (const group of groupsFrom(groups, after + 1, unread)) {
     for (const [at, subscription] of group.subscriptions.entries()) {
       const number = group.first + at
       if (subscription === undefined || number <= after) continue
@@ -129,10 +154,12 @@ function* membersAfter(
 }
 
 /** The group of a number, and all behind it. */
-function* groupsFrom(groups: OutboxDatabases['groups'], number: NoticeNumber): Generator<Group> {
-  const own = groupOf({ groups }, number)
+function* groupsFrom(groups: OutboxDatabases['groups'], number: NoticeNumber, unread: Unread): Generator<Group> {
+  // One before it that cannot be read was told of when it was read.
+  const own = groupOf({ groups }, number, () => {})
   if (own !== undefined) yield own
   for (const { key, value } of groups.getRange({ start: [own === undefined ? number : own.first + 1] })) {
-    yield decodeGroup(Number(onlyPart(key)), value)
+    const group = readGroup(Number(onlyPart(key)), value, unread)
+    if (group !== undefined) yield group
   }
 }

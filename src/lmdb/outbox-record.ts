@@ -58,6 +58,7 @@ export function decodeNotice(text: string): Notice {
   const end = text.indexOf('\n')
   const [subscription, ...rest] = JSON.parse(text.slice(0, end)) as StoredHead
   const [line, made, tenant, paths, correlator, token, after, via] = rest
+  if (end < 0 || typeof subscription !== 'string' || typeof made !== 'number') throw new Error('it is no notice')
   return {
     subscription: subscription as SubscriptionId,
     ...heldCommon([line, made, tenant, paths, correlator, token]),
@@ -78,6 +79,7 @@ export function encodeGroup({ subscriptions, common, shown, shown_bytes }: Omit<
 /** The group that `encodeGroup` wrote. */
 export function decodeGroup(first: NoticeNumber, text: string): Group {
   const [ids, line, made, tenant, paths, correlator, token, shown, shown_bytes, via] = JSON.parse(text) as StoredGroup
+  if (!Array.isArray(ids) || typeof made !== 'number' || typeof shown !== 'number') throw new Error('it is no group')
   return {
     first,
     subscriptions: ids.map((id) => (id === 0 ? undefined : (id as SubscriptionId))),

@@ -1,6 +1,7 @@
 import type { Database, RootDatabase, Transaction } from 'lmdb'
 import type { Account, NewNotice, NoticeNumber, Settlement, SharedNotice } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
+import { numberOf, type Unread, unreadThrows } from './damage.js'
 import { openDatabase } from './environment.js'
 import { type Key, onlyPart } from './keys.js'
 import { decodeGroup, encodeGroup, encodeNotice, type Group } from './outbox-record.js'
@@ -41,9 +42,10 @@ export class Outbox {
   readonly #databases: OutboxDatabases
   #last: NoticeNumber
 
-  constructor(databases: OutboxDatabases) {
+  /** Opens it in the environment of a folder; throws `DamagedRecord` when it cannot be gone on with. */
+  constructor(databases: OutboxDatabases, path: string) {
     this.#databases = databases
-    this.#last = lastNumber(databases)
+    this.#last = lastNumber(databases, path)
   }
 
   /** The number of the last notice that was ever put in; 0 before the first. */
@@ -114,7 +116,8 @@ export class Outbox {
   #leaveGroups(numbers: readonly NoticeNumber[]): void {
     const left = new Map<NoticeNumber, { readonly group: Group; readonly gone: Set<NoticeNumber> }>()
     for (const number of numbers) {
-      const group = groupOf(this.#databases, number)
+      // One that cannot be read is named by the courier, and stays.
+      const group = groupOf(this.#databases, number, () => {})
       if (group === undefined) continue
       const leaving = left.get(group.first) ?? { group, gone: new Set() }
       left.set(group.first, leaving)
@@ -132,6 +135,7 @@ export class Outbox {
     const { groups, shown } = this.#databases
     groups.removeSync([first])
     const others = Number(shown.get(holdersKey(at)) ?? 1) - 1
+    if (Number.isNaN(others)) return // Others may show it.
     if (others > 0) {
       shown.putSync(holdersKey(at), String(others))
       return
@@ -145,25 +149,57 @@ function holdersKey(shown: NoticeNumber): Key {
   return [shown, 'groups']
 }
 
-/** The number of the last notice that was ever put in; 0 before the first. */
-export function lastNumber({ facts }: Pick<OutboxDatabases, 'facts'>, transaction?: Transaction): NoticeNumber {
-  return Number(facts.get(lastFact, transaction && { transaction }) ?? 0)
+/** The number of the last notice that was ever put in; 0 before the first. Throws `DamagedRecord` when it is none. */
+export function lastNumber(
+  { facts }: Pick<OutboxDatabases, 'facts'>,
+  path: string,
+  transaction?: Transaction,
+): NoticeNumber {
+  return numberOf(facts.get(lastFact, transaction && { transaction }), path, 'the number of the last notice')
 }
 
 /** The group that a number belongs to, unless all of it has left. */
-export function groupOf({ groups }: Pick<OutboxDatabases, 'groups'>, number: NoticeNumber): Group | undefined {
+export function groupOf(
+  { groups }: Pick<OutboxDatabases, 'groups'>,
+  number: NoticeNumber,
+  unread: Unread = unreadThrows,
+): Group | undefined {
   for (const { key, value } of groups.getRange({ start: [number], reverse: true, limit: 1 })) {
-    const group = decodeGroup(Number(onlyPart(key)), value)
-    return number < group.first + group.subscriptions.length ? group : undefined
+    const group = readGroup(Number(onlyPart(key)), value, unread)
+    return group && number < group.first + group.subscriptions.length ? group : undefined
   }
   return undefined
 }
 
+/** A group as it is stored; nothing when it cannot be read. */
+export function readGroup(first: NoticeNumber, text: string, unread: Unread): Group | undefined {
+  try {
+    return decodeGroup(first, text)
+  } catch (fault) {
+    unread(`a group of notices from number ${first} on`, fault)
+    return undefined
+  }
+}
+
 /** The accounts of all subscriptions that have one here. */
-export function* accountsOf({
-  accounts,
-}: Pick<OutboxDatabases, 'accounts'>): Generator<readonly [SubscriptionId, Account]> {
+export function* accountsOf(
+  { accounts }: Pick<OutboxDatabases, 'accounts'>,
+  unread: Unread = unreadThrows,
+): Generator<readonly [SubscriptionId, Account]> {
   for (const { key, value } of accounts.getRange({})) {
-    yield [String(onlyPart(key)) as SubscriptionId, JSON.parse(value) as Account]
+    const id = String(onlyPart(key)) as SubscriptionId
+    const account = readAccount(id, value, unread)
+    if (account !== undefined) yield [id, account]
+  }
+}
+
+function readAccount(id: SubscriptionId, text: string, unread: Unread): Account | undefined {
+  try {
+    const account = JSON.parse(text) as Account
+    if (!Array.isArray(account.tried)) throw new Error('it is no account')
+    return account
+  } catch (fault) {
+    unread(`what became of the notifications of subscription ${id} before`, fault)
+    return undefined
   }
 }

@@ -136,7 +136,7 @@ export class Snapshot {
 
   /** The number of the last notice that was made when this state came about. */
   get lastNotice(): NoticeNumber {
-    return lastNumber(this.#environment, this.#transaction)
+    return lastNumber(this.#environment, this.folder, this.#transaction)
   }
 
   /** All entities of a tenant after a place, in the order of creation. */

@@ -9,7 +9,7 @@ import { type PartitionStore, StorageFull } from '../partition/store.js'
 import type { NewNotice, NoticeNumber, Settlement } from '../subscription/notice.js'
 import { traceArea } from '../trace-area.js'
 import { CountChanges } from './count-changes.js'
-import { entityOf, missing } from './damage.js'
+import { entityOf, missing, numberOf } from './damage.js'
 import { faultOf } from './disk-fault.js'
 import { DiskRoom } from './disk-room.js'
 import { type Environment, figuresOf, openEnvironment, usedBytes, type WriterSettings } from './environment.js'
@@ -62,8 +62,8 @@ export class LmdbPartitionStore implements PartitionStore {
     const inFile_bytes = () => statSync(join(path, 'data.mdb')).size - usedBytes(this.#environment)
     this.#disk = new DiskRoom(path, settings.keepFree_bytes, inFile_bytes)
     this.#sizeMax = settings.sizeMax_bytes
-    this.#outbox = new Outbox(this.#environment)
-    this.#highest = Number(this.#environment.facts.get(placeFact) ?? 0)
+    this.#outbox = new Outbox(this.#environment, path)
+    this.#highest = numberOf(this.#environment.facts.get(placeFact), path, 'the highest place')
   }
 
   /** The highest place that an entity of this partition was ever created at. */

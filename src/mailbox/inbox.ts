@@ -1,9 +1,10 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import type { DamageLog } from '../log/damage-log.js'
 import { errorFacts, type Log } from '../log/log.js'
 import type { StorageMeter, WaitMeter } from '../measure/waits.js'
 import { decodeCommands, encodeReplies } from '../partition/encoding.js'
 import type { Command, Reply } from '../partition/message.js'
-import { DiskFault, StorageFull } from '../partition/store.js'
+import { DamagedRecord, DiskFault, StorageFull } from '../partition/store.js'
 import { commitTurn, publishTurn, type TurnParts, type TurnWatch } from '../partition/turn.js'
 import type { Bell } from '../subscription/bell.js'
 import type { NoticeNumber } from '../subscription/notice.js'
@@ -19,6 +20,7 @@ export interface InboxParts extends TurnParts {
   readonly mailboxWait: WaitMeter
   readonly transactionWait: WaitMeter
   readonly log: Log
+  readonly damages: DamageLog
 }
 
 /** A letter that has arrived, and how far it is answered. */
@@ -178,7 +180,8 @@ export class Inbox {
 
   /** Faults are logged once, here where they are caught. */
   #fault(fault: unknown, what = 'a turn failed and was not written'): void {
-    this.#parts.log.error('partition:turn', what, errorFacts(fault))
+    if (fault instanceof DamagedRecord) this.#parts.damages.met(fault)
+    else this.#parts.log.error('partition:turn', what, errorFacts(fault))
   }
 
   #full(isFull: boolean): void {

@@ -140,6 +140,7 @@ function partitionFamilies(measures: Measures): readonly Family[] {
       'Threads of partitions replaced',
       each((reading) => reading.restarts),
     ),
+    counter('rigel_storage_damaged_total', 'Times that a damaged record was met', () => plain(measures.damages)),
     histogram('rigel_worker_event_loop_delay_seconds', 'How late event loops were', eachHistogram('loopDelays')),
   ]
 }

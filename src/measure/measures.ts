@@ -35,6 +35,8 @@ export interface MeasureMemory {
   /** A row per front end, a column per partition. */
   readonly mailboxes: SheetMemory
   readonly life: SheetMemory
+  /** A row per thread. */
+  readonly damage: SheetMemory
 }
 
 /** A number that says how things stand; written by one thread. */
@@ -78,6 +80,7 @@ export class Measures {
   readonly #row: number
   readonly #mailboxes: Sheet
   readonly #life: Sheet
+  readonly #damage: Sheet
 
   /** New measures, in the main thread, which is the first front end; with the switches that its log goes by. */
   static make(threads: Threads, switches: Switches = new Switches()): Measures {
@@ -97,6 +100,7 @@ export class Measures {
       delivery: DeliverySheet.make(partitions + 1, at),
       mailboxes: Sheet.make(frontEnds, partitions, 0, at).memory,
       life: life.memory,
+      damage: Sheet.make(rows, 1, 0, at).memory,
     }
     return new Measures(memory, 0)
   }
@@ -115,6 +119,7 @@ export class Measures {
     this.delivery = new DeliverySheet(memory.delivery)
     this.#mailboxes = new Sheet(memory.mailboxes)
     this.#life = new Sheet(memory.life)
+    this.#damage = new Sheet(memory.damage)
   }
 
   /** The row of this thread, see `rowOf`. */
@@ -146,6 +151,16 @@ export class Measures {
   /** Counts something that is no request, in this thread's row. */
   count(name: CounterName, amount = 1): void {
     this.counts.add(this.#row, counterColumn(name), BigInt(amount))
+  }
+
+  /** This thread has met a damaged record. */
+  damaged(): void {
+    this.#damage.add(this.#row, 0, 1n)
+  }
+
+  /** How often threads have met damaged records. */
+  get damages(): number {
+    return Number(this.#damage.total(0))
   }
 
   /** How many messages of this front end stand in a partition's mailbox. */

@@ -57,6 +57,10 @@ export class Deliveries {
       backlog.left(queue, entry, 'ended')
       return
     }
+    if (notice === 'damaged') {
+      backlog.refuse(queue, entry, `notice ${entry.number} cannot be read`)
+      return
+    }
     const body = this.#bodyOf(notice, recipient)
     const lines = new DeliveryLines(this.#parts, notice, body, recipient.reference)
     const headers = headersOf(notice, entry.source, entry.number, this.#parts.brokerId)

@@ -21,8 +21,8 @@ export interface Source {
   last(): NoticeNumber
   /** The notices after a number, in order, at most so many; fewer where they are large, none only where there are none. */
   after(number: NoticeNumber, limit: number): readonly NumberedNotice[]
-  /** The notice of a number, if it is there. */
-  at(number: NoticeNumber): StoredNotice | undefined
+  /** The notice of a number, if it is there; one that is damaged can not be sent. */
+  at(number: NoticeNumber): StoredNotice | 'damaged' | undefined
   accounts(): Iterable<readonly [SubscriptionId, Account]>
   /**
    * Asks the owner to store what became of notices: true when it is on disk, false when it was refused or may not have

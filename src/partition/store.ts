@@ -13,6 +13,14 @@ export class DiskFault extends Error {
   override readonly name = 'DiskFault'
 }
 
+/**
+ * A record that is missing although an index names it, or that cannot be read: what was stored is not there any more as it
+ * was. A fault, never a gap in an answer. The message names the file, the record and the way out.
+ */
+export class DamagedRecord extends Error {
+  override readonly name = 'DamagedRecord'
+}
+
 /** What a turn needs of storage. The partition is the only writer of its store. */
 export interface PartitionStore {
   /** Whether the data may grow; when not, only removals are done. */

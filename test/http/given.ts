@@ -6,6 +6,7 @@ import { RequestMemory } from '../../src/http/request-memory.js'
 import type { FrontEnd, FrontEndParts, HttpOptions } from '../../src/http/server.js'
 import { openFrontEnd } from '../../src/http/server.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
+import { DamageLog } from '../../src/log/damage-log.js'
 import type { Log } from '../../src/log/log.js'
 import type { Rejection, RequestMeter } from '../../src/measure/requests.js'
 import { Switches } from '../../src/measure/switches.js'
@@ -170,6 +171,7 @@ export async function givenFrontEnd(
     meter,
     requestWait: silent,
     log: notedLog(lines, switches),
+    damages: new DamageLog(notedLog(lines, switches), () => {}),
     switches,
     transaction: () => '1-000-00000000001',
     alarms: new AlarmReports(AlarmReports.memory(), () => undefined),

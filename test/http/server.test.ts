@@ -8,6 +8,7 @@ import { ConnectionLimit } from '../../src/http/connection-limit.js'
 import { RequestMemory } from '../../src/http/request-memory.js'
 import { openFrontEnd } from '../../src/http/server.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
+import { DamageLog } from '../../src/log/damage-log.js'
 import { Switches } from '../../src/measure/switches.js'
 import { granted } from '../../src/outcome.js'
 import { Tickets } from '../../src/tickets.js'
@@ -184,6 +185,7 @@ test('a port in use is a refusal', async (t) => {
     meter: new Noted(),
     requestWait: { on: false, free: () => {}, waited: () => {} },
     log: notedLog([], switches),
+    damages: new DamageLog(notedLog([], switches), () => {}),
     switches,
     transaction: () => '',
     alarms: new AlarmReports(AlarmReports.memory(), () => undefined),

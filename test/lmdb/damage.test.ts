@@ -1,11 +1,13 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import { ControlStore } from '../../src/lmdb/control-store.js'
-import { openEnvironment } from '../../src/lmdb/environment.js'
+import { type Environment, openEnvironment } from '../../src/lmdb/environment.js'
 import { recordKey } from '../../src/lmdb/keys.js'
 import { PartitionReader } from '../../src/lmdb/partition-reader.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { scan } from '../../src/lmdb/scan.js'
 import { takeTurn } from '../../src/partition/turn.js'
+import { answering, FarEnd } from '../far-end.js'
 import { command, given, id, marks, noWords, path, query, storeSettings, tenant, wakes } from '../given.js'
 import { RunningBroker } from '../running.js'
 
@@ -73,8 +75,71 @@ test('a record that cannot be read is 500 for those who ask for it, and its line
   t.equal((await broker.send('GET', '/v1/contextEntities/Silo1')).status, 500)
   t.equal((await broker.send('GET', '/v1/contextEntities')).status, 500)
   t.equal((await broker.update('UPDATE', { id: 'Silo1', attributes: [{ name: 'a', value: '2' }] })).status, 500)
+  t.equal((await broker.send('GET', '/v1/contextEntities/Silo1')).status, 500)
   t.equal((await broker.send('GET', '/v1/contextEntities/Silo2')).status, 200)
-  t.match(broker.output, /partition-0\/data\.mdb: the record at place \d+ cannot be read/)
+  // One line for each thread that has met it: the front end and the partition.
+  const lines = broker.output.match(/partition-0\/data\.mdb: the record at place \d+ cannot be read/g)
+  t.equal(lines?.length, 2)
+  t.match((await broker.send('GET', '/metrics')).text, /^rigel_storage_damaged_total 4$/m)
+  t.equal(await broker.end('SIGTERM'), 0)
+})
+
+/** Changes what is stored in one partition while the broker is down. */
+async function spoiled(broker: RunningBroker, spoil: (environment: Environment) => void): Promise<void> {
+  await broker.end('SIGTERM')
+  const environment = openEnvironment(`${broker.folder}/partition-0`, { ...storeSettings, readOnly: false })
+  spoil(environment)
+  await environment.root.close()
+  await broker.run()
+}
+
+/** Flips bits of the first byte of the record at a place in the order of keys. */
+function flip(database: Environment['notices'], at: number): void {
+  const entry = [...database.getRange({})][at]
+  if (!entry) throw new Error('there is no such record')
+  // A key of one part is read as that part.
+  database.putSync([entry.key].flat(), `!${entry.value.slice(1)}`)
+}
+
+test('what is damaged in an outbox is named once with its file and its key, and everything else is delivered', async (t) => {
+  const end = await FarEnd.listen(t, answering(503))
+  const flags = ['-partitions', '1', '-notifRetryMin', '20', '-notifRetryMax', '50']
+  const broker = await RunningBroker.start(t, flags)
+  const subscribe = (type: string, path: string) =>
+    broker.send('POST', '/v1/subscribeContext', {
+      entities: [{ type, isPattern: 'true', id: '.*' }],
+      reference: end.url(path),
+      notifyConditions: [{ type: 'ONCHANGE' }],
+    })
+  await subscribe('Silo', '/alone')
+  await subscribe('Tank', '/one')
+  await subscribe('Tank', '/two')
+  const types = ['Silo', 'Tank'] as const
+  // What is long is stored once for all who are told of it.
+  const value = { Silo: '1', Tank: 'x'.repeat(5000) }
+  for (const type of types)
+    for (let n = 0; n < 4; n += 1)
+      await broker.update('APPEND', { type, id: `${type}${n}`, attributes: [{ name: 'a', value: value[type] }] })
+  while (end.received.length < 12) await delay(20)
+  await spoiled(broker, ({ notices, groups, shown, accounts }) => {
+    flip(notices, 1)
+    flip(groups, 0)
+    flip(shown, 6)
+    flip(accounts, 0)
+  })
+  end.received.length = 0
+  end.answer = answering(200)
+  const came = (): readonly string[] =>
+    [...new Set(end.received.map(({ url, body }) => `${url} ${/"id":"(\w+)"/.exec(body)?.[1]}`))].sort()
+  const rest = ['/alone Silo0', '/alone Silo2', '/alone Silo3', '/one Tank1', '/one Tank2', '/two Tank1', '/two Tank2']
+  for (let tries = 0; came().length < rest.length && tries < 300; tries += 1) await delay(50)
+  t.same(came(), rest)
+  const named = [...broker.output.matchAll(/data\.mdb: (.*?) cannot be read/g)].map(([, what]) => what)
+  const account = 'what became of the notifications of subscription \\w+ before'
+  t.match(named, [new RegExp(account), 'notice 2', 'a group of notices from number 5 on', 'notice 11', 'notice 12'])
+  t.equal(named.length, 5)
+  t.match((await broker.send('GET', '/metrics')).text, /^rigel_storage_damaged_total 5$/m)
+  t.notMatch(broker.output, /worker:died/)
   t.equal(await broker.end('SIGTERM'), 0)
 })
 
@@ -85,4 +150,14 @@ test('a start that cannot read a subscription is refused with its id and the way
   await store.transact(() => store.database('subscriptions').putSync(['5f0a1b2c3d4e5f6071829300'], '{"id":'), true)
   const message = /control\/data\.mdb: subscription 5f0a1b2c3d4e5f6071829300 cannot be read \(.+\): restore it/
   t.throws(() => store.subscriptions(), { message })
+})
+
+test('a number that the next numbers follow is not made up when it is damaged: the start is refused with its file', async (t) => {
+  const folder = t.testdir()
+  const { root: environment, facts } = openEnvironment(folder, { ...storeSettings, readOnly: false })
+  facts.putSync(['notice'], '1x')
+  await environment.close()
+  const message = /data\.mdb: the number of the last notice is no number \(1x\): restore the data folder from a backup/
+  t.throws(() => new LmdbPartitionStore(folder, storeSettings), { name: 'DamagedRecord', message })
+  t.throws(() => new ControlStore(folder, storeSettings, () => {}), { name: 'DamagedRecord', message })
 })

@@ -16,8 +16,9 @@ class OnDisk {
   readonly outbox: Outbox
 
   constructor(t: Test) {
-    this.environment = openEnvironment(t.testdir(), { ...storeSettings, readOnly: false })
-    this.outbox = new Outbox(this.environment)
+    const folder = t.testdir()
+    this.environment = openEnvironment(folder, { ...storeSettings, readOnly: false })
+    this.outbox = new Outbox(this.environment, folder)
     t.teardown(() => this.environment.root.close())
   }
 

@@ -6,7 +6,7 @@ import { Inbox } from '../../src/mailbox/inbox.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
 import { MailboxRoom } from '../../src/mailbox/room.js'
 import { Bell } from '../../src/subscription/bell.js'
-import { command, given, marks, noWords, silentLog, storeSettings, wakes } from '../given.js'
+import { command, given, marks, noDamages, noWords, silentLog, storeSettings, wakes } from '../given.js'
 
 const unmeasured = { on: false, free: () => {}, waited: () => {} }
 
@@ -33,6 +33,7 @@ function partition(t: Test, folder: string, room = new MailboxRoom(100_000)): Pa
     mailboxWait: unmeasured,
     transactionWait: unmeasured,
     log: silentLog,
+    damages: noDamages,
   })
   const { port1, port2 } = new MessageChannel()
   const mailbox = new Mailbox({ room, measured: () => false, depth: () => {} })

@@ -10,7 +10,20 @@ import type { ChangeMarks } from '../../src/partition/change-marks.js'
 import { encodeReplies } from '../../src/partition/encoding.js'
 import type { Command } from '../../src/partition/message.js'
 import { Bell } from '../../src/subscription/bell.js'
-import { command, given, id, marks, noWords, origin, root, silentLog, storeSettings, tenant, wakes } from '../given.js'
+import {
+  command,
+  given,
+  id,
+  marks,
+  noDamages,
+  noWords,
+  origin,
+  root,
+  silentLog,
+  storeSettings,
+  tenant,
+  wakes,
+} from '../given.js'
 import { clock, lastOf, nth, nthId } from '../subscription/given.js'
 
 /** Waits as they were reported. */
@@ -62,6 +75,7 @@ function around(t: Test, measured = false, told = marks()): Around {
     storage: { committed: (commands) => turns.push(commands), size: () => {}, writing: () => {}, full: () => {} },
     mailboxWait,
     transactionWait,
+    damages: noDamages,
     log: { ...silentLog, error: (_op, message) => faults.push(message) },
   })
   t.teardown(async () => {

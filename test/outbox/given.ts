@@ -1,3 +1,4 @@
+import assert from 'node:assert'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
@@ -69,7 +70,7 @@ export class OwnedOutbox {
   constructor(path: string) {
     this.path = path
     this.#environment = openEnvironment(path, { ...storeSettings, readOnly: false })
-    this.#outbox = new Outbox(this.#environment)
+    this.#outbox = new Outbox(this.#environment, path)
   }
 
   get last(): number {
@@ -95,7 +96,7 @@ export class OwnedOutbox {
   }
 
   source(): Source {
-    const reader = new OutboxReader(this.path, storeSettings)
+    const reader = new OutboxReader(this.path, storeSettings, assert.fail)
     return {
       refresh: () => reader.refresh(),
       last: () => reader.last(),
