@@ -151,6 +151,33 @@ test(
   },
 )
 
+test(
+  'a broker starts on a disk without any room, answers reads, refuses what writes, and takes it when there is room',
+  mayMount,
+  async (t) => {
+    const disk = smallDisk(t, 24)
+    const broker = await disk.broker(['-partitions', '1', '-dbFreeMin', '4'])
+    t.equal((await broker.update('APPEND', entity('Kept', 10_000))).status, 200)
+    for (const left of [0, 300_000]) {
+      t.equal(await broker.end('SIGTERM'), 0)
+      disk.leave(left)
+      await broker.run()
+      t.match((await broker.send('GET', '/v1/contextEntities/Kept')).json, { statusCode: { code: '200' } })
+      t.match((await broker.send('POST', '/v1/queryContext', { entities: [{ id: 'Kept' }] })).json, {
+        contextResponses: [{ contextElement: { id: 'Kept' } }],
+      })
+      const refusal = await broker.update('APPEND', entity('New', 1000))
+      t.equal(refusal.status, 503)
+      t.same(refusal.json, full)
+      t.match((await broker.send('GET', '/health/ready')).json, { status: 'unavailable', reason: 'storage full' })
+      disk.clear()
+      t.ok(await until(async () => (await broker.update('APPEND', entity('New', 1000))).status === 200))
+      t.ok(await until(async () => (await broker.send('GET', '/health/ready')).status === 200))
+    }
+    t.equal(await broker.end('SIGTERM'), 0)
+  },
+)
+
 test('a disk that fails ends the broker with a line that names the file', mayMountImage, async (t) => {
   const disk = failingDisk(t, 12, 128)
   const broker = await disk.broker(['-partitions', '1', '-dbFreeMin', '1'])

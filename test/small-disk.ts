@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
@@ -12,6 +12,8 @@ export interface SmallDisk {
   broker(flags?: readonly string[]): Promise<RunningBroker>
   /** Takes away some of the room. */
   take(size_MiB: number): void
+  /** Takes away all of the room but so much. */
+  leave(left_bytes: number): void
   /** Gives that room back. */
   clear(): void
 }
@@ -67,6 +69,10 @@ function mounted(t: Test, paths: readonly [string, ...string[]]): SmallDisk {
       return broker
     },
     take: (size_MiB) => writeFileSync(ballast, Buffer.alloc(size_MiB * 2 ** 20)),
+    leave: (left_bytes) => {
+      const { bavail, bsize } = statfsSync(path)
+      writeFileSync(ballast, Buffer.alloc(bavail * bsize - left_bytes))
+    },
     clear: () => rmSync(ballast, { force: true }),
   }
 }

@@ -273,8 +273,13 @@ async function answersPing(mailbox: Mailbox): Promise<boolean> {
   const late = new Promise<false>((resolve) => {
     timer = setTimeout(() => resolve(false), pingLimit_ms)
   })
-  const asked = mailbox.ping().then((outcome) => outcome.ok && outcome.value.reply.kind === 'pong')
+  const asked = mailbox.ping().then((outcome) => outcome.ok && answersTo(outcome.value.reply))
   const answered = await Promise.race([asked, late])
   clearTimeout(timer)
   return answered
+}
+
+/** Whose disk is too full for a turn is there all the same. */
+function answersTo(reply: Reply): boolean {
+  return reply.kind === 'pong' || (reply.kind === 'failed' && reply.why === 'storageFull')
 }
