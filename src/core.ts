@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 import { MessageChannel } from 'node:worker_threads'
+import { mostAttributes, mostValues } from './context/entity-size.js'
 import { subscriptionOperations } from './coordinator/broker.js'
 import { serveDesk } from './coordinator/desk-link.js'
 import { Partitions } from './coordinator/partitions.js'
@@ -43,8 +44,7 @@ import type {
 } from './tasks.js'
 import { Tickets } from './tickets.js'
 
-/** Attributes of an entity; entities of one id in one path: an update that changes all of them is to be a short one. */
-const mostAttributes = 5000
+/** Entities of one id in one path: an update that changes all of them is to be a short one. */
 const mostTypes = 100
 
 /** Read transactions beyond the pools: each thread keeps one of its own for single reads. */
@@ -278,7 +278,7 @@ export class Core {
       storage: this.#storage,
       memory: this.#memory,
       entityCache_bytes: this.#options.entityCache_MiB * 2 ** 20,
-      limits: { size: this.#options.entityMaxSize, attributes: mostAttributes, types: mostTypes },
+      limits: { size: this.#options.entityMaxSize, attributes: mostAttributes, values: mostValues, types: mostTypes },
       subscriptions: this.#delivered.subscriptions.packed(),
       log: port2,
     }

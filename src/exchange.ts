@@ -21,6 +21,14 @@ export interface Asked {
   readonly client: Client
 }
 
+/** In characters: reading a longer body could hold the thread too long. */
+const shortBody = 64 * 1024
+
+/** Whether a body is read in slices. What follows it on its connection waits, so that it keeps its place. */
+export function isLong(body: string): boolean {
+  return body.length > shortBody
+}
+
 /** Who waits for the answer. */
 export interface Client {
   /** Whether the connection has closed before there was an answer: nobody waits for one any more. */

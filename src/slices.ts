@@ -25,18 +25,58 @@ export class Slices {
   }
 }
 
-/** The clock is looked at after so many steps. */
-const steps = 64
+/** Long work as a generator: it may be interrupted wherever it yields. What may be short or long is written once. */
+export type Steps<Result> = Generator<void, Result, void>
 
-/** Goes through the steps of long work, in slices. */
-export async function inSlices(work: Iterable<unknown>): Promise<void> {
-  const slices = new Slices()
-  let taken = 0
-  for (const _ of work) {
-    taken += 1
-    if (taken % steps === 0 && slices.isOver) await slices.next()
+/** What is known at once, where work in steps is asked for. */
+// biome-ignore lint/correctness/useYield: there is no step.
+export function* noSteps<Result>(result: Result): Steps<Result> {
+  return result
+}
+
+/** Work in steps that is short: done before this returns. */
+export function atOnce<Result>(steps: Steps<Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
   }
 }
+
+/** Work in steps that is long, in slices. */
+export async function inSlices<Result>(steps: Steps<Result>, slices = new Slices()): Promise<Result> {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+    if (slices.isOver) await slices.next()
+  }
+}
+
+/** A list as text that grows item by item: what has come is joined now and then, not all of it at the end. */
+export class LongText {
+  readonly #joined: string[] = []
+  #items: string[] = []
+  #characters = 0
+
+  push(item: string): void {
+    this.#items.push(item)
+    this.#characters += item.length
+    if (this.#characters > joined_characters) this.#join()
+  }
+
+  /** All items, with commas between them. */
+  get joined(): string {
+    if (this.#items.length > 0) this.#join()
+    return this.#joined.join(',')
+  }
+
+  #join(): void {
+    this.#joined.push(this.#items.join(','))
+    this.#items = []
+    this.#characters = 0
+  }
+}
+
+const joined_characters = 64 * 1024
 
 /** So many are done at once without a look at the clock. */
 const fewItems = 256

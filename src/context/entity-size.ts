@@ -7,27 +7,52 @@ export interface EntityLimits {
   readonly size: number
   /** Attributes, each instance counted: their names are counted one by one for the lists of types. */
   readonly attributes: number
+  /** Members and items of its compound values, at all depths: each costs far more than its characters. */
+  readonly values: number
   /** Entities of one id in one service path, which one update may change all together. */
   readonly types: number
 }
 
+/** As many attributes as an entity and a context element may have. */
+export const mostAttributes = 5000
+
+/** As many members and items as their compound values may have. */
+export const mostValues = 100_000
+
 export const noLimits: EntityLimits = {
   size: Number.POSITIVE_INFINITY,
   attributes: Number.POSITIVE_INFINITY,
+  values: Number.POSITIVE_INFINITY,
   types: Number.POSITIVE_INFINITY,
 }
 
+export type Excess = 'size' | 'attributes' | 'values'
+
 /** Which limit an entity is beyond after an update that made it larger. */
-export function excess(
-  before: Entity | undefined,
-  after: Entity,
-  limits: EntityLimits,
-): 'size' | 'attributes' | undefined {
+export function excess(before: Entity | undefined, after: Entity, limits: EntityLimits): Excess | undefined {
   const held = before?.attributes.length ?? 0
   if (after.attributes.length > limits.attributes && after.attributes.length > held) return 'attributes'
   if (limits.size === Number.POSITIVE_INFINITY) return undefined
   const size = sizeOf(after)
-  return size > limits.size && size > (before === undefined ? 0 : sizeOf(before)) ? 'size' : undefined
+  if (size > limits.size && size > (before === undefined ? 0 : sizeOf(before))) return 'size'
+  if (size <= least_size * limits.values) return undefined // Nearly all: it cannot have so many.
+  const values = valuesIn(after.attributes)
+  return values > limits.values && values > valuesIn(before?.attributes ?? []) ? 'values' : undefined
+}
+
+/** Members and items of the compound values of attributes, at all depths. */
+function valuesIn(attributes: Entity['attributes']): number {
+  let values = 0
+  for (const { value } of attributes) if (typeof value === 'object') values += valuesBelow(value)
+  return values
+}
+
+function valuesBelow(value: Value): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const members = isVector(value) ? value : Object.values(value)
+  let values = members.length
+  for (const member of members) values += valuesBelow(member)
+  return values
 }
 
 /** About the characters that an entity takes on disk; a request that gives all of it takes more. */
@@ -45,6 +70,8 @@ const attribute_frame = 14
 const metadata_frame = 6
 const member_frame = 4
 const scalar_size = 4
+/** What an item or a member takes at least. */
+const least_size = 3
 
 function sizeOfValue(value: Value): number {
   if (typeof value === 'string') return value.length + 2

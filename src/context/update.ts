@@ -1,5 +1,6 @@
 import type { Milliseconds } from '../time.js'
 import type { EntityId, EntityType, Metadata, Place, ServicePath, Tenant, Value } from './entity.js'
+import type { Excess } from './entity-size.js'
 
 export const updateActions = ['APPEND', 'APPEND_STRICT', 'UPDATE', 'REPLACE', 'DELETE'] as const
 export type UpdateAction = (typeof updateActions)[number]
@@ -74,8 +75,8 @@ export type UpdateRefusal =
       readonly found: string
       readonly when: LocationMoment
     }
-  /** The entity would have more characters or attributes than one may have, and more than it has. */
-  | { readonly kind: 'entityTooLarge'; readonly what: 'size' | 'attributes'; readonly max: number }
+  /** The entity would have more characters, attributes or values than one may have, and more than it has. */
+  | { readonly kind: 'entityTooLarge'; readonly what: Excess; readonly max: number }
   /** There are as many entities of the id in the path as there may be. */
   | { readonly kind: 'typesTooMany'; readonly max: number }
   | { readonly kind: 'locationTwice'; readonly name: string; readonly held: string; readonly when: LocationMoment }

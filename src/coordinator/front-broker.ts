@@ -13,7 +13,7 @@ import type { Outcome } from '../outcome.js'
 import { granted, refused } from '../outcome.js'
 import type { Reply, WordedReply } from '../partition/message.js'
 import { shardOf } from '../partition/shard.js'
-import { mapInSlices } from '../slices.js'
+import { atOnce, inSlices, mapInSlices } from '../slices.js'
 import { type Milliseconds, now } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import type { Broker, PartitionHealth, SubscriptionDesk, TypeSummary, Unavailable, WordedUpdate } from './broker.js'
@@ -80,7 +80,8 @@ export class FrontBroker implements Broker {
       first && elements.length === 1 ? await this.#updateOne(first, time) : await this.#updateAll(elements, time)
     if (!sent.ok) return sent
     this.#time(sent.value)
-    return repliesOf(elements, sent.value)
+    const replies = repliesOf(elements, sent.value)
+    return elements.length === 1 ? atOnce(replies) : inSlices(replies)
   }
 
   updateInWords(words: WordedUpdate): Promise<Outcome<WordedReply, Unavailable>> | undefined {

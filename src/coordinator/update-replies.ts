@@ -2,19 +2,23 @@ import type { EntityType } from '../context/entity.js'
 import type { ElementFailure, UpdateElement, UpdateReply } from '../context/update.js'
 import type { Loss, Posted } from '../mailbox/mailbox.js'
 import { granted, type Outcome, refused } from '../outcome.js'
+import type { Steps } from '../slices.js'
 import type { Unavailable } from './unavailable.js'
 
 /** What became of the commands of one update, in their order. */
 export type Replied = readonly Outcome<Posted, Loss>[]
 
+/** Replies that are looked at before somebody may look at the clock. */
+const repliesAtOnce = 256
+
 /**
  * The replies to the elements of one update. It is refused as a whole when nothing of it was carried out, or nobody knows;
  * otherwise the elements that failed say so, each for itself, beside those that were carried out.
  */
-export function repliesOf(
+export function* repliesOf(
   elements: readonly UpdateElement[],
   outcomes: Replied,
-): Outcome<readonly UpdateReply[], Unavailable> {
+): Steps<Outcome<readonly UpdateReply[], Unavailable>> {
   const replies: UpdateReply[] = []
   const failures: ElementFailure[] = []
   for (const [at, outcome] of outcomes.entries()) {
@@ -24,6 +28,7 @@ export function repliesOf(
       failures.push(reply)
       replies.push(failedReply(elements[at], reply))
     }
+    if (replies.length % repliesAtOnce === 0) yield
   }
   const [first] = failures
   if (first === undefined || failures.length < replies.length) return granted(replies)

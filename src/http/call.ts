@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { PathRange } from '../context/query.js'
-import type { Answer, Client } from '../exchange.js'
+import { type Answer, type Client, isLong } from '../exchange.js'
 import { DamagedRecord } from '../partition/store.js'
 import type { Nanoseconds } from '../time.js'
 import { traceArea } from '../trace-area.js'
@@ -87,6 +87,10 @@ export class Call implements InProgress, Client, Departing, BodyReader {
 
   get reading(): boolean {
     return this.#life.state === 'body'
+  }
+
+  get isLong(): boolean {
+    return isLong(this.#body)
   }
 
   get gone(): boolean {

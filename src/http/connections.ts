@@ -5,6 +5,8 @@ import type { Socket } from 'node:net'
 export interface InProgress {
   /** Whether its body is still arriving. */
   readonly reading: boolean
+  /** Whether its body, which has come, is read in slices. */
+  readonly isLong: boolean
   /** The connection has gone: nobody waits for the answer. */
   lost(): void
   /** What arrives of its body is no HTTP, or will never come. Says whether the connection is to say so after its answers. */
@@ -47,6 +49,8 @@ export class Connection {
   readonly #calls = new Set<InProgress>()
   /** Those that wait for their turn. */
   readonly #queue: InProgress[] = []
+  /** One with a long body that is worked on: what follows it waits, since it is read in slices. */
+  #long: InProgress | undefined
   #atWork = 0
   #paused = false
   /** The request that came last, while it is in progress: its answer is the last one on the wire. */
@@ -116,17 +120,23 @@ export class Connection {
   /** Whether a request may work now; if not, it is told when. */
   takesTurn(call: InProgress): boolean {
     if (this.#hasRoom) {
-      this.#atWork += 1
+      this.#begin(call)
       return true
     }
     this.#queue.push(call)
     return false
   }
 
+  #begin(call: InProgress): void {
+    this.#atWork += 1
+    if (call.isLong) this.#long = call
+  }
+
   /** The call's answer has been handed over; `worked` if it had got its turn. */
   leave(call: InProgress, worked: boolean): void {
     this.#calls.delete(call)
     if (worked) this.#atWork -= 1
+    if (this.#long === call) this.#long = undefined
     this.usedAt = this.#use()
     if (this.#latest === call) this.#latest = undefined
     if (this.#paused || this.#queue.length > 0) this.#goOn()
@@ -222,7 +232,7 @@ export class Connection {
   }
 
   get #hasRoom(): boolean {
-    return this.#atWork < this.#maxAtWork && this.socket.writableLength <= unsentMax_bytes
+    return this.#long === undefined && this.#atWork < this.#maxAtWork && this.socket.writableLength <= unsentMax_bytes
   }
 
   #pause(): void {
@@ -232,9 +242,11 @@ export class Connection {
   }
 
   #goOn(): void {
-    while (this.#queue.length > 0 && this.#hasRoom) {
-      this.#atWork += 1
-      this.#queue.shift()?.proceed()
+    while (this.#hasRoom) {
+      const next = this.#queue.shift()
+      if (next === undefined) break
+      this.#begin(next)
+      next.proceed()
     }
     if (!this.#paused || this.#closing || this.#calls.size >= this.#maxAtWork || !this.#hasRoom) return
     this.readOn()

@@ -1,4 +1,4 @@
-import type { Answer, Asked, Operation, Resource, Work } from '../exchange.js'
+import { type Answer, type Asked, isLong, type Operation, type Resource, type Work } from '../exchange.js'
 import type { Outcome } from '../outcome.js'
 import type { Desk } from './desk.js'
 import { reasonOf } from './errors.js'
@@ -25,10 +25,22 @@ export function carryOut(desk: Desk, due: DueWork): void {
   const { meter } = desk
   const since = meter.timingOn && due.payload === 'json' ? process.hrtime.bigint() : undefined
   const prepared = due.operation.prepare(due.asked)
-  if (since !== undefined) meter.stage('jsonV1Parse', process.hrtime.bigint() - since)
-  due.stages?.over('parse')
-  if (!(prepared instanceof Promise)) work(desk, due, prepared)
-  else prepared.then((late) => work(desk, due, late)).catch((fault) => due.failed(fault))
+  const isRead = (): void => {
+    if (since !== undefined) meter.stage('jsonV1Parse', process.hrtime.bigint() - since)
+    due.stages?.over('parse')
+  }
+  const readsOn = prepared instanceof Promise && isLong(due.asked.body)
+  if (!readsOn) isRead()
+  if (!(prepared instanceof Promise)) {
+    work(desk, due, prepared)
+    return
+  }
+  prepared
+    .then((late) => {
+      if (readsOn) isRead()
+      work(desk, due, late)
+    })
+    .catch((fault) => due.failed(fault))
 }
 
 function work(desk: Desk, due: DueWork, prepared: Outcome<Work, Answer>): void {

@@ -1,5 +1,6 @@
 import { granted, type Outcome, refused } from '../outcome.js'
 import type { Command } from '../partition/message.js'
+import { mapInSlices } from '../slices.js'
 import type { Loss, Mailbox, MailRefusal, Posted } from './mailbox.js'
 
 /** A command with the mailbox that it goes to. */
@@ -29,7 +30,7 @@ export async function askAll(addressed: readonly Addressed[]): Promise<Outcome<r
   if (refusal) return refused(refusal)
   const request = new Request(addressed)
   await Promise.all(Array.from(shares, ([mailbox, share]) => request.send(mailbox, share)))
-  return granted(request.outcomes)
+  return granted(await request.outcomes())
 }
 
 /** The commands of each mailbox, by their numbers in the request. */
@@ -67,8 +68,8 @@ class Request {
   }
 
   /** Of all commands, in their order, once all of them are over. */
-  get outcomes(): readonly Asked[] {
-    return this.#addressed.map((_, at) => {
+  outcomes(): readonly Asked[] | Promise<readonly Asked[]> {
+    return mapInSlices(this.#addressed, (_, at) => {
       const outcome = this.#outcomes.get(at) ?? this.#unsent
       if (outcome === undefined) throw new Error('a command of a request has no outcome')
       return outcome

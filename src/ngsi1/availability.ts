@@ -4,7 +4,7 @@ import { granted, refused } from '../outcome.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { bodyAnswer, unavailableAnswer } from './answers.js'
 import { segment } from './convenience.js'
-import { type Environment, forTenant, readTraced } from './environment.js'
+import { type Environment, forTenant, reading, readTraced } from './environment.js'
 import { parseGivenId, unknownId } from './given-id.js'
 import {
   type AvailabilityChangePayload,
@@ -25,15 +25,17 @@ export function subscribeContextAvailability(environment: Environment): Operatio
 export function postAvailability(environment: Environment): Operation {
   return {
     use: 'write',
-    prepare: (asked) => {
-      const payload = readTraced(environment, asked.body, () =>
+    prepare: reading(environment, function* (asked) {
+      const payload = yield* readTraced(
+        environment,
+        asked.body,
         parseAvailability(asked.body, environment.options.strictNgsiv1Ids),
       )
       if (!payload.ok) return refused(bodyAnswer(failed(unknownId, statusOf(400, detailsOfPayload(payload.refusal)))))
       return granted(() =>
         forTenant(environment, asked, (tenant) => subscribe(environment, asked, tenant, payload.value)),
       )
-    },
+    }),
   }
 }
 
@@ -52,14 +54,14 @@ export function unsubscribeContextAvailability(environment: Environment): Operat
   return {
     use: 'write',
     wrapStatus: (status) => cancelled(unknownId, status),
-    prepare: (asked) => {
-      const given = readId(environment, asked)
+    prepare: reading(environment, function* (asked) {
+      const given = yield* readId(environment, asked)
       if (!given.ok) return refused(bodyAnswer(cancelled(unknownId, given.refusal)))
       const text = given.value
       const id = text === '' ? granted(undefined) : parseGivenId(text)
       if (!id.ok) return refused(bodyAnswer(cancelled(text, statusOf(400, id.refusal))))
       return granted(() => forTenant(environment, asked, (tenant) => unsubscribe(environment, tenant, id.value, text)))
-    },
+    }),
   }
 }
 
@@ -94,8 +96,10 @@ function changing(
 ): Operation {
   return {
     use: 'write',
-    prepare: (asked) => {
-      const payload = readTraced(environment, asked.body, () =>
+    prepare: reading(environment, function* (asked) {
+      const payload = yield* readTraced(
+        environment,
+        asked.body,
         parseAvailabilityChange(asked.body, environment.options.strictNgsiv1Ids),
       )
       if (!payload.ok) {
@@ -108,7 +112,7 @@ function changing(
           return wrong ? bodyAnswer(failed(unknownId, wrong)) : change(environment, asked, tenant, payload.value)
         }),
       )
-    },
+    }),
   }
 }
 

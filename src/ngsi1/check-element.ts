@@ -1,4 +1,5 @@
 import type { ServicePath } from '../context/entity.js'
+import { mostAttributes } from '../context/entity-size.js'
 import type { GivenAttribute, UpdateAction } from '../context/update.js'
 import type { GivenElement } from './parse-update.js'
 
@@ -9,6 +10,8 @@ export type ElementRefusal =
   | { readonly kind: 'patternInUpdate' }
   | { readonly kind: 'attributeEmpty'; readonly name: string }
   | { readonly kind: 'keyTooLong' }
+  /** It has more than any entity may have: it is not looked at, nor repeated in the answer. */
+  | { readonly kind: 'entityTooLarge'; readonly what: 'attributes'; readonly max: number }
 
 /** A refusal, and which attributes of the element its answer shows. */
 export interface RefusedElement {
@@ -25,6 +28,9 @@ export function checkElement(
   path: ServicePath,
 ): RefusedElement | undefined {
   const { attributes } = element
+  if (attributes.length > mostAttributes) {
+    return { refusal: { kind: 'entityTooLarge', what: 'attributes', max: mostAttributes }, shown: [] }
+  }
   const twice = doubled(attributes)
   if (twice) return { refusal: { kind: 'attributeTwice', name: twice.name }, shown: [twice] }
   const mixed = mixedInstance(attributes)

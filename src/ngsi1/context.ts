@@ -1,12 +1,12 @@
 import type { Tenant } from '../context/entity.js'
 import type { Page, Query } from '../context/query.js'
 import type { Unavailable } from '../coordinator/broker.js'
-import type { Answer, Asked, Operation, StatusText, Work } from '../exchange.js'
+import { type Answer, type Asked, isLong, type Operation, type StatusText, type Work } from '../exchange.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import type { WordedReply } from '../partition/message.js'
-import { Slices } from '../slices.js'
+import { LongText, Slices } from '../slices.js'
 import { type PayloadErrors, payloadAnswer, statusAnswer, unavailableAnswer, wrapped } from './answers.js'
-import { type Environment, forTenant, readTraced, tracesParsing } from './environment.js'
+import { type Environment, forTenant, reading, readTraced, tracesParsing } from './environment.js'
 import { withProviders } from './forward-query.js'
 import { carryOutEverywhere, failedUpdate } from './forward-update.js'
 import { mayPassOn } from './forward-way.js'
@@ -29,27 +29,25 @@ const fewResponses = 256
 
 /** `POST /v1/updateContext` [context 6]. */
 export function updateContext(environment: Environment): Operation {
+  const { strictNgsiv1Ids } = environment.options
+  const prepare = reading(environment, function* (asked) {
+    const payload = yield* readTraced(environment, asked.body, parseUpdate(asked.body, strictNgsiv1Ids))
+    if (!payload.ok) return refused(payloadAnswer(payloadErrors, payload.refusal))
+    return granted(() => forTenant(environment, asked, (tenant) => update(environment, asked, tenant, payload.value)))
+  })
   return {
     use: 'write',
     wrapStatus,
-    prepare: (asked) => {
-      const inWords = updateInWords(environment, asked)
-      if (inWords) return inWords
-      const payload = readTraced(environment, asked.body, () =>
-        parseUpdate(asked.body, environment.options.strictNgsiv1Ids),
-      )
-      if (!payload.ok) return refused(payloadAnswer(payloadErrors, payload.refusal))
-      return granted(() => forTenant(environment, asked, (tenant) => update(environment, asked, tenant, payload.value)))
-    },
+    prepare: (asked) => updateInWords(environment, asked) ?? prepare(asked),
   }
 }
 
 /**
  * An update of one entity, as nearly all are, is read and answered by its partition. Nothing when the payload has to be
- * read here: it is of another kind, or something else is wrong with the request that comes after the payload's checks.
+ * read here: it is long or of another kind, or something else is wrong with the request that comes after the payload's checks.
  */
 function updateInWords(environment: Environment, asked: Asked): Promise<Outcome<Work, Answer>> | undefined {
-  if (tracesParsing(environment)) return undefined
+  if (isLong(asked.body) || tracesParsing(environment)) return undefined
   const { broker, options } = environment
   const id = options.strictNgsiv1Ids ? undefined : onlyId(asked.body)
   if (id === undefined) return undefined
@@ -88,7 +86,8 @@ async function update(environment: Environment, asked: Asked, tenant: Tenant, pa
   })
   if (!responses.ok) return failedUpdate('errorCode', responses.refusal)
   const format = { asObject: asksObject(parameters) }
-  if (responses.value.length <= fewResponses) return { status: 200, body: () => renderUpdate(responses.value, format) }
+  const isShort = responses.value.length <= fewResponses && !isLong(asked.body)
+  if (isShort) return { status: 200, body: () => renderUpdate(responses.value, format) }
   return { status: 200, body: await renderLargeUpdate(responses.value, format) }
 }
 
@@ -97,14 +96,16 @@ export function queryContext(environment: Environment): Operation {
   return {
     use: 'read',
     wrapStatus,
-    prepare: (asked) => {
-      const payload = readTraced(environment, asked.body, () =>
+    prepare: reading(environment, function* (asked) {
+      const payload = yield* readTraced(
+        environment,
+        asked.body,
         parseQuery(asked.body, environment.options.strictNgsiv1Ids),
       )
       if (!payload.ok) return refused(payloadAnswer(payloadErrors, payload.refusal))
       const what = payload.value
       return granted(() => forTenant(environment, asked, (tenant) => query(environment, asked, tenant, what)))
-    },
+    }),
   }
 }
 
@@ -131,13 +132,13 @@ export async function query(
     return statusAnswer('errorCode', status)
   }
   const format = { asObject: asksObject(parameters) }
-  const texts: string[] = []
+  const texts = new LongText()
   const slices = new Slices()
   for (const entity of entities) {
     texts.push(renderResult(entity, what.attributes, format))
     if (slices.isOver) await slices.next()
   }
-  return { status: 200, body: () => renderPage(texts, page.value.count) }
+  return { status: 200, body: () => renderPage(texts.joined, page.value.count) }
 }
 
 /** A page without results says whether there are results before it, if that was asked for [context 7.6]. */
@@ -146,7 +147,7 @@ function nothingOn({ count = 0 }: Page, { counted, offset }: Query, notFound: St
   return statusOf(404, `Number of matching entities: ${count}. Offset is ${offset}`)
 }
 
-function renderPage(results: readonly string[], count: number | undefined): string {
+function renderPage(results: string, count: number | undefined): string {
   const counted = count === undefined ? '' : `,"errorCode":${renderStatus(statusOf(200, `Count: ${count}`))}`
-  return `{"contextResponses":[${results.join(',')}]${counted}}`
+  return `{"contextResponses":[${results}]${counted}}`
 }

@@ -2,10 +2,11 @@ import type { EntityId, EntityType, Tenant } from '../context/entity.js'
 import type { GivenAttribute, UpdateAction } from '../context/update.js'
 import type { Answer, Asked, Operation, StatusText } from '../exchange.js'
 import { granted, type Outcome, refused } from '../outcome.js'
+import { noSteps, type Steps } from '../slices.js'
 import { type ErrorShape, type PayloadErrors, payloadAnswer, statusAnswer } from './answers.js'
 import type { ElementResponse } from './carry-out.js'
 import { checkSegments, segment, typesMeant } from './convenience.js'
-import { type Environment, forTenant } from './environment.js'
+import { type Environment, forTenant, reading } from './environment.js'
 import { carryOutEverywhere, failedUpdate } from './forward-update.js'
 import { originOf } from './origin.js'
 import { asksObject, asksUntyped } from './parameters.js'
@@ -21,7 +22,7 @@ import { pathOfUpdate } from './tenant.js'
  */
 export interface UpdateRow<Payload> {
   readonly action: UpdateAction
-  readonly read: (asked: Asked, strictIds: boolean) => Outcome<Payload, PayloadRefusal>
+  readonly read: (asked: Asked, strictIds: boolean) => Steps<Outcome<Payload, PayloadRefusal>>
   readonly payloadErrors: PayloadErrors
   /** `type` is that of path or parameter, nothing when neither names one. */
   readonly mean: (asked: Asked, type: EntityType | undefined, payload: Payload) => Outcome<GivenElement, StatusText>
@@ -35,15 +36,15 @@ export function updateOperation<Payload>(environment: Environment, row: UpdateRo
   const { strictNgsiv1Ids } = environment.options
   return {
     use: 'write',
-    prepare: (asked) => {
+    prepare: reading(environment, function* (asked) {
       const wrong = checkSegments(asked, strictNgsiv1Ids)
       if (wrong) return refused(wrong)
-      const payload = row.read(asked, strictNgsiv1Ids)
+      const payload = yield* row.read(asked, strictNgsiv1Ids)
       if (!payload.ok) return refused(payloadAnswer(row.payloadErrors, payload.refusal))
       return granted(() =>
         forTenant(environment, asked, (tenant) => update(environment, row, asked, tenant, payload.value)),
       )
-    },
+    }),
   }
 }
 
@@ -104,7 +105,7 @@ export const updateEntity: UpdateRow<readonly GivenAttribute[]> = {
 /** DELETE of an entity [context 8.3]. */
 export const deleteEntity: UpdateRow<undefined> = {
   action: 'DELETE',
-  read: () => granted(undefined),
+  read: () => noSteps(granted(undefined)),
   payloadErrors: entityPayload,
   mean: (asked, type) => granted(elementOf(asked, type, [])),
   errors: 'bare',
@@ -120,7 +121,7 @@ export const updateAttribute: UpdateRow<GivenAttribute> = attributeRow('UPDATE')
 /** DELETE of an attribute or of an instance of one [context 8.4, 8.5]. */
 export const deleteAttribute: UpdateRow<GivenAttribute> = {
   ...attributeRow('DELETE'),
-  read: (asked) => granted({ name: segment(asked, 'name'), instance: '', type: '', metadata: [] }),
+  read: (asked) => noSteps(granted({ name: segment(asked, 'name'), instance: '', type: '', metadata: [] })),
 }
 
 function attributeRow(action: UpdateAction): UpdateRow<GivenAttribute> {

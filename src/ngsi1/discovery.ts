@@ -7,7 +7,7 @@ import { now } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import { bodyAnswer, payloadAnswer, statusAnswer, unavailableAnswer, wrapped } from './answers.js'
 import { checkSegments } from './convenience.js'
-import { type Environment, forTenant, readTraced } from './environment.js'
+import { type Environment, forTenant, reading, readTraced } from './environment.js'
 import { pageAsked } from './parameters.js'
 import { parseDiscovery } from './parse-availability.js'
 import { type NamedByPath, namedByPath } from './registry-path.js'
@@ -20,15 +20,17 @@ export function discoverContextAvailability(environment: Environment): Operation
   return {
     use: 'read',
     wrapStatus: (status) => wrapped('errorCode', status),
-    prepare: (asked) => {
-      const payload = readTraced(environment, asked.body, () =>
+    prepare: reading(environment, function* (asked) {
+      const payload = yield* readTraced(
+        environment,
+        asked.body,
         parseDiscovery(asked.body, environment.options.strictNgsiv1Ids),
       )
       if (!payload.ok) return refused(payloadAnswer({ parser: 'errorCode', checks: 'errorCode' }, payload.refusal))
       return granted(() =>
         forTenant(environment, asked, (tenant) => discover(environment, asked, tenant, payload.value)),
       )
-    },
+    }),
   }
 }
 

@@ -1,11 +1,12 @@
 import type { Tenant } from '../context/entity.js'
 import type { Broker } from '../coordinator/broker.js'
 import type { Providers } from '../coordinator/providers.js'
-import type { Answer, Asked } from '../exchange.js'
+import { type Answer, type Asked, isLong, type Operation, type Work } from '../exchange.js'
 import type { Log } from '../log/log.js'
 import type { Options } from '../options.js'
 import type { Outcome } from '../outcome.js'
 import type { SharedLimit } from '../shared-limit.js'
+import { atOnce, inSlices, type Steps } from '../slices.js'
 import { traceArea } from '../trace-area.js'
 import type { PayloadRefusal } from './payload-refusal.js'
 import { detailsOfPayload } from './payload-wording.js'
@@ -29,6 +30,26 @@ export interface Environment {
   readonly log?: Log
   /** How requests are passed on to providers; nothing is without it. */
   readonly forwarding?: Forwarding
+  readonly longPayloads: LongPayloads
+}
+
+/** Reads long payloads one after the other: while one is read it takes many times its bytes. */
+export class LongPayloads {
+  #last: Promise<unknown> = Promise.resolve()
+
+  read<Read>(steps: Steps<Read>): Promise<Read> {
+    const read = this.#last.then(() => inSlices(steps))
+    this.#last = read.catch(() => {}) // Whoever asked hears of it.
+    return read
+  }
+}
+
+/** Prepares an operation in steps: at once when the body is short, else in slices. */
+export function reading(
+  { longPayloads }: Environment,
+  prepare: (asked: Asked) => Steps<Outcome<Work, Answer>>,
+): Operation['prepare'] {
+  return (asked) => (isLong(asked.body) ? longPayloads.read(prepare(asked)) : atOnce(prepare(asked)))
 }
 
 /** Does something for the tenant of a request, whose name is checked after the payload [context 1.5]. */
@@ -47,15 +68,15 @@ export function tracesParsing({ log }: Environment): boolean {
 }
 
 /** Reads a payload, with a line on how long that took and one on the check that failed, for whoever traces them. */
-export function readTraced<Read, Refusal extends PayloadRefusal>(
+export function* readTraced<Read, Refusal extends PayloadRefusal>(
   environment: Environment,
   body: string,
-  read: () => Outcome<Read, Refusal>,
-): Outcome<Read, Refusal> {
+  read: Steps<Outcome<Read, Refusal>>,
+): Steps<Outcome<Read, Refusal>> {
   const { log } = environment
-  if (log === undefined || !tracesParsing(environment)) return read()
+  if (log === undefined || !tracesParsing(environment)) return yield* read
   const since = process.hrtime.bigint()
-  const outcome = read()
+  const outcome = yield* read
   const duration_ns = String(process.hrtime.bigint() - since)
   log.trace('parse', `${Buffer.byteLength(body)} bytes read`, { bytes: Buffer.byteLength(body), duration_ns })
   if (!outcome.ok) log.trace('parse.check', detailsOfPayload(outcome.refusal))

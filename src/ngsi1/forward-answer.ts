@@ -2,8 +2,8 @@ import type { Metadata, Value } from '../context/entity.js'
 import type { GivenAttribute } from '../context/update.js'
 import type { StatusText } from '../exchange.js'
 import type { ShownAttribute, ShownEntity } from '../registration/forward-merge.js'
-import { Slices } from '../slices.js'
-import { isJsonVector, type Json, type JsonObject, parseJsonInSlices } from './json.js'
+import { inSlices, Slices } from '../slices.js'
+import { isJsonVector, type Json, type JsonObject, readJson } from './json.js'
 import { storedValue } from './shape.js'
 import { isOk, okStatus } from './status.js'
 
@@ -67,7 +67,7 @@ interface AnsweredEntity {
 /** An answer may be long, so others have their turn while it is read. */
 async function readAnswer(body: string): Promise<ReadAnswer | undefined> {
   const slices = new Slices()
-  const json = await parseJsonInSlices(body, slices)
+  const json = await inSlices(readJson(body), slices)
   const whole = json.ok ? objectOf(json.value) : undefined
   if (whole === undefined) return undefined
   const responses = memberOf(whole, 'contextResponses')

@@ -1,5 +1,5 @@
 import { granted, type Outcome, refused } from '../outcome.js'
-import type { Slices } from '../slices.js'
+import { atOnce, type Steps } from '../slices.js'
 
 /**
  * A JSON text as NGSIv1 reads it: a scalar is its characters, so that `21.50` stays `21.50` [context 3.1]; members keep
@@ -22,15 +22,13 @@ export const maxNesting = 200
 
 /** Reads a text that is JSON by RFC 8259, to the letter. A scalar at the top is for the caller to judge. */
 export function parseJson(text: string): Outcome<Json, JsonMalformed> {
-  const reader = new JsonReader(text)
-  while (!reader.read());
-  return reader.outcome
+  return atOnce(readJson(text))
 }
 
 /** As `parseJson`, for a text that may be so long that others are to have their turn meanwhile. */
-export async function parseJsonInSlices(text: string, slices: Slices): Promise<Outcome<Json, JsonMalformed>> {
+export function* readJson(text: string): Steps<Outcome<Json, JsonMalformed>> {
   const reader = new JsonReader(text)
-  while (!reader.read()) if (slices.isOver) await slices.next()
+  while (!reader.read()) yield
   return reader.outcome
 }
 
@@ -41,8 +39,6 @@ export function isJsonVector(json: Json): json is JsonVector {
 const scalar = /(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)/y
 /** A string with an escape or a control character: all others stand for themselves. */
 const needsCare = /[^ -[\]-\uffff]/
-/** What may follow a backslash. */
-const escaped = /["\\/bfnrt]|u[0-9a-fA-F]{4}/y
 
 /** A vector or an object of which not all is read yet. */
 type Open = { readonly items: Json[] } | { readonly members: (readonly [string, Json])[]; key: string }
@@ -151,19 +147,18 @@ class JsonReader {
   }
 
   #stringWithEscapes(start: number): string | undefined {
-    for (let at = start; at < this.#text.length; at += 1) {
-      const unit = this.#text.charCodeAt(at)
-      if (unit === 0x22) {
-        this.#at = at + 1
-        return unescaped(this.#text.slice(start, at))
-      }
-      if (unit < 0x20) return undefined
-      if (unit !== 0x5c) continue
-      escaped.lastIndex = at + 1
-      if (!escaped.test(this.#text)) return undefined
-      at = escaped.lastIndex - 1
-    }
-    return undefined
+    let end = this.#text.indexOf('"', start)
+    while (end !== -1 && this.#isEscaped(end)) end = this.#text.indexOf('"', end + 1)
+    if (end === -1) return undefined
+    this.#at = end + 1
+    return unescaped(this.#text.slice(start, end))
+  }
+
+  /** Whether a character follows an odd number of backslashes. */
+  #isEscaped(at: number): boolean {
+    let first = at
+    while (this.#text.charCodeAt(first - 1) === 0x5c) first -= 1
+    return (at - first) % 2 === 1
   }
 
   #matched(expression: RegExp): string | undefined {
@@ -189,8 +184,15 @@ class JsonReader {
   }
 }
 
-/** Half of a surrogate pair is no character: as U+FFFD it is the same text in memory, on disk and in answers. */
-function unescaped(raw: string): string {
-  const text: unknown = JSON.parse(`"${raw}"`)
-  return String(text).toWellFormed()
+/**
+ * Nothing where an escape or a character is none of JSON. Half of a surrogate pair is no character: as U+FFFD it is the
+ * same text in memory, on disk and in answers.
+ */
+function unescaped(raw: string): string | undefined {
+  try {
+    const text: unknown = JSON.parse(`"${raw}"`)
+    return String(text).toWellFormed()
+  } catch {
+    return undefined
+  }
 }

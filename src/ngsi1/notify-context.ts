@@ -3,10 +3,11 @@ import type { ElementFailure, UpdateElement, UpdateReply } from '../context/upda
 import type { Broker, Unavailable } from '../coordinator/broker.js'
 import type { Answer, Asked, Client, Operation, StatusText } from '../exchange.js'
 import { granted, type Outcome, refused } from '../outcome.js'
+import { mapInSlices, Slices } from '../slices.js'
 import { unavailableAnswer } from './answers.js'
 import { toSend } from './carry-out.js'
 import { checkElement } from './check-element.js'
-import { type Environment, forTenant, readTraced } from './environment.js'
+import { type Environment, forTenant, reading, readTraced } from './environment.js'
 import { originOf } from './origin.js'
 import { type NotifiedElements, parseNotification } from './parse-notification.js'
 import type { GivenElement } from './parse-update.js'
@@ -22,13 +23,15 @@ export function notifyContext(environment: Environment): Operation {
   return {
     use: 'write',
     wrapStatus: (responseCode) => ({ responseCode }),
-    prepare: (asked) => {
-      const elements = readTraced(environment, asked.body, () =>
+    prepare: reading(environment, function* (asked) {
+      const elements = yield* readTraced(
+        environment,
+        asked.body,
         parseNotification(asked.body, environment.options.strictNgsiv1Ids),
       )
       if (!elements.ok) return refused(answer(statusOf(400, detailsOfPayload(elements.refusal))))
       return granted(() => forTenant(environment, asked, (tenant) => store(environment, asked, tenant, elements.value)))
-    },
+    }),
   }
 }
 
@@ -44,11 +47,12 @@ async function store(
   if (!placed.ok) return unavailableAnswer(placed.refusal)
   const manner = { tenant, action: 'APPEND', untyped: false, autocast: options.ngsiv1Autocast } as const
   const origin = originOf(environment, asked)
-  const sent = placed.value.flatMap(({ element, paths }): readonly UpdateElement[] =>
+  const mapped = await mapInSlices(placed.value, ({ element, paths }): readonly UpdateElement[] =>
     paths
       .filter((path) => checkElement(element, 'APPEND', path) === undefined)
       .map((path) => toSend(element, { ...manner, path, origin })),
   )
+  const sent = mapped.flat()
   const replies = sent.length === 0 ? granted([]) : await broker.update(sent)
   if (!replies.ok) return unavailableAnswer(replies.refusal)
   const failure = failureOf(replies.value)
@@ -82,12 +86,14 @@ async function place(
   elements: NotifiedElements,
 ): Promise<Outcome<readonly PlacedElement[], Unavailable>> {
   const placed: PlacedElement[] = []
+  const slices = new Slices()
   for (const [at, element] of elements.entries()) {
     if (element === undefined) continue
     const given = paths.length === elements.length ? paths[at] : paths[0]
     const found = given ? granted([given.path]) : await pathsHeld(broker, tenant, element, client)
     if (!found.ok) return found
     placed.push({ element, paths: found.value })
+    if (slices.isOver) await slices.next()
   }
   return granted(placed)
 }

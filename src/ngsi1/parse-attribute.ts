@@ -1,9 +1,8 @@
-import type { Metadata, Value } from '../context/entity.js'
+import type { Metadata } from '../context/entity.js'
 import type { GivenAttribute } from '../context/update.js'
 import { granted, type Outcome, refused } from '../outcome.js'
-import { isJsonVector, type Json } from './json.js'
 import type { CheckRefusal, NamedThing } from './payload-refusal.js'
-import { type Compound, identifier, list, record, storedValue, text, value } from './shape.js'
+import { type CompoundValue, identifier, list, record, text, value } from './shape.js'
 import { excessiveLength } from './text-rules.js'
 
 const metadata = record({ name: identifier, type: identifier, value: text })
@@ -18,7 +17,7 @@ export const attributes = list('attribute', record({ name: identifier, type: ide
 export interface AttributeDraft {
   readonly name?: string
   readonly type?: string
-  readonly value?: string | Compound
+  readonly value?: string | CompoundValue
   readonly metadatas?: readonly MetadataDraft[]
 }
 
@@ -55,9 +54,12 @@ export function checkAttribute(draft: AttributeDraft): Outcome<GivenAttribute, C
   if (wrong) return refused(wrong)
   const given = meantBy(name, type, metadatas)
   if (draft.value === undefined) return granted(given)
-  const value = checkValue(draft.value)
-  if (!value.ok) return value
-  given.value = value.value
+  if (typeof draft.value === 'string') given.value = draft.value
+  else {
+    const { stored, refusal } = draft.value
+    if (refusal) return refused(refusal)
+    given.value = stored
+  }
   return granted(given)
 }
 
@@ -90,26 +92,6 @@ export function checkMetadata(drafts: readonly MetadataDraft[]): CheckRefusal | 
     const wrong = checkName('metadata', name, type)
     if (wrong) return wrong
     if (value === '') return { kind: 'metadataValueMissing' }
-  }
-  return undefined
-}
-
-function checkValue(read: string | Compound): Outcome<Value, CheckRefusal> {
-  if (typeof read === 'string') return granted(read)
-  const twice = doubledKey(read.compound, '')
-  return twice ? refused(twice) : granted(storedValue(read.compound))
-}
-
-/** The first key, in the order of the document, that an object of a compound value has twice. */
-function doubledKey(json: Json, path: string): CheckRefusal | undefined {
-  if (typeof json === 'string') return undefined
-  const members = isJsonVector(json) ? json.map((item) => ['item', item] as const) : json.members
-  const seen = new Set<string>()
-  for (const [key, member] of members) {
-    if (!isJsonVector(json) && seen.has(key)) return { kind: 'keyTwice', key, path: path === '' ? '/' : path }
-    seen.add(key)
-    const deeper = doubledKey(member, `${path}/${key}`)
-    if (deeper) return deeper
   }
   return undefined
 }

@@ -1,5 +1,6 @@
 import { granted, type Outcome, refused } from '../outcome.js'
 import type { Discovery } from '../registration/registration-index.js'
+import type { Steps } from '../slices.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { parseDuration } from './duration.js'
 import { parseGivenId, unknownId } from './given-id.js'
@@ -8,7 +9,7 @@ import { checkSelectors, selectors } from './parse-selectors.js'
 import { defaultDuration, defaultDuration_ms } from './parse-subscription.js'
 import type { CheckRefusal, PayloadRefusal } from './payload-refusal.js'
 import { isReference } from './reference.js'
-import { identifier, list, readBody, record, text } from './shape.js'
+import { identifier, list, type ReadBy, readBody, record, text } from './shape.js'
 
 /** What subscribeContextAvailability asks for [subscriptions 7.4]. */
 export interface AvailabilityPayload extends Discovery {
@@ -41,19 +42,22 @@ const availabilityShape = record({ ...asked, reference: text, duration: text })
 
 const changeShape = record({ ...asked, subscriptionId: text, duration: text })
 
-type Asked = ReturnType<typeof discoveryShape.read>
+type Asked = ReadBy<typeof discoveryShape>
 
 /** Reads and checks the payload of discoverContextAvailability; without entities nothing is found [subscriptions 7.2]. */
-export function parseDiscovery(body: string, strictIds: boolean): Outcome<Discovery, PayloadRefusal> {
-  const read = readBody(body, discoveryShape, strictIds)
+export function* parseDiscovery(body: string, strictIds: boolean): Steps<Outcome<Discovery, PayloadRefusal>> {
+  const read = yield* readBody(body, discoveryShape, strictIds)
   if (!read.ok) return read
   const { entities = [], attributes = [] } = read.value
   return entities.length === 0 ? granted({ selectors: [], attributes }) : checkAsked(read.value)
 }
 
 /** Reads and checks the payload of subscribeContextAvailability, in the order of the rows of [subscriptions 2.1.1]. */
-export function parseAvailability(body: string, strictIds: boolean): Outcome<AvailabilityPayload, PayloadRefusal> {
-  const read = readBody(body, availabilityShape, strictIds)
+export function* parseAvailability(
+  body: string,
+  strictIds: boolean,
+): Steps<Outcome<AvailabilityPayload, PayloadRefusal>> {
+  const read = yield* readBody(body, availabilityShape, strictIds)
   if (!read.ok) return read
   const discovery = checkAsked(read.value)
   if (!discovery.ok) return discovery
@@ -67,11 +71,11 @@ export function parseAvailability(body: string, strictIds: boolean): Outcome<Ava
 }
 
 /** Reads and checks the payload of updateContextAvailabilitySubscription [subscriptions 7.4]. */
-export function parseAvailabilityChange(
+export function* parseAvailabilityChange(
   body: string,
   strictIds: boolean,
-): Outcome<AvailabilityChangePayload, AvailabilityChangeRefusal> {
-  const read = readBody(body, changeShape, strictIds)
+): Steps<Outcome<AvailabilityChangePayload, AvailabilityChangeRefusal>> {
+  const read = yield* readBody(body, changeShape, strictIds)
   if (!read.ok) return refused({ ...read.refusal, subscriptionId: unknownId })
   const { subscriptionId: givenId = '' } = read.value
   const checked = checkChange(read.value, givenId)
@@ -79,7 +83,7 @@ export function parseAvailabilityChange(
 }
 
 function checkChange(
-  draft: ReturnType<typeof changeShape.read>,
+  draft: ReadBy<typeof changeShape>,
   givenId: string,
 ): Outcome<AvailabilityChangePayload, CheckRefusal> {
   const discovery = checkAsked(draft)

@@ -3,7 +3,7 @@ import type { Subscription } from '../subscription/subscription.js'
 import { parseDuration } from './duration.js'
 import { atMost } from './parse-selectors.js'
 import type { CheckRefusal } from './payload-refusal.js'
-import { identifier, list, record, text } from './shape.js'
+import { identifier, list, type ReadBy, record, text } from './shape.js'
 
 /** When a subscription fires: by changes, by time, or both. */
 export type Conditions = Pick<Subscription, 'onChange' | 'interval_ms'>
@@ -14,7 +14,7 @@ export const notifyConditions = list(
   record({ type: text, condValues: list('condValue', identifier), restriction: text }),
 )
 
-type Drafts = ReturnType<typeof notifyConditions.read>
+type Drafts = ReadBy<typeof notifyConditions>
 
 /** What holds without conditions: every change fires [subscriptions 2.1]. */
 export const anyChange: Conditions = { onChange: [], interval_ms: undefined }

@@ -1,7 +1,8 @@
 import { granted, type Outcome, refused } from '../outcome.js'
+import type { Steps } from '../slices.js'
 import { parseGivenId } from './given-id.js'
 import { attributes, metadatas } from './parse-attribute.js'
-import { type GivenElement, parseElement } from './parse-update.js'
+import { checkedAtOnce, type GivenElement, parseElement } from './parse-update.js'
 import type { PayloadRefusal } from './payload-refusal.js'
 import { identifier, list, readBody, record, text } from './shape.js'
 
@@ -27,16 +28,17 @@ const notificationShape = record({
 })
 
 /** Reads and checks the payload of notifyContext, in which everything may be missing [subscriptions 4.2, 6.1]. */
-export function parseNotification(body: string, strictIds: boolean): Outcome<NotifiedElements, PayloadRefusal> {
-  const read = readBody(body, notificationShape, strictIds)
+export function* parseNotification(body: string, strictIds: boolean): Steps<Outcome<NotifiedElements, PayloadRefusal>> {
+  const read = yield* readBody(body, notificationShape, strictIds)
   if (!read.ok) return read
   const { subscriptionId = '', contextResponses = [] } = read.value
   const id = subscriptionId === '' ? granted('') : parseGivenId(subscriptionId)
   if (!id.ok) return refused({ kind: 'givenIdMalformed', why: id.refusal })
-  return granted(
-    contextResponses.map(({ contextElement = {} }) => {
-      const element = parseElement(contextElement)
-      return element.ok ? element.value : undefined
-    }),
-  )
+  const elements: (GivenElement | undefined)[] = []
+  for (const { contextElement = {} } of contextResponses) {
+    const element = parseElement(contextElement)
+    elements.push(element.ok ? element.value : undefined)
+    if (elements.length % checkedAtOnce === 0) yield
+  }
+  return granted(elements)
 }

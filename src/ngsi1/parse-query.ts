@@ -1,5 +1,6 @@
 import type { Scope, Selector } from '../context/query.js'
 import { granted, type Outcome, refused } from '../outcome.js'
+import type { Steps } from '../slices.js'
 import { checkScopes, isEmptyRestriction, type RestrictionDraft, restriction } from './parse-restriction.js'
 import { parseScope } from './parse-scope.js'
 import { atMost, checkSelectors, selectors } from './parse-selectors.js'
@@ -21,8 +22,8 @@ export const queryShape = record({ entities: selectors, attributes: list('attrib
 const maxAttributes = 1000
 
 /** Reads and checks the payload of queryContext [context 7.1, 10.3]. */
-export function parseQuery(body: string, strictIds: boolean): Outcome<QueryPayload, PayloadRefusal> {
-  const read = readBody(body, queryShape, strictIds)
+export function* parseQuery(body: string, strictIds: boolean): Steps<Outcome<QueryPayload, PayloadRefusal>> {
+  const read = yield* readBody(body, queryShape, strictIds)
   if (!read.ok) return read
   const { entities, attributes = [], restriction } = read.value
   const meant = checkSelectors(entities)

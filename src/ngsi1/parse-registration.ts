@@ -6,13 +6,14 @@ import type {
   RegisteredEntity,
   RegistrationId,
 } from '../registration/registration.js'
+import type { Steps } from '../slices.js'
 import { parseDuration } from './duration.js'
 import { parseGivenId, unknownId } from './given-id.js'
 import { checkMetadata, metadatas } from './parse-attribute.js'
 import { defaultDuration, defaultDuration_ms } from './parse-subscription.js'
 import { parseIsPattern } from './parse-update.js'
 import type { CheckRefusal, PayloadRefusal } from './payload-refusal.js'
-import { identifier, list, readBody, record, text } from './shape.js'
+import { identifier, list, type ReadBy, readBody, record, text } from './shape.js'
 
 /** For how long a registration is asked for, and in the place of which one [subscriptions 7.1]. */
 export interface RegistrationTerms {
@@ -65,13 +66,16 @@ const toldShape = record({
   contextRegistrationResponses: list('contextRegistrationResponse', record({ contextRegistration })),
 })
 
-type ContextDraft = ReturnType<typeof contextRegistration.read>
+type ContextDraft = ReadBy<typeof contextRegistration>
 type EntityDraft = NonNullable<ContextDraft['entities']>[number]
 type AttributeDraft = NonNullable<ContextDraft['attributes']>[number]
 
 /** Reads and checks the payload of registerContext, in the order of the rows of [subscriptions 7.1]. */
-export function parseRegistration(body: string, strictIds: boolean): Outcome<RegistrationPayload, RegistrationRefusal> {
-  const read = readBody(body, registrationShape, strictIds)
+export function* parseRegistration(
+  body: string,
+  strictIds: boolean,
+): Steps<Outcome<RegistrationPayload, RegistrationRefusal>> {
+  const read = yield* readBody(body, registrationShape, strictIds)
   if (!read.ok) return refused({ ...read.refusal, registrationId: unknownId })
   const checked = checkRegistration(read.value)
   if (checked.ok) return checked
@@ -79,8 +83,8 @@ export function parseRegistration(body: string, strictIds: boolean): Outcome<Reg
 }
 
 /** Reads and checks the payload of a convenience registration [subscriptions 7.6]. */
-export function parseProvider(body: string, strictIds: boolean): Outcome<ProviderPayload, PayloadRefusal> {
-  const read = readBody(body, providerShape, strictIds)
+export function* parseProvider(body: string, strictIds: boolean): Steps<Outcome<ProviderPayload, PayloadRefusal>> {
+  const read = yield* readBody(body, providerShape, strictIds)
   if (!read.ok) return read
   const { providingApplication: provider = '' } = read.value
   if (provider === '') return refused({ kind: 'providerMissing' })
@@ -89,8 +93,8 @@ export function parseProvider(body: string, strictIds: boolean): Outcome<Provide
 }
 
 /** Reads and checks the payload of notifyContextAvailability [subscriptions 7.5]. */
-export function parseTold(body: string, strictIds: boolean): Outcome<ToldPayload, PayloadRefusal> {
-  const read = readBody(body, toldShape, strictIds)
+export function* parseTold(body: string, strictIds: boolean): Steps<Outcome<ToldPayload, PayloadRefusal>> {
+  const read = yield* readBody(body, toldShape, strictIds)
   if (!read.ok) return read
   const { subscriptionId = '', contextRegistrationResponses = [] } = read.value
   const subscription = subscriptionId === '' ? granted('') : parseGivenId(subscriptionId)
@@ -101,9 +105,7 @@ export function parseTold(body: string, strictIds: boolean): Outcome<ToldPayload
   return contexts.ok ? granted({ subscription: subscription.value, contexts: contexts.value }) : contexts
 }
 
-function checkRegistration(
-  draft: ReturnType<typeof registrationShape.read>,
-): Outcome<RegistrationPayload, CheckRefusal> {
+function checkRegistration(draft: ReadBy<typeof registrationShape>): Outcome<RegistrationPayload, CheckRefusal> {
   const { contextRegistrations = [] } = draft
   if (contextRegistrations.length === 0) return refused({ kind: 'registrationsMissing' })
   const contexts = checkContexts(contextRegistrations)

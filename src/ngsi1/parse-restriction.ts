@@ -3,7 +3,7 @@ import { granted, type Outcome, refused } from '../outcome.js'
 import type { ScopeParser } from './parse-scope.js'
 import { atMost } from './parse-selectors.js'
 import type { CheckRefusal } from './payload-refusal.js'
-import { anything, list, record, text } from './shape.js'
+import { anything, list, type ReadBy, record, text } from './shape.js'
 
 /** What restricts a query or a subscription. */
 export const restriction = record({
@@ -11,7 +11,7 @@ export const restriction = record({
   scopes: list('scope', record({ type: text, value: anything })),
 })
 
-export type RestrictionDraft = ReturnType<typeof restriction.read>
+export type RestrictionDraft = ReadBy<typeof restriction>
 
 /** Whether nothing is in a restriction that has to restrict; its expression is of an old version and ignored. */
 export function isEmptyRestriction({ attributeExpression = '', scopes = [] }: RestrictionDraft): boolean {

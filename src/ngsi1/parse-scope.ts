@@ -5,7 +5,7 @@ import type { Scope } from '../context/query.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import type { Json } from './json.js'
 import type { CheckRefusal } from './payload-refusal.js'
-import { leaves, storedValue } from './shape.js'
+import { hasLeaf, storedValue } from './shape.js'
 import { hasForbidden } from './text-rules.js'
 
 /** Reads a scope that has a type and a value; nothing for one that restricts nothing. */
@@ -20,7 +20,7 @@ type Parsed = ReturnType<ScopeParser>
 export function parseScope(type: string, value: Json): Parsed {
   const side = filterSides.get(type)
   if (side) return filterScope(type, value, side)
-  if (leaves(value).some(hasForbidden)) return refused({ kind: 'scopeCharactersForbidden' })
+  if (hasLeaf(value, hasForbidden)) return refused({ kind: 'scopeCharactersForbidden' })
   return scopes.get(type)?.(type, value) ?? noScope
 }
 

@@ -4,7 +4,7 @@ import type { Selector } from '../context/query.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import { parseIsPattern } from './parse-update.js'
 import type { CheckRefusal, CountedThing } from './payload-refusal.js'
-import { identifier, list, record, text } from './shape.js'
+import { identifier, list, type ReadBy, record, text } from './shape.js'
 
 /** The entities that a query or a subscription means. An id may be a pattern, so `-strictNgsiv1Ids` does not look at it. */
 export const selectors = list('entity', record({ id: text, type: identifier, isPattern: text }))
@@ -12,7 +12,7 @@ export const selectors = list('entity', record({ id: text, type: identifier, isP
 /** As many as results of a read: more entities are asked for in several requests. */
 const maxSelectors = 1000
 
-type Drafts = ReturnType<typeof selectors.read>
+type Drafts = ReadBy<typeof selectors>
 
 /** Checks which entities are meant: there has to be one at least [context 7.1, 10.3], [subscriptions 2.1.1]. */
 export function checkSelectors(drafts: Drafts = []): Outcome<readonly Selector[], CheckRefusal> {

@@ -1,5 +1,6 @@
 import type { Scope, Selector } from '../context/query.js'
 import { granted, type Outcome, refused } from '../outcome.js'
+import type { Steps } from '../slices.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { parseDuration } from './duration.js'
 import { parseGivenId, unknownId } from './given-id.js'
@@ -10,7 +11,7 @@ import { parseSubscriptionScope } from './parse-scope.js'
 import { checkSelectors, selectors } from './parse-selectors.js'
 import type { CheckRefusal, PayloadRefusal } from './payload-refusal.js'
 import { isReference } from './reference.js'
-import { identifier, list, type ParserRefusal, readBody, record, text } from './shape.js'
+import { identifier, list, type ParserRefusal, type ReadBy, readBody, record, text } from './shape.js'
 
 /** What subscribeContext asks for [subscriptions 2.1]. */
 export interface SubscriptionPayload extends Conditions {
@@ -65,8 +66,11 @@ export const defaultDuration = 'PT24H'
 export const defaultDuration_ms = 86_400_000
 
 /** Reads and checks the payload of subscribeContext, in the order of the rows of [subscriptions 2.1.1]. */
-export function parseSubscription(body: string, strictIds: boolean): Outcome<SubscriptionPayload, PayloadRefusal> {
-  const read = readBody(body, subscriptionShape, strictIds)
+export function* parseSubscription(
+  body: string,
+  strictIds: boolean,
+): Steps<Outcome<SubscriptionPayload, PayloadRefusal>> {
+  const read = yield* readBody(body, subscriptionShape, strictIds)
   if (!read.ok) return read
   const { entities, attributes = [], reference = '' } = read.value
   const meant = checkSelectors(entities)
@@ -92,8 +96,8 @@ export function parseSubscription(body: string, strictIds: boolean): Outcome<Sub
 }
 
 /** Reads and checks the payload of updateContextSubscription, in the order of the rows of [subscriptions 2.2]. */
-export function parseChange(body: string, strictIds: boolean): Outcome<ChangePayload, ChangeRefusal> {
-  const read = readBody(body, changeShape, strictIds)
+export function* parseChange(body: string, strictIds: boolean): Steps<Outcome<ChangePayload, ChangeRefusal>> {
+  const read = yield* readBody(body, changeShape, strictIds)
   if (!read.ok) return refused({ ...read.refusal, subscriptionId: unknownId })
   const { subscriptionId: givenId = '' } = read.value
   const checked = checkChange(read.value, givenId)
@@ -101,15 +105,12 @@ export function parseChange(body: string, strictIds: boolean): Outcome<ChangePay
 }
 
 /** The id in a payload that has nothing else, as it was given; the empty text without one [subscriptions 2.3]. */
-export function parseIdPayload(body: string, strictIds: boolean): Outcome<string, ParserRefusal> {
-  const read = readBody(body, idShape, strictIds)
+export function* parseIdPayload(body: string, strictIds: boolean): Steps<Outcome<string, ParserRefusal>> {
+  const read = yield* readBody(body, idShape, strictIds)
   return read.ok ? granted(read.value.subscriptionId ?? '') : read
 }
 
-function checkChange(
-  draft: ReturnType<typeof changeShape.read>,
-  givenId: string,
-): Outcome<ChangePayload, CheckRefusal> {
+function checkChange(draft: ReadBy<typeof changeShape>, givenId: string): Outcome<ChangePayload, CheckRefusal> {
   const duration = parseDuration(draft.duration ?? '')
   if (!duration.ok) return duration
   const id = givenId === '' ? granted(undefined) : parseGivenId(givenId)
@@ -132,7 +133,7 @@ function checkTerms({
   restriction,
   notifyConditions,
   throttling: text = '',
-}: ReturnType<typeof changeShape.read>): Outcome<Terms, CheckRefusal> {
+}: ReadBy<typeof changeShape>): Outcome<Terms, CheckRefusal> {
   if (restriction !== undefined && isEmptyRestriction(restriction)) return refused({ kind: 'restrictionEmpty' })
   const scopes = restriction === undefined ? granted(undefined) : checkScopes(restriction, parseSubscriptionScope)
   if (!scopes.ok) return scopes

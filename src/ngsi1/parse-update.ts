@@ -1,6 +1,7 @@
 import type { EntityId, EntityType } from '../context/entity.js'
 import { type GivenAttribute, type UpdateAction, updateActions } from '../context/update.js'
 import { granted, type Outcome, refused } from '../outcome.js'
+import type { Steps } from '../slices.js'
 import { type AttributeDraft, attributes, checkAttribute, checkAttributes, metadatas } from './parse-attribute.js'
 import type { CheckRefusal, PayloadRefusal } from './payload-refusal.js'
 import { identifier, list, readBody, record, text, value } from './shape.js'
@@ -60,9 +61,12 @@ const replaceShape = record({ attributes, attributeDomainName: text })
 
 const attributeShape = record({ type: identifier, value, metadatas })
 
+/** Elements that are checked before somebody may look at the clock. */
+export const checkedAtOnce = 256
+
 /** Reads and checks the payload of updateContext [context 6.1, 10.3]. */
-export function parseUpdate(body: string, strictIds: boolean): Outcome<UpdatePayload, PayloadRefusal> {
-  const read = readBody(body, updateShape, strictIds)
+export function* parseUpdate(body: string, strictIds: boolean): Steps<Outcome<UpdatePayload, PayloadRefusal>> {
+  const read = yield* readBody(body, updateShape, strictIds)
   if (!read.ok) return read
   const { contextElements = [], updateAction = '' } = read.value
   if (contextElements.length === 0) return refused({ kind: 'elementsMissing' })
@@ -71,14 +75,15 @@ export function parseUpdate(body: string, strictIds: boolean): Outcome<UpdatePay
     const element = parseElement(draft)
     if (!element.ok) return element
     elements.push(element.value)
+    if (elements.length % checkedAtOnce === 0) yield
   }
   const action = parseAction(updateAction)
   return action.ok ? granted({ action: action.value, elements }) : action
 }
 
 /** Reads and checks an appendContextElementRequest [context 8.2]. */
-export function parseAppend(body: string, strictIds: boolean): Outcome<AppendPayload, PayloadRefusal> {
-  const read = readBody(body, appendShape, strictIds)
+export function* parseAppend(body: string, strictIds: boolean): Steps<Outcome<AppendPayload, PayloadRefusal>> {
+  const read = yield* readBody(body, appendShape, strictIds)
   if (!read.ok) return read
   const { id = '', type = '', isPattern = '' } = read.value
   const flag = parseIsPattern(isPattern)
@@ -94,18 +99,21 @@ export function parseAppend(body: string, strictIds: boolean): Outcome<AppendPay
 }
 
 /** Reads and checks an updateContextElementRequest [context 8.2]. */
-export function parseAttributes(body: string, strictIds: boolean): Outcome<readonly GivenAttribute[], PayloadRefusal> {
-  const read = readBody(body, replaceShape, strictIds)
+export function* parseAttributes(
+  body: string,
+  strictIds: boolean,
+): Steps<Outcome<readonly GivenAttribute[], PayloadRefusal>> {
+  const read = yield* readBody(body, replaceShape, strictIds)
   return read.ok ? checkAttributes(read.value.attributes) : read
 }
 
 /** Reads and checks an updateContextAttributeRequest for the attribute named in the path [context 8.2]. */
-export function parseAttribute(
+export function* parseAttribute(
   body: string,
   strictIds: boolean,
   name: string,
-): Outcome<GivenAttribute, PayloadRefusal> {
-  const read = readBody(body, attributeShape, strictIds)
+): Steps<Outcome<GivenAttribute, PayloadRefusal>> {
+  const read = yield* readBody(body, attributeShape, strictIds)
   return read.ok ? checkAttribute({ ...read.value, name }) : read
 }
 

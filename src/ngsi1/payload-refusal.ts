@@ -48,7 +48,14 @@ export type CheckRefusal =
 export type NamedThing = 'attribute' | 'metadata'
 
 /** What a query or a subscription may name a number of. */
-export type CountedThing = 'entities' | 'attributes' | 'scopes' | 'condValues' | 'registered entities and attributes'
+export type CountedThing =
+  | 'entities'
+  | 'attributes'
+  | 'scopes'
+  | 'condValues'
+  | 'registered entities and attributes'
+  /** Members and items of compound values. */
+  | 'values'
 
 /** Whether the parser found it: then NGSIv1 answers in another shape than for a failed check [context 10.3]. */
 export function isParserRefusal(refusal: PayloadRefusal): refusal is ParserRefusal {

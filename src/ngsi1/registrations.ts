@@ -5,7 +5,7 @@ import { granted, type Outcome, refused } from '../outcome.js'
 import type { RegisteredContext } from '../registration/registration.js'
 import { bodyAnswer, payloadAnswer, unavailableAnswer } from './answers.js'
 import { checkSegments } from './convenience.js'
-import { type Environment, forTenant, readTraced } from './environment.js'
+import { type Environment, forTenant, reading, readTraced } from './environment.js'
 import { unknownId } from './given-id.js'
 import { originOf } from './origin.js'
 import {
@@ -24,8 +24,10 @@ export function registerContext(environment: Environment): Operation {
   return {
     use: 'write',
     wrapStatus: (status) => notRegistered(unknownId, status),
-    prepare: (asked) => {
-      const payload = readTraced(environment, asked.body, () =>
+    prepare: reading(environment, function* (asked) {
+      const payload = yield* readTraced(
+        environment,
+        asked.body,
         parseRegistration(asked.body, environment.options.strictNgsiv1Ids),
       )
       if (!payload.ok) {
@@ -35,7 +37,7 @@ export function registerContext(environment: Environment): Operation {
       return granted(() =>
         forTenant(environment, asked, (tenant) => register(environment, asked, tenant, payload.value)),
       )
-    },
+    }),
   }
 }
 
@@ -44,10 +46,10 @@ export function registerByPath(environment: Environment): Operation {
   const { strictNgsiv1Ids } = environment.options
   return {
     use: 'write',
-    prepare: (asked) => {
+    prepare: reading(environment, function* (asked) {
       const wrong = checkSegments(asked, strictNgsiv1Ids)
       if (wrong) return refused(wrong)
-      const payload = readTraced(environment, asked.body, () => parseProvider(asked.body, strictNgsiv1Ids))
+      const payload = yield* readTraced(environment, asked.body, parseProvider(asked.body, strictNgsiv1Ids))
       if (!payload.ok) return refused(payloadAnswer({ parser: 'orionError', checks: 'errorCode' }, payload.refusal))
       const { provider, ...terms } = payload.value
       return granted(() =>
@@ -58,7 +60,7 @@ export function registerByPath(environment: Environment): Operation {
           return register(environment, asked, tenant, { contexts, ...terms })
         }),
       )
-    },
+    }),
   }
 }
 
@@ -67,8 +69,10 @@ export function notifyContextAvailability(environment: Environment): Operation {
   return {
     use: 'write',
     wrapStatus: (responseCode) => ({ responseCode }),
-    prepare: (asked) => {
-      const payload = readTraced(environment, asked.body, () =>
+    prepare: reading(environment, function* (asked) {
+      const payload = yield* readTraced(
+        environment,
+        asked.body,
         parseTold(asked.body, environment.options.strictNgsiv1Ids),
       )
       if (!payload.ok) {
@@ -77,7 +81,7 @@ export function notifyContextAvailability(environment: Environment): Operation {
       return granted(() =>
         forTenant(environment, asked, (tenant) => takeNote(environment, asked, tenant, payload.value)),
       )
-    },
+    }),
   }
 }
 

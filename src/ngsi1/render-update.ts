@@ -1,4 +1,4 @@
-import { mapInSlices } from '../slices.js'
+import { LongText, Slices } from '../slices.js'
 import type { ElementResponse } from './carry-out.js'
 import { type Format, renderEcho, renderElement, renderStatus } from './render.js'
 
@@ -9,10 +9,15 @@ export function renderUpdate(responses: readonly ElementResponse[], format: Form
   return `{"contextResponses":[${text}]}`
 }
 
-/** The same, in slices where there are many. */
+/** The same, in slices: there are many, or they may be long. */
 export async function renderLargeUpdate(responses: readonly ElementResponse[], format: Format): Promise<string> {
-  const items = await mapInSlices(responses, (response) => renderResponse(response, format))
-  return `{"contextResponses":[${items.join(',')}]}`
+  const items = new LongText()
+  const slices = new Slices()
+  for (const response of responses) {
+    items.push(renderResponse(response, format))
+    if (slices.isOver) await slices.next()
+  }
+  return `{"contextResponses":[${items.joined}]}`
 }
 
 function renderResponse(response: ElementResponse, format: Format): string {

@@ -1,5 +1,6 @@
 import type { Asked, StatusText } from '../exchange.js'
 import { granted, type Outcome, refused } from '../outcome.js'
+import type { Steps } from '../slices.js'
 import { segment } from './convenience.js'
 import { type Environment, readTraced } from './environment.js'
 import { parseIdPayload } from './parse-subscription.js'
@@ -16,8 +17,8 @@ export function unmatchingId(asked: Asked, givenId: string): StatusText | undefi
 }
 
 /** The id in a payload that has nothing else, as it was written; the empty text without one [subscriptions 2.3, 7.4]. */
-export function readId(environment: Environment, { body }: Asked): Outcome<string, StatusText> {
-  const given = readTraced(environment, body, () => parseIdPayload(body, environment.options.strictNgsiv1Ids))
+export function* readId(environment: Environment, { body }: Asked): Steps<Outcome<string, StatusText>> {
+  const given = yield* readTraced(environment, body, parseIdPayload(body, environment.options.strictNgsiv1Ids))
   return given.ok ? granted(given.value) : refused(statusOf(400, detailsOfPayload(given.refusal)))
 }
 

@@ -5,7 +5,7 @@ import { granted, refused } from '../outcome.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { bodyAnswer, unavailableAnswer } from './answers.js'
 import { segment } from './convenience.js'
-import { type Environment, forTenant, readTraced } from './environment.js'
+import { type Environment, forTenant, reading, readTraced } from './environment.js'
 import { parseGivenId, unknownId } from './given-id.js'
 import { originOf } from './origin.js'
 import { existenceAsked } from './parameters.js'
@@ -48,8 +48,8 @@ export function unsubscribeContext(environment: Environment): Operation {
   return {
     use: 'write',
     wrapStatus: (status) => cancelled(unknownId, status),
-    prepare: (asked) => {
-      const given = readId(environment, asked)
+    prepare: reading(environment, function* (asked) {
+      const given = yield* readId(environment, asked)
       if (!given.ok) return refused(bodyAnswer(cancelled(unknownId, given.refusal)))
       const text = given.value
       if (text === '')
@@ -62,7 +62,7 @@ export function unsubscribeContext(environment: Environment): Operation {
       return granted(() =>
         forTenant(environment, asked, (tenant) => unsubscribe(environment, tenant, id.value as SubscriptionId, text)),
       )
-    },
+    }),
   }
 }
 
@@ -87,14 +87,16 @@ export function deleteSubscription(environment: Environment): Operation {
 function subscribing(environment: Environment, scopesOf: (asked: Asked) => readonly Scope[]): Operation {
   return {
     use: 'write',
-    prepare: (asked) => {
-      const payload = readTraced(environment, asked.body, () =>
+    prepare: reading(environment, function* (asked) {
+      const payload = yield* readTraced(
+        environment,
+        asked.body,
         parseSubscription(asked.body, environment.options.strictNgsiv1Ids),
       )
       if (!payload.ok) return refused(bodyAnswer(subscribeError(statusOf(400, detailsOfCreation(payload.refusal)))))
       const what = { ...payload.value, scopes: [...payload.value.scopes, ...scopesOf(asked)] }
       return granted(() => forTenant(environment, asked, (tenant) => subscribe(environment, asked, tenant, what)))
-    },
+    }),
   }
 }
 
@@ -127,8 +129,10 @@ function changing(
 ): Operation {
   return {
     use: 'write',
-    prepare: (asked) => {
-      const payload = readTraced(environment, asked.body, () =>
+    prepare: reading(environment, function* (asked) {
+      const payload = yield* readTraced(
+        environment,
+        asked.body,
         parseChange(asked.body, environment.options.strictNgsiv1Ids),
       )
       if (!payload.ok) {
@@ -142,7 +146,7 @@ function changing(
           return wrong ? bodyAnswer(subscribeError(wrong, unknownId)) : change(environment, asked, tenant, what)
         }),
       )
-    },
+    }),
   }
 }
 

@@ -1,6 +1,7 @@
 import type { EntityId } from '../context/entity.js'
 import type { Interpretation } from '../partition/interpreter.js'
 import type { WordedCommand } from '../partition/message.js'
+import { atOnce } from '../slices.js'
 import { wrapped } from './answers.js'
 import { refusedResponse, responsesOf, toSend, type UpdateManner } from './carry-out.js'
 import { parseUpdate } from './parse-update.js'
@@ -41,7 +42,7 @@ export function onlyId(body: string): EntityId | undefined {
  * is what the general way gives for the same payload [context 6, 10.3].
  */
 export function interpretUpdate({ tenant, path, body, manner: number, origin }: WordedCommand): Interpretation {
-  const payload = parseUpdate(body, false)
+  const payload = atOnce(parseUpdate(body, false))
   if (!payload.ok) return { kind: 'answered', accepted: false, text: refusalText(payload.refusal) }
   const { action, elements } = payload.value
   const [element] = elements

@@ -307,7 +307,7 @@ test('an effect is written exactly when something changed, and its dates say so'
 })
 
 test('an entity grows up to its limits, and nothing of what would make it larger is done; it may change and shrink', async (t) => {
-  const limits = { size: 1000, attributes: 3, types: 2 }
+  const limits = { size: 1000, attributes: 3, values: 200, types: 2 }
   const apply = (held: readonly Entity[], ...next: Parameters<typeof command>) =>
     applyUpdate(held, command(...next), limits)
   const large = given('a', 'x'.repeat(900))
@@ -322,6 +322,9 @@ test('an entity grows up to its limits, and nothing of what would make it larger
     effects: [],
   })
   t.match(apply([made.entity], 'UPDATE', 'Silo1', [given('a', 'z'.repeat(900))], silo), { effects: [{ kind: 'put' }] })
+  const numbers = (number: number) => ({ ...given('a'), value: Array.from({ length: number }, () => []) })
+  t.match(apply([], 'APPEND', 'Silo1', [numbers(201)], silo), { reply: refusedAs('values', 200), effects: [] })
+  t.match(apply([], 'APPEND', 'Silo1', [numbers(200)], silo), { effects: [{ kind: 'put' }] })
   const four = ['a', 'b', 'c', 'd'].map((name) => given(name, '1'))
   t.match(apply([], 'APPEND', 'Silo1', four, silo), { reply: refusedAs('attributes', 3), effects: [] })
   const [grown] = applyUpdate([], command('APPEND', 'Silo1', [...four, given('e', 'x'.repeat(2000))], silo)).effects

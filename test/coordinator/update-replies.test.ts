@@ -4,6 +4,7 @@ import { type Replied, repliesOf } from '../../src/coordinator/update-replies.js
 import type { Loss } from '../../src/mailbox/mailbox.js'
 import { granted, refused } from '../../src/outcome.js'
 import type { FailedReply } from '../../src/partition/message.js'
+import { atOnce } from '../../src/slices.js'
 import { command, given, id, type } from '../given.js'
 
 const elements: readonly UpdateElement[] = ['A', 'B'].map((name) => command('APPEND', name, [given('level', '1')]))
@@ -30,7 +31,7 @@ const failures = [
 
 for (const [why, failure] of failures) {
   test(`an element that fails by ${why} says so beside one that was carried out`, async (t) => {
-    const replies = repliesOf(elements, [done, failure])
+    const replies = atOnce(repliesOf(elements, [done, failure]))
     t.match(replies, { ok: true, value: [{ items: [{ id: 'A' }] }, { items: [{ id: 'B', refusal: { why } }] }] })
     t.notOk(replies.ok && replies.value[0]?.items[0]?.refusal)
   })
@@ -39,13 +40,16 @@ for (const [why, failure] of failures) {
 test('an update of which nothing was carried out is refused as a whole', async (t) => {
   for (const why of ['storageFull', 'partitionLost'] as const) {
     const failure = why === 'storageFull' ? failed(why) : lost(why)
-    t.same(repliesOf(elements, [failure, failure]), { ok: false, refusal: { kind: why } })
+    t.same(atOnce(repliesOf(elements, [failure, failure])), { ok: false, refusal: { kind: why } })
   }
-  t.throws(() => repliesOf(elements, [failed('fault'), failed('fault')]), /the partition failed/)
+  t.throws(() => atOnce(repliesOf(elements, [failed('fault'), failed('fault')])), /the partition failed/)
 })
 
 test('an update of which anything may have been carried out says so as a whole', async (t) => {
   for (const other of [lost('partitionLost'), failed('storageFull'), failed('fault'), lost('outcomeUnknown')]) {
-    t.same(repliesOf(elements, [other, lost('outcomeUnknown')]), { ok: false, refusal: { kind: 'outcomeUnknown' } })
+    t.same(atOnce(repliesOf(elements, [other, lost('outcomeUnknown')])), {
+      ok: false,
+      refusal: { kind: 'outcomeUnknown' },
+    })
   }
 })

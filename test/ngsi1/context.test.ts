@@ -3,6 +3,7 @@ import type { EntityType, ServicePath } from '../../src/context/entity.js'
 import type { Query } from '../../src/context/query.js'
 import type { Unavailable } from '../../src/coordinator/broker.js'
 import { updateContext } from '../../src/ngsi1/context.js'
+import { LongPayloads } from '../../src/ngsi1/environment.js'
 import { granted, refused } from '../../src/outcome.js'
 import { waiting } from '../given.js'
 import { attribute, done, entity, plainOptions, recording, scripted, send } from './given.js'
@@ -117,7 +118,7 @@ test('updates have one path', async (t) => {
 })
 
 test('a payload that is refused is HTTP 200 with an errorCode and is not counted', async (t) => {
-  const environment = { broker: scripted(), options: plainOptions }
+  const environment = { broker: scripted(), options: plainOptions, longPayloads: new LongPayloads() }
   const given = { segments: {}, parameters: new Map(), headers: {}, paths: [], correlator: '' }
   const asked = { ...given, verb: 'POST', client: waiting } as const
   t.match(await updateContext(environment).prepare({ ...asked, body: '{}' }), { ok: false })

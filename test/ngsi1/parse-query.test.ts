@@ -1,9 +1,10 @@
 import { test } from 'tap'
 import { parseQuery } from '../../src/ngsi1/parse-query.js'
 import { detailsOfPayload } from '../../src/ngsi1/payload-wording.js'
+import { atOnce } from '../../src/slices.js'
 
 function parse(payload: unknown, strictIds = false) {
-  return parseQuery(JSON.stringify(payload), strictIds)
+  return atOnce(parseQuery(JSON.stringify(payload), strictIds))
 }
 
 function details(payload: unknown): string | undefined {

@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import { parseChange, parseSubscription } from '../../src/ngsi1/parse-subscription.js'
 import { detailsOfPayload } from '../../src/ngsi1/payload-wording.js'
+import { atOnce } from '../../src/slices.js'
 
 const whole = {
   entities: [{ type: 'Greenhouse', isPattern: 'false', id: 'Greenhouse-7' }],
@@ -8,7 +9,7 @@ const whole = {
 }
 
 function parse(payload: unknown, strictIds = false) {
-  return parseSubscription(JSON.stringify(payload), strictIds)
+  return atOnce(parseSubscription(JSON.stringify(payload), strictIds))
 }
 
 function scoped(type: unknown, value: unknown): unknown {
@@ -158,6 +159,6 @@ test('strict ids look at types and names of a subscription', async (t) => {
 
 test('an id is understood in either case and kept as it was given', async (t) => {
   const givenId = '5F0a1b2c3d4e5f6071829304'
-  const parsed = parseChange(JSON.stringify({ subscriptionId: givenId }), false)
+  const parsed = atOnce(parseChange(JSON.stringify({ subscriptionId: givenId }), false))
   t.match(parsed, { ok: true, value: { id: givenId.toLowerCase(), givenId } })
 })

@@ -1,10 +1,11 @@
 import { test } from 'tap'
 import { parseAppend, parseAttribute, parseAttributes, parseUpdate } from '../../src/ngsi1/parse-update.js'
 import { detailsOfPayload } from '../../src/ngsi1/payload-wording.js'
+import { atOnce } from '../../src/slices.js'
 
 /** The details of the refusal of an update with this element. */
 function wrong(element: unknown, updateAction: unknown = 'APPEND'): string | undefined {
-  const parsed = parseUpdate(JSON.stringify({ contextElements: [element], updateAction }), false)
+  const parsed = atOnce(parseUpdate(JSON.stringify({ contextElements: [element], updateAction }), false))
   return parsed.ok ? undefined : detailsOfPayload(parsed.refusal)
 }
 
@@ -46,7 +47,7 @@ test('names and types of 256 bytes are accepted', async (t) => {
 
 test('two equal keys in a compound value are refused with the path of their object', async (t) => {
   const details = (value: string) => {
-    const parsed = parseAttribute(`{"value":${value}}`, false, 'plan')
+    const parsed = atOnce(parseAttribute(`{"value":${value}}`, false, 'plan'))
     return parsed.ok ? undefined : detailsOfPayload(parsed.refusal)
   }
   const start = 'compound value error: duplicated tag-name:'
@@ -59,7 +60,7 @@ test('two equal keys in a compound value are refused with the path of their obje
 
 test('an update needs elements and an action that exists', async (t) => {
   const details = (body: string) => {
-    const parsed = parseUpdate(body, false)
+    const parsed = atOnce(parseUpdate(body, false))
     return parsed.ok ? undefined : detailsOfPayload(parsed.refusal)
   }
   t.equal(details('{}'), 'No context elements')
@@ -68,7 +69,7 @@ test('an update needs elements and an action that exists', async (t) => {
   t.equal(wrong({ id: 'a' }, 'INSERT'), 'invalid update action type: /INSERT/')
   t.equal(details('{"contextElements":[{"id":"a"}]}'), 'empty update action type')
   for (const action of ['APPEND', 'append_strict', 'Update', 'replace', 'DELETE']) {
-    t.match(parseUpdate(JSON.stringify({ contextElements: [{ id: 'a' }], updateAction: action }), false), {
+    t.match(atOnce(parseUpdate(JSON.stringify({ contextElements: [{ id: 'a' }], updateAction: action }), false)), {
       value: { action: action.toUpperCase() },
     })
   }
@@ -76,7 +77,7 @@ test('an update needs elements and an action that exists', async (t) => {
 
 test('one bad element refuses the whole request', async (t) => {
   const contextElements = [{ id: 'a' }, { id: 'b', attributes: [{ value: '1' }] }]
-  t.notOk(parseUpdate(JSON.stringify({ contextElements, updateAction: 'APPEND' }), false).ok)
+  t.notOk(atOnce(parseUpdate(JSON.stringify({ contextElements, updateAction: 'APPEND' }), false)).ok)
 })
 
 test('an element is read with its attributes, their instances and their metadata', async (t) => {
@@ -103,7 +104,7 @@ test('an element is read with its attributes, their instances and their metadata
       { name: 'valueless' },
     ],
   }
-  t.same(parseUpdate(JSON.stringify({ contextElements: [element], updateAction: 'UPDATE' }), false), {
+  t.same(atOnce(parseUpdate(JSON.stringify({ contextElements: [element], updateAction: 'UPDATE' }), false)), {
     ok: true,
     value: {
       action: 'UPDATE',
@@ -134,15 +135,14 @@ test('an element is read with its attributes, their instances and their metadata
 })
 
 test('a key __proto__ of a compound value is a key like any other', async (t) => {
-  const parsed = parseAttribute('{"value":{"__proto__":{"a":"1"}}}', false, 'plan')
+  const parsed = atOnce(parseAttribute('{"value":{"__proto__":{"a":"1"}}}', false, 'plan'))
   t.equal(parsed.ok && JSON.stringify(parsed.value.value), '{"__proto__":{"a":"1"}}')
 })
 
 test('isPattern has several spellings', async (t) => {
   const read = (isPattern: unknown) => {
-    const parsed = parseUpdate(
-      JSON.stringify({ contextElements: [{ id: 'a', isPattern }], updateAction: 'UPDATE' }),
-      false,
+    const parsed = atOnce(
+      parseUpdate(JSON.stringify({ contextElements: [{ id: 'a', isPattern }], updateAction: 'UPDATE' }), false),
     )
     return parsed.ok ? parsed.value.elements[0]?.isPattern : undefined
   }
@@ -153,16 +153,24 @@ test('isPattern has several spellings', async (t) => {
 
 test('the payloads of convenience operations have their own members', async (t) => {
   t.ok(
-    parseAppend('{"id":"a","type":"b","isPattern":"0","attributes":[],"attributeDomainName":"d","metadatas":[]}', false)
-      .ok,
+    atOnce(
+      parseAppend(
+        '{"id":"a","type":"b","isPattern":"0","attributes":[],"attributeDomainName":"d","metadatas":[]}',
+        false,
+      ),
+    ).ok,
   )
-  t.match(parseAppend('{"isPattern":"0"}', false), { value: { id: '', type: '', isPattern: 'false', attributes: [] } })
-  t.match(parseAppend('{}', false), { value: { isPattern: '' } })
-  t.ok(parseAttributes('{"attributes":[],"attributeDomainName":"d"}', false).ok)
-  t.match(parseAttributes('{"id":"a"}', false), { refusal: { kind: 'fieldUnknown', path: '/id' } })
-  t.match(parseAttribute('{"name":"a"}', false, 'b'), { refusal: { kind: 'fieldUnknown', path: '/name' } })
-  t.match(parseAttribute('{"attributes":[]}', false, 'b'), { refusal: { kind: 'fieldUnknown', path: '/attributes' } })
-  t.match(parseAttribute('{}', false, long), {
+  t.match(atOnce(parseAppend('{"isPattern":"0"}', false)), {
+    value: { id: '', type: '', isPattern: 'false', attributes: [] },
+  })
+  t.match(atOnce(parseAppend('{}', false)), { value: { isPattern: '' } })
+  t.ok(atOnce(parseAttributes('{"attributes":[],"attributeDomainName":"d"}', false)).ok)
+  t.match(atOnce(parseAttributes('{"id":"a"}', false)), { refusal: { kind: 'fieldUnknown', path: '/id' } })
+  t.match(atOnce(parseAttribute('{"name":"a"}', false, 'b')), { refusal: { kind: 'fieldUnknown', path: '/name' } })
+  t.match(atOnce(parseAttribute('{"attributes":[]}', false, 'b')), {
+    refusal: { kind: 'fieldUnknown', path: '/attributes' },
+  })
+  t.match(atOnce(parseAttribute('{}', false, long)), {
     refusal: { kind: 'tooLong', of: 'attribute', part: 'name', bytes: 257 },
   })
 })

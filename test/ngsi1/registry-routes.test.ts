@@ -1,9 +1,10 @@
 import { test } from 'tap'
 import { counterRows } from '../../src/measure/counters.js'
+import { LongPayloads } from '../../src/ngsi1/environment.js'
 import { registryResources } from '../../src/ngsi1/registry-routes.js'
 import { plainOptions, scripted } from './given.js'
 
-const resources = registryResources({ broker: scripted(), options: plainOptions })
+const resources = registryResources({ broker: scripted(), options: plainOptions, longPayloads: new LongPayloads() })
 const named = (pattern: string) => pattern.replace('/v1/registry/', '')
 
 test('each resource of the registry allows its verbs in the order of the Allow header, and has its counter', async (t) => {

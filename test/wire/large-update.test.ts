@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { test } from 'tap'
 import { RunningBroker } from '../running.js'
 import { type Client, stranger } from './client.js'
@@ -55,3 +57,30 @@ test('of several large updates those are refused that have no room, and of those
   t.ok(refused < types.length)
   t.equal((await client.send('POST', '/v1/updateContext', update('Later', 1500))).status, 200)
 })
+
+test('what follows a large update on its connection is applied after it', async (t) => {
+  const broker = await RunningBroker.start(t, ['-partitions', '1'])
+  const client = stranger(broker)
+  const socket = connect(broker.port, '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  let received = ''
+  socket.on('data', (piece) => {
+    received += piece
+  })
+  const rounds = 5
+  for (let round = 0; round < rounds; round += 1) {
+    const filler = { name: 'filler', type: '', value: Array.from({ length: 20_000 }, (_, at) => `${at}`) }
+    socket.write(request([{ name: 'n', type: '', value: `large ${round}` }, filler]))
+    socket.write(request([{ name: 'n', type: '', value: `small ${round}` }]))
+    while (received.split('HTTP/1.1 200').length <= 2 * (round + 1)) await once(socket, 'data')
+    const { text } = await client.send('GET', '/v1/contextEntities/Ordered/attributes/n')
+    t.match(text, `small ${round}`)
+  }
+})
+
+/** An update of one entity as it goes over a socket. */
+function request(attributes: readonly unknown[]): string {
+  const body = JSON.stringify({ contextElements: [{ id: 'Ordered', type: '', attributes }], updateAction: 'APPEND' })
+  const head = `POST /v1/updateContext HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json`
+  return `${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+}
