@@ -1,4 +1,4 @@
-import type { MessagePort } from 'node:worker_threads'
+import { isMainThread, type MessagePort } from 'node:worker_threads'
 import type { SubscriptionDesk } from './coordinator/broker.js'
 import { FrontBroker, pageLimit_bytes } from './coordinator/front-broker.js'
 import type { PartitionReaders } from './coordinator/partition-readers.js'
@@ -17,6 +17,7 @@ import { DamageLog } from './log/damage-log.js'
 import type { Log } from './log/log.js'
 import { Mailbox } from './mailbox/mailbox.js'
 import { MailboxRoom } from './mailbox/room.js'
+import { processMetrics } from './management/process-metrics.js'
 import { managementResources } from './management/resources.js'
 import { type Shared, sharedAnswer } from './management/siblings.js'
 import { Measures, rowOf } from './measure/measures.js'
@@ -63,7 +64,11 @@ export async function openFront(
   const mailboxes = openMailboxes(task, measures)
   const readers = openReaders(storage, memory, measures, options.readCache_MiB * 2 ** 20, log)
   const queries = openQueryPool(task, log, readers)
-  const siblings = new Siblings<Shared>(frontEnd, options.httpThreads + 1, sharedAnswer(measures, desks.alarms.counts))
+  const ofProcess = {
+    ...(desks.alarms.counts && { alarms: desks.alarms.counts }),
+    ...(isMainThread && { process: processMetrics() }),
+  }
+  const siblings = new Siblings<Shared>(frontEnd, options.httpThreads + 1, sharedAnswer(measures, ofProcess))
   const reports = new AlarmReports(memory.alarms, desks.alarms.tell)
   const providers = openProviders(task, log, measures, reports)
   const close = async (): Promise<void> => {

@@ -36,16 +36,16 @@ const average_bytes = 1024
 const entry_bytes = 64
 
 /** About what a subscription takes in memory, of each thread that knows it. */
-export function sizeOfSubscription({ selectors, attributes, reference, onChange, scopes }: Subscription): number {
-  const entries = selectors.length * Math.max(1, onChange?.length ?? 0)
-  const texts = [...attributes, ...(onChange ?? []), reference]
+export function sizeOfSubscription({ selectors, attributes, reference, onChange = [], scopes }: Subscription): number {
+  const entries = selectors.length * Math.max(1, onChange.length)
+  const texts = lengthOf(attributes) + lengthOf(onChange) + reference.length
   const shapes = scopes.length === 0 ? 0 : JSON.stringify(scopes).length
-  return entries * entry_bytes + lengthOf(texts) + lengthOfSelectors(selectors) + shapes
+  return entries * entry_bytes + texts + lengthOfSelectors(selectors) + shapes
 }
 
 /** About what an availability subscription takes in memory. */
 export function sizeOfAvailability({ selectors, attributes, reference }: AvailabilitySubscription): number {
-  return selectors.length * entry_bytes + lengthOf([...attributes, reference]) + lengthOfSelectors(selectors)
+  return selectors.length * entry_bytes + lengthOf(attributes) + reference.length + lengthOfSelectors(selectors)
 }
 
 /** About what a registration takes in memory, of each thread that knows it. */

@@ -1,4 +1,4 @@
-import pino from 'pino'
+import { err } from 'pino-std-serializers'
 import { type LogLevel, logLevels, type Switches } from '../measure/switches.js'
 import { type Milliseconds, now } from '../time.js'
 import { type TraceArea, traceArea } from '../trace-area.js'
@@ -144,7 +144,7 @@ function shownMembers<Members extends Facts | LineContext>(members: Members): Me
 /** A fault as facts: what it says, and its stack with those of its causes. */
 export function errorFacts(fault: unknown): Facts {
   if (!(fault instanceof Error)) return { error: String(fault) }
-  return { error: `${fault.name}: ${fault.message}`, errorStack: pino.stdSerializers.err(fault).stack }
+  return { error: `${fault.name}: ${fault.message}`, errorStack: err(fault).stack }
 }
 
 const none = logLevels.indexOf('NONE')

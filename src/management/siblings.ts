@@ -1,5 +1,3 @@
-import { isMainThread } from 'node:worker_threads'
-import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { AlarmCounts } from '../log/alarms.js'
 import type { Measures } from '../measure/measures.js'
 import type { ServiceCount } from '../measure/service-metrics.js'
@@ -30,12 +28,20 @@ export interface Siblings {
   gather<Name extends SharedName>(name: Name, ask: Shared[Name]['ask']): Promise<readonly Shared[Name]['part'][]>
 }
 
+/** What only the main thread can answer. */
+export interface ProcessAnswers {
+  readonly alarms?: () => Partial<AlarmCounts>
+  readonly process?: () => Promise<string>
+}
+
 /** The answers of this front end. */
-export function sharedAnswer(measures: Measures, alarms: () => Partial<AlarmCounts> = () => ({})): SharedAnswer {
-  const processText = isMainThread ? processMetrics() : async () => ''
+export function sharedAnswer(
+  measures: Measures,
+  { alarms = () => ({}), process = async () => '' }: ProcessAnswers = {},
+): SharedAnswer {
   const answers: { readonly [Name in SharedName]: (ask: Shared[Name]['ask']) => SharedPart<Name> } = {
     services: ({ reset }) => measures.services.take(reset),
-    process: processText,
+    process,
     alarms,
   }
   return (name, ask) => answers[name](ask)
@@ -45,10 +51,4 @@ type SharedPart<Name extends SharedName> = Shared[Name]['part'] | Promise<Shared
 /** The only front end there is. */
 export function alone(answer: SharedAnswer): Siblings {
   return { gather: async (name, ask) => [await answer(name, ask)] }
-}
-
-function processMetrics(): () => Promise<string> {
-  const register = new Registry()
-  collectDefaultMetrics({ register })
-  return () => register.metrics()
 }

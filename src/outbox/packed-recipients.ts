@@ -1,28 +1,75 @@
 import { type PackedWithClocks, packedWithClocks, unpackedWithClocks } from '../subscription/packed-clocks.js'
 import type { Recipient } from './message.js'
 
-/** What a courier has to know of all subscriptions, as it crosses to its thread. */
-export type PackedRecipients = PackedWithClocks<RecipientVector>
+/**
+ * What a courier has to know of all subscriptions, as it crosses to its thread: there may be very many, and a start waits
+ * for them. Most share with others where they are sent and what they show.
+ */
+export interface PackedRecipients {
+  readonly ids: PackedWithClocks<Recipient['id']>
+  readonly kinds: Column<Recipient['kind']>
+  readonly references: Column<Recipient['reference']>
+  readonly attributes: Column<Recipient['attributes']>
+  readonly expires: readonly Recipient['expires'][]
+}
 
-/** Without the names of members: there may be very many of them, and a start waits for them. */
-type RecipientVector = readonly [
-  id: Recipient['id'],
-  kind: Recipient['kind'],
-  reference: string,
-  attributes: readonly string[],
-  expires: Recipient['expires'],
-]
+/** Each value once, and of each recipient which of them it has. */
+interface Column<Value> {
+  readonly values: readonly Value[]
+  readonly places: Uint32Array
+}
 
 export function packedRecipients(recipients: readonly Recipient[]): PackedRecipients {
-  const vectors = recipients.map(
-    ({ id, kind, reference, attributes, expires }): RecipientVector => [id, kind, reference, attributes, expires],
-  )
-  return packedWithClocks(vectors, (at) => recipients[at]?.clock)
+  const ids = recipients.map(({ id }) => id)
+  return {
+    ids: packedWithClocks(ids, (at) => recipients[at]?.clock),
+    kinds: column(recipients.map(({ kind }) => kind)),
+    references: column(recipients.map(({ reference }) => reference)),
+    attributes: column(
+      recipients.map(({ attributes }) => attributes),
+      (names) => (names.length === 0 ? '' : JSON.stringify(names)),
+    ),
+    expires: recipients.map(({ expires }) => expires),
+  }
 }
 
 /** What `packedRecipients` wrote, in order. */
 export function* unpackedRecipients(packed: PackedRecipients): Generator<Recipient> {
-  for (const [[id, kind, reference, attributes, expires], clock] of unpackedWithClocks(packed)) {
-    yield { id, kind, reference, attributes, expires, clock }
+  const { ids, kinds, references, attributes, expires } = packed
+  let at = 0
+  for (const [id, clock] of unpackedWithClocks(ids)) {
+    yield {
+      id,
+      kind: there(valueAt(kinds, at)),
+      reference: there(valueAt(references, at)),
+      attributes: there(valueAt(attributes, at)),
+      expires: there(expires[at]),
+      clock,
+    }
+    at += 1
   }
+}
+
+function column<Value>(all: readonly Value[], keyOf: (value: Value) => unknown = (value) => value): Column<Value> {
+  const known = new Map<unknown, number>()
+  const values: Value[] = []
+  const places = Uint32Array.from(all, (value) => {
+    const key = keyOf(value)
+    const place = known.get(key) ?? values.length
+    if (place === values.length) {
+      known.set(key, place)
+      values.push(value)
+    }
+    return place
+  })
+  return { values, places }
+}
+
+function valueAt<Value>({ values, places }: Column<Value>, at: number): Value | undefined {
+  return values[places[at] ?? -1]
+}
+
+function there<Value>(value: Value | undefined): Value {
+  if (value === undefined) throw new Error('a recipient is not complete')
+  return value
 }

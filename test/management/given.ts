@@ -2,6 +2,7 @@ import type { SubscriptionDesk } from '../../src/coordinator/broker.js'
 import type { Answer, Asked, Resource, Verb } from '../../src/exchange.js'
 import type { Facts, Log } from '../../src/log/log.js'
 import type { ManagementParts } from '../../src/management/parts.js'
+import { processMetrics } from '../../src/management/process-metrics.js'
 import { managementResources } from '../../src/management/resources.js'
 import { alone, sharedAnswer } from '../../src/management/siblings.js'
 import { Measures } from '../../src/measure/measures.js'
@@ -24,7 +25,7 @@ export function management(changed: Partial<ManagementParts> = {}) {
     log: logTo(lines, measures.switches.traces),
     broker: broker(),
     freeHandles: () => 1,
-    siblings: alone(sharedAnswer(measures)),
+    siblings: alone(sharedAnswer(measures, { process: processMetrics() })),
     ...changed,
   }
   const resources = managementResources(parts)
