@@ -128,7 +128,7 @@ export const servingFlags = {
     integer(1024, 67_108_864),
     [undefined, '1048576, or -inReqPayloadMaxSize where that is more'],
     'RIGEL_ENTITY_MAX_SIZE',
-    'characters of an entity as it is stored',
+    'characters of an entity as it is stored, with those of other types of its id',
   ),
   entityCache: storage.value(
     integer(0, 65536),

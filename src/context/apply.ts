@@ -2,7 +2,7 @@ import type { Outcome } from '../outcome.js'
 import { granted } from '../outcome.js'
 import { newAttribute, updatedAttribute } from './attribute.js'
 import { compareAttributes, type Entity, type EntityType } from './entity.js'
-import { type EntityLimits, excess, noLimits } from './entity-size.js'
+import { type EntityLimits, EntityRoom, noLimits } from './entity-size.js'
 import { HeldAttributes } from './held-attributes.js'
 import { LocationKeeper } from './location-keeper.js'
 import type { GivenAttribute, UpdateAction, UpdateCommand, UpdateItem, UpdateRefusal, UpdateReply } from './update.js'
@@ -35,23 +35,25 @@ export function applyUpdate(
   limits: EntityLimits = noLimits,
 ): UpdateDecision {
   const meant = command.type === undefined ? held : held.filter(({ type }) => type === command.type)
+  const room = new EntityRoom(held, limits, meant.length === 0)
   if (meant.length > 0) {
-    return joined(meant.map((entity) => bounded(actions[command.action](entity, command), limits)))
+    return joined(meant.map((entity) => bounded(actions[command.action](entity, command), room, limits)))
   }
   if (command.action === 'APPEND' || command.action === 'APPEND_STRICT') {
-    if (held.length < limits.types) return bounded(create(command), limits)
+    if (held.length < limits.types) return bounded(create(command), room, limits)
     return answered({ ...asked(command), refusal: { kind: 'typesTooMany', max: limits.types } })
   }
   return answered({ ...asked(command), refusal: { kind: 'entityUnknown' } })
 }
 
 /** An update that would make an entity too large does nothing. */
-function bounded(decision: UpdateDecision, limits: EntityLimits): UpdateDecision {
+function bounded(decision: UpdateDecision, room: EntityRoom, limits: EntityLimits): UpdateDecision {
   const [effect] = decision.effects
   if (effect?.kind !== 'put') return decision
-  const what = excess(effect.before, effect.entity, limits)
+  const what = room.excess(effect.before, effect.entity)
   if (what === undefined) return decision
-  return answered({ ...itemOf(effect.entity), refusal: { kind: 'entityTooLarge', what, max: limits[what] } })
+  const max = limits[what === 'sizes' ? 'size' : what]
+  return answered({ ...itemOf(effect.entity), refusal: { kind: 'entityTooLarge', what, max } })
 }
 
 type Action = (entity: Entity, command: UpdateCommand) => UpdateDecision

@@ -3,7 +3,10 @@ import { isVector } from './path.js'
 
 /** How large an entity may become; what is larger already may change and shrink. */
 export interface EntityLimits {
-  /** Characters of its names, types, values and metadata, as `sizeOf` counts them. */
+  /**
+   * Characters of its names, types, values and metadata, as `sizeOf` counts them; together with those of the same id in the
+   * same service path, which are read and may be written with it.
+   */
   readonly size: number
   /** Attributes, each instance counted: their names are counted one by one for the lists of types. */
   readonly attributes: number
@@ -26,18 +29,46 @@ export const noLimits: EntityLimits = {
   types: Number.POSITIVE_INFINITY,
 }
 
-export type Excess = 'size' | 'attributes' | 'values'
+/** What an update may not make larger: of the entity, or of all of its id together. */
+export type Excess = 'size' | 'sizes' | 'attributes' | 'values'
 
-/** Which limit an entity is beyond after an update that made it larger. */
-export function excess(before: Entity | undefined, after: Entity, limits: EntityLimits): Excess | undefined {
-  const held = before?.attributes.length ?? 0
-  if (after.attributes.length > limits.attributes && after.attributes.length > held) return 'attributes'
-  if (limits.size === Number.POSITIVE_INFINITY) return undefined
-  const size = sizeOf(after)
-  if (size > limits.size && size > (before === undefined ? 0 : sizeOf(before))) return 'size'
-  if (size <= least_size * limits.values) return undefined // Nearly all: it cannot have so many.
-  const values = valuesIn(after.attributes)
-  return values > limits.values && values > valuesIn(before?.attributes ?? []) ? 'values' : undefined
+/** What the entities of one id in one service path may still grow by while one update is applied to them. */
+export class EntityRoom {
+  readonly #limits: EntityLimits
+  /** Nothing where there is no more than one, whose size need not be known as long as it is small. */
+  #total: number | undefined
+
+  constructor(held: readonly Entity[], limits: EntityLimits, isNew: boolean) {
+    this.#limits = limits
+    const others = isNew ? held.length : held.length - 1
+    if (others > 0 && limits.size !== Number.POSITIVE_INFINITY) {
+      this.#total = held.reduce((sum, entity) => sum + sizeOf(entity), 0)
+    }
+  }
+
+  /** Which limit an entity is beyond after an update that made it larger. */
+  excess(before: Entity | undefined, after: Entity): Excess | undefined {
+    const limits = this.#limits
+    const held = before?.attributes.length ?? 0
+    if (after.attributes.length > limits.attributes && after.attributes.length > held) return 'attributes'
+    if (limits.size === Number.POSITIVE_INFINITY) return undefined
+    const size = sizeOf(after)
+    if (size > limits.size && size > sizeBefore(before)) return 'size'
+    // In most it is told by the size that they cannot have so many.
+    if (size > least_size * limits.values) {
+      const values = valuesIn(after.attributes)
+      if (values > limits.values && values > valuesIn(before?.attributes ?? [])) return 'values'
+    }
+    if (this.#total === undefined) return undefined
+    const growth = size - sizeBefore(before)
+    if (growth > 0 && this.#total + growth > limits.size) return 'sizes'
+    this.#total += growth
+    return undefined
+  }
+}
+
+function sizeBefore(before: Entity | undefined): number {
+  return before === undefined ? 0 : sizeOf(before)
 }
 
 /** Members and items of the compound values of attributes, at all depths. */
@@ -76,8 +107,8 @@ const least_size = 3
 function sizeOfValue(value: Value): number {
   if (typeof value === 'string') return value.length + 2
   if (typeof value !== 'object' || value === null) return scalar_size
+  if (isVector(value)) return value.reduce<number>((size, item) => size + 1 + sizeOfValue(item), 2)
   let size = 2
-  if (isVector(value)) for (const item of value) size += 1 + sizeOfValue(item)
-  else for (const [key, member] of Object.entries(value)) size += member_frame + key.length + sizeOfValue(member)
+  for (const [key, member] of Object.entries(value)) size += member_frame + key.length + sizeOfValue(member)
   return size
 }

@@ -75,7 +75,7 @@ export type UpdateRefusal =
       readonly found: string
       readonly when: LocationMoment
     }
-  /** The entity would have more characters, attributes or values than one may have, and more than it has. */
+  /** The entity, or all of its id together, would have more of something than they may have, and more than they have. */
   | { readonly kind: 'entityTooLarge'; readonly what: Excess; readonly max: number }
   /** There are as many entities of the id in the path as there may be. */
   | { readonly kind: 'typesTooMany'; readonly max: number }

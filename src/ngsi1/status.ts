@@ -1,4 +1,5 @@
 import type { EntityId, EntityType } from '../context/entity.js'
+import type { Excess } from '../context/entity-size.js'
 import type { ElementFailure, UpdateAction, UpdateRefusal } from '../context/update.js'
 import type { StatusText } from '../exchange.js'
 import type { ElementRefusal } from './check-element.js'
@@ -53,6 +54,13 @@ export function statusOfRefusal<Kind extends keyof RefusalBy>(refusal: RefusalBy
   return (wording[refusal.kind] as Wording[Kind])(refusal, attempt)
 }
 
+const excesses: { readonly [What in Excess]: string } = {
+  size: 'size of the entity',
+  sizes: 'size of all entities of the id together',
+  attributes: 'attributes of the entity',
+  values: 'values of the entity',
+}
+
 const wording: Wording = {
   attributeTwice: ({ name }) => statusOf(422, `duplicated attribute /${name}/`),
   instancesMixedInRequest: ({ name }, { action, id, type }) =>
@@ -90,7 +98,7 @@ const wording: Wording = {
   entityTooLarge: ({ what, max }, { action, id, type }) =>
     statusOf(
       422,
-      `action: ${action} - entity: [${id}, ${type}] - ${what} of the entity would exceed the max supported: ${max}`,
+      `action: ${action} - entity: [${id}, ${type}] - ${excesses[what]} would exceed the max supported: ${max}`,
     ),
   typesTooMany: ({ max }, { action, id, type }) =>
     statusOf(

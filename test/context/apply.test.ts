@@ -306,6 +306,36 @@ test('an effect is written exactly when something changed, and its dates say so'
   )
 })
 
+test('the entities of one id in one path have the room of one, so that no update reads or writes more', async (t) => {
+  const limits = { size: 1000, attributes: 1000, types: 100, values: 1000 }
+  let held: readonly Entity[] = []
+  const apply = (...next: Parameters<typeof command>) => {
+    const { reply, effects } = applyUpdate(held, command(...next), limits)
+    for (const { kind, entity } of effects) {
+      const others = held.filter(({ place }) => place !== entity.place)
+      held = kind === 'put' ? [...others, entity] : others
+    }
+    return reply.items.map(({ refusal }) =>
+      refusal?.kind === 'entityTooLarge' ? refusal.what : (refusal?.kind ?? 'done'),
+    )
+  }
+  const of = (name: string) => ({ type: type(name) })
+  t.same(apply('APPEND', 'Silo1', [given('a', 'x'.repeat(400))], of('A')), ['done'])
+  t.same(apply('APPEND', 'Silo1', [given('a', 'x'.repeat(400))], of('B')), ['done'])
+  t.same(apply('APPEND', 'Silo1', [given('a', 'x'.repeat(400))], of('C')), ['sizes'])
+  t.same(apply('APPEND', 'Silo1', [given('a', 'x')], of('C')), ['done'])
+  t.same(
+    apply('UPDATE', 'Silo1', [given('a', 'y'.repeat(500))]),
+    ['done', 'sizes', 'sizes'],
+    'each sees the one before',
+  )
+  t.same(apply('UPDATE', 'Silo1', [given('a', 'y'.repeat(2000))], of('B')), ['size'])
+  t.same(apply('UPDATE', 'Silo1', [given('a', 'z'.repeat(300))], of('B')), ['done'], 'it may shrink')
+  t.same(apply('APPEND', 'Silo1', [given('b', 'x'.repeat(60))], of('C')), ['done'])
+  t.same(apply('DELETE', 'Silo1', [], of('A')), ['done'])
+  t.same(apply('APPEND', 'Silo1', [given('a', 'x'.repeat(400))], of('C')), ['done'])
+})
+
 test('an entity grows up to its limits, and nothing of what would make it larger is done; it may change and shrink', async (t) => {
   const limits = { size: 1000, attributes: 3, values: 200, types: 2 }
   const apply = (held: readonly Entity[], ...next: Parameters<typeof command>) =>
