@@ -4,6 +4,7 @@ import { MessageChannel } from 'node:worker_threads'
 import { mostAttributes, mostValues } from './context/entity-size.js'
 import { subscriptionOperations } from './coordinator/broker.js'
 import { serveDesk } from './coordinator/desk-link.js'
+import { ForwardLimit } from './coordinator/forward-limit.js'
 import { Partitions } from './coordinator/partitions.js'
 import { Places } from './coordinator/places.js'
 import { registryOperations } from './coordinator/registry-desk.js'
@@ -30,7 +31,6 @@ import type { Options } from './options.js'
 import { granted, type Outcome } from './outcome.js'
 import { packed } from './packed.js'
 import { ChangeMarks } from './partition/change-marks.js'
-import { SharedLimit } from './shared-limit.js'
 import { Bell } from './subscription/bell.js'
 import type {
   DeskPorts,
@@ -108,7 +108,7 @@ export class Core {
       pools: numbers.map(() => ReadPool.memory(dbPoolSize, rowsOf(this.#measures.threads))),
       bell: new Bell().memory,
       permits: Tickets.memory(options.requestPermits),
-      forwards: SharedLimit.memory(),
+      forwards: ForwardLimit.memory(),
       connections: ConnectionLimit.memory(options.maxConnections),
       requestMemory: RequestMemory.memory(),
       answerMemory: RequestMemory.memory(),

@@ -1,5 +1,6 @@
 import { isMainThread, type MessagePort } from 'node:worker_threads'
 import type { SubscriptionDesk } from './coordinator/broker.js'
+import { ForwardLimit } from './coordinator/forward-limit.js'
 import { FrontBroker, pageLimit_bytes } from './coordinator/front-broker.js'
 import type { PartitionReaders } from './coordinator/partition-readers.js'
 import { Places } from './coordinator/places.js'
@@ -26,7 +27,6 @@ import { ngsi1Resources } from './ngsi1/routes.js'
 import { Destinations } from './outbox/destinations.js'
 import { granted, type Outcome } from './outcome.js'
 import { openReaders } from './read-sides.js'
-import { SharedLimit } from './shared-limit.js'
 import { type FrontEndTask, numbered, type QueryThreadData } from './tasks.js'
 import { traceArea } from './trace-area.js'
 
@@ -134,8 +134,8 @@ function interfaces(
       stage: (stage, duration) => meter.stage(stage, duration),
     },
   })
-  const { forwardLimit, forwardsMax } = options.notifications
-  const waiting = new SharedLimit(forwardsMax, memory.forwards)
+  const { forwardLimit, forwardsMax, forwardsEach } = options.notifications
+  const waiting = new ForwardLimit(forwardsMax, forwardsEach, memory.forwards)
   const forwarding = { providers: behind.providers, brokerId: task.brokerId, limit: forwardLimit, waiting }
   const ngsi1 = ngsi1Resources({ broker, options, log, forwarding })
   const management = managementResources({

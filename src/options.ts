@@ -109,6 +109,8 @@ export interface NotificationOptions {
   readonly forwardLimit: number
   /** Requests of clients that may wait for providers at one time. */
   readonly forwardsMax: number
+  /** Of them, those that may wait for one provider. */
+  readonly forwardsEach: number
   readonly forwardMaxSize: number
   /** Bytes of the answers to what one request causes to be forwarded, together. */
   readonly forwardAnswerMaxSize: number

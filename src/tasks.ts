@@ -34,7 +34,7 @@ export interface SharedMemory {
   readonly bell: SharedArrayBuffer
   /** The permits for requests, see `Tickets`. */
   readonly permits: SharedArrayBuffer
-  /** How many requests wait for providers, see `SharedLimit`. */
+  /** How many requests wait for providers, see `ForwardLimit`. */
   readonly forwards: SharedArrayBuffer
   /** How many connections are open, see `ConnectionLimit`. */
   readonly connections: SharedArrayBuffer

@@ -66,12 +66,12 @@ async function inFlight(broker: RunningBroker, count: number): Promise<void> {
   }
 }
 
-async function provided(t: Test, broker: RunningBroker): Promise<FarEnd> {
+async function provided(t: Test, broker: RunningBroker, id = 'Far-1'): Promise<FarEnd> {
   const provider = await FarEnd.listen(t, () => {}) // It takes requests and never answers.
   const { status } = await broker.send('POST', '/v1/registry/registerContext', {
     contextRegistrations: [
       {
-        entities: [{ type: 'Silo', isPattern: 'false', id: 'Far-1' }],
+        entities: [{ type: 'Silo', isPattern: 'false', id }],
         attributes: [{ name: 'level', type: '', isDomain: 'false' }],
         providingApplication: provider.url('/v1'),
       },
@@ -124,7 +124,16 @@ test('a query that is not done in its time is 503, and says when to come back', 
 })
 
 test('a provider that hangs holds up only what it is asked for, and no more of that than may wait', async (t) => {
-  const broker = await RunningBroker.start(t, ['-reqPoolSize', '4', '-forwardMax', '20', '-httpTimeout', '600000'])
+  const broker = await RunningBroker.start(t, [
+    '-reqPoolSize',
+    '4',
+    '-forwardMax',
+    '20',
+    '-forwardPerProvider',
+    '20',
+    '-httpTimeout',
+    '600000',
+  ])
   const provider = await provided(t, broker)
   const asked = { entities: [{ type: 'Silo', id: 'Far-1' }] }
   const under = new Requests()
@@ -143,6 +152,36 @@ test('a provider that hangs holds up only what it is asked for, and no more of t
   t.match(partly.json, { contextResponses: [{ statusCode: { code: '200' } }, { statusCode: { code: '404' } }] })
   provider.answer = (_, response) => response.end('{"errorCode":{"code":"404","reasonPhrase":"none"}}')
   t.equal(under.open, 20)
+})
+
+test('a provider that hangs leaves others half of what may wait, and gives its room back', async (t) => {
+  const broker = await RunningBroker.start(t, ['-forwardMax', '20', '-httpThreads', '2', '-httpTimeout', '600000'])
+  const [hanging, other] = [await provided(t, broker, 'Far-1'), await provided(t, broker, 'Far-2')]
+  const none = '{"errorCode":{"code":"404","reasonPhrase":"none"}}'
+  other.answer = (_, response) => response.end(none)
+  const ask = (...ids: readonly string[]) => ({ entities: ids.map((id) => ({ type: 'Silo', id })) })
+  const under = new Requests()
+  t.teardown(() => under.destroy())
+  // Whoever waits for one of two does not wait for the other one any more.
+  for (let at = 0; at < 10; at += 1) under.send(broker, '/v1/queryContext', ask('Far-1', 'Far-2'))
+  while (hanging.received.length < 10 || other.received.length < 10) await delay(5)
+  for (const ids of [['Far-1'], ['Far-2', 'Far-1']]) {
+    const beyond = await broker.send('POST', '/v1/queryContext', ask(...ids))
+    t.equal(beyond.status, 503)
+    t.match(beyond.json, { orionError: { details: `too many requests wait for context provider ${hanging.url('')}` } })
+    t.equal(beyond.headers.get('Retry-After'), '1')
+  }
+  for (let at = 0; at < 20; at += 1) t.equal((await broker.send('POST', '/v1/queryContext', ask('Far-2'))).status, 200)
+  t.equal(hanging.received.length, 10)
+  under.destroy()
+  await under.allOver()
+  hanging.answer = (_, response) => response.end(none)
+  let status = 503
+  for (let tries = 0; status === 503 && tries < 100; tries += 1) {
+    status = (await broker.send('POST', '/v1/queryContext', ask('Far-1'))).status
+    await delay(20)
+  }
+  t.equal(status, 200)
 })
 
 test('an orderly end is over at its limit, whatever is under way', async (t) => {

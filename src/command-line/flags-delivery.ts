@@ -37,6 +37,12 @@ export const deliveryFlags = {
     'RIGEL_FORWARD_MAX',
     'requests of clients that wait for context providers at a time',
   ),
+  forwardPerProvider: forwarding.other<number | undefined>(
+    integer(1, 1_000_000),
+    [undefined, 'half of -forwardMax'],
+    'RIGEL_FORWARD_PER_PROVIDER',
+    'of these, those that wait for one provider (protocol, host and port)',
+  ),
   cprAnswerMaxSize: delivery.value(
     integer(1, 1_073_741_824),
     4_194_304,

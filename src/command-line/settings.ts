@@ -127,6 +127,7 @@ function notificationsFrom(settings: Settings): NotificationOptions {
     insecure: on(flags.insecureNotif),
     forwardLimit: value(flags.cprForwardLimit),
     forwardsMax: value(flags.forwardMax),
+    forwardsEach: value(flags.forwardPerProvider) ?? Math.ceil(value(flags.forwardMax) / 2),
     forwardAnswerMaxSize: value(flags.cprAnswerMaxSize),
     memory_MiB: value(flags.notifMemory),
     subscriptionsMax: value(flags.subscriptionsMax),

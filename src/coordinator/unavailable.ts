@@ -1,4 +1,5 @@
 import type { QueryRefusal } from '../context/query.js'
+import type { ForwardRefusal } from './forward-limit.js'
 
 /**
  * Why the broker does not do what is asked: why not now, which every API answers with 503 [management 11.9], or why it
@@ -18,7 +19,7 @@ export type Unavailable =
   | { readonly kind: 'scanLost' }
   | { readonly kind: 'answersFull' }
   | { readonly kind: 'queryLate' }
-  | { readonly kind: 'forwardsFull' }
+  | ForwardRefusal
   | { readonly kind: 'subscriptionsFull' }
   | { readonly kind: 'patternsFull' }
   /** Too many subscriptions may be about one entity. */

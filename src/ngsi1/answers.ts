@@ -42,12 +42,14 @@ export function payloadAnswer(errors: PayloadErrors, refusal: PayloadRefusal): A
 }
 
 /** The answer when the broker can not do its work now [management 11.9], or not as it is asked. */
-export function unavailableAnswer({ kind }: Unavailable): Answer {
+export function unavailableAnswer(refusal: Unavailable): Answer {
+  const { kind } = refusal
   if (kind === 'pageTooLarge' || kind === 'queryTooCostly') {
     const [code, details] = unanswerable[kind]
     return statusAnswer('orionError', statusOf(code, details), code)
   }
-  const [details, retryAfter_s] = unavailable[kind]
+  const [general, retryAfter_s] = unavailable[kind]
+  const details = kind === 'providerFull' ? `${general} ${refusal.origin}` : general
   const answer = statusAnswer('orionError', statusOf(503, details), 503)
   return { ...answer, headers: { 'Retry-After': String(retryAfter_s) } }
 }
@@ -72,6 +74,7 @@ const unavailable: { readonly [Kind in AtAnotherTime]: readonly [details: string
   scanLost: ['the thread of the query has failed', 1],
   answersFull: ['too many large answers are being sent', 1],
   forwardsFull: ['too many requests wait for context providers', 1],
+  providerFull: ['too many requests wait for context provider', 1],
   queryLate: ['the query took too long', 10],
   subscriptionsFull: ['there is no room for more subscriptions', 60],
   patternsFull: ['there is no room for more regular expressions in subscriptions', 60],

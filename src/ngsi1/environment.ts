@@ -1,11 +1,11 @@
 import type { Tenant } from '../context/entity.js'
 import type { Broker } from '../coordinator/broker.js'
+import type { ForwardLimit } from '../coordinator/forward-limit.js'
 import type { Providers } from '../coordinator/providers.js'
 import { type Answer, type Asked, isLong, type Operation, type Work } from '../exchange.js'
 import type { Log } from '../log/log.js'
 import type { Options } from '../options.js'
 import type { Outcome } from '../outcome.js'
-import type { SharedLimit } from '../shared-limit.js'
 import { atOnce, inSlices, type Steps } from '../slices.js'
 import { traceArea } from '../trace-area.js'
 import type { PayloadRefusal } from './payload-refusal.js'
@@ -20,7 +20,7 @@ export interface Forwarding {
   /** Most requests that are passed on for one of a client. */
   readonly limit: number
   /** Requests of clients for which providers are waited for, in all front ends. */
-  readonly waiting: SharedLimit
+  readonly waiting: ForwardLimit
 }
 
 /** What the operations of NGSIv1 work with. */

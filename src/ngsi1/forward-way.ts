@@ -1,5 +1,5 @@
 import type { EntityId, Tenant } from '../context/entity.js'
-import type { Unavailable } from '../coordinator/broker.js'
+import type { ForwardLimit, ForwardRefusal } from '../coordinator/forward-limit.js'
 import type { ProviderFailure, ProviderOperation, ProviderRequest } from '../coordinator/provider-request.js'
 import type { ReadAnswer } from '../coordinator/providers.js'
 import type { Asked } from '../exchange.js'
@@ -48,9 +48,6 @@ export function mayPassOn({ broker, forwarding }: Environment, tenant: Tenant, i
   return index.entities(lookup, { id: { kind: 'exact', id }, type: undefined }).length > 0
 }
 
-/** As many requests wait for providers as may. */
-type Refusal = Extract<Unavailable, { readonly kind: 'forwardsFull' }>
-
 /** How the requests that a request of a client causes are passed on. */
 export class Way {
   readonly index: RegistrationIndex
@@ -74,18 +71,20 @@ export class Way {
 
   /**
    * Passes on what the limit allows, all at the same time; what became of it in the order of asking [subscriptions 8.4].
-   * Refused when too many requests wait for providers. The request has no permit meanwhile.
+   * Refused when too many requests wait for providers, or for one of these. The request has no permit meanwhile.
    */
   async ask<Forward extends Addressed, Read>(
     operation: ProviderOperation,
     forwards: readonly Forward[],
     render: (forward: Forward) => string,
     read: ReadAnswer<Read>,
-  ): Promise<Outcome<readonly PassedOn<Forward, Read>[], Refusal>> {
+  ): Promise<Outcome<readonly PassedOn<Forward, Read>[], ForwardRefusal>> {
     const { limit, waiting } = this.#forwarding
     const passed = forwards.slice(0, limit)
     if (passed.length === 0) return granted([])
-    if (!waiting.take()) return refused({ kind: 'forwardsFull' })
+    const origins = new Origins(passed, waiting)
+    const refusal = waiting.take(origins.all)
+    if (refusal) return refused(refusal)
     const headers = this.#headers()
     const context = lineContextOf(this.#asked.correlator, this.#asked.headers)
     if (this.#log?.traces[traceArea['http.providers']] === 1) {
@@ -98,8 +97,9 @@ export class Way {
         const { provider, registration } = forward
         return { provider, registration, operation, headers, body: render(forward), context, gone }
       }
-      return granted(await this.#asked.client.aside(() => this.#passOn(passed, requestOf, read)))
+      return granted(await this.#asked.client.aside(() => this.#passOn(passed, requestOf, read, origins)))
     } finally {
+      origins.end()
       waiting.release()
     }
   }
@@ -118,6 +118,7 @@ export class Way {
     forwards: readonly Forward[],
     requestOf: (forward: Forward) => ProviderRequest,
     read: ReadAnswer<Read>,
+    origins: Origins,
   ): Promise<readonly PassedOn<Forward, Read>[]> {
     const { providers } = this.#forwarding
     const room = providers.answerRoom()
@@ -125,7 +126,8 @@ export class Way {
     const slices = new Slices()
     for (const forward of forwards) {
       if (slices.isOver) await slices.next()
-      asked.push(providers.ask(requestOf(forward), read, room).then((answer) => ({ forward, answer })))
+      const answered = providers.ask(requestOf(forward), read, room).finally(() => origins.answered(forward))
+      asked.push(answered.then((answer) => ({ forward, answer })))
     }
     return Promise.all(asked).finally(() => room.end())
   }
@@ -145,4 +147,41 @@ export class Way {
       Via: viaOf(headers.via, this.#forwarding.brokerId),
     }
   }
+}
+
+/** The origins that one request of a client waits for: none any longer than for the last of its answers. */
+class Origins {
+  readonly #waiting: ForwardLimit
+  /** How many answers are still to come from each. */
+  readonly #open = new Map<string, number>()
+
+  constructor(forwards: readonly Addressed[], waiting: ForwardLimit) {
+    this.#waiting = waiting
+    for (const forward of forwards) {
+      const origin = originOfProvider(forward)
+      this.#open.set(origin, (this.#open.get(origin) ?? 0) + 1)
+    }
+  }
+
+  get all(): Iterable<string> {
+    return this.#open.keys()
+  }
+
+  answered(forward: Addressed): void {
+    const origin = originOfProvider(forward)
+    const left = (this.#open.get(origin) ?? 0) - 1
+    this.#open.set(origin, left)
+    if (left === 0) this.#waiting.answered(origin)
+  }
+
+  /** Nothing is waited for any more, answered or not. */
+  end(): void {
+    for (const [origin, left] of this.#open) if (left > 0) this.#waiting.answered(origin)
+    this.#open.clear()
+  }
+}
+
+/** Protocol, host and port; what is no URL fails at once, and counts as one. */
+function originOfProvider({ provider }: Addressed): string {
+  return URL.canParse(provider) ? new URL(provider).origin : ''
 }

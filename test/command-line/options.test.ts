@@ -63,6 +63,7 @@ test('without flags every option has its default', async (t) => {
         mode: { kind: 'persistent' },
         forwardLimit: 1000,
         forwardsMax: 1000,
+        forwardsEach: 500,
         forwardMaxSize: 8388608,
         forwardAnswerMaxSize: 4194304,
         memory_MiB: 64,

@@ -1,6 +1,7 @@
 import { MessageChannel } from 'node:worker_threads'
 import { test } from 'tap'
 import { noLimits } from '../../src/context/entity-size.js'
+import { ForwardLimit } from '../../src/coordinator/forward-limit.js'
 import { ConnectionLimit } from '../../src/http/connection-limit.js'
 import { RequestMemory } from '../../src/http/request-memory.js'
 import { ReadPool } from '../../src/lmdb/read-pool.js'
@@ -11,7 +12,6 @@ import { MailboxRoom } from '../../src/mailbox/room.js'
 import { ActorThread } from '../../src/mailbox/thread.js'
 import { Measures } from '../../src/measure/measures.js'
 import { ChangeMarks } from '../../src/partition/change-marks.js'
-import { SharedLimit } from '../../src/shared-limit.js'
 import { Bell } from '../../src/subscription/bell.js'
 import { packedWithClocks } from '../../src/subscription/packed-clocks.js'
 import type { PartitionTask, ThreadPorts } from '../../src/tasks.js'
@@ -35,7 +35,7 @@ test("a partition's thread puts subscriptions in force and says after which noti
       connections: ConnectionLimit.memory(1),
       requestMemory: RequestMemory.memory(),
       answerMemory: RequestMemory.memory(),
-      forwards: SharedLimit.memory(),
+      forwards: ForwardLimit.memory(),
       alarms: AlarmReports.memory(),
       rooms: [MailboxRoom.memory()],
     },

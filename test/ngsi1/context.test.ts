@@ -144,7 +144,11 @@ test('the tenant is checked after the payload and before the operation', async (
   t.same(updates, [])
 })
 
-const unavailable: readonly (readonly [Unavailable['kind'], details: string, retryAfter: string])[] = [
+const unavailable: readonly (readonly [
+  Exclude<Unavailable['kind'], 'providerFull'>,
+  details: string,
+  retryAfter: string,
+])[] = [
   ['partitionLost', 'partition not available', '1'],
   ['outcomeUnknown', 'partition not available: the update may have been carried out', '1'],
   ['storageFull', 'storage full', '60'],

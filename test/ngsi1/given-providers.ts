@@ -5,6 +5,7 @@ import { compileQuery } from '../../src/context/match.js'
 import { inPaths } from '../../src/context/query.js'
 import type { UpdateElement } from '../../src/context/update.js'
 import type { Broker } from '../../src/coordinator/broker.js'
+import { ForwardLimit } from '../../src/coordinator/forward-limit.js'
 import { Providers, type ProvidersSettings } from '../../src/coordinator/providers.js'
 import { LineLog } from '../../src/log/log.js'
 import { Switches } from '../../src/measure/switches.js'
@@ -12,7 +13,6 @@ import type { Forwarding } from '../../src/ngsi1/environment.js'
 import { granted } from '../../src/outcome.js'
 import type { RegistrationId } from '../../src/registration/registration.js'
 import { RegistrationIndex } from '../../src/registration/registration-index.js'
-import { SharedLimit } from '../../src/shared-limit.js'
 import { type Milliseconds, now } from '../../src/time.js'
 import { noRegistrations, scripted } from './given.js'
 
@@ -196,7 +196,7 @@ export function passing(
   })
   t.teardown(() => providers.close())
   return {
-    forwarding: { providers, brokerId, limit, waiting: new SharedLimit(1000) },
+    forwarding: { providers, brokerId, limit, waiting: new ForwardLimit(1000, 500) },
     attempts,
     counted,
     lines,

@@ -3,6 +3,7 @@ import { MessageChannel, type TransferListItem } from 'node:worker_threads'
 import { test } from 'tap'
 import { readOptions } from '../../src/command-line/command-line.js'
 import { noLimits } from '../../src/context/entity-size.js'
+import { ForwardLimit } from '../../src/coordinator/forward-limit.js'
 import { ConnectionLimit } from '../../src/http/connection-limit.js'
 import { RequestMemory } from '../../src/http/request-memory.js'
 import { newTransactions } from '../../src/http/transaction.js'
@@ -15,7 +16,6 @@ import { Measures } from '../../src/measure/measures.js'
 import type { CourierInstruction, CourierReport } from '../../src/outbox/message.js'
 import { packedRecipients } from '../../src/outbox/packed-recipients.js'
 import { ChangeMarks } from '../../src/partition/change-marks.js'
-import { SharedLimit } from '../../src/shared-limit.js'
 import { Bell } from '../../src/subscription/bell.js'
 import { packedWithClocks } from '../../src/subscription/packed-clocks.js'
 import type { CourierTask, PartitionTask, SharedMemory, ThreadPorts } from '../../src/tasks.js'
@@ -41,7 +41,7 @@ function sharedMemory(measures: Measures, bell: Bell): SharedMemory {
     connections: ConnectionLimit.memory(1),
     requestMemory: RequestMemory.memory(),
     answerMemory: RequestMemory.memory(),
-    forwards: SharedLimit.memory(),
+    forwards: ForwardLimit.memory(),
     alarms: AlarmReports.memory(),
     rooms: [MailboxRoom.memory()],
   }
