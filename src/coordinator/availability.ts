@@ -6,9 +6,10 @@ import { granted, type Outcome, refused } from '../outcome.js'
 import { StorageFull } from '../partition/store.js'
 import type { AvailabilitySubscription, AvailabilityWording } from '../registration/availability.js'
 import { AvailabilityIndex } from '../registration/availability-index.js'
-import { inForce, type Registration } from '../registration/registration.js'
-import type { Discovery, RegistrationIndex } from '../registration/registration-index.js'
+import { inForce, type Registration, type RegistrationChange } from '../registration/registration.js'
+import { type Discovery, type RegistrationIndex, wholeDiscovery } from '../registration/registration-index.js'
 import type { RegistryChange, RegistryStore } from '../registration/store.js'
+import { inSlices, type Steps } from '../slices.js'
 import type { Bell } from '../subscription/bell.js'
 import type { Notice } from '../subscription/notice.js'
 import type { SubscriptionClock, SubscriptionId } from '../subscription/subscription.js'
@@ -70,12 +71,25 @@ export class Availability {
     return this.#inOrder().map((subscription) => this.#recipient(subscription))
   }
 
-  /** The notices that a registration causes, once it is in the index; none of one that came round [subscriptions 7.4, 8.4]. */
-  noticesOf(registration: Registration, made: Milliseconds, origin: RegistryOrigin): readonly Notice[] {
-    if (origin.ends) return []
-    return this.#index
-      .awakenedBy(registration, made)
-      .flatMap(({ subscription, discovery }) => this.#notice(subscription, discovery, made, origin))
+  /**
+   * The notices that a registration causes, of what is known with the changes of which it is one; none of one that came
+   * round [subscriptions 7.4, 8.4]. In steps: nothing else may change meanwhile.
+   */
+  *noticesOf(
+    registration: Registration,
+    changes: readonly RegistrationChange[],
+    made: Milliseconds,
+    origin: RegistryOrigin,
+  ): Steps<readonly Notice[]> {
+    const notices: Notice[] = []
+    if (origin.ends) return notices
+    for (const awakened of this.#index.awakenedBy(registration, made)) {
+      yield
+      if (awakened === undefined) continue
+      const { subscription, discovery } = awakened
+      notices.push(...(yield* this.#notice(subscription, discovery, made, origin, changes)))
+    }
+    return notices
   }
 
   async subscribe(asked: AvailabilityAsked): Promise<Outcome<SubscriptionId, Unavailable>> {
@@ -159,7 +173,7 @@ export class Availability {
     withdraw: () => Promise<void>,
   ): Promise<Outcome<undefined, Unavailable>> {
     const { courier, bell } = this.#parts
-    const notices = this.#notice(subscription, subscription, time, { correlator })
+    const notices = await inSlices(this.#notice(subscription, subscription, time, { correlator }, []))
     // The courier may see the first notice before it is told whom it is for.
     courier.hold(subscription.id)
     let stored: Outcome<undefined, Unavailable> | undefined
@@ -176,17 +190,19 @@ export class Availability {
   }
 
   /** What is known of what is asked for; there is nothing to send when nothing is, or to one that has expired. */
-  #notice(
+  *#notice(
     subscription: AvailabilitySubscription,
     discovery: Discovery,
     made: Milliseconds,
     { correlator, via }: RegistryOrigin,
-  ): readonly Notice[] {
+    changes: readonly RegistrationChange[],
+  ): Steps<readonly Notice[]> {
     const { id, tenant } = subscription
     if (!inForce(subscription, made)) return []
-    const { contexts } = this.#registrations.discover({ tenant, paths: [everywhere], now: made }, discovery)
+    const lookup = { tenant, paths: [everywhere], now: made }
+    const { contexts } = yield* this.#registrations.discovering(lookup, discovery, wholeDiscovery, changes)
     if (contexts.length === 0) return []
-    const body = this.#parts.word(id, contexts)
+    const body = yield* this.#parts.word(id, contexts)
     const line = { kind: 'availability' } as const
     return [{ subscription: id, line, made, tenant, paths: [root], correlator, token: '', via, body }]
   }

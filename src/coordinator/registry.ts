@@ -5,6 +5,7 @@ import { granted, type Outcome, refused } from '../outcome.js'
 import { Copies, toldOnce, withoutTold } from '../registration/copies.js'
 import type { Registration, RegistrationChange, RegistrationId } from '../registration/registration.js'
 import { RegistrationIndex } from '../registration/registration-index.js'
+import { inSlices } from '../slices.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Milliseconds, now } from '../time.js'
 import { traceArea } from '../trace-area.js'
@@ -201,10 +202,8 @@ export class Registry implements RegistryDesk {
   ): Promise<Outcome<undefined, Unavailable>> {
     const { bell, publish, notStored } = this.#parts
     const registrations = [...others, { kind: 'put', registration } as const]
-    // What is known is asked with the changes in the index; nobody is to see them there before they are on disk.
-    const undoing = this.#enact(registrations)
-    const notices = this.#availability.noticesOf(registration, time, origin)
-    this.#enact(undoing)
+    // Nobody is to see the changes in the index before they are on disk.
+    const notices = await inSlices(this.#availability.noticesOf(registration, registrations, time, origin))
     const stored = await committed(this.#parts, { registrations, notices })
     if (!stored.ok) {
       notStored()
@@ -216,13 +215,11 @@ export class Registry implements RegistryDesk {
     return stored
   }
 
-  /** Carries out changes in memory; gives those that undo them. */
-  #enact(changes: readonly RegistrationChange[]): readonly RegistrationChange[] {
-    const undoing: RegistrationChange[] = []
+  /** Carries out changes in memory. */
+  #enact(changes: readonly RegistrationChange[]): void {
     for (const change of changes) {
       const id = change.kind === 'put' ? change.registration.id : change.id
       const held = this.index.get(id)
-      undoing.unshift(held ? { kind: 'put', registration: held } : { kind: 'remove', id })
       if (held) {
         this.#copies.forget(held)
         this.#capacity.remove(sizeOfRegistration(held))
@@ -230,7 +227,6 @@ export class Registry implements RegistryDesk {
       if (change.kind === 'put') this.#know(change.registration)
       else this.index.remove(id)
     }
-    return undoing
   }
 
   #know(registration: Registration): void {

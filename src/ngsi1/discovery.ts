@@ -3,15 +3,17 @@ import type { Selector } from '../context/query.js'
 import type { Answer, Asked, Operation } from '../exchange.js'
 import { granted, refused } from '../outcome.js'
 import type { Discovery } from '../registration/registration-index.js'
+import { inSlices } from '../slices.js'
 import { now } from '../time.js'
 import { traceArea } from '../trace-area.js'
-import { bodyAnswer, payloadAnswer, statusAnswer, unavailableAnswer, wrapped } from './answers.js'
+import { payloadAnswer, statusAnswer, unavailableAnswer, wrapped } from './answers.js'
 import { checkSegments } from './convenience.js'
 import { type Environment, forTenant, reading, readTraced } from './environment.js'
 import { pageAsked } from './parameters.js'
 import { parseDiscovery } from './parse-availability.js'
 import { type NamedByPath, namedByPath } from './registry-path.js'
-import { contextRegistrationResponses } from './render-registration.js'
+import { renderStatus } from './render.js'
+import { renderRegistered } from './render-registration.js'
 import { statusOf } from './status.js'
 import { pathsOfRead } from './tenant.js'
 
@@ -73,10 +75,9 @@ async function discover(
     const details = past ? `Number of matching registrations: ${count}. Offset is ${offset}` : undefined
     return statusAnswer('errorCode', statusOf(404, details))
   }
-  return bodyAnswer({
-    contextRegistrationResponses: contextRegistrationResponses(contexts),
-    ...(counted && { errorCode: statusOf(200, `Count: ${count}`) }),
-  })
+  const responses = await inSlices(renderRegistered(contexts))
+  const errorCode = counted ? `,"errorCode":${renderStatus(statusOf(200, `Count: ${count}`))}` : ''
+  return { status: 200, body: `{${responses}${errorCode}}` }
 }
 
 /** A path without a type means every type, one without an id every id, also the empty one [subscriptions 7.3, 7.6]. */

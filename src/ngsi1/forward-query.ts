@@ -1,7 +1,7 @@
 import { Effort, mostSteps } from '../context/effort.js'
 import type { Entity, EntityId } from '../context/entity.js'
 import { compileQuery } from '../context/match.js'
-import { gathered, type Page, type Query, type Scope } from '../context/query.js'
+import { gathered, type Page, type Query, type Scope, type Selector } from '../context/query.js'
 import type { Broker, Unavailable } from '../coordinator/broker.js'
 import type { Asked, Client } from '../exchange.js'
 import { granted, type Outcome, refused } from '../outcome.js'
@@ -45,7 +45,8 @@ export async function withProviders(
   const way = wayOf(environment, asked, query.tenant)
   if (way === undefined) return granted({ entities: page.entities, details: undefined })
   const held = { ...page, entities: await gathered(page.entities) }
-  const planned = await new ReadPlan(environment.broker, way, query, held, asked.client).forwards()
+  const { broker, options } = environment
+  const planned = await new ReadPlan(broker, way, query, held, asked.client, options.queryTimeout_ms).forwards()
   if (!planned.ok) return planned
   const passed = await way.ask('queryContext', planned.value, queryForProvider, readQueryAnswer)
   if (!passed.ok) return passed
@@ -68,10 +69,12 @@ class ReadPlan {
   readonly #query: Query
   readonly #page: Page
   readonly #client: Client
+  readonly #limit_ms: number
   readonly #lookup: Lookup
   readonly #onPage = new Map<EntityId, Entity[]>()
 
-  constructor(broker: Broker, way: Way, query: Query, page: Page, client: Client) {
+  constructor(broker: Broker, way: Way, query: Query, page: Page, client: Client, limit_ms: number) {
+    this.#limit_ms = limit_ms
     this.#broker = broker
     this.#way = way
     this.#query = query
@@ -94,7 +97,9 @@ class ReadPlan {
     let before: number | undefined
     const effort = new Effort(mostSteps)
     const isResult = compileQuery(this.#query, effort)
-    for (const entity of askableEntities(this.#way.index, this.#lookup, selectors)) {
+    const askable = await this.#askable(selectors, slices)
+    if (askable === undefined) return refused({ kind: 'queryLate' })
+    for (const entity of askable) {
       if (forwards.length >= this.#way.limit) break
       if (slices.isOver) await slices.next()
       if (!typeMeant(entity, scopes)) continue
@@ -118,6 +123,19 @@ class ReadPlan {
       forwards.push(...lacking)
     }
     return granted(forwards)
+  }
+
+  /** Nothing when there are so many to be tried that it takes too long, or when the client has gone. */
+  async #askable(selectors: readonly Selector[], slices: Slices): Promise<readonly RegisteredEntity[] | undefined> {
+    const steps = askableEntities(this.#way.index, this.#lookup, selectors)
+    const until = performance.now() + this.#limit_ms
+    for (;;) {
+      const { done, value } = steps.next()
+      if (done === true) return value
+      if (!slices.isOver) continue
+      await slices.next()
+      if (this.#client.gone || performance.now() > until) return undefined
+    }
   }
 
   #forwardsFor(entity: RegisteredEntity, held: readonly Entity[]): readonly ReadForward[] {

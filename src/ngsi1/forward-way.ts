@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { EntityId, Tenant } from '../context/entity.js'
 import type { ForwardLimit, ForwardRefusal } from '../coordinator/forward-limit.js'
 import type { ProviderFailure, ProviderOperation, ProviderRequest } from '../coordinator/provider-request.js'
@@ -45,7 +46,7 @@ export function mayPassOn({ broker, forwarding }: Environment, tenant: Tenant, i
   const { index } = broker.registry
   if (forwarding === undefined || index.isEmpty(tenant)) return false
   const lookup = { tenant, paths: pathsOfRead([]), now: now() }
-  return index.entities(lookup, { id: { kind: 'exact', id }, type: undefined }).length > 0
+  return index.isRegistered(lookup, id)
 }
 
 /** How the requests that a request of a client causes are passed on. */
@@ -108,6 +109,7 @@ export class Way {
   #gone(): AbortSignal {
     const { client } = this.#asked
     const controller = new AbortController()
+    setMaxListeners(0, controller.signal) // Each of the requests that are passed on listens.
     if (client.gone) controller.abort()
     else client.whenGone(() => controller.abort())
     return controller.signal

@@ -69,20 +69,25 @@ export class AvailabilityIndex {
     if (audience.searching.size === 0 && audience.exact.size === 0) this.#audiences.delete(tenant)
   }
 
-  /** Whom a registration concerns that was created or updated just now, by creation [subscriptions 7.4]. */
-  awakenedBy({ tenant, contexts }: Registration, now: Milliseconds): readonly Awakened[] {
+  /**
+   * Whom a registration concerns that was created or updated just now, by creation [subscriptions 7.4]; and nothing for each
+   * that it does not: whoever looks may pause there.
+   */
+  *awakenedBy({ tenant, contexts }: Registration, now: Milliseconds): Generator<Awakened | undefined> {
     const audience = this.#audiences.get(tenant)
-    if (audience === undefined) return []
+    if (audience === undefined) return
     const listeners = new Set(audience.searching)
     for (const { entities } of contexts) {
       for (const { id } of entities) for (const held of audience.exact.get(id) ?? []) listeners.add(held)
     }
-    const awakened: Awakened[] = []
-    for (const { subscription, isMeant } of listeners) {
+    for (const { subscription, isMeant } of [...listeners].sort(byCreation)) {
       if (!inForce(subscription, now)) continue
       const discovery = discoveryOf(subscription.attributes, isMeant, contexts)
-      if (discovery) awakened.push({ subscription, discovery })
+      yield discovery && { subscription, discovery }
     }
-    return awakened.sort((a, b) => a.subscription.order - b.subscription.order)
   }
+}
+
+function byCreation(a: Held, b: Held): number {
+  return a.subscription.order - b.subscription.order
 }

@@ -1,5 +1,6 @@
 import type { Tenant } from '../context/entity.js'
 import type { Selector } from '../context/query.js'
+import type { Steps } from '../slices.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 import type { RegisteredContext, RegisteredEntity } from './registration.js'
@@ -21,8 +22,11 @@ export interface AvailabilitySubscription {
   readonly expires: Milliseconds
 }
 
-/** The body of a notification about what is registered, in the words of an API [subscriptions 7.4]. */
-export type AvailabilityWording = (subscription: SubscriptionId, contexts: readonly RegisteredContext[]) => string
+/** The body of a notification about what is registered, in the words of an API, in steps [subscriptions 7.4]. */
+export type AvailabilityWording = (
+  subscription: SubscriptionId,
+  contexts: readonly RegisteredContext[],
+) => Steps<string>
 
 /**
  * What is to be sent when these contexts have been registered: everything that is now known about those of their

@@ -1,4 +1,5 @@
 import type { Selector } from '../context/query.js'
+import type { Steps } from '../slices.js'
 import type { Listed } from './ordered.js'
 import type { RegisteredEntity, RegistrationId } from './registration.js'
 import type { Lookup, RegistrationIndex } from './registration-index.js'
@@ -17,17 +18,18 @@ export interface QueryForward {
  * The entities that providers can be asked about for these selectors, each once, in the order of asking: those of exact
  * id and type as they are, for all others the registered entities that they match [subscriptions 8.2].
  */
-export function askableEntities(
+export function* askableEntities(
   index: RegistrationIndex,
   lookup: Lookup,
   selectors: readonly Selector[],
-): readonly RegisteredEntity[] {
+): Steps<readonly RegisteredEntity[]> {
   const entities = new Map<string, RegisteredEntity>()
   for (const { id, type } of selectors) {
-    for (const entity of index.entities(lookup, { id, type })) {
+    for (const entity of yield* index.entities(lookup, { id, type })) {
       const key = entityKey(entity)
       if (!entities.has(key)) entities.set(key, entity)
     }
+    yield
   }
   return [...entities.values()]
 }

@@ -1,7 +1,7 @@
-import type { Tenant } from '../context/entity.js'
+import type { EntityId, Tenant } from '../context/entity.js'
 import { compileSelectors } from '../context/match.js'
 import { inPaths, type PathRange, type Selector } from '../context/query.js'
-import { Slices } from '../slices.js'
+import { atOnce, inSlices, Slices, type Steps } from '../slices.js'
 import type { Milliseconds } from '../time.js'
 import type { NamedEntity } from './named-entity.js'
 import { compareListed, type Listed } from './ordered.js'
@@ -110,9 +110,33 @@ export class RegistrationIndex {
 
   /** What is registered of what is asked for, page by page [subscriptions 7.2]. */
   discover(lookup: Lookup, asked: Discovery, page: DiscoveryPage = wholeDiscovery): Discovered {
+    return atOnce(this.discovering(lookup, asked, page))
+  }
+
+  /**
+   * As `discover`, in steps, with what `changes` put and remove as if they had been applied. Whoever takes the steps sees
+   * to it that nothing else changes meanwhile.
+   */
+  *discovering(
+    lookup: Lookup,
+    asked: Discovery,
+    page: DiscoveryPage = wholeDiscovery,
+    changes: readonly RegistrationChange[] = [],
+  ): Steps<Discovered> {
+    const changed = new Set(changes.map((change) => (change.kind === 'put' ? change.registration.id : change.id)))
     const found = new Set<Listed>()
-    for (const each of this.#finding(lookup, asked)) if (each !== undefined) found.add(each)
-    return paged(found, asked, page)
+    let looked = 0
+    for (const each of this.#finding(lookup, asked)) {
+      if (each !== undefined && !changed.has(each.registration.id)) found.add(each)
+      looked += 1
+      if (looked % lookedAtOnce === 0) yield
+    }
+    for (const change of changes) {
+      if (change.kind === 'put' && change.registration.tenant === lookup.tenant) {
+        for (const listed of asIfHeld(change.registration, lookup, asked)) found.add(listed)
+      }
+    }
+    return yield* paged(found, asked, page)
   }
 
   /**
@@ -137,7 +161,7 @@ export class RegistrationIndex {
     const held = new Set<RegistrationId>()
     for (const each of found) if (isHeld(each)) held.add(each.registration.id)
     for (const each of found) if (!isHeld(each) && held.has(each.registration.id)) found.delete(each)
-    return paged(found, asked, page)
+    return inSlices(paged(found, asked, page), slices)
   }
 
   /**
@@ -169,24 +193,47 @@ export class RegistrationIndex {
 
   /**
    * The registered entities that a selector means, each once with its registered type, by the first context that names
-   * it and as they are given there [subscriptions 8.2]. What is registered for a whole type names no entity, so that nobody could be asked for it.
+   * it and as they are given there, in steps [subscriptions 8.2]. What is registered for a whole type names no entity, so that nobody could be asked for it.
    */
-  entities(lookup: Lookup, selector: Selector): readonly RegisteredEntity[] {
+  *entities(lookup: Lookup, selector: Selector): Steps<readonly RegisteredEntity[]> {
     const registrations = this.#tenants.get(lookup.tenant)
     if (registrations === undefined) return []
     const counts = counting(lookup)
     const byFirst = new Map<Listed, Set<NamedEntity>>()
-    for (const named of registrations.meant(selector)) {
-      const first = named.entity.id === '' ? undefined : named.contexts.find(counts)
-      if (first) byFirst.set(first, (byFirst.get(first) ?? new Set()).add(named))
+    let looked = 0
+    for (const named of registrations.tried(selector)) {
+      looked += 1
+      if (looked % lookedAtOnce === 0) yield
+      const first = named === undefined || named.entity.id === '' ? undefined : named.contexts.find(counts)
+      if (named && first) byFirst.set(first, (byFirst.get(first) ?? new Set()).add(named))
     }
-    const inOrder = [...byFirst].sort(([a], [b]) => compareListed(a, b))
-    return inOrder.flatMap(([{ context }, left]) =>
-      context.entities.filter((entity) => {
-        const named = registrations.named(entity)
-        return named !== undefined && left.delete(named)
-      }),
-    )
+    const entities: RegisteredEntity[] = []
+    for (const [{ context }, left] of [...byFirst].sort(([a], [b]) => compareListed(a, b))) {
+      const [only] = left
+      // The context may have thousands of entities, of which each of as many selectors means one.
+      if (only && left.size === 1) entities.push(only.entity)
+      else {
+        for (const entity of context.entities) {
+          const named = registrations.named(entity)
+          if (named !== undefined && left.delete(named)) entities.push(entity)
+          if (left.size === 0) break
+        }
+      }
+      looked += 1
+      if (looked % lookedAtOnce === 0) yield
+    }
+    return entities
+  }
+
+  /** Whether an entity of this id is registered, of whatever type. */
+  isRegistered(lookup: Lookup, id: EntityId): boolean {
+    const registrations = this.#tenants.get(lookup.tenant)
+    if (registrations === undefined || id === '') return false
+    const counts = counting(lookup)
+    for (const named of registrations.tried({ id: { kind: 'exact', id }, type: undefined })) {
+      if (named?.contexts.some(counts)) return true
+    }
+    return false
   }
 
   /** What is asked for, some of it several times, and nothing for every entity that is not. */
@@ -207,16 +254,32 @@ export class RegistrationIndex {
   }
 }
 
+/** So many are looked at before somebody may look at the clock. */
+const lookedAtOnce = 256
+
+/** What a discovery would find of a registration if it were held. */
+function asIfHeld(registration: Registration, lookup: Lookup, asked: Discovery): readonly Listed[] {
+  const isMeant = compileSelectors(asked.selectors)
+  const names = new Set(asked.attributes)
+  return registration.contexts
+    .map((context, at) => ({ registration, at, context }))
+    .filter(counting(lookup))
+    .filter(({ context }) => names.size === 0 || context.attributes.some(({ name }) => names.has(name)))
+    .filter(({ context }) => context.entities.some(isMeant))
+}
+
 /** A page of what was found, in order. */
-function paged(found: ReadonlySet<Listed>, asked: Discovery, page: DiscoveryPage): Discovered {
+function* paged(found: ReadonlySet<Listed>, asked: Discovery, page: DiscoveryPage): Steps<Discovered> {
   const narrow = narrowing(asked)
   const contexts: RegisteredContext[] = []
-  let count = 0
+  let [count, looked] = [0, 0]
   let last: Registration | undefined
   for (const { registration, context } of [...found].sort(compareListed)) {
     if (registration !== last) count += 1
     last = registration
     if (count > page.offset && count - page.offset <= page.limit) contexts.push(narrow(context))
+    looked += 1
+    if (looked % lookedAtOnce === 0) yield
   }
   return { contexts, count }
 }

@@ -32,12 +32,10 @@ export class TenantRegistrations {
     return this.#byType.get(type)?.get(id)
   }
 
-  /** The entities that a selector means; without a type those of every type. In no particular order. */
-  *meant(selector: Selector): Generator<NamedEntity> {
-    for (const named of this.tried(selector)) if (named !== undefined) yield named
-  }
-
-  /** As `meant`, with nothing for every entity that a pattern was tried on in vain: whoever looks may pause there. */
+  /**
+   * The entities that a selector means, without a type those of every type, in no particular order; and nothing for every
+   * entity that a pattern was tried on in vain: whoever looks may pause there.
+   */
   *tried({ id, type }: Selector): Generator<NamedEntity | undefined> {
     if (id.kind === 'exact') {
       for (const named of this.#ofId(id.id)) if (type === undefined || named.entity.type === type) yield named

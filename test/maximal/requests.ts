@@ -449,6 +449,7 @@ const registrations: readonly Maximal[] = [
     name: 'registration of 5000 entities',
     sent: post('/v1/registry/registerContext', registering(registered(5000, 1, 'r'))),
     expects: /registrationId/,
+    isOfShortForm: true,
   },
   {
     name: 'registration of 5000 attributes',
@@ -510,6 +511,7 @@ const registrations: readonly Maximal[] = [
     name: 'query for what is registered',
     sent: post('/v1/queryContext', `{"entities":[${many(1000, (at) => `{"id":"r${at}","type":"T"}`)}]}`),
     expects: /"code":"/,
+    isOfShortForm: true,
   },
   {
     name: 'query of all that is registered',

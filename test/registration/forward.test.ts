@@ -7,6 +7,7 @@ import { askableEntities, entityKey, forwardsOf } from '../../src/registration/f
 import { planUpdate } from '../../src/registration/forward-update.js'
 import type { RegistrationId } from '../../src/registration/registration.js'
 import { RegistrationIndex } from '../../src/registration/registration-index.js'
+import { atOnce } from '../../src/slices.js'
 import type { Milliseconds } from '../../src/time.js'
 
 const tenant = '' as Tenant
@@ -82,7 +83,7 @@ test('nothing that is held is asked for, and each provider is asked once about a
     fc.property(fc.array(source), fc.uniqueArray(name), fc.uniqueArray(name), (sources, asked, held) => {
       const index = indexOf(sources)
       const selectors = [{ id: { kind: 'any' }, type: undefined }] as const
-      return askableEntities(index, lookup, selectors).every((entity) => {
+      return atOnce(askableEntities(index, lookup, selectors)).every((entity) => {
         const forwards = forwardsOf(index, lookup, entity, asked, (one) => held.includes(one))
         const providers = new Set(forwards.map(({ provider }) => provider))
         const wanted = (one: string) => !held.includes(one) && (asked.length === 0 || asked.includes(one))
@@ -138,7 +139,7 @@ test('exact selectors name registered entities of their type alone, in the order
     type: type as EntityType | undefined,
   })
   const keys = (...selectors: readonly ReturnType<typeof exact>[]) =>
-    askableEntities(index, lookup, selectors).map(({ id, type }) => `${id}:${type}`)
+    atOnce(askableEntities(index, lookup, selectors)).map(({ id, type }) => `${id}:${type}`)
   t.same(keys(exact('Y', 'T'), exact('X', 'T'), exact('Y')), ['Y:T', 'X:T'])
   t.same(keys(exact('X')), ['X:T', 'X:'])
   t.same(keys(exact('Z'), exact('Y', 'U')), [])
