@@ -442,9 +442,15 @@ export class Call implements InProgress, Client, Departing, BodyReader {
       this.#drained()
       return
     }
+    const { socket } = this.#connection
     const timer = setTimeout(() => this.#drained(), drain_ms)
-    this.#connection.socket.once('close', () => clearTimeout(timer))
-    this.#incoming.once('end', () => this.#drained())
+    const stop = () => clearTimeout(timer)
+    socket.once('close', stop)
+    this.#incoming.once('end', () => {
+      stop()
+      socket.off('close', stop)
+      this.#drained()
+    })
   }
 
   #drained(): void {

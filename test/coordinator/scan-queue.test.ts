@@ -1,4 +1,4 @@
-import { test } from 'tap'
+import { type Test, test } from 'tap'
 import { ScanQueue, type ScanRun, ScanStops } from '../../src/coordinator/scan-queue.js'
 import type { Client } from '../../src/exchange.js'
 
@@ -8,8 +8,8 @@ interface Running extends ScanRun {
   readonly fail: (fault: Error) => void
 }
 
-/** A queue whose scans are ended by the test. */
-function queue(changed: { long?: number; short?: number; limit?: number; limit_ms?: number } = {}) {
+/** A queue whose scans are ended by the test, those that are left at its end. */
+function queue(t: Test, changed: { long?: number; short?: number; limit?: number; limit_ms?: number } = {}) {
   const running: Running[] = []
   const { long = 2, short = 1, limit = 100, limit_ms = 60_000 } = changed
   const stops = new ScanStops(ScanStops.memory(long + short))
@@ -20,6 +20,7 @@ function queue(changed: { long?: number; short?: number; limit?: number; limit_m
         running.push({ ...run, task, end, fail })
       }),
   })
+  t.teardown(() => scans.close())
   const of = (task: string): Running => {
     const found = running.findLast((each) => each.task === task)
     if (!found) throw new Error(`${task} has not begun`)
@@ -44,7 +45,7 @@ function client() {
 const soon = () => new Promise((resolve) => setImmediate(resolve))
 
 test('scans that are not known to be short take the long places first, and then only try', async (t) => {
-  const { scans, of, begun } = queue()
+  const { scans, of, begun } = queue(t)
   const [, , third] = ['a', 'b', 'c'].map((task) => scans.run(task, false))
   t.same(begun(), ['a', 'b', 'c'])
   t.equal(of('a').slices, undefined)
@@ -54,7 +55,7 @@ test('scans that are not known to be short take the long places first, and then 
 })
 
 test('what was not done in its trial begins anew on a long place, before those that were not tried', async (t) => {
-  const { scans, of, begun } = queue({ long: 1 })
+  const { scans, of, begun } = queue(t, { long: 1 })
   for (const task of ['a', 'b', 'c']) void scans.run(task, false)
   t.same(begun(), ['a', 'b'])
   of('b').end(undefined)
@@ -67,7 +68,7 @@ test('what was not done in its trial begins anew on a long place, before those t
 })
 
 test('a short scan passes those that may be long, however many wait', async (t) => {
-  const { scans, of, begun } = queue({ long: 1 })
+  const { scans, of, begun } = queue(t, { long: 1 })
   for (const task of ['a', 'b', 'c', 'd']) void scans.run(task, false)
   void scans.run('short', true)
   of('b').end(undefined)
@@ -79,7 +80,7 @@ test('a short scan passes those that may be long, however many wait', async (t) 
 })
 
 test('a scan whose client goes is told to end, and one that still waits never begins', async (t) => {
-  const { scans, of, begun, stops } = queue({ long: 1 })
+  const { scans, of, begun, stops } = queue(t, { long: 1 })
   const [one, three] = [client(), client()]
   const outcomes = [scans.run('a', false, one.waits), scans.run('b', false), scans.run('c', false, three.waits)]
   one.goes()
@@ -97,14 +98,14 @@ test('a scan whose client goes is told to end, and one that still waits never be
 })
 
 test('a scan that is not done in its time is ended, waiting or running', async (t) => {
-  const { scans, of, stops } = queue({ long: 1, short: 0, limit_ms: 20 })
+  const { scans, of, stops } = queue(t, { long: 1, short: 0, limit_ms: 20 })
   const late = { ok: false, refusal: { kind: 'queryLate' } }
   t.same(await Promise.all([scans.run('a', false), scans.run('b', false)]), [late, late])
   t.ok(stops.isStopped(of('a').place))
 })
 
 test('no more wait than may, and a scan that fails gives its place on', async (t) => {
-  const { scans, of, begun } = queue({ long: 1, short: 0, limit: 1 })
+  const { scans, of, begun } = queue(t, { long: 1, short: 0, limit: 1 })
   const first = scans.run('a', false)
   void scans.run('b', false)
   t.same(await scans.run('c', false), { ok: false, refusal: { kind: 'queriesFull' } })
@@ -114,7 +115,7 @@ test('no more wait than may, and a scan that fails gives its place on', async (t
 })
 
 test('closing ends everything', async (t) => {
-  const { scans, of, stops } = queue({ long: 1, short: 0 })
+  const { scans, of, stops } = queue(t, { long: 1, short: 0 })
   const asked = [scans.run('a', false), scans.run('b', true)]
   scans.close()
   for (const outcome of await Promise.all(asked)) t.match(outcome, { ok: false })
