@@ -15,8 +15,8 @@ interface Pending {
 const gather_ms = 20
 /** So many are stored at once without waiting for more. */
 const gather_most = 256
-/** Notices that leave in one batch: it is one turn of the partition, which updates wait for. */
-const goneAtOnce = 1000
+/** Notices that leave in one batch: it is one turn of the partition, which updates wait for. Each may be of a group of its own. */
+const goneAtOnce = 400
 /** Before a batch that was refused is offered again, at first and at most. */
 const again_ms = 50
 const againMost_ms = 2000
