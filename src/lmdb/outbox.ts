@@ -112,18 +112,20 @@ export class Outbox {
     return written
   }
 
-  /** Each group is written once, whatever many of its notices leave. */
-  #leaveGroups(numbers: readonly NoticeNumber[]): void {
-    const left = new Map<NoticeNumber, { readonly group: Group; readonly gone: Set<NoticeNumber> }>()
-    for (const number of numbers) {
+  /** Each group is read and written once, whatever many of its notices leave. */
+  #leaveGroups(numbers: NoticeNumber[]): void {
+    const left: { readonly group: Group; readonly gone: Set<NoticeNumber> }[] = []
+    for (const number of numbers.sort((a, b) => a - b)) {
+      const last = left.at(-1)
+      if (last !== undefined && number < last.group.first + last.group.subscriptions.length) {
+        last.gone.add(number)
+        continue
+      }
       // One that cannot be read is named by the courier, and stays.
       const group = groupOf(this.#databases, number, () => {})
-      if (group === undefined) continue
-      const leaving = left.get(group.first) ?? { group, gone: new Set() }
-      left.set(group.first, leaving)
-      leaving.gone.add(number)
+      if (group !== undefined) left.push({ group, gone: new Set([number]) })
     }
-    for (const { group, gone } of left.values()) {
+    for (const { group, gone } of left) {
       const subscriptions = group.subscriptions.map((id, at) => (gone.has(group.first + at) ? undefined : id))
       if (subscriptions.some((id) => id !== undefined)) {
         this.#databases.groups.putSync([group.first], encodeGroup({ ...group, subscriptions }))
