@@ -20,7 +20,13 @@ interface Partition {
   lose(): void
 }
 
-function partition(t: Test, folder: string, room = new MailboxRoom(100_000)): Partition {
+/** `committed` is called when a turn is on disk and not answered yet, with the number of turns so far. */
+function partition(
+  t: Test,
+  folder: string,
+  room = new MailboxRoom(100_000),
+  committed: (turns: number) => void = () => {},
+): Partition {
   const store = new LmdbPartitionStore(folder, storeSettings)
   const turns: number[] = []
   const inbox = new Inbox({
@@ -29,7 +35,12 @@ function partition(t: Test, folder: string, room = new MailboxRoom(100_000)): Pa
     wakes: wakes(),
     marks: marks(),
     bell: new Bell(),
-    storage: { committed: (commands) => turns.push(commands), size: () => {}, writing: () => {}, full: () => {} },
+    storage: {
+      committed: (commands) => committed(turns.push(commands)),
+      size: () => {},
+      writing: () => {},
+      full: () => {},
+    },
     mailboxWait: unmeasured,
     transactionWait: unmeasured,
     log: silentLog,
@@ -110,11 +121,10 @@ test('the commands of other requests come in between those of a large one', asyn
 })
 
 test('what was not sent when the partition is lost is not sent any more, and its room is given back', async (t) => {
-  const { mailbox, room, lose, turns } = partition(t, t.testdir())
-  const asked = askAll(appends(mailbox, names('A', 5000)))
-  while (turns.length === 0) await new Promise((resolve) => setImmediate(resolve))
-  lose()
-  const outcome = await asked
+  const { mailbox, room, lose } = partition(t, t.testdir(), undefined, (turns) => {
+    if (turns === 2) lose()
+  })
+  const outcome = await askAll(appends(mailbox, names('A', 5000)))
   if (!outcome.ok) throw new Error('it was refused as a whole')
   t.ok(outcome.value[0]?.ok)
   t.ok(
