@@ -9,7 +9,7 @@ import { AvailabilityIndex } from '../registration/availability-index.js'
 import { inForce, type Registration, type RegistrationChange } from '../registration/registration.js'
 import { type Discovery, type RegistrationIndex, wholeDiscovery } from '../registration/registration-index.js'
 import type { RegistryChange, RegistryStore } from '../registration/store.js'
-import { inSlices, type Steps } from '../slices.js'
+import { inSlices, mapInSlices, type Steps } from '../slices.js'
 import type { Bell } from '../subscription/bell.js'
 import type { Notice } from '../subscription/notice.js'
 import type { SubscriptionClock, SubscriptionId } from '../subscription/subscription.js'
@@ -140,7 +140,7 @@ export class Availability {
     )
     const known = await this.#parts.courier.report(meant.map(({ id }) => id))
     const deliveries = new Map(known.map(({ id, delivery }) => [id, delivery]))
-    return meant.map(({ id, tenant, reference, expires }) => {
+    return mapInSlices(meant, ({ id, tenant, reference, expires }) => {
       const delivery = deliveries.get(id) ?? neverDelivered
       return { id, tenant, path: everywhere, reference, expires, throttling_ms: 0, delivery }
     })

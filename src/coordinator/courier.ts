@@ -36,6 +36,9 @@ const deathsPerMinute = 5
 /** How long an owner waits for what is to leave the disk before it goes on; nothing but a disk or a partition that fails takes longer. */
 const expiry_ms = 2000
 
+/** Deliveries that are told in one message: reading one of very many would hold the thread. */
+const reportedAtOnce = 1000
+
 /** How long to wait before settlements that could not be stored are tried again, at first and at most. */
 const settleAgain_ms = 200
 const settleAgainMost_ms = 2000
@@ -109,9 +112,14 @@ export class Courier<Task extends object> {
     }
   }
 
-  /** How the deliveries of subscriptions go, of all without ids. */
-  report(ids?: readonly SubscriptionId[]): Promise<readonly KnownState[]> {
-    return this.#ask((ticket) => ({ kind: 'report', ticket, ids }))
+  /** How the deliveries of these subscriptions go. */
+  async report(ids: readonly SubscriptionId[]): Promise<readonly KnownState[]> {
+    const states: KnownState[] = []
+    for (let from = 0; from < ids.length; from += reportedAtOnce) {
+      const some = ids.slice(from, from + reportedAtOnce)
+      states.push(...(await this.#ask((ticket) => ({ kind: 'report', ticket, ids: some }))))
+    }
+    return states
   }
 
   /** Sends what can be sent at once, for at most so long. */

@@ -2,6 +2,7 @@ import type { Tenant } from '../context/entity.js'
 import { errorFacts, type Log } from '../log/log.js'
 import { type Recipient, recipientOf } from '../outbox/message.js'
 import { granted, type Outcome, refused } from '../outcome.js'
+import { mapInSlices } from '../slices.js'
 import type { Bell } from '../subscription/bell.js'
 import type { PackedWithClocks } from '../subscription/packed-clocks.js'
 import type { SubscriptionStore } from '../subscription/store.js'
@@ -184,7 +185,7 @@ export class Subscriptions implements SubscriptionDesk {
       which.tenant === undefined ? meant : meant.filter(({ subscription }) => subscription.tenant === which.tenant)
     const states = await this.#parts.courier.report(held.map(({ subscription }) => subscription.id))
     const byId = new Map(states.map(({ id, delivery }) => [id, delivery]))
-    return held.map(({ subscription: { id, tenant, path, reference, expires, throttling_ms } }) => {
+    return mapInSlices(held, ({ subscription: { id, tenant, path, reference, expires, throttling_ms } }) => {
       const delivery = byId.get(id) ?? { timesSent: 0, failsCounter: 0, queueDepth: 0, queueBytes: 0, discarded: 0 }
       return { id, tenant, path, reference, expires, throttling_ms, delivery }
     })

@@ -3,6 +3,7 @@ import type { PathRange } from '../context/query.js'
 import type { SubscriptionDesk, SubscriptionState } from '../coordinator/broker.js'
 import type { Answer, Asked, Resource } from '../exchange.js'
 import { urlWithoutSecrets } from '../log/secrets.js'
+import { LongText, mapInSlices } from '../slices.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Milliseconds, now } from '../time.js'
 import { json, operation, shortForm } from './answers.js'
@@ -22,7 +23,9 @@ function listing(path: string, states: SubscriptionDesk['states']): readonly Res
     const service = parameters.get('service')
     const found = await states(service === undefined ? {} : { tenant: service.toLowerCase() as Tenant })
     const at = now()
-    return json(found.map((state) => stateShown(state, at)))
+    const items = new LongText()
+    await mapInSlices(found, (state) => items.push(JSON.stringify(stateShown(state, at))))
+    return { status: 200, body: `[${items.joined}]` }
   }
   const one = async ({ segments }: Asked): Promise<Answer> => {
     // What is no id is the id of nothing.

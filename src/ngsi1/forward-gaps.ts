@@ -2,6 +2,7 @@ import type { EntityType } from '../context/entity.js'
 import type { GivenAttribute, UpdateItem } from '../context/update.js'
 import { entityKey } from '../registration/forward-query.js'
 import type { Lacking } from '../registration/forward-update.js'
+import { mapInSlices } from '../slices.js'
 import { attributesOf, type Fate, type UpdateAsked } from './carry-out.js'
 import type { GivenElement } from './parse-update.js'
 
@@ -13,13 +14,14 @@ export interface Gap extends Lacking {
 }
 
 /** Everything that is not held here of an update that was carried out here. */
-export function gapsOf({ elements, untyped }: UpdateAsked, fates: readonly Fate[]): readonly Gap[] {
-  return elements.flatMap((element, at) => {
+export async function gapsOf({ elements, untyped }: UpdateAsked, fates: readonly Fate[]): Promise<readonly Gap[]> {
+  const gaps = await mapInSlices(elements, (element, at) => {
     const fate = fates[at]
     if (fate === undefined || 'status' in fate) return []
     const missing = byEntity(fate.missing)
     return fate.items.flatMap((item) => gapOf(element, untyped, missing, item) ?? [])
   })
+  return gaps.flat()
 }
 
 function gapOf(

@@ -3,6 +3,7 @@ import type { ProviderFailure } from '../coordinator/provider-request.js'
 import type { Answer, Asked, StatusText } from '../exchange.js'
 import { granted, type Outcome, refused } from '../outcome.js'
 import { planUpdate, type UpdateForward } from '../registration/forward-update.js'
+import { inSlices } from '../slices.js'
 import { now } from '../time.js'
 import { type ErrorShape, statusAnswer, unavailableAnswer } from './answers.js'
 import { type ElementResponse, type Fate, fatesOf, manyResponsesOf, type UpdateAsked } from './carry-out.js'
@@ -37,9 +38,9 @@ export async function carryOutEverywhere(
   const isPassedOn = asked.action === 'UPDATE' || asked.action === 'REPLACE'
   const way = isPassedOn ? wayOf(environment, request, asked.tenant) : undefined
   if (way === undefined) return here()
-  const gaps = gapsOf(asked, fates.value)
+  const gaps = await gapsOf(asked, fates.value)
   const lookup = { tenant: asked.tenant, paths: [{ path: asked.path, below: false }], now: now() }
-  const { forwards, sharings } = planUpdate(way.index, lookup, gaps)
+  const { forwards, sharings } = await inSlices(planUpdate(way.index, lookup, gaps))
   if (forwards.length === 0) return here()
   const asking = await way.ask('updateContext', forwards, updateForProvider, readUpdateAnswer)
   const somethingDone = fates.value.some(mayBeDone)

@@ -1,5 +1,6 @@
 import type { EntityId, EntityType } from '../context/entity.js'
 import type { GivenAttribute } from '../context/update.js'
+import type { Steps } from '../slices.js'
 import type { RegistrationId } from './registration.js'
 import type { Lookup, RegistrationIndex } from './registration-index.js'
 
@@ -42,9 +43,10 @@ export interface UpdatePlan {
 }
 
 /** Which provider gets what of an update is not held here: one request for each, with all its entities [subscriptions 8.1, 8.3]. */
-export function planUpdate(index: RegistrationIndex, lookup: Lookup, lacking: readonly Lacking[]): UpdatePlan {
+export function* planUpdate(index: RegistrationIndex, lookup: Lookup, lacking: readonly Lacking[]): Steps<UpdatePlan> {
   const forwards = new Map<string, { readonly registration: RegistrationId; readonly shares: Share[] }>()
-  const sharings = lacking.map((entity) => {
+  const sharings: Sharing[] = []
+  for (const entity of lacking) {
     const shared = new Map<string, Draft>()
     const unfound: GivenAttribute[] = []
     for (const attribute of entity.attributes) {
@@ -57,8 +59,9 @@ export function planUpdate(index: RegistrationIndex, lookup: Lookup, lacking: re
       forwards.set(provider, forward)
       forward.shares.push(share)
     }
-    return { shares: Array.from(shared.values(), ({ share }) => share), unfound }
-  })
+    sharings.push({ shares: Array.from(shared.values(), ({ share }) => share), unfound })
+    yield
+  }
   return { forwards: Array.from(forwards, ([provider, forward]) => ({ provider, ...forward })), sharings }
 }
 

@@ -57,7 +57,7 @@ test('every attribute that is lacking goes to one provider, the one that is regi
         ...{ id: id as EntityId, types: types.map((one) => one as EntityType) },
         attributes: attributes.map(given),
       }))
-      const { forwards, sharings } = planUpdate(index, lookup, lacking)
+      const { forwards, sharings } = atOnce(planUpdate(index, lookup, lacking))
       const providers = forwards.map(({ provider }) => provider)
       if (new Set(providers).size !== providers.length) return false
       const sent = new Map(
