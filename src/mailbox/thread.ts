@@ -41,7 +41,9 @@ export class ActorThread<Task extends object, Said extends Saying> {
   constructor({ entry, task, transfer = [], heap_MiB, said = () => {} }: ThreadSettings<Task, Said>) {
     this.#pool = new Piscina({
       filename: entry.href,
-      minThreads: 1,
+      // With one the pool would start another thread in the place of one that died, for nobody: and Node aborts the process
+      // when the pool is let go of while that thread still loads its program.
+      minThreads: 0,
       maxThreads: 1,
       concurrentTasksPerWorker: 1,
       atomics: 'disabled', // The default lets a thread sleep between tasks without looking at its ports and timers.

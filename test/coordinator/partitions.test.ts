@@ -68,6 +68,10 @@ async function around(t: Test): Promise<Around> {
 const poison = { commands: 'no letter' }
 
 test('a partition that dies is replaced, its open requests are answered, and what was acknowledged is there', async (t) => {
+  const threads: unknown[] = []
+  const started = (thread: unknown): unknown => threads.push(thread)
+  process.on('worker', started)
+  t.teardown(() => process.off('worker', started))
   const { partitions, mailbox, ports, fatal, measures } = await around(t)
   t.ok((await mailbox.ask(command('APPEND', 'Silo1', [given('level', '1')]))).ok)
   ports[0]?.postMessage(poison)
@@ -78,6 +82,7 @@ test('a partition that dies is replaced, its open requests are answered, and wha
   t.match(outcome, { ok: true, value: { reply: { items: [{ id: 'Silo1' }] } } })
   t.equal(measures.storageSheet.reading(0).restarts, 1)
   t.same(fatal, [])
+  t.equal(threads.length, 2, 'each thread was started for its task, and no other one')
   mailbox.close()
   await partitions.drain()
 })
