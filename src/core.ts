@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 import { MessageChannel } from 'node:worker_threads'
-import { mostAttributes, mostValues } from './context/entity-size.js'
+import { mostAttributes, mostMetadata, mostValues } from './context/entity-size.js'
 import { subscriptionOperations } from './coordinator/broker.js'
 import { serveDesk } from './coordinator/desk-link.js'
 import { ForwardLimit } from './coordinator/forward-limit.js'
@@ -278,7 +278,13 @@ export class Core {
       storage: this.#storage,
       memory: this.#memory,
       entityCache_bytes: this.#options.entityCache_MiB * 2 ** 20,
-      limits: { size: this.#options.entityMaxSize, attributes: mostAttributes, values: mostValues, types: mostTypes },
+      limits: {
+        size: this.#options.entityMaxSize,
+        attributes: mostAttributes,
+        values: mostValues,
+        metadata: mostMetadata,
+        types: mostTypes,
+      },
       subscriptions: this.#delivered.subscriptions.packed(),
       log: port2,
     }

@@ -1,4 +1,4 @@
-import type { Entity, Value } from './entity.js'
+import type { Entity, Metadata, Value } from './entity.js'
 import { isVector } from './path.js'
 
 /** How large an entity may become; what is larger already may change and shrink. */
@@ -12,12 +12,17 @@ export interface EntityLimits {
   readonly attributes: number
   /** Members and items of its compound values, at all depths: each costs far more than its characters. */
   readonly values: number
+  /** Elements of metadata of all its attributes. */
+  readonly metadata: number
   /** Entities of one id in one service path, which one update may change all together. */
   readonly types: number
 }
 
 /** As many attributes as an entity and a context element may have. */
 export const mostAttributes = 5000
+
+/** As many elements of metadata as the attributes of an entity and of a context element may have together. */
+export const mostMetadata = 10_000
 
 /** As many members and items as their compound values may have. */
 export const mostValues = 100_000
@@ -26,11 +31,12 @@ export const noLimits: EntityLimits = {
   size: Number.POSITIVE_INFINITY,
   attributes: Number.POSITIVE_INFINITY,
   values: Number.POSITIVE_INFINITY,
+  metadata: Number.POSITIVE_INFINITY,
   types: Number.POSITIVE_INFINITY,
 }
 
 /** What an update may not make larger: of the entity, or of all of its id together. */
-export type Excess = 'size' | 'sizes' | 'attributes' | 'values'
+export type Excess = 'size' | 'sizes' | 'attributes' | 'values' | 'metadata'
 
 /** What the entities of one id in one service path may still grow by while one update is applied to them. */
 export class EntityRoom {
@@ -59,6 +65,10 @@ export class EntityRoom {
       const values = valuesIn(after.attributes)
       if (values > limits.values && values > valuesIn(before?.attributes ?? [])) return 'values'
     }
+    if (size > metadata_frame * limits.metadata) {
+      const metadata = metadataOf(after.attributes)
+      if (metadata > limits.metadata && metadata > metadataOf(before?.attributes ?? [])) return 'metadata'
+    }
     if (this.#total === undefined) return undefined
     const growth = size - sizeBefore(before)
     if (growth > 0 && this.#total + growth > limits.size) return 'sizes'
@@ -69,6 +79,11 @@ export class EntityRoom {
 
 function sizeBefore(before: Entity | undefined): number {
   return before === undefined ? 0 : sizeOf(before)
+}
+
+/** Elements of metadata of attributes, together. */
+export function metadataOf(attributes: readonly { readonly metadata: readonly Metadata[] }[]): number {
+  return attributes.reduce((sum, { metadata }) => sum + metadata.length, 0)
 }
 
 /** Members and items of the compound values of attributes, at all depths. */

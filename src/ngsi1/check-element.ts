@@ -1,5 +1,5 @@
 import type { ServicePath } from '../context/entity.js'
-import { mostAttributes } from '../context/entity-size.js'
+import { metadataOf, mostAttributes, mostMetadata } from '../context/entity-size.js'
 import type { GivenAttribute, UpdateAction } from '../context/update.js'
 import type { GivenElement } from './parse-update.js'
 
@@ -11,7 +11,7 @@ export type ElementRefusal =
   | { readonly kind: 'attributeEmpty'; readonly name: string }
   | { readonly kind: 'keyTooLong' }
   /** It has more than any entity may have: it is not looked at, nor repeated in the answer. */
-  | { readonly kind: 'entityTooLarge'; readonly what: 'attributes'; readonly max: number }
+  | { readonly kind: 'entityTooLarge'; readonly what: 'attributes' | 'metadata'; readonly max: number }
 
 /** A refusal, and which attributes of the element its answer shows. */
 export interface RefusedElement {
@@ -30,6 +30,9 @@ export function checkElement(
   const { attributes } = element
   if (attributes.length > mostAttributes) {
     return { refusal: { kind: 'entityTooLarge', what: 'attributes', max: mostAttributes }, shown: [] }
+  }
+  if (metadataOf(attributes) > mostMetadata) {
+    return { refusal: { kind: 'entityTooLarge', what: 'metadata', max: mostMetadata }, shown: [] }
   }
   const twice = doubled(attributes)
   if (twice) return { refusal: { kind: 'attributeTwice', name: twice.name }, shown: [twice] }

@@ -31,7 +31,7 @@ export function* parseQuery(body: string, strictIds: boolean): Steps<Outcome<Que
   const few = atMost(maxAttributes, 'attributes', attributes)
   if (!few.ok) return few
   if (attributes.includes('')) return refused({ kind: 'nameEmpty' })
-  const scopes = restriction === undefined ? granted([]) : checkRestriction(restriction)
+  const scopes = restriction === undefined ? granted([]) : yield* checkRestriction(restriction)
   if (!scopes.ok) return scopes
   return granted({ selectors: meant.value, attributes: namesShown(attributes), scopes: scopes.value })
 }
@@ -42,8 +42,8 @@ export function namesShown(names: readonly string[]): readonly string[] {
 }
 
 /** A restriction must restrict; its expression only has to be there [context 7.4]. */
-function checkRestriction(restriction: RestrictionDraft): Outcome<readonly Scope[], CheckRefusal> {
+function* checkRestriction(restriction: RestrictionDraft): Steps<Outcome<readonly Scope[], CheckRefusal>> {
   if (isEmptyRestriction(restriction)) return refused({ kind: 'restrictionEmpty' })
   if (restriction.attributeExpression === '') return refused({ kind: 'expressionEmpty' })
-  return checkScopes(restriction, parseScope)
+  return yield* checkScopes(restriction, parseScope)
 }

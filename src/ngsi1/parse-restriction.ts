@@ -1,5 +1,6 @@
 import type { Scope } from '../context/query.js'
 import { granted, type Outcome, refused } from '../outcome.js'
+import type { Steps } from '../slices.js'
 import type { ScopeParser } from './parse-scope.js'
 import { atMost } from './parse-selectors.js'
 import type { CheckRefusal } from './payload-refusal.js'
@@ -21,10 +22,10 @@ export function isEmptyRestriction({ attributeExpression = '', scopes = [] }: Re
 const maxScopes = 100
 
 /** The scopes of a restriction that mean something [context 7.4], [subscriptions 2.1.2]. */
-export function checkScopes(
+export function* checkScopes(
   { scopes = [] }: RestrictionDraft,
   parse: ScopeParser,
-): Outcome<readonly Scope[], CheckRefusal> {
+): Steps<Outcome<readonly Scope[], CheckRefusal>> {
   const few = atMost(maxScopes, 'scopes', scopes)
   if (!few.ok) return few
   const checked: Scope[] = []
@@ -34,6 +35,7 @@ export function checkScopes(
     const scope = parse(type, value.compound)
     if (!scope.ok) return scope
     if (scope.value) checked.push(scope.value)
+    yield
   }
   return granted(checked)
 }

@@ -80,7 +80,7 @@ export function* parseSubscription(
   if (!isReference(reference)) return refused({ kind: 'referenceMalformed' })
   const duration = parseDuration(read.value.duration ?? '')
   if (!duration.ok) return duration
-  const terms = checkTerms(read.value)
+  const terms = yield* checkTerms(read.value)
   if (!terms.ok) return terms
   const { conditions = anyChange, scopes = [], throttling_ms = 0 } = terms.value
   return granted({
@@ -100,7 +100,7 @@ export function* parseChange(body: string, strictIds: boolean): Steps<Outcome<Ch
   const read = yield* readBody(body, changeShape, strictIds)
   if (!read.ok) return refused({ ...read.refusal, subscriptionId: unknownId })
   const { subscriptionId: givenId = '' } = read.value
-  const checked = checkChange(read.value, givenId)
+  const checked = yield* checkChange(read.value, givenId)
   return checked.ok ? checked : refused({ ...checked.refusal, subscriptionId: givenId || unknownId })
 }
 
@@ -110,12 +110,12 @@ export function* parseIdPayload(body: string, strictIds: boolean): Steps<Outcome
   return read.ok ? granted(read.value.subscriptionId ?? '') : read
 }
 
-function checkChange(draft: ReadBy<typeof changeShape>, givenId: string): Outcome<ChangePayload, CheckRefusal> {
+function* checkChange(draft: ReadBy<typeof changeShape>, givenId: string): Steps<Outcome<ChangePayload, CheckRefusal>> {
   const duration = parseDuration(draft.duration ?? '')
   if (!duration.ok) return duration
   const id = givenId === '' ? granted(undefined) : parseGivenId(givenId)
   if (!id.ok) return refused({ kind: 'givenIdMalformed', why: id.refusal })
-  const terms = checkTerms(draft)
+  const terms = yield* checkTerms(draft)
   if (!terms.ok) return terms
   return granted({
     ...terms.value,
@@ -129,13 +129,14 @@ function checkChange(draft: ReadBy<typeof changeShape>, givenId: string): Outcom
 type Terms = Pick<ChangePayload, 'conditions' | 'scopes' | 'throttling_ms'>
 
 /** Restriction, conditions and throttling, which are checked in this order [subscriptions 2.1.1]. */
-function checkTerms({
+function* checkTerms({
   restriction,
   notifyConditions,
   throttling: text = '',
-}: ReadBy<typeof changeShape>): Outcome<Terms, CheckRefusal> {
+}: ReadBy<typeof changeShape>): Steps<Outcome<Terms, CheckRefusal>> {
   if (restriction !== undefined && isEmptyRestriction(restriction)) return refused({ kind: 'restrictionEmpty' })
-  const scopes = restriction === undefined ? granted(undefined) : checkScopes(restriction, parseSubscriptionScope)
+  const scopes =
+    restriction === undefined ? granted(undefined) : yield* checkScopes(restriction, parseSubscriptionScope)
   if (!scopes.ok) return scopes
   const conditions = checkConditions(notifyConditions)
   if (!conditions.ok) return conditions

@@ -59,6 +59,7 @@ const excesses: { readonly [What in Excess]: string } = {
   sizes: 'size of all entities of the id together',
   attributes: 'attributes of the entity',
   values: 'values of the entity',
+  metadata: 'metadata of the entity',
 }
 
 const wording: Wording = {

@@ -307,7 +307,7 @@ test('an effect is written exactly when something changed, and its dates say so'
 })
 
 test('the entities of one id in one path have the room of one, so that no update reads or writes more', async (t) => {
-  const limits = { size: 1000, attributes: 1000, types: 100, values: 1000 }
+  const limits = { size: 1000, attributes: 1000, types: 100, values: 1000, metadata: 1000 }
   let held: readonly Entity[] = []
   const apply = (...next: Parameters<typeof command>) => {
     const { reply, effects } = applyUpdate(held, command(...next), limits)
@@ -337,7 +337,7 @@ test('the entities of one id in one path have the room of one, so that no update
 })
 
 test('an entity grows up to its limits, and nothing of what would make it larger is done; it may change and shrink', async (t) => {
-  const limits = { size: 1000, attributes: 3, values: 200, types: 2 }
+  const limits = { size: 1000, attributes: 3, values: 200, metadata: 40, types: 2 }
   const apply = (held: readonly Entity[], ...next: Parameters<typeof command>) =>
     applyUpdate(held, command(...next), limits)
   const large = given('a', 'x'.repeat(900))
@@ -355,6 +355,9 @@ test('an entity grows up to its limits, and nothing of what would make it larger
   const numbers = (number: number) => ({ ...given('a'), value: Array.from({ length: number }, () => []) })
   t.match(apply([], 'APPEND', 'Silo1', [numbers(201)], silo), { reply: refusedAs('values', 200), effects: [] })
   t.match(apply([], 'APPEND', 'Silo1', [numbers(200)], silo), { effects: [{ kind: 'put' }] })
+  const many = Array.from({ length: 41 }, (_, at) => ({ name: `${at}`, type: '', value: '' }))
+  const described = { ...given('a', '1'), metadata: many }
+  t.match(apply([], 'APPEND', 'Silo1', [described], silo), { reply: refusedAs('metadata', 40), effects: [] })
   const four = ['a', 'b', 'c', 'd'].map((name) => given(name, '1'))
   t.match(apply([], 'APPEND', 'Silo1', four, silo), { reply: refusedAs('attributes', 3), effects: [] })
   const [grown] = applyUpdate([], command('APPEND', 'Silo1', [...four, given('e', 'x'.repeat(2000))], silo)).effects

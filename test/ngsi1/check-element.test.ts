@@ -91,4 +91,6 @@ test('an element has no more attributes than an entity may have, and one with mo
     refusal: { kind: 'entityTooLarge', what: 'attributes', max: 5000 },
     shown: [],
   })
+  const metadata = Array.from({ length: 10_001 }, (_, at) => ({ name: `${at}`, type: '', value: '1' }))
+  t.match(check([{ ...givenAttribute('a'), metadata }]), { refusal: { what: 'metadata', max: 10_000 }, shown: [] })
 })
