@@ -10,6 +10,7 @@ import { Mailbox } from '../src/mailbox/mailbox.js'
 import { MailboxRoom } from '../src/mailbox/room.js'
 import { type Shared, sharedAnswer } from '../src/management/siblings.js'
 import { Measures, rowOf } from '../src/measure/measures.js'
+import { noticesPerMB } from '../src/memory-needed.js'
 import { rememberingNotice } from '../src/ngsi1/render-notification.js'
 import { Courier, type CourierSettings } from '../src/outbox/courier.js'
 import type { CourierInstruction, CourierReport } from '../src/outbox/message.js'
@@ -135,6 +136,7 @@ function settingsOf({ options, storage, brokerId, clock }: CourierTask): Courier
     retention_ms: retention_s * 1000,
     underWay_bytes: memory_MiB * 2 ** 20,
     bytesMax: Math.min(queueMax_MB * 2 ** 20, storage.sizeMax_bytes / 2),
+    noticesMax: queueMax_MB * noticesPerMB,
   }
 }
 

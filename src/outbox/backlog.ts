@@ -13,8 +13,9 @@ export interface BacklogLimits {
   readonly retention_ms: number
   /** Notifications that wait per subscription. */
   readonly queueMax: number
-  /** In all. */
+  /** In all; what waits is known to the courier's heap by number, however small it is. */
   readonly bytesMax: number
+  readonly noticesMax: number
 }
 
 export interface BacklogParts {
@@ -35,6 +36,7 @@ export class Backlog {
   readonly #outboxes: { depth: number; bytes: number }[]
   readonly #fullness = new Watermark()
   #bytes = 0
+  #depth = 0
 
   constructor(parts: BacklogParts) {
     this.#parts = parts
@@ -99,15 +101,16 @@ export class Backlog {
       if (queue.lineup.hasBarrier) queue.lineup.recheck()
       else this.#barred.delete(queue)
     }
-    const { bytesMax } = this.#parts.limits
-    while (this.#bytes > bytesMax) {
+    const { bytesMax, noticesMax } = this.#parts.limits
+    while (this.#isOverfull) {
       const largest = this.#largest()
       if (largest === undefined) break
-      this.#dropFrom(largest, this.#bytes - bytesMax)
+      this.#dropFrom(largest)
     }
-    if (!this.#fullness.passed(this.#bytes, bytesMax)) return
-    const message = `the space for notifications is nearly full: ${this.#bytes} bytes wait`
-    this.#parts.log.warn('notif:queue', message, { bytes: this.#bytes })
+    const taken = Math.max(this.#bytes / bytesMax, this.#depth / noticesMax)
+    if (!this.#fullness.passed(taken, 1)) return
+    const message = `the space for notifications is nearly full: ${this.#depth} wait, of ${this.#bytes} bytes`
+    this.#parts.log.warn('notif:queue', message, { waiting: this.#depth, bytes: this.#bytes })
   }
 
   /** Drops what has waited too long, and what belongs to subscriptions that have expired; to be called often. */
@@ -171,9 +174,13 @@ export class Backlog {
     return true
   }
 
-  #dropFrom(queue: RecipientQueue, excess: number): void {
-    const enough = this.#bytes - excess
-    while (this.#bytes > enough && this.#dropOldest(queue, `${this.#bytes} bytes are waiting in all`));
+  get #isOverfull(): boolean {
+    const { bytesMax, noticesMax } = this.#parts.limits
+    return this.#bytes > bytesMax || this.#depth > noticesMax
+  }
+
+  #dropFrom(queue: RecipientQueue): void {
+    while (this.#isOverfull && this.#dropOldest(queue, `${this.#depth} wait in all, of ${this.#bytes} bytes`));
   }
 
   /** The subscription with the most bytes of those that have something to drop. */
@@ -188,6 +195,7 @@ export class Backlog {
 
   #sum(source: SourceNumber, depth: number, bytes: number): void {
     this.#bytes += bytes
+    this.#depth += depth
     const outbox = this.#outboxes[source]
     if (outbox === undefined) return
     outbox.depth += depth

@@ -278,6 +278,20 @@ test('beyond the space for all, the oldest of the largest subscription are dropp
   t.ok((state?.discarded ?? 0) >= 5)
 })
 
+test('beyond the number for all, the oldest of the largest subscription are dropped', async (t) => {
+  const end = await FarEnd.listen(t, answering(500))
+  const recipients = [recipient(one, end.url()), recipient(two, end.url())]
+  const running = courier(t, { recipients, settings: { noticesMax: 6, retryMin_ms: 60_000, retryMax_ms: 60_000 } })
+  await running.start()
+  nth(running.partitions, 0).enqueue(notice(two, 'a', 'small'))
+  for (let number = 1; number <= 10; number += 1) nth(running.partitions, 1).enqueue(notice(one, 'a', 'x'))
+  running.ring()
+  await until(() => nth(running.partitions, 1).numbers.length === 5)
+  t.match(await running.state(two), { discarded: 0, queueDepth: 1 })
+  t.match(await running.state(one), { discarded: 5, queueDepth: 5 })
+  t.match(running.lines, [{ message: /are dropped: \d+ wait in all/ }, { message: /nearly full: 6 wait, of / }])
+})
+
 test('a message that is too long is dropped at once, its head counted', async (t) => {
   const end = await FarEnd.listen(t)
   const running = courier(t, { recipients: [recipient(one, end.url())], settings: { maxSize: 600 } })

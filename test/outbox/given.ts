@@ -132,6 +132,7 @@ const settings: CourierSettings = {
   retention_ms: 86_400_000,
   queueMax: 100_000,
   bytesMax: 2 ** 32,
+  noticesMax: 2 ** 22,
   retryMin_ms: 5,
   retryMax_ms: 20,
   perReceiver: 8,
