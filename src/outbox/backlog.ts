@@ -6,7 +6,7 @@ import type { Books } from './books.js'
 import type { Entry } from './entry.js'
 import { Watermark } from './limits.js'
 import type { RecipientQueue } from './recipient-queue.js'
-import type { NumberedNotice, SourceNumber } from './source.js'
+import type { Arrived, NumberedNotice, SourceNumber } from './source.js'
 
 /** How much may wait, and how long [subscriptions 5.5]. */
 export interface BacklogLimits {
@@ -44,8 +44,9 @@ export class Backlog {
   }
 
   /** A notice joins the queue of its subscription. */
-  add(queue: RecipientQueue, source: SourceNumber, numbered: NumberedNotice, tried: boolean): void {
-    const superseded = queue.add(source, numbered, tried)
+  add(queue: RecipientQueue, arrived: Arrived): void {
+    const { source, numbered } = arrived
+    const superseded = queue.add(arrived)
     this.#sum(source, 1, numbered.size_bytes)
     this.#waiting.add(queue)
     if (numbered.notice.after !== undefined) this.#barred.add(queue)

@@ -85,7 +85,8 @@ export class Courier {
     })
     this.#intake = new Intake({
       sources,
-      take: (source, numbered) => this.#recipients.take(source, numbered),
+      take: (source, numbered, since_ms) => this.#recipients.take(source, numbered, since_ms),
+      clock: settings.clock,
       progress: () => this.#backlog.check(),
     })
   }
@@ -175,7 +176,6 @@ export class Courier {
     return {
       known: (source: number) => this.#intake.known(source),
       coordinator: sources.length - 1,
-      clock: settings.clock,
       pause_ms: (failures: number, retryAfter_ms: number) => pauseAfter(failures, limits, retryAfter_ms, Math.random()),
       wake: (queue: Parameters<Receivers['want']>[0]) => this.#receivers.want(queue),
     }

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { NoticeNumber } from '../subscription/notice.js'
+import { age_ms, type ClockStart } from '../time.js'
 import type { NumberedNotice, Source, SourceNumber } from './source.js'
 
 /** Notices that are read without letting others run, and their bytes. */
@@ -8,7 +9,10 @@ const slice_bytes = 2 ** 20
 
 export interface IntakeParts {
   readonly sources: readonly Source[]
-  readonly take: (source: SourceNumber, numbered: NumberedNotice) => void
+  /** `since_ms` is when it was made, by the steady clock of this thread. */
+  readonly take: (source: SourceNumber, numbered: NumberedNotice, since_ms: number) => void
+  /** When the process was started. */
+  readonly clock: ClockStart
   /** More is known: called after every slice. */
   readonly progress: () => void
 }
@@ -19,6 +23,9 @@ export class Intake {
   readonly #known: NoticeNumber[]
   #running: Promise<void> = Promise.resolve()
   #next: Promise<void> | undefined
+  /** When the pass under way has begun, and the one before it. */
+  #begun_ms = Number.NEGATIVE_INFINITY
+  #before_ms = Number.NEGATIVE_INFINITY
 
   constructor(parts: IntakeParts) {
     this.#parts = parts
@@ -43,6 +50,8 @@ export class Intake {
 
   async #pass(): Promise<void> {
     const { sources, progress } = this.#parts
+    this.#before_ms = this.#begun_ms
+    this.#begun_ms = performance.now()
     for (const source of sources) source.refresh()
     let taken = 0
     for (const [number, source] of sources.entries()) {
@@ -64,10 +73,15 @@ export class Intake {
     let bytes = 0
     for (const numbered of found) {
       bytes += numbered.size_bytes
-      this.#parts.take(number, numbered)
+      this.#parts.take(number, numbered, this.#made_ms(numbered))
     }
     // Numbers that are missing at the end belong to notices that have left.
     this.#known[number] = found.at(-1)?.number ?? last
     return { found: found.length, bytes }
+  }
+
+  /** What the pass before did not find was not there yet, whatever the clock of the day says of its age. */
+  #made_ms({ notice }: NumberedNotice): number {
+    return Math.max(this.#before_ms, performance.now() - age_ms(notice.made, this.#parts.clock))
   }
 }

@@ -1,16 +1,14 @@
 import type { Line, NoticeHead, NoticeNumber } from '../subscription/notice.js'
-import { age_ms, type ClockStart, type Milliseconds } from '../time.js'
+import type { Milliseconds } from '../time.js'
 import { type Entry, type EntryLine, EntryList } from './entry.js'
 import { Fifo } from './fifo.js'
-import type { NumberedNotice, SourceNumber } from './source.js'
+import type { Arrived, SourceNumber } from './source.js'
 
 export interface LineupParts {
   /** How far the notices of an outbox are known. */
   readonly known: (source: SourceNumber) => NoticeNumber
   /** The number of the coordinator's outbox. */
   readonly coordinator: SourceNumber
-  /** When the process was started. */
-  readonly clock: ClockStart
 }
 
 /** An entity with its names and braces is longer than its record, at most so many times. */
@@ -38,15 +36,14 @@ export class Lineup {
   }
 
   /** Puts a notice behind all others; gives the one that it makes pointless [subscriptions 3.6]. */
-  add(source: SourceNumber, numbered: NumberedNotice, tried: boolean): Entry | undefined {
+  add({ source, numbered, since_ms, tried }: Arrived): Entry | undefined {
     const { number, size_bytes, body_bytes, notice } = numbered
     const line = this.#lineOf(notice.line)
     const barrier = this.#barrierOf(number, notice)
     const entry: Entry = {
       ...{ source, number, size_bytes, made: notice.made, line, barrier, tried },
       sent_bytes: body_bytes === undefined ? size_bytes * wordedTimes : size_bytes,
-      since_ms: performance.now() - age_ms(notice.made, this.#parts.clock),
-      ...{ underWay: false, doomed: false, gone: false, volley: 0, before: undefined, next: undefined },
+      ...{ since_ms, underWay: false, doomed: false, gone: false, volley: 0, before: undefined, next: undefined },
     }
     // A tick that is too long for one message has several of the same moment.
     const superseded = isSuperseded(line.waiting.first, notice.made) ? line.waiting.first : undefined

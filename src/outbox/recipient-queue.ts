@@ -5,7 +5,7 @@ import { Watermark } from './limits.js'
 import { isSuperseded, Lineup, type LineupParts } from './lineup.js'
 import type { Recipient } from './message.js'
 import type { Failed } from './outcome.js'
-import type { NumberedNotice, SourceNumber } from './source.js'
+import type { Arrived } from './source.js'
 
 export interface QueueParts extends LineupParts {
   /** How long to pause after so many failures in a row. */
@@ -47,10 +47,10 @@ export class RecipientQueue {
   }
 
   /** Puts a notice behind all others; gives the one that it makes pointless. */
-  add(source: SourceNumber, numbered: NumberedNotice, tried: boolean): Entry | undefined {
+  add(arrived: Arrived): Entry | undefined {
     this.depth += 1
-    this.bytes += numbered.size_bytes
-    return this.lineup.add(source, numbered, tried)
+    this.bytes += arrived.numbered.size_bytes
+    return this.lineup.add(arrived)
   }
 
   /** Whether there may be something to send now. */

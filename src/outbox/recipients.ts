@@ -75,7 +75,7 @@ export class Recipients {
   }
 
   /** A notice from an outbox: joins the queue of its subscription, or is settled away when that has ended. */
-  take(source: SourceNumber, numbered: NumberedNotice): void {
+  take(source: SourceNumber, numbered: NumberedNotice, since_ms: number): void {
     const { books, backlog, meter, simulated, queueParts } = this.#parts
     const { number, notice } = numbered
     const id = notice.subscription
@@ -93,7 +93,7 @@ export class Recipients {
       backlog.reject(queue, source, numbered, tooLong(size))
       return
     }
-    backlog.add(queue, source, numbered, this.#tried.has(`${source}-${number}`))
+    backlog.add(queue, { source, numbered, since_ms, tried: this.#tried.has(`${source}-${number}`) })
     if (simulated && recipient !== undefined) this.#simulate(queue)
     else queueParts.wake(queue)
   }

@@ -13,6 +13,16 @@ export interface NumberedNotice {
   readonly notice: NoticeHead
 }
 
+/** A notice as it joins the queue of its subscription. */
+export interface Arrived {
+  readonly source: SourceNumber
+  readonly numbered: NumberedNotice
+  /** When it was made, by the steady clock of this thread. */
+  readonly since_ms: number
+  /** Whether an attempt was made before this courier was there. */
+  readonly tried: boolean
+}
+
 /** An outbox as its courier sees it: read from snapshots, written by its owner. */
 export interface Source {
   /** From now on reads see everything that was on disk when this was called. */

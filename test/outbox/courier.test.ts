@@ -679,3 +679,16 @@ test('a clock of the day that jumps makes nothing that waits older, also after a
   }
   t.same(numbers(), [2, 3, 4, 5])
 })
+
+test('what comes while the courier runs is not as old as a clock that had jumped back says', async (t) => {
+  const end = await FarEnd.listen(t, answering(500))
+  const settings = { retention_ms: 60_000, retryMin_ms: 60_000, clock: clockStart() }
+  const running = courier(t, { recipients: [recipient(one, end.url(), { expires: at(4e12) })], settings })
+  await running.start()
+  // Made while the clock was a day behind, and found when it was right again.
+  nth(running.partitions, 0).enqueue(notice(one, 'a', '1', { made: at(Date.now() - 86_400_000) }))
+  running.ring()
+  await until(async () => (await running.state(one))?.queueDepth === 1)
+  await sleep(600) // It looks for what has waited too long twice.
+  t.match(await running.state(one), { queueDepth: 1, discarded: 0 })
+})
