@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { BrokerProcess, DataFolder, ownBroker } from '../../bench/broker-process.js'
 import { fuzz } from './fuzzer.js'
@@ -36,8 +37,7 @@ async function run(): Promise<number> {
       clients: Number(values.clients),
       bound_ms: Number(values.bound),
     })
-    const log = readFileSync(join(folder.path, 'contextBroker.log'), 'utf8')
-    const lines = log.split('\n').filter((line) => /"lvl":"(ERROR|FATAL)"/.test(line))
+    const lines = await faultLines(join(folder.path, 'contextBroker.log'))
     for (const finding of findings.slice(0, 50)) process.stderr.write(`${finding}\n\n`)
     for (const line of lines.slice(0, 50)) process.stderr.write(`${line}\n`)
     const summary = {
@@ -61,6 +61,15 @@ async function run(): Promise<number> {
   } finally {
     folder.remove()
   }
+}
+
+/** Lines of faults. A long run has more lines than a text may have characters. */
+async function faultLines(file: string): Promise<readonly string[]> {
+  const faults: string[] = []
+  for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
+    if (/"lvl":"(ERROR|FATAL)"/.test(line)) faults.push(line)
+  }
+  return faults
 }
 
 if (values.help) process.stdout.write(help)
