@@ -24,10 +24,17 @@ async function silent(t: { teardown(end: () => void): void }, port: number, coun
   return sockets
 }
 
+/** The client's own connection may be the longest idle one, and be closed when a request is already on its way. */
+async function readiness(broker: RunningBroker): Promise<number> {
+  const ask = () => broker.send('GET', '/health/ready')
+  const { status } = await ask().catch(ask)
+  return status
+}
+
 test('as many silent connections as there may be lock nobody out', async (t) => {
   const broker = await RunningBroker.start(t, ['-partitions', '1', '-httpThreads', '2'])
   await silent(t, broker.port, 1100)
-  for (let number = 0; number < 5; number += 1) t.equal((await broker.send('GET', '/health/ready')).status, 200)
+  for (let number = 0; number < 5; number += 1) t.equal(await readiness(broker), 200)
   const metrics = (await broker.send('GET', '/metrics')).text
   t.ok(Number(/^rigel_http_rejected_total\{reason="evicted"\} (\d+)$/m.exec(metrics)?.[1]) > 0)
   t.equal((await broker.update('APPEND', { id: 'E', attributes: [{ name: 'a', value: '1' }] })).status, 200)
@@ -38,7 +45,7 @@ test('a process with few descriptors has fewer connections, and serves on when a
   const broker = await RunningBroker.start(t, flags, { descriptors: 128 })
   t.match(broker.output, /\d+ connections at a time instead of 1020 .*the process may have 128 open files/)
   await silent(t, broker.port, 300)
-  for (let number = 0; number < 5; number += 1) t.equal((await broker.send('GET', '/health/ready')).status, 200)
+  for (let number = 0; number < 5; number += 1) t.equal(await readiness(broker), 200)
   t.equal((await broker.update('APPEND', { id: 'E', attributes: [{ name: 'a', value: '1' }] })).status, 200)
   t.equal(await broker.end('SIGTERM'), 0)
 })
