@@ -33,6 +33,13 @@ export interface AvailabilityParts {
   readonly log: Log
 }
 
+/**
+ * What the notices of one registration may have in characters, all together, and what each counts as at least: they are
+ * composed before any of them is stored, and stored with the registration in one piece.
+ */
+const mostNotices_characters = 16 * 2 ** 20
+const leastNotice_characters = 1024
+
 /** Such a subscription hears of every path, and its notifications tell of none [subscriptions 7.4]. */
 const root = '/' as ServicePath
 const everywhere: PathRange = { path: root, below: true }
@@ -73,23 +80,28 @@ export class Availability {
 
   /**
    * The notices that a registration causes, of what is known with the changes of which it is one; none of one that came
-   * round [subscriptions 7.4, 8.4]. In steps: nothing else may change meanwhile.
+   * round [subscriptions 7.4, 8.4]. Refuses what would take too much. In steps: nothing else may change meanwhile.
    */
   *noticesOf(
     registration: Registration,
     changes: readonly RegistrationChange[],
     made: Milliseconds,
     origin: RegistryOrigin,
-  ): Steps<readonly Notice[]> {
+  ): Steps<Outcome<readonly Notice[], Unavailable>> {
     const notices: Notice[] = []
-    if (origin.ends) return notices
+    if (origin.ends) return granted(notices)
+    let characters = 0
     for (const awakened of this.#index.awakenedBy(registration, made)) {
       yield
       if (awakened === undefined) continue
       const { subscription, discovery } = awakened
-      notices.push(...(yield* this.#notice(subscription, discovery, made, origin, changes)))
+      for (const notice of yield* this.#notice(subscription, discovery, made, origin, changes)) {
+        notices.push(notice)
+        characters += Math.max(leastNotice_characters, notice.body.length)
+      }
+      if (characters > mostNotices_characters) return refused({ kind: 'noticesFull' })
     }
-    return notices
+    return granted(notices)
   }
 
   async subscribe(asked: AvailabilityAsked): Promise<Outcome<SubscriptionId, Unavailable>> {

@@ -204,13 +204,14 @@ export class Registry implements RegistryDesk {
     const registrations = [...others, { kind: 'put', registration } as const]
     // Nobody is to see the changes in the index before they are on disk.
     const notices = await inSlices(this.#availability.noticesOf(registration, registrations, time, origin))
-    const stored = await committed(this.#parts, { registrations, notices })
+    if (!notices.ok) return notices
+    const stored = await committed(this.#parts, { registrations, notices: notices.value })
     if (!stored.ok) {
       notStored()
       return stored
     }
     this.#enact(registrations)
-    if (notices.length > 0) bell.ring()
+    if (notices.value.length > 0) bell.ring()
     await publish(registrations)
     return stored
   }

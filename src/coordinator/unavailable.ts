@@ -25,3 +25,5 @@ export type Unavailable =
   /** Too many subscriptions may be about one entity. */
   | { readonly kind: 'entityFull' }
   | { readonly kind: 'registrationsFull' }
+  /** Too many availability subscriptions would hear of a registration. */
+  | { readonly kind: 'noticesFull' }

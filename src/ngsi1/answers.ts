@@ -80,4 +80,5 @@ const unavailable: { readonly [Kind in AtAnotherTime]: readonly [details: string
   patternsFull: ['there is no room for more regular expressions in subscriptions', 60],
   entityFull: ['there is no room for more subscriptions to one entity', 60],
   registrationsFull: ['there is no room for more registrations', 60],
+  noticesFull: ['too many availability subscriptions would be notified of so large a registration', 60],
 }

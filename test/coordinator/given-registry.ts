@@ -42,6 +42,11 @@ export class Control {
     )
   }
 
+  /** How many notices were ever put into the outbox. */
+  get noticesMade(): number {
+    return this.#control.outbox.last
+  }
+
   close(): Promise<void> {
     return this.#control.close()
   }

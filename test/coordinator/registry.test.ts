@@ -396,6 +396,23 @@ test('what becomes of registrations is traced, also that they have expired', asy
   )
 })
 
+test('a registration is refused whose notifications would take too much, and nothing of it is kept', async (t) => {
+  const limits = { registrationsMax: 100_000, subscriptionsMax: 100_000 }
+  const { registry, control } = openRegistry(t.testdir(), { limits })
+  t.teardown(() => control.close())
+  const large = { ...noise, attributes: [{ name: 'a'.repeat(2 ** 20), type: 'number', isDomain: false, metadata: [] }] }
+  for (let count = 0; count < 15; count += 1) granted(await registry.subscribe(listening()))
+  const first = granted(await registry.register(asked({ contexts: [large] })))
+  t.equal(control.noticesMade, 15)
+  granted(await registry.subscribe(listening()))
+  const before = control.noticesMade
+  t.same(await registry.register(asked({ contexts: [large] })), { ok: false, refusal: { kind: 'noticesFull' } })
+  t.same([...registry.index.all()].length, 1)
+  t.equal(control.noticesMade, before)
+  t.match(await registry.notified({ ...asked({ contexts: [large] }), subscription: 'a' }), { ok: false })
+  t.match(await registry.register(asked({ id: first, contexts: [noise] })), { ok: true }, 'a smaller one goes on')
+})
+
 test('there is room for so many registrations and subscriptions, and what is large takes the room of several', async (t) => {
   const limits = { registrationsMax: 3, subscriptionsMax: 2 }
   const { registry, control } = openRegistry(t.testdir(), { limits })
