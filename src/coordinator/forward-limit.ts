@@ -1,3 +1,5 @@
+import { fnv1a } from '../partition/shard.js'
+
 /** Requests that wait for any provider, and from then on those that wait for the origins that share a cell. */
 const allCell = 0
 const firstOrigin = 1
@@ -66,9 +68,7 @@ export class ForwardLimit {
   }
 }
 
-/** FNV-1a: the same in all threads. */
+/** The same in all threads. */
 function cellOf(origin: string): number {
-  let hash = 0x811c9dc5
-  for (let at = 0; at < origin.length; at += 1) hash = Math.imul(hash ^ origin.charCodeAt(at), 0x01000193)
-  return firstOrigin + ((hash >>> 0) % origins)
+  return firstOrigin + ((fnv1a(origin) >>> 0) % origins)
 }

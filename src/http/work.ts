@@ -1,5 +1,6 @@
 import { type Answer, type Asked, isLong, type Operation, type Resource, type Work } from '../exchange.js'
 import type { Outcome } from '../outcome.js'
+import type { Nanoseconds } from '../time.js'
 import type { Desk } from './desk.js'
 import { reasonOf } from './errors.js'
 import type { Lines } from './lines.js'
@@ -25,22 +26,25 @@ export function carryOut(desk: Desk, due: DueWork): void {
   const { meter } = desk
   const since = meter.timingOn && due.payload === 'json' ? process.hrtime.bigint() : undefined
   const prepared = due.operation.prepare(due.asked)
-  const isRead = (): void => {
-    if (since !== undefined) meter.stage('jsonV1Parse', process.hrtime.bigint() - since)
-    due.stages?.over('parse')
-  }
-  const readsOn = prepared instanceof Promise && isLong(due.asked.body)
-  if (!readsOn) isRead()
   if (!(prepared instanceof Promise)) {
+    isRead(desk, due, since)
     work(desk, due, prepared)
     return
   }
+  // A long body is read in slices; what else is waited for is no reading.
+  const readsOn = isLong(due.asked.body)
+  if (!readsOn) isRead(desk, due, since)
   prepared
     .then((late) => {
-      if (readsOn) isRead()
+      if (readsOn) isRead(desk, due, since)
       work(desk, due, late)
     })
     .catch((fault) => due.failed(fault))
+}
+
+function isRead({ meter }: Desk, { stages }: DueWork, since: Nanoseconds | undefined): void {
+  if (since !== undefined) meter.stage('jsonV1Parse', process.hrtime.bigint() - since)
+  stages?.over('parse')
 }
 
 function work(desk: Desk, due: DueWork, prepared: Outcome<Work, Answer>): void {

@@ -11,15 +11,15 @@ export function shardOf(tenant: Tenant, id: EntityId, partitions: number): numbe
 
 /** The hash of a tenant and an id, of 32 bits, all of which are mixed well. */
 export function hashOf(tenant: Tenant, id: EntityId): number {
-  let hash = absorb(absorb(0x811c9dc5, tenant), '\u0000')
-  hash = absorb(hash, id)
+  let hash = fnv1a(id, fnv1a('\u0000', fnv1a(tenant)))
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
   return (hash ^ (hash >>> 16)) >>> 0
 }
 
-function absorb(hash: number, text: string): number {
-  let after = hash
-  for (let at = 0; at < text.length; at += 1) after = Math.imul(after ^ text.charCodeAt(at), 0x01000193)
-  return after
+/** FNV-1a over the UTF-16 units of a text, from where the hash of what comes before it ended. */
+export function fnv1a(text: string, before = 0x811c9dc5): number {
+  let hash = before
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
+  return hash
 }
