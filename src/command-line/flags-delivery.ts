@@ -61,7 +61,12 @@ export const deliveryFlags = {
     'RIGEL_NOTIF_QUEUE_MAX',
     'notifications that wait per subscription',
   ),
-  notifQueueMaxMb: delivery.value(integer(1, 1_048_576), 4096, 'RIGEL_NOTIF_QUEUE_MAX_MB', 'MB that wait in all'),
+  notifQueueMaxMb: delivery.value(
+    integer(1, 1_048_576),
+    4096,
+    'RIGEL_NOTIF_QUEUE_MAX_MB',
+    'MB that wait in all, 1024 notifications for each',
+  ),
   notifMaxSize: delivery.other(
     integer(0),
     [undefined, 'that of -outReqMsgMaxSize'],
