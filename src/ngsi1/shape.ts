@@ -44,7 +44,6 @@ export interface CompoundValue {
 }
 
 /** The first key, in the order of the document, that an object of a compound value has twice. */
-
 export interface KeyTwice {
   readonly kind: 'keyTwice'
   readonly key: string
