@@ -93,6 +93,12 @@ export class Call implements InProgress, Client, Departing, BodyReader {
     return isLong(this.#body)
   }
 
+  get turn(): 'wanted' | 'undecided' | 'unwanted' {
+    const { state } = this.#life
+    if (state === 'waiting') return 'wanted'
+    return state === 'head' || state === 'body' || state === 'received' ? 'undecided' : 'unwanted'
+  }
+
   get gone(): boolean {
     return this.#life.state === 'gone'
   }

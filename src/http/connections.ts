@@ -7,6 +7,8 @@ export interface InProgress {
   readonly reading: boolean
   /** Whether its body, which has come, is read in slices. */
   readonly isLong: boolean
+  /** Whether it waits for its turn to work, may still want one, or does not any more: it has been answered without. */
+  readonly turn: 'wanted' | 'undecided' | 'unwanted'
   /** The connection has gone: nobody waits for the answer. */
   lost(): void
   /** What arrives of its body is no HTTP, or will never come. Says whether the connection is to say so after its answers. */
@@ -47,7 +49,11 @@ export class Connection {
   readonly #use: () => number
   /** In the order in which they came, which is that of the answers. */
   readonly #calls = new Set<InProgress>()
-  /** Those that wait for their turn. */
+  /**
+   * Those that have not got their turn, in the order in which they came. One whose body is complete a moment later than
+   * the heads behind it keeps its place: else a later request would overtake an update, and requests whose answers have to
+   * leave after its own could take all the turns that there are.
+   */
   readonly #queue: InProgress[] = []
   /** One with a long body that is worked on: what follows it waits, since it is read in slices. */
   #long: InProgress | undefined
@@ -113,17 +119,19 @@ export class Connection {
 
   enter(call: InProgress): void {
     this.#calls.add(call)
+    this.#queue.push(call)
     this.#latest = call
     if (this.#calls.size >= this.#maxAtWork) this.#pause()
   }
 
-  /** Whether a request may work now; if not, it is told when. */
+  /** Whether a request that wants its turn may work now; if not, it is told when. */
   takesTurn(call: InProgress): boolean {
-    if (this.#hasRoom) {
+    if (this.#queue.length === 1 && this.#queue[0] === call && this.#hasRoom) {
+      this.#queue.pop()
       this.#begin(call)
       return true
     }
-    this.#queue.push(call)
+    this.#goOn()
     return false
   }
 
@@ -242,9 +250,10 @@ export class Connection {
   }
 
   #goOn(): void {
-    while (this.#hasRoom) {
-      const next = this.#queue.shift()
-      if (next === undefined) break
+    for (let next = this.#queue[0]; next !== undefined && this.#hasRoom; next = this.#queue[0]) {
+      if (next.turn === 'undecided') break
+      this.#queue.shift()
+      if (next.turn === 'unwanted') continue
       this.#begin(next)
       next.proceed()
     }

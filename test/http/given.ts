@@ -213,8 +213,9 @@ export async function everything(socket: Socket): Promise<string> {
   socket.on('data', (chunk) => {
     text += chunk
   })
+  // A reset or a write after the far end has closed is an end too: waiting with `once` would throw them.
   socket.on('error', () => {})
-  if (!socket.closed) await once(socket, 'close')
+  if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve))
   return text
 }
 
