@@ -1,5 +1,6 @@
-import type { Entity, EntityId, EntityType, Place, ServicePath } from '../src/context/entity.js'
+import type { Entity, EntityId, EntityType, ServicePath } from '../src/context/entity.js'
 import { encodeEntity } from '../src/lmdb/record.js'
+import type { Place } from '../src/shared-memory/sequences.js'
 import type { Milliseconds } from '../src/time.js'
 import { deviceId, deviceType, heldAttributes } from './device.js'
 

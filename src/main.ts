@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 try {
-  const { start } = await import('./program.js')
+  const { start } = await import('./runtime/program.js')
   start(process.argv.slice(2), process.env)
 } catch (fault) {
   // Not even the files of the program can be read: imported up here, they would end it with a stack and nothing to do.

@@ -1,6 +1,6 @@
 import type { DestinationList } from './command-line/destination-list.js'
 import type { NotificationMode } from './command-line/flag-values.js'
-import type { LogLevel } from './measure/switches.js'
+import type { LogLevel } from './shared-memory/switches.js'
 
 /** Everything that can be set from outside, complete and frozen; read once from the command line and the environment [management 9]. */
 export interface Options {

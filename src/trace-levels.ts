@@ -1,4 +1,4 @@
-import { granted, type Outcome, refused } from './outcome.js'
+import { granted, type Outcome, refused } from './result.js'
 
 /** Trace levels are numbered 0 to 255 [management 2.1]. */
 const highest = 255

@@ -1,12 +1,13 @@
 import assert from 'node:assert'
-import type { EntityId, EntityType, Metadata, Place, ServicePath, Tenant, Value } from '../src/context/entity.js'
+import type { Client } from '../src/api.js'
+import type { EntityId, EntityType, Metadata, ServicePath, Tenant, Value } from '../src/context/entity.js'
 import type { PathRange, Query } from '../src/context/query.js'
 import type { GivenAttribute, Origin, UpdateAction, UpdateCommand, UpdateElement } from '../src/context/update.js'
-import type { Client } from '../src/exchange.js'
 import { DamageLog } from '../src/log/damage-log.js'
 import type { Log } from '../src/log/log.js'
-import { ChangeMarks } from '../src/partition/change-marks.js'
-import { Wakes } from '../src/subscription/wakes.js'
+import type { Place } from '../src/shared-memory/sequences.js'
+import { ChangeMarks } from '../src/shared-memory/versions.js'
+import { Wakes } from '../src/subscription/matcher.js'
 import type { Milliseconds } from '../src/time.js'
 
 export const tenant = '' as Tenant

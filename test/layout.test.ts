@@ -5,41 +5,31 @@ import { test } from 'tap'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Each line may use the lines above it, and a folder itself; folders of one line do not know each other. */
+/** Each line may use the lines above it, and a room itself; rooms of one line do not know each other. */
 const lines = [
-  ['ground', 'measure', 'log', 'command-line'],
+  ['ground', 'shared-memory', 'measure', 'log', 'command-line'],
   ['context'],
-  ['exchange.ts'],
   ['subscription'],
   ['registration'],
   ['partition'],
-  ['lmdb', 'mailbox', 'outbox'],
+  ['lmdb', 'mailbox', 'delivery'],
+  ['providers'],
+  ['broker'],
   ['coordinator'],
   ['ngsi1', 'management'],
   ['http'],
-  ['assembly'],
+  ['runtime'],
 ]
 
-/** The rooms of the ground floor know each other: what is measured, what is logged and what can be set belong together. */
+/** The rooms of the ground floor know each other: what is counted, logged, set and shared between threads belongs together. */
 const groundFloor = new Set(lines[0])
 
-/** Files at the top of src that put parts together; all others there are the ground that everything stands on. */
-const assembly = new Set([
-  'main.ts',
-  'program.ts',
-  'life.ts',
-  'core.ts',
-  'front-end.ts',
-  'read-sides.ts',
-  'tasks.ts',
-  'delivery.ts',
-])
+/** What stands at the top of src is the ground that everything stands on, except the entry and what names entities. */
+const tops: Readonly<Record<string, string>> = { 'main.ts': 'runtime', 'api.ts': 'subscription' }
 
 function roomOf(file: string): string {
   const [top = '', ...inner] = relative(join(root, 'src'), file).split('/')
-  if (inner.length > 0) return top
-  if (top === 'exchange.ts') return top
-  return assembly.has(top) ? 'assembly' : 'ground'
+  return inner.length > 0 ? top : (tops[top] ?? 'ground')
 }
 
 function lineOf(room: string): number {
@@ -84,7 +74,7 @@ test('no files import each other in a circle', async (t) => {
 })
 
 test('only main reads the command line and the environment', async (t) => {
-  for (const file of sources(join(root, 'src')).filter((each) => roomOf(each) !== 'assembly')) {
+  for (const file of sources(join(root, 'src')).filter((each) => roomOf(each) !== 'runtime')) {
     t.notMatch(readFileSync(file, 'utf8'), /process\.(argv|env)\b/, relative(root, file))
   }
 })

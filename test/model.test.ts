@@ -2,17 +2,11 @@ import { deepStrictEqual } from 'node:assert'
 import fc from 'fast-check'
 import { t as root, test } from 'tap'
 import { applyUpdate } from '../src/context/apply.js'
-import {
-  type Attribute,
-  compareBytes,
-  type Entity,
-  type EntityId,
-  type EntityType,
-  type Place,
-} from '../src/context/entity.js'
+import { type Attribute, compareBytes, type Entity, type EntityId, type EntityType } from '../src/context/entity.js'
 import { compileQuery } from '../src/context/match.js'
 import { type Query, type Selector, shownAttributes } from '../src/context/query.js'
 import type { GivenAttribute, UpdateAction, UpdateCommand, UpdateItem } from '../src/context/update.js'
+import type { Place } from '../src/shared-memory/sequences.js'
 import { at, everywhere, id as idOf, origin, path as pathOf, query, type as typeOf } from './given.js'
 import { RunningBroker } from './running.js'
 import { type Client, stranger } from './wire/client.js'

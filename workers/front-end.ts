@@ -1,15 +1,15 @@
 import type { MessagePort } from 'node:worker_threads'
-import { type SubscriptionDesk, type SubscriptionOperation, subscriptionOperations } from '../src/coordinator/broker.js'
-import { deskBehind } from '../src/coordinator/desk-link.js'
-import { type RegistryDesk, type RegistryOperation, registryOperations } from '../src/coordinator/registry-desk.js'
+import { type SubscriptionDesk, type SubscriptionOperation, subscriptionOperations } from '../src/broker/broker.js'
+import { type RegistryDesk, type RegistryOperation, registryOperations } from '../src/broker/registry-service.js'
+import { deskBehind } from '../src/broker/service-link.js'
 import { followRegistry } from '../src/coordinator/registry-feed.js'
-import { type Connectable, openFront } from '../src/front-end.js'
 import type { AlarmSaid } from '../src/log/alarm-reports.js'
 import { workerLog } from '../src/log/worker-log.js'
-import { Switches } from '../src/measure/switches.js'
-import { unpacked } from '../src/packed.js'
 import { RegistrationIndex } from '../src/registration/registration-index.js'
-import type { DeskPorts, FrontEndTask, FrontInstruction, FrontReport, ThreadPorts } from '../src/tasks.js'
+import { type Connectable, openFront } from '../src/runtime/front-end.js'
+import type { DeskPorts, FrontEndTask, FrontInstruction, FrontReport, ThreadPorts } from '../src/runtime/tasks.js'
+import { unpacked } from '../src/shared-memory/packed.js'
+import { Switches } from '../src/shared-memory/switches.js'
 
 /** The thread of a front end other than the first: accepts on the shared socket until it is told to stop. */
 export default async function frontEnd(task: FrontEndTask & ThreadPorts & DeskPorts): Promise<void> {

@@ -1,6 +1,6 @@
 import { oneLine } from '../log/one-line.js'
-import { logLevels, Switches } from '../measure/switches.js'
 import type { Options } from '../options.js'
+import { logLevels, Switches } from '../shared-memory/switches.js'
 import { versionText } from '../version.js'
 import { helpText, usageText } from './flag-help.js'
 import { flagsByName } from './flags.js'

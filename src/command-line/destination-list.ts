@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { granted, type Outcome, refused } from '../outcome.js'
+import { granted, type Outcome, refused } from '../result.js'
 import type { ValueKind } from './flag.js'
 
 /** Where messages may or may not go: plain data, so that it reaches every thread. */

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { granted, refused } from '../outcome.js'
+import { granted, refused } from '../result.js'
 import { parseTraceLevels } from '../trace-levels.js'
 import type { ValueKind } from './flag.js'
 

@@ -1,4 +1,4 @@
-import type { Outcome } from '../outcome.js'
+import type { Outcome } from '../result.js'
 
 /** The groups of the help, in its order [management 9.2]. */
 export const flagGroups = [

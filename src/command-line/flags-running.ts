@@ -1,4 +1,4 @@
-import { logLevels } from '../measure/switches.js'
+import { logLevels } from '../shared-memory/switches.js'
 import { flagsOf, type Switch } from './flag.js'
 import { address, integer, oneOf, oneOfAnyCase, text, traceLevels } from './flag-values.js'
 

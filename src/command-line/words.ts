@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { granted, type Outcome, refused } from '../outcome.js'
+import { granted, type Outcome, refused } from '../result.js'
 import type { Flag, Printing } from './flag.js'
 import { flagsByName, takesValue } from './flags.js'
 

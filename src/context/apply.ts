@@ -1,5 +1,5 @@
-import type { Outcome } from '../outcome.js'
-import { granted } from '../outcome.js'
+import type { Outcome } from '../result.js'
+import { granted } from '../result.js'
 import { newAttribute, updatedAttribute } from './attribute.js'
 import { compareAttributes, type Entity, type EntityType } from './entity.js'
 import { type EntityLimits, EntityRoom, noLimits } from './entity-size.js'

@@ -1,4 +1,4 @@
-import { granted, type Outcome, refused } from '../outcome.js'
+import { granted, type Outcome, refused } from '../result.js'
 import { boundsOf, inBoxes } from './bounds.js'
 import { parseDecimal } from './decimal.js'
 import type { Value } from './entity.js'

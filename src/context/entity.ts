@@ -1,4 +1,5 @@
 import type { Brand } from '../brand.js'
+import type { Place } from '../shared-memory/sequences.js'
 import type { Milliseconds } from '../time.js'
 
 export type Tenant = Brand<string, 'Tenant'>
@@ -6,9 +7,6 @@ export type ServicePath = Brand<string, 'ServicePath'>
 export type EntityId = Brand<string, 'EntityId'>
 /** The empty text is the type of an entity without one [context 2.1]. */
 export type EntityType = Brand<string, 'EntityType'>
-
-/** The place of an entity in the order of creation, unique in the broker and growing over all partitions [context 2.7]. */
-export type Place = Brand<number, 'Place'>
 
 /** A JSON value as it is stored. What came through NGSIv1 has only texts as leaves [context 3]. */
 export type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value }

@@ -1,4 +1,4 @@
-import { granted, type Outcome, type Refused, refused } from '../outcome.js'
+import { granted, type Outcome, type Refused, refused } from '../result.js'
 import { parseDate } from './date.js'
 import { parseDecimal } from './decimal.js'
 import type { Condition, Filter, FilterSide, Ordering, Scalar, Statement } from './filter.js'

@@ -1,5 +1,5 @@
-import type { Outcome } from '../outcome.js'
-import { granted, refused } from '../outcome.js'
+import type { Outcome } from '../result.js'
+import { granted, refused } from '../result.js'
 import type { Attribute, Value } from './entity.js'
 import { parseCoordinates } from './location.js'
 import type { GivenAttribute, LocationMoment, UpdateRefusal } from './update.js'

@@ -1,4 +1,5 @@
-import { type Attribute, compareBytes, type Entity, type Place, type Value } from './entity.js'
+import type { Place } from '../shared-memory/sequences.js'
+import { type Attribute, compareBytes, type Entity, type Value } from './entity.js'
 import { isVector } from './path.js'
 
 /** By what results are ordered: an attribute's name, or `id`, `type`, `dateCreated`, `dateModified` [context 7.7]. */

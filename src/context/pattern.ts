@@ -1,5 +1,5 @@
 import { RE2JS, RE2JSException } from 're2js'
-import { granted, type Outcome, refused } from '../outcome.js'
+import { granted, type Outcome, refused } from '../result.js'
 import { type Automaton, completeAutomaton, limitAutomaton } from './automaton.js'
 
 /** A regular expression of a client, ready to be searched in texts. */

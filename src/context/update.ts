@@ -1,5 +1,6 @@
+import type { Place } from '../shared-memory/sequences.js'
 import type { Milliseconds } from '../time.js'
-import type { EntityId, EntityType, Metadata, Place, ServicePath, Tenant, Value } from './entity.js'
+import type { EntityId, EntityType, Metadata, ServicePath, Tenant, Value } from './entity.js'
 import type { Excess } from './entity-size.js'
 
 export const updateActions = ['APPEND', 'APPEND_STRICT', 'UPDATE', 'REPLACE', 'DELETE'] as const

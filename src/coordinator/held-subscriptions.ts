@@ -1,6 +1,7 @@
+import type { Unavailable } from '../broker/unavailable.js'
 import type { Tenant } from '../context/entity.js'
-import { type Refused, refused } from '../outcome.js'
-import type { Packed } from '../packed.js'
+import { type Refused, refused } from '../result.js'
+import type { Packed } from '../shared-memory/packed.js'
 import {
   type PackedWithClocks,
   packedWithClocks,
@@ -15,7 +16,6 @@ import type {
 } from '../subscription/subscription.js'
 import { Capacity, sizeOfSubscription } from './capacity.js'
 import { type Comparable, EntityCosts, PatternCosts } from './match-costs.js'
-import type { Unavailable } from './unavailable.js'
 
 /** For how much there is room. */
 export interface SubscriptionLimits {

@@ -1,12 +1,12 @@
+import type { Unavailable } from '../broker/broker.js'
+import type { StatePage } from '../broker/partition-readers.js'
 import type { Entity, ServicePath } from '../context/entity.js'
 import type { Query } from '../context/query.js'
 import type { Origin } from '../context/update.js'
-import type { Outcome } from '../outcome.js'
+import type { Outcome } from '../result.js'
 import type { Line, Notice, NoticeNumber, NoticeWording } from '../subscription/notice.js'
 import type { Subscription } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
-import type { Unavailable } from './broker.js'
-import type { StatePage } from './partition-readers.js'
 
 /** What notifications about the state of several entities are made with. */
 export interface StateParts {

@@ -1,6 +1,6 @@
 import { MessageChannel, type MessagePort, type TransferListItem } from 'node:worker_threads'
 import type { Log } from '../log/log.js'
-import type { InForce, Instruction, PartitionReport, Ready } from '../mailbox/letter.js'
+import type { InForce, Instruction, PartitionReport, Ready } from '../mailbox/batch.js'
 import { ActorThread } from '../mailbox/thread.js'
 import { DiskFault } from '../partition/store.js'
 import type { NoticeNumber } from '../subscription/notice.js'

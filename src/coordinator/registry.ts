@@ -1,17 +1,3 @@
-import type { Tenant } from '../context/entity.js'
-import { errorFacts } from '../log/log.js'
-import type { Recipient } from '../outbox/message.js'
-import { granted, type Outcome, refused } from '../outcome.js'
-import { Copies, toldOnce, withoutTold } from '../registration/copies.js'
-import type { Registration, RegistrationChange, RegistrationId } from '../registration/registration.js'
-import { RegistrationIndex } from '../registration/registration-index.js'
-import { inSlices } from '../slices.js'
-import type { SubscriptionId } from '../subscription/subscription.js'
-import { type Milliseconds, now } from '../time.js'
-import { traceArea } from '../trace-area.js'
-import { Availability, type AvailabilityParts, committed } from './availability.js'
-import { Capacity, sizeOfRegistration } from './capacity.js'
-import { newId } from './new-id.js'
 import type {
   AvailabilityAsked,
   AvailabilityChange,
@@ -20,9 +6,23 @@ import type {
   RegistrationUnknown,
   RegistryDesk,
   RegistryOrigin,
-} from './registry-desk.js'
-import type { SubscriptionState, SubscriptionUnknown } from './subscription-state.js'
-import type { Unavailable } from './unavailable.js'
+} from '../broker/registry-service.js'
+import type { SubscriptionState, SubscriptionUnknown } from '../broker/subscription-state.js'
+import type { Unavailable } from '../broker/unavailable.js'
+import type { Tenant } from '../context/entity.js'
+import type { Recipient } from '../delivery/message.js'
+import { errorFacts } from '../log/log.js'
+import { Copies, toldOnce, withoutTold } from '../registration/copies.js'
+import type { Registration, RegistrationChange, RegistrationId } from '../registration/registration.js'
+import { RegistrationIndex } from '../registration/registration-index.js'
+import { granted, type Outcome, refused } from '../result.js'
+import { inSlices } from '../slices.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
+import { type Milliseconds, now } from '../time.js'
+import { traceArea } from '../trace-area.js'
+import { Availability, type AvailabilityParts, committed } from './availability-subscriptions.js'
+import { Capacity, sizeOfRegistration } from './capacity.js'
+import { newId } from './new-id.js'
 
 /** For how much there is room. */
 export interface RegistryLimits {

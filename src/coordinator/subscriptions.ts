@@ -1,14 +1,3 @@
-import type { Tenant } from '../context/entity.js'
-import { errorFacts, type Log } from '../log/log.js'
-import { type Recipient, recipientOf } from '../outbox/message.js'
-import { granted, type Outcome, refused } from '../outcome.js'
-import { mapInSlices } from '../slices.js'
-import type { Bell } from '../subscription/bell.js'
-import type { PackedWithClocks } from '../subscription/packed-clocks.js'
-import type { SubscriptionStore } from '../subscription/store.js'
-import type { Subscription, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
-import { type Milliseconds, now } from '../time.js'
-import { traceArea } from '../trace-area.js'
 import type {
   SubscriptionAsked,
   SubscriptionChange,
@@ -17,9 +6,20 @@ import type {
   SubscriptionState,
   SubscriptionUnknown,
   Unavailable,
-} from './broker.js'
-import type { Courier } from './courier.js'
-import { Establishment } from './establishment.js'
+} from '../broker/broker.js'
+import type { Tenant } from '../context/entity.js'
+import { type Recipient, recipientOf } from '../delivery/message.js'
+import { errorFacts, type Log } from '../log/log.js'
+import { granted, type Outcome, refused } from '../result.js'
+import type { Bell } from '../shared-memory/bell.js'
+import { mapInSlices } from '../slices.js'
+import type { PackedWithClocks } from '../subscription/packed-clocks.js'
+import type { SubscriptionStore } from '../subscription/store.js'
+import type { Subscription, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
+import { type Milliseconds, now } from '../time.js'
+import { traceArea } from '../trace-area.js'
+import { Establishment } from './activation.js'
+import type { Courier } from './courier-thread.js'
 import { HeldSubscriptions, type SubscriptionLimits } from './held-subscriptions.js'
 import type { StateParts } from './initial.js'
 import { newId } from './new-id.js'

@@ -1,5 +1,5 @@
 import type { WaitMeter } from '../measure/waits.js'
-import type { Ticket, Tickets } from '../tickets.js'
+import type { Ticket, Tickets } from '../shared-memory/semaphore.js'
 import type { Nanoseconds } from '../time.js'
 import { Overload } from './overload.js'
 

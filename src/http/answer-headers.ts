@@ -1,6 +1,6 @@
-import type { Answer } from '../exchange.js'
+import type { Answer } from '../api.js'
 import { type Head, verbsOf } from './checks.js'
-import type { Desk } from './desk.js'
+import type { Desk } from './server-context.js'
 
 /** What the headers of an answer say besides what the answer itself has. */
 export interface AnswerFacts {

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import type { HeldMemory } from './request-memory.js'
+import type { HeldMemory } from '../shared-memory/request-memory.js'
 
 /** What the head of a request says about its body. */
 export interface AnnouncedBody {

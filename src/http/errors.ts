@@ -1,4 +1,4 @@
-import type { Answer, StatusText } from '../exchange.js'
+import type { Answer, StatusText } from '../api.js'
 import { hasShortErrors, type PathKind } from './path-kind.js'
 
 interface Phrases {

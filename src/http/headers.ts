@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { granted, type Outcome, refused } from '../outcome.js'
+import { granted, type Outcome, refused } from '../result.js'
 
 /** The media type of a Content-Type as it was sent, without parameters; nothing without the header. */
 export function mediaTypeOf(contentType: string | undefined): string | undefined {

@@ -3,7 +3,7 @@ import type { ListenOptions } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import type { Log } from '../log/log.js'
 import type { Options } from '../options.js'
-import { granted, type Outcome, refused } from '../outcome.js'
+import { granted, type Outcome, refused } from '../result.js'
 import { traceArea } from '../trace-area.js'
 import type { Listener, Tls } from './listener.js'
 

@@ -1,4 +1,4 @@
-import type { Resource } from '../exchange.js'
+import type { Resource } from '../api.js'
 
 /** A resource and what stands for the placeholders of its pattern. */
 export interface Route {

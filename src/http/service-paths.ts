@@ -1,6 +1,6 @@
 import type { ServicePath } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
-import { granted, type Outcome, refused } from '../outcome.js'
+import { granted, type Outcome, refused } from '../result.js'
 
 const maxPaths = 10
 const maxLevels = 10

@@ -1,5 +1,5 @@
 import { LruCache } from '../lru-cache.js'
-import { granted, type Outcome, refused } from '../outcome.js'
+import { granted, type Outcome, refused } from '../result.js'
 import { kindOf, needsNoBody, type PathKind } from './path-kind.js'
 import { type Route, type Router, segmentsOf } from './router.js'
 

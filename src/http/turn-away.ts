@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { announcedBody } from './body.js'
-import type { Desk } from './desk.js'
 import { overloaded } from './errors.js'
 import { correlatorOf, single } from './headers.js'
 import { isManagement } from './path-kind.js'
+import type { Desk } from './server-context.js'
 import { splitTarget } from './target.js'
 
 /** In which head and body can be written as one text. */

@@ -1,9 +1,9 @@
-import { type Answer, type Asked, isLong, type Operation, type Resource, type Work } from '../exchange.js'
-import type { Outcome } from '../outcome.js'
+import { type Answer, type Asked, isLong, type Operation, type Resource, type Work } from '../api.js'
+import type { Outcome } from '../result.js'
 import type { Nanoseconds } from '../time.js'
-import type { Desk } from './desk.js'
 import { reasonOf } from './errors.js'
 import type { Lines } from './lines.js'
+import type { Desk } from './server-context.js'
 import type { Stages } from './stages.js'
 
 /** An operation that is due, and who waits for its end. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import type { Outcome } from '../outcome.js'
-import { granted, refused } from '../outcome.js'
+import type { Outcome } from '../result.js'
+import { granted, refused } from '../result.js'
 import {
   enterNextFormat,
   type Format,

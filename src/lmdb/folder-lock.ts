@@ -12,8 +12,8 @@ import {
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { tryLock } from 'fs-native-extensions'
-import type { Outcome } from '../outcome.js'
-import { granted, refused } from '../outcome.js'
+import type { Outcome } from '../result.js'
+import { granted, refused } from '../result.js'
 
 /** Keeps a second broker off a data folder for as long as this process lives. */
 export interface FolderLock {

@@ -1,4 +1,5 @@
-import type { EntityId, EntityType, Place, ServicePath, Tenant } from '../context/entity.js'
+import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
+import type { Place } from '../shared-memory/sequences.js'
 
 /** Keys are vectors in lmdb's ordered encoding: texts in the order of their UTF-8 bytes, numbers by size. */
 export type Key = (string | number)[]

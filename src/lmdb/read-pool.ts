@@ -1,6 +1,6 @@
 import type { Log } from '../log/log.js'
 import type { WaitMeter } from '../measure/waits.js'
-import { type Ticket, Tickets } from '../tickets.js'
+import { type Ticket, Tickets } from '../shared-memory/semaphore.js'
 import { type Nanoseconds, secondsText } from '../time.js'
 import { traceArea } from '../trace-area.js'
 

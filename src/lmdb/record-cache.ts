@@ -1,5 +1,5 @@
-import type { Place } from '../context/entity.js'
 import { LruCache } from '../lru-cache.js'
+import type { Place } from '../shared-memory/sequences.js'
 
 /** The record of an entity: its text as it lies on disk. */
 export interface HeldRecord {

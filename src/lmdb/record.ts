@@ -1,5 +1,6 @@
-import type { Attribute, Entity, EntityId, EntityType, Metadata, Place, ServicePath, Value } from '../context/entity.js'
+import type { Attribute, Entity, EntityId, EntityType, Metadata, ServicePath, Value } from '../context/entity.js'
 import type { Entities } from '../context/query.js'
+import type { Place } from '../shared-memory/sequences.js'
 import type { Milliseconds } from '../time.js'
 
 /**

@@ -1,5 +1,5 @@
 import { err } from 'pino-std-serializers'
-import { type LogLevel, logLevels, type Switches } from '../measure/switches.js'
+import { type LogLevel, logLevels, type Switches } from '../shared-memory/switches.js'
 import { type Milliseconds, now } from '../time.js'
 import { type TraceArea, traceArea } from '../trace-area.js'
 import { textWithoutSecrets } from './secrets.js'

@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { Switches } from '../measure/switches.js'
+import type { Switches } from '../shared-memory/switches.js'
 import { type Line, LineLog, lineWeight } from './log.js'
 
 /** Lines that may be on their way to the writing thread, long ones for several; below ERROR, and any. */

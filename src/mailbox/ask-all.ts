@@ -1,5 +1,5 @@
-import { granted, type Outcome, refused } from '../outcome.js'
 import type { Command } from '../partition/message.js'
+import { granted, type Outcome, refused } from '../result.js'
 import { mapInSlices } from '../slices.js'
 import type { Loss, Mailbox, MailRefusal, Posted } from './mailbox.js'
 

@@ -6,12 +6,12 @@ import { decodeCommands, encodeReplies } from '../partition/encoding.js'
 import type { Command, Reply } from '../partition/message.js'
 import { DamagedRecord, DiskFault, StorageFull } from '../partition/store.js'
 import { commitTurn, publishTurn, type TurnParts, type TurnWatch } from '../partition/turn.js'
-import type { Bell } from '../subscription/bell.js'
+import type { Bell } from '../shared-memory/bell.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import { secondsText } from '../time.js'
 import { traceArea } from '../trace-area.js'
-import type { Letter, Receipt } from './letter.js'
+import type { Letter, Receipt } from './batch.js'
 
 export interface InboxParts extends TurnParts {
   /** Rung when there are new notices on disk. */

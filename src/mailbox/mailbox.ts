@@ -1,10 +1,10 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
-import type { Outcome } from '../outcome.js'
-import { granted, refused } from '../outcome.js'
 import { decodeReplies, encodeCommands } from '../partition/encoding.js'
 import type { Command, Reply } from '../partition/message.js'
-import type { Letter, Receipt } from './letter.js'
-import type { MailboxRoom } from './room.js'
+import type { Outcome } from '../result.js'
+import { granted, refused } from '../result.js'
+import type { MailboxRoom } from '../shared-memory/mailbox-room.js'
+import type { Letter, Receipt } from './batch.js'
 
 /** A reply with what its turn cost. */
 export interface Posted {

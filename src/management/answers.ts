@@ -1,5 +1,5 @@
-import type { Answer, Asked, Operation, Use, Work } from '../exchange.js'
-import { granted, type Outcome } from '../outcome.js'
+import type { Answer, Asked, Operation, Use, Work } from '../api.js'
+import { granted, type Outcome } from '../result.js'
 
 /** What `error` says in the short form, by status [management 1]. */
 const errors = {

@@ -1,4 +1,4 @@
-import type { Asked } from '../exchange.js'
+import type { Asked } from '../api.js'
 import { lineContextOf } from '../log/line-context.js'
 import type { Facts, LineContext, Log } from '../log/log.js'
 import { traceArea } from '../trace-area.js'

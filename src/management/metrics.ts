@@ -1,6 +1,6 @@
-import type { Answer, Asked, Resource, Work } from '../exchange.js'
+import type { Answer, Asked, Resource, Work } from '../api.js'
 import type { ServiceCount } from '../measure/service-metrics.js'
-import { granted, type Outcome, refused } from '../outcome.js'
+import { granted, type Outcome, refused } from '../result.js'
 import { traceArea } from '../trace-area.js'
 import { checkedOperation, json, shortForm } from './answers.js'
 import { lineContext, logChange } from './changes.js'

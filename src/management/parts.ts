@@ -1,9 +1,9 @@
-import type { Broker } from '../coordinator/broker.js'
-import type { RegistryDesk } from '../coordinator/registry-desk.js'
+import type { Broker } from '../broker/broker.js'
+import type { RegistryDesk } from '../broker/registry-service.js'
 import type { Log } from '../log/log.js'
 import type { Measures } from '../measure/measures.js'
 import type { RegistrationIndex } from '../registration/registration-index.js'
-import type { Siblings } from './siblings.js'
+import type { Siblings } from './peers.js'
 
 /** What the management interface of one front end works on. */
 export interface ManagementParts {

@@ -1,4 +1,4 @@
-import type { Answer, Asked, Resource } from '../exchange.js'
+import type { Answer, Asked, Resource } from '../api.js'
 import { parseTraceLevels, traceLevelsText } from '../trace-levels.js'
 import { json, operation } from './answers.js'
 import { logChange } from './changes.js'

@@ -1,4 +1,4 @@
-import type { Answer, Asked, Resource } from '../exchange.js'
+import type { Answer, Asked, Resource } from '../api.js'
 import type { Nanoseconds } from '../time.js'
 import { libraryVersions, versionFacts } from '../version.js'
 import { json, operation } from './answers.js'

@@ -1,4 +1,4 @@
-import type { Resource } from '../exchange.js'
+import type { Resource } from '../api.js'
 import type { Measures } from '../measure/measures.js'
 import { type WaitReading, waitKinds } from '../measure/waits.js'
 import { secondsText } from '../time.js'

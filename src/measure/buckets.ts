@@ -1,4 +1,4 @@
-import type { Sheet } from './sheet.js'
+import type { Sheet } from '../shared-memory/counter-table.js'
 
 /** A histogram as Prometheus knows it: how many values were at most as large as each bound, their number and their sum. */
 export interface BucketReading {

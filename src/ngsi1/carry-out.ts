@@ -1,12 +1,12 @@
+import type { StatusText } from '../api.js'
+import type { Broker, Unavailable } from '../broker/broker.js'
 import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { GivenAttribute, Origin, UpdateAction, UpdateElement, UpdateItem, UpdateReply } from '../context/update.js'
-import type { Broker, Unavailable } from '../coordinator/broker.js'
-import type { StatusText } from '../exchange.js'
-import { granted, type Outcome } from '../outcome.js'
+import { granted, type Outcome } from '../result.js'
 import { mapInSlices } from '../slices.js'
-import { checkElement } from './check-element.js'
-import type { GivenElement } from './parse-update.js'
-import { okStatus, statusOfRefusal } from './status.js'
+import { checkElement } from './parse/check-element.js'
+import type { GivenElement } from './parse/update-payload.js'
+import { okStatus, statusOfRefusal } from './render/status.js'
 
 /** An update as every operation of NGSIv1 that writes means it. */
 export interface UpdateAsked extends UpdateManner {

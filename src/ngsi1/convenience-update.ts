@@ -1,19 +1,25 @@
+import type { Answer, Asked, Operation, StatusText } from '../api.js'
 import type { EntityId, EntityType, Tenant } from '../context/entity.js'
 import type { GivenAttribute, UpdateAction } from '../context/update.js'
-import type { Answer, Asked, Operation, StatusText } from '../exchange.js'
-import { granted, type Outcome, refused } from '../outcome.js'
+import { granted, type Outcome, refused } from '../result.js'
 import { noSteps, type Steps } from '../slices.js'
-import { type ErrorShape, type PayloadErrors, payloadAnswer, statusAnswer } from './answers.js'
 import type { ElementResponse } from './carry-out.js'
 import { checkSegments, segment, typesMeant } from './convenience.js'
-import { type Environment, forTenant, reading } from './environment.js'
-import { carryOutEverywhere, failedUpdate } from './forward-update.js'
-import { originOf } from './origin.js'
-import { asksObject, asksUntyped } from './parameters.js'
-import { type AppendPayload, type GivenElement, parseAppend, parseAttribute, parseAttributes } from './parse-update.js'
-import type { PayloadRefusal } from './payload-refusal.js'
-import { type Format, renderEcho, renderHead, renderItem } from './render.js'
-import { isOk, statusOf } from './status.js'
+import { originOf } from './forward/origin.js'
+import { carryOutEverywhere, failedUpdate } from './forward/update-forwarding.js'
+import { asksObject, asksUntyped } from './parse/parameters.js'
+import type { PayloadRefusal } from './parse/payload-refusal.js'
+import {
+  type AppendPayload,
+  type GivenElement,
+  parseAppend,
+  parseAttribute,
+  parseAttributes,
+} from './parse/update-payload.js'
+import { type Format, renderEcho, renderHead, renderItem } from './render/elements.js'
+import { type ErrorShape, type PayloadErrors, payloadAnswer, statusAnswer } from './render/responses.js'
+import { isOk, statusOf } from './render/status.js'
+import { type Environment, forTenant, reading } from './services.js'
 import { pathOfUpdate } from './tenant.js'
 
 /**

@@ -1,11 +1,11 @@
+import type { Answer, Asked, StatusText } from '../api.js'
 import type { EntityType } from '../context/entity.js'
 import type { Scope } from '../context/query.js'
-import type { Answer, Asked, StatusText } from '../exchange.js'
-import { granted, type Outcome, refused } from '../outcome.js'
-import { badRequest } from './answers.js'
-import { asksUntyped, existenceAsked, typeAsked } from './parameters.js'
-import { statusOf } from './status.js'
-import { hasForbiddenInId } from './text-rules.js'
+import { granted, type Outcome, refused } from '../result.js'
+import { asksUntyped, existenceAsked, typeAsked } from './parse/parameters.js'
+import { hasForbiddenInId } from './parse/text-rules.js'
+import { badRequest } from './render/responses.js'
+import { statusOf } from './render/status.js'
 
 /** Which types a convenience operation means [context 8.1]. */
 export interface TypesMeant {

@@ -1,4 +1,4 @@
-import type { Resource } from '../exchange.js'
+import type { Resource } from '../api.js'
 import {
   deleteAvailability,
   postAvailability,
@@ -6,10 +6,10 @@ import {
   subscribeContextAvailability,
   unsubscribeContextAvailability,
   updateContextAvailabilitySubscription,
-} from './availability.js'
+} from './availability-operations.js'
 import { discoverByPath, discoverContextAvailability } from './discovery.js'
-import type { Environment } from './environment.js'
-import { notifyContextAvailability, registerByPath, registerContext } from './registrations.js'
+import { notifyContextAvailability, registerByPath, registerContext } from './registration-operations.js'
+import type { Environment } from './services.js'
 
 /**
  * The resources of NGSIv1's registry, their verbs in the order of the Allow header [subscriptions 1.1, 7], [management

@@ -1,5 +1,5 @@
-import type { Operation, Resource } from '../exchange.js'
-import { queryContext, updateContext } from './context.js'
+import type { Operation, Resource } from '../api.js'
+import { queryContext, updateContext } from './context-operations.js'
 import {
   allEntities,
   attributeOfId,
@@ -22,9 +22,9 @@ import {
   updateEntity,
   updateOperation,
 } from './convenience-update.js'
-import { type Environment, LongPayloads } from './environment.js'
 import { notifyContext } from './notify-context.js'
 import { registryResources } from './registry-routes.js'
+import { type Environment, LongPayloads } from './services.js'
 import {
   deleteSubscription,
   postSubscription,
@@ -32,7 +32,7 @@ import {
   subscribeContext,
   unsubscribeContext,
   updateContextSubscription,
-} from './subscriptions.js'
+} from './subscription-operations.js'
 import { listTypes, showType } from './types.js'
 
 /**

@@ -1,11 +1,11 @@
-import type { Asked, StatusText } from '../exchange.js'
-import { granted, type Outcome, refused } from '../outcome.js'
+import type { Asked, StatusText } from '../api.js'
+import { granted, type Outcome, refused } from '../result.js'
 import type { Steps } from '../slices.js'
 import { segment } from './convenience.js'
-import { type Environment, readTraced } from './environment.js'
-import { parseIdPayload } from './parse-subscription.js'
-import { detailsOfPayload } from './payload-wording.js'
-import { statusOf } from './status.js'
+import { parseIdPayload } from './parse/subscription-payload.js'
+import { detailsOfPayload } from './render/payload-errors.js'
+import { statusOf } from './render/status.js'
+import { type Environment, readTraced } from './services.js'
 
 /** What operations on subscriptions of both kinds have in common: the id that they name. */
 

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Answer, StatusText } from '../api.js'
 import type { ServicePath, Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
-import type { Answer, StatusText } from '../exchange.js'
-import { granted, type Outcome, refused } from '../outcome.js'
-import { statusAnswer } from './answers.js'
-import { statusOf } from './status.js'
+import { granted, type Outcome, refused } from '../result.js'
+import { statusAnswer } from './render/responses.js'
+import { statusOf } from './render/status.js'
 
 const defaultTenant = '' as Tenant
 const maxTenant_characters = 50

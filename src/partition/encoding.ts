@@ -1,5 +1,6 @@
-import type { EntityId, EntityType, Metadata, Place, ServicePath, Tenant, Value } from '../context/entity.js'
+import type { EntityId, EntityType, Metadata, ServicePath, Tenant, Value } from '../context/entity.js'
 import type { GivenAttribute, Origin, UpdateAction, UpdateCommand } from '../context/update.js'
+import type { Place } from '../shared-memory/sequences.js'
 import type { Milliseconds } from '../time.js'
 import type { Command, Reply, SettleCommand, WordedCommand, WordedReply } from './message.js'
 

@@ -1,6 +1,7 @@
 import type { EntityEffect } from '../context/apply.js'
-import type { Place, ServicePath, Tenant } from '../context/entity.js'
+import type { ServicePath, Tenant } from '../context/entity.js'
 import type { Origin, UpdateCommand, UpdateReply } from '../context/update.js'
+import type { Place } from '../shared-memory/sequences.js'
 import type { Settlement } from '../subscription/notice.js'
 import type { Milliseconds } from '../time.js'
 

@@ -1,5 +1,5 @@
-import type { Wakes } from '../subscription/wakes.js'
-import type { ChangeMarks } from './change-marks.js'
+import type { ChangeMarks } from '../shared-memory/versions.js'
+import type { Wakes } from '../subscription/matcher.js'
 import { decide } from './decide.js'
 import type { Interpreter } from './interpreter.js'
 import type { Command, Effect, Reply } from './message.js'

@@ -1,6 +1,6 @@
 import type { Entity, EntityId, EntityType } from '../context/entity.js'
 import { inRange } from '../context/query.js'
-import { type Audience, Audiences, type Listener, type Triggered, untyped } from './audience.js'
+import { type Audience, Audiences, type Listener, type Triggered, untyped } from './match-group.js'
 
 /** So many listeners to an id are gone through; more are arranged. */
 const fewListeners = 8

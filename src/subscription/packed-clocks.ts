@@ -1,4 +1,4 @@
-import { type Packed, packed, unpacked } from '../packed.js'
+import { type Packed, packed, unpacked } from '../shared-memory/packed.js'
 import type { SubscriptionClock } from './subscription.js'
 
 /** Values that have clocks, as they cross to other threads. */

@@ -1,4 +1,4 @@
-import type { Packed } from '../packed.js'
+import type { Packed } from '../shared-memory/packed.js'
 import type { Milliseconds } from '../time.js'
 import type { Notice, Settlement } from './notice.js'
 import type { Subscription, SubscriptionId } from './subscription.js'

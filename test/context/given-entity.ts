@@ -1,4 +1,5 @@
-import type { Attribute, Entity, EntityId, EntityType, Place, ServicePath, Value } from '../../src/context/entity.js'
+import type { Attribute, Entity, EntityId, EntityType, ServicePath, Value } from '../../src/context/entity.js'
+import type { Place } from '../../src/shared-memory/sequences.js'
 import type { Milliseconds } from '../../src/time.js'
 
 /** An attribute of a test, of which only what matters to it is said. */

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import type { Tenant } from '../../src/context/entity.js'
 import { HeldSubscriptions } from '../../src/coordinator/held-subscriptions.js'
-import { packed } from '../../src/packed.js'
+import { packed } from '../../src/shared-memory/packed.js'
 import type { Subscription } from '../../src/subscription/subscription.js'
 import { id } from '../given.js'
 import { subscription, subscriptionId } from '../given-subscription.js'

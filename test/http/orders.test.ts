@@ -4,10 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { Answer, Resource } from '../../src/exchange.js'
+import type { Answer, Resource } from '../../src/api.js'
 import { requestLife } from '../../src/http/request-life.js'
-import { granted } from '../../src/outcome.js'
-import { itsKey, unknownCertificate } from '../outbox/certificate.js'
+import { granted } from '../../src/result.js'
+import { itsKey, unknownCertificate } from '../delivery/certificate.js'
 import { bodyOf, echo, everything, get, givenFrontEnd, headerOf, post, request, statusOf, until } from './given.js'
 
 const chunkedHead = ['Content-Type: application/json', 'Transfer-Encoding: chunked']

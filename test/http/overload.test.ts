@@ -1,12 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { test } from 'tap'
-import type { Resource } from '../../src/exchange.js'
+import type { Resource } from '../../src/api.js'
 import { Admission } from '../../src/http/admission.js'
 import { Departures } from '../../src/http/departures.js'
 import { Interleaving } from '../../src/http/interleaving.js'
 import { Overload } from '../../src/http/overload.js'
-import { granted } from '../../src/outcome.js'
-import { Tickets } from '../../src/tickets.js'
+import { granted } from '../../src/result.js'
+import { Tickets } from '../../src/shared-memory/semaphore.js'
 import { givenFrontEnd } from './given.js'
 
 const ms = 1_000_000n

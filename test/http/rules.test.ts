@@ -6,7 +6,7 @@ import { kindOf } from '../../src/http/path-kind.js'
 import { Router, segmentsOf } from '../../src/http/router.js'
 import { parseServicePaths } from '../../src/http/service-paths.js'
 import { hasForbiddenParameter, parseParameters, Targets } from '../../src/http/target.js'
-import { Tickets } from '../../src/tickets.js'
+import { Tickets } from '../../src/shared-memory/semaphore.js'
 
 const resource = (pattern: string, anyCase = true) => ({ pattern, anyCase, operations: {} })
 

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import fc from 'fast-check'
 import { test } from 'tap'
+import { EntitiesAtHand } from '../../src/broker/entities-at-hand.js'
 import { applyUpdate } from '../../src/context/apply.js'
 import type { Entity } from '../../src/context/entity.js'
 import type { UpdateCommand } from '../../src/context/update.js'
-import { EntitiesAtHand } from '../../src/coordinator/entities-at-hand.js'
 import { PartitionReader } from '../../src/lmdb/partition-reader.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { decodeEntity, encodeEntity } from '../../src/lmdb/record.js'
-import { ChangeMarks } from '../../src/partition/change-marks.js'
 import type { Reply } from '../../src/partition/message.js'
 import { commitTurn, publishTurn, takeTurn as takeAnyTurn } from '../../src/partition/turn.js'
+import { ChangeMarks } from '../../src/shared-memory/versions.js'
 import {
   command,
   given,

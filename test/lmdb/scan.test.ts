@@ -4,11 +4,11 @@ import { test } from 'tap'
 import { compileQuery } from '../../src/context/match.js'
 import { compareEntities } from '../../src/context/order.js'
 import { type Page, type Query, type Selector, shownAttributes } from '../../src/context/query.js'
+import { shardOf } from '../../src/hash.js'
 import { PartitionReader, type Snapshot } from '../../src/lmdb/partition-reader.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { decodeEntity } from '../../src/lmdb/record.js'
 import { scan } from '../../src/lmdb/scan.js'
-import { shardOf } from '../../src/partition/shard.js'
 import { takeTurn } from '../../src/partition/turn.js'
 import {
   command,

@@ -3,7 +3,7 @@ import { test } from 'tap'
 import { Alarms } from '../../src/log/alarms.js'
 import { type Line, LineLog } from '../../src/log/log.js'
 import { startSummaries, summaryLines } from '../../src/log/summary.js'
-import { logLevels, Switches } from '../../src/measure/switches.js'
+import { logLevels, Switches } from '../../src/shared-memory/switches.js'
 import { traceArea } from '../../src/trace-area.js'
 
 function given({ relog = false, kept = 10_000, traced = false } = {}) {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { openLog } from '../../src/log/main-log.js'
-import { logLevels, Switches } from '../../src/measure/switches.js'
+import { logLevels, Switches } from '../../src/shared-memory/switches.js'
 
 /** A process that logs many lines, says so on stderr, and ends in order when its standard input ends. */
 const switches = new Switches()

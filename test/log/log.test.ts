@@ -8,7 +8,7 @@ import { MessageChannel, Worker } from 'node:worker_threads'
 import { type Test, test } from 'tap'
 import { errorFacts } from '../../src/log/log.js'
 import { type LogSettings, type MainLog, type Outputs, openLog } from '../../src/log/main-log.js'
-import { type LogLevel, logLevels, Switches } from '../../src/measure/switches.js'
+import { type LogLevel, logLevels, Switches } from '../../src/shared-memory/switches.js'
 import { traceArea } from '../../src/trace-area.js'
 
 const plain: LogSettings = { logFormat: 'json', logForHumans: false, logDir: undefined, logAppend: false }

@@ -4,8 +4,8 @@ import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { askAll } from '../../src/mailbox/ask-all.js'
 import { Inbox } from '../../src/mailbox/inbox.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
-import { MailboxRoom } from '../../src/mailbox/room.js'
-import { Bell } from '../../src/subscription/bell.js'
+import { Bell } from '../../src/shared-memory/bell.js'
+import { MailboxRoom } from '../../src/shared-memory/mailbox-room.js'
 import { command, given, marks, noDamages, noWords, silentLog, storeSettings, wakes } from '../given.js'
 
 const unmeasured = { on: false, free: () => {}, waited: () => {} }

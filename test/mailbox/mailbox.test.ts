@@ -4,12 +4,12 @@ import type { UpdateCommand } from '../../src/context/update.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { Inbox } from '../../src/mailbox/inbox.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
-import { MailboxRoom } from '../../src/mailbox/room.js'
 import type { WaitMeter } from '../../src/measure/waits.js'
-import type { ChangeMarks } from '../../src/partition/change-marks.js'
 import { encodeReplies } from '../../src/partition/encoding.js'
 import type { Command } from '../../src/partition/message.js'
-import { Bell } from '../../src/subscription/bell.js'
+import { Bell } from '../../src/shared-memory/bell.js'
+import { MailboxRoom } from '../../src/shared-memory/mailbox-room.js'
+import type { ChangeMarks } from '../../src/shared-memory/versions.js'
 import {
   command,
   given,

@@ -1,12 +1,12 @@
-import type { SubscriptionDesk } from '../../src/coordinator/broker.js'
-import type { Answer, Asked, Resource, Verb } from '../../src/exchange.js'
+import type { Answer, Asked, Resource, Verb } from '../../src/api.js'
+import type { SubscriptionDesk } from '../../src/broker/broker.js'
 import type { Facts, Log } from '../../src/log/log.js'
 import type { ManagementParts } from '../../src/management/parts.js'
+import { alone, sharedAnswer } from '../../src/management/peers.js'
 import { processMetrics } from '../../src/management/process-metrics.js'
 import { managementResources } from '../../src/management/resources.js'
-import { alone, sharedAnswer } from '../../src/management/siblings.js'
 import { Measures } from '../../src/measure/measures.js'
-import { refused } from '../../src/outcome.js'
+import { refused } from '../../src/result.js'
 import { waiting } from '../given.js'
 
 /** A line that was logged. */

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { metricsShown } from '../../src/management/metrics.js'
-import { alone, type SharedAnswer, type Siblings, sharedAnswer } from '../../src/management/siblings.js'
+import { alone, type SharedAnswer, type Siblings, sharedAnswer } from '../../src/management/peers.js'
 import { Measures } from '../../src/measure/measures.js'
 import { bodyOf, management, parameters } from './given.js'
 

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { SubscriptionDesk } from '../../src/coordinator/broker.js'
+import type { SubscriptionDesk } from '../../src/broker/broker.js'
 import { statisticsText } from '../../src/management/statistics-answer.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import { bodyOf, broker, desk, management, parameters, text } from './given.js'

@@ -1,10 +1,10 @@
 import { test } from 'tap'
+import type { Verb } from '../../src/api.js'
+import type { Broker } from '../../src/broker/broker.js'
 import type { Entity, EntityId, EntityType, ServicePath } from '../../src/context/entity.js'
 import type { Query } from '../../src/context/query.js'
 import type { UpdateItem } from '../../src/context/update.js'
-import type { Broker } from '../../src/coordinator/broker.js'
-import type { Verb } from '../../src/exchange.js'
-import { granted } from '../../src/outcome.js'
+import { granted } from '../../src/result.js'
 import { attribute, entity, recording, scripted, send } from './given.js'
 
 const ok = { code: '200', reasonPhrase: 'OK' }

@@ -1,8 +1,8 @@
 import { test } from 'tap'
+import type { Broker } from '../../src/broker/broker.js'
 import type { EntityType, ServicePath } from '../../src/context/entity.js'
 import type { UpdateElement } from '../../src/context/update.js'
-import type { Broker } from '../../src/coordinator/broker.js'
-import { granted, refused } from '../../src/outcome.js'
+import { granted, refused } from '../../src/result.js'
 import { done, entity, recording, scripted, send } from './given.js'
 
 const status = { code: '200', reasonPhrase: 'OK' }

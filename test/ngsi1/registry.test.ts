@@ -1,6 +1,6 @@
 import { test } from 'tap'
+import type { Asked, Verb } from '../../src/api.js'
 import type { PathRange } from '../../src/context/query.js'
-import type { Asked, Verb } from '../../src/exchange.js'
 import { now } from '../../src/time.js'
 import { openRegistry } from '../coordinator/given-registry.js'
 import { path } from '../given.js'

@@ -1,7 +1,7 @@
 import { test } from 'tap'
+import type { TypeSummary } from '../../src/broker/broker.js'
 import type { EntityType } from '../../src/context/entity.js'
-import type { TypeSummary } from '../../src/coordinator/broker.js'
-import { granted } from '../../src/outcome.js'
+import { granted } from '../../src/result.js'
 import { scripted, send } from './given.js'
 
 const ok = { code: '200', reasonPhrase: 'OK' }

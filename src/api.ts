@@ -1,0 +1,93 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { PathRange } from './context/query.js'
+import type { Outcome } from './result.js'
+
+/**
+ * What the HTTP layer and the interfaces (`ngsi1`, `management`) say to each other: a request that has passed the checks
+ * of its head and has been read, and what is to be answered.
+ */
+export interface Asked {
+  readonly verb: Verb
+  /** Decoded path segments that stand for the placeholders of the resource's pattern, by name. */
+  readonly segments: Readonly<Record<string, string>>
+  /** URI parameters, decoded; one with an empty value is there with the empty text. */
+  readonly parameters: ReadonlyMap<string, string>
+  readonly headers: IncomingHttpHeaders
+  /** The paths of Fiware-ServicePath, its syntax checked; empty without the header [context 5.2]. */
+  readonly paths: readonly PathRange[]
+  /** Empty without a body. */
+  readonly body: string
+  readonly correlator: string
+  readonly client: Client
+}
+
+/** In characters: reading a longer body could hold the thread too long. */
+const shortBody = 64 * 1024
+
+/** Whether a body is read in slices. What follows it on its connection waits, so that it keeps its place. */
+export function isLong(body: string): boolean {
+  return body.length > shortBody
+}
+
+/** Who waits for the answer. */
+export interface Client {
+  /** Whether the connection has closed before there was an answer: nobody waits for one any more. */
+  readonly gone: boolean
+  /** Called when that happens; not at all when it has happened or the answer comes first. */
+  whenGone(act: () => void): void
+  /** Takes memory for a large answer until it has left; false when answers hold as much as they may. */
+  hold(bytes: number): boolean
+  /** Waits for something with the request's permit given back, and takes another one to go on. */
+  aside<Result>(wait: () => Promise<Result>): Promise<Result>
+}
+
+export type Verb = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH' | 'HEAD' | 'OPTIONS'
+
+export interface Answer {
+  readonly status: number
+  /** A text, or what renders it: rendering is timed apart [management 4.5]. */
+  readonly body?: string | (() => string)
+  /** `application/json` unless something else is said. */
+  readonly contentType?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** What is left to do when a request's payload has passed its checks and the request has been counted [management 4.3]. */
+export type Work = () => Answer | Promise<Answer>
+
+/** How an operation uses the broker, for the request semaphore's policy [management 5.2]. */
+export type Use = 'read' | 'write'
+
+/** What one verb of a resource does. */
+export interface Operation {
+  readonly use: Use
+  /** Parses and checks the payload, here or where that is done; a refusal is the answer. */
+  readonly prepare: (asked: Asked) => Outcome<Work, Answer> | Promise<Outcome<Work, Answer>>
+  /** Wraps the errors 411 and 413, which are found before the payload, where the operation reports its errors [management 11.3]. */
+  readonly wrapStatus?: (status: StatusText) => unknown
+}
+
+/** The status object of NGSIv1: all texts, `details` absent when there is nothing to say [context 1.1]. */
+export interface StatusText {
+  readonly code: string
+  readonly reasonPhrase: string
+  readonly details?: string
+}
+
+/** A resource: one row of an interface's table, from which routing, the Allow header and the counters come. */
+export interface Resource {
+  /** As it is routed and counted, for example `/v1/contextEntities/{id}/attributes/{name}` [management 4.5]. */
+  readonly pattern: string
+  /** The name it is counted under, where several patterns share one: `/log/trace[/{level}]` [management 4.5]. */
+  readonly countedAs?: string
+  /** Other patterns that mean the same resource, with the same names of placeholders. */
+  readonly aliases?: readonly string[]
+  /** Whether fixed segments are compared without regard to case [management 1]. */
+  readonly anyCase: boolean
+  /** The counter of every request on this resource; none for what machines poll [management 4.4]. */
+  readonly counter?: string
+  /** Polled by machines: not counted at all [management 4.4]. */
+  readonly polled?: boolean
+  /** In the order of the Allow header. */
+  readonly operations: Partial<Readonly<Record<Verb, Operation>>>
+}

@@ -1,0 +1,184 @@
+import type { Entity, EntityId, Tenant } from '../context/entity.js'
+import type { PathRange, Query, QueryRefusal } from '../context/query.js'
+import { inPaths } from '../context/query.js'
+import { shardOf } from '../hash.js'
+import type { PartitionReader, Snapshot } from '../lmdb/partition-reader.js'
+import type { ReadPool } from '../lmdb/read-pool.js'
+import type { RecordPage } from '../lmdb/result-page.js'
+import { type ScanLimits, scan } from '../lmdb/scan.js'
+import { granted, type Outcome, refused } from '../result.js'
+import { ChangeMarks } from '../shared-memory/versions.js'
+import { Slices } from '../slices.js'
+import type { NoticeNumber } from '../subscription/notice.js'
+import type { TypeSummary } from './broker.js'
+import type { EntitiesAtHand } from './entities-at-hand.js'
+import { TypeSums } from './type-summary.js'
+
+/** A partition as one thread reads it: snapshots, the pool that bounds how many there are at one time, what has changed. */
+export interface ReadSide {
+  readonly reader: PartitionReader
+  readonly pool: ReadPool
+  readonly marks: ChangeMarks
+}
+
+/** The number of the last notice of each partition whose change a page can show; 0 where none was read. */
+interface Dated {
+  readonly lastNotices: readonly NoticeNumber[]
+}
+
+/** A page of entities as they were after these notices, and before all later ones. */
+export interface StatePage extends Dated {
+  readonly entities: readonly Entity[]
+}
+
+/** The same as its records lie on disk. */
+export type StateRecords = RecordPage & Dated
+
+/** Reads all partitions from the thread that holds it: a front end for single ids, a query thread for scans. */
+export class PartitionReaders {
+  readonly #sides: readonly ReadSide[]
+  readonly #atHand: EntitiesAtHand
+
+  constructor(sides: readonly ReadSide[], atHand: EntitiesAtHand) {
+    this.#sides = sides
+    this.#atHand = atHand
+  }
+
+  /** How many read handles a partition has left to lend, to all threads. */
+  freeHandles(partition: number): number {
+    return this.#sides[partition]?.pool.free ?? 0
+  }
+
+  /**
+   * The entities of one id in these paths, of every type, oldest first, if they were read lately and have not changed
+   * since: the same vector for as long as that holds.
+   */
+  entitiesAtHand(tenant: Tenant, paths: readonly PathRange[], id: EntityId): readonly Entity[] | undefined {
+    const name = nameOf(tenant, paths, id)
+    if (name === undefined) return undefined
+    return this.#atHand.get(name, ChangeMarks.groupOf(tenant, id), this.#sideOf(tenant, id).marks)
+  }
+
+  /**
+   * The entities of one id in these paths, of every type, oldest first. Nothing when there is so much of them that a
+   * query thread should read them.
+   */
+  async entities(tenant: Tenant, paths: readonly PathRange[], id: EntityId): Promise<readonly Entity[] | undefined> {
+    const held = this.entitiesAtHand(tenant, paths, id)
+    if (held) return held
+    const side = this.#sideOf(tenant, id)
+    const wait = side.pool.take()
+    if (wait) await wait
+    try {
+      const name = nameOf(tenant, paths, id)
+      if (name === undefined) return read(side, tenant, paths, id)
+      const group = ChangeMarks.groupOf(tenant, id)
+      return this.#atHand.read(name, group, side.marks, () => read(side, tenant, paths, id))
+    } finally {
+      side.pool.release()
+    }
+  }
+
+  /** One page of a query, from the partitions that can have results. */
+  query(query: Query, limits: ScanLimits): Promise<Outcome<RecordPage, QueryRefusal>> {
+    return this.#withSnapshots(this.#sidesOf(query), (snapshots) => scan(snapshots, query, limits))
+  }
+
+  /** A page, with the last notices before it. */
+  state(query: Query, limits: ScanLimits): Promise<Outcome<StateRecords, QueryRefusal>> {
+    const sides = this.#sidesOf(query)
+    return this.#withSnapshots(sides, async (snapshots) => {
+      const last = new Map(sides.map((side, at) => [side, snapshots[at]?.lastNotice ?? 0]))
+      const page = await scan(snapshots, query, limits)
+      if (!page.ok) return page
+      return granted({ ...page.value, lastNotices: this.#sides.map((side) => last.get(side) ?? 0) })
+    })
+  }
+
+  /** The types in these paths with their attribute names, from the counts of all partitions. */
+  types(
+    tenant: Tenant,
+    paths: readonly PathRange[],
+    { page_bytes, giveWay }: ScanLimits,
+  ): Promise<Outcome<readonly TypeSummary[], QueryRefusal>> {
+    return this.#withSnapshots(this.#sides, async (snapshots) => {
+      const sums = new TypeSums()
+      const slices = new Slices(giveWay)
+      for (const snapshot of snapshots) {
+        for (const count of snapshot.counts(tenant)) {
+          if (inPaths(count.path, paths)) sums.add(count)
+          if (sums.bytes > page_bytes) return refused({ kind: 'pageTooLarge' })
+          if (slices.isOver) await slices.next()
+        }
+      }
+      return granted(sums.summaries())
+    })
+  }
+
+  /** The thread of a row has ended: the read handles that it had are lent to others. */
+  giveBackOf(row: number): void {
+    for (const { pool } of this.#sides) pool.giveBackOf(row)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#sides.map(({ reader }) => reader.close()))
+  }
+
+  #sideOf(tenant: Tenant, id: EntityId): ReadSide {
+    const side = this.#sides[shardOf(tenant, id, this.#sides.length)]
+    if (!side) throw new Error('there is no partition for the id')
+    return side
+  }
+
+  #sidesOf({ tenant, selectors }: Query): readonly ReadSide[] {
+    const shards = new Set<number>()
+    for (const { id } of selectors) {
+      if (id.kind !== 'exact') return this.#sides
+      shards.add(shardOf(tenant, id.id, this.#sides.length))
+    }
+    return this.#sides.filter((_, shard) => shards.has(shard))
+  }
+
+  /** Handles are taken in the order of the partitions, so that two scans never hold what the other waits for. */
+  async #withSnapshots<Result>(
+    sides: readonly ReadSide[],
+    use: (snapshots: readonly Snapshot[]) => Promise<Result>,
+  ): Promise<Result> {
+    const held: ReadSide[] = []
+    const snapshots: Snapshot[] = []
+    try {
+      for (const side of sides) {
+        await side.pool.take()
+        held.push(side)
+        snapshots.push(side.reader.snapshot())
+      }
+      return await use(snapshots)
+    } finally {
+      for (const snapshot of snapshots) snapshot.close()
+      for (const { pool } of held) pool.release()
+    }
+  }
+}
+
+/** Tenants and service paths have no blanks, so the name is unambiguous whatever the id holds. None for several ranges. */
+function nameOf(tenant: Tenant, [range, ...others]: readonly PathRange[], id: EntityId): string | undefined {
+  if (range === undefined || others.length > 0) return undefined
+  return `${tenant} ${range.path}${range.below ? '/#' : ''} ${id}`
+}
+
+/** So much is decoded in a thread that has others to answer. */
+const atOnce_characters = 2 * 2 ** 20
+
+function read(
+  { reader }: ReadSide,
+  tenant: Tenant,
+  paths: readonly PathRange[],
+  id: EntityId,
+): readonly Entity[] | undefined {
+  const [single] = paths
+  const path = single && paths.length === 1 && !single.below ? single.path : undefined
+  const found = reader.entities(tenant, path, id, atOnce_characters)
+  if (found === undefined) return undefined
+  const meant = path === undefined ? found.filter((entity) => inPaths(entity.path, paths)) : found
+  return meant.length > 1 ? [...meant].sort((a, b) => a.place - b.place) : meant
+}

@@ -1,0 +1,208 @@
+import type { Worker } from 'node:worker_threads'
+import { Piscina } from 'piscina'
+import type { Client } from '../api.js'
+import type { Tenant } from '../context/entity.js'
+import type { PathRange, Query, QueryRefusal } from '../context/query.js'
+import type { RecordPage } from '../lmdb/result-page.js'
+import type { Log } from '../log/log.js'
+import { DamagedRecord } from '../partition/store.js'
+import { type Outcome, refused } from '../result.js'
+import type { TypeSummary, Unavailable } from './broker.js'
+import type { StateRecords } from './partition-readers.js'
+import type { PoolThreads } from './pool-threads.js'
+import { ScanQueue, type ScanRun, type ScanStops } from './scan-queue.js'
+
+/** What a query thread is asked. */
+export type QueryTask =
+  | { readonly kind: 'page' | 'state'; readonly query: Query }
+  | { readonly kind: 'types'; readonly tenant: Tenant; readonly paths: readonly PathRange[] }
+
+/** A task as it goes to a query thread. */
+export type ScanTask = QueryTask & ScanRun
+
+/** What a query thread says of a scan; nothing when it was stopped. A fault of its own is not the end of the thread. */
+export type Scanned =
+  | Outcome<unknown, QueryRefusal>
+  | { readonly fault: unknown }
+  | { readonly damage: string }
+  | undefined
+
+/** How many scans run at a time, of either kind. */
+export interface ScanPlaces {
+  readonly long: number
+  readonly short: number
+}
+
+export interface QueryPoolSettings {
+  /** The threads' entry in `workers/`. */
+  readonly entry: URL
+  readonly threads: number
+  /** How large the heap of each may grow, in MiB: beyond it the thread dies. As large as Node allows unless it is given. */
+  readonly heap_MiB?: number
+  readonly places: ScanPlaces
+  /** Queries that may wait for a thread. */
+  readonly queueLimit: number
+  /** How long a query may take, waiting included. */
+  readonly limit_ms: number
+  /** Where the threads take their numbers and say that they have started. */
+  readonly members: PoolThreads
+  /** The thread of a number has ended before its time: gives back what it held in shared memory. */
+  readonly ended: (number: number) => void
+  /** Where the threads look whether a scan is to end. */
+  readonly stops: ScanStops
+  /** What the threads need to open the partitions. */
+  readonly workerData: unknown
+  readonly log: Pick<Log, 'error'>
+}
+
+/** Scans that a thread has under way at one time: a long one gives way to short ones. */
+const scansPerThread = 4
+
+/** A plain page that ends after so many entities is short. */
+const shortPage = 2000
+
+/**
+ * The places for scans of one front end: a quarter of them are kept for short ones. All long scans of all front ends
+ * leave read handles to others as far as there are enough of them.
+ */
+export function scanPlaces(threads: number, frontEnds: number, readHandles: number): ScanPlaces {
+  const handles = Math.max(1, Math.floor((readHandles * 2) / 3 / frontEnds))
+  const long = Math.min(threads * (scansPerThread - 1), handles)
+  return { long, short: threads }
+}
+
+/** The threads that scan, so that a scan delays neither updates nor other requests. */
+export class QueryPool {
+  readonly #pool: Piscina
+  readonly #queue: ScanQueue<QueryTask, Found>
+  readonly #stops: ScanStops
+  readonly #log: Pick<Log, 'error'>
+  #closing = false
+  readonly #members: PoolThreads
+  readonly #ended: (number: number) => void
+  readonly #watched = new Set<Worker>()
+
+  constructor(settings: QueryPoolSettings) {
+    const { entry, threads, places, queueLimit, limit_ms, members, ended, stops, workerData, heap_MiB, log } = settings
+    this.#pool = new Piscina({
+      filename: entry.href,
+      minThreads: threads,
+      maxThreads: threads,
+      concurrentTasksPerWorker: scansPerThread,
+      atomics: 'disabled', // A thread that sleeps between tasks would not go on with the slices of its scans.
+      idleTimeout: Number.POSITIVE_INFINITY,
+      recordTiming: false,
+      workerData,
+      ...(heap_MiB !== undefined && { resourceLimits: { maxOldGenerationSizeMb: heap_MiB } }),
+    })
+    this.#stops = stops
+    this.#log = log
+    this.#queue = new ScanQueue<QueryTask, Found>({
+      ...places,
+      limit: queueLimit,
+      limit_ms,
+      stops,
+      run: (task, run) => this.#scan({ ...task, ...run }),
+    })
+    // The end of a thread that had nothing to do; it is told of where every end is.
+    this.#pool.on('error', () => {})
+    this.#members = members
+    this.#ended = ended
+    // A thread that ends is replaced when this is told of.
+    this.#pool.on('workerDestroy', () => setImmediate(() => this.#watch()))
+    this.#watch()
+  }
+
+  page(query: Query, client?: Client): Promise<Outcome<RecordPage, Unavailable>> {
+    return this.#run<RecordPage>({ kind: 'page', query }, isShort(query), client)
+  }
+
+  state(query: Query): Promise<Outcome<StateRecords, Unavailable>> {
+    return this.#run<StateRecords>({ kind: 'state', query }, isShort(query))
+  }
+
+  types(
+    tenant: Tenant,
+    paths: readonly PathRange[],
+    client?: Client,
+  ): Promise<Outcome<readonly TypeSummary[], Unavailable>> {
+    return this.#run<readonly TypeSummary[]>({ kind: 'types', tenant, paths }, true, client)
+  }
+
+  /** Ends all scans. Node aborts the process when a thread is ended that still loads its program. */
+  async close(): Promise<void> {
+    this.#closing = true
+    this.#queue.close()
+    await this.#members.allLoaded()
+    await this.#pool.close()
+  }
+
+  /**
+   * Pages cross as the texts of their records: cloning a graph of objects costs several times as much. The request has no
+   * permit while it is scanned for, so that scans take nothing of what updates need.
+   */
+  async #run<Result>(task: QueryTask, short: boolean, client?: Client): Promise<Outcome<Result, Unavailable>> {
+    const scan = () => this.#queue.run(task, short, client)
+    const found = client === undefined ? await scan() : await client.aside(scan)
+    // A thread answers what its task asks for.
+    return found.ok ? (found.value as Outcome<Result, Unavailable>) : found
+  }
+
+  /** A scan only reads: what dies with its thread is done again, once. */
+  async #scan(task: ScanTask): Promise<Found | undefined> {
+    const first = await this.#tried(task)
+    const found = first === threadLost ? await this.#tried(task) : first
+    if (found === threadLost) return refused({ kind: 'scanLost' })
+    if (found !== undefined && 'fault' in found) throw found.fault
+    if (found !== undefined && 'damage' in found) throw new DamagedRecord(found.damage)
+    return found
+  }
+
+  /** Whatever a task has to say is its result: when there is none its thread has died. */
+  async #tried(task: ScanTask): Promise<Scanned | typeof threadLost> {
+    if (this.#stops.isStopped(task.place)) return undefined
+    const scanned: Promise<Scanned> = this.#pool.run(task)
+    this.#watch() // A pool that had lost its threads while they started has made one for this.
+    try {
+      return await scanned
+    } catch {
+      return threadLost
+    }
+  }
+
+  /**
+   * Hears of the end of every thread that there is: a pool starts others in the place of those that die, and says of none
+   * what it held.
+   */
+  #watch(): void {
+    for (const thread of this.#pool.threads) {
+      if (this.#watched.has(thread)) continue
+      this.#watched.add(thread)
+      const { threadId } = thread // Once it has ended it has none.
+      let reason: unknown
+      thread.once('error', (fault) => {
+        reason = fault
+      })
+      thread.once('exit', (code) => {
+        this.#watched.delete(thread)
+        const number = this.#members.numberOf(threadId)
+        if (!this.#closing)
+          this.#log.error('worker:died', `a query thread failed: ${String(reason ?? `exit code ${code}`)}`)
+        if (number === undefined) return
+        this.#ended(number)
+        this.#members.leave(number)
+      })
+    }
+  }
+}
+
+const threadLost = 'threadLost'
+
+/** Beside what a scan finds or refuses: it died with two threads. */
+type Found = Outcome<unknown, QueryRefusal | { readonly kind: 'scanLost' }>
+
+/** Whether every entity that a scan meets in its paths is a result of it, and it ends with the page. */
+function isShort({ selectors, attributes, scopes, order, offset, limit }: Query): boolean {
+  if (order.length > 0 || offset + limit > shortPage) return false
+  return attributes.length === 0 && scopes.length === 0 && selectors.every(({ id }) => id.kind === 'any')
+}

@@ -1,0 +1,72 @@
+import type { ServicePath, Tenant } from '../context/entity.js'
+import type { Origin } from '../context/update.js'
+import type { AvailabilitySubscription } from '../registration/availability.js'
+import type { RegisteredContext, RegistrationId } from '../registration/registration.js'
+import type { RegistrationIndex } from '../registration/registration-index.js'
+import type { Outcome } from '../result.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
+import type { SubscriptionState, SubscriptionUnknown } from './subscription-state.js'
+import type { Unavailable } from './unavailable.js'
+
+/** The request, as far as the notifications tell of it that what it registers causes. */
+export type RegistryOrigin = Pick<Origin, 'correlator' | 'via' | 'ends'>
+
+/** What a client registers; id and dates are given by the broker [subscriptions 7.1]. */
+export interface RegistrationAsked extends RegistryOrigin {
+  readonly tenant: Tenant
+  readonly path: ServicePath
+  /** Replaces this registration as a whole; nothing for a new one. */
+  readonly id: RegistrationId | undefined
+  readonly duration_ms: number
+  readonly contexts: readonly RegisteredContext[]
+}
+
+/** There is no such registration in the tenant and service path. */
+export interface RegistrationUnknown {
+  readonly kind: 'registrationUnknown'
+}
+
+/** What a client asks for when it subscribes to registrations [subscriptions 7.4]. */
+export interface AvailabilityAsked extends Omit<AvailabilitySubscription, 'id' | 'order' | 'expires'> {
+  readonly duration_ms: number
+  readonly correlator: string
+}
+
+/** What an update changes of an availability subscription: entities and attributes are always replaced [subscriptions 7.4]. */
+export interface AvailabilityChange
+  extends Pick<AvailabilitySubscription, 'id' | 'tenant' | 'selectors' | 'attributes'> {
+  /** Nothing: it expires when it did before. */
+  readonly duration_ms: number | undefined
+  readonly correlator: string
+}
+
+/** What another registry tells [subscriptions 7.5]. */
+export interface AvailabilityTold extends RegistryOrigin, Pick<RegistrationAsked, 'tenant' | 'path' | 'contexts'> {
+  /** The subscription that it came with; empty for none. */
+  readonly subscription: string
+}
+
+/**
+ * The registry, which has one owner; every front end asks it here. What is asked and answered is plain data, since a
+ * front end may be another thread than the owner.
+ */
+export interface RegistryDesk {
+  /** What is registered, as this thread knows it: a change is in it before its answer. */
+  readonly index: RegistrationIndex
+  /** Answers when the registration is on disk with the notifications that it causes, and in every thread's index. */
+  register(asked: RegistrationAsked): Promise<Outcome<RegistrationId, RegistrationUnknown | Unavailable>>
+  /** Registers what another registry tells, in the place of what it told before. */
+  notified(told: AvailabilityTold): Promise<Outcome<undefined, Unavailable>>
+  /** Answers when the subscription is on disk with its initial notification. */
+  subscribe(asked: AvailabilityAsked): Promise<Outcome<SubscriptionId, Unavailable>>
+  /** Answers when the change is on disk with the notification that it sends. */
+  change(asked: AvailabilityChange): Promise<Outcome<undefined, SubscriptionUnknown | Unavailable>>
+  /** After its answer no notification starts any more. */
+  unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Outcome<undefined, SubscriptionUnknown | Unavailable>>
+  /** All availability subscriptions, those of one tenant, or the one of an id; by creation [subscriptions 5.7]. */
+  states(which: { readonly tenant?: Tenant; readonly id?: SubscriptionId }): Promise<readonly SubscriptionState[]>
+}
+
+/** The operations of the desk, for whoever asks it over a port; the index is each thread's own. */
+export const registryOperations = ['register', 'notified', 'subscribe', 'change', 'unsubscribe', 'states'] as const
+export type RegistryOperation = (typeof registryOperations)[number]

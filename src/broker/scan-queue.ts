@@ -1,0 +1,186 @@
+import type { Client } from '../api.js'
+import { granted, type Outcome, refused } from '../result.js'
+
+/** Why there is no result of a scan. */
+export type ScanRefusal =
+  /** As many scans wait as may. */
+  | { readonly kind: 'queriesFull' }
+  /** It was not done within its time, waiting included, or its client has gone. */
+  | { readonly kind: 'queryLate' }
+
+/** Memory by which a scan under way is told to end, a cell for each place. */
+export class ScanStops {
+  readonly #cells: Int32Array
+
+  static memory(places: number): SharedArrayBuffer {
+    return new SharedArrayBuffer(places * Int32Array.BYTES_PER_ELEMENT)
+  }
+
+  constructor(memory: SharedArrayBuffer) {
+    this.#cells = new Int32Array(memory)
+  }
+
+  clear(place: number): void {
+    Atomics.store(this.#cells, place, 0)
+  }
+
+  stop(place: number): void {
+    Atomics.store(this.#cells, place, 1)
+  }
+
+  isStopped(place: number): boolean {
+    return Atomics.load(this.#cells, place) === 1
+  }
+}
+
+/** Where and for how long a scan runs. */
+export interface ScanRun {
+  readonly place: number
+  /** Slices after which it ends without a result, to be run again from its beginning; none for one that may run on. */
+  readonly slices: number | undefined
+}
+
+export interface ScanQueueSettings<Task, Found> {
+  /** Places for scans that may take long, and for those that are short or have not shown yet that they are not. */
+  readonly long: number
+  readonly short: number
+  /** Scans that may wait for a place. */
+  readonly limit: number
+  /** From asking to the result. */
+  readonly limit_ms: number
+  readonly stops: ScanStops
+  /** Runs a scan; nothing when it was stopped or has used up its slices. */
+  readonly run: (task: Task, run: ScanRun) => Promise<Found | undefined>
+}
+
+/** How long a scan may show that it is short: longer than nearly every page takes whose results are not rare. */
+const trialSlices = 2
+
+/** How long one may take that is thought to be short. */
+const shortSlices = 20
+
+/**
+ * The order in which scans run. Places are kept for short ones: those that can not take long, and the beginning of every
+ * other one. Whatever is not done by then waits for a place among the long ones and begins anew there, so that a page of
+ * one waits for no more than the trials of those before it, however long they take in the end.
+ */
+export class ScanQueue<Task, Found> {
+  readonly #settings: ScanQueueSettings<Task, Found>
+  readonly #short = new Set<Scan<Task, Found>>()
+  readonly #untried = new Set<Scan<Task, Found>>()
+  /** Those that had their trial. */
+  readonly #long = new Set<Scan<Task, Found>>()
+  readonly #running = new Set<Scan<Task, Found>>()
+  readonly #free: { readonly long: number[]; readonly short: number[] }
+  #closed = false
+
+  constructor(settings: ScanQueueSettings<Task, Found>) {
+    this.#settings = settings
+    const places = (count: number, first: number) => Array.from({ length: count }, (_, at) => first + at)
+    this.#free = { long: places(settings.long, 0), short: places(settings.short, settings.long) }
+  }
+
+  /** Runs a scan when it is its turn. One whose client has gone, or that is late, is ended wherever it is. */
+  run(task: Task, isShort: boolean, client?: Client): Promise<Outcome<Found, ScanRefusal>> {
+    if (client?.gone || this.#closed) return Promise.resolve(refused({ kind: 'queryLate' }))
+    if (this.#waiting >= this.#settings.limit) return Promise.resolve(refused({ kind: 'queriesFull' }))
+    return new Promise((resolve, reject) => {
+      const end = () => this.#giveUp(scan)
+      const timer = setTimeout(end, this.#settings.limit_ms)
+      const scan: Scan<Task, Found> = {
+        task,
+        place: undefined,
+        over: false,
+        settle: (outcome) => {
+          clearTimeout(timer)
+          resolve(outcome)
+        },
+        fail: (fault) => {
+          clearTimeout(timer)
+          reject(fault)
+        },
+      }
+      client?.whenGone(end)
+      const queue = isShort ? this.#short : this.#untried
+      queue.add(scan)
+      this.#start()
+    })
+  }
+
+  /** Ends everything, under way or not. */
+  close(): void {
+    this.#closed = true
+    for (const scan of [...this.#short, ...this.#untried, ...this.#long, ...this.#running]) this.#giveUp(scan)
+  }
+
+  get #waiting(): number {
+    return this.#short.size + this.#untried.size + this.#long.size
+  }
+
+  /** Nobody waits for its result any more. Its place is free when its thread has noticed. */
+  #giveUp(scan: Scan<Task, Found>): void {
+    if (scan.over) return
+    scan.over = true
+    if (scan.place !== undefined) this.#settings.stops.stop(scan.place)
+    for (const queue of [this.#short, this.#untried, this.#long]) queue.delete(scan)
+    scan.settle(refused({ kind: 'queryLate' }))
+  }
+
+  #start(): void {
+    const { short, long } = this.#free
+    for (;;) {
+      if (short.length > 0 && this.#short.size > 0) this.#take(short, this.#short, shortSlices)
+      else if (long.length > 0 && this.#long.size > 0) this.#take(long, this.#long)
+      else if (long.length > 0 && this.#untried.size > 0) this.#take(long, this.#untried)
+      else if (long.length > 0 && this.#short.size > 0) this.#take(long, this.#short)
+      else if (short.length > 0 && this.#untried.size > 0) this.#take(short, this.#untried, trialSlices)
+      else return
+    }
+  }
+
+  #take(places: number[], queue: Set<Scan<Task, Found>>, slices?: number): void {
+    const [scan] = queue
+    const place = places.pop()
+    if (scan === undefined || place === undefined) throw new Error('a scan needs somebody who waits, and a place')
+    queue.delete(scan)
+    scan.place = place
+    this.#running.add(scan)
+    this.#settings.stops.clear(place)
+    const left = () => {
+      scan.place = undefined
+      this.#running.delete(scan)
+      places.push(place)
+    }
+    this.#settings.run(scan.task, { place, slices }).then(
+      (found) => {
+        left()
+        this.#ended(scan, found)
+        this.#start()
+      },
+      (fault) => {
+        left()
+        if (!scan.over) scan.fail(fault)
+        scan.over = true
+        this.#start()
+      },
+    )
+  }
+
+  #ended(scan: Scan<Task, Found>, found: Found | undefined): void {
+    if (scan.over) return
+    if (found === undefined) this.#long.add(scan)
+    else {
+      scan.over = true
+      scan.settle(granted(found))
+    }
+  }
+}
+
+interface Scan<Task, Found> {
+  readonly task: Task
+  /** While it runs. */
+  place: number | undefined
+  over: boolean
+  readonly settle: (outcome: Outcome<Found, ScanRefusal>) => void
+  readonly fail: (fault: unknown) => void
+}

@@ -1,0 +1,55 @@
+import type { EntityType } from '../context/entity.js'
+import type { ElementFailure, UpdateElement, UpdateReply } from '../context/update.js'
+import type { Loss, Posted } from '../mailbox/mailbox.js'
+import { granted, type Outcome, refused } from '../result.js'
+import type { Steps } from '../slices.js'
+import type { Unavailable } from './unavailable.js'
+
+/** What became of the commands of one update, in their order. */
+export type Replied = readonly Outcome<Posted, Loss>[]
+
+/** Replies that are looked at before somebody may look at the clock. */
+const repliesAtOnce = 256
+
+/**
+ * The replies to the elements of one update. It is refused as a whole when nothing of it was carried out, or nobody knows;
+ * otherwise the elements that failed say so, each for itself, beside those that were carried out.
+ */
+export function* repliesOf(
+  elements: readonly UpdateElement[],
+  outcomes: Replied,
+): Steps<Outcome<readonly UpdateReply[], Unavailable>> {
+  const replies: UpdateReply[] = []
+  const failures: ElementFailure[] = []
+  for (const [at, outcome] of outcomes.entries()) {
+    const reply = replyOrFailure(outcome)
+    if (typeof reply === 'object') replies.push(reply)
+    else {
+      failures.push(reply)
+      replies.push(failedReply(elements[at], reply))
+    }
+    if (replies.length % repliesAtOnce === 0) yield
+  }
+  const [first] = failures
+  if (first === undefined || failures.length < replies.length) return granted(replies)
+  return whole(failures.includes('outcomeUnknown') ? 'outcomeUnknown' : first)
+}
+
+function replyOrFailure(outcome: Outcome<Posted, Loss>): UpdateReply | ElementFailure {
+  if (!outcome.ok) return outcome.refusal.kind
+  const { reply } = outcome.value
+  if (reply.kind === 'updated') return reply
+  return reply.kind === 'failed' ? reply.why : 'fault'
+}
+
+function failedReply(element: UpdateElement | undefined, why: ElementFailure): UpdateReply {
+  if (element === undefined) throw new Error('there is an outcome without an element')
+  const { id, type = '' as EntityType } = element
+  return { items: [{ id, type, refusal: { kind: 'unavailable', why } }], missing: [] }
+}
+
+/** A fault is not an answer: it is logged and worded as every other one. */
+function whole(why: ElementFailure): Outcome<never, Unavailable> {
+  if (why === 'fault') throw new Error('the partition failed at an update; its log says why')
+  return refused({ kind: why })
+}

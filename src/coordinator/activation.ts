@@ -1,0 +1,115 @@
+import type { Unavailable } from '../broker/unavailable.js'
+import type { Origin } from '../context/update.js'
+import { recipientOf } from '../delivery/message.js'
+import { errorFacts, type Log } from '../log/log.js'
+import { StorageFull } from '../partition/store.js'
+import { granted, type Outcome, refused } from '../result.js'
+import type { Bell } from '../shared-memory/bell.js'
+import type { Notice, NoticeNumber } from '../subscription/notice.js'
+import type { ControlChange, SubscriptionStore } from '../subscription/store.js'
+import type { Subscription, SubscriptionInForce } from '../subscription/subscription.js'
+import { advanceClock } from '../subscription/throttle.js'
+import type { Milliseconds } from '../time.js'
+import { traceArea } from '../trace-area.js'
+import type { Courier } from './courier-thread.js'
+import { noticesAbout, type StateParts, stateToShow } from './initial.js'
+import type { Partitions } from './partitions.js'
+
+export interface EstablishmentParts extends StateParts {
+  readonly store: SubscriptionStore
+  readonly partitions: Pick<Partitions<object>, 'subscribe'>
+  readonly courier: Pick<Courier<object>, 'put' | 'hold'>
+  readonly bell: Bell
+  readonly log: Log
+}
+
+/** How a subscription comes into force and on disk: in the partitions, in the store, in the courier. */
+export class Establishment {
+  readonly #parts: EstablishmentParts
+
+  constructor(parts: EstablishmentParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Puts a subscription in force with new conditions, and stores it with the notification of the current state. The
+   * courier holds back what the partitions make meanwhile, since that notification goes first [subscriptions 5.2].
+   */
+  async withState(
+    inForce: SubscriptionInForce,
+    origin: Origin,
+    made: Milliseconds,
+    scopes = inForce.subscription.scopes,
+  ): Promise<Outcome<undefined, Unavailable>> {
+    const { subscription, clock } = inForce
+    this.#parts.courier.hold(subscription.id)
+    const after = await this.#parts.partitions.subscribe(inForce)
+    const notices = await this.#initial({ ...subscription, scopes }, origin, made, after)
+    if (!notices.ok) return notices
+    const stored = await this.commit({ put: subscription, notices: notices.value })
+    if (!stored.ok) return stored
+    if (notices.value.length > 0) {
+      advanceClock(clock, made)
+      this.#parts.bell.ring()
+    }
+    this.#parts.courier.put(recipientOf(inForce))
+    return granted(undefined)
+  }
+
+  /** Puts a subscription in force and on disk that goes on as it was but for its dates and limits. */
+  async amend(inForce: SubscriptionInForce): Promise<Outcome<undefined, Unavailable>> {
+    await this.#parts.partitions.subscribe(inForce)
+    const stored = await this.commit({ put: inForce.subscription })
+    if (stored.ok) this.#parts.courier.put(recipientOf(inForce))
+    return stored
+  }
+
+  async #initial(
+    subscription: Subscription,
+    origin: Origin,
+    made: Milliseconds,
+    after: readonly NoticeNumber[],
+  ): Promise<Outcome<readonly Notice[], Unavailable>> {
+    const { onChange, expires } = subscription
+    const { limit, wording, log } = this.#parts
+    if (onChange === undefined || expires <= made || limit === 0) return granted([])
+    const shown = await stateToShow(this.#parts, subscription, onChange)
+    if (!shown.ok && shown.refusal.kind === 'pageTooLarge') {
+      log.warn(
+        'subscriptions:initial',
+        `no initial notification of ${subscription.id}: the entities take too much memory`,
+      )
+      return granted([])
+    }
+    if (!shown.ok) return shown
+    const { entities, lastNotices } = shown.value
+    // It shows what these have said, and nothing of what comes after them.
+    const last = after.map((number, partition) => Math.max(number, lastNotices[partition] ?? 0))
+    const notices = noticesAbout(entities, subscription, wording, {
+      line: { kind: 'initial' },
+      made,
+      origin,
+      after: last,
+    })
+    this.#traceInitial(subscription, entities.length, notices.length)
+    return granted(notices)
+  }
+
+  /** Stores a change; refuses when there is no room for it. */
+  async commit(change: ControlChange): Promise<Outcome<undefined, Unavailable>> {
+    try {
+      await this.#parts.store.commit(change)
+      return granted(undefined)
+    } catch (fault) {
+      if (!(fault instanceof StorageFull)) throw fault
+      this.#parts.log.error('subscriptions:store', 'a change of subscriptions was not stored', errorFacts(fault))
+      return refused({ kind: 'storageFull' })
+    }
+  }
+
+  #traceInitial({ id }: Subscription, entities: number, messages: number): void {
+    const { log } = this.#parts
+    if (log.traces[traceArea['notify.initial']] !== 1) return
+    log.trace('notify.initial', `${entities} entities in the initial notification of ${id}`, { entities, messages })
+  }
+}

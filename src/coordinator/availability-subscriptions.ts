@@ -1,0 +1,261 @@
+import type { AvailabilityAsked, AvailabilityChange, RegistryOrigin } from '../broker/registry-service.js'
+import type { SubscriptionState, SubscriptionUnknown } from '../broker/subscription-state.js'
+import type { Unavailable } from '../broker/unavailable.js'
+import type { ServicePath, Tenant } from '../context/entity.js'
+import type { PathRange } from '../context/query.js'
+import type { DeliveryState, Recipient } from '../delivery/message.js'
+import { errorFacts, type Log } from '../log/log.js'
+import { StorageFull } from '../partition/store.js'
+import type { AvailabilitySubscription, AvailabilityWording } from '../registration/availability.js'
+import { AvailabilityIndex } from '../registration/availability-index.js'
+import { inForce, type Registration, type RegistrationChange } from '../registration/registration.js'
+import { type Discovery, type RegistrationIndex, wholeDiscovery } from '../registration/registration-index.js'
+import type { RegistryChange, RegistryStore } from '../registration/store.js'
+import { granted, type Outcome, refused } from '../result.js'
+import type { Bell } from '../shared-memory/bell.js'
+import { inSlices, mapInSlices, type Steps } from '../slices.js'
+import type { Notice } from '../subscription/notice.js'
+import type { SubscriptionClock, SubscriptionId } from '../subscription/subscription.js'
+import type { Milliseconds } from '../time.js'
+import { Capacity, sizeOfAvailability } from './capacity.js'
+import type { Courier } from './courier-thread.js'
+import { Clocks } from './held-subscriptions.js'
+import { newId } from './new-id.js'
+
+export interface AvailabilityParts {
+  readonly store: RegistryStore
+  readonly courier: Pick<Courier<object>, 'put' | 'hold' | 'remove' | 'expire' | 'report'>
+  readonly bell: Pick<Bell, 'ring'>
+  readonly word: AvailabilityWording
+  readonly clock: () => Milliseconds
+  /** Availability subscriptions, of 1 KiB each on average. */
+  readonly limits: { readonly subscriptionsMax: number }
+  readonly log: Log
+}
+
+/**
+ * What the notices of one registration may have in characters, all together, and what each counts as at least: they are
+ * composed before any of them is stored, and stored with the registration in one piece.
+ */
+const mostNotices_characters = 16 * 2 ** 20
+const leastNotice_characters = 1024
+
+/** Such a subscription hears of every path, and its notifications tell of none [subscriptions 7.4]. */
+const root = '/' as ServicePath
+const everywhere: PathRange = { path: root, below: true }
+
+/**
+ * The availability subscriptions and what they are sent: the part of the registry that others are told by. Whoever uses
+ * it lets one operation end before the next begins.
+ */
+export class Availability {
+  readonly #parts: AvailabilityParts
+  readonly #registrations: RegistrationIndex
+  readonly #index = new AvailabilityIndex()
+  readonly #clocks = new Map<SubscriptionId, SubscriptionClock>()
+  readonly #newClocks = new Clocks()
+  readonly #capacity: Capacity
+  #order = 0
+
+  /** Knows nothing before `loading`; `registrations` is the owner's index. */
+  constructor(parts: AvailabilityParts, registrations: RegistrationIndex) {
+    this.#parts = parts
+    this.#registrations = registrations
+    this.#capacity = new Capacity(parts.limits.subscriptionsMax)
+  }
+
+  /** Begins with what is stored, step by step. */
+  *loading(): Generator<void> {
+    for (const subscription of this.#parts.store.availability()) {
+      this.#put(subscription)
+      this.#order = Math.max(this.#order, subscription.order)
+      yield
+    }
+  }
+
+  /** Everybody who is sent notices, for a courier that starts. */
+  recipients(): readonly Recipient[] {
+    return this.#inOrder().map((subscription) => this.#recipient(subscription))
+  }
+
+  /**
+   * The notices that a registration causes, of what is known with the changes of which it is one; none of one that came
+   * round [subscriptions 7.4, 8.4]. Refuses what would take too much. In steps: nothing else may change meanwhile.
+   */
+  *noticesOf(
+    registration: Registration,
+    changes: readonly RegistrationChange[],
+    made: Milliseconds,
+    origin: RegistryOrigin,
+  ): Steps<Outcome<readonly Notice[], Unavailable>> {
+    const notices: Notice[] = []
+    if (origin.ends) return granted(notices)
+    let characters = 0
+    for (const awakened of this.#index.awakenedBy(registration, made)) {
+      yield
+      if (awakened === undefined) continue
+      const { subscription, discovery } = awakened
+      for (const notice of yield* this.#notice(subscription, discovery, made, origin, changes)) {
+        notices.push(notice)
+        characters += Math.max(leastNotice_characters, notice.body.length)
+      }
+      if (characters > mostNotices_characters) return refused({ kind: 'noticesFull' })
+    }
+    return granted(notices)
+  }
+
+  async subscribe(asked: AvailabilityAsked): Promise<Outcome<SubscriptionId, Unavailable>> {
+    const { duration_ms, correlator, ...what } = asked
+    const time = this.#parts.clock()
+    const id = newId(time) as SubscriptionId
+    const subscription = { ...what, id, order: this.#order + 1, expires: (time + duration_ms) as Milliseconds }
+    if (!this.#capacity.hasRoom(sizeOfAvailability(subscription))) return refused({ kind: 'subscriptionsFull' })
+    const stored = await this.#store(subscription, time, correlator, () => this.forget([id]))
+    if (!stored.ok) return stored
+    this.#order = subscription.order
+    return granted(id)
+  }
+
+  async change(asked: AvailabilityChange): Promise<Outcome<undefined, SubscriptionUnknown | Unavailable>> {
+    const { duration_ms, correlator, ...what } = asked
+    const held = this.#of(asked.tenant, asked.id)
+    if (held === undefined) return refused({ kind: 'subscriptionUnknown' })
+    const { clock, courier } = this.#parts
+    const time = clock()
+    // What waited when it expired is not to be sent after all once it is revived [subscriptions 5.6].
+    if (!inForce(held, time) && !(await courier.expire(asked.id))) return refused({ kind: 'partitionLost' })
+    const expires = duration_ms === undefined ? held.expires : ((time + duration_ms) as Milliseconds)
+    const subscription = { ...held, ...what, expires }
+    if (!this.#capacity.hasRoom(sizeOfAvailability(subscription), sizeOfAvailability(held))) {
+      return refused({ kind: 'subscriptionsFull' })
+    }
+    return this.#store(subscription, time, correlator, async () => courier.put(this.#recipient(held)))
+  }
+
+  async unsubscribe(
+    tenant: Tenant,
+    id: SubscriptionId,
+  ): Promise<Outcome<undefined, SubscriptionUnknown | Unavailable>> {
+    if (this.#of(tenant, id) === undefined) return refused({ kind: 'subscriptionUnknown' })
+    const removed = await committed(this.#parts, { remove: [id] })
+    if (removed.ok) await this.forget([id])
+    return removed
+  }
+
+  async states(which: {
+    readonly tenant?: Tenant
+    readonly id?: SubscriptionId
+  }): Promise<readonly SubscriptionState[]> {
+    const meant = this.#inOrder().filter(
+      ({ tenant, id }) =>
+        (which.tenant === undefined || tenant === which.tenant) && (which.id === undefined || id === which.id),
+    )
+    const known = await this.#parts.courier.report(meant.map(({ id }) => id))
+    const deliveries = new Map(known.map(({ id, delivery }) => [id, delivery]))
+    return mapInSlices(meant, ({ id, tenant, reference, expires }) => {
+      const delivery = deliveries.get(id) ?? neverDelivered
+      return { id, tenant, path: everywhere, reference, expires, throttling_ms: 0, delivery }
+    })
+  }
+
+  /** Those that expired at this moment or before. */
+  expiredBy(moment: Milliseconds): readonly SubscriptionId[] {
+    return [...this.#index.all()].filter(({ expires }) => expires <= moment).map(({ id }) => id)
+  }
+
+  /** Ends what is not stored, or not any more; resolves when no notification of it starts any more. */
+  async forget(ids: readonly SubscriptionId[]): Promise<void> {
+    for (const id of ids) {
+      const held = this.#index.get(id)
+      if (held) this.#capacity.remove(sizeOfAvailability(held))
+      this.#index.remove(id)
+      this.#clocks.delete(id)
+    }
+    await Promise.all(ids.map((id) => this.#parts.courier.remove(id)))
+  }
+
+  /**
+   * Stores a new or changed subscription with what it is sent of what is known. When that fails, `withdraw` tells the
+   * courier how things stood before.
+   */
+  async #store(
+    subscription: AvailabilitySubscription,
+    time: Milliseconds,
+    correlator: string,
+    withdraw: () => Promise<void>,
+  ): Promise<Outcome<undefined, Unavailable>> {
+    const { courier, bell } = this.#parts
+    const notices = await inSlices(this.#notice(subscription, subscription, time, { correlator }, []))
+    // The courier may see the first notice before it is told whom it is for.
+    courier.hold(subscription.id)
+    let stored: Outcome<undefined, Unavailable> | undefined
+    try {
+      stored = await committed(this.#parts, { put: subscription, notices })
+    } finally {
+      if (stored?.ok !== true) await withdraw()
+    }
+    if (!stored.ok) return stored
+    this.#put(subscription)
+    if (notices.length > 0) bell.ring()
+    courier.put(this.#recipient(subscription))
+    return stored
+  }
+
+  /** What is known of what is asked for; there is nothing to send when nothing is, or to one that has expired. */
+  *#notice(
+    subscription: AvailabilitySubscription,
+    discovery: Discovery,
+    made: Milliseconds,
+    { correlator, via }: RegistryOrigin,
+    changes: readonly RegistrationChange[],
+  ): Steps<readonly Notice[]> {
+    const { id, tenant } = subscription
+    if (!inForce(subscription, made)) return []
+    const lookup = { tenant, paths: [everywhere], now: made }
+    const { contexts } = yield* this.#registrations.discovering(lookup, discovery, wholeDiscovery, changes)
+    if (contexts.length === 0) return []
+    const body = yield* this.#parts.word(id, contexts)
+    const line = { kind: 'availability' } as const
+    return [{ subscription: id, line, made, tenant, paths: [root], correlator, token: '', via, body }]
+  }
+
+  #put(subscription: AvailabilitySubscription): void {
+    const held = this.#index.get(subscription.id)
+    if (held) this.#capacity.remove(sizeOfAvailability(held))
+    this.#index.put(subscription)
+    this.#capacity.add(sizeOfAvailability(subscription))
+  }
+
+  #of(tenant: Tenant, id: SubscriptionId): AvailabilitySubscription | undefined {
+    const held = this.#index.get(id)
+    return held?.tenant === tenant ? held : undefined
+  }
+
+  #recipient({ id, reference, expires }: AvailabilitySubscription): Recipient {
+    const clock = this.#clocks.get(id) ?? this.#newClocks.next()
+    this.#clocks.set(id, clock)
+    return { id, kind: 'availability', reference, attributes: [], expires, clock }
+  }
+
+  #inOrder(): readonly AvailabilitySubscription[] {
+    return [...this.#index.all()].sort((a, b) => a.order - b.order)
+  }
+}
+
+/** The deliveries of a subscription that the courier does not know yet. */
+const neverDelivered: DeliveryState = { timesSent: 0, failsCounter: 0, queueDepth: 0, queueBytes: 0, discarded: 0 }
+
+/** Stores a change; that the disk is full is an answer, every other failure is a fault. */
+export async function committed(
+  { store, log }: Pick<AvailabilityParts, 'store' | 'log'>,
+  change: RegistryChange,
+): Promise<Outcome<undefined, Unavailable>> {
+  try {
+    await store.commit(change)
+    return granted(undefined)
+  } catch (fault) {
+    if (!(fault instanceof StorageFull)) throw fault
+    log.error('registry:store', 'a change of the registry was not stored', errorFacts(fault))
+    return refused({ kind: 'storageFull' })
+  }
+}

@@ -1,0 +1,213 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { MessagePort } from 'node:worker_threads'
+import type { CourierInstruction, CourierReport, KnownState, Recipient } from '../delivery/message.js'
+import type { Log } from '../log/log.js'
+import { ActorThread } from '../mailbox/thread.js'
+import type { Settlement } from '../subscription/notice.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
+import type { FrontEndLink, Launch } from './partitions.js'
+
+export interface CourierSettings<Task> {
+  readonly entry: URL
+  /** Called for every thread, also for one that replaces another: with the recipients of that moment. */
+  readonly launch: () => Launch<Task>
+  /** Connects the courier with all partitions, now and whenever one is replaced. */
+  readonly join: (link: FrontEndLink) => void
+  /** Stores what became of notices in the coordinator's own outbox. */
+  readonly settle: (settlements: readonly Settlement[]) => Promise<void>
+  /** An attempt at a URL has failed for a reason, or succeeded. */
+  readonly attempted: (url: string, reason: string | undefined) => void
+  readonly log: Log
+  /** The broker can not go on: the reason. */
+  readonly fatal: (reason: string) => void
+}
+
+type Thread<Task extends object> = ActorThread<Task, CourierReport>
+type Ticketed = 'remove' | 'expire' | 'report'
+
+interface Open {
+  readonly instruction: CourierInstruction & { readonly kind: Ticketed }
+  readonly settle: (states: readonly KnownState[]) => void
+}
+
+/** A courier that dies more often than this within a minute is not restarted again [management 12.2]. */
+const deathsPerMinute = 5
+
+/** How long an owner waits for what is to leave the disk before it goes on; nothing but a disk or a partition that fails takes longer. */
+const expiry_ms = 2000
+
+/** Deliveries that are told in one message: reading one of very many would hold the thread. */
+const reportedAtOnce = 1000
+
+/** How long to wait before settlements that could not be stored are tried again, at first and at most. */
+const settleAgain_ms = 200
+const settleAgainMost_ms = 2000
+
+/** The courier's thread as the coordinator has it: started, told what changes, asked, replaced when it dies, drained. */
+export class Courier<Task extends object> {
+  readonly #settings: CourierSettings<Task>
+  readonly #open = new Map<number, Open>()
+  /** The ports of the partitions go to whichever thread there is. */
+  readonly #link: FrontEndLink
+  #thread: Thread<Task> | undefined
+  #tickets = 0
+  #deaths: readonly number[] = []
+  #draining = false
+
+  constructor(settings: CourierSettings<Task>) {
+    this.#settings = settings
+    this.#link = {
+      connect: (partition: number, port: MessagePort) => {
+        const instruction: CourierInstruction = { kind: 'connect', partition, port }
+        this.#thread?.tell(instruction, [port])
+      },
+    }
+  }
+
+  /** Starts a thread, which gets ready to begin. */
+  prepare(): void {
+    const thread: Thread<Task> = new ActorThread({
+      entry: this.#settings.entry,
+      ...this.#settings.launch(),
+      said: (report) => this.#take(thread, report),
+    })
+    this.#thread = thread
+    this.#settings.join(this.#link)
+  }
+
+  /** Lets the thread begin: all partitions are there. Resolves when the courier knows everything that waits. */
+  async start(): Promise<void> {
+    const thread = this.#thread
+    if (thread === undefined) throw new Error('there is no thread that could begin')
+    this.#tell({ kind: 'begin' })
+    await thread.ready
+    thread.ended.catch((fault: unknown) => this.#died(thread, fault))
+  }
+
+  put(recipient: Recipient): void {
+    this.#tell({ kind: 'put', recipient })
+  }
+
+  /** Nothing of the subscription is begun until it is put. */
+  hold(id: SubscriptionId): void {
+    this.#tell({ kind: 'hold', id })
+  }
+
+  /** Resolves when no attempt will begin any more. */
+  async remove(id: SubscriptionId): Promise<void> {
+    await this.#ask((ticket) => ({ kind: 'remove', ticket, id }))
+  }
+
+  /**
+   * Drops what waited for a subscription that has expired. Says whether it is gone from disk: it may not be while a
+   * partition or the disk fails, which nobody is to wait for.
+   */
+  async expire(id: SubscriptionId): Promise<boolean> {
+    const expired = this.#ask((ticket) => ({ kind: 'expire', ticket, id })).then(() => true)
+    const late = new AbortController()
+    try {
+      return await Promise.race([expired, sleep(expiry_ms, false, { signal: late.signal })])
+    } finally {
+      late.abort()
+    }
+  }
+
+  /** How the deliveries of these subscriptions go. */
+  async report(ids: readonly SubscriptionId[]): Promise<readonly KnownState[]> {
+    const states: KnownState[] = []
+    for (let from = 0; from < ids.length; from += reportedAtOnce) {
+      const some = ids.slice(from, from + reportedAtOnce)
+      states.push(...(await this.#ask((ticket) => ({ kind: 'report', ticket, ids: some }))))
+    }
+    return states
+  }
+
+  /** Sends what can be sent at once, for at most so long. */
+  async drain(limit_ms: number): Promise<void> {
+    this.#draining = true
+    this.#tell({ kind: 'drain', limit_ms })
+    await this.#thread?.ended
+    await this.#thread?.close()
+  }
+
+  #tell(instruction: CourierInstruction): void {
+    this.#thread?.tell(instruction)
+  }
+
+  #ask(instruct: (ticket: number) => CourierInstruction & { readonly kind: Ticketed }): Promise<readonly KnownState[]> {
+    this.#tickets += 1
+    const ticket = this.#tickets
+    const instruction = instruct(ticket)
+    return new Promise((settle) => {
+      this.#open.set(ticket, { instruction, settle })
+      this.#tell(instruction)
+    })
+  }
+
+  /** What a thread that has died said last may come when another one is there: an answer goes to who has asked. */
+  #take(thread: Thread<Task>, report: CourierReport): void {
+    switch (report.kind) {
+      case 'done':
+        this.#close(report.ticket, [])
+        return
+      case 'states':
+        this.#close(report.ticket, report.states)
+        return
+      case 'settle':
+        this.#settle(thread, report.ticket, report.settlements).catch((fault: unknown) =>
+          this.#settings.fatal(`notices can not be settled: ${String(fault)}`),
+        )
+        return
+      case 'alarm':
+        this.#settings.attempted(report.url, report.reason)
+        return
+      case 'ready':
+      case 'drained':
+        return
+    }
+  }
+
+  #close(ticket: number, states: readonly KnownState[]): void {
+    this.#open.get(ticket)?.settle(states)
+    this.#open.delete(ticket)
+  }
+
+  /** Settlements say how things stand, so that they can be stored again until they are. */
+  async #settle(thread: Thread<Task>, ticket: number, settlements: readonly Settlement[]): Promise<void> {
+    for (let wait_ms = settleAgain_ms; ; wait_ms = Math.min(2 * wait_ms, settleAgainMost_ms)) {
+      try {
+        await this.#settings.settle(settlements)
+        break
+      } catch (fault) {
+        if (wait_ms === settleAgain_ms) {
+          this.#settings.log.error('courier:settle', `settlements could not be stored: ${String(fault)}`)
+        }
+        await new Promise((resolve) => setTimeout(resolve, wait_ms))
+      }
+    }
+    const settled: CourierInstruction = { kind: 'settled', ticket }
+    thread.tell(settled)
+  }
+
+  #died(thread: Thread<Task>, fault: unknown): void {
+    const { log, fatal } = this.#settings
+    log.error('worker:died', `the courier failed: ${String(fault)}`, {
+      stack: fault instanceof Error ? fault.stack : undefined,
+    })
+    if (this.#draining) return
+    const now = performance.now()
+    this.#deaths = [...this.#deaths.filter((at) => now - at < 60_000), now]
+    if (this.#deaths.length >= deathsPerMinute) fatal(`the courier died ${deathsPerMinute} times within a minute`)
+    else this.#replace(thread).catch((failure: unknown) => fatal(`the courier cannot be restarted: ${String(failure)}`))
+  }
+
+  /** A new thread finds everything on disk; what the dead one was asked is asked again. */
+  async #replace(dead: Thread<Task>): Promise<void> {
+    const open = [...this.#open.values()]
+    this.prepare()
+    await this.start()
+    for (const { instruction } of open) this.#tell(instruction)
+    this.#settings.log.warn('worker:replaced', 'the courier runs again in a new thread')
+    await dead.close()
+  }
+}

@@ -1,0 +1,94 @@
+import type { LineContext, Log } from '../log/log.js'
+import { payloadShown } from '../log/payload.js'
+import { urlWithoutSecrets, withoutSecrets } from '../log/secrets.js'
+import type { Switches } from '../shared-memory/switches.js'
+import type { NoticeHead } from '../subscription/notice.js'
+import { type Nanoseconds, secondsText } from '../time.js'
+import { type TraceArea, traceArea } from '../trace-area.js'
+import { type AttemptOutcome, reasonText } from './outcome.js'
+import { pathsText } from './request.js'
+import type { Outgoing } from './sender.js'
+
+const requestAreas: readonly TraceArea[] = ['notify.request', 'payload.client.out', 'payload.client.dump']
+
+/** What the lines about attempts need. */
+export interface LineParts {
+  readonly log: Log
+  readonly switches: Switches
+  /** The number by which the log tells notifications apart [management 10.3]. */
+  readonly transaction: () => string
+}
+
+/** The log lines of one attempt; nothing is built of those that are not shown [management 10.4]. */
+export class DeliveryLines {
+  readonly #parts: LineParts
+  readonly #notice: NoticeHead
+  readonly #body: string
+  readonly #url: string
+  readonly #transaction: string
+  #context: LineContext | undefined
+
+  constructor(parts: LineParts, notice: NoticeHead, body: string, url: string) {
+    this.#parts = parts
+    this.#notice = notice
+    this.#body = body
+    this.#url = url
+    this.#transaction = parts.transaction()
+  }
+
+  begun({ headers, body }: Outgoing): void {
+    if (!requestAreas.some((area) => this.#isOn(area))) return
+    const url = urlWithoutSecrets(this.#url)
+    this.#trace('notify.request', () => `POST ${url}, ${body.length} bytes`)
+    this.#trace('payload.client.out', () => this.#shown(this.#body))
+    this.#trace('payload.client.dump', () => `POST ${url} ${headersShown(headers)} ${this.#shown(this.#body)}`)
+  }
+
+  ended(outcome: AttemptOutcome, duration: Nanoseconds): void {
+    const said = outcome.kind === 'accepted' ? String(outcome.status) : reasonText(outcome)
+    const duration_ns = String(duration)
+    this.#trace('notify.response', () => `${said} after ${secondsText(duration)} s`, { duration_ns })
+    const { log } = this.#parts
+    if (!log.shows('INFO')) return
+    const { subscription } = this.#notice
+    const payload = `payload (${Buffer.byteLength(this.#body)} bytes): ${this.#shown(this.#body)}`
+    const request = `POST ${urlWithoutSecrets(this.#url)}, ${payload}`
+    const message = `Notif delivered (subId: ${subscription}): ${request}, response code: ${said}`
+    log.info('notif:delivery', message, { duration_ns }, this.#lineContext)
+  }
+
+  /** Who wants the body of the response; nobody while it is not traced. */
+  get heard(): ((body: string) => void) | undefined {
+    if (!this.#isOn('payload.client.in')) return undefined
+    return (body) => this.#trace('payload.client.in', () => this.#shown(body))
+  }
+
+  #isOn(area: TraceArea): boolean {
+    return this.#parts.log.traces[traceArea[area]] === 1
+  }
+
+  #trace(area: TraceArea, message: () => string, facts?: { readonly duration_ns: string }): void {
+    if (this.#isOn(area)) this.#parts.log.trace(area, message(), facts, this.#lineContext)
+  }
+
+  #shown(body: string): string {
+    return payloadShown(body, this.#parts.switches.get('infoPayloadMaxSize'))
+  }
+
+  get #lineContext(): LineContext {
+    const { correlator, tenant } = this.#notice
+    this.#context ??= {
+      corr: correlator,
+      trans: this.#transaction,
+      from: 'N/A',
+      srv: tenant === '' ? '<none>' : tenant,
+      subsrv: pathsText(this.#notice),
+    }
+    return this.#context
+  }
+}
+
+function headersShown(flat: readonly string[]): string {
+  const pairs = flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? ''] as const] : []))
+  return JSON.stringify(withoutSecrets(Object.fromEntries(pairs)))
+}

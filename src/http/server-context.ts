@@ -1,0 +1,46 @@
+import type { AlarmReports } from '../log/alarm-reports.js'
+import type { DamageLog } from '../log/damage-log.js'
+import type { Log } from '../log/log.js'
+import type { Rejection, RequestMeter } from '../measure/requests.js'
+import type { Options } from '../options.js'
+import type { RequestMemory } from '../shared-memory/request-memory.js'
+import type { Switches } from '../shared-memory/switches.js'
+import type { Admission } from './admission.js'
+import type { CheckRules } from './checks.js'
+import type { Departures } from './departures.js'
+import type { Interleaving } from './interleaving.js'
+import type { Targets } from './target.js'
+
+/** What the requests of one listening socket share. */
+export interface Desk {
+  readonly rules: CheckRules
+  readonly targets: Targets
+  readonly admission: Admission
+  readonly departures: Departures
+  readonly interleaving: Interleaving
+  /** What all requests hold that have come and are not answered. */
+  readonly memory: RequestMemory
+  /** What large answers hold that have not been sent. */
+  readonly answerMemory: RequestMemory
+  readonly policy: Options['reqMutexPolicy']
+  readonly meter: RequestMeter
+  readonly log: Log
+  readonly damages: DamageLog
+  readonly switches: Switches
+  /** Makes the number of an incoming request, for the log [management 10.3]. */
+  readonly transaction: () => string
+  /** Where it is told that clients send what can not be understood, and that they do so no more [management 10.7]. */
+  readonly alarms: Pick<AlarmReports, 'isActive' | 'occurred' | 'over'>
+  /** Whether the front end is ending: answers say that their connection will be closed [management 12.2]. */
+  stopping: boolean
+}
+
+/** As what an error before the operation is counted [management 7]. */
+export const rejectionOf: Readonly<Record<number, Rejection | undefined>> = {
+  400: undefined,
+  401: 'unauthorized',
+  406: 'not_acceptable',
+  413: 'too_large',
+  414: 'too_large',
+  415: 'media_type',
+}

@@ -1,0 +1,81 @@
+import type { Answer, Asked, Resource } from '../api.js'
+import type { SubscriptionDesk, SubscriptionState } from '../broker/broker.js'
+import type { Tenant } from '../context/entity.js'
+import type { PathRange } from '../context/query.js'
+import { urlWithoutSecrets } from '../log/secrets.js'
+import { LongText, mapInSlices } from '../slices.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
+import { type Milliseconds, now } from '../time.js'
+import { json, operation, shortForm } from './answers.js'
+import type { ManagementParts } from './parts.js'
+
+/** How the deliveries of subscriptions go [subscriptions 5.7]. */
+export function subscriptionResources({ broker }: ManagementParts): readonly Resource[] {
+  return [
+    ...listing('/admin/subscriptions', (which) => broker.subscriptions.states(which)),
+    ...listing('/admin/availabilitySubscriptions', (which) => broker.registry.states(which)),
+  ]
+}
+
+/** Subscriptions of one kind: all, those of one tenant, or one. They are polled, so nothing is counted [management 4.4]. */
+function listing(path: string, states: SubscriptionDesk['states']): readonly Resource[] {
+  const all = async ({ parameters }: Asked): Promise<Answer> => {
+    const service = parameters.get('service')
+    const found = await states(service === undefined ? {} : { tenant: service.toLowerCase() as Tenant })
+    const at = now()
+    const items = new LongText()
+    await mapInSlices(found, (state) => items.push(JSON.stringify(stateShown(state, at))))
+    return { status: 200, body: `[${items.joined}]` }
+  }
+  const one = async ({ segments }: Asked): Promise<Answer> => {
+    // What is no id is the id of nothing.
+    const id = (segments['id'] ?? '').toLowerCase() as SubscriptionId
+    const [state] = await states({ id })
+    return state === undefined ? unknown : json(stateShown(state, now()))
+  }
+  const polled = { anyCase: false, polled: true } as const
+  return [
+    { ...polled, pattern: path, operations: { GET: operation('read', all) } },
+    { ...polled, pattern: `${path}/{id}`, operations: { GET: operation('read', one) } },
+  ]
+}
+
+const unknown = shortForm(404, 'The requested subscription has not been found. Check id')
+
+/** A subscription as operators see it at a moment. What never happened, and what there is not, is absent. */
+export function stateShown(
+  { id, tenant, path, reference, expires, throttling_ms, delivery }: SubscriptionState,
+  at: Milliseconds,
+) {
+  const { failsCounter } = delivery
+  return {
+    id,
+    service: tenant === '' ? undefined : tenant,
+    servicePath: pathText(path),
+    reference: urlWithoutSecrets(reference),
+    expires: dateText(expires),
+    throttling: throttling_ms === 0 ? undefined : throttling_ms / 1000,
+    status: at >= expires ? 'expired' : failsCounter > 0 ? 'failed' : 'active',
+    timesSent: delivery.timesSent,
+    lastNotification: dateText(delivery.lastNotification),
+    lastSuccess: dateText(delivery.lastSuccess),
+    lastSuccessCode: delivery.lastSuccessCode,
+    lastFailure: dateText(delivery.lastFailure),
+    lastFailureReason: delivery.lastFailureReason,
+    failsCounter,
+    queueDepth: delivery.queueDepth,
+    queueBytes: delivery.queueBytes,
+    oldestQueued: dateText(delivery.oldestQueued),
+    nextAttempt: dateText(delivery.nextAttempt),
+    discarded: delivery.discarded,
+  }
+}
+
+function pathText({ path, below }: PathRange): string {
+  if (!below) return path
+  return path === '/' ? '/#' : `${path}/#`
+}
+
+function dateText(date: Milliseconds | undefined): string | undefined {
+  return date === undefined ? undefined : new Date(date).toISOString()
+}

@@ -1,0 +1,152 @@
+import { Sheet, type SheetMemory } from '../shared-memory/counter-table.js'
+import type { Milliseconds, Nanoseconds } from '../time.js'
+import { type BucketReading, durationBuckets } from './buckets.js'
+
+const sums = ['stored', 'left', 'accepted', 'dropped', 'simulated', 'trouble', 'refused', 'timeInQueue'] as const
+type Sum = (typeof sums)[number]
+
+const oldestColumn = sums.length
+const attemptDurations = oldestColumn + 1
+const queueWaits = attemptDurations + durationBuckets.width
+/** From here on the depth and the bytes of each outbox. */
+const queues = queueWaits + durationBuckets.width
+
+const row = 0
+const reset = 0
+
+/** How a notification left its queue. */
+export type Departure = 'accepted' | 'simulated' | 'dropped' | 'ended'
+
+/** Where the courier records its work; for one thread. */
+export interface DeliveryMeter {
+  /** Notifications were stored for delivery. */
+  stored(notifications: number): void
+  /** An attempt ended. */
+  attempted(result: 'accepted' | 'trouble' | 'refused', duration: Nanoseconds): void
+  /** A notification left: dropped by a limit, or with the end of its subscription, or accepted after so much time. */
+  left(how: Departure, inQueue?: Nanoseconds): void
+  /** What waits or is under way in an outbox. */
+  queue(outbox: number, depth: number, bytes: number): void
+  /** When the oldest of what waits was made; nothing when nothing waits. */
+  oldest(made: Milliseconds | undefined): void
+}
+
+/** The queue of notifications since the last reset [management 4.5]. */
+export interface DeliveryReading {
+  readonly in: number
+  readonly out: number
+  readonly reject: number
+  readonly sentOk: number
+  readonly sentError: number
+  readonly timeInQueue: Nanoseconds
+  readonly size: number
+}
+
+/** Since the start of the process, whatever was reset [management 7]. */
+export interface DeliveryTotals {
+  readonly notifications: Readonly<Record<'accepted' | 'dropped' | 'simulated', number>>
+  readonly attempts: Readonly<Record<'accepted' | 'trouble' | 'refused', number>>
+  /** In seconds. */
+  readonly attemptDurations: BucketReading
+  /** In seconds; from the making of a notification to its acceptance. */
+  readonly queueWaits: BucketReading
+}
+
+/** What waits or is under way in one outbox now. */
+export interface OutboxReading {
+  readonly depth: number
+  readonly bytes: number
+}
+
+/** The work of the courier, which alone writes it [management 4.5, 7]. */
+export class DeliverySheet {
+  readonly #sheet: Sheet
+  readonly #outboxes: number
+
+  /** For so many outboxes: those of the partitions, then the coordinator's. */
+  static make(outboxes: number, at: Nanoseconds): SheetMemory {
+    return Sheet.make(1, queues + 2 * outboxes, 1, at).memory
+  }
+
+  constructor(memory: SheetMemory) {
+    this.#sheet = new Sheet(memory)
+    this.#outboxes = (memory.width - queues) / 2
+  }
+
+  get memory(): SheetMemory {
+    return this.#sheet.memory
+  }
+
+  /** For the courier's own thread. Opening it ends what a thread that was replaced had said of its queues. */
+  meter(): DeliveryMeter {
+    const sheet = this.#sheet
+    const add = (sum: Sum, amount: bigint) => sheet.add(row, sums.indexOf(sum), amount)
+    for (let column = queues; column < queues + 2 * this.#outboxes; column += 1) sheet.put(row, column, 0n)
+    sheet.put(row, oldestColumn, 0n)
+    return {
+      stored: (notifications) => add('stored', BigInt(notifications)),
+      attempted: (result, duration) => {
+        durationBuckets.record(sheet, row, attemptDurations, duration)
+        if (result !== 'accepted') add(result, 1n)
+      },
+      left: (how, inQueue = 0n) => {
+        add('left', 1n)
+        if (how !== 'ended') add(how, 1n)
+        if (how !== 'accepted') return
+        add('timeInQueue', inQueue)
+        durationBuckets.record(sheet, row, queueWaits, inQueue)
+      },
+      queue: (outbox, depth, bytes) => {
+        sheet.put(row, queues + 2 * outbox, BigInt(depth))
+        sheet.put(row, queues + 2 * outbox + 1, BigInt(bytes))
+      },
+      oldest: (made) => sheet.put(row, oldestColumn, BigInt(made ?? 0)),
+    }
+  }
+
+  /** The queue over all subscriptions; all but the size since the last reset. */
+  read(): DeliveryReading {
+    const since = (sum: Sum) => Number(this.#sheet.since(reset, sums.indexOf(sum)))
+    return {
+      in: since('stored'),
+      out: since('left'),
+      reject: since('dropped'),
+      sentOk: since('accepted') + since('simulated'),
+      sentError: since('trouble') + since('refused'),
+      timeInQueue: this.#sheet.since(reset, sums.indexOf('timeInQueue')),
+      size: this.outboxes().reduce((size, { depth }) => size + depth, 0),
+    }
+  }
+
+  get totals(): DeliveryTotals {
+    const column = (index: number) => this.#sheet.cell(row, index)
+    const total = (sum: Sum) => Number(column(sums.indexOf(sum)))
+    const attempts = { accepted: total('accepted'), trouble: total('trouble'), refused: total('refused') }
+    return {
+      notifications: { accepted: attempts.accepted, dropped: total('dropped'), simulated: total('simulated') },
+      attempts,
+      attemptDurations: durationBuckets.reading(column, attemptDurations),
+      queueWaits: durationBuckets.reading(column, queueWaits),
+    }
+  }
+
+  /** The outboxes of the partitions in their order, then the coordinator's. */
+  outboxes(): readonly OutboxReading[] {
+    const gauge = (column: number) => Number(this.#sheet.cell(row, column))
+    return Array.from({ length: this.#outboxes }, (_, outbox) => ({
+      depth: gauge(queues + 2 * outbox),
+      bytes: gauge(queues + 2 * outbox + 1),
+    }))
+  }
+
+  /** When the oldest notification that waits was made. */
+  get oldest(): Milliseconds | undefined {
+    const made = Number(this.#sheet.cell(row, oldestColumn))
+    return made === 0 ? undefined : (made as Milliseconds)
+  }
+
+  /** From now on everything but the size counts from zero. */
+  reset(at: Nanoseconds = process.hrtime.bigint()): void {
+    this.#sheet.mark(reset, at)
+  }
+}

@@ -1,0 +1,88 @@
+import { Sheet, type SheetMemory } from '../shared-memory/counter-table.js'
+import type { Nanoseconds } from '../time.js'
+import { type BucketReading, durationBuckets, sizeBuckets } from './buckets.js'
+import { type Rejection, rejections } from './requests.js'
+import { routeSlots, verbs } from './routes.js'
+
+/** The states that are told apart; the last stands for all others. */
+export const statusCodes = [
+  ...['200', '201', '204', '400', '401', '403', '404', '405', '406', '408', '409', '411', '413', '414', '415', '422'],
+  ...['431', '500', '501', '503', 'other'],
+] as const
+
+export const trafficGauges = ['connections', 'inFlight', 'permitsFree', 'permitsTaken', 'permitsQueued'] as const
+export type TrafficGauge = (typeof trafficGauges)[number]
+
+/** Columns: per resource and verb the answers by status and their durations, per resource the sizes, then the rest. */
+const perVerb = statusCodes.length + durationBuckets.width
+const sizes = routeSlots * verbs.length * perVerb
+const rejected = sizes + routeSlots * 2 * sizeBuckets.width
+const gauges = rejected + rejections.length
+const width = gauges + trafficGauges.length
+
+const codePlaces: ReadonlyMap<number, number> = new Map(statusCodes.map((code, place) => [Number(code), place]))
+
+/** The HTTP traffic as Prometheus sees it, a row per front end: it is never reset [management 7]. */
+export class TrafficSheet {
+  readonly #sheet: Sheet
+
+  static make(frontEnds: number, at: Nanoseconds): SheetMemory {
+    return Sheet.make(frontEnds, width, 0, at).memory
+  }
+
+  constructor(memory: SheetMemory) {
+    this.#sheet = new Sheet(memory)
+  }
+
+  get memory(): SheetMemory {
+    return this.#sheet.memory
+  }
+
+  answered(row: number, route: number, verb: number, status: number, duration: Nanoseconds): void {
+    const first = (route * verbs.length + verb) * perVerb
+    this.#sheet.add(row, first + (codePlaces.get(status) ?? statusCodes.length - 1), 1n)
+    durationBuckets.record(this.#sheet, row, first + statusCodes.length, duration)
+  }
+
+  sized(row: number, route: number, request_bytes: number, response_bytes: number): void {
+    const first = sizes + route * 2 * sizeBuckets.width
+    sizeBuckets.record(this.#sheet, row, first, BigInt(request_bytes))
+    sizeBuckets.record(this.#sheet, row, first + sizeBuckets.width, BigInt(response_bytes))
+  }
+
+  rejected(row: number, reason: Rejection): void {
+    this.#sheet.add(row, rejected + rejections.indexOf(reason), 1n)
+  }
+
+  put(row: number, gauge: TrafficGauge, value: number): void {
+    this.#sheet.put(row, gauges + trafficGauges.indexOf(gauge), BigInt(value))
+  }
+
+  /** How often a status was answered. */
+  answers(route: number, verb: number, code: number): number {
+    return Number(this.#sheet.total((route * verbs.length + verb) * perVerb + code))
+  }
+
+  durations(route: number, verb: number): BucketReading {
+    return durationBuckets.reading(this.#total, (route * verbs.length + verb) * perVerb + statusCodes.length)
+  }
+
+  requestSizes(route: number): BucketReading {
+    return sizeBuckets.reading(this.#total, sizes + route * 2 * sizeBuckets.width)
+  }
+
+  responseSizes(route: number): BucketReading {
+    return sizeBuckets.reading(this.#total, sizes + (route * 2 + 1) * sizeBuckets.width)
+  }
+
+  rejections(reason: Rejection): number {
+    return Number(this.#sheet.total(rejected + rejections.indexOf(reason)))
+  }
+
+  /** The state over all front ends, of which one may have less than nothing. */
+  gauge(gauge: TrafficGauge): number {
+    return Number(BigInt.asIntN(64, this.#sheet.total(gauges + trafficGauges.indexOf(gauge))))
+  }
+
+  readonly #total = (column: number): bigint => this.#sheet.total(column)
+}

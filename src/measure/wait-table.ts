@@ -1,0 +1,189 @@
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
+import { Sheet, type SheetMemory } from '../shared-memory/counter-table.js'
+import type { Switches } from '../shared-memory/switches.js'
+import type { Nanoseconds } from '../time.js'
+import { type BucketReading, durationBuckets } from './buckets.js'
+import { type WaitKind, type WaitMeter, type WaitReading, waitKinds } from './waits.js'
+
+/** Columns of one resource: how often it was asked for, the longest wait, the reset it was found after, the waits. */
+const count = 0
+const longest = 1
+const longestSince = 2
+const buckets = 3
+const width = buckets + durationBuckets.width
+const reset = 0
+const longestRecorded_ns = 3.6e12 // One hour; longer waits count as that in the percentiles, but not in sum and maximum.
+
+export interface WaitMemory {
+  readonly partitions: number
+  readonly sheet: SheetMemory
+  /** Cloned to another thread such a histogram shares its data: percentiles need no messages and are never stale. */
+  readonly histograms: readonly RecordableHistogram[]
+}
+
+/** The waits of all threads for all resources [management 5]. */
+export class WaitSheet {
+  readonly memory: WaitMemory
+  readonly #sheet: Sheet
+  readonly #switches: Switches
+
+  static make(rows: number, partitions: number, at: Nanoseconds): WaitMemory {
+    const resources = 1 + (waitKinds.length - 1) * partitions
+    const histogram = () => createHistogram({ lowest: 1, highest: longestRecorded_ns, figures: 3 })
+    return {
+      partitions,
+      sheet: Sheet.make(rows, resources * width, 1, at).memory,
+      histograms: Array.from({ length: resources }, histogram),
+    }
+  }
+
+  constructor(memory: WaitMemory, switches: Switches) {
+    this.memory = memory
+    this.#sheet = new Sheet(memory.sheet)
+    this.#switches = switches
+  }
+
+  /** Where the thread of this row records its waits. */
+  meter(row: number, kind: WaitKind, partition = 0): WaitMeter {
+    const resource = this.#resource(kind, partition)
+    return new WaitCells(this.#sheet, row, resource * width, this.#histogram(resource), this.#switches)
+  }
+
+  /** When the measurement began: at the last reset, or when it was switched on. */
+  get since(): Nanoseconds {
+    return this.#sheet.markedAt(reset)
+  }
+
+  /** The sum of the waits for a resource, over all partitions. */
+  total(kind: WaitKind): Nanoseconds {
+    return this.#resources(kind).reduce((sum, resource) => sum + this.#total(resource), 0n)
+  }
+
+  /** The waits for a resource, of one partition or over all. */
+  reading(kind: WaitKind, partition?: number): WaitReading {
+    const resources = partition === undefined ? this.#resources(kind) : [this.#resource(kind, partition)]
+    const sum = (part: (resource: number) => bigint) => resources.reduce((sofar, one) => sofar + part(one), 0n)
+    const asked = sum((resource) => this.#sheet.since(reset, resource * width + count))
+    const max = this.#longest(resources)
+    const histogram = this.#merged(resources)
+    const below = (perMille: number) => quantile(histogram, Number(asked), perMille, max)
+    return {
+      count: asked,
+      waited: sum((resource) => durationBuckets.count(this.#since, resource * width + buckets)),
+      total: sum((resource) => this.#total(resource)),
+      max,
+      p50: below(500),
+      p90: below(900),
+      p99: below(990),
+      p999: below(999),
+    }
+  }
+
+  /** All waits since the start of the process, whatever was reset. */
+  buckets(kind: WaitKind, partition = 0): BucketReading {
+    const first = this.#resource(kind, partition) * width
+    const all = (column: number) => this.#sheet.total(column)
+    const zeros = all(first + count) - durationBuckets.count(all, first + buckets)
+    return durationBuckets.reading(all, first + buckets, zeros > 0n ? zeros : 0n)
+  }
+
+  /** From now on everything counts from zero. */
+  reset(at: Nanoseconds): void {
+    this.#sheet.mark(reset, at)
+    // Writing to a histogram that is empty would only fetch its pages.
+    for (const histogram of this.memory.histograms) if (histogram.count > 0) histogram.reset()
+  }
+
+  readonly #since = (column: number): bigint => this.#sheet.since(reset, column)
+
+  #total(resource: number): Nanoseconds {
+    return durationBuckets.sum(this.#since, resource * width + buckets)
+  }
+
+  #longest(resources: readonly number[]): Nanoseconds {
+    let max = 0n
+    for (const resource of resources) {
+      for (let row = 0; row < this.#sheet.rows; row += 1) {
+        if (this.#sheet.cell(row, resource * width + longestSince) !== this.since) continue
+        const found = this.#sheet.cell(row, resource * width + longest)
+        if (found > max) max = found
+      }
+    }
+    return max
+  }
+
+  #merged(resources: readonly number[]): RecordableHistogram {
+    const [only] = resources
+    if (only !== undefined && resources.length === 1) return this.#histogram(only)
+    const merged = createHistogram({ lowest: 1, highest: longestRecorded_ns, figures: 3 })
+    for (const resource of resources) merged.add(this.#histogram(resource))
+    return merged
+  }
+
+  #histogram(resource: number): RecordableHistogram {
+    const histogram = this.memory.histograms[resource]
+    if (histogram === undefined) throw new Error(`there is no resource ${resource} to wait for`)
+    return histogram
+  }
+
+  #resource(kind: WaitKind, partition: number): number {
+    const group = waitKinds.indexOf(kind)
+    return group === 0 ? 0 : 1 + (group - 1) * this.memory.partitions + partition
+  }
+
+  #resources(kind: WaitKind): readonly number[] {
+    const partitions = kind === 'request' ? 1 : this.memory.partitions
+    return Array.from({ length: partitions }, (_, partition) => this.#resource(kind, partition))
+  }
+}
+
+/** The value that so many of a thousand occasions do not exceed; those that are not in the histogram had no wait. */
+function quantile(histogram: RecordableHistogram, count: number, perMille: number, max: Nanoseconds): Nanoseconds {
+  const waited = histogram.count
+  const rank = Math.ceil((count * perMille) / 1000) - Math.max(0, count - waited)
+  if (rank <= 0 || waited === 0) return 0n
+  const value = BigInt(histogram.percentile(Math.min(100, (rank / waited) * 100)))
+  return value < max ? value : max // A histogram of three digits rounds up, the maximum is exact.
+}
+
+class WaitCells implements WaitMeter {
+  readonly #sheet: Sheet
+  readonly #row: number
+  readonly #first: number
+  readonly #histogram: RecordableHistogram
+  readonly #switches: Switches
+
+  constructor(sheet: Sheet, row: number, first: number, histogram: RecordableHistogram, switches: Switches) {
+    this.#sheet = sheet
+    this.#row = row
+    this.#first = first
+    this.#histogram = histogram
+    this.#switches = switches
+  }
+
+  get on(): boolean {
+    return this.#switches.get('statSemWait') !== 0
+  }
+
+  free(): void {
+    if (this.on) this.#sheet.add(this.#row, this.#first + count, 1n)
+  }
+
+  waited(wait: Nanoseconds): void {
+    if (!this.on) return
+    this.#sheet.add(this.#row, this.#first + count, 1n)
+    if (wait <= 0n) return
+    durationBuckets.record(this.#sheet, this.#row, this.#first + buckets, wait)
+    this.#histogram.record(Math.min(Number(wait), longestRecorded_ns))
+    this.#keepLongest(wait)
+  }
+
+  /** A reset can not write here, so what was found before the last one is recognised by its time and replaced. */
+  #keepLongest(wait: Nanoseconds): void {
+    const since = this.#sheet.markedAt(reset)
+    const current = this.#sheet.cell(this.#row, this.#first + longestSince) === since
+    if (current && wait <= this.#sheet.cell(this.#row, this.#first + longest)) return
+    this.#sheet.put(this.#row, this.#first + longest, wait)
+    this.#sheet.put(this.#row, this.#first + longestSince, since)
+  }
+}

@@ -1,0 +1,153 @@
+import { type Answer, type Asked, isLong, type Operation, type StatusText, type Work } from '../api.js'
+import type { Unavailable } from '../broker/broker.js'
+import type { Tenant } from '../context/entity.js'
+import type { Page, Query } from '../context/query.js'
+import type { WordedReply } from '../partition/message.js'
+import { granted, type Outcome, refused } from '../result.js'
+import { LongText, Slices } from '../slices.js'
+import { mayPassOn } from './forward/forwarder.js'
+import { originOf } from './forward/origin.js'
+import { withProviders } from './forward/query-forwarding.js'
+import { carryOutEverywhere, failedUpdate } from './forward/update-forwarding.js'
+import { asksObject, asksUntyped, orderAsked, pageAsked } from './parse/parameters.js'
+import { parseQuery, type QueryPayload } from './parse/query-payload.js'
+import { parseUpdate, type UpdatePayload } from './parse/update-payload.js'
+import { mannerNumber, onlyId } from './raw-update.js'
+import { renderResult, renderStatus } from './render/elements.js'
+import { type PayloadErrors, payloadAnswer, statusAnswer, unavailableAnswer, wrapped } from './render/responses.js'
+import { statusOf } from './render/status.js'
+import { renderLargeUpdate, renderUpdate } from './render/update-response.js'
+import { type Environment, forTenant, reading, readTraced, tracesParsing } from './services.js'
+import { parseTenant, pathOfUpdate, pathsOfRead } from './tenant.js'
+
+const payloadErrors: PayloadErrors = { parser: 'errorCode', checks: 'errorCode' }
+
+const wrapStatus = (status: StatusText): unknown => wrapped('errorCode', status)
+
+/** More responses are worded in slices. */
+const fewResponses = 256
+
+/** `POST /v1/updateContext` [context 6]. */
+export function updateContext(environment: Environment): Operation {
+  const { strictNgsiv1Ids } = environment.options
+  const prepare = reading(environment, function* (asked) {
+    const payload = yield* readTraced(environment, asked.body, parseUpdate(asked.body, strictNgsiv1Ids))
+    if (!payload.ok) return refused(payloadAnswer(payloadErrors, payload.refusal))
+    return granted(() => forTenant(environment, asked, (tenant) => update(environment, asked, tenant, payload.value)))
+  })
+  return {
+    use: 'write',
+    wrapStatus,
+    prepare: (asked) => updateInWords(environment, asked) ?? prepare(asked),
+  }
+}
+
+/**
+ * An update of one entity, as nearly all are, is read and answered by its partition. Nothing when the payload has to be
+ * read here: it is long or of another kind, or something else is wrong with the request that comes after the payload's checks.
+ */
+function updateInWords(environment: Environment, asked: Asked): Promise<Outcome<Work, Answer>> | undefined {
+  if (isLong(asked.body) || tracesParsing(environment)) return undefined
+  const { broker, options } = environment
+  const id = options.strictNgsiv1Ids ? undefined : onlyId(asked.body)
+  if (id === undefined) return undefined
+  const tenant = parseTenant(asked.headers, options.multiservice)
+  const path = pathOfUpdate(asked.paths)
+  if (!tenant.ok || !path.ok) return undefined
+  if (mayPassOn(environment, tenant.value, id)) return undefined
+  const { body, parameters } = asked
+  const manner = mannerNumber({
+    untyped: asksUntyped(parameters),
+    autocast: options.ngsiv1Autocast,
+    asObject: asksObject(parameters),
+  })
+  const origin = originOf(environment, asked)
+  return broker.updateInWords({ tenant: tenant.value, path: path.value, id, body, manner, origin })?.then(workOf)
+}
+
+function workOf(reply: Outcome<WordedReply, Unavailable>): Outcome<Work, Answer> {
+  if (!reply.ok) return granted(() => unavailableAnswer(reply.refusal))
+  const answer = { status: 200, body: reply.value.text }
+  return reply.value.accepted ? granted(() => answer) : refused(answer)
+}
+
+async function update(environment: Environment, asked: Asked, tenant: Tenant, payload: UpdatePayload): Promise<Answer> {
+  const { paths, parameters } = asked
+  const path = pathOfUpdate(paths)
+  if (!path.ok) return statusAnswer('errorCode', path.refusal)
+  const responses = await carryOutEverywhere(environment, asked, {
+    tenant,
+    path: path.value,
+    action: payload.action,
+    elements: payload.elements,
+    untyped: asksUntyped(parameters),
+    autocast: environment.options.ngsiv1Autocast,
+    origin: originOf(environment, asked),
+  })
+  if (!responses.ok) return failedUpdate('errorCode', responses.refusal)
+  const format = { asObject: asksObject(parameters) }
+  const isShort = responses.value.length <= fewResponses && !isLong(asked.body)
+  if (isShort) return { status: 200, body: () => renderUpdate(responses.value, format) }
+  return { status: 200, body: await renderLargeUpdate(responses.value, format) }
+}
+
+/** `POST /v1/queryContext` [context 7]. */
+export function queryContext(environment: Environment): Operation {
+  return {
+    use: 'read',
+    wrapStatus,
+    prepare: reading(environment, function* (asked) {
+      const payload = yield* readTraced(
+        environment,
+        asked.body,
+        parseQuery(asked.body, environment.options.strictNgsiv1Ids),
+      )
+      if (!payload.ok) return refused(payloadAnswer(payloadErrors, payload.refusal))
+      const what = payload.value
+      return granted(() => forTenant(environment, asked, (tenant) => query(environment, asked, tenant, what)))
+    }),
+  }
+}
+
+/**
+ * Answers what queryContext and the lists of entities answer. `notFound` is the status without results [context 7.5].
+ */
+export async function query(
+  environment: Environment,
+  request: Asked,
+  tenant: Tenant,
+  what: QueryPayload,
+  notFound: StatusText = statusOf(404),
+): Promise<Answer> {
+  const { paths, parameters } = request
+  const order = orderAsked(parameters)
+  const asked: Query = { tenant, paths: pathsOfRead(paths), ...what, order, ...pageAsked(parameters) }
+  const page = await environment.broker.query(asked, request.client)
+  if (!page.ok) return unavailableAnswer(page.refusal)
+  const found = await withProviders(environment, request, asked, page.value)
+  if (!found.ok) return unavailableAnswer(found.refusal)
+  const { entities, details } = found.value
+  if (entities.length === 0) {
+    const status = details === undefined ? nothingOn(page.value, asked, notFound) : statusOf(404, details)
+    return statusAnswer('errorCode', status)
+  }
+  const format = { asObject: asksObject(parameters) }
+  const texts = new LongText()
+  const slices = new Slices()
+  for (const entity of entities) {
+    texts.push(renderResult(entity, what.attributes, format))
+    if (slices.isOver) await slices.next()
+  }
+  return { status: 200, body: () => renderPage(texts.joined, page.value.count) }
+}
+
+/** A page without results says whether there are results before it, if that was asked for [context 7.6]. */
+function nothingOn({ count = 0 }: Page, { counted, offset }: Query, notFound: StatusText): StatusText {
+  if (!counted || count === 0) return notFound
+  return statusOf(404, `Number of matching entities: ${count}. Offset is ${offset}`)
+}
+
+function renderPage(results: string, count: number | undefined): string {
+  const counted = count === undefined ? '' : `,"errorCode":${renderStatus(statusOf(200, `Count: ${count}`))}`
+  return `{"contextResponses":[${results}]${counted}}`
+}

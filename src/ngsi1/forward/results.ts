@@ -1,0 +1,152 @@
+import type { StatusText } from '../../api.js'
+import type { GivenAttribute } from '../../context/update.js'
+import type { ProviderFailure } from '../../providers/provider-request.js'
+import { entityKey } from '../../providers/query-plan.js'
+import type { Share, UpdateForward } from '../../providers/update-plan.js'
+import { statusOf } from '../render/status.js'
+import type { PassedOn } from './forwarder.js'
+import type { AnsweredElement, UpdateAnswer } from './provider-answers.js'
+import { invalidAnswer } from './query-forwarding.js'
+
+/** An update that was passed on. */
+export type PassedUpdate = PassedOn<UpdateForward, UpdateAnswer>
+
+/** What became of some attributes of a share. */
+export interface Settlement {
+  readonly status: StatusText
+  readonly attributes: readonly GivenAttribute[]
+}
+
+/** What became of each share of those that were passed on; nothing of those that the limit left out. */
+export function settlementsOf(passed: readonly PassedUpdate[]): ReadonlyMap<Share, readonly Settlement[]> {
+  const settlements = new Map<Share, readonly Settlement[]>()
+  for (const { forward, answer } of passed) {
+    if (answer.ok) for (const [share, settled] of settle(forward.shares, answer.value)) settlements.set(share, settled)
+    else {
+      const status = statusOfFailure(answer.refusal)
+      for (const share of forward.shares) settlements.set(share, [{ status, attributes: share.attributes }])
+    }
+  }
+  return settlements
+}
+
+/** The status of a request that failed [subscriptions 8.3]. */
+export function statusOfFailure({ kind }: ProviderFailure): StatusText {
+  switch (kind) {
+    case 'unreachable':
+      return statusOf(404, 'error forwarding update')
+    case 'answerEmpty':
+      return statusOf(404, invalidAnswer)
+    case 'answerUnreadable':
+      return statusOf(404)
+  }
+}
+
+/**
+ * What a provider's answer says of what it was asked to update, share by share [subscriptions 8.3]. An element speaks of
+ * the attributes that it lists, of all that are left when it lists none. What the answer says nothing of was not done.
+ */
+function settle(
+  shares: readonly Share[],
+  { elements, status }: UpdateAnswer,
+): ReadonlyMap<Share, readonly Settlement[]> {
+  const open = shares.map((share) => new OpenShare(share))
+  const find = finder(open)
+  for (const element of elements) find(element)?.hear(element)
+  return new Map(open.map((share) => [share.share, share.end(status)]))
+}
+
+/** The shares that an element may speak of: those of its id and type, else those of its id. */
+function finder(open: readonly OpenShare[]): (element: AnsweredElement) => EqualShares | undefined {
+  const [exact, byId] = [new Map<string, EqualShares>(), new Map<string, EqualShares>()]
+  for (const share of open) {
+    enter(exact, entityKey(share.share), share)
+    enter(byId, share.share.id, share)
+  }
+  return (element) => exact.get(entityKey(element)) ?? byId.get(element.id)
+}
+
+function enter(map: Map<string, EqualShares>, key: string, share: OpenShare): void {
+  const held = map.get(key) ?? new EqualShares()
+  map.set(key, held)
+  held.add(share)
+}
+
+/** Shares that an element may speak of alike: they are spoken of in their order, each attribute of each once. */
+class EqualShares {
+  readonly #shares: OpenShare[] = []
+  readonly #byAttribute = new Map<string, OpenShare[]>()
+  readonly #next = new Map<string, Iterator<OpenShare>>()
+  #closed = 0
+
+  add(share: OpenShare): void {
+    this.#shares.push(share)
+    for (const attribute of share.share.attributes) {
+      const key = attributeKey(attribute)
+      const shares = this.#byAttribute.get(key)
+      if (shares) shares.push(share)
+      else this.#byAttribute.set(key, [share])
+    }
+  }
+
+  /** What an element lists comes back as the provider gave it. */
+  hear({ attributes, status }: AnsweredElement): void {
+    if (attributes.length === 0) this.#firstOpen()?.settleRest(status)
+    for (const attribute of attributes) this.#taking(attribute)?.settle(attribute, status)
+  }
+
+  #firstOpen(): OpenShare | undefined {
+    while (this.#shares[this.#closed]?.isOpen === false) this.#closed += 1
+    return this.#shares[this.#closed]
+  }
+
+  #taking(attribute: GivenAttribute): OpenShare | undefined {
+    const key = attributeKey(attribute)
+    const next = this.#next.get(key) ?? (this.#byAttribute.get(key) ?? []).values()
+    this.#next.set(key, next)
+    for (let share = next.next(); share.done !== true; share = next.next()) {
+      if (share.value.take(key)) return share.value
+    }
+    return undefined
+  }
+}
+
+function attributeKey({ name, instance }: GivenAttribute): string {
+  return `${name.length}:${name}${instance}` // As for entities.
+}
+
+/** A share of which not all is known yet. */
+class OpenShare {
+  readonly share: Share
+  readonly #left: Map<string, GivenAttribute>
+  readonly #settled: Settlement[] = []
+
+  constructor(share: Share) {
+    this.share = share
+    this.#left = new Map(share.attributes.map((attribute) => [attributeKey(attribute), attribute]))
+  }
+
+  get isOpen(): boolean {
+    return this.#left.size > 0
+  }
+
+  /** Whether the attribute was asked for here, and nothing was heard of it so far. */
+  take(key: string): boolean {
+    return this.#left.delete(key)
+  }
+
+  settle(attribute: GivenAttribute, status: StatusText): void {
+    this.#settled.push({ status, attributes: [attribute] })
+  }
+
+  settleRest(status: StatusText): void {
+    this.#settled.push({ status, attributes: [...this.#left.values()] })
+    this.#left.clear()
+  }
+
+  /** The status of the whole goes for what no element speaks of. */
+  end(status: StatusText | undefined): readonly Settlement[] {
+    if (this.isOpen) this.settleRest(status ?? statusOf(404, this.share.id))
+    return this.#settled
+  }
+}

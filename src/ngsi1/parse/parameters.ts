@@ -1,0 +1,98 @@
+import type { Answer } from '../../api.js'
+import type { EntityType } from '../../context/entity.js'
+import { type OrderKey, parseOrder } from '../../context/order.js'
+import type { Scope } from '../../context/query.js'
+import { badRequest } from '../render/responses.js'
+
+type Parameters = ReadonlyMap<string, string>
+
+const defaultLimit = 20
+const maxLimit = 1000
+const maxOrderKeys = 20
+
+/** Checks the URI parameters that have rules, on every path of NGSIv1, known or not [context 1.5, 10.2]. */
+export function checkParameters(parameters: Parameters): Answer | undefined {
+  const details = wrongLimit(given(parameters, 'limit')) ?? wrongOffset(given(parameters, 'offset'))
+  const wrong = details ?? wrongDetails(given(parameters, 'details')) ?? wrongOrder(given(parameters, 'orderBy'))
+  return wrong === undefined ? undefined : badRequest(wrong)
+}
+
+/** A parameter's value; an empty one is ignored as if it were not there [context 1.6]. */
+export function given(parameters: Parameters, name: string): string | undefined {
+  return parameters.get(name) || undefined
+}
+
+/** Which part of the results is asked for, from checked parameters [context 7.6]. */
+export interface PageAsked {
+  readonly offset: number
+  readonly limit: number
+  readonly counted: boolean
+}
+
+export function pageAsked(parameters: Parameters): PageAsked {
+  return {
+    offset: Math.min(Number(given(parameters, 'offset') ?? 0), Number.MAX_SAFE_INTEGER),
+    limit: Number(given(parameters, 'limit') ?? defaultLimit),
+    counted: given(parameters, 'details')?.toLowerCase() === 'on',
+  }
+}
+
+/** The order asked for, empty for that of creation [context 7.7]. */
+export function orderAsked(parameters: Parameters): readonly OrderKey[] {
+  const order = given(parameters, 'orderBy')
+  return order === undefined ? [] : parseOrder(order)
+}
+
+/** The type that `entity::type` names [context 8.1]. */
+export function typeAsked(parameters: Parameters): EntityType | undefined {
+  return given(parameters, 'entity::type') as EntityType | undefined
+}
+
+/** What `exist` and `!exist` ask of the type [context 8.1]. */
+export function existenceAsked(parameters: Parameters): readonly Scope[] {
+  const scopes: Scope[] = []
+  if (given(parameters, 'exist') === 'entity::type') scopes.push({ kind: 'typed' })
+  if (asksUntyped(parameters)) scopes.push({ kind: 'untyped' })
+  return scopes
+}
+
+/** Whether only entities without a type are meant [context 6.2, 8.1]. */
+export function asksUntyped(parameters: Parameters): boolean {
+  return given(parameters, '!exist') === 'entity::type'
+}
+
+/** Whether attributes are answered as an object, keyed by name [context 7.8]. */
+export function asksObject(parameters: Parameters): boolean {
+  return given(parameters, 'attributesFormat') === 'object' || given(parameters, 'attributeFormat') === 'object'
+}
+
+/** Whether types are answered without their attributes [context 9]. */
+export function asksCollapsed(parameters: Parameters): boolean {
+  return given(parameters, 'collapse') === 'true'
+}
+
+function wrongLimit(limit: string | undefined): string | undefined {
+  if (limit === undefined) return undefined
+  if (!isDecimal(limit)) return `Bad pagination limit: /${limit}/ [must be a decimal number]`
+  if (Number(limit) === 0) return `Bad pagination limit: /${limit}/ [a value of ZERO is unacceptable]`
+  return Number(limit) > maxLimit ? `Bad pagination limit: /${limit}/ [max: ${maxLimit}]` : undefined
+}
+
+function wrongOffset(offset: string | undefined): string | undefined {
+  if (offset === undefined || isDecimal(offset)) return undefined
+  return `Bad pagination offset: /${offset}/ [must be a decimal number]`
+}
+
+function wrongDetails(details: string | undefined): string | undefined {
+  if (details === undefined || /^(?:on|off)$/i.test(details)) return undefined
+  return `Bad value for /details/: /${details}/ [accepted: /on/, /ON/, /off/, /OFF/. Default is /off/]`
+}
+
+function wrongOrder(order: string | undefined): string | undefined {
+  const keys = order?.split(',', maxOrderKeys + 1).length ?? 0
+  return keys > maxOrderKeys ? `Bad value for /orderBy/: too many names [max: ${maxOrderKeys}]` : undefined
+}
+
+function isDecimal(text: string): boolean {
+  return /^[0-9]+$/.test(text)
+}

@@ -1,0 +1,192 @@
+import type { EntityId, EntityType } from '../../context/entity.js'
+import type {
+  RegisteredAttribute,
+  RegisteredContext,
+  RegisteredEntity,
+  RegistrationId,
+} from '../../registration/registration.js'
+import { granted, type Outcome, refused } from '../../result.js'
+import type { Steps } from '../../slices.js'
+import { checkMetadata, metadatas } from './attribute-payload.js'
+import { parseDuration } from './duration.js'
+import { parseGivenId, unknownId } from './given-id.js'
+import type { CheckRefusal, PayloadRefusal } from './payload-refusal.js'
+import { identifier, list, type ReadBy, readBody, record, text } from './shape.js'
+import { defaultDuration, defaultDuration_ms } from './subscription-payload.js'
+import { parseIsPattern } from './update-payload.js'
+
+/** For how long a registration is asked for, and in the place of which one [subscriptions 7.1]. */
+export interface RegistrationTerms {
+  /** Nothing for a new one. */
+  readonly id: RegistrationId | undefined
+  /** The id as it was given; the empty text without one. */
+  readonly givenId: string
+  readonly duration_ms: number
+  /** As it was written, for the answer. */
+  readonly duration: string
+}
+
+export interface RegistrationPayload extends RegistrationTerms {
+  readonly contexts: readonly RegisteredContext[]
+}
+
+/** What a convenience registration says of what its path names [subscriptions 7.6]. */
+export interface ProviderPayload extends RegistrationTerms {
+  readonly provider: string
+}
+
+/** What notifyContextAvailability tells [subscriptions 7.5]. */
+export interface ToldPayload {
+  /** The empty text without one. */
+  readonly subscription: string
+  readonly contexts: readonly RegisteredContext[]
+}
+
+/** Why a payload of registerContext is refused, with the id that its answer carries [subscriptions 7.1]. */
+export type RegistrationRefusal = PayloadRefusal & { readonly registrationId: string }
+
+const contextRegistration = record({
+  entities: list('entity', record({ id: identifier, type: identifier, isPattern: text })),
+  attributes: list('attribute', record({ name: identifier, type: identifier, isDomain: text, metadatas })),
+  metadatas,
+  providingApplication: text,
+})
+
+const terms = { duration: text, registrationId: text }
+
+const registrationShape = record({
+  contextRegistrations: list('contextRegistration', contextRegistration),
+  ...terms,
+})
+
+const providerShape = record({ metadatas, providingApplication: text, ...terms })
+
+const toldShape = record({
+  subscriptionId: text,
+  contextRegistrationResponses: list('contextRegistrationResponse', record({ contextRegistration })),
+})
+
+type ContextDraft = ReadBy<typeof contextRegistration>
+type EntityDraft = NonNullable<ContextDraft['entities']>[number]
+type AttributeDraft = NonNullable<ContextDraft['attributes']>[number]
+
+/** Reads and checks the payload of registerContext, in the order of the rows of [subscriptions 7.1]. */
+export function* parseRegistration(
+  body: string,
+  strictIds: boolean,
+): Steps<Outcome<RegistrationPayload, RegistrationRefusal>> {
+  const read = yield* readBody(body, registrationShape, strictIds)
+  if (!read.ok) return refused({ ...read.refusal, registrationId: unknownId })
+  const checked = checkRegistration(read.value)
+  if (checked.ok) return checked
+  return refused({ ...checked.refusal, registrationId: read.value.registrationId || unknownId })
+}
+
+/** Reads and checks the payload of a convenience registration [subscriptions 7.6]. */
+export function* parseProvider(body: string, strictIds: boolean): Steps<Outcome<ProviderPayload, PayloadRefusal>> {
+  const read = yield* readBody(body, providerShape, strictIds)
+  if (!read.ok) return read
+  const { providingApplication: provider = '' } = read.value
+  if (provider === '') return refused({ kind: 'providerMissing' })
+  const checked = checkTerms(read.value)
+  return checked.ok ? granted({ provider, ...checked.value }) : checked
+}
+
+/** Reads and checks the payload of notifyContextAvailability [subscriptions 7.5]. */
+export function* parseTold(body: string, strictIds: boolean): Steps<Outcome<ToldPayload, PayloadRefusal>> {
+  const read = yield* readBody(body, toldShape, strictIds)
+  if (!read.ok) return read
+  const { subscriptionId = '', contextRegistrationResponses = [] } = read.value
+  const subscription = subscriptionId === '' ? granted('') : parseGivenId(subscriptionId)
+  if (!subscription.ok) return refused({ kind: 'givenIdMalformed', why: subscription.refusal })
+  const drafts = contextRegistrationResponses.map(({ contextRegistration = {} }) => contextRegistration)
+  if (drafts.some(({ entities = [] }) => entities.length === 0)) return refused({ kind: 'selectorsMissing' })
+  const contexts = checkContexts(drafts)
+  return contexts.ok ? granted({ subscription: subscription.value, contexts: contexts.value }) : contexts
+}
+
+function checkRegistration(draft: ReadBy<typeof registrationShape>): Outcome<RegistrationPayload, CheckRefusal> {
+  const { contextRegistrations = [] } = draft
+  if (contextRegistrations.length === 0) return refused({ kind: 'registrationsMissing' })
+  const contexts = checkContexts(contextRegistrations)
+  if (!contexts.ok) return contexts
+  const checked = checkTerms(draft)
+  return checked.ok ? granted({ contexts: contexts.value, ...checked.value }) : checked
+}
+
+function checkTerms({
+  duration: span = '',
+  registrationId: givenId = '',
+}: {
+  readonly duration?: string
+  readonly registrationId?: string
+}): Outcome<RegistrationTerms, CheckRefusal> {
+  const duration = parseDuration(span)
+  if (!duration.ok) return duration
+  const id = givenId === '' ? granted(undefined) : parseGivenId(givenId)
+  if (!id.ok) return refused({ kind: 'givenIdMalformed', why: id.refusal })
+  return granted({
+    id: id.value as RegistrationId | undefined,
+    givenId,
+    duration_ms: duration.value ?? defaultDuration_ms,
+    duration: span || defaultDuration,
+  })
+}
+
+/** All contexts: each of their entities is entered with each of their attributes wherever registrations are looked up. */
+function checkContexts(drafts: readonly ContextDraft[]): Outcome<readonly RegisteredContext[], CheckRefusal> {
+  const number = drafts.reduce(
+    (sum, { entities = [], attributes = [] }) => sum + Math.max(1, entities.length) * Math.max(1, attributes.length),
+    0,
+  )
+  if (number > maxEntries) {
+    return refused({ kind: 'tooMany', of: 'registered entities and attributes', number, max: maxEntries })
+  }
+  return checkAll(drafts, checkContext)
+}
+
+const maxEntries = 5000
+
+/** Metadata are checked and not kept: nobody is ever shown them. */
+function checkContext(draft: ContextDraft): Outcome<RegisteredContext, CheckRefusal> {
+  const entities = checkAll(draft.entities ?? [], checkEntity)
+  if (!entities.ok) return entities
+  const attributes = checkAll(draft.attributes ?? [], checkAttribute)
+  if (!attributes.ok) return attributes
+  const wrong = checkMetadata(draft.metadatas ?? [])
+  if (wrong) return refused(wrong)
+  const { providingApplication: provider = '' } = draft
+  if (provider === '') return refused({ kind: 'providerMissing' })
+  return granted({ entities: entities.value, attributes: attributes.value, provider })
+}
+
+function checkEntity({ id = '', type = '', isPattern = '' }: EntityDraft): Outcome<RegisteredEntity, CheckRefusal> {
+  if (id === '') return refused({ kind: 'idEmpty' })
+  const flag = parseIsPattern(isPattern)
+  if (!flag.ok) return flag
+  if (flag.value) return refused({ kind: 'patternRegistered' })
+  return granted({ id: id as EntityId, type: type as EntityType })
+}
+
+function checkAttribute(draft: AttributeDraft): Outcome<RegisteredAttribute, CheckRefusal> {
+  const { name = '', type = '', isDomain: domain = '' } = draft
+  if (name === '') return refused({ kind: 'registeredNameMissing' })
+  const isDomain = domain || 'false' // Agents of devices leave it out.
+  if (isDomain !== 'true' && isDomain !== 'false') return refused({ kind: 'isDomainUnknown', value: isDomain })
+  const wrong = checkMetadata(draft.metadatas ?? [])
+  return wrong ? refused(wrong) : granted({ name, type, isDomain: isDomain === 'true' })
+}
+
+/** Checks all of them, in order, up to the first that is refused. */
+function checkAll<Draft, Checked>(
+  drafts: readonly Draft[],
+  check: (draft: Draft) => Outcome<Checked, CheckRefusal>,
+): Outcome<readonly Checked[], CheckRefusal> {
+  const checked: Checked[] = []
+  for (const draft of drafts) {
+    const each = check(draft)
+    if (!each.ok) return each
+    checked.push(each.value)
+  }
+  return granted(checked)
+}

@@ -1,0 +1,64 @@
+import { parseArea } from '../../context/area.js'
+import type { FilterSide } from '../../context/filter.js'
+import { parseFilter } from '../../context/filter-parse.js'
+import type { Scope } from '../../context/query.js'
+import { granted, type Outcome, refused } from '../../result.js'
+import type { Json } from './json.js'
+import type { CheckRefusal } from './payload-refusal.js'
+import { hasLeaf, storedValue } from './shape.js'
+import { hasForbidden } from './text-rules.js'
+
+/** Reads a scope that has a type and a value; nothing for one that restricts nothing. */
+export type ScopeParser = (type: string, value: Json) => Outcome<Scope | undefined, CheckRefusal>
+
+type Parsed = ReturnType<ScopeParser>
+
+/**
+ * Reads a scope of a query. All scopes must hold, so one that is not understood is refused: without it the answer would
+ * show too much. One of an unknown type is no scope [context 7.4].
+ */
+export function parseScope(type: string, value: Json): Parsed {
+  const side = filterSides.get(type)
+  if (side) return filterScope(type, value, side)
+  if (hasLeaf(value, hasForbidden)) return refused({ kind: 'scopeCharactersForbidden' })
+  return scopes.get(type)?.(type, value) ?? noScope
+}
+
+/** Reads a scope of a subscription, which knows areas and the existence of types, no filters [subscriptions 2.1.2]. */
+export function parseSubscriptionScope(type: string, value: Json): Parsed {
+  return (type === untypedOfSubscriptions ? untyped : scopes.get(type))?.(type, value) ?? noScope
+}
+
+const noScope: Parsed = granted(undefined)
+
+const filterSides: ReadonlyMap<string, FilterSide> = new Map([
+  ['FIWARE::StringQuery', 'attributes'],
+  ['FIWARE::StringQuery::Metadata', 'metadata'],
+])
+
+/** What subscriptions call `FIWARE::Filter::Not::Existence`, beside that name. */
+const untypedOfSubscriptions = 'FIWARE::Filter::!::Existence'
+const untyped: ScopeParser = (type, value) => existence(type, value, { kind: 'untyped' })
+
+const scopes: ReadonlyMap<string, ScopeParser> = new Map<string, ScopeParser>([
+  ['FIWARE::Filter::Existence', (type, value) => existence(type, value, { kind: 'typed' })],
+  ['FIWARE::Filter::Not::Existence', untyped],
+  ['FIWARE::Location', areaScope],
+  ['FIWARE_Location', areaScope],
+])
+
+function existence(type: string, value: Json, scope: Scope): Parsed {
+  return value === 'entity::type' ? granted(scope) : refused({ kind: 'scopeValueUnknown', type })
+}
+
+function areaScope(_type: string, value: Json): Parsed {
+  const area = parseArea(storedValue(value))
+  return area.ok ? granted({ kind: 'area', area: area.value }) : refused({ kind: 'areaMalformed', why: area.refusal })
+}
+
+function filterScope(type: string, value: Json, side: FilterSide): Parsed {
+  if (typeof value !== 'string') return refused({ kind: 'scopeValueUnknown', type })
+  const filter = parseFilter(value, side)
+  if (!filter.ok) return refused({ kind: 'filterMalformed', why: filter.refusal })
+  return granted({ kind: 'filter', filter: filter.value })
+}

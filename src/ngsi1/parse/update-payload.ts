@@ -1,0 +1,147 @@
+import type { EntityId, EntityType } from '../../context/entity.js'
+import { type GivenAttribute, type UpdateAction, updateActions } from '../../context/update.js'
+import { granted, type Outcome, refused } from '../../result.js'
+import type { Steps } from '../../slices.js'
+import { type AttributeDraft, attributes, checkAttribute, checkAttributes, metadatas } from './attribute-payload.js'
+import type { CheckRefusal, PayloadRefusal } from './payload-refusal.js'
+import { identifier, list, readBody, record, text, value } from './shape.js'
+
+/** A context element of an update as the request gives it [context 6.1]. */
+export interface GivenElement {
+  readonly id: EntityId
+  /** The empty text when none is given. */
+  readonly type: EntityType
+  readonly isPattern: boolean
+  readonly attributes: readonly GivenAttribute[]
+}
+
+export interface UpdatePayload {
+  readonly action: UpdateAction
+  readonly elements: readonly GivenElement[]
+}
+
+/** What POST of an entity has in its payload: all texts are empty when they are not given [context 8.2]. */
+export interface AppendPayload {
+  readonly id: EntityId
+  readonly type: EntityType
+  readonly isPattern: 'true' | 'false' | ''
+  readonly attributes: readonly GivenAttribute[]
+}
+
+/** A context element as it was read, unchecked. */
+export interface ElementDraft {
+  readonly id?: string
+  readonly type?: string
+  readonly isPattern?: string
+  readonly attributes?: readonly AttributeDraft[]
+}
+
+const contextElement = record({
+  id: identifier,
+  type: identifier,
+  isPattern: text,
+  attributes,
+  attributeDomainName: text,
+  domainMetadatas: metadatas,
+})
+
+/** The payload of updateContext; `strictIds` is `-strictNgsiv1Ids` here and below. */
+export const updateShape = record({ contextElements: list('contextElement', contextElement), updateAction: text })
+
+const appendShape = record({
+  attributes,
+  id: identifier,
+  type: identifier,
+  isPattern: text,
+  attributeDomainName: text,
+  metadatas,
+})
+
+const replaceShape = record({ attributes, attributeDomainName: text })
+
+const attributeShape = record({ type: identifier, value, metadatas })
+
+/** Elements that are checked before somebody may look at the clock. */
+export const checkedAtOnce = 256
+
+/** Reads and checks the payload of updateContext [context 6.1, 10.3]. */
+export function* parseUpdate(body: string, strictIds: boolean): Steps<Outcome<UpdatePayload, PayloadRefusal>> {
+  const read = yield* readBody(body, updateShape, strictIds)
+  if (!read.ok) return read
+  const { contextElements = [], updateAction = '' } = read.value
+  if (contextElements.length === 0) return refused({ kind: 'elementsMissing' })
+  const elements: GivenElement[] = []
+  for (const draft of contextElements) {
+    const element = parseElement(draft)
+    if (!element.ok) return element
+    elements.push(element.value)
+    if (elements.length % checkedAtOnce === 0) yield
+  }
+  const action = parseAction(updateAction)
+  return action.ok ? granted({ action: action.value, elements }) : action
+}
+
+/** Reads and checks an appendContextElementRequest [context 8.2]. */
+export function* parseAppend(body: string, strictIds: boolean): Steps<Outcome<AppendPayload, PayloadRefusal>> {
+  const read = yield* readBody(body, appendShape, strictIds)
+  if (!read.ok) return read
+  const { id = '', type = '', isPattern = '' } = read.value
+  const flag = parseIsPattern(isPattern)
+  if (!flag.ok) return flag
+  const given = checkAttributes(read.value.attributes)
+  if (!given.ok) return given
+  return granted({
+    id: id as EntityId,
+    type: type as EntityType,
+    isPattern: isPattern === '' ? '' : flag.value ? 'true' : 'false',
+    attributes: given.value,
+  })
+}
+
+/** Reads and checks an updateContextElementRequest [context 8.2]. */
+export function* parseAttributes(
+  body: string,
+  strictIds: boolean,
+): Steps<Outcome<readonly GivenAttribute[], PayloadRefusal>> {
+  const read = yield* readBody(body, replaceShape, strictIds)
+  return read.ok ? checkAttributes(read.value.attributes) : read
+}
+
+/** Reads and checks an updateContextAttributeRequest for the attribute named in the path [context 8.2]. */
+export function* parseAttribute(
+  body: string,
+  strictIds: boolean,
+  name: string,
+): Steps<Outcome<GivenAttribute, PayloadRefusal>> {
+  const read = yield* readBody(body, attributeShape, strictIds)
+  return read.ok ? checkAttribute({ ...read.value, name }) : read
+}
+
+/** The flag `isPattern`, in the spellings that clients use [context 2.1]. */
+export function parseIsPattern(value: string): Outcome<boolean, CheckRefusal> {
+  if (value === '' || value === 'false' || value === '0') return granted(false)
+  return value === 'true' || value === '1' ? granted(true) : refused({ kind: 'isPatternUnknown', value })
+}
+
+/** Checks a context element by itself [context 10.3]. */
+export function parseElement(draft: ElementDraft): Outcome<GivenElement, CheckRefusal> {
+  const { id = '', type = '', isPattern = '' } = draft
+  if (id === '') return refused({ kind: 'idEmpty' })
+  const flag = parseIsPattern(isPattern)
+  if (!flag.ok) return flag
+  const given = checkAttributes(draft.attributes)
+  if (!given.ok) return given
+  return granted({
+    id: id as EntityId,
+    type: type as EntityType,
+    isPattern: flag.value,
+    attributes: given.value,
+  })
+}
+
+function parseAction(value: string): Outcome<UpdateAction, CheckRefusal> {
+  if (value === '') return refused({ kind: 'actionEmpty' })
+  const capitals = value.toUpperCase()
+  const action = updateActions.find((known) => known === capitals)
+  return action === undefined ? refused({ kind: 'actionUnknown', value }) : granted(action)
+}

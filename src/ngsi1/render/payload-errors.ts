@@ -1,0 +1,93 @@
+import type { AreaMalformed } from '../../context/area.js'
+import type { FilterMalformed } from '../../context/filter-parse.js'
+import type { PayloadRefusal } from '../parse/payload-refusal.js'
+
+/** The words for every kind of refusal of a union: complete, or the build fails. */
+type Wording<Refusal extends { readonly kind: string }> = {
+  readonly [Kind in Refusal['kind']]: (refusal: Extract<Refusal, { kind: Kind }>) => string
+}
+
+function worded<Refusal extends { readonly kind: string }>(wording: Wording<Refusal>, refusal: Refusal): string {
+  // A refusal's kind is the key of its own words.
+  return (wording[refusal.kind as Refusal['kind']] as (refusal: Refusal) => string)(refusal)
+}
+
+/** The details of the status of a payload that is refused; its code is always 400 [context 10.3], [subscriptions 2.1.1]. */
+export function detailsOfPayload(refusal: PayloadRefusal): string {
+  return worded(payloadWording, refusal)
+}
+
+const payloadWording: Wording<PayloadRefusal> = {
+  jsonMalformed: () => 'JSON Parse Error',
+  fieldUnknown: ({ path }) => `JSON Parse Error: unknown field: ${path}`,
+  charactersForbidden: () => 'Illegal value for JSON field',
+  elementsMissing: () => 'No context elements',
+  selectorsMissing: () => 'No entities',
+  tooMany: ({ of, number, max }) => `number of ${of}: ${number}, max number supported: ${max}`,
+  idEmpty: () => 'empty entityId:id',
+  isPatternUnknown: ({ value }) => `invalid isPattern value for entity: /${value}/`,
+  patternMalformed: () => 'invalid regex for entity id pattern',
+  nameEmpty: () => 'Empty attribute name',
+  nameMissing: ({ of }) => `missing ${of} name`,
+  tooLong: ({ of, part, bytes }) => `${of} ${part} length: ${bytes}, max length supported: 256`,
+  metadataValueMissing: () => 'missing metadata value',
+  keyTwice: ({ key, path }) => `compound value error: duplicated tag-name: /${key}/ in path: ${path}`,
+  restrictionEmpty: () => 'empty restriction',
+  expressionEmpty: () => 'Empty attribute expression',
+  scopeTypeEmpty: () => 'Empty type in restriction scope',
+  scopeValueEmpty: () => 'Empty value in restriction scope',
+  scopeCharactersForbidden: () => 'illegal chars in scope',
+  scopeValueUnknown: ({ type }) => `invalid value in restriction scope: ${type}`,
+  areaMalformed: ({ why }) => worded(areaWording, why),
+  filterMalformed: ({ why }) => worded(filterWording, why),
+  actionEmpty: () => 'empty update action type',
+  actionUnknown: ({ value }) => `invalid update action type: /${value}/`,
+  shownNameEmpty: () => 'empty string',
+  referenceEmpty: () => 'Empty Reference',
+  referenceMalformed: () => 'Invalid URL',
+  durationMalformed: () => 'syntax error in duration string',
+  throttlingMalformed: () => 'syntax error in throttling string',
+  conditionTypeEmpty: () => 'empty type for NotifyCondition',
+  conditionTypeUnknown: ({ value }) => `invalid notify condition type: /${value}/`,
+  triggerEmpty: () => 'empty condValue name',
+  intervalMalformed: ({ value }) => `invalid time interval in notify condition: /${value}/`,
+  givenIdMalformed: ({ why }) => why,
+  registrationsMissing: () => 'Empty Context Registration List',
+  patternRegistered: () => 'isPattern set to true for registrations is currently not supported',
+  registeredNameMissing: () => 'missing name for registration attribute',
+  isDomainUnknown: ({ value }) => `invalid isDomain value for registration attribute: /${value}/`,
+  providerMissing: () => 'no providing application',
+}
+
+/** [context 7.4.1] */
+const areaWording: Wording<AreaMalformed> = {
+  shapeUnknown: () => 'invalid area: a circle or a polygon is expected',
+  radiusMissing: () => 'Missing radius for circle area',
+  radiusZero: () => 'Radius zero for a circle area',
+  coordinateMissing: ({ shape, coordinate }) =>
+    shape === 'circle' ? `Missing ${coordinate} for circle center` : `missing ${coordinate} value for polygon vertex`,
+  coordinateMalformed: ({ coordinate }) => `invalid value for ${coordinate}`,
+  invertedMalformed: ({ shape, value }) => `bad string for ${shape}/inverted: /${value}/`,
+  verticesTooFew: () => 'too few vertices for a polygon',
+  verticesTooMany: () => 'too many vertices for a polygon',
+}
+
+/** [context 7.4.2] */
+const filterWording: Wording<FilterMalformed> = {
+  filterEmpty: () => 'empty q',
+  statementEmpty: () => 'empty q-item',
+  leftSideEmpty: () => 'empty left-hand-side in q-item',
+  rightSideEmpty: () => 'empty right-hand-side in q-item',
+  listItemEmpty: () => 'empty item in list',
+  rangeItemEmpty: () => 'empty item in range',
+  rangeOrdered: () => 'ranges only valid for equal and not equal ops',
+  listOrdered: () => 'lists only valid for equal and not equal ops',
+  rangeMixed: () => 'invalid range: types mixed',
+  listMixed: () => 'invalid JSON value type in list',
+  quoteOpen: () => 'non-terminated forced string',
+  charactersForbidden: () => 'forbidden characters in String Filter',
+  patternMalformed: ({ pattern }) => `error compiling filter regex: '${pattern}'`,
+  metadataUnnamed: () => 'no metadata name - not valid for metadata filters',
+  statementsTooMany: () => 'too many q-items',
+  filterTooLong: () => 'q too long',
+}

@@ -1,0 +1,138 @@
+import type { StatusText } from '../../api.js'
+import type { EntityId, EntityType } from '../../context/entity.js'
+import type { Excess } from '../../context/entity-size.js'
+import type { ElementFailure, UpdateAction, UpdateRefusal } from '../../context/update.js'
+import type { ElementRefusal } from '../parse/check-element.js'
+
+const reasonPhrases = {
+  200: 'OK',
+  400: 'Bad Request',
+  404: 'No context element found',
+  413: 'Request Entity Too Large',
+  422: 'Invalid Modification',
+  472: 'request parameter is invalid/not allowed',
+  500: 'Internal Server Error',
+  501: 'Not Implemented',
+  503: 'Service Unavailable',
+} as const
+
+export type Code = keyof typeof reasonPhrases
+
+/** What is said of an update whose partition was lost with it. */
+export const mayBeDone = 'partition not available: the update may have been carried out'
+
+/** The status object of NGSIv1 [context 1.1]. */
+export function statusOf(code: Code, details?: string): StatusText {
+  const status = { code: String(code), reasonPhrase: reasonPhrases[code] }
+  return details === undefined ? status : { ...status, details }
+}
+
+/** Everything went well. */
+export const okStatus = statusOf(200)
+
+/** Whether a status reports success. */
+export function isOk({ code }: StatusText): boolean {
+  return code === okStatus.code
+}
+
+/** What was to be done to which entity: the one found, else the one of the request. */
+export interface Attempt {
+  readonly action: UpdateAction
+  readonly id: EntityId
+  readonly type: EntityType
+}
+
+type AnyRefusal = ElementRefusal | UpdateRefusal
+type RefusalBy = { readonly [Kind in AnyRefusal['kind']]: Extract<AnyRefusal, { kind: Kind }> }
+type Wording = {
+  readonly [Kind in keyof RefusalBy]: (refusal: RefusalBy[Kind], attempt: Attempt) => StatusText
+}
+
+/** The status of a context element that was refused, or of a part of it [context 6.4, 6.5]. */
+export function statusOfRefusal<Kind extends keyof RefusalBy>(refusal: RefusalBy[Kind], attempt: Attempt): StatusText {
+  // A refusal's kind is the key of its own words.
+  return (wording[refusal.kind] as Wording[Kind])(refusal, attempt)
+}
+
+const excesses: { readonly [What in Excess]: string } = {
+  size: 'size of the entity',
+  sizes: 'size of all entities of the id together',
+  attributes: 'attributes of the entity',
+  values: 'values of the entity',
+  metadata: 'metadata of the entity',
+}
+
+const wording: Wording = {
+  attributeTwice: ({ name }) => statusOf(422, `duplicated attribute /${name}/`),
+  instancesMixedInRequest: ({ name }, { action, id, type }) =>
+    statusOf(472, `action: ${action} - entity: (${id}, ${type}) - offending attribute: ${name}`),
+  patternInUpdate: () => statusOf(501),
+  attributeEmpty: ({ name }, { action, id, type }) =>
+    statusOf(
+      422,
+      `action: ${action} - entity: [${id}, ${type}, false] - offending attribute: ${name} - empty attribute not allowed in APPEND or UPDATE`,
+    ),
+  keyTooLong: () => statusOf(400, 'Too long entity id/type/servicePath combination'),
+  entityUnknown: (_, { id }) => statusOf(404, id),
+  attributeUnknown: ({ name }, attempt) =>
+    attempt.action === 'DELETE'
+      ? statusOf(472, `${offence(attempt, 'DELETE', name)} - attribute not found`)
+      : statusOf(472, offence(attempt, attempt.action, name)),
+  attributesMissing: (_, { id }) => statusOf(404, id),
+  attributesExist: ({ names }) =>
+    statusOf(400, `one or more of the attributes in the request already exist: [ ${names.join(', ')} ]`),
+  instancesMixed: ({ name }, attempt) =>
+    statusOf(472, `${offence(attempt, 'APPEND', name)} - attribute cannot be appended`),
+  coordinatesMalformed: ({ name, value, when }, attempt) => {
+    const cause = `geo coordinates format error: ${value}`
+    if (when === 'creation') return statusOf(472, cause)
+    const what = when === 'newAttribute' ? 'location attribute for new attribute' : 'location attribute'
+    return statusOf(472, `${offence(attempt, spoken[attempt.action], name)} - error parsing ${what}: ${cause}`)
+  },
+  coordinateSystemUnknown: ({ name, found, when }, attempt) =>
+    when === 'creation'
+      ? statusOf(472, `only WGS84 are supported, found: ${found}`)
+      : statusOf(
+          472,
+          `${offence(attempt, spoken[attempt.action], name)} - only WGS84 is supported for location, found: [${found}]`,
+        ),
+  entityTooLarge: ({ what, max }, { action, id, type }) =>
+    statusOf(
+      422,
+      `action: ${action} - entity: [${id}, ${type}] - ${excesses[what]} would exceed the max supported: ${max}`,
+    ),
+  typesTooMany: ({ max }, { action, id, type }) =>
+    statusOf(
+      422,
+      `action: ${action} - entity: [${id}, ${type}] - number of types of one id exceeds the max supported: ${max}`,
+    ),
+  unavailable: ({ why }) => failures[why],
+  locationTwice: ({ name, held, when }, attempt) =>
+    when === 'creation'
+      ? statusOf(472, 'You cannot use more than one geo location attribute when creating an entity')
+      : statusOf(
+          472,
+          `${offence(attempt, spoken[attempt.action], name)} - attempt to define a geo location attribute [${name}] when another one has been previously defined [${held}]`,
+        ),
+}
+
+/** By element what the answers of whole requests say [management 11.9]. */
+const failures: { readonly [Why in ElementFailure]: StatusText } = {
+  storageFull: statusOf(503, 'storage full: not carried out'),
+  partitionLost: statusOf(503, 'partition not available: not carried out'),
+  outcomeUnknown: statusOf(503, mayBeDone),
+  fault: statusOf(500, 'internal error: not carried out'),
+}
+
+/** Location errors speak of two actions by the name of their plainer sibling [context 6.5]. */
+const spoken: { readonly [Action in UpdateAction]: UpdateAction } = {
+  APPEND: 'APPEND',
+  APPEND_STRICT: 'APPEND',
+  UPDATE: 'UPDATE',
+  REPLACE: 'UPDATE',
+  DELETE: 'DELETE',
+}
+
+function offence({ id, type }: Attempt, action: UpdateAction, name: string): string {
+  return `action: ${action} - entity: [${id}, ${type}] - offending attribute: ${name}`
+}

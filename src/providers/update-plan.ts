@@ -1,0 +1,92 @@
+import type { EntityId, EntityType } from '../context/entity.js'
+import type { GivenAttribute } from '../context/update.js'
+import type { RegistrationId } from '../registration/registration.js'
+import type { Lookup, RegistrationIndex } from '../registration/registration-index.js'
+import type { Steps } from '../slices.js'
+
+/** Attributes of an update that are not held here, of one entity. */
+export interface Lacking {
+  readonly id: EntityId
+  /** The types under which it may be registered, the one that goes first first. */
+  readonly types: readonly EntityType[]
+  readonly attributes: readonly GivenAttribute[]
+}
+
+/** What a provider is asked to update of one entity. */
+export interface Share {
+  readonly id: EntityId
+  /** As it is registered. */
+  readonly type: EntityType
+  readonly attributes: readonly GivenAttribute[]
+}
+
+/** One request: all that one provider is asked to update [subscriptions 8.3]. */
+export interface UpdateForward {
+  readonly provider: string
+  /** The first registration that names it for what is asked. */
+  readonly registration: RegistrationId
+  readonly shares: readonly Share[]
+}
+
+/** How what is lacking of an entity is shared out. */
+export interface Sharing {
+  /** In the order of asking. */
+  readonly shares: readonly Share[]
+  /** What nobody is registered for. */
+  readonly unfound: readonly GivenAttribute[]
+}
+
+export interface UpdatePlan {
+  readonly forwards: readonly UpdateForward[]
+  /** One for each entity, in their order. */
+  readonly sharings: readonly Sharing[]
+}
+
+/** Which provider gets what of an update is not held here: one request for each, with all its entities [subscriptions 8.1, 8.3]. */
+export function* planUpdate(index: RegistrationIndex, lookup: Lookup, lacking: readonly Lacking[]): Steps<UpdatePlan> {
+  const forwards = new Map<string, { readonly registration: RegistrationId; readonly shares: Share[] }>()
+  const sharings: Sharing[] = []
+  for (const entity of lacking) {
+    const shared = new Map<string, Draft>()
+    const unfound: GivenAttribute[] = []
+    for (const attribute of entity.attributes) {
+      const found = sourceOf(index, lookup, entity, attribute.name)
+      if (found === undefined) unfound.push(attribute)
+      else share(shared, found, entity.id, attribute)
+    }
+    for (const { provider, registration, share } of shared.values()) {
+      const forward = forwards.get(provider) ?? { registration, shares: [] }
+      forwards.set(provider, forward)
+      forward.shares.push(share)
+    }
+    sharings.push({ shares: Array.from(shared.values(), ({ share }) => share), unfound })
+    yield
+  }
+  return { forwards: Array.from(forwards, ([provider, forward]) => ({ provider, ...forward })), sharings }
+}
+
+interface Source {
+  readonly provider: string
+  readonly registration: RegistrationId
+  readonly type: EntityType
+}
+
+interface Draft extends Source {
+  readonly share: Share & { readonly attributes: GivenAttribute[] }
+}
+
+function sourceOf(index: RegistrationIndex, lookup: Lookup, { id, types }: Lacking, name: string): Source | undefined {
+  for (const type of types) {
+    const listed = index.sourceOf(lookup, { id, type }, name)
+    if (listed) return { provider: listed.context.provider, registration: listed.registration.id, type }
+  }
+  return undefined
+}
+
+function share(shared: Map<string, Draft>, source: Source, id: EntityId, attribute: GivenAttribute): void {
+  const { provider, type } = source
+  const key = `${type.length}:${type}${provider}`
+  const draft = shared.get(key) ?? { ...source, share: { id, type, attributes: [] } }
+  shared.set(key, draft)
+  draft.share.attributes.push(attribute)
+}

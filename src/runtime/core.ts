@@ -1,0 +1,302 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { getHeapStatistics } from 'node:v8'
+import { MessageChannel } from 'node:worker_threads'
+import { subscriptionOperations } from '../broker/broker.js'
+import { registryOperations } from '../broker/registry-service.js'
+import { serveDesk } from '../broker/service-link.js'
+import { mostAttributes, mostMetadata, mostValues } from '../context/entity-size.js'
+import { Partitions } from '../coordinator/partitions.js'
+import { RegistryFeed } from '../coordinator/registry-feed.js'
+import { watchStorage } from '../coordinator/storage-alarm.js'
+import type { ListenRefusal } from '../http/server.js'
+import type { DataFolder } from '../lmdb/data-folder.js'
+import { ReadPool } from '../lmdb/read-pool.js'
+import { AlarmReports, type AlarmSaid, publishAlarms } from '../log/alarm-reports.js'
+import { Alarms } from '../log/alarms.js'
+import type { MainLog } from '../log/main-log.js'
+import { startSummaries } from '../log/summary.js'
+import { ActorThread } from '../mailbox/thread.js'
+import { Measures, rowsOf } from '../measure/measures.js'
+import type { Options } from '../options.js'
+import { granted, type Outcome } from '../result.js'
+import { Bell } from '../shared-memory/bell.js'
+import { ConnectionLimit } from '../shared-memory/connection-limit.js'
+import { ForwardLimit } from '../shared-memory/forward-limit.js'
+import { MailboxRoom } from '../shared-memory/mailbox-room.js'
+import { packed } from '../shared-memory/packed.js'
+import { RequestMemory } from '../shared-memory/request-memory.js'
+import { Tickets } from '../shared-memory/semaphore.js'
+import { Places } from '../shared-memory/sequences.js'
+import type { Switches } from '../shared-memory/switches.js'
+import { newTransactions, type TransactionMemory } from '../shared-memory/transaction-numbers.js'
+import { ChangeMarks } from '../shared-memory/versions.js'
+import { Delivery } from './delivery.js'
+import { type Front, openFront } from './front-end.js'
+import { type ThreadHeaps, threadHeaps } from './memory-needed.js'
+import type {
+  DeskPorts,
+  FrontEndTask,
+  FrontInstruction,
+  FrontReport,
+  PartitionTask,
+  SharedMemory,
+  StoragePlan,
+  ThreadPorts,
+} from './tasks.js'
+
+/** Entities of one id in one path: an update that changes all of them is to be a short one. */
+const mostTypes = 100
+
+/** Read transactions beyond the pools: each thread keeps one of its own for single reads. */
+const spareReaders = 256
+
+/** Read transactions of a partition that may be open at one time, over all threads. */
+export function readersOf({ dbPoolSize, httpThreads, queryThreads }: Options): number {
+  return dbPoolSize + httpThreads * (1 + queryThreads) + spareReaders
+}
+
+/** How long what is under way when the time of an orderly end is over may take to notice it. */
+const closing_ms = 250
+
+type FrontThread = ActorThread<FrontEndTask & Pick<ThreadPorts, 'log'> & DeskPorts, FrontReport>
+
+/** The coordinator's threads: the partitions, and the front ends beside the first, which runs here in the main thread. */
+export class Core {
+  readonly #options: Options
+  readonly #log: MainLog
+  readonly #fatal: (reason: string) => void
+  readonly #heaps: ThreadHeaps
+  readonly #storage: StoragePlan
+  readonly #memory: SharedMemory
+  readonly #measures: Measures
+  readonly #partitions: Partitions<PartitionTask & Pick<ThreadPorts, 'log'>>
+  readonly #threads: FrontThread[] = []
+  readonly #folder: DataFolder
+  readonly #brokerId: string
+  readonly #alarms: Alarms
+  readonly #registryFeed = new RegistryFeed()
+  readonly #transactions = newTransactions()
+  #delivery: Delivery | undefined
+  #front: Front | undefined
+  #places = Places.after(0)
+
+  constructor(options: Options, folder: DataFolder, log: MainLog, switches: Switches, fatal: (reason: string) => void) {
+    this.#options = options
+    this.#log = log
+    this.#fatal = fatal
+    this.#folder = folder
+    this.#brokerId = folder.id.replaceAll('-', '').slice(0, 16)
+    this.#alarms = new Alarms(log, options.relogAlarms)
+    const { httpThreads, queryThreads, dbPoolSize } = options
+    const { partitions } = folder
+    this.#measures = Measures.make(
+      { frontEnds: httpThreads, partitions, queryThreads: httpThreads * queryThreads },
+      switches,
+    )
+    const numbers = Array.from({ length: partitions }, (_, number) => number)
+    this.#heaps = threadHeaps(options, Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20))
+    this.#storage = {
+      paths: numbers.map((number) => folder.partitionPath(number)),
+      sizeMax_bytes: options.dbSizeMax_MiB * 2 ** 20,
+      keepFree_bytes: options.dbFreeMin_MiB * 2 ** 20,
+      durable: options.writeConcern === 1,
+      maxReaders: readersOf(options),
+    }
+    this.#memory = {
+      measures: this.#measures.memory,
+      marks: numbers.map(() => ChangeMarks.memory()),
+      pools: numbers.map(() => ReadPool.memory(dbPoolSize, rowsOf(this.#measures.threads))),
+      bell: new Bell().memory,
+      permits: Tickets.memory(options.requestPermits),
+      forwards: ForwardLimit.memory(),
+      connections: ConnectionLimit.memory(options.maxConnections),
+      requestMemory: RequestMemory.memory(),
+      answerMemory: RequestMemory.memory(),
+      alarms: AlarmReports.memory(),
+      rooms: numbers.map(() => MailboxRoom.memory()),
+    }
+    this.#partitions = new Partitions({
+      entry: new URL('../../workers/partition.js', import.meta.url),
+      count: partitions,
+      launch: (partition) => this.#partitionLaunch(partition),
+      log,
+      restarted: (partition) => this.#measures.restarted(partition),
+      isWriting: (partition) => this.#measures.storageSheet.reading(partition).writing,
+      fatal,
+    })
+  }
+
+  /** Opens and recovers everything that is on disk. */
+  async open(): Promise<void> {
+    this.#delivery = new Delivery({
+      options: this.#options.notifications,
+      folder: this.#folder,
+      brokerId: this.#brokerId,
+      courierHeap_MiB: this.#heaps.courier_MiB,
+      storage: this.#storage,
+      memory: this.#memory,
+      transactions: this.#transactions,
+      partitions: this.#partitions,
+      state: (query) => this.#asked.state(query),
+      queryTimeout_ms: this.#options.queryTimeout_ms,
+      publish: (changes) => this.#registryFeed.publish(changes),
+      notStored: () => this.#measures.count('registrationUpdateErrors'),
+      alarms: this.#alarms,
+      log: this.#log,
+      fatal: this.#fatal,
+    })
+    // The threads open their stores while the registry is read here.
+    const [highest] = await Promise.all([this.#partitions.start(), this.#delivery.load()])
+    this.#places = Places.after(highest)
+    await this.#delivery.start()
+  }
+
+  /** Opens the sockets and lets all front ends accept; gives the port. */
+  async listen(): Promise<Outcome<number, ListenRefusal>> {
+    const task = {
+      options: this.#options,
+      queryHeap_MiB: this.#heaps.query_MiB,
+      storage: this.#storage,
+      memory: this.#memory,
+      places: this.#places.memory,
+      brokerId: this.#brokerId,
+      transactions: this.#transactions,
+    }
+    this.#watch(task.transactions)
+    const { subscriptions, registry } = this.#delivered
+    const alarms = {
+      counts: () => this.#alarms.counts,
+      tell: (said: AlarmSaid) => this.#alarm(said),
+    }
+    const desks = { subscriptions, registry, alarms }
+    const opened = await openFront({ ...task, frontEnd: 0 }, desks, this.#log, (front) => this.#partitions.add(front))
+    if (!opened.ok) return opened
+    this.#front = opened.value
+    const { fd } = opened.value
+    const others = Array.from({ length: this.#options.httpThreads - 1 }, (_, at) => at + 1)
+    await Promise.all(others.map((frontEnd) => this.#startThread({ ...task, frontEnd, fd })))
+    this.#delivered.begin()
+    return granted(opened.value.port)
+  }
+
+  /** Raises alarms and writes summaries for as long as the process lives [management 10.7]. */
+  #watch({ last }: TransactionMemory): void {
+    const partitions = this.#storage.paths.length
+    watchStorage(partitions, (partition) => this.#measures.storageSheet.reading(partition).full, this.#alarms)
+    const transactions = new BigInt64Array(last)
+    const counts = () => ({ transactions: Atomics.load(transactions, 0), alarms: this.#alarms.counts })
+    startSummaries(this.#options.logSummary_s, counts, this.#log)
+  }
+
+  /**
+   * Ends in order; gives the number of requests that were given up at the limit [management 12.2], and nothing when
+   * something was still under way a moment after it: a turn, a thread that does not answer.
+   */
+  async drain(limit_ms: number): Promise<number | undefined> {
+    this.#measures.end()
+    const late = sleep(limit_ms + closing_ms, undefined)
+    return Promise.race([this.#drained(limit_ms), late])
+  }
+
+  /** Every stage takes from the same time. */
+  async #drained(limit_ms: number): Promise<number> {
+    const until = performance.now() + limit_ms
+    const stopped = await Promise.all([this.#front?.stop(limit_ms) ?? 0, ...this.#threads.map(stopThread(limit_ms))])
+    await this.#delivery?.drain(Math.max(0, until - performance.now()))
+    await this.#partitions.drain()
+    return stopped.reduce((sum, givenUp) => sum + givenUp, 0)
+  }
+
+  /**
+   * Lets the turns under way come to their end, and no more, for at most this long; says whether they have. A process
+   * with a thread inside its write transaction can not exit: it would wait for the thread.
+   */
+  halt(limit_ms: number): Promise<boolean> {
+    const halted = this.#partitions.drain().then(
+      () => true,
+      () => true, // A thread that has died is in no transaction.
+    )
+    return Promise.race([halted, sleep(limit_ms, false)])
+  }
+
+  get #delivered(): Delivery {
+    if (!this.#delivery) throw new Error('nothing is open yet')
+    return this.#delivery
+  }
+
+  /** The first front end, which runs here and can be asked. */
+  get #asked(): Front {
+    if (!this.#front) throw new Error('nobody can be asked yet')
+    return this.#front
+  }
+
+  #alarm({ alarm, subject, reason }: AlarmSaid): void {
+    if (reason === undefined) this.#alarms.release(alarm, subject)
+    else this.#alarms.raise(alarm, subject, reason)
+    publishAlarms(this.#memory.alarms, this.#alarms.counts)
+  }
+
+  async #startThread(task: FrontEndTask): Promise<void> {
+    const { port1, port2 } = new MessageChannel()
+    this.#log.take(port1)
+    const { subscriptions, registry } = this.#delivered
+    const [desk, registryDesk, feed] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
+    serveDesk(desk.port1, subscriptions, subscriptionOperations)
+    serveDesk(registryDesk.port1, registry, registryOperations)
+    this.#registryFeed.add(feed.port1)
+    const thread: FrontThread = new ActorThread({
+      entry: new URL('../../workers/front-end.js', import.meta.url),
+      task: {
+        ...task,
+        log: port2,
+        subscriptions: desk.port2,
+        registry: registryDesk.port2,
+        registrations: packed([...registry.index.all()]),
+        registryFeed: feed.port2,
+      },
+      transfer: [port2, desk.port2, registryDesk.port2, feed.port2],
+      said: (report) => {
+        if (report.kind === 'alarm') this.#alarm(report)
+      },
+    })
+    thread.ended.catch((fault: unknown) => this.#fatal(`front end ${task.frontEnd} failed: ${String(fault)}`))
+    this.#partitions.add({
+      connect: (partition, port) => {
+        const instruction: FrontInstruction = { kind: 'connect', partition, port }
+        thread.tell(instruction, [port])
+      },
+    })
+    await thread.ready
+    this.#threads.push(thread)
+  }
+
+  #partitionLaunch(partition: number) {
+    const { port1, port2 } = new MessageChannel()
+    this.#log.take(port1)
+    const task = {
+      partition,
+      storage: this.#storage,
+      memory: this.#memory,
+      entityCache_bytes: this.#options.entityCache_MiB * 2 ** 20,
+      limits: {
+        size: this.#options.entityMaxSize,
+        attributes: mostAttributes,
+        values: mostValues,
+        metadata: mostMetadata,
+        types: mostTypes,
+      },
+      subscriptions: this.#delivered.subscriptions.packed(),
+      log: port2,
+    }
+    return { task, transfer: [port2], heap_MiB: this.#heaps.partition_MiB }
+  }
+}
+
+function stopThread(limit_ms: number): (thread: FrontThread) => Promise<number> {
+  return async (thread) => {
+    const stopped = thread.hear('stopped')
+    const instruction: FrontInstruction = { kind: 'stop', limit_ms }
+    thread.tell(instruction)
+    return (await stopped).givenUp
+  }
+}

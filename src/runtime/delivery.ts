@@ -1,0 +1,159 @@
+import { MessageChannel } from 'node:worker_threads'
+import { Courier } from '../coordinator/courier-thread.js'
+import type { StateParts } from '../coordinator/initial.js'
+import type { Launch, Partitions } from '../coordinator/partitions.js'
+import { Registry, type RegistryParts } from '../coordinator/registry.js'
+import { Subscriptions } from '../coordinator/subscriptions.js'
+import { packedRecipients } from '../delivery/packed-recipients.js'
+import { LmdbRegistryStore } from '../lmdb/control-registry.js'
+import { ControlStore } from '../lmdb/control-store.js'
+import type { DataFolder } from '../lmdb/data-folder.js'
+import type { Alarms } from '../log/alarms.js'
+import type { MainLog } from '../log/main-log.js'
+import { wordAvailability } from '../ngsi1/render/availability-notification.js'
+import { wordNotice } from '../ngsi1/render/notification.js'
+import type { NotificationOptions } from '../options.js'
+import { Bell } from '../shared-memory/bell.js'
+import type { TransactionMemory } from '../shared-memory/transaction-numbers.js'
+import { inSlices } from '../slices.js'
+import { clockStart } from '../time.js'
+import type { CourierTask, SharedMemory, StoragePlan, ThreadPorts } from './tasks.js'
+
+export interface DeliveryParts {
+  readonly options: NotificationOptions
+  readonly folder: DataFolder
+  /** See `FrontEndTask`. */
+  readonly brokerId: string
+  /** How large the heap of the courier may grow. */
+  readonly courierHeap_MiB: number
+  readonly storage: StoragePlan
+  readonly memory: SharedMemory
+  readonly transactions: TransactionMemory
+  readonly partitions: Pick<Partitions<object>, 'subscribe' | 'unsubscribe' | 'add'>
+  readonly state: StateParts['state']
+  /** How long a query may take, and a change of a subscription wait for one. */
+  readonly queryTimeout_ms: number
+  /** See `RegistryParts`. */
+  readonly publish: RegistryParts['publish']
+  readonly notStored: RegistryParts['notStored']
+  readonly alarms: Alarms
+  readonly log: MainLog
+  readonly fatal: (reason: string) => void
+}
+
+const day_ms = 86_400_000
+
+type Task = CourierTask & Pick<ThreadPorts, 'log'>
+
+/** What the coordinator owns, put together: its own store, the subscriptions, the registry, the courier. */
+export class Delivery {
+  readonly subscriptions: Subscriptions
+  readonly registry: Registry
+  readonly #parts: DeliveryParts
+  readonly #store: ControlStore
+  readonly #courier: Courier<Task>
+  readonly #clock = clockStart()
+
+  /** Opens the store; throws when it can not be used. */
+  constructor(parts: DeliveryParts) {
+    const { options, folder, storage, memory, partitions, alarms, log, fatal } = parts
+    this.#parts = parts
+    this.#store = new ControlStore(folder.controlPath, storage, fatal)
+    this.#courier = new Courier({
+      entry: new URL('../../workers/courier.js', import.meta.url),
+      launch: () => this.#launch(),
+      join: (link) => partitions.add(link),
+      settle: (settlements) => this.#store.commit({ settlements }),
+      attempted: (url, reason) => {
+        if (reason === undefined) alarms.release('NotificationError', url)
+        else alarms.raise('NotificationError', url, reason)
+      },
+      log,
+      fatal,
+    })
+    const bell = new Bell(memory.bell)
+    const grace_ms = options.subscriptionGrace_days * day_ms
+    this.subscriptions = new Subscriptions({
+      store: this.#store,
+      partitions,
+      courier: this.#courier,
+      state: parts.state,
+      wording: wordNotice,
+      limit: options.initialLimit,
+      bell,
+      grace_ms,
+      limits: { ...options, turnLimit_ms: parts.queryTimeout_ms },
+      log,
+    })
+    this.registry = new Registry({
+      ...parts,
+      store: this.#registryStore(),
+      courier: this.#courier,
+      bell,
+      word: wordAvailability,
+      grace_ms,
+      limits: options,
+    })
+  }
+
+  /**
+   * Reads what is stored, while the threads of the partitions start with the same, and prepares the courier as soon as all
+   * is known that it begins with. To be called before `start`.
+   */
+  async load(): Promise<void> {
+    await inSlices(this.subscriptions.loading())
+    await inSlices(this.registry.loadingAvailability())
+    this.#courier.prepare()
+    await inSlices(this.registry.loading())
+  }
+
+  /** Lets the courier begin; the partitions are there. Resolves when it knows what waits, and when everyone was notified last. */
+  async start(): Promise<void> {
+    await this.#courier.start()
+  }
+
+  /** Begins with what happens by the clock: there is somebody to ask for entities now. */
+  begin(): void {
+    this.subscriptions.start()
+    this.registry.start()
+  }
+
+  /** Ends in order, before the partitions do; what can be sent at once is sent, for at most so long [subscriptions 5.5]. */
+  async drain(limit_ms: number): Promise<void> {
+    this.subscriptions.stop()
+    this.registry.stop()
+    await this.#courier.drain(limit_ms)
+    await this.#store.close()
+  }
+
+  #registryStore(): LmdbRegistryStore {
+    const store = this.#store
+    return new LmdbRegistryStore({
+      databases: { registrations: store.database('registrations'), availability: store.database('availability') },
+      outbox: store.outbox,
+      transact: (write, grows) => store.transact(write, grows),
+    })
+  }
+
+  #launch(): Launch<Task> {
+    const { options, folder, brokerId, storage, memory, transactions, log } = this.#parts
+    const { port1, port2 } = new MessageChannel()
+    log.take(port1)
+    const recipients = packedRecipients([...this.subscriptions.recipients(), ...this.registry.recipients()])
+    return {
+      task: {
+        recipients,
+        controlPath: folder.controlPath,
+        options,
+        clock: this.#clock,
+        brokerId,
+        storage,
+        memory,
+        transactions,
+        log: port2,
+      },
+      transfer: [port2],
+      heap_MiB: this.#parts.courierHeap_MiB,
+    }
+  }
+}

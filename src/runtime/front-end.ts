@@ -1,0 +1,259 @@
+import { isMainThread, type MessagePort } from 'node:worker_threads'
+import type { SubscriptionDesk } from '../broker/broker.js'
+import { FrontBroker, pageLimit_bytes } from '../broker/front-broker.js'
+import type { PartitionReaders } from '../broker/partition-readers.js'
+import { Siblings } from '../broker/peers.js'
+import { PoolThreads } from '../broker/pool-threads.js'
+import { QueryPool, scanPlaces } from '../broker/query-pool.js'
+import type { RegistryDesk } from '../broker/registry-service.js'
+import { ScanStops } from '../broker/scan-queue.js'
+import { Destinations } from '../delivery/destinations.js'
+import { type FrontEnd, type FrontEndParts, type ListenRefusal, openFrontEnd } from '../http/server.js'
+import { AlarmReports, type AlarmSaid } from '../log/alarm-reports.js'
+import type { AlarmCounts } from '../log/alarms.js'
+import { DamageLog } from '../log/damage-log.js'
+import type { Log } from '../log/log.js'
+import { Mailbox } from '../mailbox/mailbox.js'
+import { type Shared, sharedAnswer } from '../management/peers.js'
+import { processMetrics } from '../management/process-metrics.js'
+import { managementResources } from '../management/resources.js'
+import { Measures, rowOf } from '../measure/measures.js'
+import { checkParameters } from '../ngsi1/parse/parameters.js'
+import { ngsi1Resources } from '../ngsi1/routes.js'
+import { Providers } from '../providers/providers.js'
+import { granted, type Outcome } from '../result.js'
+import { ForwardLimit } from '../shared-memory/forward-limit.js'
+import { MailboxRoom } from '../shared-memory/mailbox-room.js'
+import { Places } from '../shared-memory/sequences.js'
+import { transactions } from '../shared-memory/transaction-numbers.js'
+import { traceArea } from '../trace-area.js'
+import { openReaders } from './readers.js'
+import { type FrontEndTask, numbered, type QueryThreadData } from './tasks.js'
+
+/** A front end with everything behind it: mailboxes, snapshots, query threads, interfaces, sockets. */
+export interface Front {
+  readonly fd: number
+  readonly port: number
+  /**
+   * Ends in order: stops to accept, answers what was begun, empties the mailboxes. Gives the number of requests that
+   * were given up at the limit.
+   */
+  stop(limit_ms: number): Promise<number>
+  /** Asks the broker as a client of this front end would. */
+  state: FrontBroker['state']
+}
+
+/** Takes ports to the partitions' threads, now and whenever one is replaced. */
+export interface Connectable {
+  connect(partition: number, port: MessagePort): void
+}
+
+/**
+ * Puts a front end together, in the main thread or in one of its own, and lets it listen, on the socket of another one
+ * if a descriptor is given. `connect` gets what takes the ports of the partitions; it listens when it has all of them.
+ */
+export async function openFront(
+  task: Omit<FrontEndTask, 'fd'>,
+  desks: Desks,
+  log: Log,
+  connect: (front: Connectable) => void,
+  fd?: number,
+): Promise<Outcome<Front, ListenRefusal>> {
+  const { frontEnd, options, storage, memory } = task
+  const measures = new Measures(memory.measures, frontEnd)
+  const mailboxes = openMailboxes(task, measures)
+  const readers = openReaders(storage, memory, measures, options.readCache_MiB * 2 ** 20, log)
+  const queries = openQueryPool(task, log, readers)
+  const ofProcess = {
+    ...(desks.alarms.counts && { alarms: desks.alarms.counts }),
+    ...(isMainThread && { process: processMetrics() }),
+  }
+  const siblings = new Siblings<Shared>(frontEnd, options.httpThreads + 1, sharedAnswer(measures, ofProcess))
+  const reports = new AlarmReports(memory.alarms, desks.alarms.tell)
+  const providers = openProviders(task, log, measures, reports)
+  const close = async (): Promise<void> => {
+    siblings.close()
+    for (const mailbox of mailboxes) mailbox.close()
+    await providers.close()
+    await queries.close()
+    await readers.close()
+  }
+  connect({ connect: (partition, port) => numbered(mailboxes, partition).connect(port) })
+  await Promise.all(mailboxes.map((mailbox) => mailbox.connected()))
+  const behind = { measures, mailboxes, readers, queries, siblings, providers, reports, ...desks }
+  const { broker, parts } = interfaces(task, log, behind)
+  const opened = await openFrontEnd({ ...parts, ...(fd === undefined ? {} : { fd }) })
+  if (!opened.ok) {
+    await close()
+    return opened
+  }
+  return granted(front(opened.value, broker, mailboxes, close))
+}
+
+/** The owners of what is not about single entities, here or in another thread. */
+export interface Desks {
+  readonly subscriptions: SubscriptionDesk
+  readonly registry: RegistryDesk
+  readonly alarms: AlarmDesk
+}
+
+/** What a front end has to do with the alarms of the process, which its main thread keeps [management 10.7]. */
+export interface AlarmDesk {
+  /** For the front end in that thread only. */
+  readonly counts?: () => AlarmCounts
+  readonly tell: (said: AlarmSaid) => void
+}
+
+interface Behind extends Desks {
+  readonly measures: Measures
+  readonly mailboxes: readonly Mailbox[]
+  readonly readers: PartitionReaders
+  readonly queries: QueryPool
+  readonly providers: Providers
+  readonly reports: AlarmReports
+  readonly siblings: Siblings<Shared>
+}
+
+function interfaces(
+  task: Omit<FrontEndTask, 'fd'>,
+  log: Log,
+  behind: Behind,
+): { readonly broker: FrontBroker; readonly parts: FrontEndParts } {
+  const { frontEnd, options, memory } = task
+  const { measures, siblings } = behind
+  const broker = new FrontBroker({
+    ...behind,
+    log,
+    places: new Places(task.places),
+    storageFull: () => memory.marks.some((_, partition) => measures.storageSheet.reading(partition).full),
+    // The meter counts by the resources, which are made for the broker: it is there before the first request.
+    timing: {
+      get timingOn() {
+        return meter.timingOn
+      },
+      stage: (stage, duration) => meter.stage(stage, duration),
+    },
+  })
+  const { forwardLimit, forwardsMax, forwardsEach } = options.notifications
+  const waiting = new ForwardLimit(forwardsMax, forwardsEach, memory.forwards)
+  const forwarding = { providers: behind.providers, brokerId: task.brokerId, limit: forwardLimit, waiting }
+  const ngsi1 = ngsi1Resources({ broker, options, log, forwarding })
+  const management = managementResources({
+    measures,
+    log,
+    broker,
+    freeHandles: (partition) => behind.readers.freeHandles(partition),
+    siblings,
+  })
+  const meter = measures.requests([...ngsi1, ...management])
+  const parts = {
+    ngsi1,
+    management,
+    checkParameters,
+    options,
+    meter,
+    requestWait: measures.wait('request'),
+    log,
+    damages: new DamageLog(log, () => measures.damaged()),
+    switches: measures.switches,
+    transaction: transactions(task.transactions),
+    alarms: behind.reports,
+    takeReplies: () => {
+      for (const mailbox of behind.mailboxes) mailbox.catchUp()
+    },
+    permits: memory.permits,
+    connections: memory.connections,
+    requestMemory: memory.requestMemory,
+    answerMemory: memory.answerMemory,
+    index: frontEnd,
+  }
+  return { broker, parts }
+}
+
+function openProviders(
+  { options, transactions: memoryOfTransactions }: Omit<FrontEndTask, 'fd'>,
+  log: Log,
+  measures: Measures,
+  reports: AlarmReports,
+): Providers {
+  const { httpTimeout_ms, forwardMaxSize, forwardAnswerMaxSize, insecure, destinations } = options.notifications
+  return new Providers({
+    limit_ms: httpTimeout_ms,
+    requestLimit_bytes: forwardMaxSize,
+    answerLimit_bytes: forwardAnswerMaxSize,
+    insecure,
+    destinations: new Destinations(destinations),
+    log,
+    shownPayload_bytes: () => measures.switches.get('infoPayloadMaxSize'),
+    transaction: transactions(memoryOfTransactions),
+    count: (name) => measures.count(name),
+    attempted: (url, reason) => {
+      if (reason === undefined) reports.over('ForwardingError', url)
+      else reports.occurred('ForwardingError', url, reason)
+    },
+    exchanged: (exchange) => measures.services.sent(exchange),
+  })
+}
+
+/** Waits are traced also while their statistics are off. */
+const waitAreas = [traceArea['wait.mailbox'], traceArea['wait.transaction']]
+
+function openMailboxes({ options, memory }: Omit<FrontEndTask, 'fd'>, measures: Measures): readonly Mailbox[] {
+  return memory.rooms.map((room, partition) => {
+    const depth = measures.mailboxDepth(partition)
+    return new Mailbox({
+      room: new MailboxRoom(options.mailboxSize, room),
+      measured: () => measures.isOn('semWait') || waitAreas.some((area) => measures.switches.traces[area] === 1),
+      depth: (commands) => depth.set(commands),
+    })
+  })
+}
+
+function openQueryPool(
+  { frontEnd, options, queryHeap_MiB, storage, memory }: Omit<FrontEndTask, 'fd'>,
+  log: Log,
+  readers: PartitionReaders,
+): QueryPool {
+  const { threads } = memory.measures
+  const places = scanPlaces(options.queryThreads, options.httpThreads, options.dbPoolSize)
+  const workerData: QueryThreadData = {
+    storage,
+    memory,
+    row: rowOf(threads, 'queryThread', frontEnd * options.queryThreads),
+    page_bytes: pageLimit_bytes(options),
+    members: PoolThreads.memory(options.queryThreads),
+    stops: ScanStops.memory(places.long + places.short),
+  }
+  return new QueryPool({
+    entry: new URL('../../workers/query.js', import.meta.url),
+    threads: options.queryThreads,
+    heap_MiB: queryHeap_MiB,
+    places,
+    queueLimit: options.queryQueueSize,
+    limit_ms: options.queryTimeout_ms,
+    stops: new ScanStops(workerData.stops),
+    members: new PoolThreads(workerData.members),
+    ended: (number) => readers.giveBackOf(workerData.row + number),
+    workerData,
+    log,
+  })
+}
+
+function front(
+  { fd, port, stop }: FrontEnd,
+  broker: FrontBroker,
+  mailboxes: readonly Mailbox[],
+  close: () => Promise<void>,
+): Front {
+  return {
+    fd,
+    port,
+    state: (query) => broker.state(query),
+    stop: async (limit_ms) => {
+      const givenUp = await stop(limit_ms)
+      await Promise.all(mailboxes.map((mailbox) => mailbox.empty()))
+      await close()
+      return givenUp
+    },
+  }
+}

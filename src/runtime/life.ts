@@ -1,0 +1,172 @@
+import { totalmem } from 'node:os'
+import { getHeapStatistics } from 'node:v8'
+import { warningsOf } from '../command-line/command-line.js'
+import type { ListenRefusal } from '../http/server.js'
+import { type DataFolder, openDataFolder } from '../lmdb/data-folder.js'
+import { errorFacts } from '../log/log.js'
+import type { MainLog } from '../log/main-log.js'
+import type { Options } from '../options.js'
+import { halfTheProcessors } from '../processors.js'
+import type { Switches } from '../shared-memory/switches.js'
+import { versionFacts } from '../version.js'
+import { Core, readersOf } from './core.js'
+import { memoryNeeded, memoryWarnings } from './memory-needed.js'
+import { type PidFile, writePidFile } from './pid-file.js'
+
+/** What the process ends with [management 9.5]. */
+export const exitCodes = {
+  ended: 0,
+  commandLine: 1,
+  port: 2,
+  dataFolder: 3,
+  certificate: 4,
+  pidFile: 5,
+  internal: 70,
+} as const
+
+/** A second signal ends the process with 128 and its number. */
+const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const
+
+/** How long the partitions have to finish their turns when the process has to end at once. */
+const abruptLimit_ms = 500
+
+/** The life of the process from its start to its end [management 12]. */
+export class Life {
+  readonly #options: Options
+  readonly #log: MainLog
+  readonly #switches: Switches
+  #pidFile: PidFile | undefined
+  #folder: DataFolder | undefined
+  #core: Core | undefined
+  #started: Promise<void> | undefined
+  #ending = false
+  #leaving = false
+
+  constructor(options: Options, log: MainLog, switches: Switches) {
+    this.#options = options
+    this.#log = log
+    this.#switches = switches
+  }
+
+  /** Starts everything in its order; what fails ends the process with its code and leaves nothing behind [management 12.1]. */
+  start(): Promise<void> {
+    this.#started = this.#begin()
+    return this.#started
+  }
+
+  async #begin(): Promise<void> {
+    const { pidPath, dbPath, partitions } = this.#options
+    for (const warning of warningsOf(this.#options)) this.#log.warn('main:options', warning)
+    if (pidPath !== undefined) {
+      const written = writePidFile(pidPath)
+      if (!written.ok) return this.#leave(exitCodes.pidFile, written.refusal)
+      this.#pidFile = written.value
+    }
+    const folder = await openDataFolder(dbPath, {
+      asked: partitions,
+      preferred: halfTheProcessors,
+      everyPage_bytes: this.#options.dbCheckSize_MiB * 2 ** 20,
+      maxReaders: readersOf(this.#options),
+    })
+    if (!folder.ok) return this.#leave(exitCodes.dataFolder, folder.refusal.reason)
+    this.#folder = folder.value
+    this.#warnOfMemory(folder.value.partitions)
+    const core = new Core(this.#options, folder.value, this.#log, this.#switches, (reason) => this.broken(reason))
+    this.#core = core
+    try {
+      await core.open()
+    } catch (fault) {
+      return this.#leave(exitCodes.dataFolder, `the data directory ${dbPath} cannot be used: ${textOf(fault)}`)
+    }
+    const listening = await core.listen()
+    if (!listening.ok) return this.#leave(...listenFailure(listening.refusal))
+    this.#log.info(
+      'main:ready',
+      `Rigel ${versionFacts.version} is ready on port ${listening.value} (${folder.value.partitions} partitions, ${dbPath})`,
+    )
+  }
+
+  /** The flags may allow more memory than there is. */
+  #warnOfMemory(partitions: number): void {
+    const constrained = process.constrainedMemory() ?? 0
+    const bytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
+    const thereIs = { process_MiB: toMiB(bytes), heap_MiB: toMiB(getHeapStatistics().heap_size_limit) }
+    for (const warning of memoryWarnings(memoryNeeded(this.#options, partitions), thereIs)) {
+      this.#log.warn('main:memory', warning)
+    }
+  }
+
+  /**
+   * The first signal begins an orderly end, a second one ends the process at once [management 12.2]. What is being started
+   * is started first: half of it could not be ended in order.
+   */
+  async signalled(signal: 'SIGINT' | 'SIGTERM'): Promise<void> {
+    if (this.#ending) {
+      this.#exit(signalCodes[signal], await this.#halted())
+      return
+    }
+    this.#ending = true
+    this.#log.info('main:stop', `${signal}: ending in order`)
+    await this.#started
+    const givenUp = this.#core ? await this.#core.drain(this.#options.shutdownTimeout_s * 1000) : 0
+    if (givenUp === undefined)
+      this.#log.warn('main:stop', 'what was under way was given up at the end of -shutdownTimeout')
+    else if (givenUp > 0)
+      this.#log.warn('main:stop', `${givenUp} requests were given up at the end of -shutdownTimeout`)
+    const halted = givenUp !== undefined || (await this.#halted())
+    this.#log.info('main:stop', 'ended in order')
+    await this.#log.flush()
+    this.#exit(exitCodes.ended, halted)
+  }
+
+  /** Something happened after which the broker can not go on. */
+  async broken(reason: string, fault?: unknown): Promise<void> {
+    if (this.#leaving) return
+    const facts = fault === undefined ? {} : errorFacts(fault)
+    await this.#leave(exitCodes.internal, fault === undefined ? reason : `${reason}: ${textOf(fault)}`, facts)
+  }
+
+  async #leave(code: number, reason: string, facts = {}): Promise<void> {
+    this.#leaving = true
+    this.#log.fatal('main:fatal', reason, facts)
+    const halted = await this.#halted()
+    await this.#log.flush()
+    this.#exit(code, halted)
+  }
+
+  async #halted(): Promise<boolean> {
+    return this.#core === undefined || this.#core.halt(abruptLimit_ms)
+  }
+
+  /** Only the system can end a process with a thread that is inside its write transaction, which is lost then. */
+  #exit(code: number, halted: boolean): void {
+    try {
+      this.#pidFile?.release()
+      if (!halted) process.kill(process.pid, 'SIGKILL')
+      this.#folder?.release()
+    } catch (fault) {
+      this.#log.warn('main:exit', `a file of this process could not be removed: ${textOf(fault)}`)
+    } finally {
+      process.exit(code)
+    }
+  }
+}
+
+function listenFailure(refusal: ListenRefusal): readonly [code: number, reason: string] {
+  switch (refusal.kind) {
+    case 'portInUse':
+      return [exitCodes.port, `port ${refusal.port} is in use`]
+    case 'portUnusable':
+      return [exitCodes.port, `port ${refusal.port} cannot be used: ${refusal.reason}`]
+    case 'certificateUnusable':
+      return [exitCodes.certificate, refusal.reason]
+  }
+}
+
+function textOf(fault: unknown): string {
+  return fault instanceof Error ? fault.message : String(fault)
+}
+
+function toMiB(bytes: number): number {
+  return Math.floor(bytes / 2 ** 20)
+}

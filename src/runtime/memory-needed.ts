@@ -1,0 +1,122 @@
+import type { Options } from '../options.js'
+
+/** The flags that say how much memory the broker takes at most. */
+export type MemoryFlags = Pick<
+  Options,
+  | 'httpThreads'
+  | 'queryThreads'
+  | 'readCache_MiB'
+  | 'entityCache_MiB'
+  | 'requestMemory_MiB'
+  | 'answerMemory_MiB'
+  | 'pageMaxSize'
+> & { readonly notifications: Pick<Options['notifications'], 'memory_MiB'> }
+
+export interface MemoryNeeded {
+  /** Of the process, in MiB, without the pages of the mapped data files, which the system takes back when it needs them. */
+  readonly process_MiB: number
+  /** Of that, what the heap of the main thread, where the first front end runs, must have room for. */
+  readonly mainHeap_MiB: number
+}
+
+/** The process with its program, and what each of its threads takes by itself. */
+const process_MiB = 128
+const thread_MiB = 96
+
+/** A heap is larger than what it holds: garbage is collected only when there is enough of it. */
+const garbage = 1.5
+
+/** A body takes up to three times its size while it is read: as bytes, as a text and as what it says. */
+const perRequestByte = 3
+
+/** A notification that is being sent is there as a text, and as bytes outside of the heap. */
+const perSentCharacter = 2
+const perSentByte = perSentCharacter + 1
+
+/** Scans that a query thread has under way, and how often each has its page: as records and on its way to the front end. */
+const scansPerThread = 4
+const pagesPerThread = scansPerThread * 2
+
+/**
+ * What the broker needs at most with these flags and this number of partitions. Subscriptions and registrations, which
+ * have limits of their own, come on top.
+ */
+export function memoryNeeded(flags: MemoryFlags, partitions: number): MemoryNeeded {
+  const { httpThreads, queryThreads, readCache_MiB, entityCache_MiB, requestMemory_MiB, answerMemory_MiB } = flags
+  const allQueryThreads = httpThreads * queryThreads
+  const threads = httpThreads + partitions + allQueryThreads + 1
+  const pages_MiB = (allQueryThreads * pagesPerThread * flags.pageMaxSize) / 2 ** 20
+  const shared_MiB = perRequestByte * requestMemory_MiB + answerMemory_MiB
+  const sent_MiB = perSentByte * flags.notifications.memory_MiB
+  const held_MiB = httpThreads * readCache_MiB + partitions * entityCache_MiB + shared_MiB + pages_MiB + sent_MiB
+  return {
+    process_MiB: Math.ceil(process_MiB + threads * thread_MiB + garbage * held_MiB),
+    mainHeap_MiB: Math.ceil(thread_MiB + garbage * (readCache_MiB + shared_MiB)),
+  }
+}
+
+/** The flags that say how much the threads hold that are replaced when they die. */
+export type HeapFlags = Pick<Options, 'entityCache_MiB' | 'requestMemory_MiB' | 'pageMaxSize'> & {
+  readonly notifications: Pick<Options['notifications'], 'subscriptionsMax' | 'queueMax_MB' | 'memory_MiB'>
+}
+
+/** How large the heaps of threads may grow, in MiB. A thread that needs more ends alone, and is replaced. */
+export interface ThreadHeaps {
+  readonly partition_MiB: number
+  readonly query_MiB: number
+  readonly courier_MiB: number
+}
+
+/** A heap may grow to this many times what its thread needs, so that no thread ends that does what its flags allow. */
+const spare = 2
+
+/** What a subscription takes in a thread, at most, which is 1 KiB on disk. */
+const subscription_KiB = 3
+
+/** So many notices may wait for each MB that may: a smaller one takes as much of the courier's heap as one of 1 KiB. */
+export const noticesPerMB = 1024
+
+/** What a notice that waits takes in the heap of the courier for each of its bytes on disk, or of 1 KiB, at most. */
+const perNoticeByte = 0.75
+
+/** The limits of the heaps, none above `most_MiB`: what Node lets a heap grow to. */
+export function threadHeaps(flags: HeapFlags, most_MiB: number): ThreadHeaps {
+  const { entityCache_MiB, requestMemory_MiB, pageMaxSize, notifications } = flags
+  const subscriptions_MiB = (subscription_KiB * notifications.subscriptionsMax) / 2 ** 10
+  const commands_MiB = perRequestByte * requestMemory_MiB
+  const pages_MiB = (scansPerThread * pageMaxSize) / 2 ** 20
+  const limit = (held_MiB: number, more_MiB = 0): number =>
+    Math.min(Math.ceil(spare * (thread_MiB + garbage * held_MiB) + more_MiB), most_MiB)
+  return {
+    partition_MiB: limit(entityCache_MiB + commands_MiB, subscriptions_MiB),
+    query_MiB: limit(pages_MiB),
+    // Subscriptions of both kinds.
+    courier_MiB: limit(
+      perSentCharacter * notifications.memory_MiB,
+      2 * subscriptions_MiB + perNoticeByte * notifications.queueMax_MB,
+    ),
+  }
+}
+
+/** What there is, in MiB: memory of the machine or of the container, and the most that Node lets a heap grow to. */
+export interface MemoryThereIs {
+  readonly process_MiB: number
+  readonly heap_MiB: number
+}
+
+/** What is wrong when there may be less memory than the flags allow the broker to take; nothing when there is enough. */
+export function memoryWarnings(needed: MemoryNeeded, thereIs: MemoryThereIs): readonly string[] {
+  const remedy =
+    'lower -readCache, -entityCache, -requestMemory, -answerMemory, -notifMemory, -pageMaxSize or the numbers of threads'
+  const warnings: string[] = []
+  if (needed.process_MiB > thereIs.process_MiB) {
+    warnings.push(
+      `the flags allow ${needed.process_MiB} MiB of memory, there are ${thereIs.process_MiB} MiB: ${remedy}`,
+    )
+  }
+  if (needed.mainHeap_MiB > thereIs.heap_MiB) {
+    const heap = `the flags allow ${needed.mainHeap_MiB} MiB in the heap of the main thread, Node allows ${thereIs.heap_MiB} MiB`
+    warnings.push(`${heap}: ${remedy}, or start Node with a larger --max-old-space-size`)
+  }
+  return warnings
+}

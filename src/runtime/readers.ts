@@ -1,0 +1,27 @@
+import { EntitiesAtHand } from '../broker/entities-at-hand.js'
+import { PartitionReaders } from '../broker/partition-readers.js'
+import { PartitionReader } from '../lmdb/partition-reader.js'
+import { ReadPool } from '../lmdb/read-pool.js'
+import type { Log } from '../log/log.js'
+import type { Measures } from '../measure/measures.js'
+import { ChangeMarks } from '../shared-memory/versions.js'
+import { numbered, type SharedMemory, type StoragePlan } from './tasks.js'
+
+/** Opens all partitions for reading in this thread, which keeps so many bytes of what it has read at hand. */
+export function openReaders(
+  storage: StoragePlan,
+  memory: SharedMemory,
+  measures: Measures,
+  readCache_bytes: number,
+  log?: Log,
+): PartitionReaders {
+  const sides = storage.paths.map((path, number) => {
+    const marks = new ChangeMarks(numbered(memory.marks, number))
+    return {
+      reader: new PartitionReader(path, storage, marks),
+      pool: new ReadPool(numbered(memory.pools, number), measures.row, measures.wait('dbConnectionPool', number), log),
+      marks,
+    }
+  })
+  return new PartitionReaders(sides, new EntitiesAtHand(readCache_bytes))
+}

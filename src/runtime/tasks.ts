@@ -1,0 +1,137 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { EntityLimits } from '../context/entity-size.js'
+import type { PackedRecipients } from '../delivery/packed-recipients.js'
+import type { AlarmSaid } from '../log/alarm-reports.js'
+import type { MeasureMemory } from '../measure/measures.js'
+import type { NotificationOptions, Options } from '../options.js'
+import type { Registration } from '../registration/registration.js'
+import type { Packed } from '../shared-memory/packed.js'
+import type { TransactionMemory } from '../shared-memory/transaction-numbers.js'
+import type { PackedWithClocks } from '../subscription/packed-clocks.js'
+import type { Subscription } from '../subscription/subscription.js'
+import type { ClockStart } from '../time.js'
+
+/** What the threads in `workers/` are handed to begin with: plain data, memory that is shared, ports. */
+
+/** How the partitions lie on disk and how they are opened, the same for every thread. */
+export interface StoragePlan {
+  /** The folder of each partition, in the order of their numbers. */
+  readonly paths: readonly string[]
+  readonly sizeMax_bytes: number
+  readonly keepFree_bytes: number
+  readonly durable: boolean
+  readonly maxReaders: number
+}
+
+/** Memory that all threads share beside the measures. */
+export interface SharedMemory {
+  readonly measures: MeasureMemory
+  /** Each partition's marks of what has changed, see `ChangeMarks`. */
+  readonly marks: readonly SharedArrayBuffer[]
+  /** Each partition's pool of read handles. */
+  readonly pools: readonly SharedArrayBuffer[]
+  /** Rung when there are new notices in an outbox, see `Bell`. */
+  readonly bell: SharedArrayBuffer
+  /** The permits for requests, see `Tickets`. */
+  readonly permits: SharedArrayBuffer
+  /** How many requests wait for providers, see `ForwardLimit`. */
+  readonly forwards: SharedArrayBuffer
+  /** How many connections are open, see `ConnectionLimit`. */
+  readonly connections: SharedArrayBuffer
+  /** What the requests that have come hold, see `RequestMemory`. */
+  readonly requestMemory: SharedArrayBuffer
+  /** What large answers hold that have not been sent, likewise. */
+  readonly answerMemory: SharedArrayBuffer
+  /** How the alarms stand, see `AlarmReports`. */
+  readonly alarms: SharedArrayBuffer
+  /** The room for commands before each partition, see `MailboxRoom`. */
+  readonly rooms: readonly SharedArrayBuffer[]
+}
+
+export interface PartitionTask {
+  readonly partition: number
+  readonly storage: StoragePlan
+  readonly memory: SharedMemory
+  /** Bytes of the records that are kept in memory. */
+  readonly entityCache_bytes: number
+  readonly limits: EntityLimits
+  /** Those that are in force from the start. */
+  readonly subscriptions: PackedWithClocks<Subscription>
+}
+
+export interface QueryThreadData {
+  readonly storage: StoragePlan
+  readonly memory: SharedMemory
+  /** The first row of the query threads of this front end, in the measures. */
+  readonly row: number
+  /** Of the results of a query. */
+  readonly page_bytes: number
+  /** See `PoolThreads`. */
+  readonly members: SharedArrayBuffer
+  /** See `ScanStops`. */
+  readonly stops: SharedArrayBuffer
+}
+
+export interface FrontEndTask {
+  /** Its number; the first one runs in the main thread. */
+  readonly frontEnd: number
+  readonly options: Options
+  /** How large the heaps of its query threads may grow. */
+  readonly queryHeap_MiB: number
+  readonly storage: StoragePlan
+  readonly memory: SharedMemory
+  readonly places: SharedArrayBuffer
+  readonly transactions: TransactionMemory
+  /** Names this broker in what it passes on [subscriptions 8.4]. */
+  readonly brokerId: string
+  /** The listening socket that the main thread opened. */
+  readonly fd: number
+}
+
+/** The desks of the coordinator, for a front end in a thread of its own. */
+export interface DeskPorts {
+  readonly subscriptions: MessagePort
+  readonly registry: MessagePort
+  /** What was registered when the thread was started, and where later changes come. */
+  readonly registrations: Packed<Registration>
+  readonly registryFeed: MessagePort
+}
+
+export interface CourierTask {
+  readonly storage: StoragePlan
+  readonly memory: SharedMemory
+  /** The folder of the coordinator's own environment, which holds an outbox as well. */
+  readonly controlPath: string
+  /** The subscriptions of either kind that there are. */
+  readonly recipients: PackedRecipients
+  readonly options: NotificationOptions
+  /** When the process was started. */
+  readonly clock: ClockStart
+  /** See `FrontEndTask`. */
+  readonly brokerId: string
+  readonly transactions: TransactionMemory
+}
+
+/** Every thread's task comes with a port to the main thread, and one for its log lines. */
+export interface ThreadPorts {
+  readonly control: MessagePort
+  readonly log: MessagePort
+}
+
+/** The one of a numbered kind; there is one for every number that a task names. */
+export function numbered<Thing>(things: readonly Thing[], number: number): Thing {
+  const thing = things[number]
+  if (thing === undefined) throw new Error(`nothing has the number ${number}`)
+  return thing
+}
+
+/** What the main thread tells the thread of a front end. */
+export type FrontInstruction =
+  | { readonly kind: 'connect'; readonly partition: number; readonly port: MessagePort }
+  | { readonly kind: 'stop'; readonly limit_ms: number }
+
+/** What the thread of a front end tells the main thread. */
+export type FrontReport =
+  | { readonly kind: 'ready' }
+  | AlarmSaid
+  | { readonly kind: 'stopped'; readonly givenUp: number }

@@ -1,0 +1,88 @@
+import { hashOf } from '../hash.js'
+
+/** A change of one id makes readers doubt all ids of its group, so more groups make them doubt less. */
+const groups = 2 ** 16
+const commitsCell = 0
+const endedCommitsCell = 1
+const firstGroup = 2
+
+/** Which group of ids somebody asks about. */
+export type Group = number
+
+/**
+ * Tells readers in other threads, without a message, what they may still believe: a counter of the commits of one
+ * partition, and one of the changes of each group of ids, each counted up before the commit and, in a second cell, after
+ * it. In between some snapshots show the commit and others do not, so nothing that was read before may be shown any
+ * more: else one client would see what the next one does not see yet.
+ */
+export class ChangeMarks {
+  readonly #cells: Int32Array
+  /** The groups that the commit under way changes, as often as it does. */
+  readonly #changing: Group[] = []
+  #isCommitting = false
+
+  /** The memory of the marks of one partition. */
+  static memory(): SharedArrayBuffer {
+    return new SharedArrayBuffer((firstGroup + 2 * groups) * Int32Array.BYTES_PER_ELEMENT)
+  }
+
+  constructor(memory: SharedArrayBuffer) {
+    this.#cells = new Int32Array(memory)
+  }
+
+  /** The group of an id, the same in every thread. */
+  static groupOf(tenant: string, id: string): Group {
+    // The low bits have chosen the partition: within one they are all alike.
+    return firstGroup + (hashOf(tenant, id) >>> 16)
+  }
+
+  /** How many commits there were. Nothing while one is under way: then every snapshot may be old already. */
+  get commits(): number | undefined {
+    return this.#ended(endedCommitsCell, commitsCell)
+  }
+
+  /** How often entities of a group have changed or begun to. What was read before it counted up may be old. */
+  changesOf(group: Group): number {
+    return Atomics.load(this.#cells, group)
+  }
+
+  /** The same, or nothing while entities of the group are changing. */
+  endedChangesOf(group: Group): number | undefined {
+    return this.#ended(group + groups, group)
+  }
+
+  #ended(endedCell: number, begunCell: number): number | undefined {
+    const ended = Atomics.load(this.#cells, endedCell)
+    return ended === Atomics.load(this.#cells, begunCell) ? ended : undefined
+  }
+
+  /** The partition's thread is about to commit changes of these entities. */
+  begin(changed: Iterable<{ readonly tenant: string; readonly entity: { readonly id: string } }>): void {
+    this.#isCommitting = true
+    Atomics.add(this.#cells, commitsCell, 1)
+    for (const { tenant, entity } of changed) {
+      const group = ChangeMarks.groupOf(tenant, entity.id)
+      this.#changing.push(group)
+      Atomics.add(this.#cells, group, 1)
+    }
+  }
+
+  /** The commit that was begun, if any, is on disk or has failed. */
+  end(): void {
+    if (!this.#isCommitting) return
+    this.#isCommitting = false
+    Atomics.add(this.#cells, endedCommitsCell, 1)
+    for (const group of this.#changing) Atomics.add(this.#cells, group + groups, 1)
+    this.#changing.length = 0
+  }
+
+  /** The partition's thread is another one: what the last one has committed in its end was not counted. */
+  doubtAll(): void {
+    this.#doubt(commitsCell, endedCommitsCell)
+    for (let group = firstGroup; group < firstGroup + groups; group += 1) this.#doubt(group, group + groups)
+  }
+
+  #doubt(begunCell: number, endedCell: number): void {
+    Atomics.store(this.#cells, endedCell, Atomics.add(this.#cells, begunCell, 1) + 1)
+  }
+}

@@ -1,0 +1,121 @@
+import type { Attribute, Metadata, Value } from '../context/entity.js'
+import { sameValue } from '../context/value.js'
+import type { LineContext, Log } from '../log/log.js'
+import { traceArea } from '../trace-area.js'
+import type { Cause, Change } from './change.js'
+import type { Audience, Listener } from './match-group.js'
+
+/** Why a subscription that is about a changed entity is not notified. */
+export type Silence = 'not triggered' | 'expired' | 'nothing to show' | 'throttled' | 'come round'
+
+/** Lines about which changes wake whom, and why not [management 2.5]. */
+export class WakeTrace {
+  readonly #log: Log
+
+  constructor(log: Log) {
+    this.#log = log
+  }
+
+  /** What counted as a change. */
+  change(change: Change, cause: Cause): void {
+    if (this.#log.traces[traceArea['subscription.change']] !== 1) return
+    const { id, type } = change.entity
+    for (const { name, instance, what } of differences(change)) {
+      const facts = { entity: id, type, attribute: name, instance, what }
+      this.#log.trace('subscription.change', `${name} of ${id}: ${what}`, facts, contextOf(change, cause))
+    }
+  }
+
+  /** Those of the audiences that the change does not trigger. */
+  untriggered(audiences: readonly Audience[], triggered: readonly Listener[], change: Change, cause: Cause): void {
+    if (this.#log.traces[traceArea['subscription.match']] !== 1) return
+    const others = new Set<Listener>()
+    for (const audience of audiences) audience.gather(others)
+    for (const listener of triggered) others.delete(listener)
+    for (const listener of others) this.#match(listener, 'not triggered', change, cause)
+  }
+
+  /** Whether anything is written of those that are triggered; asked once for a change of which many are told. */
+  get isOfTriggered(): boolean {
+    const { traces } = this.#log
+    return ofTriggered.some((area) => traces[traceArea[area]] === 1)
+  }
+
+  /** What became of one that is triggered: a notice is due, or not. */
+  triggered(listener: Listener, silence: Silence | undefined, change: Change, cause: Cause): void {
+    const { traces } = this.#log
+    if (traces[traceArea['subscription.match']] === 1) this.#match(listener, silence, change, cause)
+    if (silence === undefined && traces[traceArea.notify] === 1) this.#due(listener, change, cause)
+    if (silence === 'throttled' && traces[traceArea['notify.throttle']] === 1) this.#throttled(listener, change, cause)
+  }
+
+  #match({ subscription }: Listener, silence: Silence | undefined, change: Change, cause: Cause): void {
+    const { id, type } = change.entity
+    const facts = { subscription: subscription.id, entity: id, type, matched: silence === undefined, why: silence }
+    const message = `${subscription.id} ${silence === undefined ? 'matches' : `is silent (${silence})`}: ${id}`
+    this.#log.trace('subscription.match', message, facts, contextOf(change, cause))
+  }
+
+  #due({ subscription }: Listener, change: Change, cause: Cause): void {
+    const { onChange = [] } = subscription
+    const triggers = onChange.length === 0 ? change.changed : change.changed.filter((name) => onChange.includes(name))
+    const trigger = triggers.join()
+    const facts = { subscription: subscription.id, entity: change.entity.id, trigger }
+    const message = `a notification of ${subscription.id} is due: ${trigger} of ${change.entity.id} changed`
+    this.#log.trace('notify', message, facts, contextOf(change, cause))
+  }
+
+  #throttled({ subscription }: Listener, change: Change, cause: Cause): void {
+    const { id, throttling_ms } = subscription
+    const facts = { subscription: id, entity: change.entity.id, throttling_ms }
+    const message = `a notification of ${id} is held back: at most one in ${throttling_ms} ms`
+    this.#log.trace('notify.throttle', message, facts, contextOf(change, cause))
+  }
+}
+
+const ofTriggered = ['subscription.match', 'notify', 'notify.throttle'] as const
+
+/** The update's request, as far as the partition knows it [management 10.3]. */
+function contextOf({ tenant, entity }: Change, { origin }: Cause): LineContext {
+  const srv = tenant === '' ? '<none>' : tenant
+  return { corr: origin.correlator, trans: 'N/A', from: 'N/A', srv, subsrv: entity.path }
+}
+
+interface Difference extends Pick<Attribute, 'name' | 'instance'> {
+  readonly what: string
+}
+
+function* differences({ before, entity, changed }: Change): Generator<Difference> {
+  const names = new Set(changed)
+  const held = (before?.attributes ?? []).filter(({ name }) => names.has(name))
+  const now = entity.attributes.filter(({ name }) => names.has(name))
+  for (const attribute of now) {
+    const what = differenceOf(instanceIn(held, attribute), attribute)
+    if (what !== undefined) yield { name: attribute.name, instance: attribute.instance, what }
+  }
+  for (const attribute of held) {
+    if (instanceIn(now, attribute)) continue
+    yield { name: attribute.name, instance: attribute.instance, what: 'removed' }
+  }
+}
+
+function instanceIn(attributes: readonly Attribute[], { name, instance }: Attribute): Attribute | undefined {
+  return attributes.find((attribute) => attribute.name === name && attribute.instance === instance)
+}
+
+/** Nothing for what the update left alone; what is as it was and yet another attribute was replaced. */
+function differenceOf(before: Attribute | undefined, after: Attribute): string | undefined {
+  if (before === after) return undefined
+  if (before === undefined) return 'created'
+  const parts = [
+    ...(sameValue(before.value, after.value) ? [] : ['value']),
+    ...(before.type === after.type ? [] : ['type']),
+    ...(sameValue(vectorOf(before.metadata), vectorOf(after.metadata)) ? [] : ['metadata']),
+    ...(before.isLocation === after.isLocation ? [] : ['location']),
+  ]
+  return parts.length === 0 ? 'replaced' : parts.join()
+}
+
+function vectorOf(metadata: readonly Metadata[]): Value {
+  return metadata.map(({ name, type, value }) => [name, type, value])
+}

@@ -1,0 +1,210 @@
+import type { Entity, EntityId, EntityType, Tenant } from '../context/entity.js'
+import { lastingPattern } from '../context/pattern.js'
+import type { Selector } from '../context/query.js'
+import { LruCache } from '../lru-cache.js'
+import { ExactIds } from './exact-ids.js'
+import { type Audience, Audiences, entry, type Listener, untyped } from './match-group.js'
+import type { SubscriptionId, SubscriptionInForce } from './subscription.js'
+
+/**
+ * Which subscriptions are about an entity. Most updates are of entities that nobody has subscribed to, and must not pay
+ * for the subscriptions of others: exact ids are looked up; what patterns find for an entity is remembered until there
+ * is a new one.
+ */
+export class WakeIndex {
+  readonly #listeners = new Map<SubscriptionId, Listener>()
+  readonly #tenants = new Map<Tenant, TenantIndex>()
+  readonly #found: Found
+  readonly #names = new SharedNames()
+
+  /** Remembers at most so many bytes of what was found. */
+  constructor(limit_bytes: number) {
+    this.#found = new LruCache(limit_bytes)
+  }
+
+  get isEmpty(): boolean {
+    return this.#listeners.size === 0
+  }
+
+  /** Takes up a subscription in the place of an earlier one of its id. One that changes do not fire is of no use here. */
+  put({ subscription, clock }: SubscriptionInForce): void {
+    const { id, tenant, selectors, onChange, attributes } = subscription
+    this.remove(id)
+    if (onChange === undefined) return
+    const names = this.#names.take(attributes)
+    const listener = {
+      subscription: names === attributes ? subscription : { ...subscription, attributes: names },
+      clock,
+      triggeredBy: 0,
+    }
+    this.#listeners.set(id, listener)
+    const ofTenant = entry(this.#tenants, tenant, () => new TenantIndex(tenant, this.#found))
+    for (const selector of selectors) ofTenant.add(selector, listener)
+  }
+
+  remove(id: SubscriptionId): void {
+    const listener = this.#listeners.get(id)
+    if (!listener) return
+    this.#listeners.delete(id)
+    const { tenant, selectors, attributes } = listener.subscription
+    this.#names.leave(attributes)
+    const ofTenant = this.#tenants.get(tenant)
+    for (const selector of selectors) ofTenant?.remove(selector, listener)
+    if (ofTenant?.isEmpty) this.#tenants.delete(tenant)
+  }
+
+  /** Whose subscriptions mean the entity: by tenant, path, id and type [subscriptions 3.1, points 1, 3 and 4]. */
+  audiences(tenant: Tenant, entity: Entity): readonly Audience[] {
+    return this.#tenants.get(tenant)?.audiences(entity) ?? nobody
+  }
+}
+
+/**
+ * Lists of names, equal ones once: many subscriptions show the same attributes, which are then looked through once for a
+ * change.
+ */
+class SharedNames {
+  readonly #lists = new Map<string, { readonly names: readonly string[]; holders: number }>()
+
+  take(names: readonly string[]): readonly string[] {
+    if (names.length === 0) return names
+    const list = entry(this.#lists, JSON.stringify(names), () => ({ names, holders: 0 }))
+    list.holders += 1
+    return list.names
+  }
+
+  leave(names: readonly string[]): void {
+    if (names.length === 0) return
+    const key = JSON.stringify(names)
+    const list = this.#lists.get(key)
+    if (list === undefined) return
+    list.holders -= 1
+    if (list.holders === 0) this.#lists.delete(key)
+  }
+}
+
+/** What patterns have found for entities, by tenant and entity. */
+type Found = LruCache<readonly Audience[]>
+
+const nobody: readonly Audience[] = []
+
+/** More than this are looked for anew every time, so that what is remembered has a bound. */
+const mostRemembered = 64
+
+const reference_bytes = 8
+
+/** The audiences of all ids that a pattern finds, or of all ids. */
+interface Search {
+  readonly finds: (id: EntityId) => boolean
+  readonly audiences: Audiences
+}
+
+type Sought = Exclude<Selector['id'], { kind: 'exact' }>
+
+/** The part of the index that belongs to one tenant. */
+class TenantIndex {
+  readonly #tenant: Tenant
+  readonly #found: Found
+  readonly #exact = new ExactIds()
+  /** By pattern, so that equal ones are tested once. */
+  readonly #searches = new Map<string, Search>()
+  readonly #searchesOf = new Map<EntityType, Set<Search>>()
+
+  constructor(tenant: Tenant, found: Found) {
+    this.#tenant = tenant
+    this.#found = found
+  }
+
+  get isEmpty(): boolean {
+    return this.#exact.isEmpty && this.#searches.size === 0
+  }
+
+  add({ id, type = untyped }: Selector, listener: Listener): void {
+    if (id.kind === 'exact') this.#exact.add(id.id, type, listener)
+    else this.#addSought(id, type, listener)
+  }
+
+  remove({ id, type = untyped }: Selector, listener: Listener): void {
+    if (id.kind === 'exact') this.#exact.remove(id.id, type, listener)
+    else this.#removeSought(id, type, listener)
+  }
+
+  audiences(entity: Entity): readonly Audience[] {
+    const sought = this.#mayFind(entity.type) ? this.#sought(entity) : nobody
+    if (!this.#exact.has(entity.id)) return sought
+    const all = [...sought]
+    this.#exact.gather(entity, all)
+    return all
+  }
+
+  #addSought(id: Sought, type: EntityType, listener: Listener): void {
+    const search = entry(this.#searches, keyOf(id), () => ({ finds: findsOf(id), audiences: new Audiences() }))
+    const isNew = search.audiences.add(type, listener)
+    entry(this.#searchesOf, type, newSearches).add(search)
+    if (isNew) this.#found.clear()
+  }
+
+  #removeSought(id: Sought, type: EntityType, listener: Listener): void {
+    const search = this.#searches.get(keyOf(id))
+    if (!search?.audiences.remove(type, listener)) return
+    // Where the audience is remembered, nobody is in it any more: that need not be forgotten.
+    if (search.audiences.isEmpty) this.#searches.delete(keyOf(id))
+    if (search.audiences.has(type)) return
+    const ofType = this.#searchesOf.get(type)
+    ofType?.delete(search)
+    if (ofType?.size === 0) this.#searchesOf.delete(type)
+  }
+
+  /** Whether there is any pattern for entities of the type: an entity without type may be meant by all of them. */
+  #mayFind(type: EntityType): boolean {
+    if (this.#searches.size === 0) return false
+    return type === untyped || this.#searchesOf.has(untyped) || this.#searchesOf.has(type)
+  }
+
+  #sought(entity: Entity): readonly Audience[] {
+    const name = this.#nameOf(entity)
+    const remembered = this.#found.get(name)
+    if (remembered) return remembered
+    const found = this.#search(entity)
+    if (found.length <= mostRemembered) this.#found.put(name, found, found.length * reference_bytes)
+    return found
+  }
+
+  #search(entity: Entity): readonly Audience[] {
+    const { type } = entity
+    const found: Audience[] = []
+    if (type === untyped) {
+      for (const search of this.#searches.values()) gatherFound(search, entity, found)
+    } else {
+      for (const search of this.#searchesOf.get(type) ?? none) gatherFound(search, entity, found)
+      for (const search of this.#searchesOf.get(untyped) ?? none) {
+        if (!search.audiences.has(type)) gatherFound(search, entity, found)
+      }
+    }
+    return found.length === 0 ? nobody : found
+  }
+
+  /** Tenants and paths have no blanks, and the type is as long as it says: the name is unambiguous whatever they hold. */
+  #nameOf({ path, id, type }: Entity): string {
+    return `${this.#tenant} ${path} ${type.length} ${type}${id}`
+  }
+}
+
+const none: readonly Search[] = []
+
+function gatherFound({ finds, audiences }: Search, entity: Entity, into: Audience[]): void {
+  if (finds(entity.id)) audiences.gather(entity, into)
+}
+
+/** A pattern may be anything, the empty text too: what means all ids has a key that no pattern has. */
+function keyOf(id: Sought): string {
+  return id.kind === 'any' ? 'any' : `pattern ${id.pattern}`
+}
+
+function findsOf(id: Sought): Search['finds'] {
+  return id.kind === 'any' ? () => true : lastingPattern(id.pattern).test
+}
+
+function newSearches(): Set<Search> {
+  return new Set()
+}

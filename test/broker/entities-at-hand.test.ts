@@ -1,0 +1,71 @@
+import { test } from 'tap'
+import { EntitiesAtHand } from '../../src/broker/entities-at-hand.js'
+import { ChangeMarks } from '../../src/shared-memory/versions.js'
+import { id, marks, tenant } from '../given.js'
+import { attribute, entity } from '../ngsi1/given.js'
+
+const name = ' /# Silo1'
+const group = ChangeMarks.groupOf(tenant, id('Silo1'))
+const change = [{ tenant, entity: { id: id('Silo1') } }]
+const silo = (level: string) => [entity('Silo1', 'Silo', attribute('level', level))]
+
+test('what was read is at hand until it has changed', async (t) => {
+  const [atHand, told] = [new EntitiesAtHand(50_000), marks()]
+  t.equal(atHand.get(name, group, told), undefined)
+  const read = atHand.read(name, group, told, () => silo('1'))
+  t.equal(atHand.get(name, group, told), read)
+  told.begin([])
+  told.end()
+  t.equal(atHand.get(name, group, told), read)
+  told.begin(change)
+  told.end()
+  t.equal(atHand.get(name, group, told), undefined)
+  atHand.read(name, group, told, () => silo('2'))
+  t.match(atHand.get(name, group, told), [{ attributes: [{ value: '2' }] }])
+})
+
+test('what changes while it is read is not at hand', async (t) => {
+  const [atHand, told] = [new EntitiesAtHand(50_000), marks()]
+  atHand.read(name, group, told, () => {
+    told.begin(change)
+    told.end()
+    return silo('1')
+  })
+  t.equal(atHand.get(name, group, told), undefined)
+})
+
+test('while it is changing it is read each time', async (t) => {
+  const [atHand, told] = [new EntitiesAtHand(50_000), marks()]
+  atHand.read(name, group, told, () => silo('1'))
+  told.begin(change)
+  t.equal(atHand.get(name, group, told), undefined, 'others may see the change already')
+  atHand.read(name, group, told, () => silo('1'))
+  t.equal(atHand.get(name, group, told), undefined)
+  told.end()
+  atHand.read(name, group, told, () => silo('2'))
+  t.match(atHand.get(name, group, told), [{ attributes: [{ value: '2' }] }])
+})
+
+test('that there is nothing is read each time', async (t) => {
+  const [atHand, told] = [new EntitiesAtHand(50_000), marks()]
+  t.same(
+    atHand.read(name, group, told, () => []),
+    [],
+  )
+  t.equal(atHand.get(name, group, told), undefined)
+})
+
+test('what was read long ago makes room', async (t) => {
+  const [atHand, told] = [new EntitiesAtHand(50_000), marks()]
+  for (let n = 0; n < 100; n += 1) atHand.read(`${n}`, group, told, () => silo(`${n}`))
+  t.equal(atHand.get('0', group, told), undefined)
+  t.match(atHand.get('99', group, told), [{ attributes: [{ value: '99' }] }])
+})
+
+test('large entities are at hand for as many bytes as there is room, not for as many ids', async (t) => {
+  const [atHand, told] = [new EntitiesAtHand(64 * 2 ** 20), marks()]
+  const names = Array.from({ length: 200 }, (_, n) => `${n}`)
+  for (const name of names) atHand.read(name, group, told, () => silo('x'.repeat(2 ** 20)))
+  const held = names.filter((name) => atHand.get(name, group, told) !== undefined)
+  t.ok(held.length > 0 && held.length <= 10, `${held.length} are at hand`)
+})

@@ -1,0 +1,132 @@
+import type { Worker } from 'node:worker_threads'
+import { type Test, test } from 'tap'
+import { PoolThreads } from '../../src/broker/pool-threads.js'
+import { QueryPool } from '../../src/broker/query-pool.js'
+import { ScanStops } from '../../src/broker/scan-queue.js'
+import { openRoot } from '../../src/lmdb/environment.js'
+import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
+import { ReadPool } from '../../src/lmdb/read-pool.js'
+import { Measures, rowOf, rowsOf } from '../../src/measure/measures.js'
+import { takeTurn } from '../../src/partition/turn.js'
+import { Sheet } from '../../src/shared-memory/counter-table.js'
+import { ChangeMarks } from '../../src/shared-memory/versions.js'
+import { command, given, marks, noWords, query, storeSettings, tenant, wakes } from '../given.js'
+
+const entities = 3000
+const handles = 2
+const long = query({ order: [{ by: 'level', reversed: false }], limit: 1 })
+
+/** A store with enough in it that a scan takes a while. */
+async function filled(folder: string): Promise<void> {
+  const store = new LmdbPartitionStore(folder, storeSettings)
+  const parts = { store, interpret: noWords, wakes: wakes(), marks: marks() }
+  takeTurn(
+    parts,
+    Array.from({ length: entities }, (_, n) => command('APPEND', `Silo${n}`, [given('level', String(n))])),
+  )
+  await store.close()
+}
+
+const queryEntry = new URL('../../workers/query.js', import.meta.url)
+
+interface Around {
+  readonly queries: QueryPool
+  /** The real threads, the newest last. */
+  readonly workers: Worker[]
+  readonly handles: ReadPool
+  readonly measures: Measures
+  /** Lines of the log. */
+  readonly said: string[]
+}
+
+async function around(t: Test, entry = queryEntry): Promise<Around> {
+  const folder = t.testdir()
+  await filled(folder)
+  const threads = { frontEnds: 1, partitions: 1, queryThreads: 1 }
+  const measures = Measures.make(threads)
+  const pool = ReadPool.memory(handles, rowsOf(threads))
+  const memory = { measures: measures.memory, marks: [ChangeMarks.memory()], pools: [pool] }
+  const row = rowOf(threads, 'queryThread', 0)
+  const members = PoolThreads.memory(1)
+  const stops = ScanStops.memory(4)
+  const readPool = new ReadPool(pool, 0, measures.wait('dbConnectionPool', 0))
+  const workers: Worker[] = []
+  const said: string[] = []
+  const watch = (worker: Worker): number => workers.push(worker)
+  process.on('worker', watch)
+  const queries = new QueryPool({
+    entry,
+    threads: 1,
+    places: { long: 3, short: 1 },
+    queueLimit: 100,
+    limit_ms: 60_000,
+    stops: new ScanStops(stops),
+    members: new PoolThreads(members),
+    ended: (number) => readPool.giveBackOf(row + number),
+    workerData: { storage: { ...storeSettings, paths: [folder] }, memory, row, members, stops, page_bytes: 2 ** 20 },
+    log: { error: (_, text) => said.push(text) },
+  })
+  t.teardown(async () => {
+    process.off('worker', watch)
+    await queries.close()
+  })
+  return { queries, workers, handles: readPool, measures, said }
+}
+
+test('a query thread that dies in its scans gives back what it held, and keeps its row', {
+  timeout: 120_000,
+}, async (t) => {
+  const { queries, workers, handles: readPool, measures, said } = await around(t)
+  measures.switchPart('semWait', true, process.hrtime.bigint())
+  const root = openRoot(t.testdirName, { ...storeSettings, readOnly: true })
+  for (let death = 1; death <= 3; death += 1) {
+    t.ok((await queries.page(long)).ok, 'a scan gets its handle')
+    t.equal(readPool.free, handles)
+    const lost = [1, 2, 3, 4].map(() => queries.page(long))
+    while (readPool.free > 0) await new Promise((resolve) => setTimeout(resolve, 1))
+    const underWay = root.readerList()
+    await workers.at(-1)?.terminate()
+    t.ok(
+      (await Promise.all(lost)).every(({ ok }) => ok),
+      'what died with it was done again',
+    )
+    while (/txnid/.test(root.readerList())) await new Promise((resolve) => setTimeout(resolve, 1))
+    t.match(underWay, /txnid/, 'LMDB had a reader, and has none any more')
+  }
+  t.ok((await queries.page(long)).ok)
+  t.equal(readPool.free, handles, 'all handles are there')
+  t.equal(workers.length, 4, 'each thread was replaced')
+  t.equal(said.length, 3)
+  t.match(said[0], /a query thread failed: exit code 1/)
+  const sheet = new Sheet(measures.memory.waits.sheet)
+  const written = Array.from({ length: sheet.rows }, (_, row) =>
+    Array.from({ length: measures.memory.waits.sheet.width }, (_, column) => sheet.cell(row, column)).some(
+      (cell) => cell > 0n,
+    ),
+  )
+  t.same(written, [false, false, true, false], 'all threads have counted in the row of query threads, and nowhere else')
+  await root.close()
+})
+
+test('a scan that dies with two threads is refused, others go on', { timeout: 120_000 }, async (t) => {
+  const { queries, workers, said } = await around(t, new URL('./fixtures/dying-query.js', import.meta.url))
+  t.same(await queries.page(long), { ok: false, refusal: { kind: 'scanLost' } })
+  t.same(await queries.types(tenant, []), { ok: true, value: [] })
+  t.equal(workers.length, 3, 'each thread was replaced')
+  t.same(said, ['a query thread failed: exit code 3', 'a query thread failed: exit code 3'])
+})
+
+test('a fault of a scan ends neither its thread nor is it tried again', { timeout: 120_000 }, async (t) => {
+  const { queries, workers, said } = await around(t, new URL('./fixtures/dying-query.js', import.meta.url))
+  await t.rejects(queries.state(long), /a fault of the scan/)
+  t.same([workers.length, said], [1, []])
+})
+
+test('a query thread that dies with nothing to do is replaced', { timeout: 120_000 }, async (t) => {
+  const { queries, workers, said } = await around(t)
+  t.ok((await queries.page(long)).ok)
+  workers[0]?.emit('error', new Error('nothing to do'))
+  await workers[0]?.terminate()
+  t.ok((await queries.page(long)).ok)
+  t.match(said, [/a query thread failed: Error: nothing to do/])
+})

@@ -1,0 +1,255 @@
+import assert from 'node:assert'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import type { ServicePath, Tenant } from '../../src/context/entity.js'
+import { Courier, type CourierSettings, type Obeyed } from '../../src/delivery/courier.js'
+import type { CourierReport, DeliveryState, Recipient } from '../../src/delivery/message.js'
+import type { Source } from '../../src/delivery/source.js'
+import { type Environment, openEnvironment } from '../../src/lmdb/environment.js'
+import { Outbox } from '../../src/lmdb/outbox.js'
+import { noticesAfter, OutboxReader } from '../../src/lmdb/outbox-reader.js'
+import { LineLog, type Line as LogLine } from '../../src/log/log.js'
+import type { CounterName } from '../../src/measure/counters.js'
+import { DeliverySheet } from '../../src/measure/delivery-table.js'
+import { rememberingNotice } from '../../src/ngsi1/render/notification.js'
+import { Bell } from '../../src/shared-memory/bell.js'
+import { logLevels, Switches } from '../../src/shared-memory/switches.js'
+import type { Account, Line, NewNotice, Notice, Settlement } from '../../src/subscription/notice.js'
+import type { SubscriptionId } from '../../src/subscription/subscription.js'
+import type { Milliseconds } from '../../src/time.js'
+import { clockStart } from '../../src/time.js'
+import { storeSettings } from '../given.js'
+
+export function subscriptionId(number: number): SubscriptionId {
+  return `5718a2f1c0de${String(number).padStart(12, '0')}` as SubscriptionId
+}
+
+export function notice(
+  subscription: SubscriptionId,
+  line: string | Line,
+  body: string,
+  more: Partial<Notice> = {},
+): Notice {
+  return {
+    subscription,
+    line: typeof line === 'string' ? { kind: 'entity', key: line } : line,
+    made: Date.now() as Milliseconds,
+    tenant: '' as Tenant,
+    paths: ['/' as ServicePath],
+    correlator: 'corr-1',
+    token: '',
+    body,
+    ...more,
+  }
+}
+
+export function recipient(id: SubscriptionId, reference: string, more: Partial<Recipient> = {}): Recipient {
+  const moments = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT))
+  return {
+    id,
+    kind: 'context',
+    reference,
+    attributes: [],
+    expires: (Date.now() + 3_600_000) as Milliseconds,
+    clock: { moments, at: 0 },
+    ...more,
+  }
+}
+
+/** An outbox on disk with its owner, which stores settlements at once unless it is told to refuse. */
+export class OwnedOutbox {
+  readonly path: string
+  readonly #environment: Environment
+  readonly #outbox: Outbox
+  refuse = false
+  /** How long storing takes. */
+  delay_ms = 0
+  readonly settled: (readonly Settlement[])[] = []
+
+  constructor(path: string) {
+    this.path = path
+    this.#environment = openEnvironment(path, { ...storeSettings, readOnly: false })
+    this.#outbox = new Outbox(this.#environment, path)
+  }
+
+  get last(): number {
+    return this.#outbox.last
+  }
+
+  enqueue(...notices: readonly NewNotice[]): void {
+    this.#environment.root.transactionSync(() => this.#outbox.enqueue(notices))
+  }
+
+  store(settlements: readonly Settlement[]): void {
+    this.#environment.root.transactionSync(() => this.#outbox.settle(settlements))
+  }
+
+  account(id: SubscriptionId): Account | undefined {
+    const text = this.#environment.accounts.get([id])
+    return text === undefined ? undefined : JSON.parse(text)
+  }
+
+  /** The numbers of the notices that are there. */
+  get numbers(): readonly number[] {
+    return noticesAfter(this.#environment, 0, this.#outbox.last).map(({ number }) => number)
+  }
+
+  source(): Source {
+    const reader = new OutboxReader(this.path, storeSettings, assert.fail)
+    return {
+      refresh: () => reader.refresh(),
+      last: () => reader.last(),
+      after: (number, limit) => reader.after(number, limit),
+      at: (number) => reader.at(number),
+      accounts: () => reader.accounts(),
+      settle: async (settlements) => {
+        if (this.refuse) return false
+        if (this.delay_ms > 0) await sleep(this.delay_ms)
+        this.settled.push(settlements)
+        this.store(settlements)
+        return true
+      },
+      close: () => reader.close(),
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#environment.root.close()
+  }
+}
+
+const settings: CourierSettings = {
+  timeout_ms: 2000,
+  accept: '2xx',
+  kept: true,
+  insecure: false,
+  simulated: false,
+  brokerId: '0011223344556677',
+  destinations: { allow: undefined, deny: undefined },
+  clock: clockStart(),
+  maxSize: 8_388_608,
+  retention_ms: 86_400_000,
+  queueMax: 100_000,
+  bytesMax: 2 ** 32,
+  noticesMax: 2 ** 22,
+  retryMin_ms: 5,
+  retryMax_ms: 20,
+  perReceiver: 8,
+  total: 256,
+  underWay_bytes: 64 * 2 ** 20,
+}
+
+export interface Running {
+  readonly partitions: readonly OwnedOutbox[]
+  readonly control: OwnedOutbox
+  readonly reports: CourierReport[]
+  readonly lines: LogLine[]
+  readonly counts: CounterName[]
+  readonly sheet: DeliverySheet
+  readonly courier: Courier
+  obey(instruction: Obeyed): void
+  /** Tells of new notices. */
+  ring(): void
+  state(id: SubscriptionId): Promise<DeliveryState | undefined>
+  said<Kind extends CourierReport['kind']>(kind: Kind): Promise<Extract<CourierReport, { readonly kind: Kind }>>
+  /** Ends it in order. */
+  drain(limit_ms?: number): Promise<void>
+  start(): Promise<void>
+}
+
+export interface Circumstances {
+  readonly recipients?: readonly Recipient[]
+  readonly partitions?: number
+  readonly settings?: Partial<CourierSettings>
+  readonly level?: (typeof logLevels)[number]
+  readonly traces?: readonly number[]
+  /** Outboxes of a courier before. */
+  readonly outboxes?: { readonly partitions: readonly OwnedOutbox[]; readonly control: OwnedOutbox }
+}
+
+export function outboxes(t: Test, partitions = 2, folder = t.testdir()): NonNullable<Circumstances['outboxes']> {
+  const owned = Array.from({ length: partitions }, (_, number) => new OwnedOutbox(join(folder, `partition-${number}`)))
+  const control = new OwnedOutbox(join(folder, 'control'))
+  t.teardown(async () => {
+    for (const outbox of [...owned, control]) await outbox.close()
+  })
+  return { partitions: owned, control }
+}
+
+/** A courier on outboxes on disk; to be started. */
+export function courier(t: Test, circumstances: Circumstances = {}): Running {
+  const { partitions, control } = circumstances.outboxes ?? outboxes(t, circumstances.partitions)
+  const reports: CourierReport[] = []
+  const lines: LogLine[] = []
+  const counts: CounterName[] = []
+  const sheet = new DeliverySheet(DeliverySheet.make(partitions.length + 1, 0n))
+  const switches = new Switches()
+  switches.set('logLevel', logLevels.indexOf(circumstances.level ?? 'WARN'))
+  switches.set('infoPayloadMaxSize', 5120)
+  for (const level of circumstances.traces ?? []) switches.traces[level] = 1
+  const bell = new Bell()
+  let transactions = 0
+  const made = new Courier({
+    sources: [...partitions, control].map((outbox) => outbox.source()),
+    settings: { ...settings, ...circumstances.settings },
+    recipients: circumstances.recipients ?? [],
+    bell: new Bell(bell.memory),
+    report: (report) => reports.push(report),
+    meter: sheet.meter(),
+    count: (name) => counts.push(name),
+    sent: () => undefined,
+    word: rememberingNotice(),
+    log: new LineLog(switches, (line) => lines.push(line)),
+    switches,
+    transaction: () => {
+      transactions += 1
+      return String(transactions)
+    },
+  })
+  let tickets = 0
+  const said: Running['said'] = async (kind) => {
+    for (;;) {
+      const at = reports.findIndex((report) => report.kind === kind)
+      const [report] = at === -1 ? [] : reports.splice(at, 1)
+      // The kind was looked for, which the type does not know.
+      if (report !== undefined) return report as Extract<CourierReport, { readonly kind: typeof kind }>
+      await sleep(2)
+    }
+  }
+  let drained = false
+  const drain = async (limit_ms = 1000): Promise<void> => {
+    if (drained) return
+    drained = true
+    made.obey({ kind: 'drain', limit_ms })
+    await said('drained')
+  }
+  t.teardown(() => drain(0))
+  return {
+    ...{ partitions, control, reports, lines, counts, sheet, courier: made, said, drain },
+    obey: (instruction) => made.obey(instruction),
+    ring: () => bell.ring(),
+    start: () => made.start(),
+    state: async (id) => {
+      tickets += 1
+      made.obey({ kind: 'report', ticket: tickets, ids: [id] })
+      return (await said('states')).states[0]?.delivery
+    },
+  }
+}
+
+/** Waits until something is so. */
+export async function until(isSo: () => boolean | Promise<boolean>, limit_ms = 5000): Promise<void> {
+  const begun = performance.now()
+  while (!(await isSo())) {
+    if (performance.now() - begun > limit_ms) throw new Error('it did not come to be so')
+    await sleep(2)
+  }
+}
+
+/** What partition a number names; there is one. */
+export function nth<Thing>(things: readonly Thing[], number: number): Thing {
+  const thing = things[number]
+  if (thing === undefined) throw new Error(`nothing has the number ${number}`)
+  return thing
+}

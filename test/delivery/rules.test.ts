@@ -1,0 +1,137 @@
+import fc from 'fast-check'
+import { test } from 'tap'
+import { afterAttempt, afterDeparture, merged, noAccount } from '../../src/delivery/accounts.js'
+import { Fifo } from '../../src/delivery/fifo.js'
+import { Watermark } from '../../src/delivery/limits.js'
+import { refusal, retryAfter, trouble } from '../../src/delivery/outcome.js'
+import { pauseAfter } from '../../src/delivery/pause.js'
+import { headersOf, messageSize } from '../../src/delivery/request.js'
+import type { Account } from '../../src/subscription/notice.js'
+import { at } from '../given.js'
+import { notice, subscriptionId } from './given.js'
+
+test('pauses double from the first to the longest, varied by up to a fifth', async (t) => {
+  const limits = { min_ms: 500, max_ms: 60_000 }
+  const middle = (failures: number) => Math.round(pauseAfter(failures, limits, 0, 0.5))
+  t.same([1, 2, 3, 7, 8, 9, 2000].map(middle), [500, 1000, 2000, 32000, 60000, 60000, 60000])
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 60 }), fc.double({ min: 0, max: 0.999, noNaN: true }), (failures, chance) => {
+      const pause = pauseAfter(failures, limits, 0, chance)
+      const exact = Math.min(60_000, 500 * 2 ** (failures - 1))
+      return pause >= exact * 0.8 - 1 && pause <= exact * 1.2 + 1
+    }),
+  )
+  t.equal(pauseAfter(1, limits, 5000, 0.5), 5000)
+  t.equal(pauseAfter(1, limits, 10, 0.5), 500, 'it is lengthened only')
+  t.equal(pauseAfter(1, limits, 9_000_000, 0.5), 60_000)
+})
+
+test('Retry-After is a number of seconds or a date', async (t) => {
+  const now = Date.parse('2026-02-03T09:12:44Z')
+  t.equal(retryAfter('120', now), 120_000)
+  t.equal(retryAfter('Tue, 03 Feb 2026 09:13:44 GMT', now), 60_000)
+  t.equal(retryAfter('Tue, 03 Feb 2026 09:11:44 GMT', now), 0)
+  for (const text of [undefined, '', '-1', '1.5', 'soon', '2026-02-03']) t.equal(retryAfter(text, now), undefined)
+})
+
+test('an account counts a notice once, whatever becomes of its attempts', async (t) => {
+  const facts = { number: 4, at: at(10), fails: 1, attempted: at(10) }
+  const failed = afterAttempt(noAccount, { ...facts, first: true, outcome: trouble('timeout') })
+  t.same(failed, {
+    sent: 1,
+    discarded: 0,
+    tried: [4],
+    fails: 1,
+    attempted: 10,
+    lastFailure: 10,
+    lastFailureReason: 'trouble: timeout',
+  })
+  const refused = afterAttempt(failed, { ...facts, first: false, fails: 2, at: at(20), outcome: refusal('404') })
+  t.match(refused, { sent: 1, tried: [4], fails: 2, lastFailure: 20, lastFailureReason: 'refused: 404' })
+  const accepted = afterAttempt(refused, {
+    ...facts,
+    first: false,
+    fails: 0,
+    at: at(30),
+    outcome: { kind: 'accepted', status: 204 },
+  })
+  t.match(accepted, { sent: 1, fails: 0, lastSuccess: 30, lastSuccessCode: 204, lastFailure: 20 })
+  t.match(afterDeparture(accepted, { number: 4, made: at(5), discarded: false }), {
+    tried: [],
+    lastNotification: 5,
+    discarded: 0,
+  })
+  t.match(afterDeparture(refused, { number: 4, made: at(5), discarded: true }), { tried: [], discarded: 1 })
+})
+
+test('the accounts of several outboxes say together what the last attempt says', async (t) => {
+  const account = (more: Partial<Account>): Account => ({ ...noAccount, ...more })
+  t.same(merged([]), { timesSent: 0, discarded: 0, failsCounter: 0 })
+  const both = [
+    account({
+      sent: 2,
+      discarded: 1,
+      fails: 3,
+      attempted: at(50),
+      lastFailure: at(50),
+      lastFailureReason: 'refused: 404',
+    }),
+    account({
+      sent: 5,
+      fails: 0,
+      attempted: at(40),
+      lastSuccess: at(40),
+      lastSuccessCode: 200,
+      lastNotification: at(30),
+    }),
+  ]
+  const together = {
+    ...{ timesSent: 7, discarded: 1, failsCounter: 3, lastNotification: 30 },
+    ...{ lastSuccess: 40, lastSuccessCode: 200, lastFailure: 50, lastFailureReason: 'refused: 404' },
+  }
+  t.same(merged(both), together)
+  t.same(merged([...both].reverse()), together)
+})
+
+test('a queue gives what was put into it, at both ends', async (t) => {
+  const step = fc.oneof(
+    fc.nat().map((number) => ({ push: number })),
+    fc.nat().map((number) => ({ unshift: number })),
+    fc.constant('shift' as const),
+  )
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+      const fifo = new Fifo<{ readonly number: number }>()
+      const model: number[] = []
+      for (const taken of steps) {
+        if (taken === 'shift') t.equal(fifo.shift()?.number, model.shift())
+        else if ('push' in taken) {
+          fifo.push({ number: taken.push })
+          model.push(taken.push)
+        } else {
+          fifo.unshift({ number: taken.unshift })
+          model.unshift(taken.unshift)
+        }
+        t.equal(fifo.size, model.length)
+        t.equal(fifo.first?.number, model[0])
+      }
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('what is nearly full is said once, and again after it was less than half full', async (t) => {
+  const mark = new Watermark()
+  t.same(
+    [80, 81, 100, 60, 90, 49, 81, 82].map((taken) => mark.passed(taken, 100)),
+    [false, true, false, false, false, false, true, false],
+  )
+})
+
+test('the size of a message is that of what is sent', async (t) => {
+  const one = notice(subscriptionId(1), 'a', '{"ü":1}', { token: 'tok' })
+  const headers = headersOf(one, 0, 1, '0011223344556677')
+  const size = messageSize('http://a.example/in', headers, Buffer.byteLength(one.body))
+  t.equal(size - messageSize('http://a.example/in', headers, 0), 8)
+  t.ok(size > headers.join('').length && size < headers.join('').length + 200)
+})

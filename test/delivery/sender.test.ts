@@ -1,0 +1,266 @@
+import { once } from 'node:events'
+import { createServer as createTlsServer } from 'node:https'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { type Test, test } from 'tap'
+import { Destinations } from '../../src/delivery/destinations.js'
+import { type Outgoing, Sender, type SenderSettings } from '../../src/delivery/sender.js'
+import { answering, FarEnd } from '../far-end.js'
+import { itsKey, unknownCertificate } from './certificate.js'
+import { until } from './given.js'
+
+const anywhere = new Destinations({ allow: undefined, deny: undefined })
+
+function sender(t: Test, settings: Partial<SenderSettings> = {}): Sender {
+  const made = new Sender({
+    ...{ timeout_ms: 1500, accept: '2xx', kept: true, perReceiver: 8, total: 256, insecure: false },
+    ...{ destinations: anywhere, ...settings },
+  })
+  t.teardown(() => made.close())
+  return made
+}
+
+function outgoing(url: string, more: Partial<Outgoing> = {}): Outgoing {
+  return { url, headers: ['X-Auth-Token', 'secret', 'Fiware-Correlator', 'c'], body: Buffer.from('{"a":1}'), ...more }
+}
+
+/** A receiver that talks to its connections as it likes, once a request has come. */
+async function rawEnd(t: Test, talk: (socket: Socket) => void): Promise<{ url: string; sockets: Socket[] }> {
+  const sockets: Socket[] = []
+  const server = createServer((socket) => {
+    sockets.push(socket)
+    socket.on('error', () => undefined)
+    socket.once('data', () => talk(socket))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, sockets }
+}
+
+test('a status says whether a notification is accepted, refused or in trouble', async (t) => {
+  const end = await FarEnd.listen(t)
+  const sent = sender(t)
+  const any = sender(t, { accept: 'any' })
+  const kinds = {
+    accepted: [200, 201, 204, 299],
+    refused: [300, 304, 400, 401, 404, 410, 600],
+    trouble: [408, 425, 429, 500, 503, 599],
+  }
+  for (const [kind, statuses] of Object.entries(kinds)) {
+    for (const status of statuses) {
+      end.answer = answering(status)
+      t.match(
+        await sent.send(outgoing(end.url())),
+        kind === 'accepted' ? { kind, status } : { kind, reason: `${status}` },
+      )
+      t.same(await any.send(outgoing(end.url())), { kind: 'accepted', status })
+    }
+  }
+})
+
+test('the request has the method, the body and the headers that it was given, on a connection that is kept', async (t) => {
+  const end = await FarEnd.listen(t)
+  const sent = sender(t)
+  for (let time = 0; time < 3; time += 1) await sent.send(outgoing(end.url('/in/box?a=b&c')))
+  t.match(end.received[0], {
+    method: 'POST',
+    url: '/in/box?a=b&c',
+    body: '{"a":1}',
+    headers: {
+      host: `127.0.0.1:${end.port}`,
+      'content-length': '7',
+      'x-auth-token': 'secret',
+      'fiware-correlator': 'c',
+    },
+  })
+  t.notOk(end.received[0]?.headers['transfer-encoding'])
+  t.equal(new Set(end.received.map(({ socket }) => socket)).size, 1)
+})
+
+test('in transient mode every attempt has a connection of its own, which it says it closes', async (t) => {
+  const end = await FarEnd.listen(t)
+  const sent = sender(t, { kept: false })
+  for (let time = 0; time < 3; time += 1) await sent.send(outgoing(end.url()))
+  t.equal(new Set(end.received.map(({ socket }) => socket)).size, 3)
+  t.same(
+    end.received.map(({ headers }) => headers.connection),
+    ['close', 'close', 'close'],
+  )
+})
+
+test('redirects are followed with the same method and body, at most five of them', async (t) => {
+  const end = await FarEnd.listen(t)
+  const sent = sender(t)
+  for (const status of [301, 302, 303, 307, 308]) {
+    end.received.length = 0
+    end.answer = (received, response) =>
+      received.url === '/new' ? response.end() : response.writeHead(status, { Location: '/new' }).end()
+    t.same(await sent.send(outgoing(end.url())), { kind: 'accepted', status: 200 })
+    t.match(end.received, [{ url: '/notify' }, { url: '/new', method: 'POST', body: '{"a":1}' }])
+  }
+  end.received.length = 0
+  end.answer = answering(302, { Location: '/again' })
+  t.match(await sent.send(outgoing(end.url())), { kind: 'refused', reason: '302' })
+  t.equal(end.received.length, 6)
+  end.answer = answering(307)
+  t.match(await sent.send(outgoing(end.url())), { kind: 'refused', reason: '307' }, 'no Location')
+  end.answer = answering(307, { Location: 'ftp://elsewhere/' })
+  t.match(await sent.send(outgoing(end.url())), { kind: 'refused', reason: '307' })
+})
+
+test('a token goes to the host that the subscription names and to no other one', async (t) => {
+  const other = await FarEnd.listen(t)
+  const end = await FarEnd.listen(t, answering(307, { Location: other.url() }))
+  t.match(await sender(t).send(outgoing(end.url())), { kind: 'accepted' })
+  t.equal(end.received[0]?.headers['x-auth-token'], 'secret')
+  t.equal(other.received[0]?.headers['x-auth-token'], undefined)
+  t.equal(other.received[0]?.headers['fiware-correlator'], 'c')
+})
+
+test('a receiver may say when it wants to be asked again', async (t) => {
+  const end = await FarEnd.listen(t, answering(503, { 'Retry-After': '7' }))
+  const sent = sender(t)
+  t.match(await sent.send(outgoing(end.url())), { retryAfter_ms: 7000 })
+  end.answer = answering(429, { 'Retry-After': new Date(Date.now() + 60_000).toUTCString() })
+  const outcome = await sent.send(outgoing(end.url()))
+  const { retryAfter_ms = 0 } = outcome.kind === 'accepted' ? {} : outcome
+  t.ok(retryAfter_ms > 50_000 && retryAfter_ms <= 60_000)
+  end.answer = answering(503, { 'Retry-After': 'soon' })
+  t.notOk('retryAfter_ms' in (await sent.send(outgoing(end.url()))))
+})
+
+test('what is no response is trouble, with the reason in a few words', async (t) => {
+  const sent = sender(t, { timeout_ms: 200 })
+  const reason = async (talk: (socket: Socket) => void) => sent.send(outgoing((await rawEnd(t, talk)).url))
+  t.same(await reason(() => undefined), { kind: 'trouble', reason: 'timeout' }, 'hangs')
+  t.same(await reason((socket) => socket.destroy()), { kind: 'trouble', reason: 'connection reset' })
+  t.same(await reason((socket) => socket.resetAndDestroy()), { kind: 'trouble', reason: 'connection reset' })
+  t.same(await reason((socket) => socket.end('HTTP/1.1 20')), { kind: 'trouble', reason: 'connection reset' })
+  t.same(await reason((socket) => socket.write('hello\r\n\r\n')), { kind: 'trouble', reason: 'malformed response' })
+  const endless = `X-A: ${'a'.repeat(1000)}\r\n`.repeat(40)
+  t.same(await reason((socket) => socket.write(`HTTP/1.1 200 OK\r\n${endless}`)), {
+    kind: 'trouble',
+    reason: 'response head too long',
+  })
+  const trickle = await reason((socket) => {
+    const head = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'.split('')
+    const timer = setInterval(() => socket.write(head.shift() ?? ''), 20)
+    socket.on('close', () => clearInterval(timer))
+  })
+  t.same(trickle, { kind: 'trouble', reason: 'timeout' }, 'the limit is that of the whole head')
+  const closed = await FarEnd.listen(t)
+  await closed.close()
+  t.same(await sent.send(outgoing(closed.url())), { kind: 'trouble', reason: 'connection refused' })
+  t.same(await sent.send(outgoing('http:///')), { kind: 'refused', reason: 'invalid URL' })
+})
+
+test('the outcome is known at the head, and an endless body costs its receiver the connection', async (t) => {
+  const end = await rawEnd(t, (socket) => {
+    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n')
+    const more = (): boolean => socket.write('x'.repeat(4096)) || socket.once('drain', more).destroyed
+    more()
+    const timer = setInterval(more, 1)
+    socket.on('close', () => clearInterval(timer))
+  })
+  const begun = performance.now()
+  t.same(await sender(t).send(outgoing(end.url)), { kind: 'accepted', status: 200 })
+  t.ok(performance.now() - begun < 1000)
+  await until(() => end.sockets.every((socket) => socket.destroyed))
+  t.equal(end.sockets.length, 1)
+})
+
+test('a body that breaks off changes nothing', async (t) => {
+  const end = await rawEnd(t, (socket) => socket.end('HTTP/1.1 204 OK\r\nContent-Length: 10\r\n\r\nab'))
+  t.same(await sender(t).send(outgoing(end.url)), { kind: 'accepted', status: 204 })
+})
+
+test('a kept connection that its receiver closes as the request comes is replaced within the attempt', async (t) => {
+  let requests = 0
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    let own = 0
+    socket.on('data', () => {
+      requests += 1
+      own += 1
+      if (own > 1) socket.destroy()
+      else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const sent = sender(t)
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  t.match(await sent.send(outgoing(url)), { kind: 'accepted' })
+  t.match(await sent.send(outgoing(url)), { kind: 'accepted' })
+  t.same([requests, sockets.size], [3, 2])
+})
+
+test('the body of a response is shown to whoever asks', async (t) => {
+  const end = await FarEnd.listen(t, (_, response) => response.end('thanks'))
+  const heard = await new Promise((resolve) => sender(t).send(outgoing(end.url(), { heard: resolve })))
+  t.equal(heard, 'thanks')
+})
+
+test('certificates of unknown authorities are accepted only if so wished', async (t) => {
+  const server = createTlsServer({ key: itsKey, cert: unknownCertificate }, (_, response) => response.end())
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  t.match(await sender(t).send(outgoing(url)), { kind: 'trouble', reason: /^TLS failed \(.+\)$/ })
+  t.match(await sender(t, { insecure: true, kept: false }).send(outgoing(url)), { kind: 'accepted' })
+})
+
+test('destinations are checked for the URL, for every redirect and for the addresses of names', async (t) => {
+  const end = await FarEnd.listen(t)
+  const deny = {
+    networks: [
+      { family: 'ipv4', address: '127.0.0.0', prefix: 8 } as const,
+      { family: 'ipv6', address: '::1', prefix: 128 } as const,
+    ],
+    names: ['hidden.example'],
+  }
+  const denied = { kind: 'refused', reason: 'destination not allowed' }
+  const sent = sender(t, { destinations: new Destinations({ allow: undefined, deny }) })
+  for (const host of [
+    '127.0.0.1',
+    'localhost',
+    '[::ffff:127.0.0.1]',
+    '2130706433',
+    'hidden.example',
+    'HIDDEN.example.',
+  ])
+    t.same(await sent.send(outgoing(`http://${host}:${end.port}/`)), denied, host)
+  const { port } = end
+  const local = sender(t, {
+    destinations: new Destinations({ allow: { networks: [], names: ['localhost'] }, deny: undefined }),
+  })
+  t.match(await local.send(outgoing(`http://localhost:${port}/`)), { kind: 'accepted' })
+  end.answer = answering(302, { Location: `http://127.0.0.1:${port}/` })
+  t.same(await local.send(outgoing(`http://localhost:${port}/`)), denied, 'the redirect')
+  t.equal(end.received.length, 2)
+})
+
+test('receivers that never end their responses hold no more connections than there may be attempts', async (t) => {
+  const { url, sockets } = await rawEnd(t, (socket) => {
+    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{')
+  })
+  const sent = sender(t, { total: 4, perReceiver: 4 })
+  let most = 0
+  for (let at = 0; at < 40; at += 1) {
+    t.match(await sent.send(outgoing(url)), { kind: 'accepted' })
+    await new Promise((resolve) => setImmediate(resolve))
+    most = Math.max(most, sockets.filter(({ closed, readableEnded }) => !closed && !readableEnded).length)
+  }
+  t.equal(sockets.length, 40)
+  t.ok(most <= 10, `${most} at a time`)
+})

@@ -1,0 +1,179 @@
+import { join } from 'node:path'
+import { MessageChannel, type TransferListItem } from 'node:worker_threads'
+import { test } from 'tap'
+import { readOptions } from '../../src/command-line/command-line.js'
+import { noLimits } from '../../src/context/entity-size.js'
+import type { CourierInstruction, CourierReport } from '../../src/delivery/message.js'
+import { packedRecipients } from '../../src/delivery/packed-recipients.js'
+import { ReadPool } from '../../src/lmdb/read-pool.js'
+import { AlarmReports } from '../../src/log/alarm-reports.js'
+import type { Ready } from '../../src/mailbox/batch.js'
+import { ActorThread } from '../../src/mailbox/thread.js'
+import { Measures } from '../../src/measure/measures.js'
+import type { CourierTask, PartitionTask, SharedMemory, ThreadPorts } from '../../src/runtime/tasks.js'
+import { Bell } from '../../src/shared-memory/bell.js'
+import { ConnectionLimit } from '../../src/shared-memory/connection-limit.js'
+import { ForwardLimit } from '../../src/shared-memory/forward-limit.js'
+import { MailboxRoom } from '../../src/shared-memory/mailbox-room.js'
+import { RequestMemory } from '../../src/shared-memory/request-memory.js'
+import { Tickets } from '../../src/shared-memory/semaphore.js'
+import { newTransactions } from '../../src/shared-memory/transaction-numbers.js'
+import { ChangeMarks } from '../../src/shared-memory/versions.js'
+import { packedWithClocks } from '../../src/subscription/packed-clocks.js'
+import { clockStart } from '../../src/time.js'
+import { FarEnd } from '../far-end.js'
+import { storeSettings } from '../given.js'
+import { notice, OwnedOutbox, recipient, subscriptionId, until } from './given.js'
+
+const one = subscriptionId(1)
+
+function entry(name: string): URL {
+  return new URL(`../../workers/${name}.js`, import.meta.url)
+}
+
+function sharedMemory(measures: Measures, bell: Bell): SharedMemory {
+  return {
+    measures: measures.memory,
+    marks: [ChangeMarks.memory()],
+    pools: [ReadPool.memory(1)],
+    bell: bell.memory,
+    permits: Tickets.memory(1),
+    connections: ConnectionLimit.memory(1),
+    requestMemory: RequestMemory.memory(),
+    answerMemory: RequestMemory.memory(),
+    forwards: ForwardLimit.memory(),
+    alarms: AlarmReports.memory(),
+    rooms: [MailboxRoom.memory()],
+  }
+}
+
+test('the thread of the courier delivers what partition and coordinator hold, and they store the outcomes', async (t) => {
+  const end = await FarEnd.listen(t)
+  const folder = t.testdir()
+  const partitionPath = join(folder, 'partition-0')
+  const held = new OwnedOutbox(partitionPath)
+  held.enqueue(notice(one, 'a', 'from the partition'))
+  await held.close()
+  const control = new OwnedOutbox(join(folder, 'control'))
+  control.enqueue(notice(one, { kind: 'initial' }, 'from the coordinator', { after: [1] }))
+  const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
+  const bell = new Bell()
+  const storage = { paths: [partitionPath], ...storeSettings }
+  const memory = sharedMemory(measures, bell)
+  const run = readOptions([], {})
+  if (run.kind !== 'run') throw new Error(run.text)
+
+  const log = () => new MessageChannel().port2
+  const partitionLog = log()
+  const partition = new ActorThread<PartitionTask & Pick<ThreadPorts, 'log'>, Ready>({
+    entry: entry('partition'),
+    task: {
+      partition: 0,
+      storage,
+      memory,
+      entityCache_bytes: 10_000,
+      limits: noLimits,
+      subscriptions: packedWithClocks([], () => undefined),
+      log: partitionLog,
+    },
+    transfer: [partitionLog],
+  })
+  await partition.ready
+  const courierLog = log()
+  const known = recipient(one, end.url())
+  const options = run.options.notifications
+  const courier = new ActorThread<CourierTask & Pick<ThreadPorts, 'log'>, CourierReport>({
+    entry: entry('courier'),
+    task: {
+      storage,
+      memory,
+      controlPath: control.path,
+      recipients: packedRecipients([known]),
+      options,
+      brokerId: '0123456789abcdef',
+      clock: clockStart(),
+      transactions: newTransactions(),
+      log: courierLog,
+    },
+    transfer: [courierLog],
+  })
+  const tell = (instruction: CourierInstruction, transfer: TransferListItem[] = []) =>
+    courier.tell(instruction, transfer)
+  tell({ kind: 'begin' })
+  t.same(await courier.ready, { kind: 'ready' })
+  const { port1, port2 } = new MessageChannel()
+  partition.tell({ kind: 'connect', port: port1 }, [port1])
+  tell({ kind: 'connect', partition: 0, port: port2 }, [port2])
+  const settle = await courier.hear('settle')
+  control.store(settle.settlements)
+  tell({ kind: 'settled', ticket: settle.ticket })
+  t.same(end.bodies, ['from the partition', 'from the coordinator'])
+  t.same(control.numbers, [])
+  t.match(control.account(one), { sent: 1, lastSuccessCode: 200 })
+
+  control.enqueue(notice(one, { kind: 'tick' }, 'tick'))
+  bell.ring()
+  await until(() => end.bodies.includes('tick'))
+  const again = await courier.hear('settle')
+  tell({ kind: 'settled', ticket: again.ticket })
+  t.equal(measures.counts.flat('notificationsSent'), 3n)
+  t.match(measures.delivery.read(), { out: 3, sentOk: 3, size: 0 })
+  tell({ kind: 'drain', limit_ms: 1000 })
+  t.same(await courier.hear('drained'), { kind: 'drained' })
+  await courier.ended
+  await courier.close()
+  partition.tell({ kind: 'drain' })
+  await partition.ended
+  await partition.close()
+  await control.close()
+  const stored = new OwnedOutbox(partitionPath)
+  t.same(stored.numbers, [])
+  t.match(stored.account(one), { sent: 1, lastSuccessCode: 200 })
+  await stored.close()
+})
+
+test('what the courier says before it is ready is heard, and is not taken for its ready', async (t) => {
+  const folder = t.testdir()
+  const partitionPath = join(folder, 'partition-0')
+  await new OwnedOutbox(partitionPath).close()
+  const control = new OwnedOutbox(join(folder, 'control'))
+  const gone = subscriptionId(9)
+  control.enqueue(...Array.from({ length: 400 }, (_, n) => notice(gone, { kind: 'tick' }, `tick ${n}`)))
+  const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
+  const storage = { paths: [partitionPath], ...storeSettings }
+  const run = readOptions([], {})
+  if (run.kind !== 'run') throw new Error(run.text)
+  const { port2 } = new MessageChannel()
+  const settled: CourierReport[] = []
+  const courier = new ActorThread<CourierTask & Pick<ThreadPorts, 'log'>, CourierReport>({
+    entry: entry('courier'),
+    task: {
+      storage,
+      memory: sharedMemory(measures, new Bell()),
+      controlPath: control.path,
+      recipients: packedRecipients([]),
+      options: run.options.notifications,
+      brokerId: '0123456789abcdef',
+      clock: clockStart(),
+      transactions: newTransactions(),
+      log: port2,
+    },
+    transfer: [port2],
+    said: (report) => {
+      if (report.kind !== 'settle') return
+      settled.push(report)
+      control.store(report.settlements)
+      courier.tell({ kind: 'settled', ticket: report.ticket })
+    },
+  })
+  courier.tell({ kind: 'begin' } satisfies CourierInstruction)
+  t.same(await courier.ready, { kind: 'ready' })
+  t.not(settled.length, 0, 'it has said something before')
+  await until(() => control.numbers.length === 0, 60_000)
+  const drained = courier.hear('drained')
+  courier.tell({ kind: 'drain', limit_ms: 1000 })
+  await drained
+  await courier.ended
+  await courier.close()
+  await control.close()
+})

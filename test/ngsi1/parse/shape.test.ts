@@ -1,0 +1,170 @@
+import fc from 'fast-check'
+import { test } from 'tap'
+import { queryShape } from '../../../src/ngsi1/parse/query-payload.js'
+import { readBody, readQuickly, readThoroughly } from '../../../src/ngsi1/parse/shape.js'
+import { updateShape } from '../../../src/ngsi1/parse/update-payload.js'
+import { atOnce } from '../../../src/slices.js'
+
+const name = fc.oneof(fc.constantFrom('', 'level', 'ID', 'location', 'é', '😀', 'a b'), fc.string({ maxLength: 4 }))
+const scalar = fc.oneof({ weight: 8, arbitrary: name }, { weight: 1, arbitrary: fc.constantFrom(1, true, null, 2.5) })
+const metadata = fc.record({ name: scalar, type: scalar, value: scalar }, { requiredKeys: [] })
+const attribute = fc.record(
+  {
+    name: scalar,
+    type: scalar,
+    value: fc.oneof({ weight: 6, arbitrary: scalar }, { weight: 1, arbitrary: fc.jsonValue() }),
+    metadatas: fc.array(metadata, { maxLength: 3 }),
+  },
+  { requiredKeys: [] },
+)
+const element = fc.record(
+  {
+    id: scalar,
+    type: scalar,
+    isPattern: scalar,
+    attributes: fc.array(attribute, { maxLength: 3 }),
+    attributeDomainName: scalar,
+    domainMetadatas: fc.array(metadata, { maxLength: 1 }),
+  },
+  { requiredKeys: [] },
+)
+const update = fc.record({ contextElements: fc.array(element, { maxLength: 3 }), updateAction: scalar })
+const pieces = [
+  '"',
+  '{',
+  '}',
+  '[',
+  ']',
+  ',',
+  ':',
+  '\\n',
+  '\n',
+  '<',
+  "'",
+  '1',
+  'true',
+  '"colour":"red",',
+  '"id":"x",',
+  '"value":{},',
+]
+
+/** A payload as text, untouched or with one piece put in, left out or put in the place of something. */
+const body = fc
+  .tuple(update, fc.constantFrom(0, 2), fc.nat(), fc.nat(2), fc.option(fc.constantFrom(...pieces), { freq: 2 }))
+  .map(([payload, indent, at, drop, piece]) => {
+    const text = JSON.stringify(payload, null, indent)
+    const cut = at % (text.length + 1)
+    return piece === null ? text : text.slice(0, cut) + piece + text.slice(cut + drop)
+  })
+
+test('a body that is read quickly is read as the rules read it', async (t) => {
+  let quick = 0
+  fc.assert(
+    fc.property(body, (text) => {
+      const read = readQuickly(text, updateShape)
+      if (read === undefined) return true
+      quick += 1
+      t.same(atOnce(readThoroughly(text, updateShape, false)), { ok: true, value: read })
+      return true
+    }),
+    { numRuns: 3000 },
+  )
+  t.ok(quick > 300, 'many of the bodies were read quickly')
+})
+
+test('a body of texts alone is read quickly, with any blanks between its parts', async (t) => {
+  const payload = { contextElements: [{ id: 'Silo1', attributes: [{ name: 'level', value: '64' }] }] }
+  t.same(readQuickly(JSON.stringify(payload), updateShape), payload)
+  t.same(readQuickly(JSON.stringify(payload, null, 2), updateShape), payload)
+})
+
+test('of equal members the last one counts', async (t) => {
+  const text = '{"updateAction":"UPDATE","contextElements":[{"id":"a"},{"colour":"x"}],"contextElements":[{"id":"b"}]}'
+  const read = { updateAction: 'UPDATE', contextElements: [{ id: 'b' }] }
+  t.same(readQuickly(text, updateShape), read)
+  t.same(atOnce(readThoroughly(text, updateShape, false)), { ok: true, value: read })
+})
+
+test('the first thing that is wrong, in the order of the document, decides', async (t) => {
+  const forbidden = { ok: false, refusal: { kind: 'charactersForbidden' } }
+  t.match(atOnce(readBody('{"updateAction":"<","colour":"red"}', updateShape, false)), forbidden)
+  t.match(atOnce(readBody('{"colour":"red","updateAction":"<"}', updateShape, false)), {
+    refusal: { kind: 'fieldUnknown', path: '/colour' },
+  })
+})
+
+const unknownFields: readonly (readonly [body: string, path: string])[] = [
+  ['{"colour":1}', '/colour'],
+  ['{"contextElements":[{"id":"a","colour":"red"}]}', '/contextElements/contextElement/colour'],
+  ['{"contextElements":[{"id":{"a":"b"}}]}', '/contextElements/contextElement/id/a'],
+  ['{"contextElements":[{"id":["a"]}]}', '/contextElements/contextElement/id/'],
+  ['{"contextElements":[["a"]]}', '/contextElements/contextElement/'],
+  ['["x"]', '/'],
+  ['[]', '/'],
+  [
+    '{"contextElements":[{"attributes":[{"metadatas":[{"value":{"a":"b"}}]}]}]}',
+    '/contextElements/contextElement/attributes/attribute/metadatas/metadata/value/a',
+  ],
+]
+
+for (const [text, path] of unknownFields) {
+  test(`the unknown field of ${text} is ${path}`, async (t) => {
+    t.same(atOnce(readBody(text, updateShape, false)), { ok: false, refusal: { kind: 'fieldUnknown', path } })
+  })
+}
+
+for (const text of [
+  '',
+  'hello',
+  '"x"',
+  '7',
+  '{',
+  '{"contextElements":{"contextElement":{}}}',
+  '{"updateAction":"a" "b"}',
+]) {
+  test(`${text} is no payload`, async (t) => {
+    t.same(atOnce(readBody(text, updateShape, false)), { ok: false, refusal: { kind: 'jsonMalformed' } })
+  })
+}
+
+test('a scalar in place of a vector or an object is taken as empty', async (t) => {
+  const text = '{"contextElements":[{"id":"a","attributes":"x"},"y"]}'
+  t.same(atOnce(readBody(text, updateShape, false)), {
+    ok: true,
+    value: { contextElements: [{ id: 'a', attributes: [] }, {}] },
+  })
+})
+
+for (const character of "<>'=;()") {
+  test(`${character} is forbidden in texts and leaves, but not in keys and in values of scopes`, async (t) => {
+    const refused = { ok: false, refusal: { kind: 'charactersForbidden' } }
+    const value = (json: unknown) => JSON.stringify({ contextElements: [{ attributes: [{ value: json }] }] })
+    t.same(atOnce(readBody(value(character), updateShape, false)), refused)
+    t.same(atOnce(readBody(value({ rows: ['a', character] }), updateShape, false)), refused)
+    t.same(
+      atOnce(
+        readBody(`{"updateAction":"\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}"}`, updateShape, false),
+      ),
+      refused,
+    )
+    t.ok(atOnce(readBody(value({ [character]: 'a' }), updateShape, false)).ok)
+    const scope = { restriction: { scopes: [{ type: 't', value: character }] } }
+    t.ok(atOnce(readBody(JSON.stringify(scope), queryShape, false)).ok)
+  })
+}
+
+test('a double quote is forbidden', async (t) => {
+  t.same(atOnce(readBody('{"updateAction":"\\""}', updateShape, false)), {
+    ok: false,
+    refusal: { kind: 'charactersForbidden' },
+  })
+})
+
+test('strict ids forbid more characters in ids, names and types, not in values', async (t) => {
+  const body = (id: string, value: string) => JSON.stringify({ contextElements: [{ id, attributes: [{ value }] }] })
+  for (const id of ['a b', 'a&b', 'a?', 'a/b', '#', 'é', 'a\u0001']) {
+    t.notOk(atOnce(readBody(body(id, '1'), updateShape, true)).ok, id)
+    t.ok(atOnce(readBody(body(id, '1'), updateShape, false)).ok, id)
+  }
+  t.ok(atOnce(readBody(body('Silo_1.2', 'a b é /'), updateShape, true)).ok)
+})

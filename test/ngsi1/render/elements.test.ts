@@ -1,0 +1,145 @@
+import fc from 'fast-check'
+import { test } from 'tap'
+import type { Attribute } from '../../../src/context/entity.js'
+import type { GivenAttribute } from '../../../src/context/update.js'
+import {
+  quote,
+  renderEcho,
+  renderElement,
+  renderEntity,
+  renderItem,
+  renderStored,
+} from '../../../src/ngsi1/render/elements.js'
+import { okStatus, statusOf } from '../../../src/ngsi1/render/status.js'
+import { attribute, entity, givenAttribute } from '../given.js'
+
+const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 5 }), fc.string({ maxLength: 5 }), fc.constant('ID'))
+
+test('a text is written as JSON.stringify writes it', async (t) => {
+  fc.assert(fc.property(text, (any) => quote(any) === JSON.stringify(any)))
+  for (const odd of ['\ud800', '\udfff', '\ud83d\ude00', '\u2028', '\u007f', '\u001f', '"', '\\', '<&>', '[]']) {
+    t.equal(quote(odd), JSON.stringify(odd))
+  }
+})
+
+const vector = { asObject: false }
+const object = { asObject: true }
+
+const given = fc.record({
+  name: text,
+  instance: text,
+  type: fc.oneof(text, fc.constant('geo:point')),
+  metadata: fc.array(fc.record({ name: text, type: text, value: text }), { maxLength: 3 }),
+})
+const locatedGiven = fc.oneof(
+  given,
+  fc.tuple(given, text).map(([held, location]) => ({ ...held, location })),
+)
+
+/** What an echo says, as an object: the rules of [context 6.3] written down once more, plainly. */
+function echoed({ name, instance, type, location, metadata }: GivenAttribute) {
+  const metadatas = [
+    ...(instance === '' ? [] : [{ name: 'ID', type: 'string', value: instance }]),
+    ...(location === undefined || type === 'geo:point' ? [] : [{ name: 'location', type: 'string', value: location }]),
+    ...metadata,
+  ]
+  return { name, type, value: '', ...(metadatas.length > 0 && { metadatas }) }
+}
+
+test('an echo is the text of the object that it stands for', async () => {
+  fc.assert(
+    fc.property(
+      text,
+      text,
+      fc.boolean(),
+      fc.array(locatedGiven, { maxLength: 3 }),
+      (id, type, isPattern, attributes) => {
+        const expected = {
+          type,
+          isPattern: String(isPattern),
+          id,
+          ...(attributes.length > 0 && { attributes: attributes.map(echoed) }),
+        }
+        return renderElement({ id, type, isPattern }, renderEcho(attributes, vector)) === JSON.stringify(expected)
+      },
+    ),
+  )
+})
+
+test('as an object, attributes are keyed by name, and of instances the one with the smallest ID is shown', async (t) => {
+  const attributes = [
+    givenAttribute('level', { instance: 'b' }),
+    givenAttribute('__proto__'),
+    givenAttribute('level', { instance: 'a' }),
+  ]
+  t.equal(
+    renderEcho(attributes, object),
+    '"attributes":{"level":{"type":"percent","value":"","metadatas":[{"name":"ID","type":"string","value":"a"}]},' +
+      '"__proto__":{"type":"percent","value":""}}',
+  )
+})
+
+function rendered(...attributes: readonly Attribute[]): unknown {
+  const read: { readonly attributes?: unknown } = JSON.parse(`{${renderStored(attributes, vector)}}`)
+  return read.attributes
+}
+
+test('ID comes before location and location before the other metadata', async (t) => {
+  const metadata = [{ name: 'accuracy', type: 'float', value: '0.8' }]
+  t.same(rendered(attribute('position', '1, 2', { type: 'coords', instance: 'x', isLocation: true, metadata })), [
+    {
+      name: 'position',
+      type: 'coords',
+      value: '1, 2',
+      metadatas: [
+        { name: 'ID', type: 'string', value: 'x' },
+        { name: 'location', type: 'string', value: 'WGS84' },
+        { name: 'accuracy', type: 'float', value: '0.8' },
+      ],
+    },
+  ])
+})
+
+test('an attribute of type geo:point is a location without metadata', async (t) => {
+  t.same(rendered(attribute('position', '1, 2', { type: 'geo:point', isLocation: true })), [
+    { name: 'position', type: 'geo:point', value: '1, 2' },
+  ])
+})
+
+test('values keep their JSON kind', async () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (json) => {
+      const value = JSON.parse(JSON.stringify(json)) as Attribute['value']
+      const stored = attribute('a', value, { type: 't', metadata: [{ name: 'm', type: 't', value }] })
+      const expected = [{ name: 'a', type: 't', value, metadatas: [{ name: 'm', type: 't', value }] }]
+      return renderStored([stored], vector) === `"attributes":${JSON.stringify(expected)}`
+    }),
+  )
+})
+
+test('the number of a date is shown as ISO 8601', async (t) => {
+  const date = (type: string, value: number) => rendered(attribute('seen', value, { type }))
+  t.match(date('DateTime', 1497684084.238), [{ value: '2017-06-17T07:21:24.238Z' }])
+  t.match(date('ISO8601', 0), [{ value: '1970-01-01T00:00:00.000Z' }])
+  t.match(date('Number', 5), [{ value: 5 }])
+  t.match(date('DateTime', 1e300), [{ value: 1e300 }], 'no date has this number')
+})
+
+test('an entity is shown with the attributes named, and without the member when it has none to show', async (t) => {
+  const silo = entity('Silo1', 'Silo', attribute('humidity', '40'), attribute('level', '64'))
+  t.same(JSON.parse(renderEntity(silo, ['level', 'smell'], vector)), {
+    type: 'Silo',
+    isPattern: 'false',
+    id: 'Silo1',
+    attributes: [{ name: 'level', type: 'percent', value: '64' }],
+  })
+  t.same(JSON.parse(renderEntity(silo, ['smell'], object)), { type: 'Silo', isPattern: 'false', id: 'Silo1' })
+})
+
+test('an item has its status, and attributes when there are some', async (t) => {
+  t.equal(renderItem('', okStatus), '{"statusCode":{"code":"200","reasonPhrase":"OK"}}')
+  t.same(JSON.parse(renderItem(renderStored([attribute('a', '1')], object), statusOf(404, '<&>'))), {
+    attributes: { a: { type: 'percent', value: '1' } },
+    statusCode: { code: '404', reasonPhrase: 'No context element found', details: '<&>' },
+  })
+})

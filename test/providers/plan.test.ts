@@ -1,0 +1,163 @@
+import fc from 'fast-check'
+import { test } from 'tap'
+import type { EntityId, EntityType, ServicePath, Tenant } from '../../src/context/entity.js'
+import type { GivenAttribute } from '../../src/context/update.js'
+import { mergeAnswers, type ShownEntity } from '../../src/providers/merge-answers.js'
+import { askableEntities, entityKey, forwardsOf } from '../../src/providers/query-plan.js'
+import { planUpdate } from '../../src/providers/update-plan.js'
+import type { RegistrationId } from '../../src/registration/registration.js'
+import { RegistrationIndex } from '../../src/registration/registration-index.js'
+import { atOnce } from '../../src/slices.js'
+import type { Milliseconds } from '../../src/time.js'
+
+const tenant = '' as Tenant
+const lookup = { tenant, paths: [{ path: '/' as ServicePath, below: true }], now: 0 as Milliseconds }
+
+interface Source {
+  readonly id: string
+  readonly type: string
+  readonly attributes: readonly string[]
+  readonly provider: string
+}
+
+function indexOf(sources: readonly Source[]): RegistrationIndex {
+  const index = new RegistrationIndex()
+  for (const [order, { id, type, attributes, provider }] of sources.entries()) {
+    index.put({
+      ...{ id: `${order}` as RegistrationId, order, tenant, path: '/' as ServicePath, expires: 1 as Milliseconds },
+      contexts: [
+        {
+          entities: [{ id: id as EntityId, type: type as EntityType }],
+          attributes: attributes.map((name) => ({ name, type: '', isDomain: false })),
+          provider,
+        },
+      ],
+    })
+  }
+  return index
+}
+
+function given(name: string): GivenAttribute {
+  return { name, instance: '', type: '', value: '1', metadata: [] }
+}
+
+const name = fc.constantFrom<string>('a', 'b', 'c')
+const names = fc.uniqueArray(name, { minLength: 1 })
+const id = fc.constantFrom('X', 'XY', 'Y')
+const type = fc.constantFrom('', 'Y', 'T')
+const provider = fc.constantFrom('p', 'q')
+const source = fc.record({ id, type, provider, attributes: fc.uniqueArray(name) })
+
+test('every attribute that is lacking goes to one provider, the one that is registered for it, or to none', async () => {
+  const lack = fc.record({ id, types: fc.uniqueArray(type, { minLength: 1 }), attributes: names })
+  fc.assert(
+    fc.property(fc.array(source), fc.array(lack), (sources, lacks) => {
+      const index = indexOf(sources)
+      const lacking = lacks.map(({ id, types, attributes }) => ({
+        ...{ id: id as EntityId, types: types.map((one) => one as EntityType) },
+        attributes: attributes.map(given),
+      }))
+      const { forwards, sharings } = atOnce(planUpdate(index, lookup, lacking))
+      const providers = forwards.map(({ provider }) => provider)
+      if (new Set(providers).size !== providers.length) return false
+      const sent = new Map(
+        forwards.flatMap(({ provider, shares }) => shares.map((share) => [share, provider] as const)),
+      )
+      return lacking.every(({ id, types, attributes }, at) => {
+        const { shares = [], unfound = [] } = sharings[at] ?? {}
+        return attributes.every((attribute) => {
+          const holding = shares.filter((share) => share.attributes.includes(attribute))
+          const [first] = types.flatMap((type) => index.sourceOf(lookup, { id, type }, attribute.name) ?? [])
+          if (first === undefined) return holding.length === 0 && unfound.includes(attribute)
+          const [only] = holding
+          if (only === undefined || holding.length > 1 || unfound.includes(attribute)) return false
+          return sent.get(only) === first.context.provider && only.id === id
+        })
+      })
+    }),
+  )
+})
+
+test('nothing that is held is asked for, and each provider is asked once about an entity', async () => {
+  fc.assert(
+    fc.property(fc.array(source), fc.uniqueArray(name), fc.uniqueArray(name), (sources, asked, held) => {
+      const index = indexOf(sources)
+      const selectors = [{ id: { kind: 'any' }, type: undefined }] as const
+      return atOnce(askableEntities(index, lookup, selectors)).every((entity) => {
+        const forwards = forwardsOf(index, lookup, entity, asked, (one) => held.includes(one))
+        const providers = new Set(forwards.map(({ provider }) => provider))
+        const wanted = (one: string) => !held.includes(one) && (asked.length === 0 || asked.includes(one))
+        return providers.size === forwards.length && forwards.every(({ attributes }) => attributes.every(wanted))
+      })
+    }),
+  )
+})
+
+const shown = fc.record({
+  id,
+  type,
+  attributes: fc.uniqueArray(
+    fc.record({ name, instance: fc.constantFrom('', 'i'), value: fc.nat() }).map((one) => ({
+      ...{ ...one, type: '', isLocation: false, metadata: [] },
+    })),
+    { selector: ({ name, instance }) => `${name} ${instance}` },
+  ),
+})
+
+test('merging keeps what is held as it is and in its order, and adds every entity and instance once', async () => {
+  const element = fc.array(shown)
+  fc.assert(
+    fc.property(element, element, (held, answered) => {
+      const merged = mergeAnswers(held, answered)
+      const keptHeld = held.every(({ attributes, ...entity }, at) => {
+        const { attributes: after = [], ...same } = merged[at] ?? ({} as Partial<ShownEntity>)
+        return (
+          entityKey({ id: '', type: '', ...same }) === entityKey(entity) && attributes.every((a, i) => a === after[i])
+        )
+      })
+      const added = merged.slice(held.length)
+      const keys = new Set([...held, ...added].map(entityKey))
+      const addedOnce = keys.size === new Set(held.map(entityKey)).size + added.length
+      const instancesOnce = merged.every(({ attributes }) => {
+        const all = attributes.map(({ name, instance }) => `${name} ${instance}`)
+        return new Set(all).size === all.length
+      })
+      return keptHeld && addedOnce && instancesOnce && answered.every((one) => keys.has(entityKey(one)))
+    }),
+  )
+})
+
+test('exact selectors name registered entities of their type alone, in the order of the selectors', async (t) => {
+  const one = { attributes: [], provider: 'p' }
+  const index = indexOf([
+    { ...one, id: 'X', type: 'T' },
+    { ...one, id: 'Y', type: 'T' },
+    { ...one, id: 'X', type: '' },
+  ])
+  const exact = (id: string, type?: string) => ({
+    id: { kind: 'exact', id: id as EntityId } as const,
+    type: type as EntityType | undefined,
+  })
+  const keys = (...selectors: readonly ReturnType<typeof exact>[]) =>
+    atOnce(askableEntities(index, lookup, selectors)).map(({ id, type }) => `${id}:${type}`)
+  t.same(keys(exact('Y', 'T'), exact('X', 'T'), exact('Y')), ['Y:T', 'X:T'])
+  t.same(keys(exact('X')), ['X:T', 'X:'])
+  t.same(keys(exact('Z'), exact('Y', 'U')), [])
+})
+
+test('an answer of a hundred thousand elements about one entity is merged in the time that it takes to look at them', async (t) => {
+  const attribute = (at: number) => ({
+    name: `a${at}`,
+    type: '',
+    value: '1',
+    metadata: [],
+    instance: '',
+    isLocation: false,
+  })
+  const answered = Array.from({ length: 100_000 }, (_, at) => ({ id: 'X', type: 'T', attributes: [attribute(at)] }))
+  const begun = performance.now()
+  const merged = mergeAnswers([{ id: 'X', type: 'T', attributes: [attribute(0)] }], answered)
+  t.equal(merged.length, 1)
+  t.equal(merged[0]?.attributes.length, 100_000)
+  t.ok(performance.now() - begun < 5000, 'copying for every element takes far longer')
+})

@@ -1,0 +1,330 @@
+import { createServer, type Server } from 'node:http'
+import { type Test, test } from 'tap'
+import { LineLog } from '../../src/log/log.js'
+import type { SentRequest } from '../../src/measure/service-metrics.js'
+import { AnswerRoom } from '../../src/providers/answer-room.js'
+import type { ProviderRequest } from '../../src/providers/provider-request.js'
+import { Providers, type ProvidersSettings } from '../../src/providers/providers.js'
+import type { RegistrationId } from '../../src/registration/registration.js'
+import { logLevels, Switches } from '../../src/shared-memory/switches.js'
+import { traceArea } from '../../src/trace-area.js'
+
+type Handle = Parameters<typeof createServer>[1]
+
+async function listening(
+  t: Test,
+  handle: Handle,
+  host = '127.0.0.1',
+): Promise<{ readonly url: string; readonly server: Server }> {
+  const server = createServer(handle ?? (() => undefined))
+  await new Promise<void>((resolve) => server.listen(0, host, resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = server.address()
+  return { url: `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`, server }
+}
+
+function opened(t: Test, settings: Partial<ProvidersSettings> = {}) {
+  const switches = new Switches()
+  const lines: string[] = []
+  const attempts: (readonly [string, string | undefined])[] = []
+  const exchanges: SentRequest[] = []
+  const log = new LineLog(switches, ({ area, op, message, context }) => {
+    lines.push(`${area ?? op} ${context?.corr} ${context?.trans}: ${message}`)
+  })
+  const providers = new Providers({
+    limit_ms: 5000,
+    requestLimit_bytes: 1_000_000,
+    insecure: false,
+    log,
+    shownPayload_bytes: () => 20,
+    transaction: () => '7',
+    count: () => undefined,
+    attempted: (url, reason) => attempts.push([url, reason]),
+    exchanged: (exchange) => exchanges.push(exchange),
+    ...settings,
+  })
+  t.teardown(() => providers.close())
+  return { providers, switches, lines, attempts, exchanges }
+}
+
+function request(provider: string, body = '{}'): ProviderRequest {
+  return {
+    registration: '5718a3b2c0de00112233aabc' as RegistrationId,
+    provider,
+    operation: 'queryContext',
+    headers: { 'Fiware-Service': 'acme', 'Fiware-ServicePath': '/west' },
+    body,
+    context: { corr: 'c', trans: 'N/A', from: 'N/A', srv: 'acme', subsrv: '/west' },
+  }
+}
+
+const whole = (body: string): string => body
+
+test('the operation goes behind the path of what is registered, which is a slash without one; a query of it stays', async (t) => {
+  const targets: unknown[] = []
+  const { url } = await listening(t, ({ url }, outgoing) => {
+    targets.push(url)
+    outgoing.end('ok')
+  })
+  const { providers, attempts } = opened(t)
+  for (const path of ['', '/', '/v1', '/v1/', '/v1?key=secret#there']) await providers.ask(request(url + path), whole)
+  const expected = ['//queryContext', '//queryContext', '/v1/queryContext', '/v1/queryContext']
+  t.same(targets, [...expected, '/v1/queryContext?key=secret'])
+  t.same(attempts.at(-1), [`${url}/v1/queryContext?key=secret`, undefined])
+})
+
+test('redirects are not followed', async (t) => {
+  let asked = 0
+  const { url } = await listening(t, (_, outgoing) => {
+    asked += 1
+    outgoing.writeHead(302, { Location: '/elsewhere' }).end()
+  })
+  const { providers } = opened(t)
+  t.same(await providers.ask(request(url), whole), { ok: false, refusal: { kind: 'answerEmpty' } })
+  t.equal(asked, 1)
+})
+
+test('the time limit is for the whole exchange, also when the answer never ends', async (t) => {
+  const { url } = await listening(t, (_, outgoing) => {
+    outgoing.writeHead(200)
+    const timer = setInterval(() => outgoing.write('x'), 5)
+    outgoing.on('close', () => clearInterval(timer))
+  })
+  const { providers, attempts } = opened(t, { limit_ms: 60 })
+  t.same(await providers.ask(request(url), whole), { ok: false, refusal: { kind: 'unreachable', reason: 'timeout' } })
+  t.same(attempts, [[`${url}//queryContext`, 'timeout']])
+})
+
+test('a request that is too long is not sent, an answer that is too long is not read', async (t) => {
+  let asked = 0
+  const { url } = await listening(t, (_, outgoing) => {
+    asked += 1
+    outgoing.end('x'.repeat(2000))
+  })
+  const { providers } = opened(t, { requestLimit_bytes: 1000, answerLimit_bytes: 1000 })
+  t.match(await providers.ask(request(url, 'x'.repeat(900)), whole), { refusal: { reason: 'request too long' } })
+  t.equal(asked, 0)
+  t.match(await providers.ask(request(url), whole), { refusal: { kind: 'unreachable' } })
+  t.equal(asked, 1)
+})
+
+test('the limit of a request is its length on the wire, head included', async (t) => {
+  let received = 0
+  const { url, server } = await listening(t, (_, outgoing) => outgoing.end('ok'))
+  server.on('connection', (socket) => socket.on('data', () => (received = socket.bytesRead)))
+  await opened(t).providers.ask(request(url, '{"a":"ä"}'), whole)
+  const { providers } = opened(t, { requestLimit_bytes: received - 1 })
+  t.match(await providers.ask(request(url, '{"a":"ä"}'), whole), { refusal: { reason: 'request too long' } })
+  const just = opened(t, { requestLimit_bytes: received })
+  t.same(await just.providers.ask(request(url, '{"a":"ä"}'), whole), { ok: true, value: 'ok' })
+})
+
+test('connections to an origin and in all are bounded, and used again', async (t) => {
+  const waiting: (() => void)[] = []
+  let connections = 0
+  const one = await listening(t, (_, outgoing) => waiting.push(() => outgoing.end('one')))
+  const two = await listening(t, (_, outgoing) => outgoing.end('two'))
+  one.server.on('connection', () => {
+    connections += 1
+  })
+  const { providers } = opened(t, { perOrigin: 2, total: 3 })
+  const asked = Array.from({ length: 6 }, () => providers.ask(request(one.url), whole))
+  // A provider that does not answer leaves room for others.
+  t.same(await providers.ask(request(two.url), whole), { ok: true, value: 'two' })
+  let over = 0
+  for (const each of asked) void each.then(() => (over += 1))
+  while (over < asked.length) {
+    t.ok(waiting.length <= 2)
+    waiting.shift()?.()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  t.equal(connections, 2)
+})
+
+test('who waits for a connection longer than the time limit has failed, and takes none', async (t) => {
+  let asked = 0
+  const { url } = await listening(t, () => {
+    asked += 1
+  })
+  const { providers } = opened(t, { perOrigin: 1, limit_ms: 60 })
+  const answers = await Promise.all([1, 2].map(() => providers.ask(request(url), whole)))
+  for (const answer of answers) t.match(answer, { refusal: { kind: 'unreachable', reason: 'timeout' } })
+  t.equal(asked, 1)
+})
+
+test('connections are kept to so many origins, the one asked longest ago makes room', async (t) => {
+  const { url, server } = await listening(t, (_, outgoing) => outgoing.end('ok'), '0.0.0.0')
+  let closed = 0
+  server.on('connection', (socket) => socket.on('close', () => (closed += 1)))
+  const { providers } = opened(t)
+  for (let host = 1; host <= 140; host += 1) {
+    // Every address of 127/8 is this machine.
+    t.match(await providers.ask(request(url.replace('127.0.0.1', `127.0.0.${host}`)), whole), { ok: true })
+  }
+  while (closed < 12) await new Promise((resolve) => setImmediate(resolve))
+  t.equal(closed, 12)
+})
+
+test('destinations that are not allowed are not asked, by name or by address', async (t) => {
+  const { url } = await listening(t, (_, outgoing) => outgoing.end('ok'))
+  const destinations = {
+    mayConnect: (host: string) => host !== '127.0.0.1',
+    lookup: (host: string, _: unknown, done: (fault: Error, address: string) => void) =>
+      done(new Error(`${host} is not allowed`), ''),
+  }
+  const { providers } = opened(t, { destinations })
+  t.match(await providers.ask(request(url), whole), { refusal: { reason: 'destination not allowed' } })
+  const named = url.replace('127.0.0.1', 'localhost')
+  t.match(await providers.ask(request(named), whole), { refusal: { reason: 'localhost is not allowed' } })
+})
+
+test('an alarm is raised by whatever is no answer and released by one', async (t) => {
+  let body = ''
+  const { url } = await listening(t, (_, outgoing) => outgoing.end(body))
+  const { providers, attempts } = opened(t)
+  const ask = () => providers.ask(request(url), (text) => (text === 'good' ? text : undefined))
+  await ask()
+  body = 'bad'
+  await ask()
+  body = 'good'
+  await ask()
+  t.same(
+    attempts.map(([, reason]) => reason),
+    ['empty answer', 'no NGSI in the answer', undefined],
+  )
+})
+
+test('what is measured of a request are service, path, sizes and failure', async (t) => {
+  const { url } = await listening(t, ({ url }, outgoing) => {
+    outgoing.writeHead(url?.startsWith('/bad') ? 500 : 200).end('ä')
+  })
+  const { providers, exchanges } = opened(t)
+  await providers.ask(request(url, '{"a":"ä"}'), whole)
+  await providers.ask(request(`${url}/bad`), whole)
+  await providers.ask(request('nowhere'), whole)
+  const common = { service: 'acme', servicePath: '/west' }
+  t.same(exchanges, [
+    { ...common, request_bytes: 10, response_bytes: 2, failed: false },
+    { ...common, request_bytes: 2, response_bytes: 2, failed: true },
+    { ...common, request_bytes: 2, response_bytes: 0, failed: true },
+  ])
+})
+
+test('a line tells of every request, traces of its parts, without secrets', async (t) => {
+  const { url } = await listening(t, (_, outgoing) => outgoing.end('good morning to you all'))
+  const { providers, lines, switches } = opened(t)
+  await providers.ask(request(url), whole)
+  t.same(lines, [])
+  switches.set('logLevel', logLevels.indexOf('INFO'))
+  switches.set('infoPayloadMaxSize', 20)
+  await providers.ask(request(url), whole)
+  const id = '5718a3b2c0de00112233aabc'
+  t.same(lines.splice(0), [
+    `forward:answer c 7: Request forwarded (regId: ${id}): POST ${url}//queryContext, request payload (2 bytes): {}, response payload (23 bytes): good morning to you (...), response code: 200`,
+  ])
+  switches.set('logLevel', logLevels.indexOf('WARN'))
+  for (const area of ['forward', 'forward.error', 'payload.forward.in', 'payload.forward.out'] as const) {
+    switches.traces[traceArea[area]] = 1
+  }
+  await providers.ask(request(url), () => undefined)
+  t.same(lines.splice(0), [
+    'payload.forward.out c 7: {}',
+    'payload.forward.in c 7: good morning to you (...)',
+    `forward c 7: passed on to ${url}//queryContext: 200`,
+    `forward.error c 7: ${url}//queryContext failed: no NGSI in the answer`,
+  ])
+  await providers.ask(request('http://me:pass@127.0.0.1:1/v1?token=secret'), whole)
+  t.notMatch(lines.join(), /pass@|secret/)
+})
+
+test('closing gives up what is under way', async (t) => {
+  const { url, server } = await listening(t, () => undefined)
+  const { providers } = opened(t)
+  const asked = providers.ask(request(url), whole)
+  await new Promise((resolve) => server.once('request', resolve))
+  await providers.close()
+  t.match(await asked, { ok: false, refusal: { kind: 'unreachable' } })
+})
+
+test('answers take room together, in however small pieces they come; the last of it is the last that is read', async (t) => {
+  const { url } = await listening(t, async (_, outgoing) => {
+    for (let sent = 0; sent < 300; sent += 1) outgoing.write('x')
+    outgoing.end('y'.repeat(300))
+  })
+  const { providers } = opened(t, { answerLimit_bytes: 1000 })
+  const room = providers.answerRoom()
+  t.match(await providers.ask(request(url), whole, room), { ok: true, value: 'x'.repeat(300) + 'y'.repeat(300) })
+  t.same(await providers.ask(request(url), whole, room), {
+    ok: false,
+    refusal: { kind: 'unreachable', reason: 'answer too long' },
+  })
+  t.ok((await providers.ask(request(url), whole, providers.answerRoom())).ok, 'the next request has room of its own')
+})
+
+test('all requests together have room for so many answers, and it is free again when they are over', async (t) => {
+  const all = new AnswerRoom(1000)
+  const [one, two, three] = [new AnswerRoom(600, all), new AnswerRoom(600, all), new AnswerRoom(600, all)]
+  t.same([one.take(600), two.take(500), two.take(400), three.take(1)], [true, false, true, false])
+  one.end()
+  t.same([one.take(1), three.take(600), three.take(1)], [false, true, false])
+})
+
+test('what a provider may do to whoever waits for it ends as no answer, in time', async (t) => {
+  const attacks: readonly (readonly [string, Handle])[] = [
+    ['a head without end', (_, outgoing) => outgoing.writeHead(200, { 'X-Much': 'x'.repeat(100_000) }).end('late')],
+    [
+      'a body without end',
+      (_, outgoing) => {
+        const more = () => outgoing.write('z'.repeat(65_536), more)
+        more()
+      },
+    ],
+    [
+      'a slow drip',
+      (_, outgoing) => {
+        const timer = setInterval(() => outgoing.write(' '), 5)
+        outgoing.once('close', () => clearInterval(timer))
+      },
+    ],
+    [
+      'less than it says',
+      (_, outgoing) => {
+        outgoing.writeHead(200, { 'Content-Length': '1000' }).write('{}')
+        outgoing.destroy()
+      },
+    ],
+    ['no HTTP', (_, outgoing) => outgoing.socket?.end('+OK POP3 ready\r\n\r\n')],
+  ]
+  const { providers } = opened(t, { limit_ms: 400 })
+  for (const [what, handle] of attacks) {
+    const { url } = await listening(t, handle)
+    t.match(await providers.ask(request(url), whole), { ok: false, refusal: { kind: 'unreachable' } }, what)
+  }
+})
+
+test('connections that many providers would like to keep are bounded together', async (t) => {
+  const open = new Set<unknown>()
+  const ends = await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      const { url, server } = await listening(t, (_, outgoing) => {
+        outgoing.writeHead(200, { Connection: 'keep-alive', 'Keep-Alive': 'timeout=600' }).end('{}')
+      })
+      server.keepAliveTimeout = 600_000
+      server.on('connection', (socket) => {
+        open.add(socket)
+        socket.on('close', () => open.delete(socket))
+      })
+      return url
+    }),
+  )
+  const { providers } = opened(t, { total: 4, perOrigin: 4 })
+  for (let round = 0; round < 3; round += 1) {
+    await Promise.all(ends.flatMap((url) => Array.from({ length: 4 }, () => providers.ask(request(url), whole))))
+  }
+  for (const limit = Date.now() + 5000; open.size > 8 && Date.now() < limit; ) await new Promise(setImmediate)
+  t.ok(open.size <= 8, `${open.size} of 32 are open`)
+  for (const url of ends) t.match(await providers.ask(request(url), whole), { ok: true })
+})

@@ -1,0 +1,155 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { test } from 'tap'
+import { freePort, RunningBroker } from '../running.js'
+
+const main = fileURLToPath(new URL('../../src/main.js', import.meta.url))
+
+interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs the program to its end, which has to come by itself. */
+async function run(...args: readonly string[]): Promise<Ended> {
+  const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const output = { stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk: Buffer) => {
+    output.stdout += chunk.toString()
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    output.stderr += chunk.toString()
+  })
+  await once(child, 'close')
+  return { code: child.exitCode, ...output }
+}
+
+/** Whether something listens already. */
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(true))
+    socket.on('connect', () => socket.destroy())
+    socket.on('error', () => resolve(false))
+  })
+}
+
+test('a wrong command line ends with 1, says what was wrong, and makes nothing', async (t) => {
+  const folder = join(t.testdir(), 'data')
+  const ended = await run('-dbPath', folder, '-port', '99999')
+  t.equal(ended.code, 1)
+  t.match(ended.stderr, /^'-port': '99999' is not an integer from 1 to 65535\n/)
+  t.notOk(existsSync(folder))
+})
+
+test('help and version end with 0', async (t) => {
+  t.match(await run('-h'), { code: 0, stdout: /-mutexTimeStat/ })
+  t.match(await run('--version'), { code: 0, stdout: /^rigel \d+\.\d+\.\d+ / })
+})
+
+test('a port in use ends with 2, names the port, and leaves the folder free', async (t) => {
+  const taken = createServer()
+  taken.listen(0)
+  await once(taken, 'listening')
+  t.teardown(() => taken.close())
+  const address = taken.address()
+  const port = typeof address === 'object' && address ? address.port : 0
+  const folder = t.testdir()
+  const ended = await run('-dbPath', folder, '-port', `${port}`)
+  t.equal(ended.code, 2)
+  t.match(ended.stdout, new RegExp(`"lvl":"FATAL".*port ${port} is in use`))
+  t.notOk(existsSync(join(folder, 'lock')))
+})
+
+test('a folder in use, or made with another number of partitions, ends with 3', async (t) => {
+  const broker = await RunningBroker.start(t, ['-partitions', '2'])
+  const port = `${await freePort()}`
+  t.match(await run('-dbPath', broker.folder, '-port', port), { code: 3, stdout: /in use by another broker/ })
+  t.equal(await broker.end('SIGTERM'), 0)
+  const other = await run('-dbPath', broker.folder, '-port', port, '-partitions', '3')
+  t.match(other, { code: 3, stdout: /made with 2 partitions/ })
+})
+
+test('a damaged partition ends with 3 and a line that names the folder', async (t) => {
+  const folder = t.testdir({
+    'format.json': '{"format":1,"partitions":1}',
+    'partition-0': { 'data.mdb': 'this is no database '.repeat(1000) },
+  })
+  const ended = await run('-dbPath', folder, '-port', `${await freePort()}`)
+  t.equal(ended.code, 3)
+  t.match(ended.stdout, /"lvl":"FATAL".*data\.mdb is damaged/)
+})
+
+test('the pid file of a living process ends with 5; a leftover is replaced, and removed at the end', async (t) => {
+  const folder = t.testdir()
+  const pid = join(folder, 'pid')
+  writeFileSync(pid, `${process.pid}\n`)
+  const refused = await run('-dbPath', join(folder, 'data'), '-port', `${await freePort()}`, '-pidpath', pid)
+  t.match(refused, { code: 5, stdout: new RegExp(`PID: ${process.pid}`) })
+  writeFileSync(pid, '999999999\n')
+  const broker = await RunningBroker.start(t, ['-pidpath', pid])
+  t.match(readFileSync(pid, 'utf8'), /^\d+\n$/)
+  t.not(readFileSync(pid, 'utf8'), '999999999\n')
+  t.equal(await broker.end('SIGTERM'), 0)
+  t.notOk(existsSync(pid))
+})
+
+test('a certificate that can not be used ends with 4', async (t) => {
+  const folder = t.testdir({ key: 'no key', cert: 'no certificate' })
+  const files = ['-https', '-key', join(folder, 'key'), '-cert', join(folder, 'cert')]
+  t.match(await run('-dbPath', join(folder, 'data'), '-port', `${await freePort()}`, ...files), { code: 4 })
+})
+
+test('a second signal ends the process at once, with 128 and its number', async (t) => {
+  const broker = await RunningBroker.start(t)
+  // A request whose body never comes keeps the first signal from ending the broker.
+  const hanging = connect(broker.port, '127.0.0.1')
+  hanging.on('error', () => {})
+  hanging.write(
+    'POST /v1/updateContext HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{',
+  )
+  await delay(100)
+  broker.signal('SIGTERM')
+  await delay(200)
+  t.equal(await broker.end('SIGINT'), 130)
+  hanging.destroy()
+})
+
+test('a signal that comes while threads are still being started ends the broker in order', async (t) => {
+  for (const wait_ms of [0, 50, 100, 200]) {
+    const port = await freePort()
+    const args = [
+      main,
+      '-port',
+      `${port}`,
+      '-dbPath',
+      join(t.testdir(), 'data'),
+      '-httpThreads',
+      '4',
+      '-logLevel',
+      'INFO',
+    ]
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    let output = ''
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+    })
+    while (!(await answers(port))) await delay(5)
+    await delay(wait_ms)
+    child.kill('SIGTERM')
+    await once(child, 'close')
+    t.equal(child.exitCode, 0, output)
+    t.match(output, /ended in order/)
+  }
+})
+
+test('all partitions are ready when the broker answers, each in a folder of its own', async (t) => {
+  const broker = await RunningBroker.start(t, ['-partitions', '2'])
+  t.same((await broker.send('GET', '/health/ready')).json, { status: 'ok', partitions: { total: 2, ready: 2 } })
+  t.same(readdirSync(broker.folder).sort(), ['control', 'format.json', 'lock', 'partition-0', 'partition-1'])
+})
