@@ -98,12 +98,12 @@ export class Feed {
   ): Promise<void> {
     const all = Array.from({ length: this.#ledger.devices }, (_, device) => device)
     await Promise.all(
-      Array.from({ length: this.#connections }, async (_, place) => {
+      Array.from({ length: this.#connections }, async (_, sequence) => {
         const connection = new Connection(addressOf(url), 30_000)
         try {
           await work(
             connection,
-            all.filter((device) => device % this.#connections === place),
+            all.filter((device) => device % this.#connections === sequence),
           )
         } finally {
           connection.close()

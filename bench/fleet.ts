@@ -93,6 +93,6 @@ async function asked(connection: Connection, url: string, request: Request): Pro
 /** The numbers 0 to `count` - 1 in groups of one size; the last group has what is left. */
 export function* groupsOf(count: number, size: number): Generator<readonly number[]> {
   for (let first = 0; first < count; first += size) {
-    yield Array.from({ length: Math.min(size, count - first) }, (_, place) => first + place)
+    yield Array.from({ length: Math.min(size, count - first) }, (_, sequence) => first + sequence)
   }
 }

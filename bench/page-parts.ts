@@ -22,9 +22,9 @@ const number = (value) => value.toLocaleString('en', { maximumFractionDigits: 3 
 for (const { title, x, unit, series } of JSON.parse(document.getElementById('figures').textContent)) {
   const labels = series.map(({ label }) => label.replace(/ \\(earlier\\)$/, ''))
   const kinds = [...new Set(labels)]
-  const drawn = series.map(({ label, earlier }, place) => ({
+  const drawn = series.map(({ label, earlier }, sequence) => ({
     label,
-    stroke: colours[kinds.indexOf(labels[place]) % colours.length],
+    stroke: colours[kinds.indexOf(labels[sequence]) % colours.length],
     width: 2,
     dash: earlier ? [6, 4] : undefined,
     spanGaps: true,

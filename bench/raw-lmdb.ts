@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks'
 import type { Tenant } from '../src/context/entity.js'
 import { openEnvironment } from '../src/lmdb/environment.js'
 import { recordKey } from '../src/lmdb/keys.js'
-import type { Place } from '../src/shared-memory/sequences.js'
+import type { Sequence } from '../src/shared-memory/sequences.js'
 import { now } from '../src/time.js'
 import { helpWith } from './helper.js'
 import { rawRecord } from './raw-record.js'
@@ -57,7 +57,7 @@ class RawStore {
     for (let written = recordsPerCommit; ; written += recordsPerCommit) {
       root.transactionSync(() => {
         for (let count = 0; count < recordsPerCommit; count++) {
-          records.putSync(recordKey(tenant, (this.#next + 1) as Place), this.#texts[this.#next] ?? '')
+          records.putSync(recordKey(tenant, (this.#next + 1) as Sequence), this.#texts[this.#next] ?? '')
           this.#next = (this.#next + 1) % this.#texts.length
         }
       })

@@ -1,6 +1,6 @@
 import type { Entity, EntityId, EntityType, ServicePath } from '../src/context/entity.js'
 import { encodeEntity } from '../src/lmdb/record.js'
-import type { Place } from '../src/shared-memory/sequences.js'
+import type { Sequence } from '../src/shared-memory/sequences.js'
 import type { Milliseconds } from '../src/time.js'
 import { deviceId, deviceType, heldAttributes } from './device.js'
 
@@ -11,7 +11,7 @@ export function rawRecord(number: number, reading: number, date: Milliseconds): 
     id: deviceId(number) as EntityId,
     type: deviceType as EntityType,
     path: '/' as ServicePath,
-    place: (number + 1) as Place,
+    sequence: (number + 1) as Sequence,
     ...dates,
     attributes: heldAttributes(reading).map(({ metadatas, ...attribute }) => ({
       ...attribute,

@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { PathRange } from './context/query.js'
-import type { Outcome } from './result.js'
+import type { Result } from './result.js'
 
 /**
  * What the HTTP layer and the interfaces (`ngsi1`, `management`) say to each other: a request that has passed the checks
  * of its head and has been read, and what is to be answered.
  */
-export interface Asked {
+export interface ApiRequest {
   readonly verb: Verb
   /** Decoded path segments that stand for the placeholders of the resource's pattern, by name. */
   readonly segments: Readonly<Record<string, string>>
@@ -43,7 +43,7 @@ export interface Client {
 
 export type Verb = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH' | 'HEAD' | 'OPTIONS'
 
-export interface Answer {
+export interface ApiResponse {
   readonly status: number
   /** A text, or what renders it: rendering is timed apart [management 4.5]. */
   readonly body?: string | (() => string)
@@ -53,7 +53,7 @@ export interface Answer {
 }
 
 /** What is left to do when a request's payload has passed its checks and the request has been counted [management 4.3]. */
-export type Work = () => Answer | Promise<Answer>
+export type Work = () => ApiResponse | Promise<ApiResponse>
 
 /** How an operation uses the broker, for the request semaphore's policy [management 5.2]. */
 export type Use = 'read' | 'write'
@@ -62,7 +62,7 @@ export type Use = 'read' | 'write'
 export interface Operation {
   readonly use: Use
   /** Parses and checks the payload, here or where that is done; a refusal is the answer. */
-  readonly prepare: (asked: Asked) => Outcome<Work, Answer> | Promise<Outcome<Work, Answer>>
+  readonly prepare: (asked: ApiRequest) => Result<Work, ApiResponse> | Promise<Result<Work, ApiResponse>>
   /** Wraps the errors 411 and 413, which are found before the payload, where the operation reports its errors [management 11.3]. */
   readonly wrapStatus?: (status: StatusText) => unknown
 }

@@ -1,22 +1,22 @@
 /** What a client can cause is a value, not an exception: either what was asked for or why not. */
-export type Outcome<Value, Refusal> = Granted<Value> | Refused<Refusal>
+export type Result<Value, Refusal> = Ok<Value> | Err<Refusal>
 
-export interface Granted<Value> {
+export interface Ok<Value> {
   readonly ok: true
   readonly value: Value
 }
 
-export interface Refused<Refusal> {
+export interface Err<Refusal> {
   readonly ok: false
-  readonly refusal: Refusal
+  readonly error: Refusal
 }
 
 /** The outcome that carries what was asked for. */
-export function granted<Value>(value: Value): Granted<Value> {
+export function ok<Value>(value: Value): Ok<Value> {
   return { ok: true, value }
 }
 
 /** The outcome that says why not. */
-export function refused<Refusal>(refusal: Refusal): Refused<Refusal> {
-  return { ok: false, refusal }
+export function err<Refusal>(error: Refusal): Err<Refusal> {
+  return { ok: false, error }
 }

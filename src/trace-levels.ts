@@ -1,4 +1,4 @@
-import { granted, type Outcome, refused } from './result.js'
+import { err, ok, type Result } from './result.js'
 
 /** Trace levels are numbered 0 to 255 [management 2.1]. */
 const highest = 255
@@ -13,14 +13,14 @@ export interface MalformedTraceLevels {
  * The levels that an expression such as `19, 21-25` names, ascending and each once; refuses what is malformed and names
  * the first bad item [management 2.2].
  */
-export function parseTraceLevels(text: string): Outcome<readonly number[], MalformedTraceLevels> {
+export function parseTraceLevels(text: string): Result<readonly number[], MalformedTraceLevels> {
   const levels = new Set<number>()
   for (const item of text.split(',')) {
     const range = rangeOf(item)
-    if (range === undefined) return refused({ kind: 'malformedTraceLevels', item })
+    if (range === undefined) return err({ kind: 'malformedTraceLevels', item })
     for (let level = range.first; level <= range.last; level += 1) levels.add(level)
   }
-  return granted([...levels].sort((one, other) => one - other))
+  return ok([...levels].sort((one, other) => one - other))
 }
 
 /**

@@ -42,7 +42,7 @@ export function inForce(more: Partial<Subscription> = {}): SubscriptionInForce {
 export function notice(more: Partial<Notice> = {}): Notice {
   return {
     subscription: '5718a2f1c0de00112233aabb' as SubscriptionId,
-    line: { kind: 'entity', key: '/\nTank1\nTank' },
+    orderingKey: { kind: 'entity', key: '/\nTank1\nTank' },
     made: at(1_700_000_000_000),
     tenant,
     paths: [path('/')],

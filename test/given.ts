@@ -5,9 +5,9 @@ import type { PathRange, Query } from '../src/context/query.js'
 import type { GivenAttribute, Origin, UpdateAction, UpdateCommand, UpdateElement } from '../src/context/update.js'
 import { DamageLog } from '../src/log/damage-log.js'
 import type { Log } from '../src/log/log.js'
-import type { Place } from '../src/shared-memory/sequences.js'
-import { ChangeMarks } from '../src/shared-memory/versions.js'
-import { Wakes } from '../src/subscription/matcher.js'
+import type { Sequence } from '../src/shared-memory/sequences.js'
+import { Versions } from '../src/shared-memory/versions.js'
+import { Matcher } from '../src/subscription/matcher.js'
 import type { Milliseconds } from '../src/time.js'
 
 export const tenant = '' as Tenant
@@ -84,7 +84,7 @@ export function command(
   return {
     ...element(action, entity, attributes),
     kind: 'update',
-    place: places as Place,
+    sequence: places as Sequence,
     time: at(1_700_000_000_000 + places),
     ...more,
   }
@@ -124,13 +124,13 @@ export const silentLog: Log = {
 export const noDamages = new DamageLog({ error: assert.fail }, () => {})
 
 /** Nobody has subscribed to anything, unless a test puts it in. */
-export function wakes(): Wakes {
-  return new Wakes({ word: ({ id }) => id, log: silentLog, memory_bytes: 10_000 })
+export function matcher(): Matcher {
+  return new Matcher({ word: ({ id }) => id, log: silentLog, memory_bytes: 10_000 })
 }
 
 /** Marks that nobody else sees. */
-export function marks(): ChangeMarks {
-  return new ChangeMarks(ChangeMarks.memory())
+export function versions(): Versions {
+  return new Versions(Versions.memory())
 }
 
 /** An interpreter for partitions that are spoken to in commands only. */

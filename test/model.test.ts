@@ -6,7 +6,7 @@ import { type Attribute, compareBytes, type Entity, type EntityId, type EntityTy
 import { compileQuery } from '../src/context/match.js'
 import { type Query, type Selector, shownAttributes } from '../src/context/query.js'
 import type { GivenAttribute, UpdateAction, UpdateCommand, UpdateItem } from '../src/context/update.js'
-import type { Place } from '../src/shared-memory/sequences.js'
+import type { Sequence } from '../src/shared-memory/sequences.js'
 import { at, everywhere, id as idOf, origin, path as pathOf, query, type as typeOf } from './given.js'
 import { RunningBroker } from './running.js'
 import { type Client, stranger } from './wire/client.js'
@@ -74,15 +74,16 @@ class Model {
       type: type === '' ? undefined : typeOf(type),
       action,
       attributes,
-      place: this.#places as Place,
+      sequence: this.#places as Sequence,
       time: at(this.#places),
       origin,
     }
     const held = this.entities.filter((entity) => entity.id === command.id && entity.path === command.path)
     const { reply, effects } = applyUpdate(held, command)
     for (const effect of effects) {
-      const others = this.entities.filter((entity) => entity.place !== effect.entity.place)
-      this.entities = effect.kind === 'remove' ? others : [...others, effect.entity].sort((a, b) => a.place - b.place)
+      const others = this.entities.filter((entity) => entity.sequence !== effect.entity.sequence)
+      this.entities =
+        effect.kind === 'remove' ? others : [...others, effect.entity].sort((a, b) => a.sequence - b.sequence)
     }
     return [...reply.items, ...reply.missing].map(isDone)
   }

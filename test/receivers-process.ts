@@ -27,6 +27,9 @@ export interface ReceiverReport {
 const away_ms = 400
 const back_ms = 1600
 
+/** Ports of old services, which the system gives to nobody that asks for any port: else one might listen where this one refuses. */
+let unused = 1
+
 /** A real HTTP server that counts up what it accepts: of each line the values 1, 2, 3, … have to come. */
 class Receiver {
   readonly #behaviour: Behaviour
@@ -43,10 +46,10 @@ class Receiver {
   }
 
   async open(): Promise<number> {
+    if (this.#behaviour === 'refuses') return unused++
     this.#server.listen(this.#port, '127.0.0.1')
     await once(this.#server, 'listening')
     this.#port = (this.#server.address() as AddressInfo).port
-    if (this.#behaviour === 'refuses') this.#close()
     if (this.#behaviour === 'restarts') setTimeout(() => this.#restart(), back_ms)
     return this.#port
   }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MessagePort } from 'node:worker_threads'
-import { Siblings } from '../src/broker/peers.js'
+import { Peers } from '../src/broker/peers.js'
 import { Courier, type CourierSettings } from '../src/delivery/courier.js'
 import type { CourierInstruction, CourierReport } from '../src/delivery/message.js'
 import { unpackedRecipients } from '../src/delivery/packed-recipients.js'
@@ -16,9 +16,9 @@ import { rememberingNotice } from '../src/ngsi1/render/notification.js'
 import { noticesPerMB } from '../src/runtime/memory-needed.js'
 import { type CourierTask, numbered, type ThreadPorts } from '../src/runtime/tasks.js'
 import { Bell } from '../src/shared-memory/bell.js'
-import { MailboxRoom } from '../src/shared-memory/mailbox-room.js'
+import { MailboxCapacity } from '../src/shared-memory/mailbox-room.js'
 import { transactions } from '../src/shared-memory/transaction-numbers.js'
-import type { Settlement } from '../src/subscription/notice.js'
+import type { NoticeAck } from '../src/subscription/notice.js'
 
 const linger_ms = 100
 
@@ -30,18 +30,18 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   const damages = new DamageLog(log, () => measures.damaged())
   const open = (path: string) => new OutboxReader(path, storage, (damage) => damages.met(damage))
   const mailboxes = storage.paths.map(newMailbox)
-  const desk = new CoordinatorDesk(control)
+  const service = new CoordinatorService(control)
   const { frontEnds } = memory.measures.threads
   // What it has sent by service is asked for in the same way as what front ends have received.
-  const siblings = new Siblings<Shared>(frontEnds, frontEnds + 1, sharedAnswer(measures))
+  const peers = new Peers<Shared>(frontEnds, frontEnds + 1, sharedAnswer(measures))
   // Unpacked while the partitions open their stores.
   const known = [...unpackedRecipients(recipients)]
   const begin = (drained: () => void): Courier => {
     const outboxes = storage.paths.map((path, partition) =>
-      source(open(path), (settlements) => settle(numbered(mailboxes, partition), settlements)),
+      source(open(path), (acks) => ackIn(numbered(mailboxes, partition), acks)),
     )
     const sender = new Courier({
-      sources: [...outboxes, source(open(controlPath), (settlements) => desk.settle(settlements))],
+      sources: [...outboxes, source(open(controlPath), (acks) => service.ack(acks))],
       settings: settingsOf(task),
       recipients: known,
       bell: new Bell(memory.bell),
@@ -65,12 +65,12 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
     control.on('message', (instruction: CourierInstruction) => {
       if (instruction.kind === 'connect') numbered(mailboxes, instruction.partition).connect(instruction.port)
       else if (instruction.kind === 'begin') sender = begin(drained)
-      else if (instruction.kind === 'settled') desk.settled(instruction.ticket)
+      else if (instruction.kind === 'acked') service.acked(instruction.ticket)
       else if (sender === undefined) throw new Error(`the courier is told ${instruction.kind} before it has begun`)
       else sender.obey(instruction)
     })
   })
-  siblings.close()
+  peers.close()
   for (const mailbox of mailboxes) mailbox.close()
   log.flush()
   // The end of a task overtakes what was said just before it: whoever waits for the last report is given time to hear it.
@@ -78,19 +78,19 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   task.log.close()
 }
 
-/** One batch of settlements is under way at a time, so that nothing ever waits in it. */
+/** One batch of acks is under way at a time, so that nothing ever waits in it. */
 function newMailbox(): Mailbox {
-  return new Mailbox({ room: new MailboxRoom(1), measured: () => false, depth: () => undefined })
+  return new Mailbox({ room: new MailboxCapacity(1), measured: () => false, depth: () => undefined })
 }
 
-async function settle(mailbox: Mailbox, settlements: readonly Settlement[]): Promise<boolean> {
-  const asked = await mailbox.ask({ kind: 'settle', settlements })
-  return asked.ok && asked.value.reply.kind === 'settled'
+async function ackIn(mailbox: Mailbox, acks: readonly NoticeAck[]): Promise<boolean> {
+  const posted = await mailbox.ask({ kind: 'ack', acks })
+  return posted.ok && posted.value.reply.kind === 'acked'
 }
 
-function source(reader: OutboxReader, settle: Source['settle']): Source {
+function source(reader: OutboxReader, ack: Source['ack']): Source {
   return {
-    settle,
+    ack,
     refresh: () => reader.refresh(),
     last: () => reader.last(),
     after: (number, limit) => reader.after(number, limit),
@@ -100,8 +100,8 @@ function source(reader: OutboxReader, settle: Source['settle']): Source {
   }
 }
 
-/** Has settlements stored in the coordinator's own outbox, by messages. */
-class CoordinatorDesk {
+/** Has acks stored in the coordinator's own outbox, by messages. */
+class CoordinatorService {
   readonly #control: MessagePort
   readonly #asked = new Map<number, (stored: true) => void>()
   #tickets = 0
@@ -110,14 +110,14 @@ class CoordinatorDesk {
     this.#control = control
   }
 
-  settle(settlements: readonly Settlement[]): Promise<true> {
+  ack(acks: readonly NoticeAck[]): Promise<true> {
     this.#tickets += 1
     const ticket = this.#tickets
-    report(this.#control, { kind: 'settle', ticket, settlements })
+    report(this.#control, { kind: 'ack', ticket, acks })
     return new Promise((resolve) => this.#asked.set(ticket, resolve))
   }
 
-  settled(ticket: number): void {
+  acked(ticket: number): void {
     this.#asked.get(ticket)?.(true)
     this.#asked.delete(ticket)
   }

@@ -1,18 +1,18 @@
 import type { MessagePort } from 'node:worker_threads'
-import { type SubscriptionDesk, type SubscriptionOperation, subscriptionOperations } from '../src/broker/broker.js'
-import { type RegistryDesk, type RegistryOperation, registryOperations } from '../src/broker/registry-service.js'
-import { deskBehind } from '../src/broker/service-link.js'
+import { type SubscriptionOperation, type SubscriptionService, subscriptionOperations } from '../src/broker/broker.js'
+import { type RegistryOperation, type RegistryService, registryOperations } from '../src/broker/registry-service.js'
+import { remoteService } from '../src/broker/service-link.js'
 import { followRegistry } from '../src/coordinator/registry-feed.js'
-import type { AlarmSaid } from '../src/log/alarm-reports.js'
+import type { AlarmReport } from '../src/log/alarm-reports.js'
 import { workerLog } from '../src/log/worker-log.js'
 import { RegistrationIndex } from '../src/registration/registration-index.js'
 import { type Connectable, openFront } from '../src/runtime/front-end.js'
-import type { DeskPorts, FrontEndTask, FrontInstruction, FrontReport, ThreadPorts } from '../src/runtime/tasks.js'
+import type { FrontEndTask, FrontInstruction, FrontReport, ServicePorts, ThreadPorts } from '../src/runtime/tasks.js'
 import { unpacked } from '../src/shared-memory/packed.js'
 import { Switches } from '../src/shared-memory/switches.js'
 
 /** The thread of a front end other than the first: accepts on the shared socket until it is told to stop. */
-export default async function frontEnd(task: FrontEndTask & ThreadPorts & DeskPorts): Promise<void> {
+export default async function frontEnd(task: FrontEndTask & ThreadPorts & ServicePorts): Promise<void> {
   const { control, fd } = task
   const log = workerLog(task.log, new Switches(task.memory.measures.switches))
   let stop: (limit_ms: number) => void = () => {}
@@ -22,12 +22,15 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & DeskPo
   const index = new RegistrationIndex()
   for (const registration of unpacked(task.registrations)) index.put(registration)
   followRegistry(task.registryFeed, index)
-  const desks = {
-    subscriptions: deskBehind<SubscriptionDesk, SubscriptionOperation>(task.subscriptions, subscriptionOperations),
-    registry: { ...deskBehind<RegistryDesk, RegistryOperation>(task.registry, registryOperations), index },
-    alarms: { tell: (said: AlarmSaid) => report(control, said) },
+  const services = {
+    subscriptions: remoteService<SubscriptionService, SubscriptionOperation>(
+      task.subscriptions,
+      subscriptionOperations,
+    ),
+    registry: { ...remoteService<RegistryService, RegistryOperation>(task.registry, registryOperations), index },
+    alarms: { tell: (said: AlarmReport) => report(control, said) },
   }
-  const opened = await openFront(task, desks, log, (front) => obey(control, front, stop), fd)
+  const opened = await openFront(task, services, log, (front) => obey(control, front, stop), fd)
   if (!opened.ok) throw new Error(`front end ${task.frontEnd} cannot accept on the shared socket`)
   report(control, { kind: 'ready' })
   const givenUp = await opened.value.stop(await asked)

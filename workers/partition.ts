@@ -2,16 +2,16 @@ import type { MessagePort } from 'node:worker_threads'
 import { LmdbPartitionStore } from '../src/lmdb/partition-store.js'
 import { DamageLog } from '../src/log/damage-log.js'
 import { workerLog } from '../src/log/worker-log.js'
-import type { InForce, Instruction, Ready } from '../src/mailbox/batch.js'
+import type { PartitionInstruction, PartitionReady, SubscriptionActivated } from '../src/mailbox/batch.js'
 import { Inbox } from '../src/mailbox/inbox.js'
 import { Measures, rowOf } from '../src/measure/measures.js'
 import { watchLoop } from '../src/measure/storage-table.js'
 import { interpretUpdate } from '../src/ngsi1/raw-update.js'
-import { wordNotice } from '../src/ngsi1/render/notification.js'
+import { renderNotice } from '../src/ngsi1/render/notification.js'
 import { numbered, type PartitionTask, type ThreadPorts } from '../src/runtime/tasks.js'
 import { Bell } from '../src/shared-memory/bell.js'
-import { ChangeMarks } from '../src/shared-memory/versions.js'
-import { Wakes } from '../src/subscription/matcher.js'
+import { Versions } from '../src/shared-memory/versions.js'
+import { Matcher } from '../src/subscription/matcher.js'
 import type { NoticeNumber } from '../src/subscription/notice.js'
 import { unpackedWithClocks } from '../src/subscription/packed-clocks.js'
 import type { SubscriptionInForce } from '../src/subscription/subscription.js'
@@ -33,15 +33,15 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
     log,
   })
   log.trace('storage.open', `partition ${number} is open`, { entities: store.entityCount })
-  const marks = new ChangeMarks(numbered(memory.marks, number))
-  marks.doubtAll()
-  const wakes = new Wakes({ word: wordNotice, log, memory_bytes: remembered_bytes })
-  for (const inForce of byCreation(task.subscriptions)) wakes.put(inForce)
+  const versions = new Versions(numbered(memory.versions, number))
+  versions.doubtAll()
+  const matcher = new Matcher({ word: renderNotice, log, memory_bytes: remembered_bytes })
+  for (const inForce of byCreation(task.subscriptions)) matcher.put(inForce)
   const inbox = new Inbox({
     store,
     interpret: interpretUpdate,
-    wakes,
-    marks,
+    matcher,
+    versions,
     bell: new Bell(memory.bell),
     storage: measures.storage(number),
     mailboxWait: measures.wait('mailbox', number),
@@ -51,7 +51,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   })
   const stopWatching = watchLoop(measures.loopDelay(number))
   const stopSizes = watchSizes(store, measures, number)
-  const ready: Ready = { kind: 'ready', highestPlace: store.highestPlace, lastNotice: store.lastNotice }
+  const ready: PartitionReady = { kind: 'ready', highestSequence: store.highestPlace, lastNotice: store.lastNotice }
   control.postMessage(ready)
   await drained(control, inbox)
   stopWatching()
@@ -81,11 +81,11 @@ function watchSizes(store: LmdbPartitionStore, measures: Measures, number: numbe
 
 function drained(control: MessagePort, inbox: Inbox): Promise<void> {
   const inForce = (ticket: number, lastNotice: NoticeNumber): void => {
-    const report: InForce = { kind: 'inForce', ticket, lastNotice }
+    const report: SubscriptionActivated = { kind: 'inForce', ticket, lastNotice }
     control.postMessage(report)
   }
   return new Promise((resolve) => {
-    control.on('message', (instruction: Instruction) => {
+    control.on('message', (instruction: PartitionInstruction) => {
       switch (instruction.kind) {
         case 'connect':
           return inbox.connect(instruction.port)

@@ -8,7 +8,7 @@ import { ScanStops } from '../src/broker/scan-queue.js'
 import type { QueryRefusal } from '../src/context/query.js'
 import { Measures } from '../src/measure/measures.js'
 import { DamagedRecord } from '../src/partition/store.js'
-import type { Outcome } from '../src/result.js'
+import type { Result } from '../src/result.js'
 import { giveWay } from '../src/runtime/priority.js'
 import { openReaders } from '../src/runtime/readers.js'
 import type { QueryThreadData } from '../src/runtime/tasks.js'
@@ -48,7 +48,7 @@ export default async function query(task: ScanTask): Promise<Scanned> {
   }
 }
 
-async function found(task: ScanTask): Promise<Outcome<unknown, QueryRefusal>> {
+async function found(task: ScanTask): Promise<Result<unknown, QueryRefusal>> {
   if (stops.isStopped(task.place)) throw stopped
   const limits = { page_bytes: data.page_bytes, giveWay: pauses(task) }
   switch (task.kind) {

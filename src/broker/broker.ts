@@ -2,10 +2,10 @@ import type { Client } from '../api.js'
 import type { Entity, EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { Page, PathRange, Query, Scope } from '../context/query.js'
 import type { Origin, UpdateElement, UpdateReply } from '../context/update.js'
-import type { WordedReply } from '../partition/message.js'
-import type { Outcome } from '../result.js'
+import type { RawUpdateReply } from '../partition/message.js'
+import type { Result } from '../result.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
-import type { RegistryDesk } from './registry-service.js'
+import type { RegistryService } from './registry-service.js'
 import type { SubscriptionState, SubscriptionUnknown } from './subscription-state.js'
 import type { Unavailable } from './unavailable.js'
 
@@ -20,13 +20,13 @@ export interface TypeSummary {
 }
 
 /** An update of one entity as it came. */
-export interface WordedUpdate {
+export interface RawUpdate {
   readonly tenant: Tenant
   readonly path: ServicePath
   readonly id: EntityId
   readonly body: string
   /** What the partition's interpreter is told beside the body. */
-  readonly manner: number
+  readonly flags: number
   readonly origin: Origin
 }
 
@@ -37,7 +37,7 @@ export interface PartitionHealth {
 }
 
 /** What a client asks for when it subscribes; id, order and dates are given by the broker [subscriptions 2.1]. */
-export interface SubscriptionAsked extends Omit<Subscription, 'id' | 'order' | 'expires'> {
+export interface SubscriptionRequest extends Omit<Subscription, 'id' | 'order' | 'expires'> {
   readonly duration_ms: number
   /** The request, which its initial notification tells of. */
   readonly origin: Origin
@@ -65,13 +65,13 @@ export interface SubscriptionIndexState {
 }
 
 /** Subscriptions to changes of context, which have one owner; every front end asks it here. */
-export interface SubscriptionDesk {
+export interface SubscriptionService {
   /** Answers when the subscription is on disk with its initial notification, and in force in every partition. */
-  subscribe(asked: SubscriptionAsked): Promise<Outcome<SubscriptionId, Unavailable>>
+  subscribe(asked: SubscriptionRequest): Promise<Result<SubscriptionId, Unavailable>>
   /** Answers when the change is on disk, and in force in every partition. */
-  change(asked: SubscriptionChange): Promise<Outcome<undefined, SubscriptionUnknown | Unavailable>>
+  change(asked: SubscriptionChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
   /** After its answer no notification starts any more. */
-  unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Outcome<undefined, SubscriptionUnknown | Unavailable>>
+  unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
   /** All subscriptions, those of one tenant, or the one of an id; by creation. */
   states(which: { readonly tenant?: Tenant; readonly id?: SubscriptionId }): Promise<readonly SubscriptionState[]>
   /** The index; with `reset` its changes count from zero afterwards. */
@@ -88,12 +88,12 @@ export interface Broker {
    * Applies the elements, each in its partition, and answers when all are on disk: one reply per element, in their
    * order. Elements of one entity are applied in their order.
    */
-  update(elements: readonly UpdateElement[]): Promise<Outcome<readonly UpdateReply[], Unavailable>>
+  update(elements: readonly UpdateElement[]): Promise<Result<readonly UpdateReply[], Unavailable>>
   /**
    * Lets the partition of an id understand and answer an update in the words that it came in. Nothing when that is of no
    * use now, because the stages of requests are timed apart: then the update has to be read here.
    */
-  updateInWords(words: WordedUpdate): Promise<Outcome<WordedReply, Unavailable>> | undefined
+  rawUpdate(words: RawUpdate): Promise<Result<RawUpdateReply, Unavailable>> | undefined
   /** The entities of one id, of one type or of every type, oldest first, from a snapshot. */
   entities(
     tenant: Tenant,
@@ -101,22 +101,22 @@ export interface Broker {
     id: EntityId,
     type: EntityType | undefined,
     client: Client,
-  ): Promise<Outcome<readonly Entity[], Unavailable>>
+  ): Promise<Result<readonly Entity[], Unavailable>>
   /**
    * The same of every type, if they can be had at once: they were read lately and have not changed since. It is the same
-   * vector for as long as that holds. Nothing is given while the stages of requests are timed apart.
+   * array for as long as that holds. Nothing is given while the stages of requests are timed apart.
    */
   entitiesAtHand(tenant: Tenant, paths: readonly PathRange[], id: EntityId): readonly Entity[] | undefined
   /** One page of what a query matches, in its order over all partitions. A scan ends when its client has gone. */
-  query(query: Query, client: Client): Promise<Outcome<Page, Unavailable>>
+  query(query: Query, client: Client): Promise<Result<Page, Unavailable>>
   /** The types of the entities in these paths, ascending, the one of entities without type last. */
   types(
     tenant: Tenant,
     paths: readonly PathRange[],
     client: Client,
-  ): Promise<Outcome<readonly TypeSummary[], Unavailable>>
-  readonly subscriptions: SubscriptionDesk
-  readonly registry: RegistryDesk
+  ): Promise<Result<readonly TypeSummary[], Unavailable>>
+  readonly subscriptions: SubscriptionService
+  readonly registry: RegistryService
   /** Asks every partition for a sign of life, with a time limit of one second. */
   health(): Promise<PartitionHealth>
 }

@@ -1,7 +1,7 @@
 import type { Entity } from '../context/entity.js'
 import { heapSize } from '../context/heap-size.js'
 import { LruCache } from '../lru-cache.js'
-import type { ChangeMarks, Group } from '../shared-memory/versions.js'
+import type { VersionGroup, Versions } from '../shared-memory/versions.js'
 
 /** What was read, and the mark that its group of ids had before. */
 interface Read {
@@ -25,9 +25,9 @@ export class EntitiesAtHand {
   }
 
   /** What was read under this name and has not changed since. */
-  get(name: string, group: Group, marks: ChangeMarks): readonly Entity[] | undefined {
+  get(name: string, group: VersionGroup, versions: Versions): readonly Entity[] | undefined {
     const read = this.#read.get(name)
-    return read?.mark === marks.changesOf(group) ? read.entities : undefined
+    return read?.mark === versions.changesOf(group) ? read.entities : undefined
   }
 
   /**
@@ -36,11 +36,11 @@ export class EntitiesAtHand {
    */
   read<Found extends readonly Entity[] | undefined>(
     name: string,
-    group: Group,
-    marks: ChangeMarks,
+    group: VersionGroup,
+    versions: Versions,
     read: () => Found,
   ): Found {
-    const mark = marks.endedChangesOf(group)
+    const mark = versions.endedChangesOf(group)
     const entities = read()
     if (mark !== undefined && entities !== undefined && entities.length > 0)
       this.#read.put(name, { mark, entities }, heapSize(entities) * withAnswer)

@@ -7,20 +7,20 @@ import { StoredEntities } from '../lmdb/record.js'
 import type { RecordPage } from '../lmdb/result-page.js'
 import type { Log } from '../log/log.js'
 import { type Addressed, askAll } from '../mailbox/ask-all.js'
-import type { Mailbox, MailRefusal, Posted } from '../mailbox/mailbox.js'
+import type { Mailbox, MailboxRefusal, Posted } from '../mailbox/mailbox.js'
 import type { RequestMeter } from '../measure/requests.js'
 import type { Options } from '../options.js'
-import type { Reply, WordedReply } from '../partition/message.js'
-import type { Outcome } from '../result.js'
-import { granted, refused } from '../result.js'
-import type { Place, Places } from '../shared-memory/sequences.js'
+import type { RawUpdateReply, Reply } from '../partition/message.js'
+import type { Result } from '../result.js'
+import { err, ok } from '../result.js'
+import type { Sequence, SequenceCounter } from '../shared-memory/sequences.js'
 import { atOnce, inSlices, mapInSlices } from '../slices.js'
 import { type Milliseconds, now } from '../time.js'
 import { traceArea } from '../trace-area.js'
-import type { Broker, PartitionHealth, SubscriptionDesk, TypeSummary, Unavailable, WordedUpdate } from './broker.js'
+import type { Broker, PartitionHealth, RawUpdate, SubscriptionService, TypeSummary, Unavailable } from './broker.js'
 import type { PartitionReaders, StatePage } from './partition-readers.js'
 import type { QueryPool } from './query-pool.js'
-import type { RegistryDesk } from './registry-service.js'
+import type { RegistryService } from './registry-service.js'
 import { type Replied, repliesOf } from './update-replies.js'
 
 export interface FrontBrokerParts {
@@ -28,12 +28,12 @@ export interface FrontBrokerParts {
   readonly mailboxes: readonly Mailbox[]
   readonly readers: PartitionReaders
   readonly queries: QueryPool
-  readonly places: Places
+  readonly places: SequenceCounter
   readonly timing: Pick<RequestMeter, 'timingOn' | 'stage'>
   /** Whether the last commit of some partition failed for want of room. */
   readonly storageFull: () => boolean
-  readonly subscriptions: SubscriptionDesk
-  readonly registry: RegistryDesk
+  readonly subscriptions: SubscriptionService
+  readonly registry: RegistryService
   readonly log: Log
 }
 
@@ -65,15 +65,15 @@ export class FrontBroker implements Broker {
     this.#parts = parts
   }
 
-  get subscriptions(): SubscriptionDesk {
+  get subscriptions(): SubscriptionService {
     return this.#parts.subscriptions
   }
 
-  get registry(): RegistryDesk {
+  get registry(): RegistryService {
     return this.#parts.registry
   }
 
-  async update(elements: readonly UpdateElement[]): Promise<Outcome<readonly UpdateReply[], Unavailable>> {
+  async update(elements: readonly UpdateElement[]): Promise<Result<readonly UpdateReply[], Unavailable>> {
     const time = now()
     const [first] = elements
     const sent =
@@ -84,11 +84,11 @@ export class FrontBroker implements Broker {
     return elements.length === 1 ? atOnce(replies) : inSlices(replies)
   }
 
-  updateInWords(words: WordedUpdate): Promise<Outcome<WordedReply, Unavailable>> | undefined {
+  rawUpdate(words: RawUpdate): Promise<Result<RawUpdateReply, Unavailable>> | undefined {
     if (this.#parts.timing.timingOn) return undefined
-    const { tenant, path, id, body, manner, origin } = words
-    const place = this.#parts.places.next()
-    const command = { kind: 'worded', place, time: now(), tenant, path, body, manner, origin } as const
+    const { tenant, path, id, body, flags, origin } = words
+    const sequence = this.#parts.places.next()
+    const command = { kind: 'rawUpdate', sequence, time: now(), tenant, path, body, flags, origin } as const
     return this.#mailbox(tenant, id).ask(command).then(wordedReply)
   }
 
@@ -98,10 +98,10 @@ export class FrontBroker implements Broker {
     id: EntityId,
     type: EntityType | undefined,
     client: Client,
-  ): Promise<Outcome<readonly Entity[], Unavailable>> {
+  ): Promise<Result<readonly Entity[], Unavailable>> {
     const found = await this.#reading(this.#parts.readers.entities(tenant, paths, id))
     if (found === undefined) return this.#manyEntities(tenant, paths, { id: { kind: 'exact', id }, type }, client)
-    return granted(type === undefined ? found : found.filter((entity) => entity.type === type))
+    return ok(type === undefined ? found : found.filter((entity) => entity.type === type))
   }
 
   entitiesAtHand(tenant: Tenant, paths: readonly PathRange[], id: EntityId): readonly Entity[] | undefined {
@@ -113,13 +113,13 @@ export class FrontBroker implements Broker {
    * Few exact ids are looked up here; what has to scan, and what is large, goes to the query threads. A scan ends when its
    * client has gone.
    */
-  async query(query: Query, client: Client): Promise<Outcome<Page, Unavailable>> {
+  async query(query: Query, client: Client): Promise<Result<Page, Unavailable>> {
     const page = await this.#reading(this.#page(query, client))
     if (!page.ok) return page
-    return granted({ entities: new StoredEntities(page.value.records), count: page.value.count })
+    return ok({ entities: new StoredEntities(page.value.records), count: page.value.count })
   }
 
-  async #page(query: Query, client: Client): Promise<Outcome<RecordPage, Unavailable>> {
+  async #page(query: Query, client: Client): Promise<Result<RecordPage, Unavailable>> {
     const { readers, queries } = this.#parts
     const here = this.#isSmall(query) ? await readers.query(query, lookups) : undefined
     const page = here?.ok ? here : await queries.page(query, client)
@@ -127,13 +127,13 @@ export class FrontBroker implements Broker {
   }
 
   /** The same, with what is needed to give the page its place among the notices of changes [subscriptions 5.2]. */
-  async state(query: Query): Promise<Outcome<StatePage, Unavailable>> {
+  async state(query: Query): Promise<Result<StatePage, Unavailable>> {
     const { readers, queries } = this.#parts
     const here = this.#isSmall(query) ? await readers.state(query, lookups) : undefined
     const page = here?.ok ? here : await queries.state(query)
     if (!page.ok) return page
     const { records, lastNotices } = page.value
-    return granted({ entities: await gathered(new StoredEntities(records)), lastNotices })
+    return ok({ entities: await gathered(new StoredEntities(records)), lastNotices })
   }
 
   #isSmall({ selectors, scopes }: Query): boolean {
@@ -154,7 +154,7 @@ export class FrontBroker implements Broker {
     paths: readonly PathRange[],
     selector: Selector,
     client: Client,
-  ): Promise<Outcome<readonly Entity[], Unavailable>> {
+  ): Promise<Result<readonly Entity[], Unavailable>> {
     const query = {
       tenant,
       paths,
@@ -168,14 +168,14 @@ export class FrontBroker implements Broker {
     const page = held(await this.#parts.queries.page({ ...query, limit: mostOfId }, client), client)
     if (!page.ok) return page
     const { records, count = 0 } = page.value
-    return count > mostOfId ? refused({ kind: 'pageTooLarge' }) : granted(await gathered(new StoredEntities(records)))
+    return count > mostOfId ? err({ kind: 'pageTooLarge' }) : ok(await gathered(new StoredEntities(records)))
   }
 
   types(
     tenant: Tenant,
     paths: readonly PathRange[],
     client: Client,
-  ): Promise<Outcome<readonly TypeSummary[], Unavailable>> {
+  ): Promise<Result<readonly TypeSummary[], Unavailable>> {
     return this.#reading(this.#parts.queries.types(tenant, paths, client))
   }
 
@@ -188,13 +188,13 @@ export class FrontBroker implements Broker {
     }
   }
 
-  async #updateOne(element: UpdateElement, time: Milliseconds): Promise<Outcome<Replied, MailRefusal>> {
-    const outcome = await this.#mailbox(element.tenant, element.id).ask(this.#commandOf(element, time))
-    return outcome.ok ? granted([outcome]) : outcome
+  async #updateOne(element: UpdateElement, time: Milliseconds): Promise<Result<Replied, MailboxRefusal>> {
+    const result = await this.#mailbox(element.tenant, element.id).ask(this.#commandOf(element, time))
+    return result.ok ? ok([result]) : result
   }
 
   /** Every command is made before the first one is sent. */
-  async #updateAll(elements: readonly UpdateElement[], time: Milliseconds): Promise<Outcome<Replied, MailRefusal>> {
+  async #updateAll(elements: readonly UpdateElement[], time: Milliseconds): Promise<Result<Replied, MailboxRefusal>> {
     const addressed = mapInSlices(elements, (element) => this.#addressed(element, time))
     return askAll(addressed instanceof Promise ? await addressed : addressed)
   }
@@ -223,10 +223,10 @@ export class FrontBroker implements Broker {
     const { timing } = this.#parts
     if (!timing.timingOn) return
     let [decided_ns, committed_ns] = [0, 0]
-    for (const outcome of outcomes) {
-      if (!outcome.ok) continue
-      decided_ns = Math.max(decided_ns, outcome.value.decided_ns)
-      committed_ns = Math.max(committed_ns, outcome.value.committed_ns)
+    for (const result of outcomes) {
+      if (!result.ok) continue
+      decided_ns = Math.max(decided_ns, result.value.decided_ns)
+      committed_ns = Math.max(committed_ns, result.value.committed_ns)
     }
     timing.stage('mongoBackend', BigInt(decided_ns))
     timing.stage('mongoWriteWait', BigInt(committed_ns))
@@ -243,29 +243,29 @@ export class FrontBroker implements Broker {
 }
 
 /** A large page with memory for its answer, or the refusal that there is none now. */
-function held(page: Outcome<RecordPage, Unavailable>, client: Client): Outcome<RecordPage, Unavailable> {
+function held(page: Result<RecordPage, Unavailable>, client: Client): Result<RecordPage, Unavailable> {
   if (!page.ok) return page
   let characters = 0
   for (const record of page.value.records) characters += record.length
   const isSmall = characters <= lookups.page_bytes
-  return isSmall || client.hold(answerFactor * characters) ? page : refused({ kind: 'answersFull' })
+  return isSmall || client.hold(answerFactor * characters) ? page : err({ kind: 'answersFull' })
 }
 
 /** Written member by member: a spread would make a slow object of it, for every update. */
-function commandOf(element: UpdateElement, place: Place, time: Milliseconds): UpdateCommand {
+function commandOf(element: UpdateElement, sequence: Sequence, time: Milliseconds): UpdateCommand {
   const { tenant, path, id, type, action, attributes, autocast, origin } = element
-  return { kind: 'update', place, time, tenant, path, id, type, action, attributes, autocast, origin }
+  return { kind: 'update', sequence, time, tenant, path, id, type, action, attributes, autocast, origin }
 }
 
-function wordedReply(outcome: Outcome<Posted, MailRefusal>): Outcome<WordedReply, Unavailable> {
-  if (!outcome.ok) return outcome
-  const { reply } = outcome.value
-  return reply.kind === 'worded' ? granted(reply) : failed(reply)
+function wordedReply(result: Result<Posted, MailboxRefusal>): Result<RawUpdateReply, Unavailable> {
+  if (!result.ok) return result
+  const { reply } = result.value
+  return reply.kind === 'rawUpdate' ? ok(reply) : failed(reply)
 }
 
 /** Full storage is an answer; everything else that is no reply to what was asked is a fault. */
-function failed(reply: Reply): Outcome<never, Unavailable> {
-  if (reply.kind === 'failed' && reply.why === 'storageFull') return refused({ kind: 'storageFull' })
+function failed(reply: Reply): Result<never, Unavailable> {
+  if (reply.kind === 'failed' && reply.why === 'storageFull') return err({ kind: 'storageFull' })
   throw new Error(`the partition answered an update with ${reply.kind}; its log may say why`)
 }
 
@@ -274,7 +274,7 @@ async function answersPing(mailbox: Mailbox): Promise<boolean> {
   const late = new Promise<false>((resolve) => {
     timer = setTimeout(() => resolve(false), pingLimit_ms)
   })
-  const asked = mailbox.ping().then((outcome) => outcome.ok && answersTo(outcome.value.reply))
+  const asked = mailbox.ping().then((result) => result.ok && answersTo(result.value.reply))
   const answered = await Promise.race([asked, late])
   clearTimeout(timer)
   return answered

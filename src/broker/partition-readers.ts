@@ -6,8 +6,8 @@ import type { PartitionReader, Snapshot } from '../lmdb/partition-reader.js'
 import type { ReadPool } from '../lmdb/read-pool.js'
 import type { RecordPage } from '../lmdb/result-page.js'
 import { type ScanLimits, scan } from '../lmdb/scan.js'
-import { granted, type Outcome, refused } from '../result.js'
-import { ChangeMarks } from '../shared-memory/versions.js'
+import { err, ok, type Result } from '../result.js'
+import { Versions } from '../shared-memory/versions.js'
 import { Slices } from '../slices.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { TypeSummary } from './broker.js'
@@ -18,7 +18,7 @@ import { TypeSums } from './type-summary.js'
 export interface ReadSide {
   readonly reader: PartitionReader
   readonly pool: ReadPool
-  readonly marks: ChangeMarks
+  readonly versions: Versions
 }
 
 /** The number of the last notice of each partition whose change a page can show; 0 where none was read. */
@@ -51,12 +51,12 @@ export class PartitionReaders {
 
   /**
    * The entities of one id in these paths, of every type, oldest first, if they were read lately and have not changed
-   * since: the same vector for as long as that holds.
+   * since: the same array for as long as that holds.
    */
   entitiesAtHand(tenant: Tenant, paths: readonly PathRange[], id: EntityId): readonly Entity[] | undefined {
     const name = nameOf(tenant, paths, id)
     if (name === undefined) return undefined
-    return this.#atHand.get(name, ChangeMarks.groupOf(tenant, id), this.#sideOf(tenant, id).marks)
+    return this.#atHand.get(name, Versions.groupOf(tenant, id), this.#sideOf(tenant, id).versions)
   }
 
   /**
@@ -72,26 +72,26 @@ export class PartitionReaders {
     try {
       const name = nameOf(tenant, paths, id)
       if (name === undefined) return read(side, tenant, paths, id)
-      const group = ChangeMarks.groupOf(tenant, id)
-      return this.#atHand.read(name, group, side.marks, () => read(side, tenant, paths, id))
+      const group = Versions.groupOf(tenant, id)
+      return this.#atHand.read(name, group, side.versions, () => read(side, tenant, paths, id))
     } finally {
       side.pool.release()
     }
   }
 
   /** One page of a query, from the partitions that can have results. */
-  query(query: Query, limits: ScanLimits): Promise<Outcome<RecordPage, QueryRefusal>> {
+  query(query: Query, limits: ScanLimits): Promise<Result<RecordPage, QueryRefusal>> {
     return this.#withSnapshots(this.#sidesOf(query), (snapshots) => scan(snapshots, query, limits))
   }
 
   /** A page, with the last notices before it. */
-  state(query: Query, limits: ScanLimits): Promise<Outcome<StateRecords, QueryRefusal>> {
+  state(query: Query, limits: ScanLimits): Promise<Result<StateRecords, QueryRefusal>> {
     const sides = this.#sidesOf(query)
     return this.#withSnapshots(sides, async (snapshots) => {
       const last = new Map(sides.map((side, at) => [side, snapshots[at]?.lastNotice ?? 0]))
       const page = await scan(snapshots, query, limits)
       if (!page.ok) return page
-      return granted({ ...page.value, lastNotices: this.#sides.map((side) => last.get(side) ?? 0) })
+      return ok({ ...page.value, lastNotices: this.#sides.map((side) => last.get(side) ?? 0) })
     })
   }
 
@@ -100,18 +100,18 @@ export class PartitionReaders {
     tenant: Tenant,
     paths: readonly PathRange[],
     { page_bytes, giveWay }: ScanLimits,
-  ): Promise<Outcome<readonly TypeSummary[], QueryRefusal>> {
+  ): Promise<Result<readonly TypeSummary[], QueryRefusal>> {
     return this.#withSnapshots(this.#sides, async (snapshots) => {
       const sums = new TypeSums()
       const slices = new Slices(giveWay)
       for (const snapshot of snapshots) {
         for (const count of snapshot.counts(tenant)) {
           if (inPaths(count.path, paths)) sums.add(count)
-          if (sums.bytes > page_bytes) return refused({ kind: 'pageTooLarge' })
+          if (sums.bytes > page_bytes) return err({ kind: 'pageTooLarge' })
           if (slices.isOver) await slices.next()
         }
       }
-      return granted(sums.summaries())
+      return ok(sums.summaries())
     })
   }
 
@@ -160,7 +160,7 @@ export class PartitionReaders {
   }
 }
 
-/** Tenants and service paths have no blanks, so the name is unambiguous whatever the id holds. None for several ranges. */
+/** Tenants and service paths have no spaces, so the name is unambiguous whatever the id holds. None for several ranges. */
 function nameOf(tenant: Tenant, [range, ...others]: readonly PathRange[], id: EntityId): string | undefined {
   if (range === undefined || others.length > 0) return undefined
   return `${tenant} ${range.path}${range.below ? '/#' : ''} ${id}`
@@ -180,5 +180,5 @@ function read(
   const found = reader.entities(tenant, path, id, atOnce_characters)
   if (found === undefined) return undefined
   const meant = path === undefined ? found.filter((entity) => inPaths(entity.path, paths)) : found
-  return meant.length > 1 ? [...meant].sort((a, b) => a.place - b.place) : meant
+  return meant.length > 1 ? [...meant].sort((a, b) => a.sequence - b.sequence) : meant
 }

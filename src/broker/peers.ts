@@ -4,12 +4,12 @@ import { BroadcastChannel } from 'node:worker_threads'
 type Asking<Questions> = { readonly [Name in keyof Questions]: { readonly ask: unknown; readonly part: unknown } }
 
 /** What this front end has to say. */
-export type Answer<Questions extends Asking<Questions>> = <Name extends keyof Questions>(
+export type PeerAnswer<Questions extends Asking<Questions>> = <Name extends keyof Questions>(
   name: Name,
   ask: Questions[Name]['ask'],
 ) => Questions[Name]['part'] | Promise<Questions[Name]['part']>
 
-type Letter<Questions extends Asking<Questions>> =
+type PeerMessage<Questions extends Asking<Questions>> =
   | {
       readonly kind: 'ask'
       readonly from: number
@@ -31,23 +31,23 @@ interface Open {
  * The front ends of one process, and its courier, as one of them sees them: they ask each other for what shared memory can not hold,
  * because nobody can foresee its names.
  */
-export class Siblings<Questions extends Asking<Questions>> {
+export class Peers<Questions extends Asking<Questions>> {
   readonly #own: number
   readonly #others: number
-  readonly #answer: Answer<Questions>
+  readonly #answer: PeerAnswer<Questions>
   readonly #channel: BroadcastChannel | undefined
   readonly #open = new Map<number, Open>()
   #questions = 0
 
   /** One of `count` threads, the front ends and the courier, with its own answers. */
-  constructor(own: number, count: number, answer: Answer<Questions>) {
+  constructor(own: number, count: number, answer: PeerAnswer<Questions>) {
     this.#own = own
     this.#others = count - 1
     this.#answer = answer
     if (count === 1) return
     this.#channel = new BroadcastChannel('rigel front ends')
     // What arrives was sent by this very class in another thread.
-    this.#channel.onmessage = ({ data }: { data: unknown }) => void this.#take(data as Letter<Questions>)
+    this.#channel.onmessage = ({ data }: { data: unknown }) => void this.#take(data as PeerMessage<Questions>)
   }
 
   /** The part of this front end, asked before the call returns, and those of the others that answered in time. */
@@ -84,19 +84,19 @@ export class Siblings<Questions extends Asking<Questions>> {
     return parts
   }
 
-  async #take(letter: Letter<Questions>): Promise<void> {
-    if (letter.kind === 'ask') {
-      const part = await this.#answer(letter.name, letter.ask)
-      this.#send({ kind: 'answer', to: letter.from, question: letter.question, part })
+  async #take(message: PeerMessage<Questions>): Promise<void> {
+    if (message.kind === 'ask') {
+      const part = await this.#answer(message.name, message.ask)
+      this.#send({ kind: 'answer', to: message.from, question: message.question, part })
       return
     }
-    if (letter.to !== this.#own) return
-    const open = this.#open.get(letter.question)
-    open?.parts.push(letter.part)
+    if (message.to !== this.#own) return
+    const open = this.#open.get(message.question)
+    open?.parts.push(message.part)
     if (open?.parts.length === this.#others) open.complete()
   }
 
-  #send(letter: Letter<Questions>): void {
-    this.#channel?.postMessage(letter)
+  #send(message: PeerMessage<Questions>): void {
+    this.#channel?.postMessage(message)
   }
 }

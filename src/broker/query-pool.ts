@@ -6,7 +6,7 @@ import type { PathRange, Query, QueryRefusal } from '../context/query.js'
 import type { RecordPage } from '../lmdb/result-page.js'
 import type { Log } from '../log/log.js'
 import { DamagedRecord } from '../partition/store.js'
-import { type Outcome, refused } from '../result.js'
+import { err, type Result } from '../result.js'
 import type { TypeSummary, Unavailable } from './broker.js'
 import type { StateRecords } from './partition-readers.js'
 import type { PoolThreads } from './pool-threads.js'
@@ -22,7 +22,7 @@ export type ScanTask = QueryTask & ScanRun
 
 /** What a query thread says of a scan; nothing when it was stopped. A fault of its own is not the end of the thread. */
 export type Scanned =
-  | Outcome<unknown, QueryRefusal>
+  | Result<unknown, QueryRefusal>
   | { readonly fault: unknown }
   | { readonly damage: string }
   | undefined
@@ -113,11 +113,11 @@ export class QueryPool {
     this.#watch()
   }
 
-  page(query: Query, client?: Client): Promise<Outcome<RecordPage, Unavailable>> {
+  page(query: Query, client?: Client): Promise<Result<RecordPage, Unavailable>> {
     return this.#run<RecordPage>({ kind: 'page', query }, isShort(query), client)
   }
 
-  state(query: Query): Promise<Outcome<StateRecords, Unavailable>> {
+  state(query: Query): Promise<Result<StateRecords, Unavailable>> {
     return this.#run<StateRecords>({ kind: 'state', query }, isShort(query))
   }
 
@@ -125,7 +125,7 @@ export class QueryPool {
     tenant: Tenant,
     paths: readonly PathRange[],
     client?: Client,
-  ): Promise<Outcome<readonly TypeSummary[], Unavailable>> {
+  ): Promise<Result<readonly TypeSummary[], Unavailable>> {
     return this.#run<readonly TypeSummary[]>({ kind: 'types', tenant, paths }, true, client)
   }
 
@@ -141,18 +141,18 @@ export class QueryPool {
    * Pages cross as the texts of their records: cloning a graph of objects costs several times as much. The request has no
    * permit while it is scanned for, so that scans take nothing of what updates need.
    */
-  async #run<Result>(task: QueryTask, short: boolean, client?: Client): Promise<Outcome<Result, Unavailable>> {
+  async #run<Answer>(task: QueryTask, short: boolean, client?: Client): Promise<Result<Answer, Unavailable>> {
     const scan = () => this.#queue.run(task, short, client)
     const found = client === undefined ? await scan() : await client.aside(scan)
     // A thread answers what its task asks for.
-    return found.ok ? (found.value as Outcome<Result, Unavailable>) : found
+    return found.ok ? (found.value as Result<Answer, Unavailable>) : found
   }
 
   /** A scan only reads: what dies with its thread is done again, once. */
   async #scan(task: ScanTask): Promise<Found | undefined> {
     const first = await this.#tried(task)
     const found = first === threadLost ? await this.#tried(task) : first
-    if (found === threadLost) return refused({ kind: 'scanLost' })
+    if (found === threadLost) return err({ kind: 'scanLost' })
     if (found !== undefined && 'fault' in found) throw found.fault
     if (found !== undefined && 'damage' in found) throw new DamagedRecord(found.damage)
     return found
@@ -199,7 +199,7 @@ export class QueryPool {
 const threadLost = 'threadLost'
 
 /** Beside what a scan finds or refuses: it died with two threads. */
-type Found = Outcome<unknown, QueryRefusal | { readonly kind: 'scanLost' }>
+type Found = Result<unknown, QueryRefusal | { readonly kind: 'scanLost' }>
 
 /** Whether every entity that a scan meets in its paths is a result of it, and it ends with the page. */
 function isShort({ selectors, attributes, scopes, order, offset, limit }: Query): boolean {

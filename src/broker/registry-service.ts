@@ -3,7 +3,7 @@ import type { Origin } from '../context/update.js'
 import type { AvailabilitySubscription } from '../registration/availability.js'
 import type { RegisteredContext, RegistrationId } from '../registration/registration.js'
 import type { RegistrationIndex } from '../registration/registration-index.js'
-import type { Outcome } from '../result.js'
+import type { Result } from '../result.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { SubscriptionState, SubscriptionUnknown } from './subscription-state.js'
 import type { Unavailable } from './unavailable.js'
@@ -12,7 +12,7 @@ import type { Unavailable } from './unavailable.js'
 export type RegistryOrigin = Pick<Origin, 'correlator' | 'via' | 'ends'>
 
 /** What a client registers; id and dates are given by the broker [subscriptions 7.1]. */
-export interface RegistrationAsked extends RegistryOrigin {
+export interface RegistrationRequest extends RegistryOrigin {
   readonly tenant: Tenant
   readonly path: ServicePath
   /** Replaces this registration as a whole; nothing for a new one. */
@@ -27,7 +27,7 @@ export interface RegistrationUnknown {
 }
 
 /** What a client asks for when it subscribes to registrations [subscriptions 7.4]. */
-export interface AvailabilityAsked extends Omit<AvailabilitySubscription, 'id' | 'order' | 'expires'> {
+export interface AvailabilityRequest extends Omit<AvailabilitySubscription, 'id' | 'order' | 'expires'> {
   readonly duration_ms: number
   readonly correlator: string
 }
@@ -41,7 +41,9 @@ export interface AvailabilityChange
 }
 
 /** What another registry tells [subscriptions 7.5]. */
-export interface AvailabilityTold extends RegistryOrigin, Pick<RegistrationAsked, 'tenant' | 'path' | 'contexts'> {
+export interface AvailabilityNotification
+  extends RegistryOrigin,
+    Pick<RegistrationRequest, 'tenant' | 'path' | 'contexts'> {
   /** The subscription that it came with; empty for none. */
   readonly subscription: string
 }
@@ -50,19 +52,19 @@ export interface AvailabilityTold extends RegistryOrigin, Pick<RegistrationAsked
  * The registry, which has one owner; every front end asks it here. What is asked and answered is plain data, since a
  * front end may be another thread than the owner.
  */
-export interface RegistryDesk {
+export interface RegistryService {
   /** What is registered, as this thread knows it: a change is in it before its answer. */
   readonly index: RegistrationIndex
   /** Answers when the registration is on disk with the notifications that it causes, and in every thread's index. */
-  register(asked: RegistrationAsked): Promise<Outcome<RegistrationId, RegistrationUnknown | Unavailable>>
+  register(asked: RegistrationRequest): Promise<Result<RegistrationId, RegistrationUnknown | Unavailable>>
   /** Registers what another registry tells, in the place of what it told before. */
-  notified(told: AvailabilityTold): Promise<Outcome<undefined, Unavailable>>
+  notified(told: AvailabilityNotification): Promise<Result<undefined, Unavailable>>
   /** Answers when the subscription is on disk with its initial notification. */
-  subscribe(asked: AvailabilityAsked): Promise<Outcome<SubscriptionId, Unavailable>>
+  subscribe(asked: AvailabilityRequest): Promise<Result<SubscriptionId, Unavailable>>
   /** Answers when the change is on disk with the notification that it sends. */
-  change(asked: AvailabilityChange): Promise<Outcome<undefined, SubscriptionUnknown | Unavailable>>
+  change(asked: AvailabilityChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
   /** After its answer no notification starts any more. */
-  unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Outcome<undefined, SubscriptionUnknown | Unavailable>>
+  unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
   /** All availability subscriptions, those of one tenant, or the one of an id; by creation [subscriptions 5.7]. */
   states(which: { readonly tenant?: Tenant; readonly id?: SubscriptionId }): Promise<readonly SubscriptionState[]>
 }

@@ -1,5 +1,5 @@
 import type { Client } from '../api.js'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 
 /** Why there is no result of a scan. */
 export type ScanRefusal =
@@ -81,9 +81,9 @@ export class ScanQueue<Task, Found> {
   }
 
   /** Runs a scan when it is its turn. One whose client has gone, or that is late, is ended wherever it is. */
-  run(task: Task, isShort: boolean, client?: Client): Promise<Outcome<Found, ScanRefusal>> {
-    if (client?.gone || this.#closed) return Promise.resolve(refused({ kind: 'queryLate' }))
-    if (this.#waiting >= this.#settings.limit) return Promise.resolve(refused({ kind: 'queriesFull' }))
+  run(task: Task, isShort: boolean, client?: Client): Promise<Result<Found, ScanRefusal>> {
+    if (client?.gone || this.#closed) return Promise.resolve(err({ kind: 'queryLate' }))
+    if (this.#waiting >= this.#settings.limit) return Promise.resolve(err({ kind: 'queriesFull' }))
     return new Promise((resolve, reject) => {
       const end = () => this.#giveUp(scan)
       const timer = setTimeout(end, this.#settings.limit_ms)
@@ -91,9 +91,9 @@ export class ScanQueue<Task, Found> {
         task,
         place: undefined,
         over: false,
-        settle: (outcome) => {
+        resolve: (result) => {
           clearTimeout(timer)
-          resolve(outcome)
+          resolve(result)
         },
         fail: (fault) => {
           clearTimeout(timer)
@@ -123,7 +123,7 @@ export class ScanQueue<Task, Found> {
     scan.over = true
     if (scan.place !== undefined) this.#settings.stops.stop(scan.place)
     for (const queue of [this.#short, this.#untried, this.#long]) queue.delete(scan)
-    scan.settle(refused({ kind: 'queryLate' }))
+    scan.resolve(err({ kind: 'queryLate' }))
   }
 
   #start(): void {
@@ -171,7 +171,7 @@ export class ScanQueue<Task, Found> {
     if (found === undefined) this.#long.add(scan)
     else {
       scan.over = true
-      scan.settle(granted(found))
+      scan.resolve(ok(found))
     }
   }
 }
@@ -181,6 +181,6 @@ interface Scan<Task, Found> {
   /** While it runs. */
   place: number | undefined
   over: boolean
-  readonly settle: (outcome: Outcome<Found, ScanRefusal>) => void
+  readonly resolve: (result: Result<Found, ScanRefusal>) => void
   readonly fail: (fault: unknown) => void
 }

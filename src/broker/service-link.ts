@@ -14,13 +14,17 @@ type Reply =
   | { readonly number: number; readonly ok: false; readonly fault: string }
 
 /** Lets a thread at the other end of a port use the operations of an owner in this one. */
-export function serveDesk<Name extends string>(port: MessagePort, desk: Desk<Name>, names: readonly Name[]): void {
+export function serveService<Name extends string>(
+  port: MessagePort,
+  service: Desk<Name>,
+  names: readonly Name[],
+): void {
   const known: ReadonlySet<string> = new Set(names)
   port.on('message', async ({ number, name, asked }: Question) => {
     if (!known.has(name)) throw new Error(`nobody serves ${name}`)
     // The other end is typed by the same desk.
-    const operation = desk[name as Name] as (...asked: readonly unknown[]) => Promise<unknown>
-    const reply: Reply = await operation.apply(desk, asked as unknown[]).then(
+    const operation = service[name as Name] as (...asked: readonly unknown[]) => Promise<unknown>
+    const reply: Reply = await operation.apply(service, asked as unknown[]).then(
       (value) => ({ number, ok: true as const, value }),
       (fault: unknown) => ({ number, ok: false as const, fault: String(fault) }),
     )
@@ -29,7 +33,7 @@ export function serveDesk<Name extends string>(port: MessagePort, desk: Desk<Nam
 }
 
 /** The operations of an owner in another thread, by the port that `serveDesk` serves. */
-export function deskBehind<D extends Desk<Name>, Name extends string & keyof D>(
+export function remoteService<D extends Desk<Name>, Name extends string & keyof D>(
   port: MessagePort,
   names: readonly Name[],
 ): Pick<D, Name> {

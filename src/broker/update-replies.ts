@@ -1,12 +1,12 @@
 import type { EntityType } from '../context/entity.js'
 import type { ElementFailure, UpdateElement, UpdateReply } from '../context/update.js'
-import type { Loss, Posted } from '../mailbox/mailbox.js'
-import { granted, type Outcome, refused } from '../result.js'
+import type { LostBatch, Posted } from '../mailbox/mailbox.js'
+import { err, ok, type Result } from '../result.js'
 import type { Steps } from '../slices.js'
 import type { Unavailable } from './unavailable.js'
 
 /** What became of the commands of one update, in their order. */
-export type Replied = readonly Outcome<Posted, Loss>[]
+export type Replied = readonly Result<Posted, LostBatch>[]
 
 /** Replies that are looked at before somebody may look at the clock. */
 const repliesAtOnce = 256
@@ -18,11 +18,11 @@ const repliesAtOnce = 256
 export function* repliesOf(
   elements: readonly UpdateElement[],
   outcomes: Replied,
-): Steps<Outcome<readonly UpdateReply[], Unavailable>> {
+): Steps<Result<readonly UpdateReply[], Unavailable>> {
   const replies: UpdateReply[] = []
   const failures: ElementFailure[] = []
-  for (const [at, outcome] of outcomes.entries()) {
-    const reply = replyOrFailure(outcome)
+  for (const [at, result] of outcomes.entries()) {
+    const reply = replyOrFailure(result)
     if (typeof reply === 'object') replies.push(reply)
     else {
       failures.push(reply)
@@ -31,25 +31,25 @@ export function* repliesOf(
     if (replies.length % repliesAtOnce === 0) yield
   }
   const [first] = failures
-  if (first === undefined || failures.length < replies.length) return granted(replies)
+  if (first === undefined || failures.length < replies.length) return ok(replies)
   return whole(failures.includes('outcomeUnknown') ? 'outcomeUnknown' : first)
 }
 
-function replyOrFailure(outcome: Outcome<Posted, Loss>): UpdateReply | ElementFailure {
-  if (!outcome.ok) return outcome.refusal.kind
-  const { reply } = outcome.value
+function replyOrFailure(result: Result<Posted, LostBatch>): UpdateReply | ElementFailure {
+  if (!result.ok) return result.error.kind
+  const { reply } = result.value
   if (reply.kind === 'updated') return reply
   return reply.kind === 'failed' ? reply.why : 'fault'
 }
 
 function failedReply(element: UpdateElement | undefined, why: ElementFailure): UpdateReply {
-  if (element === undefined) throw new Error('there is an outcome without an element')
+  if (element === undefined) throw new Error('there is an result without an element')
   const { id, type = '' as EntityType } = element
   return { items: [{ id, type, refusal: { kind: 'unavailable', why } }], missing: [] }
 }
 
 /** A fault is not an answer: it is logged and worded as every other one. */
-function whole(why: ElementFailure): Outcome<never, Unavailable> {
+function whole(why: ElementFailure): Result<never, Unavailable> {
   if (why === 'fault') throw new Error('the partition failed at an update; its log says why')
-  return refused({ kind: why })
+  return err({ kind: why })
 }

@@ -5,7 +5,7 @@ import { versionText } from '../version.js'
 import { helpText, usageText } from './flag-help.js'
 import { flagsByName } from './flags.js'
 import { contradiction, optionsFrom, tokenFrom } from './settings.js'
-import { type Environment, readWords, type Settings } from './words.js'
+import { type EnvironmentVariables, readWords, type Settings } from './words.js'
 
 /** What the command line asks for [management 9.1, 9.2]. */
 export type CommandLine =
@@ -27,9 +27,9 @@ export interface Setting {
  * Reads the command line and the environment into complete options. Reads no file but that of `-adminTokenFile`; a mistake
  * is one line that names it, followed by the short usage.
  */
-export function readOptions(argv: readonly string[], env: Environment): CommandLine {
+export function readOptions(argv: readonly string[], env: EnvironmentVariables): CommandLine {
   const asked = readWords(argv, env)
-  if (!asked.ok) return wrong(asked.refusal)
+  if (!asked.ok) return wrong(asked.error)
   if (asked.value === 'help') return { kind: 'print', text: helpText(), exitCode: 0 }
   if (asked.value === 'usage') return { kind: 'print', text: usageText(), exitCode: 0 }
   if (asked.value === 'version') return { kind: 'print', text: versionText(), exitCode: 0 }
@@ -37,7 +37,7 @@ export function readOptions(argv: readonly string[], env: Environment): CommandL
   const against = contradiction(settings)
   if (against !== undefined) return wrong(against)
   const token = tokenFrom(settings)
-  if (!token.ok) return wrong(token.refusal)
+  if (!token.ok) return wrong(token.error)
   return { kind: 'run', options: optionsFrom(settings, token.value), settings: shownSettings(settings) }
 }
 

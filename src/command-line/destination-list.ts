@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import type { ValueKind } from './flag.js'
 
 /** Where messages may or may not go: plain data, so that it reaches every thread. */
@@ -29,19 +29,19 @@ export const destinationList: ValueKind<DestinationList> = {
       const name = isName(word)
       if (network.ok) networks.push(network.value)
       else if (name) names.push(word.toLowerCase().replace(/\.$/, ''))
-      else return refused(wrong)
+      else return err(wrong)
     }
-    return granted({ networks, names })
+    return ok({ networks, names })
   },
 }
 
-function parseNetwork(word: string): Outcome<Network, 'none'> {
+function parseNetwork(word: string): Result<Network, 'none'> {
   const [, address = '', prefix] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(word) ?? []
   const version = isIP(address)
   const bits = version === 4 ? 32 : 128
   const length = prefix === undefined ? bits : Number(prefix)
-  if (version === 0 || length > bits || address.includes('%')) return refused('none')
-  return granted({ family: version === 4 ? 'ipv4' : 'ipv6', address, prefix: length })
+  if (version === 0 || length > bits || address.includes('%')) return err('none')
+  return ok({ family: version === 4 ? 'ipv4' : 'ipv6', address, prefix: length })
 }
 
 const label = '[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?'

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { granted, refused } from '../result.js'
+import { err, ok } from '../result.js'
 import { parseTraceLevels } from '../trace-levels.js'
 import type { ValueKind } from './flag.js'
 
@@ -11,7 +11,7 @@ export function integer(from: number, to = Number.MAX_SAFE_INTEGER): ValueKind<n
     shown: open ? `${from} or more` : `${from} to ${to}`,
     parse: (given) => {
       const value = Number(given)
-      return /^-?\d+$/.test(given) && value >= from && value <= to ? granted(value) : refused(wrong)
+      return /^-?\d+$/.test(given) && value >= from && value <= to ? ok(value) : err(wrong)
     },
   }
 }
@@ -22,7 +22,7 @@ export function oneOf<Word extends string>(...words: readonly Word[]): ValueKind
     shown: words.join('|'),
     parse: (given) => {
       const word = words.find((known) => known === given)
-      return word === undefined ? refused(`is not one of ${words.join(', ')}`) : granted(word)
+      return word === undefined ? err(`is not one of ${words.join(', ')}`) : ok(word)
     },
   }
 }
@@ -35,13 +35,13 @@ export function oneOfAnyCase<Word extends Uppercase<string>>(...words: readonly 
 
 /** Any text; that it is not empty is a rule of all flags. */
 export function text(shown: string): ValueKind<string> {
-  return { shown, parse: granted }
+  return { shown, parse: ok }
 }
 
 /** An IPv4 or IPv6 address. */
 export const address: ValueKind<string> = {
   shown: 'address',
-  parse: (given) => (isIP(given) === 0 ? refused('is not an IP address') : granted(given)),
+  parse: (given) => (isIP(given) === 0 ? err('is not an IP address') : ok(given)),
 }
 
 /** A trace level expression [management 2.2]. */
@@ -49,7 +49,7 @@ export const traceLevels: ValueKind<readonly number[]> = {
   shown: 'levels',
   parse: (given) => {
     const levels = parseTraceLevels(given)
-    return levels.ok ? levels : refused('is not a list of trace levels from 0 to 255, such as 19,21-25')
+    return levels.ok ? levels : err('is not a list of trace levels from 0 to 255, such as 19,21-25')
   },
 }
 
@@ -71,20 +71,20 @@ export type NotificationMode =
 export const notificationMode: ValueKind<NotificationMode> = {
   shown: 'transient|persistent|threadpool[:q:n[,service:q:n...]]',
   parse: (given) => {
-    if (given === 'transient') return granted({ kind: 'transient' })
-    if (given === 'persistent' || given === 'permanent') return granted({ kind: 'persistent' })
-    if (given === 'threadpool') return granted({ kind: 'threadpool', total: undefined, services: {} })
+    if (given === 'transient') return ok({ kind: 'transient' })
+    if (given === 'persistent' || given === 'permanent') return ok({ kind: 'persistent' })
+    if (given === 'threadpool') return ok({ kind: 'threadpool', total: undefined, services: {} })
     const totals = new Map<string, number>()
     for (const pool of given.split(',')) {
       const [, name, total] = /^([A-Za-z0-9_]+):[1-9]\d{0,8}:([1-9]\d{0,4})$/.exec(pool) ?? []
-      if (name === undefined || totals.has(name)) return refused(wrongMode)
+      if (name === undefined || totals.has(name)) return err(wrongMode)
       totals.set(name, Number(total))
     }
     const total = totals.get('threadpool')
     totals.delete('threadpool')
     return total === undefined
-      ? refused(wrongMode)
-      : granted({ kind: 'threadpool', total, services: Object.fromEntries(totals) })
+      ? err(wrongMode)
+      : ok({ kind: 'threadpool', total, services: Object.fromEntries(totals) })
   },
 }
 

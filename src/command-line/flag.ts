@@ -1,4 +1,4 @@
-import type { Outcome } from '../result.js'
+import type { Result } from '../result.js'
 
 /** The groups of the help, in its order [management 9.2]. */
 export const flagGroups = [
@@ -19,7 +19,7 @@ export interface ValueKind<Value> {
   /** As the help and the usage show it, for example `1-65535`. */
   readonly shown: string
   /** The value, or what the text is not: `is not an integer from 1 to 65535` [management 9.1]. */
-  readonly parse: (text: string) => Outcome<Value, string>
+  readonly parse: (text: string) => Result<Value, string>
 }
 
 /** What the tables of flags say of each of them. */

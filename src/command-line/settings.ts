@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { isIPv4, isIPv6 } from 'node:net'
 import type { NotificationOptions, Options } from '../options.js'
 import { halfTheProcessors } from '../processors.js'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import type { Flag, Switch, ValueFlag } from './flag.js'
 import { flags } from './flags.js'
 import type { Settings } from './words.js'
@@ -29,17 +29,17 @@ export function contradiction(settings: Settings): string | undefined {
 }
 
 /** The token of the management interface, from its flag or from the first line of its file [management 13]. */
-export function tokenFrom(settings: Settings): Outcome<string | undefined, string> {
+export function tokenFrom(settings: Settings): Result<string | undefined, string> {
   const { value } = reading(settings)
   const file = value(flags.adminTokenFile)
-  if (file === undefined) return granted(value(flags.adminToken))
+  if (file === undefined) return ok(value(flags.adminToken))
   const source = settings.get(flags.adminTokenFile)?.source
   try {
     const token = readFileSync(file, 'utf8').split(/\r?\n/, 1)[0]?.trim()
-    return token ? granted(token) : refused(`${source}: '${file}' holds no token`)
+    return token ? ok(token) : err(`${source}: '${file}' holds no token`)
   } catch (error) {
     const cause = error instanceof Error && 'code' in error ? error.code : error
-    return refused(`${source}: '${file}' cannot be read (${cause})`)
+    return err(`${source}: '${file}' cannot be read (${cause})`)
   }
 }
 

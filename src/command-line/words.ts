@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import type { Flag, Printing } from './flag.js'
 import { flagsByName, takesValue } from './flags.js'
 
 /** A flag that was set, and by what. */
-export interface Given {
+export interface GivenValue {
   readonly flag: Flag
   /** The value; `true` or `false` for switches. */
   readonly text: string
@@ -18,26 +18,29 @@ export interface Given {
  * What is set, in rising precedence: the environment, then the command line from left to right. So of two flags that
  * mean the same, the one that comes later in the map counts [management 9.1].
  */
-export type Settings = ReadonlyMap<Flag, Given>
+export type Settings = ReadonlyMap<Flag, GivenValue>
 
-export type Environment = Readonly<Record<string, string | undefined>>
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>
 
 /** What the words and variables ask for: a start with settings, or a text to print. Refuses with the one line that names a mistake. */
-export function readWords(argv: readonly string[], env: Environment): Outcome<Settings | Printing['what'], string> {
+export function readWords(
+  argv: readonly string[],
+  env: EnvironmentVariables,
+): Result<Settings | Printing['what'], string> {
   const words = fromWords(argv)
   if (!words.ok || typeof words.value === 'string') return words
   const variables = fromVariables(env, words.value)
-  return variables.ok ? granted(new Map([...variables.value, ...words.value])) : variables
+  return variables.ok ? ok(new Map([...variables.value, ...words.value])) : variables
 }
 
-function fromWords(argv: readonly string[]): Outcome<Map<Flag, Given> | Printing['what'], string> {
-  const settings = new Map<Flag, Given>()
+function fromWords(argv: readonly string[]): Result<Map<Flag, GivenValue> | Printing['what'], string> {
+  const settings = new Map<Flag, GivenValue>()
   for (const token of tokensOf(argv)) {
     const word = argv[token.index] ?? ''
     const name = /^--?([^=]*)/.exec(word)?.[1]
     const flag = token.kind === 'option' && name !== undefined ? flagsByName.get(name) : undefined
-    if (flag === undefined || token.kind !== 'option') return refused(`'${word.replace(/=.*/s, '')}' not recognized`)
-    if (flag.kind === 'refused') return refused(`'-${name}' is not supported: ${flag.meaning}`)
+    if (flag === undefined || token.kind !== 'option') return err(`'${word.replace(/=.*/s, '')}' not recognized`)
+    if (flag.kind === 'refused') return err(`'-${name}' is not supported: ${flag.meaning}`)
     // The next word as it was written: the tokens show it with two dashes.
     const text = token.inlineValue === false ? (argv[token.index + 1] ?? '') : (token.value ?? '')
     const source = `'-${name}'`
@@ -46,15 +49,15 @@ function fromWords(argv: readonly string[]): Outcome<Map<Flag, Given> | Printing
         ? `${source}: value missing`
         : mistakeInValue(flag, source, text)
       : mistakeInSwitch(flag, source, token.value)
-    if (mistake !== undefined) return refused(mistake)
+    if (mistake !== undefined) return err(mistake)
     if (flag.kind === 'prints') {
-      if (token.value !== 'false') return granted(flag.what)
+      if (token.value !== 'false') return ok(flag.what)
       continue
     }
     settings.delete(flag)
     settings.set(flag, { flag, text: takesValue(flag) ? text : (token.value ?? 'true'), source })
   }
-  return granted(settings)
+  return ok(settings)
 }
 
 /** Splits the words with the library, which knows two dashes only; what it does not know, it takes for a switch. */
@@ -66,8 +69,8 @@ function tokensOf(argv: readonly string[]) {
   return parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true }).tokens
 }
 
-function fromVariables(env: Environment, words: Settings): Outcome<Map<Flag, Given>, string> {
-  const settings = new Map<Flag, Given>()
+function fromVariables(env: EnvironmentVariables, words: Settings): Result<Map<Flag, GivenValue>, string> {
+  const settings = new Map<Flag, GivenValue>()
   for (const flag of flagsByName.values()) {
     const { variable } = flag
     const text = variable === undefined ? undefined : env[variable]
@@ -77,17 +80,17 @@ function fromVariables(env: Environment, words: Settings): Outcome<Map<Flag, Giv
       isSwitch && !/^(true|TRUE|false|FALSE)$/.test(text)
         ? `${variable}: '${text}' is neither true nor false`
         : mistakeInValue(flag, variable, text)
-    if (mistake !== undefined) return refused(mistake)
+    if (mistake !== undefined) return err(mistake)
     settings.set(flag, { flag, text: isSwitch ? text.toLowerCase() : text, variable, source: variable })
   }
-  return granted(settings)
+  return ok(settings)
 }
 
 function mistakeInValue(flag: Flag, source: string, text: string): string | undefined {
   if (flag.kind !== 'value') return undefined
   if (text === '') return `${source}: value missing`
   const value = flag.takes.parse(text)
-  return value.ok ? undefined : `${source}: '${text}' ${value.refusal}`
+  return value.ok ? undefined : `${source}: '${text}' ${value.error}`
 }
 
 function mistakeInSwitch(flag: Flag, source: string, value: string | undefined): string | undefined {

@@ -1,5 +1,5 @@
-import type { Outcome } from '../result.js'
-import { granted } from '../result.js'
+import type { Result } from '../result.js'
+import { ok } from '../result.js'
 import { newAttribute, updatedAttribute } from './attribute.js'
 import { compareAttributes, type Entity, type EntityType } from './entity.js'
 import { type EntityLimits, EntityRoom, noLimits } from './entity-size.js'
@@ -67,10 +67,10 @@ const actions: { readonly [Name in UpdateAction]: Action } = {
 }
 
 function create(command: UpdateCommand): UpdateDecision {
-  const { path, id, place, time } = command
+  const { path, id, sequence, time } = command
   const type = command.type ?? ('' as EntityType)
-  const made = laid({ path, id, type, place, created: time, modified: time, attributes: [] }, command, 'creation')
-  if (!made.ok) return answered({ ...asked(command), refusal: made.refusal })
+  const made = laid({ path, id, type, sequence, created: time, modified: time, attributes: [] }, command, 'creation')
+  if (!made.ok) return answered({ ...asked(command), refusal: made.error })
   const entity = { ...made.value.entity, modified: time }
   const effect = { kind: 'put', entity, before: undefined, changed: made.value.changed } as const
   return { reply: { items: [asked(command)], missing: [] }, effects: [effect] }
@@ -80,7 +80,7 @@ function append(entity: Entity, command: UpdateCommand): UpdateDecision {
   const mixed = mixedInstance(new HeldAttributes(entity.attributes), command.attributes)
   if (mixed) return answered({ ...itemOf(entity), refusal: mixed })
   const made = laid(entity, command, 'update')
-  if (!made.ok) return answered({ ...itemOf(entity), refusal: made.refusal })
+  if (!made.ok) return answered({ ...itemOf(entity), refusal: made.error })
   return put(entity, made.value, [itemOf(entity)])
 }
 
@@ -90,7 +90,7 @@ function appendStrict(entity: Entity, command: UpdateCommand): UpdateDecision {
   if (mixed) return answered({ ...itemOf(entity), refusal: mixed })
   const [stored, fresh] = split(command.attributes, (given) => held.hasName(given.name))
   const made = laid(entity, { ...command, attributes: fresh.map(({ given }) => given) }, 'update')
-  if (!made.ok) return answered({ ...itemOf(entity), refusal: made.refusal })
+  if (!made.ok) return answered({ ...itemOf(entity), refusal: made.error })
   if (stored.length === 0) return put(entity, made.value, [itemOf(entity)])
   const names = [...new Set(stored.map(({ given }) => given.name))]
   const refusal = { kind: 'attributesExist', names } as const
@@ -104,13 +104,13 @@ function update(entity: Entity, command: UpdateCommand): UpdateDecision {
   const last = missing.at(-1)
   if (last && found.length === 0) return unknown(entity, last.given.name)
   const made = laid(entity, { ...command, attributes: found.map(({ given }) => given) }, 'update')
-  if (!made.ok) return answered({ ...itemOf(entity), refusal: made.refusal })
+  if (!made.ok) return answered({ ...itemOf(entity), refusal: made.error })
   return withMissing(entity, made.value, found, missing)
 }
 
 function replace(entity: Entity, command: UpdateCommand): UpdateDecision {
   const made = laid({ ...entity, attributes: [] }, command, 'update')
-  if (!made.ok) return answered({ ...itemOf(entity), refusal: made.refusal })
+  if (!made.ok) return answered({ ...itemOf(entity), refusal: made.error })
   const { changed } = made.value
   const reply = { items: [itemOf(entity)], missing: [] }
   if (changed.length === 0 && entity.attributes.length === 0) return { reply, effects: [] }
@@ -148,7 +148,7 @@ function laid(
   entity: Entity,
   { attributes, action, time, autocast }: UpdateCommand,
   moment: 'creation' | 'update',
-): Outcome<Laid, UpdateRefusal> {
+): Result<Laid, UpdateRefusal> {
   const location = new LocationKeeper(entity.attributes)
   const heldAttributes = new HeldAttributes(entity.attributes)
   const after = [...entity.attributes]
@@ -157,17 +157,17 @@ function laid(
     const at = heldAttributes.position(given)
     const held = after[at]
     const isNew = held === undefined && moment === 'update' && action !== 'REPLACE'
-    const place = location.settle(held, given, isNew ? 'newAttribute' : moment)
-    if (!place.ok) return place
-    const making = { time, autocast: autocast === true, isLocation: place.value }
+    const isLocation = location.settle(held, given, isNew ? 'newAttribute' : moment)
+    if (!isLocation.ok) return isLocation
+    const making = { time, autocast: autocast === true, isLocation: isLocation.value }
     const made = held ? updatedAttribute(held, given, making) : newAttribute(given, making)
     if (held) after[at] = made
     else after.push(made)
     if (made !== held) changed.add(given.name)
   }
-  if (changed.size === 0) return granted({ entity, changed: [] })
+  if (changed.size === 0) return ok({ entity, changed: [] })
   if (after.length > entity.attributes.length) after.sort(compareAttributes)
-  return granted({ entity: { ...entity, attributes: after, modified: time }, changed: [...changed] })
+  return ok({ entity: { ...entity, attributes: after, modified: time }, changed: [...changed] })
 }
 
 /** APPEND never mixes instances of a name with and without ID [context 2.4]. */

@@ -1,9 +1,9 @@
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import { boundsOf, inBoxes } from './bounds.js'
 import { parseDecimal } from './decimal.js'
 import type { Value } from './entity.js'
 import { isLatitude, isLongitude, type Point } from './location.js'
-import { isObject, isVector } from './path.js'
+import { isArray, isObject } from './path.js'
 import { ringOf } from './polygon.js'
 import { angleBetween, earthRadius_m, vectorOf } from './sphere.js'
 import type { Area, Circle, Polygon } from './surface.js'
@@ -47,9 +47,9 @@ function compilePolygon(polygon: Polygon): (point: Point) => boolean {
 }
 
 /** Reads the value of a location scope; numbers and booleans may be texts [context 7.4.1]. */
-export function parseArea(value: Value): Outcome<Area, AreaMalformed> {
+export function parseArea(value: Value): Result<Area, AreaMalformed> {
   const { circle, polygon } = members(value)
-  if ((circle === undefined) === (polygon === undefined)) return refused({ kind: 'shapeUnknown' })
+  if ((circle === undefined) === (polygon === undefined)) return err({ kind: 'shapeUnknown' })
   return circle === undefined ? parsePolygon(members(polygon)) : parseCircle(members(circle))
 }
 
@@ -59,22 +59,22 @@ function members(value: Value | undefined): Members {
   return value !== undefined && isObject(value) ? value : {}
 }
 
-function parseCircle({ centerLatitude, centerLongitude, radius, inverted }: Members): Outcome<Area, AreaMalformed> {
-  if (isMissing(radius)) return refused({ kind: 'radiusMissing' })
+function parseCircle({ centerLatitude, centerLongitude, radius, inverted }: Members): Result<Area, AreaMalformed> {
+  if (isMissing(radius)) return err({ kind: 'radiusMissing' })
   const radius_m = numberOf(radius)
-  if (!(radius_m > 0)) return refused({ kind: 'radiusZero' })
+  if (!(radius_m > 0)) return err({ kind: 'radiusZero' })
   const centre = parsePoint('circle', centerLatitude, centerLongitude)
   if (!centre.ok) return centre
   const turned = parseInverted('circle', inverted)
-  return turned.ok ? granted({ kind: 'circle', centre: centre.value, radius_m, inverted: turned.value }) : turned
+  return turned.ok ? ok({ kind: 'circle', centre: centre.value, radius_m, inverted: turned.value }) : turned
 }
 
 /** Every entity that is near the polygon is compared with all of its edges. */
 const maxVertices = 10_000
 
-function parsePolygon({ vertices, inverted }: Members): Outcome<Area, AreaMalformed> {
-  const given = vertices !== undefined && isVector(vertices) ? vertices : []
-  if (given.length > maxVertices) return refused({ kind: 'verticesTooMany' })
+function parsePolygon({ vertices, inverted }: Members): Result<Area, AreaMalformed> {
+  const given = vertices !== undefined && isArray(vertices) ? vertices : []
+  if (given.length > maxVertices) return err({ kind: 'verticesTooMany' })
   const points: Point[] = []
   for (const vertex of given) {
     const { latitude, longitude } = members(vertex)
@@ -84,22 +84,22 @@ function parsePolygon({ vertices, inverted }: Members): Outcome<Area, AreaMalfor
   }
   const [first, last] = [points.at(0), points.at(-1)]
   if (first?.latitude === last?.latitude && first?.longitude === last?.longitude) points.pop()
-  if (points.length < 3) return refused({ kind: 'verticesTooFew' })
+  if (points.length < 3) return err({ kind: 'verticesTooFew' })
   const turned = parseInverted('polygon', inverted)
-  return turned.ok ? granted({ kind: 'polygon', vertices: points, inverted: turned.value }) : turned
+  return turned.ok ? ok({ kind: 'polygon', vertices: points, inverted: turned.value }) : turned
 }
 
 function parsePoint(
   shape: Area['kind'],
   latitude: Value | undefined,
   longitude: Value | undefined,
-): Outcome<Point, AreaMalformed> {
-  if (isMissing(latitude)) return refused({ kind: 'coordinateMissing', shape, coordinate: 'latitude' })
-  if (isMissing(longitude)) return refused({ kind: 'coordinateMissing', shape, coordinate: 'longitude' })
+): Result<Point, AreaMalformed> {
+  if (isMissing(latitude)) return err({ kind: 'coordinateMissing', shape, coordinate: 'latitude' })
+  if (isMissing(longitude)) return err({ kind: 'coordinateMissing', shape, coordinate: 'longitude' })
   const point = { latitude: numberOf(latitude), longitude: numberOf(longitude) }
-  if (!isLatitude(point.latitude)) return refused({ kind: 'coordinateMalformed', coordinate: 'latitude' })
-  if (!isLongitude(point.longitude)) return refused({ kind: 'coordinateMalformed', coordinate: 'longitude' })
-  return granted(point)
+  if (!isLatitude(point.latitude)) return err({ kind: 'coordinateMalformed', coordinate: 'latitude' })
+  if (!isLongitude(point.longitude)) return err({ kind: 'coordinateMalformed', coordinate: 'longitude' })
+  return ok(point)
 }
 
 /** In NGSIv1 an empty text is nothing. */
@@ -120,10 +120,10 @@ const truths = new Map<Value | undefined, boolean>([
   ...(['false', '0', false, 0] as const).map((value) => [value, false] as const),
 ])
 
-function parseInverted(shape: Area['kind'], value: Value | undefined): Outcome<boolean, AreaMalformed> {
+function parseInverted(shape: Area['kind'], value: Value | undefined): Result<boolean, AreaMalformed> {
   const inverted = truths.get(value)
-  if (inverted !== undefined) return granted(inverted)
-  return refused({
+  if (inverted !== undefined) return ok(inverted)
+  return err({
     kind: 'invertedMalformed',
     shape,
     value: typeof value === 'string' ? value : JSON.stringify(value),

@@ -10,7 +10,7 @@ import {
   liesBeside,
   plus,
   times,
-  type Vector,
+  type Vector3,
 } from './sphere.js'
 import type { Area, Circle } from './surface.js'
 
@@ -62,7 +62,7 @@ function boundsOfRing(vertices: readonly Point[]): readonly Box[] {
   const { edges, holds } = ringOf(vertices)
   if (edges.some(isOpen)) return [world]
   const [hasSouth, hasNorth] = [-1, 1].map((z) => {
-    const pole: Vector = [0, 0, z]
+    const pole: Vector3 = [0, 0, z]
     return holds(pole) || degrees(clearance(pole, edges)) <= margin
   })
   const south = hasSouth ? -90 : edges.reduce((least, edge) => Math.min(least, extreme(edge, -1)), 90)

@@ -2,7 +2,7 @@
  * What matching one entity may cost, in steps of about 10 to 25 ns: a query whose expressions and filters would take
  * longer for some entity is given up, because nothing else runs in a thread while it matches one.
  */
-export const mostSteps = 2_000_000
+export const maxSteps = 2_000_000
 
 /** Counts the steps of matching one entity after another. */
 export class Effort {

@@ -1,5 +1,5 @@
 import type { Entity, Metadata, Value } from './entity.js'
-import { isVector } from './path.js'
+import { isArray } from './path.js'
 
 /** How large an entity may become; what is larger already may change and shrink. */
 export interface EntityLimits {
@@ -19,13 +19,13 @@ export interface EntityLimits {
 }
 
 /** As many attributes as an entity and a context element may have. */
-export const mostAttributes = 5000
+export const maxAttributes = 5000
 
 /** As many elements of metadata as the attributes of an entity and of a context element may have together. */
-export const mostMetadata = 10_000
+export const maxMetadata = 10_000
 
 /** As many members and items as their compound values may have. */
-export const mostValues = 100_000
+export const maxValues = 100_000
 
 export const noLimits: EntityLimits = {
   size: Number.POSITIVE_INFINITY,
@@ -95,7 +95,7 @@ function valuesIn(attributes: Entity['attributes']): number {
 
 function valuesBelow(value: Value): number {
   if (typeof value !== 'object' || value === null) return 0
-  const members = isVector(value) ? value : Object.values(value)
+  const members = isArray(value) ? value : Object.values(value)
   let values = members.length
   for (const member of members) values += valuesBelow(member)
   return values
@@ -122,7 +122,7 @@ const least_size = 3
 function sizeOfValue(value: Value): number {
   if (typeof value === 'string') return value.length + 2
   if (typeof value !== 'object' || value === null) return scalar_size
-  if (isVector(value)) return value.reduce<number>((size, item) => size + 1 + sizeOfValue(item), 2)
+  if (isArray(value)) return value.reduce<number>((size, item) => size + 1 + sizeOfValue(item), 2)
   let size = 2
   for (const [key, member] of Object.entries(value)) size += member_frame + key.length + sizeOfValue(member)
   return size

@@ -1,5 +1,5 @@
 import type { Brand } from '../brand.js'
-import type { Place } from '../shared-memory/sequences.js'
+import type { Sequence } from '../shared-memory/sequences.js'
 import type { Milliseconds } from '../time.js'
 
 export type Tenant = Brand<string, 'Tenant'>
@@ -36,7 +36,7 @@ export interface Entity {
   readonly path: ServicePath
   readonly id: EntityId
   readonly type: EntityType
-  readonly place: Place
+  readonly sequence: Sequence
   readonly created: Milliseconds
   readonly modified: Milliseconds
   /** Ascending by name, instances of one name by ID, compared as UTF-8 bytes [context 2.7]. */

@@ -1,4 +1,4 @@
-import { granted, type Outcome, type Refused, refused } from '../result.js'
+import { type Err, err, ok, type Result } from '../result.js'
 import { parseDate } from './date.js'
 import { parseDecimal } from './decimal.js'
 import type { Condition, Filter, FilterSide, Ordering, Scalar, Statement } from './filter.js'
@@ -39,7 +39,7 @@ const maxCharacters = 65_536
  * meaning. Between single quotation marks the separators and operators are ordinary characters, but as names and values
  * can not have them, none of the forbidden characters is let in there either [context 4.1].
  */
-export function parseFilter(text: string, on: FilterSide): Outcome<Filter, FilterMalformed> {
+export function parseFilter(text: string, on: FilterSide): Result<Filter, FilterMalformed> {
   if (text.length > maxCharacters) return malformed('filterTooLong')
   const parts = cut(text, ';')
   if (parts.length > 1 && parts.at(-1)?.trim() === '') parts.pop()
@@ -52,19 +52,19 @@ export function parseFilter(text: string, on: FilterSide): Outcome<Filter, Filte
     statements.push(statement.value)
   }
   const patterns = compilePatterns(statements.flatMap(({ condition }) => patternsOf(condition)))
-  return patterns.ok ? granted({ on, statements }) : patterns
+  return patterns.ok ? ok({ on, statements }) : patterns
 }
 
 function patternsOf(condition: Condition): readonly string[] {
   return condition.kind === 'matches' ? [condition.pattern] : []
 }
 
-type Read<Part> = Outcome<Part, FilterMalformed>
+type Read<Part> = Result<Part, FilterMalformed>
 
 function malformed<Kind extends Exclude<FilterMalformed['kind'], 'patternMalformed'>>(
   kind: Kind,
-): Refused<{ readonly kind: Kind }> {
-  return refused({ kind })
+): Err<{ readonly kind: Kind }> {
+  return err({ kind })
 }
 
 function parseStatement(text: string, on: FilterSide): Read<Statement> {
@@ -78,7 +78,7 @@ function parseStatement(text: string, on: FilterSide): Read<Statement> {
   const path = parsePath(left, on)
   if (!path.ok) return path
   const condition = parseCondition(found.operator, right)
-  return condition.ok ? granted({ path: path.value, condition: condition.value }) : condition
+  return condition.ok ? ok({ path: path.value, condition: condition.value }) : condition
 }
 
 function parseUnary(text: string, on: FilterSide): Read<Statement> {
@@ -86,7 +86,7 @@ function parseUnary(text: string, on: FilterSide): Read<Statement> {
   const left = negated ? text.slice(1).trim() : text
   if (left === '') return malformed('rightSideEmpty')
   const path = parsePath(left, on)
-  return path.ok ? granted({ path: path.value, condition: { kind: negated ? 'absent' : 'exists' } }) : path
+  return path.ok ? ok({ path: path.value, condition: { kind: negated ? 'absent' : 'exists' } }) : path
 }
 
 /** Longer ones first: `>=` is not `>`. */
@@ -113,7 +113,7 @@ function parsePath(text: string, on: FilterSide): Read<readonly string[]> {
     path.push(step.value)
   }
   if (path[0] === '') return malformed('leftSideEmpty')
-  return on === 'metadata' && path.length < 2 ? malformed('metadataUnnamed') : granted(path)
+  return on === 'metadata' && path.length < 2 ? malformed('metadataUnnamed') : ok(path)
 }
 
 function parseCondition(operator: Operator, text: string): Read<Condition> {
@@ -132,14 +132,14 @@ function parseCondition(operator: Operator, text: string): Read<Condition> {
 
 function parseMatch(text: string): Read<Condition> {
   const pattern = unquoted(text)
-  return pattern.ok ? granted({ kind: 'matches', pattern: pattern.value }) : pattern
+  return pattern.ok ? ok({ kind: 'matches', pattern: pattern.value }) : pattern
 }
 
 function parseOrdering(by: Ordering, text: string): Read<Condition> {
   if (cut(text, ',').length > 1) return malformed('listOrdered')
   if (cut(text, '..').length > 1) return malformed('rangeOrdered')
   const than = parseLiteral(text)
-  return than.ok ? granted({ kind: 'ordered', by, than: than.value.value }) : than
+  return than.ok ? ok({ kind: 'ordered', by, than: than.value.value }) : than
 }
 
 function parseEquality(text: string, negated: boolean): Read<Condition> {
@@ -148,7 +148,7 @@ function parseEquality(text: string, negated: boolean): Read<Condition> {
   const ends = cut(text, '..')
   if (ends.length > 1) return parseRange(ends, negated)
   const value = parseLiteral(text)
-  return value.ok ? granted({ kind: 'equal', values: [value.value.value], negated }) : value
+  return value.ok ? ok({ kind: 'equal', values: [value.value.value], negated }) : value
 }
 
 function parseList(items: readonly string[], negated: boolean): Read<Condition> {
@@ -156,7 +156,7 @@ function parseList(items: readonly string[], negated: boolean): Read<Condition> 
   if (!literals.ok) return literals
   const ranged = items.some((item) => cut(item, '..').length > 1)
   if (ranged || !ofOneKind(literals.value)) return malformed('listMixed')
-  return granted({ kind: 'equal', values: literals.value.map(({ value }) => value), negated })
+  return ok({ kind: 'equal', values: literals.value.map(({ value }) => value), negated })
 }
 
 function parseRange(ends: readonly string[], negated: boolean): Read<Condition> {
@@ -165,7 +165,7 @@ function parseRange(ends: readonly string[], negated: boolean): Read<Condition> 
   const [from, to, ...more] = literals.value
   if (from === undefined || to === undefined || more.length > 0) return malformed('rangeMixed')
   if (from.kind !== to.kind || from.kind === 'boolean' || from.kind === 'null') return malformed('rangeMixed')
-  return granted({ kind: 'within', from: from.value, to: to.value, negated })
+  return ok({ kind: 'within', from: from.value, to: to.value, negated })
 }
 
 /** A value as it is written: dates and numbers are told apart here, though both are stored as numbers. */
@@ -185,7 +185,7 @@ function parseLiterals(
     if (!literal.ok) return literal
     literals.push(literal.value)
   }
-  return granted(literals)
+  return ok(literals)
 }
 
 function ofOneKind(literals: readonly Literal[]): boolean {
@@ -196,13 +196,13 @@ function ofOneKind(literals: readonly Literal[]): boolean {
 function parseLiteral(text: string): Read<Literal> {
   const content = unquoted(text)
   if (!content.ok) return content
-  if (text.startsWith("'")) return granted({ kind: 'text', value: content.value })
+  if (text.startsWith("'")) return ok({ kind: 'text', value: content.value })
   const number = parseDecimal(text)
-  if (number !== undefined) return granted({ kind: 'number', value: number })
+  if (number !== undefined) return ok({ kind: 'number', value: number })
   const date = parseDate(text)
-  if (date !== undefined) return granted({ kind: 'date', value: date })
-  if (text === 'true' || text === 'false') return granted({ kind: 'boolean', value: text === 'true' })
-  return granted(text === 'null' ? { kind: 'null', value: null } : { kind: 'text', value: text })
+  if (date !== undefined) return ok({ kind: 'date', value: date })
+  if (text === 'true' || text === 'false') return ok({ kind: 'boolean', value: text === 'true' })
+  return ok(text === 'null' ? { kind: 'null', value: null } : { kind: 'text', value: text })
 }
 
 const forbidden = /[<>"'=;()]/
@@ -212,7 +212,7 @@ function unquoted(text: string): Read<string> {
   const end = text.startsWith("'") ? text.indexOf("'", 1) : undefined
   if (end === -1) return malformed('quoteOpen')
   const content = end === text.length - 1 ? text.slice(1, end) : text
-  return forbidden.test(content) ? malformed('charactersForbidden') : granted(content)
+  return forbidden.test(content) ? malformed('charactersForbidden') : ok(content)
 }
 
 /** The parts of a text between the separators that stand outside quotes. */

@@ -1,7 +1,7 @@
 import type { Seconds } from './date.js'
 import { type Effort, unbounded } from './effort.js'
 import { type Attribute, compareBytes, type Entity, type Value } from './entity.js'
-import { isVector, valueAt } from './path.js'
+import { isArray, valueAt } from './path.js'
 import { acceptedPattern } from './pattern.js'
 
 /** A string filter: all its statements must hold [context 7.4.2]. Plain data, so that it can cross to a query thread. */
@@ -61,10 +61,10 @@ function compileStatement({ path, condition }: Statement, on: FilterSide, effort
 
 type Holds = (value: Value) => boolean
 
-/** A vector meets a condition when one of its items does. Kinds are never converted: a number equals no text. */
+/** A array meets a condition when one of its items does. Kinds are never converted: a number equals no text. */
 function compileCondition(condition: Exclude<Condition, { kind: 'absent' }>, effort: Effort): Holds {
   const oneOf = (holds: Holds): Holds => {
-    return (value) => (isVector(value) ? effort.spend(value.length) && value.some(holds) : holds(value))
+    return (value) => (isArray(value) ? effort.spend(value.length) && value.some(holds) : holds(value))
   }
   switch (condition.kind) {
     case 'exists':
@@ -150,7 +150,7 @@ function metadataValue(attribute: Attribute, name: string): Value | undefined {
   }
 }
 
-/** A list of one or none: flatMap takes an array, and a vector must not be taken for several values. */
+/** A list of one or none: flatMap takes an array, and a array must not be taken for several values. */
 function reached(value: Value, keys: readonly string[]): readonly Value[] {
   const found = valueAt(value, keys)
   return found === undefined ? [] : [found]

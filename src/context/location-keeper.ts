@@ -1,5 +1,5 @@
-import type { Outcome } from '../result.js'
-import { granted, refused } from '../result.js'
+import type { Result } from '../result.js'
+import { err, ok } from '../result.js'
 import type { Attribute, Value } from './entity.js'
 import { parseCoordinates } from './location.js'
 import type { GivenAttribute, LocationMoment, UpdateRefusal } from './update.js'
@@ -23,22 +23,22 @@ export class LocationKeeper {
    * it when the request says nothing about location. Refuses another coordinate system, a second location, and a value
    * that is not coordinates [context 6.5].
    */
-  settle(held: Attribute | undefined, given: GivenAttribute, when: LocationMoment): Outcome<boolean, UpdateRefusal> {
+  settle(held: Attribute | undefined, given: GivenAttribute, when: LocationMoment): Result<boolean, UpdateRefusal> {
     const { name, location } = given
     if (location !== undefined && !coordinateSystems.has(location)) {
-      return refused({ kind: 'coordinateSystemUnknown', name, found: location, when })
+      return err({ kind: 'coordinateSystemUnknown', name, found: location, when })
     }
     const declared = location !== undefined || given.type === 'geo:point'
-    if (!declared && held?.isLocation !== true) return granted(false)
+    if (!declared && held?.isLocation !== true) return ok(false)
     if (this.#holder && !isSame(this.#holder, given)) {
-      return refused({ kind: 'locationTwice', name, held: this.#holder.name, when })
+      return err({ kind: 'locationTwice', name, held: this.#holder.name, when })
     }
     const value = given.value ?? held?.value ?? ''
     if (parseCoordinates(value) === undefined) {
-      return refused({ kind: 'coordinatesMalformed', name, value: textOf(value), when })
+      return err({ kind: 'coordinatesMalformed', name, value: textOf(value), when })
     }
     this.#holder = given
-    return granted(true)
+    return ok(true)
   }
 }
 

@@ -10,7 +10,7 @@ const number = String.raw`[ \t]*([+-]?(?:\d+(?:\.\d*)?|\.\d+))[ \t]*`
 const pair = new RegExp(`^${number},${number}$`)
 
 /**
- * The point of a text `latitude, longitude` in decimal degrees with optional blanks around the numbers; nothing for
+ * The point of a text `latitude, longitude` in decimal degrees with optional spaces around the numbers; nothing for
  * anything else, and for numbers out of range [context 2.5].
  */
 export function parseCoordinates(value: Value): Point | undefined {

@@ -1,6 +1,6 @@
-import type { Place } from '../shared-memory/sequences.js'
+import type { Sequence } from '../shared-memory/sequences.js'
 import { type Attribute, compareBytes, type Entity, type Value } from './entity.js'
-import { isVector } from './path.js'
+import { isArray } from './path.js'
 
 /** By what results are ordered: an attribute's name, or `id`, `type`, `dateCreated`, `dateModified` [context 7.7]. */
 export interface OrderKey {
@@ -30,7 +30,7 @@ export function compareEntities(keys: readonly OrderKey[]): (a: Entity, b: Entit
 /** What an entity is sorted by, without the entity. */
 export interface SortedBy {
   readonly values: readonly (Value | undefined)[]
-  readonly place: Place
+  readonly sequence: Sequence
   /** What the values take in memory at most. */
   readonly bytes: number
 }
@@ -42,7 +42,7 @@ export function sortKeysOf(keys: readonly OrderKey[]): (entity: Entity) => Sorte
     const values = readers.map((read) => sortable(read(entity)))
     let bytes = 0
     for (const value of values) bytes += typeof value === 'string' ? value_bytes + 2 * value.length : value_bytes
-    return { values, place: entity.place, bytes }
+    return { values, sequence: entity.sequence, bytes }
   }
 }
 
@@ -54,7 +54,7 @@ export function compareKeys(keys: readonly OrderKey[]): (a: SortedBy, b: SortedB
       const order = sign * compareValues(a.values[at], b.values[at])
       if (order !== 0) return order
     }
-    return a.place - b.place
+    return a.sequence - b.sequence
   }
 }
 
@@ -63,12 +63,12 @@ const value_bytes = 32
 /** Of compound values only the kind matters. */
 function sortable(value: Value | undefined): Value | undefined {
   if (typeof value !== 'object' || value === null) return value
-  return isVector(value) ? [] : {}
+  return isArray(value) ? [] : {}
 }
 
 /**
- * The order of values of any kind, as clients of Orion know it: none or null, numbers, texts by bytes, objects, vectors,
- * booleans. Objects tie among themselves, and so do vectors [NGSIv2 context 7.6].
+ * The order of values of any kind, as clients of Orion know it: none or null, numbers, texts by bytes, objects, arrays,
+ * booleans. Objects tie among themselves, and so do arrays [NGSIv2 context 7.6].
  */
 export function compareValues(a: Value | undefined, b: Value | undefined): number {
   if (typeof a === 'string' && typeof b === 'string') return compareBytes(a, b)
@@ -109,6 +109,6 @@ function rank(value: Value | undefined): number {
     case 'boolean':
       return 5
     default:
-      return isVector(value) ? 4 : 3
+      return isArray(value) ? 4 : 3
   }
 }

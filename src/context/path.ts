@@ -10,12 +10,12 @@ export function valueAt(value: Value, keys: readonly string[]): Value | undefine
   return found
 }
 
-/** Whether a value is an object: no vector and no scalar. */
+/** Whether a value is an object: no array and no scalar. */
 export function isObject(value: Value): value is { readonly [key: string]: Value } {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Whether a value is a vector. */
-export function isVector(value: Value): value is readonly Value[] {
+/** Whether a value is a array. */
+export function isArray(value: Value): value is readonly Value[] {
   return Array.isArray(value)
 }

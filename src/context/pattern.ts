@@ -1,5 +1,5 @@
 import { RE2JS, RE2JSException } from 're2js'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import { type Automaton, completeAutomaton, limitAutomaton } from './automaton.js'
 
 /** A regular expression of a client, ready to be searched in texts. */
@@ -34,27 +34,27 @@ const maxInstructionsTogether = 10_000
  * A regular expression in Perl's style, case-sensitive and not anchored [context 7.2]. It runs in linear time, so there
  * are no backreferences and no lookarounds. Refuses what does not compile, what contains U+0000, and what is too large.
  */
-export function compilePattern(text: string): Outcome<Pattern, PatternMalformed> {
-  if (text.length > maxCharacters || text.includes('\0')) return refused({ kind: 'patternMalformed', pattern: text })
+export function compilePattern(text: string): Result<Pattern, PatternMalformed> {
+  if (text.length > maxCharacters || text.includes('\0')) return err({ kind: 'patternMalformed', pattern: text })
   const pattern = plainPattern(text) ?? enginePattern(text)
-  return pattern === undefined ? refused({ kind: 'patternMalformed', pattern: text }) : granted(pattern)
+  return pattern === undefined ? err({ kind: 'patternMalformed', pattern: text }) : ok(pattern)
 }
 
 /**
  * The patterns of one request. Refuses the first one that {@link compilePattern} does, and the one with which they are
  * too large together: a request has room for so many that compiling them would hold up all others.
  */
-export function compilePatterns(texts: Iterable<string>): Outcome<readonly Pattern[], PatternMalformed> {
+export function compilePatterns(texts: Iterable<string>): Result<readonly Pattern[], PatternMalformed> {
   const patterns: Pattern[] = []
   let instructions = 0
   for (const text of texts) {
     const pattern = compilePattern(text)
     if (!pattern.ok) return pattern
     instructions += pattern.value.instructions
-    if (instructions > maxInstructionsTogether) return refused({ kind: 'patternMalformed', pattern: text })
+    if (instructions > maxInstructionsTogether) return err({ kind: 'patternMalformed', pattern: text })
     patterns.push(pattern.value)
   }
-  return granted(patterns)
+  return ok(patterns)
 }
 
 /** The pattern of a text that was accepted before, at the boundary; one that does not compile is a fault of ours. */

@@ -1,11 +1,22 @@
 import type { Point } from './location.js'
-import { type Arc, angleToArc, arcBetween, cross, dot, lengthOf, plus, times, type Vector, vectorOf } from './sphere.js'
+import {
+  type Arc,
+  angleToArc,
+  arcBetween,
+  cross,
+  dot,
+  lengthOf,
+  plus,
+  times,
+  type Vector3,
+  vectorOf,
+} from './sphere.js'
 
 /** A closed line of great-circle arcs, ready to be asked what lies inside. */
 export interface Ring {
   readonly edges: readonly Arc[]
   /** Whether a point lies in the smaller of the parts into which the line divides the sphere. */
-  readonly holds: (point: Vector) => boolean
+  readonly holds: (point: Vector3) => boolean
 }
 
 /**
@@ -21,15 +32,15 @@ export function ringOf(vertices: readonly Point[]): Ring {
 }
 
 /** The angle between a point and the nearest edge, in radians. */
-export function clearance(point: Vector, edges: readonly Arc[]): number {
+export function clearance(point: Vector3, edges: readonly Arc[]): number {
   return edges.reduce((least, edge) => Math.min(least, angleToArc(point, edge)), Math.PI)
 }
 
 /** Points from which one should be clear of the line: opposite its middle for nearly all, and where the axes pierce. */
-function candidates(corners: readonly Vector[]): readonly Vector[] {
+function candidates(corners: readonly Vector3[]): readonly Vector3[] {
   const sum = corners.reduce(plus, [0, 0, 0])
   const length = lengthOf(sum)
-  const axes: readonly Vector[] = [
+  const axes: readonly Vector3[] = [
     [0, 0, 1],
     [0, 1, 0],
     [1, 0, 0],
@@ -38,7 +49,7 @@ function candidates(corners: readonly Vector[]): readonly Vector[] {
   return middles.flatMap((middle) => [times(middle, -1), middle])
 }
 
-function farthest(edges: readonly Arc[], points: readonly Vector[]): Vector {
+function farthest(edges: readonly Arc[], points: readonly Vector3[]): Vector3 {
   const clearances = points.map((point) => clearance(point, edges))
   return points[clearances.indexOf(Math.max(...clearances))] ?? [0, 0, 1]
 }
@@ -47,7 +58,7 @@ function farthest(edges: readonly Arc[], points: readonly Vector[]): Vector {
  * Whether a point that is clear of the line lies in the smaller part. The signed areas of the triangles between the
  * opposite point and each edge add up to the area of the part in which the point is not: none of them covers the point.
  */
-function isInside(point: Vector, edges: readonly Arc[]): boolean {
+function isInside(point: Vector3, edges: readonly Arc[]): boolean {
   const apex = times(point, -1)
   const area = edges.reduce((sum, { from, to, normal }) => {
     const corner = 1 + dot(apex, from) + dot(from, to) + dot(to, apex)
@@ -60,12 +71,12 @@ function isInside(point: Vector, edges: readonly Arc[]): boolean {
  * How many edges the arc between two points crosses. Each vertex lies on one side of its plane or the other, and none
  * in it, so a line through a vertex is crossed once or not at all.
  */
-function crossings(point: Vector, anchor: Vector, edges: readonly Arc[]): number {
+function crossings(point: Vector3, anchor: Vector3, edges: readonly Arc[]): number {
   const normal = planeThrough(point, anchor)
   return normal === undefined ? 0 : edges.filter((edge) => crosses(edge, point, anchor, normal)).length
 }
 
-function crosses({ from, to }: Arc, point: Vector, anchor: Vector, normal: Vector): boolean {
+function crosses({ from, to }: Arc, point: Vector3, anchor: Vector3, normal: Vector3): boolean {
   const [before, after] = [dot(from, normal), dot(to, normal)]
   if (before >= 0 === after >= 0) return false
   const meeting = plus(times(from, Math.abs(after)), times(to, Math.abs(before)))
@@ -73,7 +84,7 @@ function crosses({ from, to }: Arc, point: Vector, anchor: Vector, normal: Vecto
 }
 
 /** Nothing for one and the same point, which no arc leads to; any plane will do for opposite points. */
-function planeThrough(point: Vector, anchor: Vector): Vector | undefined {
+function planeThrough(point: Vector3, anchor: Vector3): Vector3 | undefined {
   const normal = cross(point, anchor)
   if (lengthOf(normal) > 1e-12) return normal
   if (dot(point, anchor) > 0) return undefined

@@ -1,7 +1,7 @@
 import type { Point } from './location.js'
 
 /** A point of the unit sphere, or the normal of a plane through its centre. */
-export type Vector = readonly [x: number, y: number, z: number]
+export type Vector3 = readonly [x: number, y: number, z: number]
 
 /** Metres [context 7.4.1]. */
 export const earthRadius_m = 6_371_000
@@ -9,7 +9,7 @@ export const earthRadius_m = 6_371_000
 const degree = Math.PI / 180
 
 /** Where a point stands on the unit sphere: the north pole is +z, longitude 0 on the equator +x. */
-export function vectorOf({ latitude, longitude }: Point): Vector {
+export function vectorOf({ latitude, longitude }: Point): Vector3 {
   const fromAxis = Math.cos(latitude * degree)
   return [fromAxis * Math.cos(longitude * degree), fromAxis * Math.sin(longitude * degree), Math.sin(latitude * degree)]
 }
@@ -20,60 +20,60 @@ export function degrees(radians: number): number {
 }
 
 /** The latitude of a point of the unit sphere, in degrees. */
-export function latitudeOf([x, y, z]: Vector): number {
+export function latitudeOf([x, y, z]: Vector3): number {
   return degrees(Math.atan2(z, Math.hypot(x, y)))
 }
 
 /** How far one vector goes in the direction of another: its sign tells the side of a plane with that normal. */
-export function dot(a: Vector, b: Vector): number {
+export function dot(a: Vector3, b: Vector3): number {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
 /** The normal of the plane through two points, by the right hand's rule; no longer than the sine of their angle. */
-export function cross(a: Vector, b: Vector): Vector {
+export function cross(a: Vector3, b: Vector3): Vector3 {
   return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 /** The sum of two vectors. */
-export function plus(a: Vector, b: Vector): Vector {
+export function plus(a: Vector3, b: Vector3): Vector3 {
   return [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
 }
 
 /** A vector made longer or turned about. */
-export function times(a: Vector, factor: number): Vector {
+export function times(a: Vector3, factor: number): Vector3 {
   return [a[0] * factor, a[1] * factor, a[2] * factor]
 }
 
 /** The length of a vector. */
-export function lengthOf(a: Vector): number {
+export function lengthOf(a: Vector3): number {
   return Math.hypot(a[0], a[1], a[2])
 }
 
 /** The angle between two points in radians. Exact to the last digits for near and for opposite points too. */
-export function angleBetween(a: Vector, b: Vector): number {
+export function angleBetween(a: Vector3, b: Vector3): number {
   return 2 * Math.atan2(lengthOf(plus(a, times(b, -1))), lengthOf(plus(a, b)))
 }
 
 /** A great-circle arc, the shorter one between two points, with the normal of its plane. */
 export interface Arc {
-  readonly from: Vector
-  readonly to: Vector
+  readonly from: Vector3
+  readonly to: Vector3
   /** Not of length one, nearly none when the ends meet or are opposite. */
-  readonly normal: Vector
+  readonly normal: Vector3
 }
 
 /** The arc between two points; opposite points have none. */
-export function arcBetween(from: Vector, to: Vector): Arc {
+export function arcBetween(from: Vector3, to: Vector3): Arc {
   return { from, to, normal: cross(from, to) }
 }
 
 /** Whether the point of the arc's great circle that is nearest to this one lies between the ends. */
-export function liesBeside(point: Vector, { from, to, normal }: Arc): boolean {
+export function liesBeside(point: Vector3, { from, to, normal }: Arc): boolean {
   return dot(cross(normal, from), point) >= 0 && dot(cross(to, normal), point) >= 0
 }
 
 /** The angle from a point to the nearest point of an arc, in radians. */
-export function angleToArc(point: Vector, arc: Arc): number {
+export function angleToArc(point: Vector3, arc: Arc): number {
   const length = lengthOf(arc.normal)
   if (length > 0 && liesBeside(point, arc)) return Math.asin(Math.min(1, Math.abs(dot(point, arc.normal)) / length))
   return Math.min(angleBetween(point, arc.from), angleBetween(point, arc.to))

@@ -1,4 +1,4 @@
-import type { Place } from '../shared-memory/sequences.js'
+import type { Sequence } from '../shared-memory/sequences.js'
 import type { Milliseconds } from '../time.js'
 import type { EntityId, EntityType, Metadata, ServicePath, Tenant, Value } from './entity.js'
 import type { Excess } from './entity-size.js'
@@ -49,7 +49,7 @@ export interface UpdateElement {
 /** A context element with what makes its turn deterministic: its date and the place of an entity that it may create. */
 export interface UpdateCommand extends UpdateElement {
   readonly kind: 'update'
-  readonly place: Place
+  readonly sequence: Sequence
   readonly time: Milliseconds
 }
 

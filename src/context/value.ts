@@ -1,13 +1,13 @@
 import { parseDate } from './date.js'
 import type { Value } from './entity.js'
-import { isVector } from './path.js'
+import { isArray } from './path.js'
 
-/** Whether two values are the same: kind and content, members of objects in any order, items of vectors in theirs [context 11]. */
+/** Whether two values are the same: kind and content, members of objects in any order, items of arrays in theirs [context 11]. */
 export function sameValue(a: Value, b: Value): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
-  if (isVector(a)) return isVector(b) && a.length === b.length && a.every((item, at) => sameValue(item, b[at] ?? null))
-  if (isVector(b)) return false
+  if (isArray(a)) return isArray(b) && a.length === b.length && a.every((item, at) => sameValue(item, b[at] ?? null))
+  if (isArray(b)) return false
   const keys = Object.keys(a)
   return keys.length === Object.keys(b).length && keys.every((key) => sameMember(a, b, key))
 }

@@ -3,7 +3,7 @@ import type { Origin } from '../context/update.js'
 import { recipientOf } from '../delivery/message.js'
 import { errorFacts, type Log } from '../log/log.js'
 import { StorageFull } from '../partition/store.js'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import type { Bell } from '../shared-memory/bell.js'
 import type { Notice, NoticeNumber } from '../subscription/notice.js'
 import type { ControlChange, SubscriptionStore } from '../subscription/store.js'
@@ -11,23 +11,23 @@ import type { Subscription, SubscriptionInForce } from '../subscription/subscrip
 import { advanceClock } from '../subscription/throttle.js'
 import type { Milliseconds } from '../time.js'
 import { traceArea } from '../trace-area.js'
-import type { Courier } from './courier-thread.js'
+import type { CourierThread } from './courier-thread.js'
 import { noticesAbout, type StateParts, stateToShow } from './initial.js'
 import type { Partitions } from './partitions.js'
 
-export interface EstablishmentParts extends StateParts {
+export interface ActivationParts extends StateParts {
   readonly store: SubscriptionStore
   readonly partitions: Pick<Partitions<object>, 'subscribe'>
-  readonly courier: Pick<Courier<object>, 'put' | 'hold'>
+  readonly courier: Pick<CourierThread<object>, 'put' | 'hold'>
   readonly bell: Bell
   readonly log: Log
 }
 
 /** How a subscription comes into force and on disk: in the partitions, in the store, in the courier. */
-export class Establishment {
-  readonly #parts: EstablishmentParts
+export class Activation {
+  readonly #parts: ActivationParts
 
-  constructor(parts: EstablishmentParts) {
+  constructor(parts: ActivationParts) {
     this.#parts = parts
   }
 
@@ -40,7 +40,7 @@ export class Establishment {
     origin: Origin,
     made: Milliseconds,
     scopes = inForce.subscription.scopes,
-  ): Promise<Outcome<undefined, Unavailable>> {
+  ): Promise<Result<undefined, Unavailable>> {
     const { subscription, clock } = inForce
     this.#parts.courier.hold(subscription.id)
     const after = await this.#parts.partitions.subscribe(inForce)
@@ -53,11 +53,11 @@ export class Establishment {
       this.#parts.bell.ring()
     }
     this.#parts.courier.put(recipientOf(inForce))
-    return granted(undefined)
+    return ok(undefined)
   }
 
   /** Puts a subscription in force and on disk that goes on as it was but for its dates and limits. */
-  async amend(inForce: SubscriptionInForce): Promise<Outcome<undefined, Unavailable>> {
+  async amend(inForce: SubscriptionInForce): Promise<Result<undefined, Unavailable>> {
     await this.#parts.partitions.subscribe(inForce)
     const stored = await this.commit({ put: inForce.subscription })
     if (stored.ok) this.#parts.courier.put(recipientOf(inForce))
@@ -69,41 +69,41 @@ export class Establishment {
     origin: Origin,
     made: Milliseconds,
     after: readonly NoticeNumber[],
-  ): Promise<Outcome<readonly Notice[], Unavailable>> {
+  ): Promise<Result<readonly Notice[], Unavailable>> {
     const { onChange, expires } = subscription
     const { limit, wording, log } = this.#parts
-    if (onChange === undefined || expires <= made || limit === 0) return granted([])
+    if (onChange === undefined || expires <= made || limit === 0) return ok([])
     const shown = await stateToShow(this.#parts, subscription, onChange)
-    if (!shown.ok && shown.refusal.kind === 'pageTooLarge') {
+    if (!shown.ok && shown.error.kind === 'pageTooLarge') {
       log.warn(
         'subscriptions:initial',
         `no initial notification of ${subscription.id}: the entities take too much memory`,
       )
-      return granted([])
+      return ok([])
     }
     if (!shown.ok) return shown
     const { entities, lastNotices } = shown.value
     // It shows what these have said, and nothing of what comes after them.
     const last = after.map((number, partition) => Math.max(number, lastNotices[partition] ?? 0))
     const notices = noticesAbout(entities, subscription, wording, {
-      line: { kind: 'initial' },
+      orderingKey: { kind: 'initial' },
       made,
       origin,
       after: last,
     })
     this.#traceInitial(subscription, entities.length, notices.length)
-    return granted(notices)
+    return ok(notices)
   }
 
   /** Stores a change; refuses when there is no room for it. */
-  async commit(change: ControlChange): Promise<Outcome<undefined, Unavailable>> {
+  async commit(change: ControlChange): Promise<Result<undefined, Unavailable>> {
     try {
       await this.#parts.store.commit(change)
-      return granted(undefined)
+      return ok(undefined)
     } catch (fault) {
       if (!(fault instanceof StorageFull)) throw fault
       this.#parts.log.error('subscriptions:store', 'a change of subscriptions was not stored', errorFacts(fault))
-      return refused({ kind: 'storageFull' })
+      return err({ kind: 'storageFull' })
     }
   }
 

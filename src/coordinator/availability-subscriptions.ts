@@ -1,4 +1,4 @@
-import type { AvailabilityAsked, AvailabilityChange, RegistryOrigin } from '../broker/registry-service.js'
+import type { AvailabilityChange, AvailabilityRequest, RegistryOrigin } from '../broker/registry-service.js'
 import type { SubscriptionState, SubscriptionUnknown } from '../broker/subscription-state.js'
 import type { Unavailable } from '../broker/unavailable.js'
 import type { ServicePath, Tenant } from '../context/entity.js'
@@ -6,27 +6,27 @@ import type { PathRange } from '../context/query.js'
 import type { DeliveryState, Recipient } from '../delivery/message.js'
 import { errorFacts, type Log } from '../log/log.js'
 import { StorageFull } from '../partition/store.js'
-import type { AvailabilitySubscription, AvailabilityWording } from '../registration/availability.js'
+import type { AvailabilityRenderer, AvailabilitySubscription } from '../registration/availability.js'
 import { AvailabilityIndex } from '../registration/availability-index.js'
 import { inForce, type Registration, type RegistrationChange } from '../registration/registration.js'
 import { type Discovery, type RegistrationIndex, wholeDiscovery } from '../registration/registration-index.js'
 import type { RegistryChange, RegistryStore } from '../registration/store.js'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import type { Bell } from '../shared-memory/bell.js'
 import { inSlices, mapInSlices, type Steps } from '../slices.js'
 import type { Notice } from '../subscription/notice.js'
 import type { SubscriptionClock, SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 import { Capacity, sizeOfAvailability } from './capacity.js'
-import type { Courier } from './courier-thread.js'
+import type { CourierThread } from './courier-thread.js'
 import { Clocks } from './held-subscriptions.js'
 import { newId } from './new-id.js'
 
-export interface AvailabilityParts {
+export interface AvailabilitySubscriptionsParts {
   readonly store: RegistryStore
-  readonly courier: Pick<Courier<object>, 'put' | 'hold' | 'remove' | 'expire' | 'report'>
+  readonly courier: Pick<CourierThread<object>, 'put' | 'hold' | 'remove' | 'expire' | 'report'>
   readonly bell: Pick<Bell, 'ring'>
-  readonly word: AvailabilityWording
+  readonly word: AvailabilityRenderer
   readonly clock: () => Milliseconds
   /** Availability subscriptions, of 1 KiB each on average. */
   readonly limits: { readonly subscriptionsMax: number }
@@ -48,8 +48,8 @@ const everywhere: PathRange = { path: root, below: true }
  * The availability subscriptions and what they are sent: the part of the registry that others are told by. Whoever uses
  * it lets one operation end before the next begins.
  */
-export class Availability {
-  readonly #parts: AvailabilityParts
+export class AvailabilitySubscriptions {
+  readonly #parts: AvailabilitySubscriptionsParts
   readonly #registrations: RegistrationIndex
   readonly #index = new AvailabilityIndex()
   readonly #clocks = new Map<SubscriptionId, SubscriptionClock>()
@@ -58,7 +58,7 @@ export class Availability {
   #order = 0
 
   /** Knows nothing before `loading`; `registrations` is the owner's index. */
-  constructor(parts: AvailabilityParts, registrations: RegistrationIndex) {
+  constructor(parts: AvailabilitySubscriptionsParts, registrations: RegistrationIndex) {
     this.#parts = parts
     this.#registrations = registrations
     this.#capacity = new Capacity(parts.limits.subscriptionsMax)
@@ -87,9 +87,9 @@ export class Availability {
     changes: readonly RegistrationChange[],
     made: Milliseconds,
     origin: RegistryOrigin,
-  ): Steps<Outcome<readonly Notice[], Unavailable>> {
+  ): Steps<Result<readonly Notice[], Unavailable>> {
     const notices: Notice[] = []
-    if (origin.ends) return granted(notices)
+    if (origin.ends) return ok(notices)
     let characters = 0
     for (const awakened of this.#index.awakenedBy(registration, made)) {
       yield
@@ -99,44 +99,41 @@ export class Availability {
         notices.push(notice)
         characters += Math.max(leastNotice_characters, notice.body.length)
       }
-      if (characters > mostNotices_characters) return refused({ kind: 'noticesFull' })
+      if (characters > mostNotices_characters) return err({ kind: 'noticesFull' })
     }
-    return granted(notices)
+    return ok(notices)
   }
 
-  async subscribe(asked: AvailabilityAsked): Promise<Outcome<SubscriptionId, Unavailable>> {
+  async subscribe(asked: AvailabilityRequest): Promise<Result<SubscriptionId, Unavailable>> {
     const { duration_ms, correlator, ...what } = asked
     const time = this.#parts.clock()
     const id = newId(time) as SubscriptionId
     const subscription = { ...what, id, order: this.#order + 1, expires: (time + duration_ms) as Milliseconds }
-    if (!this.#capacity.hasRoom(sizeOfAvailability(subscription))) return refused({ kind: 'subscriptionsFull' })
+    if (!this.#capacity.hasRoom(sizeOfAvailability(subscription))) return err({ kind: 'subscriptionsFull' })
     const stored = await this.#store(subscription, time, correlator, () => this.forget([id]))
     if (!stored.ok) return stored
     this.#order = subscription.order
-    return granted(id)
+    return ok(id)
   }
 
-  async change(asked: AvailabilityChange): Promise<Outcome<undefined, SubscriptionUnknown | Unavailable>> {
+  async change(asked: AvailabilityChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
     const { duration_ms, correlator, ...what } = asked
     const held = this.#of(asked.tenant, asked.id)
-    if (held === undefined) return refused({ kind: 'subscriptionUnknown' })
+    if (held === undefined) return err({ kind: 'subscriptionUnknown' })
     const { clock, courier } = this.#parts
     const time = clock()
     // What waited when it expired is not to be sent after all once it is revived [subscriptions 5.6].
-    if (!inForce(held, time) && !(await courier.expire(asked.id))) return refused({ kind: 'partitionLost' })
+    if (!inForce(held, time) && !(await courier.expire(asked.id))) return err({ kind: 'partitionLost' })
     const expires = duration_ms === undefined ? held.expires : ((time + duration_ms) as Milliseconds)
     const subscription = { ...held, ...what, expires }
     if (!this.#capacity.hasRoom(sizeOfAvailability(subscription), sizeOfAvailability(held))) {
-      return refused({ kind: 'subscriptionsFull' })
+      return err({ kind: 'subscriptionsFull' })
     }
     return this.#store(subscription, time, correlator, async () => courier.put(this.#recipient(held)))
   }
 
-  async unsubscribe(
-    tenant: Tenant,
-    id: SubscriptionId,
-  ): Promise<Outcome<undefined, SubscriptionUnknown | Unavailable>> {
-    if (this.#of(tenant, id) === undefined) return refused({ kind: 'subscriptionUnknown' })
+  async unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
+    if (this.#of(tenant, id) === undefined) return err({ kind: 'subscriptionUnknown' })
     const removed = await committed(this.#parts, { remove: [id] })
     if (removed.ok) await this.forget([id])
     return removed
@@ -183,12 +180,12 @@ export class Availability {
     time: Milliseconds,
     correlator: string,
     withdraw: () => Promise<void>,
-  ): Promise<Outcome<undefined, Unavailable>> {
+  ): Promise<Result<undefined, Unavailable>> {
     const { courier, bell } = this.#parts
     const notices = await inSlices(this.#notice(subscription, subscription, time, { correlator }, []))
     // The courier may see the first notice before it is told whom it is for.
     courier.hold(subscription.id)
-    let stored: Outcome<undefined, Unavailable> | undefined
+    let stored: Result<undefined, Unavailable> | undefined
     try {
       stored = await committed(this.#parts, { put: subscription, notices })
     } finally {
@@ -215,8 +212,8 @@ export class Availability {
     const { contexts } = yield* this.#registrations.discovering(lookup, discovery, wholeDiscovery, changes)
     if (contexts.length === 0) return []
     const body = yield* this.#parts.word(id, contexts)
-    const line = { kind: 'availability' } as const
-    return [{ subscription: id, line, made, tenant, paths: [root], correlator, token: '', via, body }]
+    const orderingKey = { kind: 'availability' } as const
+    return [{ subscription: id, orderingKey, made, tenant, paths: [root], correlator, token: '', via, body }]
   }
 
   #put(subscription: AvailabilitySubscription): void {
@@ -247,15 +244,15 @@ const neverDelivered: DeliveryState = { timesSent: 0, failsCounter: 0, queueDept
 
 /** Stores a change; that the disk is full is an answer, every other failure is a fault. */
 export async function committed(
-  { store, log }: Pick<AvailabilityParts, 'store' | 'log'>,
+  { store, log }: Pick<AvailabilitySubscriptionsParts, 'store' | 'log'>,
   change: RegistryChange,
-): Promise<Outcome<undefined, Unavailable>> {
+): Promise<Result<undefined, Unavailable>> {
   try {
     await store.commit(change)
-    return granted(undefined)
+    return ok(undefined)
   } catch (fault) {
     if (!(fault instanceof StorageFull)) throw fault
     log.error('registry:store', 'a change of the registry was not stored', errorFacts(fault))
-    return refused({ kind: 'storageFull' })
+    return err({ kind: 'storageFull' })
   }
 }

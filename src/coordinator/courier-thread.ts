@@ -3,18 +3,18 @@ import type { MessagePort } from 'node:worker_threads'
 import type { CourierInstruction, CourierReport, KnownState, Recipient } from '../delivery/message.js'
 import type { Log } from '../log/log.js'
 import { ActorThread } from '../mailbox/thread.js'
-import type { Settlement } from '../subscription/notice.js'
+import type { NoticeAck } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { FrontEndLink, Launch } from './partitions.js'
 
-export interface CourierSettings<Task> {
+export interface CourierThreadSettings<Task> {
   readonly entry: URL
   /** Called for every thread, also for one that replaces another: with the recipients of that moment. */
   readonly launch: () => Launch<Task>
   /** Connects the courier with all partitions, now and whenever one is replaced. */
   readonly join: (link: FrontEndLink) => void
   /** Stores what became of notices in the coordinator's own outbox. */
-  readonly settle: (settlements: readonly Settlement[]) => Promise<void>
+  readonly ack: (acks: readonly NoticeAck[]) => Promise<void>
   /** An attempt at a URL has failed for a reason, or succeeded. */
   readonly attempted: (url: string, reason: string | undefined) => void
   readonly log: Log
@@ -27,7 +27,7 @@ type Ticketed = 'remove' | 'expire' | 'report'
 
 interface Open {
   readonly instruction: CourierInstruction & { readonly kind: Ticketed }
-  readonly settle: (states: readonly KnownState[]) => void
+  readonly resolve: (states: readonly KnownState[]) => void
 }
 
 /** A courier that dies more often than this within a minute is not restarted again [management 12.2]. */
@@ -39,13 +39,13 @@ const expiry_ms = 2000
 /** Deliveries that are told in one message: reading one of very many would hold the thread. */
 const reportedAtOnce = 1000
 
-/** How long to wait before settlements that could not be stored are tried again, at first and at most. */
-const settleAgain_ms = 200
-const settleAgainMost_ms = 2000
+/** How long to wait before acks that could not be stored are tried again, at first and at most. */
+const ackAgain_ms = 200
+const ackAgainMost_ms = 2000
 
 /** The courier's thread as the coordinator has it: started, told what changes, asked, replaced when it dies, drained. */
-export class Courier<Task extends object> {
-  readonly #settings: CourierSettings<Task>
+export class CourierThread<Task extends object> {
+  readonly #settings: CourierThreadSettings<Task>
   readonly #open = new Map<number, Open>()
   /** The ports of the partitions go to whichever thread there is. */
   readonly #link: FrontEndLink
@@ -54,7 +54,7 @@ export class Courier<Task extends object> {
   #deaths: readonly number[] = []
   #draining = false
 
-  constructor(settings: CourierSettings<Task>) {
+  constructor(settings: CourierThreadSettings<Task>) {
     this.#settings = settings
     this.#link = {
       connect: (partition: number, port: MessagePort) => {
@@ -138,8 +138,8 @@ export class Courier<Task extends object> {
     this.#tickets += 1
     const ticket = this.#tickets
     const instruction = instruct(ticket)
-    return new Promise((settle) => {
-      this.#open.set(ticket, { instruction, settle })
+    return new Promise((resolve) => {
+      this.#open.set(ticket, { instruction, resolve })
       this.#tell(instruction)
     })
   }
@@ -153,9 +153,9 @@ export class Courier<Task extends object> {
       case 'states':
         this.#close(report.ticket, report.states)
         return
-      case 'settle':
-        this.#settle(thread, report.ticket, report.settlements).catch((fault: unknown) =>
-          this.#settings.fatal(`notices can not be settled: ${String(fault)}`),
+      case 'ack':
+        this.#ack(thread, report.ticket, report.acks).catch((fault: unknown) =>
+          this.#settings.fatal(`notices can not be acked: ${String(fault)}`),
         )
         return
       case 'alarm':
@@ -168,25 +168,25 @@ export class Courier<Task extends object> {
   }
 
   #close(ticket: number, states: readonly KnownState[]): void {
-    this.#open.get(ticket)?.settle(states)
+    this.#open.get(ticket)?.resolve(states)
     this.#open.delete(ticket)
   }
 
   /** Settlements say how things stand, so that they can be stored again until they are. */
-  async #settle(thread: Thread<Task>, ticket: number, settlements: readonly Settlement[]): Promise<void> {
-    for (let wait_ms = settleAgain_ms; ; wait_ms = Math.min(2 * wait_ms, settleAgainMost_ms)) {
+  async #ack(thread: Thread<Task>, ticket: number, acks: readonly NoticeAck[]): Promise<void> {
+    for (let wait_ms = ackAgain_ms; ; wait_ms = Math.min(2 * wait_ms, ackAgainMost_ms)) {
       try {
-        await this.#settings.settle(settlements)
+        await this.#settings.ack(acks)
         break
       } catch (fault) {
-        if (wait_ms === settleAgain_ms) {
-          this.#settings.log.error('courier:settle', `settlements could not be stored: ${String(fault)}`)
+        if (wait_ms === ackAgain_ms) {
+          this.#settings.log.error('courier:ack', `acks could not be stored: ${String(fault)}`)
         }
         await new Promise((resolve) => setTimeout(resolve, wait_ms))
       }
     }
-    const settled: CourierInstruction = { kind: 'settled', ticket }
-    thread.tell(settled)
+    const acked: CourierInstruction = { kind: 'acked', ticket }
+    thread.tell(acked)
   }
 
   #died(thread: Thread<Task>, fault: unknown): void {

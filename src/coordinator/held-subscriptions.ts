@@ -1,6 +1,6 @@
 import type { Unavailable } from '../broker/unavailable.js'
 import type { Tenant } from '../context/entity.js'
-import { type Refused, refused } from '../result.js'
+import { type Err, err } from '../result.js'
 import type { Packed } from '../shared-memory/packed.js'
 import {
   type PackedWithClocks,
@@ -35,7 +35,7 @@ const mostTransitions = 25_000
 /** How long the subscriptions are kept as they were packed: as long as a start takes. */
 const packed_ms = 10_000
 
-const tooLate: Refused<Unavailable> = refused({ kind: 'queryLate' })
+const tooLate: Err<Unavailable> = err({ kind: 'queryLate' })
 
 /** All subscriptions, in memory, by creation; with what their owner does to one of them done one after the other. */
 export class HeldSubscriptions {
@@ -168,10 +168,10 @@ export class HeldSubscriptions {
    * Does what a client asks to a subscription when all is done that was begun before; refuses when that takes longer than
    * a query may take. What has begun is waited for.
    */
-  inTurnSoon<Result>(id: SubscriptionId, work: () => Promise<Result>): Promise<Result | Refused<Unavailable>> {
+  inTurnSoon<Result>(id: SubscriptionId, work: () => Promise<Result>): Promise<Result | Err<Unavailable>> {
     let timer: NodeJS.Timeout | undefined
     let isLate = false
-    const late = new Promise<Refused<Unavailable>>((resolve) => {
+    const late = new Promise<Err<Unavailable>>((resolve) => {
       timer = setTimeout(() => {
         isLate = true
         resolve(tooLate)

@@ -3,15 +3,15 @@ import type { StatePage } from '../broker/partition-readers.js'
 import type { Entity, ServicePath } from '../context/entity.js'
 import type { Query } from '../context/query.js'
 import type { Origin } from '../context/update.js'
-import type { Outcome } from '../result.js'
-import type { Line, Notice, NoticeNumber, NoticeWording } from '../subscription/notice.js'
+import type { Result } from '../result.js'
+import type { Notice, NoticeNumber, NoticeRenderer, OrderingKey } from '../subscription/notice.js'
 import type { Subscription } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 
 /** What notifications about the state of several entities are made with. */
 export interface StateParts {
-  readonly state: (query: Query) => Promise<Outcome<StatePage, Unavailable>>
-  readonly wording: NoticeWording
+  readonly state: (query: Query) => Promise<Result<StatePage, Unavailable>>
+  readonly wording: NoticeRenderer
   /** Most entities that are shown. */
   readonly limit: number
 }
@@ -27,7 +27,7 @@ export async function stateToShow(
   { state, limit }: Pick<StateParts, 'state' | 'limit'>,
   { tenant, path, selectors, attributes, scopes }: Subscription,
   triggering: readonly string[],
-): Promise<Outcome<StatePage, Unavailable>> {
+): Promise<Result<StatePage, Unavailable>> {
   const all = { tenant, paths: [path], selectors, order: [], offset: 0, counted: false }
   if (triggering.length > 0) {
     const trigger = await state({ ...all, attributes: triggering, scopes: [], limit: 1 })
@@ -40,18 +40,18 @@ export async function stateToShow(
 export function noticesAbout(
   entities: readonly Entity[],
   subscription: Subscription,
-  wording: NoticeWording,
+  wording: NoticeRenderer,
   common: {
-    readonly line: Line
+    readonly orderingKey: OrderingKey
     readonly made: Milliseconds
     readonly origin: Origin
     readonly after?: readonly NoticeNumber[]
   },
 ): readonly Notice[] {
-  const { line, made, origin, after } = common
+  const { orderingKey, made, origin, after } = common
   return portions(entities).map((portion) => ({
     subscription: subscription.id,
-    line,
+    orderingKey,
     made,
     tenant: subscription.tenant,
     paths: portion.map(({ path }) => path),

@@ -1,6 +1,6 @@
 import { MessageChannel, type MessagePort, type TransferListItem } from 'node:worker_threads'
 import type { Log } from '../log/log.js'
-import type { InForce, Instruction, PartitionReport, Ready } from '../mailbox/batch.js'
+import type { PartitionInstruction, PartitionReady, PartitionReport, SubscriptionActivated } from '../mailbox/batch.js'
 import { ActorThread } from '../mailbox/thread.js'
 import { DiskFault } from '../partition/store.js'
 import type { NoticeNumber } from '../subscription/notice.js'
@@ -43,11 +43,11 @@ export class Partitions<Task extends object> {
   readonly #settings: PartitionsSettings<Task>
   readonly #threads = new Map<number, PartitionThread<Task>>()
   /** Threads that open their stores: the first ones, and those that replace others. */
-  readonly #starting = new Map<number, Promise<Ready>>()
+  readonly #starting = new Map<number, Promise<PartitionReady>>()
   readonly #links: FrontEndLink[] = []
   readonly #deaths = new Map<number, number[]>()
   /** Who waits for an instruction to be in force, by its ticket. */
-  readonly #open = new Map<number, (inForce: InForce) => void>()
+  readonly #open = new Map<number, (inForce: SubscriptionActivated) => void>()
   #tickets = 0
   #draining = false
 
@@ -59,7 +59,7 @@ export class Partitions<Task extends object> {
   async start(): Promise<number> {
     const numbers = Array.from({ length: this.#settings.count }, (_, number) => number)
     const started = await Promise.all(numbers.map((partition) => this.#start(partition)))
-    return Math.max(0, ...started.map(({ highestPlace }) => highestPlace))
+    return Math.max(0, ...started.map(({ highestSequence }) => highestSequence))
   }
 
   /** Connects a front end to every partition, now and whenever one is replaced. */
@@ -86,19 +86,19 @@ export class Partitions<Task extends object> {
     await this.#everywhere((ticket) => ({ kind: 'unsubscribe', ticket, id }))
   }
 
-  #everywhere(instruction: (ticket: number) => Instruction): Promise<readonly NoticeNumber[]> {
+  #everywhere(instruction: (ticket: number) => PartitionInstruction): Promise<readonly NoticeNumber[]> {
     const numbers = Array.from({ length: this.#settings.count }, (_, number) => number)
     return Promise.all(numbers.map((partition) => this.#told(partition, instruction)))
   }
 
   /** Tells a partition, and if its thread dies over it, the one that replaces it. */
-  async #told(partition: number, instruction: (ticket: number) => Instruction): Promise<NoticeNumber> {
+  async #told(partition: number, instruction: (ticket: number) => PartitionInstruction): Promise<NoticeNumber> {
     await this.#starting.get(partition)
     const thread = this.#threads.get(partition)
     if (!thread || this.#draining) throw new Error(`partition ${partition} has no thread`)
     this.#tickets += 1
     const ticket = this.#tickets
-    const said = new Promise<InForce>((resolve) => this.#open.set(ticket, resolve))
+    const said = new Promise<SubscriptionActivated>((resolve) => this.#open.set(ticket, resolve))
     thread.tell(instruction(ticket))
     const inForce = await Promise.race([said, thread.ended.catch(() => undefined)])
     this.#open.delete(ticket)
@@ -109,13 +109,13 @@ export class Partitions<Task extends object> {
     if (said.kind === 'inForce') this.#open.get(said.ticket)?.(said)
   }
 
-  #start(partition: number): Promise<Ready> {
+  #start(partition: number): Promise<PartitionReady> {
     const starting = this.#opened(partition).finally(() => this.#starting.delete(partition))
     this.#starting.set(partition, starting)
     return starting
   }
 
-  async #opened(partition: number): Promise<Ready> {
+  async #opened(partition: number): Promise<PartitionReady> {
     const thread: PartitionThread<Task> = new ActorThread({
       entry: this.#settings.entry,
       ...this.#settings.launch(partition),
@@ -162,13 +162,13 @@ export class Partitions<Task extends object> {
 
 function join<Task extends object>(link: FrontEndLink, partition: number, thread: PartitionThread<Task>): void {
   const { port1, port2 } = new MessageChannel()
-  const instruction: Instruction = { kind: 'connect', port: port2 }
+  const instruction: PartitionInstruction = { kind: 'connect', port: port2 }
   thread.tell(instruction, [port2])
   link.connect(partition, port1)
 }
 
 async function drained<Task extends object>(thread: PartitionThread<Task>): Promise<void> {
-  const instruction: Instruction = { kind: 'drain' }
+  const instruction: PartitionInstruction = { kind: 'drain' }
   thread.tell(instruction)
   await thread.ended
   await thread.close()

@@ -1,11 +1,11 @@
 import type {
-  AvailabilityAsked,
   AvailabilityChange,
-  AvailabilityTold,
-  RegistrationAsked,
+  AvailabilityNotification,
+  AvailabilityRequest,
+  RegistrationRequest,
   RegistrationUnknown,
-  RegistryDesk,
   RegistryOrigin,
+  RegistryService,
 } from '../broker/registry-service.js'
 import type { SubscriptionState, SubscriptionUnknown } from '../broker/subscription-state.js'
 import type { Unavailable } from '../broker/unavailable.js'
@@ -15,12 +15,16 @@ import { errorFacts } from '../log/log.js'
 import { Copies, toldOnce, withoutTold } from '../registration/copies.js'
 import type { Registration, RegistrationChange, RegistrationId } from '../registration/registration.js'
 import { RegistrationIndex } from '../registration/registration-index.js'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import { inSlices } from '../slices.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Milliseconds, now } from '../time.js'
 import { traceArea } from '../trace-area.js'
-import { Availability, type AvailabilityParts, committed } from './availability-subscriptions.js'
+import {
+  AvailabilitySubscriptions,
+  type AvailabilitySubscriptionsParts,
+  committed,
+} from './availability-subscriptions.js'
 import { Capacity, sizeOfRegistration } from './capacity.js'
 import { newId } from './new-id.js'
 
@@ -32,7 +36,7 @@ export interface RegistryLimits {
   readonly subscriptionsMax: number
 }
 
-export interface RegistryParts extends Omit<AvailabilityParts, 'clock'> {
+export interface RegistryParts extends Omit<AvailabilitySubscriptionsParts, 'clock'> {
   /** Brings changes into the index of every other thread, in this order; resolves when they are in force there. */
   readonly publish: (changes: readonly RegistrationChange[]) => Promise<void>
   /** How long what has expired is kept; 0 for ever [subscriptions 2.5]. */
@@ -53,12 +57,12 @@ const sweep_ms = 60_000
  * The owner of registrations and availability subscriptions: the only one that stores them and gives them ids. What it is
  * asked is done one after the other, since a notification tells of everything that was registered before.
  */
-export class Registry implements RegistryDesk {
+export class Registry implements RegistryService {
   readonly index = new RegistrationIndex()
   readonly #parts: RegistryParts
   readonly #clock: () => Milliseconds
   readonly #copies = new Copies()
-  readonly #availability: Availability
+  readonly #availability: AvailabilitySubscriptions
   readonly #capacity: Capacity
   #order = 0
   #last: Promise<unknown> = Promise.resolve()
@@ -71,7 +75,7 @@ export class Registry implements RegistryDesk {
     this.#clock = parts.clock ?? now
     this.#swept = this.#clock()
     this.#capacity = new Capacity(parts.limits.registrationsMax)
-    this.#availability = new Availability({ ...parts, clock: this.#clock }, this.index)
+    this.#availability = new AvailabilitySubscriptions({ ...parts, clock: this.#clock }, this.index)
   }
 
   /** Begins with the registrations that are stored, step by step. */
@@ -103,35 +107,35 @@ export class Registry implements RegistryDesk {
     clearInterval(this.#sweep)
   }
 
-  register(asked: RegistrationAsked): Promise<Outcome<RegistrationId, RegistrationUnknown | Unavailable>> {
+  register(asked: RegistrationRequest): Promise<Result<RegistrationId, RegistrationUnknown | Unavailable>> {
     const { tenant, path, contexts, duration_ms } = asked
     return this.#inTurn(async () => {
       const time = this.#clock()
       const held = asked.id === undefined ? undefined : this.index.get(asked.id)
       if (asked.id !== undefined && (held?.tenant !== tenant || held.path !== path)) {
-        return refused({ kind: 'registrationUnknown' })
+        return err({ kind: 'registrationUnknown' })
       }
       const { id, order } = held ?? this.#next(time)
       const registration = { id, order, tenant, path, contexts, expires: later(time, duration_ms) }
       if (!this.#capacity.hasRoom(sizeOfRegistration(registration), held && sizeOfRegistration(held))) {
-        return refused({ kind: 'registrationsFull' })
+        return err({ kind: 'registrationsFull' })
       }
       const stored = await this.#store([], registration, time, asked)
       if (!stored.ok) return stored
       this.#trace(id, held ? 'updated' : 'created')
-      return granted(id)
+      return ok(id)
     })
   }
 
-  notified(told: AvailabilityTold): Promise<Outcome<undefined, Unavailable>> {
+  notified(told: AvailabilityNotification): Promise<Result<undefined, Unavailable>> {
     const { tenant, path, subscription } = told
     const contexts = toldOnce(told.contexts)
     return this.#inTurn(async () => {
-      if (contexts.length === 0) return granted(undefined)
+      if (contexts.length === 0) return ok(undefined)
       const time = this.#clock()
       const source = { tenant, path, copiedFrom: subscription }
       const registration = { ...source, ...this.#next(time), contexts, expires: later(time, copyDuration_ms) }
-      if (!this.#capacity.hasRoom(sizeOfRegistration(registration))) return refused({ kind: 'registrationsFull' })
+      if (!this.#capacity.hasRoom(sizeOfRegistration(registration))) return err({ kind: 'registrationsFull' })
       const replaced = [...this.#copies.holders(source, contexts)].flatMap((id) => {
         const copy = this.index.get(id)
         return copy ? [withoutTold(copy, contexts)] : []
@@ -142,15 +146,15 @@ export class Registry implements RegistryDesk {
     })
   }
 
-  subscribe(asked: AvailabilityAsked): Promise<Outcome<SubscriptionId, Unavailable>> {
+  subscribe(asked: AvailabilityRequest): Promise<Result<SubscriptionId, Unavailable>> {
     return this.#inTurn(() => this.#availability.subscribe(asked))
   }
 
-  change(asked: AvailabilityChange): Promise<Outcome<undefined, SubscriptionUnknown | Unavailable>> {
+  change(asked: AvailabilityChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
     return this.#inTurn(() => this.#availability.change(asked))
   }
 
-  unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Outcome<undefined, SubscriptionUnknown | Unavailable>> {
+  unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
     return this.#inTurn(() => this.#availability.unsubscribe(tenant, id))
   }
 
@@ -199,7 +203,7 @@ export class Registry implements RegistryDesk {
     registration: Registration,
     time: Milliseconds,
     origin: RegistryOrigin,
-  ): Promise<Outcome<undefined, Unavailable>> {
+  ): Promise<Result<undefined, Unavailable>> {
     const { bell, publish, notStored } = this.#parts
     const registrations = [...others, { kind: 'put', registration } as const]
     // Nobody is to see the changes in the index before they are on disk.

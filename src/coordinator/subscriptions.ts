@@ -1,8 +1,8 @@
 import type {
-  SubscriptionAsked,
   SubscriptionChange,
-  SubscriptionDesk,
   SubscriptionIndexState,
+  SubscriptionRequest,
+  SubscriptionService,
   SubscriptionState,
   SubscriptionUnknown,
   Unavailable,
@@ -10,7 +10,7 @@ import type {
 import type { Tenant } from '../context/entity.js'
 import { type Recipient, recipientOf } from '../delivery/message.js'
 import { errorFacts, type Log } from '../log/log.js'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import type { Bell } from '../shared-memory/bell.js'
 import { mapInSlices } from '../slices.js'
 import type { PackedWithClocks } from '../subscription/packed-clocks.js'
@@ -18,8 +18,8 @@ import type { SubscriptionStore } from '../subscription/store.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import { type Milliseconds, now } from '../time.js'
 import { traceArea } from '../trace-area.js'
-import { Establishment } from './activation.js'
-import type { Courier } from './courier-thread.js'
+import { Activation } from './activation.js'
+import type { CourierThread } from './courier-thread.js'
 import { HeldSubscriptions, type SubscriptionLimits } from './held-subscriptions.js'
 import type { StateParts } from './initial.js'
 import { newId } from './new-id.js'
@@ -29,7 +29,7 @@ import { Ticker } from './ticker.js'
 export interface SubscriptionsParts extends StateParts {
   readonly store: SubscriptionStore
   readonly partitions: Pick<Partitions<object>, 'subscribe' | 'unsubscribe'>
-  readonly courier: Pick<Courier<object>, 'put' | 'hold' | 'remove' | 'expire' | 'report'>
+  readonly courier: Pick<CourierThread<object>, 'put' | 'hold' | 'remove' | 'expire' | 'report'>
   readonly bell: Bell
   /** How long what is expired is kept; 0 for ever. */
   readonly grace_ms: number
@@ -48,11 +48,11 @@ const sweep_ms = 60_000
  * The owner of the subscriptions to context: everything about them is stored here, and put in force in every partition
  * and in the courier, before it is answered.
  */
-export class Subscriptions implements SubscriptionDesk {
+export class Subscriptions implements SubscriptionService {
   readonly #parts: SubscriptionsParts
   readonly #held: HeldSubscriptions
   readonly #ticker: Ticker
-  readonly #establishment: Establishment
+  readonly #establishment: Activation
   #changes = { refresh: 1, inserts: 0, removes: 0, updates: 0 }
   #sweep: NodeJS.Timeout | undefined
 
@@ -60,7 +60,7 @@ export class Subscriptions implements SubscriptionDesk {
     this.#parts = parts
     this.#held = new HeldSubscriptions(parts.store.packedSubscriptions(), parts.limits)
     this.#ticker = new Ticker({ ...parts, held: this.#held })
-    this.#establishment = new Establishment(parts)
+    this.#establishment = new Activation(parts)
   }
 
   /** Begins with what is stored, step by step. */
@@ -96,7 +96,11 @@ export class Subscriptions implements SubscriptionDesk {
     this.#ticker.stop()
   }
 
-  async subscribe({ duration_ms, origin, ...asked }: SubscriptionAsked): Promise<Outcome<SubscriptionId, Unavailable>> {
+  async subscribe({
+    duration_ms,
+    origin,
+    ...asked
+  }: SubscriptionRequest): Promise<Result<SubscriptionId, Unavailable>> {
     await this.#held.prepare(asked)
     const made = now()
     const id = newId(made) as SubscriptionId
@@ -107,7 +111,7 @@ export class Subscriptions implements SubscriptionDesk {
       expires: later(made, duration_ms),
     }
     const objection = this.#held.objection(subscription)
-    if (objection) return refused(objection)
+    if (objection) return err(objection)
     const inForce = { subscription, clock: this.#held.newClock() }
     // Whatever thread starts from now on begins with it.
     this.#held.put(inForce)
@@ -125,23 +129,23 @@ export class Subscriptions implements SubscriptionDesk {
       this.#ticker.put(subscription)
       this.#changes.inserts += 1
       this.#trace('created', subscription)
-      return granted(id)
+      return ok(id)
     })
   }
 
-  change(asked: SubscriptionChange): Promise<Outcome<undefined, SubscriptionUnknown | Unavailable>> {
+  change(asked: SubscriptionChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
     const { tenant, id, scopes, conditions, origin } = asked
     return this.#held.inTurnSoon(id, async () => {
       const before = this.#held.of(tenant, id)
-      if (!before) return refused(unknown)
+      if (!before) return err(unknown)
       const made = now()
       const subscription = changed(before.subscription, asked, made)
       const objection = this.#held.objection(subscription)
-      if (objection) return refused(objection)
+      if (objection) return err(objection)
       const after = { ...before, subscription }
       // What waited for a subscription that has expired ends with it, and is not brought back [subscriptions 5.6].
       if (before.subscription.expires <= made && !(await this.#parts.courier.expire(id))) {
-        return refused(notGone)
+        return err(notGone)
       }
       this.#held.put(after)
       const establishing = conditions
@@ -159,20 +163,20 @@ export class Subscriptions implements SubscriptionDesk {
       if (conditions) this.#ticker.put(subscription)
       this.#changes.updates += 1
       this.#trace('updated', subscription)
-      return granted(undefined)
+      return ok(undefined)
     })
   }
 
-  unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Outcome<undefined, SubscriptionUnknown | Unavailable>> {
+  unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
     return this.#held.inTurnSoon(id, async () => {
       const held = this.#held.of(tenant, id)
-      if (!held) return refused(unknown)
+      if (!held) return err(unknown)
       const removed = await this.#establishment.commit({ remove: id })
       if (!removed.ok) return removed
       await this.#forget(id)
       this.#changes.removes += 1
       this.#trace('removed', held.subscription)
-      return granted(undefined)
+      return ok(undefined)
     })
   }
 

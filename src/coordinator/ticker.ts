@@ -125,11 +125,11 @@ export class Ticker {
       const { subscription } = inForce
       const shown = await stateToShow({ ...this.#parts, limit: limit || defaultLimit }, subscription, [])
       if (!shown.ok) {
-        log.warn('subscriptions:tick', `a tick of ${id} was left out: ${shown.refusal.kind}`)
+        log.warn('subscriptions:tick', `a tick of ${id} was left out: ${shown.error.kind}`)
         return
       }
       const notices = noticesAbout(shown.value.entities, subscription, wording, {
-        line: { kind: 'tick' },
+        orderingKey: { kind: 'tick' },
         made,
         origin: { correlator: randomUUID(), token: '' },
       })

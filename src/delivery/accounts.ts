@@ -1,10 +1,10 @@
-import type { Account, NoticeNumber } from '../subscription/notice.js'
+import type { DeliveryStats, NoticeNumber } from '../subscription/notice.js'
 import type { Milliseconds } from '../time.js'
 import type { DeliveryState } from './message.js'
 import { type AttemptOutcome, reasonText } from './outcome.js'
 
 /** The account of a subscription of whose notices an outbox has seen nothing leave. */
-export const noAccount: Account = { sent: 0, discarded: 0, tried: [], fails: 0 }
+export const noAccount: DeliveryStats = { sent: 0, discarded: 0, tried: [], fails: 0 }
 
 /** An attempt that has ended. */
 export interface Attempted {
@@ -20,7 +20,7 @@ export interface Attempted {
 }
 
 /** An account after an attempt [subscriptions 5.7]. */
-export function afterAttempt(account: Account, attempt: Attempted): Account {
+export function afterAttempt(account: DeliveryStats, attempt: Attempted): DeliveryStats {
   const { number, first, outcome, at, fails, attempted } = attempt
   const sent = account.sent + (first ? 1 : 0)
   const tried = first ? [...account.tried, number] : account.tried
@@ -38,7 +38,7 @@ export interface Departed {
 }
 
 /** An account after a notice has left the outbox. */
-export function afterDeparture(account: Account, { number, made, discarded }: Departed): Account {
+export function afterDeparture(account: DeliveryStats, { number, made, discarded }: Departed): DeliveryStats {
   return {
     ...account,
     tried: account.tried.includes(number) ? account.tried.filter((other) => other !== number) : account.tried,
@@ -48,7 +48,7 @@ export function afterDeparture(account: Account, { number, made, discarded }: De
 }
 
 /** A notice that was accepted when it was made, because nothing is sent [subscriptions 5.5, -simulatedNotification]. */
-export function afterSimulation(account: Account, made: Milliseconds): Account {
+export function afterSimulation(account: DeliveryStats, made: Milliseconds): DeliveryStats {
   const lastNotification = latest(account.lastNotification, made)
   return { ...account, sent: account.sent + 1, lastNotification, lastSuccess: made, fails: 0 }
 }
@@ -66,7 +66,7 @@ export type Merged = Pick<
   | 'lastFailureReason'
 >
 
-export function merged(accounts: readonly Account[]): Merged {
+export function merged(accounts: readonly DeliveryStats[]): Merged {
   const success = last(accounts, ({ lastSuccess }) => lastSuccess)
   const failure = last(accounts, ({ lastFailure }) => lastFailure)
   const notified = last(accounts, ({ lastNotification }) => lastNotification)
@@ -82,8 +82,11 @@ export function merged(accounts: readonly Account[]): Merged {
   }
 }
 
-function last(accounts: readonly Account[], date: (account: Account) => Milliseconds | undefined): Account | undefined {
-  let found: Account | undefined
+function last(
+  accounts: readonly DeliveryStats[],
+  date: (account: DeliveryStats) => Milliseconds | undefined,
+): DeliveryStats | undefined {
+  let found: DeliveryStats | undefined
   for (const account of accounts) {
     const own = date(account)
     if (own !== undefined && own > ((found && date(found)) ?? Number.NEGATIVE_INFINITY)) found = account

@@ -1,5 +1,5 @@
 import type { Log } from '../log/log.js'
-import type { DeliveryMeter, Departure } from '../measure/delivery-table.js'
+import type { AttemptResult, DeliveryMeter } from '../measure/delivery-table.js'
 import { type Milliseconds, type Nanoseconds, now } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import type { Books } from './books.js'
@@ -59,7 +59,7 @@ export class Backlog {
   }
 
   /** A notice is dropped that is not under way. */
-  drop(queue: RecipientQueue, entry: Entry, how: Exclude<Departure, 'accepted'>, reason?: string): void {
+  drop(queue: RecipientQueue, entry: Entry, how: Exclude<AttemptResult, 'accepted'>, reason?: string): void {
     queue.remove(entry)
     if (reason !== undefined) this.#warnOfDrop(queue, reason)
     this.left(queue, entry, how)
@@ -74,7 +74,7 @@ export class Backlog {
   }
 
   /** A notice has left its queue. */
-  left(queue: RecipientQueue, entry: Entry, how: Departure, inQueue?: Nanoseconds): void {
+  left(queue: RecipientQueue, entry: Entry, how: AttemptResult, inQueue?: Nanoseconds): void {
     this.#sum(entry.source, -1, -entry.size_bytes)
     if (queue.depth === 0) this.#waiting.delete(queue)
     this.#parts.meter.left(how, inQueue)

@@ -1,4 +1,4 @@
-import type { Account, Settlement } from '../subscription/notice.js'
+import type { DeliveryStats, NoticeAck } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 import { afterAttempt, afterDeparture, afterSimulation, merged, noAccount } from './accounts.js'
@@ -9,7 +9,7 @@ import type { SourceNumber } from './source.js'
 
 /** The accounts of one subscription, one per outbox. */
 interface Book {
-  readonly accounts: Map<SourceNumber, Account>
+  readonly accounts: Map<SourceNumber, DeliveryStats>
   fails: number
   attempted: number
 }
@@ -27,7 +27,7 @@ export class Books {
   }
 
   /** The account of a subscription in an outbox, as it was found there. */
-  found(id: SubscriptionId, source: SourceNumber, account: Account): void {
+  found(id: SubscriptionId, source: SourceNumber, account: DeliveryStats): void {
     const book = this.#bookOf(id)
     book.accounts.set(source, account)
     const { attempted = 0, fails } = account
@@ -79,11 +79,16 @@ export class Books {
   }
 
   /** The account to be stored; nothing when the subscription has ended. */
-  accountOf(id: SubscriptionId, source: SourceNumber): Settlement['account'] {
+  accountOf(id: SubscriptionId, source: SourceNumber): NoticeAck['account'] {
     return this.#books.get(id)?.accounts.get(source)
   }
 
-  #change(id: SubscriptionId, source: SourceNumber, change: (account: Account) => Account, gone?: number): void {
+  #change(
+    id: SubscriptionId,
+    source: SourceNumber,
+    change: (account: DeliveryStats) => DeliveryStats,
+    gone?: number,
+  ): void {
     const { accounts } = this.#bookOf(id)
     accounts.set(source, change(accounts.get(source) ?? noAccount))
     this.#settling.note(source, id, gone === undefined ? [] : [gone])

@@ -39,7 +39,7 @@ export interface CourierParts
 }
 
 /** What the courier itself obeys; the others are for those who know the ports. */
-export type Obeyed = Exclude<CourierInstruction, { readonly kind: 'connect' | 'begin' | 'settled' }>
+export type Obeyed = Exclude<CourierInstruction, { readonly kind: 'connect' | 'begin' | 'acked' }>
 
 const sweep_ms = 250
 /** At the end of the broker: a receiver that has not answered for so long is waited for no longer. */

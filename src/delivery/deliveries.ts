@@ -2,7 +2,7 @@ import { alarmSubject } from '../log/kept-name.js'
 import type { CounterName } from '../measure/counters.js'
 import type { DeliveryMeter } from '../measure/delivery-table.js'
 import type { SentRequest } from '../measure/service-metrics.js'
-import type { NoticeHead, NoticeWording, StoredNotice } from '../subscription/notice.js'
+import type { NoticeHead, NoticeRenderer, StoredNotice } from '../subscription/notice.js'
 import { now } from '../time.js'
 import type { Backlog } from './backlog.js'
 import type { Books } from './books.js'
@@ -24,7 +24,7 @@ export interface DeliveryParts extends LineParts {
   readonly books: Books
   readonly meter: DeliveryMeter
   /** Words the bodies that were not worded when their change was made. */
-  readonly word: NoticeWording
+  readonly word: NoticeRenderer
   /** Bytes of a notification as it is sent, head and body. */
   readonly maxSize: number
   readonly count: (name: CounterName) => void

@@ -1,4 +1,4 @@
-import type { Line, NoticeHead, NoticeNumber } from '../subscription/notice.js'
+import type { NoticeHead, NoticeNumber, OrderingKey } from '../subscription/notice.js'
 import type { Milliseconds } from '../time.js'
 import { type Entry, type EntryLine, EntryList } from './entry.js'
 import { Fifo } from './fifo.js'
@@ -38,7 +38,7 @@ export class Lineup {
   /** Puts a notice behind all others; gives the one that it makes pointless [subscriptions 3.6]. */
   add({ source, numbered, since_ms, tried }: Arrived): Entry | undefined {
     const { number, size_bytes, body_bytes, notice } = numbered
-    const line = this.#lineOf(notice.line)
+    const line = this.#lineOf(notice.orderingKey)
     const barrier = this.#barrierOf(number, notice)
     const entry: Entry = {
       ...{ source, number, size_bytes, made: notice.made, line, barrier, tried },
@@ -187,7 +187,7 @@ export class Lineup {
     return oldest
   }
 
-  #lineOf(line: Line): EntryLine {
+  #lineOf(line: OrderingKey): EntryLine {
     const key = line.kind === 'entity' ? line.key : line.kind
     const held = this.#lines.get(key)
     if (held !== undefined) return held

@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { Settlement } from '../subscription/notice.js'
+import type { NoticeAck } from '../subscription/notice.js'
 import type { SubscriptionClock, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 
@@ -36,7 +36,7 @@ export type CourierInstruction =
   /** Drops what waits and answers `done` when that is on disk: an expired subscription is about to be revived. */
   | { readonly kind: 'expire'; readonly ticket: number; readonly id: SubscriptionId }
   /** Settlements of the coordinator's outbox are on disk. */
-  | { readonly kind: 'settled'; readonly ticket: number }
+  | { readonly kind: 'acked'; readonly ticket: number }
   | { readonly kind: 'report'; readonly ticket: number; readonly ids: readonly SubscriptionId[] | undefined }
   /** Begin nothing that would have to wait, finish what is under way for at most this long, store the outcomes. */
   | { readonly kind: 'drain'; readonly limit_ms: number }
@@ -47,7 +47,7 @@ export type CourierReport =
   | { readonly kind: 'ready' }
   | { readonly kind: 'done'; readonly ticket: number }
   /** To be stored in the coordinator's own outbox. */
-  | { readonly kind: 'settle'; readonly ticket: number; readonly settlements: readonly Settlement[] }
+  | { readonly kind: 'ack'; readonly ticket: number; readonly acks: readonly NoticeAck[] }
   /** The states of the recipients asked for, those that are known; of all without ids. */
   | { readonly kind: 'states'; readonly ticket: number; readonly states: readonly KnownState[] }
   /** An attempt failed, or succeeded again, at this URL [management 10.7]. */

@@ -1,8 +1,8 @@
-import type { NoticeNumber, Settlement } from '../subscription/notice.js'
+import type { NoticeAck, NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Source, SourceNumber } from './source.js'
 
-export type AccountOf = (id: SubscriptionId, source: SourceNumber) => Settlement['account']
+export type AccountOf = (id: SubscriptionId, source: SourceNumber) => NoticeAck['account']
 
 /** What is to be stored of one subscription. */
 interface Pending {
@@ -52,7 +52,7 @@ export class Settling {
 
 class OneSource {
   readonly #source: Source
-  readonly #accountOf: (id: SubscriptionId) => Settlement['account']
+  readonly #accountOf: (id: SubscriptionId) => NoticeAck['account']
   #pending = new Map<SubscriptionId, Pending>()
   #underWay: ReadonlyMap<SubscriptionId, Pending> = new Map()
   #noted = 0
@@ -60,7 +60,7 @@ class OneSource {
   #whenEmpty: (() => void)[] = []
   #closed = false
 
-  constructor(source: Source, accountOf: (id: SubscriptionId) => Settlement['account']) {
+  constructor(source: Source, accountOf: (id: SubscriptionId) => NoticeAck['account']) {
     this.#source = source
     this.#accountOf = accountOf
   }
@@ -103,9 +103,9 @@ class OneSource {
     this.#store(settlements).then(() => this.#stored())
   }
 
-  async #store(settlements: readonly Settlement[]): Promise<void> {
+  async #store(settlements: readonly NoticeAck[]): Promise<void> {
     let wait_ms = again_ms
-    while (!this.#closed && !(await this.#source.settle(settlements))) {
+    while (!this.#closed && !(await this.#source.ack(settlements))) {
       await new Promise((resolve) => setTimeout(resolve, wait_ms))
       wait_ms = Math.min(2 * wait_ms, againMost_ms)
     }

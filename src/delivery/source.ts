@@ -1,4 +1,4 @@
-import type { Account, NoticeHead, NoticeNumber, Settlement, StoredNotice } from '../subscription/notice.js'
+import type { DeliveryStats, NoticeAck, NoticeHead, NoticeNumber, StoredNotice } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 
 /** The number of an outbox: that of its partition; the coordinator's comes after those of the partitions. */
@@ -33,11 +33,11 @@ export interface Source {
   after(number: NoticeNumber, limit: number): readonly NumberedNotice[]
   /** The notice of a number, if it is there; one that is damaged can not be sent. */
   at(number: NoticeNumber): StoredNotice | 'damaged' | undefined
-  accounts(): Iterable<readonly [SubscriptionId, Account]>
+  accounts(): Iterable<readonly [SubscriptionId, DeliveryStats]>
   /**
    * Asks the owner to store what became of notices: true when it is on disk, false when it was refused or may not have
    * been done. It may be asked again: settlements say how things stand, not what to change.
    */
-  settle(settlements: readonly Settlement[]): Promise<boolean>
+  ack(settlements: readonly NoticeAck[]): Promise<boolean>
   close(): Promise<void>
 }

@@ -1,10 +1,10 @@
 import type { WaitMeter } from '../measure/waits.js'
-import type { Ticket, Tickets } from '../shared-memory/semaphore.js'
+import type { SharedSemaphore, Ticket } from '../shared-memory/semaphore.js'
 import type { Nanoseconds } from '../time.js'
 import { Overload } from './overload.js'
 
 /** A request at the request semaphore: it waits or has a permit until it leaves. */
-export interface Place {
+export interface Permit {
   /** Gives the permit back, or gives up waiting. */
   leave(): void
 }
@@ -31,7 +31,7 @@ export function permitShare(permits: number, frontEnds: number, index: number): 
  * [management 5.2]. Who would wait too long is refused, see `Overload`.
  */
 export class Admission {
-  readonly #tickets: Tickets
+  readonly #tickets: SharedSemaphore
   readonly #share: number
   readonly #meter: WaitMeter
   readonly #report: AdmissionReport
@@ -46,7 +46,7 @@ export class Admission {
 
   /** `share` is what this front end counts of the permits, see `permitShare`. */
   constructor(
-    tickets: Tickets,
+    tickets: SharedSemaphore,
     share: number,
     meter: WaitMeter,
     report: AdmissionReport,
@@ -85,7 +85,7 @@ export class Admission {
    * Starts the work with a permit: now when one is free, else when it is this one's turn. Who has something to do when it
    * is refused may be, now or while it waits.
    */
-  ask(work: (place: Place) => void, refused?: () => void): Place {
+  ask(work: (place: Permit) => void, refused?: () => void): Permit {
     if (refused !== undefined && this.turnsAway()) {
       refused()
       return nowhere
@@ -191,17 +191,17 @@ export class Admission {
 }
 
 /** Of a request that was refused: it has nothing to give back. */
-const nowhere: Place = { leave: () => {} }
+const nowhere: Permit = { leave: () => {} }
 
-class Waiting implements Place {
+class Waiting implements Permit {
   readonly #admission: Admission
-  readonly work: (place: Place) => void
+  readonly work: (place: Permit) => void
   readonly refused: (() => void) | undefined
   readonly ticket: Ticket
   since: Nanoseconds = 0n
   state: 'waiting' | 'admitted' | 'left' = 'waiting'
 
-  constructor(admission: Admission, work: (place: Place) => void, refused: (() => void) | undefined, ticket: Ticket) {
+  constructor(admission: Admission, work: (place: Permit) => void, refused: (() => void) | undefined, ticket: Ticket) {
     this.#admission = admission
     this.work = work
     this.refused = refused

@@ -1,6 +1,6 @@
-import type { Answer } from '../api.js'
+import type { ApiResponse } from '../api.js'
 import { type Head, verbsOf } from './checks.js'
-import type { Desk } from './server-context.js'
+import type { ServerContext } from './server-context.js'
 
 /** What the headers of an answer say besides what the answer itself has. */
 export interface AnswerFacts {
@@ -13,7 +13,11 @@ export interface AnswerFacts {
 }
 
 /** The headers of an answer, names and values in turn [management 11.1, 11.2, 11.6]. */
-export function answerHeaders({ rules }: Pick<Desk, 'rules'>, answer: Answer, facts: AnswerFacts): string[] {
+export function answerHeaders(
+  { rules }: Pick<ServerContext, 'rules'>,
+  answer: ApiResponse,
+  facts: AnswerFacts,
+): string[] {
   const headers = ['Fiware-Correlator', facts.correlator]
   if (facts.body !== '') headers.push('Content-Type', answer.contentType ?? 'application/json')
   if (answer.status !== 204) headers.push('Content-Length', String(facts.body_bytes))
@@ -23,7 +27,11 @@ export function answerHeaders({ rules }: Pick<Desk, 'rules'>, answer: Answer, fa
   return headers
 }
 
-function corsHeaders({ cors }: Desk['rules'], status: number, { target, verb, headers }: Head): readonly string[] {
+function corsHeaders(
+  { cors }: ServerContext['rules'],
+  status: number,
+  { target, verb, headers }: Head,
+): readonly string[] {
   const verbs = target.route === undefined ? [] : verbsOf(target.route.resource)
   return cors.headers({ kind: target.kind, verb, status, origin: headers.origin, verbs })
 }

@@ -1,26 +1,26 @@
 import type { IncomingMessage } from 'node:http'
-import { type Answer, type Client, isLong } from '../api.js'
+import { type ApiResponse, type Client, isLong } from '../api.js'
 import type { PathRange } from '../context/query.js'
 import { DamagedRecord } from '../partition/store.js'
 import { HeldMemory, headCost_bytes } from '../shared-memory/request-memory.js'
 import type { Nanoseconds } from '../time.js'
 import { traceArea } from '../trace-area.js'
-import type { Place } from './admission.js'
+import type { Permit } from './admission.js'
 import { answerHeaders } from './answer-headers.js'
 import { announcedBody, type BodyReader, readBody } from './body.js'
-import { type Admitted, checkRequest, checkTarget, type Head, isVerb, type Turned, tooLarge } from './checks.js'
-import type { Connection, InProgress } from './connections.js'
-import type { Departing } from './departures.js'
+import { type Admitted, checkRequest, checkTarget, type Head, isVerb, type RefusedRequest, tooLarge } from './checks.js'
+import type { ClientConnection, InProgress } from './connections.js'
+import type { PendingResponse } from './departures.js'
 import { errorAnswer, overloaded } from './errors.js'
 import { correlatorOf, namesHost, single } from './headers.js'
-import { Lines } from './lines.js'
+import { RequestLog } from './lines.js'
 import { isManagement } from './path-kind.js'
-import type { Departure, Reply } from './reply.js'
+import type { HttpResponse, Reply } from './reply.js'
 import { RequestLife, step } from './request-life.js'
-import { type Desk, rejectionOf } from './server-context.js'
+import { rejectionOf, type ServerContext } from './server-context.js'
 import { Stages } from './stages.js'
 import { splitTarget } from './target.js'
-import { carryOut } from './work.js'
+import { runOperation } from './work.js'
 
 const maxHeaders = 200
 
@@ -36,15 +36,15 @@ const smallAnswer = 65_536
  * a step first, and does nothing when the step comes too late. Whatever calls in from outside (parser, timers, promises,
  * the end of a turn) goes through `#guarded`: a fault costs this request and its connection, nothing else.
  */
-export class Call implements InProgress, Client, Departing, BodyReader {
-  readonly #desk: Desk
-  readonly #connection: Connection
+export class Call implements InProgress, Client, PendingResponse, BodyReader {
+  readonly #context: ServerContext
+  readonly #connection: ClientConnection
   readonly #incoming: IncomingMessage
   readonly #reply: Reply
   readonly #life = new RequestLife()
   readonly #head: Head
   readonly #correlator: string
-  readonly #lines: Lines
+  readonly #lines: RequestLog
   readonly #begun: Nanoseconds
   readonly #stages: Stages | undefined
   readonly #memory: HeldMemory
@@ -60,28 +60,28 @@ export class Call implements InProgress, Client, Departing, BodyReader {
   #received: Nanoseconds
   #paths: readonly PathRange[] = []
   #admitted: Admitted | undefined
-  #place: Place | undefined
+  #place: Permit | undefined
   #hasTurn = false
   #isWorkedOn = false
-  #departure: Departure | undefined
+  #departure: HttpResponse | undefined
   #whenGone: (() => void)[] | undefined
 
-  constructor(desk: Desk, connection: Connection, incoming: IncomingMessage, reply: Reply) {
-    this.#desk = desk
+  constructor(context: ServerContext, connection: ClientConnection, incoming: IncomingMessage, reply: Reply) {
+    this.#context = context
     this.#connection = connection
     this.#incoming = incoming
     this.#reply = reply
     this.#begun = process.hrtime.bigint()
     this.#received = this.#begun
-    this.#memory = new HeldMemory(desk.memory)
+    this.#memory = new HeldMemory(context.memory)
     const { method = '', url = '', headers } = incoming
     const { path, query } = splitTarget(url)
-    this.#head = { verb: method, url, query, headers, target: desk.targets.find(path) }
+    this.#head = { verb: method, url, query, headers, target: context.targets.find(path) }
     this.#correlator = correlatorOf(headers)
     this.#announced_bytes = announcedBody(headers).length
     this.#expects = headers.expect !== undefined && waitsFor100.test(headers.expect) && incoming.httpVersionMinor > 0
-    this.#lines = new Lines(desk.log, desk.switches, incoming, this.#correlator, desk.transaction)
-    this.#stages = desk.switches.get('verbosity') >= 3 ? new Stages() : undefined
+    this.#lines = new RequestLog(context.log, context.switches, incoming, this.#correlator, context.transaction)
+    this.#stages = context.switches.get('verbosity') >= 3 ? new Stages() : undefined
     this.#lines.head(path)
   }
 
@@ -114,7 +114,7 @@ export class Call implements InProgress, Client, Departing, BodyReader {
   }
 
   #takeForAnswer(bytes: number): boolean {
-    this.#answerMemory ??= new HeldMemory(this.#desk.answerMemory)
+    this.#answerMemory ??= new HeldMemory(this.#context.answerMemory)
     return this.#answerMemory.take(bytes)
   }
 
@@ -130,7 +130,7 @@ export class Call implements InProgress, Client, Departing, BodyReader {
 
   /** Checks the head, then reads the body if one is to come. */
   begin(): void {
-    this.#desk.meter.requestBegun()
+    this.#context.meter.requestBegun()
     this.#connection.enter(this)
     this.#guarded(() => {
       const { rawHeaders, httpVersionMinor } = this.#incoming
@@ -176,34 +176,34 @@ export class Call implements InProgress, Client, Departing, BodyReader {
 
   /** More headers than a request may have, or no host: as malformed HTTP, without a correlator [management 11.5]. */
   #notHttp(status: 400 | 431): void {
-    this.#desk.meter.rejected(status === 431 ? 'too_large' : 'malformed')
+    this.#context.meter.rejected(status === 431 ? 'too_large' : 'malformed')
     this.malformed()
     if (this.#reply.isLast) this.#connection.endWith(status)
     else this.#connection.refuseWith(status)
   }
 
   #checkTarget(): void {
-    const paths = checkTarget(this.#desk.rules, this.#head)
+    const paths = checkTarget(this.#context.rules, this.#head)
     if (paths.ok) {
       this.#paths = paths.value
       if (this.#announced_bytes === undefined) this.#readChunks()
       else this.#check(this.#announced_bytes)
-    } else this.#turnDown({ answer: paths.refusal, counted: false })
+    } else this.#turnDown({ answer: paths.error, counted: false })
   }
 
   /** What comes in chunks is known when it is there: only then is it clear whether there is a body at all. */
   #readChunks(): void {
     // Nothing is read of a request whose verb the parser does not know: it is turned down whatever it has.
-    const early = this.#expects || this.#reply.isLast ? checkRequest(this.#desk.rules, this.#head, 1) : undefined
-    if (early?.ok === false) this.#turnDown(early.refusal)
+    const early = this.#expects || this.#reply.isLast ? checkRequest(this.#context.rules, this.#head, 1) : undefined
+    if (early?.ok === false) this.#turnDown(early.error)
     else this.#read()
   }
 
   #check(body_bytes: number): void {
-    const checked = checkRequest(this.#desk.rules, this.#head, body_bytes)
-    if (!checked.ok) this.#turnDown(checked.refusal)
+    const checked = checkRequest(this.#context.rules, this.#head, body_bytes)
+    if (!checked.ok) this.#turnDown(checked.error)
     else if (body_bytes === 0 || this.#hasBody) this.#admit(checked.value)
-    else if (this.#needsPermit(checked.value) && this.#desk.admission.turnsAway()) this.#refuse()
+    else if (this.#needsPermit(checked.value) && this.#context.admission.turnsAway()) this.#refuse()
     else {
       this.#admitted = checked.value
       this.#read()
@@ -214,7 +214,7 @@ export class Call implements InProgress, Client, Departing, BodyReader {
     if (!this.#life.take(step.readBody)) return
     this.#asksForBody = true
     if (this.#expects) this.#reply.continue()
-    const { rules } = this.#desk
+    const { rules } = this.#context
     readBody(this.#incoming, rules.maxBody_bytes, this.#announced_bytes, this.#memory, this)
   }
 
@@ -236,7 +236,7 @@ export class Call implements InProgress, Client, Departing, BodyReader {
     this.#hasBody = true
     this.#body = body
     this.#body_bytes = bytes
-    if (this.#desk.meter.timingOn) this.#received = process.hrtime.bigint()
+    if (this.#context.meter.timingOn) this.#received = process.hrtime.bigint()
     this.#stages?.over('read')
     this.#lines.body(body, bytes)
     // What was announced has been checked before it was read.
@@ -247,10 +247,10 @@ export class Call implements InProgress, Client, Departing, BodyReader {
   tooLong(received: number): void {
     this.#guarded(() => {
       if (!this.#life.isOpen) return
-      const { rules } = this.#desk
+      const { rules } = this.#context
       const checked = checkRequest(rules, this.#head, received)
       const tooLongAsItIs = { answer: tooLarge(rules, this.#head, received), counted: false }
-      this.#turnDown(checked.ok ? tooLongAsItIs : checked.refusal)
+      this.#turnDown(checked.ok ? tooLongAsItIs : checked.error)
     })
   }
 
@@ -261,14 +261,14 @@ export class Call implements InProgress, Client, Departing, BodyReader {
   /** So much is being read and waits, over all connections, that there is no memory for this request. */
   #noRoom(): void {
     if (!this.#life.isOpen) return
-    this.#desk.meter.rejected('memory')
+    this.#context.meter.rejected('memory')
     // Behind others its refusal would itself wait: the client has sent more at once than may be in progress.
     if (this.#connection.crowded) this.#connection.socket.destroy()
     else this.#answer(overloaded(this.#head.target.kind, 'too many bytes of requests are waiting'))
   }
 
-  #turnDown({ answer, counted }: Turned): void {
-    const { meter } = this.#desk
+  #turnDown({ answer, counted }: RefusedRequest): void {
+    const { meter } = this.#context
     const rejection = rejectionOf[answer.status]
     if (rejection !== undefined) meter.rejected(rejection)
     if (counted) {
@@ -284,7 +284,7 @@ export class Call implements InProgress, Client, Departing, BodyReader {
     const { verb } = this.#head
     if (this.#traces('http.route')) this.#lines.trace('http.route', `${verb} ${route.resource.pattern}`)
     if (operation === undefined) {
-      this.#desk.meter.counted(route.resource, verb, 'none', false)
+      this.#context.meter.counted(route.resource, verb, 'none', false)
       this.#answer({ status: 200 })
     } else if (this.#life.take(step.wait)) {
       this.#admitted = admitted
@@ -309,14 +309,14 @@ export class Call implements InProgress, Client, Departing, BodyReader {
 
   /** Work that is done at once has left its place before `ask` returns; leaving twice changes nothing. */
   #takePlace(work: () => void, refused?: () => void): void {
-    this.#place = this.#desk.admission.ask((given) => {
+    this.#place = this.#context.admission.ask((given) => {
       this.#place = given
       work()
     }, refused)
   }
 
   #needsPermit({ operation }: Admitted): boolean {
-    const { policy } = this.#desk
+    const { policy } = this.#context
     if (operation === undefined || isManagement(this.#head.target.kind)) return false
     return policy === 'all' || policy === operation.use
   }
@@ -340,7 +340,7 @@ export class Call implements InProgress, Client, Departing, BodyReader {
     this.#stages?.over('permit')
     this.#isWorkedOn = true
     const { verb, headers, target } = this.#head
-    carryOut(this.#desk, {
+    runOperation(this.#context, {
       operation: admitted.operation,
       resource: admitted.route.resource,
       asked: {
@@ -363,7 +363,7 @@ export class Call implements InProgress, Client, Departing, BodyReader {
   }
 
   /** The work is over with its answer, whether somebody still waits for it or not. */
-  #answer(answer: Answer): void {
+  #answer(answer: ApiResponse): void {
     if (this.#life.isOpen) {
       this.#stages?.over('operation')
       const body = this.#render(answer)
@@ -373,20 +373,20 @@ export class Call implements InProgress, Client, Departing, BodyReader {
   }
 
   /** A large answer takes memory until its client has read it. */
-  #send(answer: Answer, body: string): void {
+  #send(answer: ApiResponse, body: string): void {
     const { kind } = this.#head.target
     const isCounted = body.length > smallAnswer && this.#answerMemory?.isTaken !== true && !isManagement(kind)
     if (!isCounted || this.#takeForAnswer(2 * body.length)) this.#write(answer, body)
     else {
-      this.#desk.meter.rejected('memory')
+      this.#context.meter.rejected('memory')
       const refusal = overloaded(kind, 'too many large answers are being sent')
       this.#write(refusal, this.#render(refusal))
     }
   }
 
-  #render({ body = '' }: Answer): string {
+  #render({ body = '' }: ApiResponse): string {
     if (typeof body === 'string') return body
-    const { meter } = this.#desk
+    const { meter } = this.#context
     const since = meter.timingOn ? process.hrtime.bigint() : undefined
     const text = body()
     if (since !== undefined) meter.stage('render', process.hrtime.bigint() - since)
@@ -394,13 +394,13 @@ export class Call implements InProgress, Client, Departing, BodyReader {
     return text
   }
 
-  #write(answer: Answer, body: string): void {
-    const { meter, departures } = this.#desk
+  #write(answer: ApiResponse, body: string): void {
+    const { meter, departures } = this.#context
     const { headers: asked, target, verb } = this.#head
     const response_bytes = Buffer.byteLength(body)
     const closes = this.#closes
     const facts = { correlator: this.#correlator, head: this.#head, body, body_bytes: response_bytes, closes }
-    const headers = answerHeaders(this.#desk, answer, facts)
+    const headers = answerHeaders(this.#context, answer, facts)
     if (closes) this.#connection.close()
     meter.answered({
       resource: target.route?.resource,
@@ -440,7 +440,7 @@ export class Call implements InProgress, Client, Departing, BodyReader {
     }
   }
 
-  #writeAndDrain(departure: Departure): void {
+  #writeAndDrain(departure: HttpResponse): void {
     if (!this.#life.take(step.writeAndDrain)) return
     this.#reply.begin(departure)
     this.#connection.readOn()
@@ -470,13 +470,13 @@ export class Call implements InProgress, Client, Departing, BodyReader {
   /** The last answer on the wire says that the connection will be closed: one before it would take the others with it. */
   get #closes(): boolean {
     if (this.#leavesBody || this.#reply.isLast) return true
-    return this.#desk.stopping && this.#connection.isLatest(this)
+    return this.#context.stopping && this.#connection.isLatest(this)
   }
 
   /** Whether the rest of the body is not worth reading, or may never come because the client waits for a 100. */
   get #leavesBody(): boolean {
     if (this.#hasBody || this.#announced_bytes === 0) return false
-    if (this.#announced_bytes === undefined || this.#announced_bytes > this.#desk.rules.maxBody_bytes) return true
+    if (this.#announced_bytes === undefined || this.#announced_bytes > this.#context.rules.maxBody_bytes) return true
     return this.#asksForBody || this.#expects
   }
 
@@ -491,7 +491,7 @@ export class Call implements InProgress, Client, Departing, BodyReader {
 
   #fail(fault: unknown): void {
     try {
-      if (fault instanceof DamagedRecord) this.#desk.damages.met(fault, this.#lines.context)
+      if (fault instanceof DamagedRecord) this.#context.damages.met(fault, this.#lines.context)
       else this.#lines.failed(fault)
       if (this.#life.isOpen) this.#answer(errorAnswer(this.#head.target.kind, 500, 'internal error'))
       else if (!this.#life.isOver) this.#reply.destroy()
@@ -503,7 +503,7 @@ export class Call implements InProgress, Client, Departing, BodyReader {
   }
 
   #end(): void {
-    const { meter, stopping } = this.#desk
+    const { meter, stopping } = this.#context
     // Whoever goes while its work is under way leaves the permit to it: else the next one would work beside it.
     if (!this.#isWorkedOn) this.#place?.leave()
     this.#memory.giveAll()
@@ -526,7 +526,7 @@ export class Call implements InProgress, Client, Departing, BodyReader {
   }
 
   #traces(area: keyof typeof traceArea): boolean {
-    return this.#desk.log.traces[traceArea[area]] === 1
+    return this.#context.log.traces[traceArea[area]] === 1
   }
 }
 

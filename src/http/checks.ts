@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Answer, Operation, Resource, Verb } from '../api.js'
+import type { ApiResponse, Operation, Resource, Verb } from '../api.js'
 import type { PathRange } from '../context/query.js'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import type { Cors } from './cors.js'
 import { errorAnswer, statusText } from './errors.js'
 import { isJson, mediaTypeOf, parseAccept, single } from './headers.js'
 import { hasShortErrors, ignoresAccept, isManagement, isPolled, needsToken } from './path-kind.js'
-import type { Route } from './router.js'
+import type { MatchedRoute } from './router.js'
 import { parseServicePaths } from './service-paths.js'
 import { hasForbiddenParameter, noParameters, parseParameters, type Target } from './target.js'
 import type { TokenCheck } from './token.js'
@@ -18,7 +18,7 @@ export interface CheckRules {
   readonly maxBody_bytes: number
   readonly cors: Cors
   /** The check of URI parameters on the paths of NGSIv1 [context 10.2]. */
-  readonly checkParameters: (parameters: ReadonlyMap<string, string>) => Answer | undefined
+  readonly checkParameters: (parameters: ReadonlyMap<string, string>) => ApiResponse | undefined
 }
 
 /** The head of a request, as far as the checks look at it. */
@@ -33,52 +33,52 @@ export interface Head {
 
 /** What a request with a good head asks for. */
 export interface Admitted {
-  readonly route: Route
+  readonly route: MatchedRoute
   /** Nothing for OPTIONS, which has no operation. */
   readonly operation: Operation | undefined
   readonly parameters: ReadonlyMap<string, string>
 }
 
 /** Why a request is not carried out. */
-export interface Turned {
-  readonly answer: Answer
+export interface RefusedRequest {
+  readonly answer: ApiResponse
   /** Whether it is counted all the same: unknown paths and wrong verbs are [management 4.3]. */
   readonly counted: boolean
 }
 
 /** Checks 1 to 4, which need no body; the value are the service paths [management 11.4]. */
-export function checkTarget(rules: CheckRules, head: Head): Outcome<readonly PathRange[], Answer> {
+export function checkTarget(rules: CheckRules, head: Head): Result<readonly PathRange[], ApiResponse> {
   const { target, headers } = head
-  if (needsToken(target.kind) && !rules.hasToken(headers.authorization)) return refused(unauthorized(head))
+  if (needsToken(target.kind) && !rules.hasToken(headers.authorization)) return err(unauthorized(head))
   if (head.url.length > rules.maxTarget_bytes) {
-    return refused(errorAnswer(target.kind, 414, 'the request target is too long'))
+    return err(errorAnswer(target.kind, 414, 'the request target is too long'))
   }
-  if (!target.clean) return refused(errorAnswer(target.kind, 400, 'invalid character in URI'))
-  if (isManagement(target.kind)) return granted([])
+  if (!target.clean) return err(errorAnswer(target.kind, 400, 'invalid character in URI'))
+  if (isManagement(target.kind)) return ok([])
   const paths = parseServicePaths(single(headers['fiware-servicepath']))
   if (paths.ok) return paths
-  const answer = errorAnswer(target.kind, 400, paths.refusal)
-  return refused(target.kind === 'ngsi2' ? answer : { ...answer, status: 200 })
+  const answer = errorAnswer(target.kind, 400, paths.error)
+  return err(target.kind === 'ngsi2' ? answer : { ...answer, status: 200 })
 }
 
 /** Checks 5 to 15, which need to know how long the body is [management 11.4]. */
-export function checkRequest(rules: CheckRules, head: Head, body_bytes: number): Outcome<Admitted, Turned> {
+export function checkRequest(rules: CheckRules, head: Head, body_bytes: number): Result<Admitted, RefusedRequest> {
   const parameters = parseParameters(head.query)
   const refusal =
     checkMediaType(head, body_bytes) ??
     checkAccept(rules, head, parameters) ??
     (body_bytes > rules.maxBody_bytes ? tooLarge(rules, head, body_bytes) : undefined) ??
     checkPresence(head, body_bytes)
-  if (refusal !== undefined) return refused({ answer: refusal, counted: false })
+  if (refusal !== undefined) return err({ answer: refusal, counted: false })
   return checkOperation(rules, head, parameters.ok ? parameters.value : noParameters)
 }
 
 /** The answer to a body that is longer than the limit [management 11.7]. */
-export function tooLarge(rules: CheckRules, head: Head, body_bytes: number): Answer {
+export function tooLarge(rules: CheckRules, head: Head, body_bytes: number): ApiResponse {
   return bodyError(head, 413, `payload size: ${body_bytes}, max size supported: ${rules.maxBody_bytes}`)
 }
 
-function checkMediaType({ target, headers }: Head, body_bytes: number): Answer | undefined {
+function checkMediaType({ target, headers }: Head, body_bytes: number): ApiResponse | undefined {
   if (body_bytes === 0 || isManagement(target.kind)) return undefined
   const type = mediaTypeOf(headers['content-type'])
   if (type === undefined) {
@@ -91,8 +91,8 @@ function checkMediaType({ target, headers }: Head, body_bytes: number): Answer |
 /** What the client takes is checked before its parameters, that it takes nothing but text after them. */
 function checkAccept(rules: CheckRules, head: Head, parameters: ReturnType<typeof parseParameters>) {
   const { kind } = head.target
-  const accept = ignoresAccept(kind) ? granted('json' as const) : parseAccept(head.headers.accept)
-  if (!accept.ok) return errorAnswer(kind, accept.refusal.status, accept.refusal.text)
+  const accept = ignoresAccept(kind) ? ok('json' as const) : parseAccept(head.headers.accept)
+  if (!accept.ok) return errorAnswer(kind, accept.error.status, accept.error.text)
   const refusal = checkParameters(rules, head, parameters)
   if (refusal !== undefined || accept.value === 'json') return refusal
   return errorAnswer(kind, 406, 'acceptable MIME types: application/json')
@@ -102,7 +102,7 @@ function checkParameters(
   rules: CheckRules,
   { target, query }: Head,
   parameters: ReturnType<typeof parseParameters>,
-): Answer | undefined {
+): ApiResponse | undefined {
   if (query === '') return undefined
   if (!parameters.ok) return errorAnswer(target.kind, 400, 'invalid character in URI parameter')
   // Management has its own texts for parameters, which come with its operations [management 3.2, 4.5].
@@ -113,7 +113,7 @@ function checkParameters(
   return target.kind === 'ngsi2' ? undefined : rules.checkParameters(parameters.value)
 }
 
-function checkPresence(head: Head, body_bytes: number): Answer | undefined {
+function checkPresence(head: Head, body_bytes: number): ApiResponse | undefined {
   const { verb, target } = head
   // On a path that has no such verb that is the error to tell.
   const isWrongVerb = target.route !== undefined && operationOf(target.route.resource, verb, false) === undefined
@@ -129,15 +129,15 @@ function checkOperation(
   rules: CheckRules,
   { target, verb }: Head,
   parameters: ReadonlyMap<string, string>,
-): Outcome<Admitted, Turned> {
+): Result<Admitted, RefusedRequest> {
   const { route, kind } = target
-  if (route === undefined) return refused({ answer: errorAnswer(kind, 400, 'service not found'), counted: true })
+  if (route === undefined) return err({ answer: errorAnswer(kind, 400, 'service not found'), counted: true })
   if (verb === 'OPTIONS' && rules.cors.takesOptions(kind)) {
-    return granted({ route, operation: undefined, parameters })
+    return ok({ route, operation: undefined, parameters })
   }
   const operation = operationOf(route.resource, verb, isPolled(kind))
-  if (operation === undefined) return refused({ answer: wrongVerb(rules, target, route.resource), counted: true })
-  return granted({ route, operation, parameters })
+  if (operation === undefined) return err({ answer: wrongVerb(rules, target, route.resource), counted: true })
+  return ok({ route, operation, parameters })
 }
 
 /** What a verb does on a resource; HEAD is GET where machines poll [management 8.2]. */
@@ -146,7 +146,7 @@ function operationOf({ operations }: Resource, verb: string, polled: boolean): O
   return isVerb(verb) ? operations[verb] : undefined
 }
 
-function wrongVerb({ cors }: CheckRules, { kind }: Target, resource: Resource): Answer {
+function wrongVerb({ cors }: CheckRules, { kind }: Target, resource: Resource): ApiResponse {
   const verbs = verbsOf(resource)
   const allowed = kind === 'ngsi2' && cors.takesOptions(kind) ? [...verbs, 'OPTIONS'] : verbs
   const headers = { Allow: allowed.join(', ') }
@@ -160,14 +160,14 @@ export function verbsOf({ operations }: Resource): readonly string[] {
 }
 
 /** 411 and 413 stand where the operation of the path reports its errors, also for a wrong verb [management 11.3]. */
-function bodyError({ target, verb }: Head, status: 411 | 413, text: string): Answer {
+function bodyError({ target, verb }: Head, status: 411 | 413, text: string): ApiResponse {
   const operations = target.route?.resource.operations ?? {}
   const operation = (isVerb(verb) ? operations[verb] : undefined) ?? Object.values(operations)[0]
   if (operation?.wrapStatus === undefined) return errorAnswer(target.kind, status, text)
   return { status, body: JSON.stringify(operation.wrapStatus(statusText(status, text))) }
 }
 
-function unauthorized({ target }: Head): Answer {
+function unauthorized({ target }: Head): ApiResponse {
   const headers = { 'WWW-Authenticate': 'Bearer realm="management"' }
   return { ...errorAnswer(target.kind, 401, 'the management interface needs a valid token'), headers }
 }

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Connection } from './connections.js'
+import type { ClientConnection } from './connections.js'
 
 /** How long connections may do nothing, or too little; 0 for as long as they like [management 11.8]. */
 export interface ConnectionLimits {
@@ -18,7 +18,7 @@ const bodyRate_bytes = 4096
 export type Overdue = 'idle' | 'body' | 'unread'
 
 /** Looks what has moved on a connection since the last look; says why it is to be closed, if it is. */
-export function overdue(connection: Connection, now: number, limits: ConnectionLimits): Overdue | undefined {
+export function overdue(connection: ClientConnection, now: number, limits: ConnectionLimits): Overdue | undefined {
   const { facts, socket } = connection
   const unsent = unsentBytes(socket)
   if (unsent === 0 || facts.unsent_bytes === 0 || unsent < facts.unsent_bytes) facts.sentAt = now
@@ -34,8 +34,8 @@ export function overdue(connection: Connection, now: number, limits: ConnectionL
  * The connection that has to go when all places are taken: of those that are idle the one that has been so for longest,
  * else of those that have not sent a whole request or have not read their answers. Work is never given up.
  */
-export function longestIdle(connections: Iterable<Connection>): Connection | undefined {
-  let found: Connection | undefined
+export function longestIdle(connections: Iterable<ClientConnection>): ClientConnection | undefined {
+  let found: ClientConnection | undefined
   let foundRank = Number.POSITIVE_INFINITY
   for (const connection of connections) {
     const rank = idleRank(connection)
@@ -48,7 +48,7 @@ export function longestIdle(connections: Iterable<Connection>): Connection | und
 }
 
 /** The lowest goes first; nothing for a connection that is worked for. */
-function idleRank(connection: Connection): number | undefined {
+function idleRank(connection: ClientConnection): number | undefined {
   if (!connection.busy) return connection.socket.writableLength === 0 ? 0 : 2
   return connection.onlyReads ? 1 : undefined
 }
@@ -57,7 +57,7 @@ function isOver(limit_s: number, passed_s: number): boolean {
   return limit_s > 0 && passed_s >= limit_s
 }
 
-function readsTooSlowly(connection: Connection, now: number, limit_s: number): boolean {
+function readsTooSlowly(connection: ClientConnection, now: number, limit_s: number): boolean {
   const { facts, socket, reading } = connection
   if (reading === undefined) {
     facts.reading = undefined

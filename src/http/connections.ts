@@ -40,7 +40,7 @@ const linger_ms = 5_000
 const unsentMax_bytes = 1024 * 1024
 
 /** One connection and its requests in progress. */
-export class Connection {
+export class ClientConnection {
   readonly socket: Socket
   /** In which order connections were used last: the one with the lowest has been idle longest. */
   usedAt: number

@@ -1,7 +1,7 @@
 import type { PathKind } from './path-kind.js'
 
 /** What CORS needs to know of an answer. */
-export interface Crossing {
+export interface OriginCheck {
   readonly kind: PathKind
   readonly verb: string
   readonly status: number
@@ -34,7 +34,7 @@ export class Cors {
   }
 
   /** The headers to add to an answer, names and values in turn. */
-  headers(crossing: Crossing): readonly string[] {
+  headers(crossing: OriginCheck): readonly string[] {
     const { kind, verb, status, origin, verbs } = crossing
     const allowed = this.#allowed
     if (allowed === undefined || status === 405 || !isShared(kind, verb)) return []

@@ -1,4 +1,4 @@
-import type { Answer, StatusText } from '../api.js'
+import type { ApiResponse, StatusText } from '../api.js'
 import { hasShortErrors, type PathKind } from './path-kind.js'
 
 interface Phrases {
@@ -24,7 +24,7 @@ const phrases = {
 export type ErrorStatus = keyof typeof phrases
 
 /** An error in the form that the path's interface has for errors [management 1, 11.3]. */
-export function errorAnswer(kind: PathKind, status: ErrorStatus, text: string): Answer {
+export function errorAnswer(kind: PathKind, status: ErrorStatus, text: string): ApiResponse {
   const body = hasShortErrors(kind)
     ? { error: phrases[status].error, description: text }
     : { orionError: statusText(status, text) }
@@ -32,7 +32,7 @@ export function errorAnswer(kind: PathKind, status: ErrorStatus, text: string): 
 }
 
 /** There is too much to do now, and may be less in a second [management 11.9]. */
-export function overloaded(kind: PathKind, text: string): Answer {
+export function overloaded(kind: PathKind, text: string): ApiResponse {
   return { ...errorAnswer(kind, 503, text), headers: { 'Retry-After': '1' } }
 }
 
@@ -42,7 +42,7 @@ export function statusText(status: ErrorStatus, details: string): StatusText {
 }
 
 /** What an error says is wrong, in few words: for logs, whatever form the error has. */
-export function reasonOf({ status, body = '' }: Answer): string {
+export function reasonOf({ status, body = '' }: ApiResponse): string {
   const text = typeof body === 'string' ? body : body()
   const [, quoted] = /"(?:details|description)":("(?:[^"\\]|\\.)*")/.exec(text) ?? []
   return quoted === undefined ? `HTTP status ${status}` : String(JSON.parse(quoted))

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 
 /** The media type of a Content-Type as it was sent, without parameters; nothing without the header. */
 export function mediaTypeOf(contentType: string | undefined): string | undefined {
@@ -26,12 +26,12 @@ export interface AcceptRefusal {
 const jsonRanges: ReadonlySet<string> = new Set(['*/*', 'application/*', 'application/json'])
 const textRanges: ReadonlySet<string> = new Set(['text/*', 'text/plain'])
 
-const acceptsJson: Outcome<Acceptable, AcceptRefusal> = granted('json')
+const acceptsJson: Result<Acceptable, AcceptRefusal> = ok('json')
 
 /** What an Accept header allows; types that the broker does not know are skipped [management 11.4]. */
-export function parseAccept(accept: string | undefined): Outcome<Acceptable, AcceptRefusal> {
+export function parseAccept(accept: string | undefined): Result<Acceptable, AcceptRefusal> {
   if (accept === undefined || accept === 'application/json' || accept === '*/*') return acceptsJson
-  if (accept.trim() === '') return refused({ status: 400, text: 'empty accept header' })
+  if (accept.trim() === '') return err({ status: 400, text: 'empty accept header' })
   let acceptable: Acceptable | undefined
   for (const item of accept.split(',')) {
     const [range = '', quality] = item.split(';', 2)
@@ -39,11 +39,11 @@ export function parseAccept(accept: string | undefined): Outcome<Acceptable, Acc
     const isText = textRanges.has(type)
     if (!isText && !jsonRanges.has(type)) continue
     const fault = qualityFault(quality)
-    if (fault !== undefined) return refused({ status: 400, text: fault })
+    if (fault !== undefined) return err({ status: 400, text: fault })
     acceptable = isText ? (acceptable ?? 'text') : 'json'
   }
-  if (acceptable === undefined) return refused({ status: 406, text: 'no acceptable mime-type in accept header' })
-  return granted(acceptable)
+  if (acceptable === undefined) return err({ status: 406, text: 'no acceptable mime-type in accept header' })
+  return ok(acceptable)
 }
 
 function qualityFault(quality: string | undefined): string | undefined {

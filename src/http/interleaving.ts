@@ -1,4 +1,4 @@
-import type { Departures } from './departures.js'
+import type { ResponseBatch } from './departures.js'
 
 /** So many requests take about a millisecond. */
 const requests = 32
@@ -7,12 +7,12 @@ const requests = 32
  * In overload one turn of the event loop reads hundreds of requests, most of which are refused. Replies of partitions, and
  * with them permits, would come back once a turn. Here they are taken in between the requests, so that accepted work goes on.
  */
-export class Interleaving {
-  readonly #departures: Departures
+export class ReplyInterleaving {
+  readonly #departures: ResponseBatch
   readonly #takeReplies: () => void
   #came = 0
 
-  constructor(departures: Departures, takeReplies: () => void) {
+  constructor(departures: ResponseBatch, takeReplies: () => void) {
     this.#departures = departures
     this.#takeReplies = takeReplies
   }

@@ -35,7 +35,7 @@ const bodyAreas = placesOf('http.payload', 'payload.in')
 const answerAreas = placesOf('http.response', 'http.transaction', 'payload.out')
 
 /** The log lines of one request. Whoever calls looks first whether they are wanted. */
-export class Lines {
+export class RequestLog {
   readonly #log: Log
   readonly #switches: Switches
   readonly #incoming: IncomingMessage

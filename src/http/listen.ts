@@ -3,7 +3,7 @@ import type { ListenOptions } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import type { Log } from '../log/log.js'
 import type { Options } from '../options.js'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import { traceArea } from '../trace-area.js'
 import type { Listener, Tls } from './listener.js'
 
@@ -14,14 +14,14 @@ export type ListenRefusal =
   | { readonly kind: 'certificateUnusable'; readonly reason: string }
 
 /** Reads key and certificate, and tries whether they can be used. */
-export async function readTls(https: Options['https']): Promise<Outcome<Tls | undefined, ListenRefusal>> {
-  if (https === undefined) return granted(undefined)
+export async function readTls(https: Options['https']): Promise<Result<Tls | undefined, ListenRefusal>> {
+  if (https === undefined) return ok(undefined)
   try {
     const tls = { key: await readFile(https.key, 'utf8'), cert: await readFile(https.cert, 'utf8') }
     createSecureContext(tls)
-    return granted(tls)
+    return ok(tls)
   } catch (fault) {
-    return refused({ kind: 'certificateUnusable', reason: String(fault) })
+    return err({ kind: 'certificateUnusable', reason: String(fault) })
   }
 }
 
@@ -31,7 +31,7 @@ interface Host {
 }
 
 /** A socket to open, on the first of the hosts that the system has, or one that is open. */
-export type Where = { readonly port: number; readonly hosts: readonly Host[] } | { readonly fd: number }
+export type ListenAddress = { readonly port: number; readonly hosts: readonly Host[] } | { readonly fd: number }
 
 /** The addresses to listen on, the ones to fall back to after them [management 11.8]. */
 export function hostsOf({ localIp, family }: Pick<Options, 'localIp' | 'family'>): readonly Host[] {
@@ -43,7 +43,7 @@ export function hostsOf({ localIp, family }: Pick<Options, 'localIp' | 'family'>
 }
 
 /** Opens the socket, or accepts on the one that is open; nothing when that worked. */
-export async function listen(listener: Listener, where: Where, log: Log): Promise<ListenRefusal | undefined> {
+export async function listen(listener: Listener, where: ListenAddress, log: Log): Promise<ListenRefusal | undefined> {
   if ('fd' in where) {
     const fault = await tryListen(listener, { fd: where.fd })
     return fault && { kind: 'portUnusable', port: 0, reason: fault.message }

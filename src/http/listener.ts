@@ -8,9 +8,9 @@ import { traceArea } from '../trace-area.js'
 import { requestListener, type Serve } from './app.js'
 import { Call } from './call.js'
 import { type ConnectionLimits, longestIdle, type Overdue, overdue } from './connection-limits.js'
-import { Connection } from './connections.js'
+import { ClientConnection } from './connections.js'
 import { LastReply, ServerReply } from './reply.js'
-import type { Desk } from './server-context.js'
+import type { ServerContext } from './server-context.js'
 import { turnAway } from './turn-away.js'
 import { type RefusedBytes, UnknownVerbHead, unknownVerbAt } from './unknown-verb.js'
 
@@ -45,9 +45,9 @@ const acceptWarning_ms = 10_000
 /** A server and the connections that it has accepted. */
 export class Listener {
   readonly server: Server
-  readonly #desk: Desk
+  readonly #context: ServerContext
   readonly #limits: ListenerLimits
-  readonly #connections = new Map<Duplex, Connection>()
+  readonly #connections = new Map<Duplex, ClientConnection>()
   /** Connections that have a place and have not finished their TLS handshake, oldest first. */
   readonly #handshakes = new Map<string, Socket>()
   readonly #unknownVerbs = new WeakMap<Duplex, UnknownVerbHead>()
@@ -58,8 +58,8 @@ export class Listener {
   /** Called when the last connection has gone. */
   #whenEmpty: (() => void) | undefined
 
-  constructor(desk: Desk, limits: ListenerLimits, tls: Tls | undefined) {
-    this.#desk = desk
+  constructor(context: ServerContext, limits: ListenerLimits, tls: Tls | undefined) {
+    this.#context = context
     this.#limits = limits
     const taken = requestListener((incoming, outgoing) => {
       const connection = this.#connections.get(incoming.socket)
@@ -68,8 +68,8 @@ export class Listener {
       else this.#begin(connection, incoming, new ServerReply(incoming, outgoing))
     })
     const serve: Serve = (incoming, outgoing) => {
-      if (desk.admission.isCrowded) {
-        desk.interleaving.requestCame()
+      if (context.admission.isCrowded) {
+        context.interleaving.requestCame()
         if (this.#turnsAway(incoming, outgoing)) return
       }
       taken(incoming, outgoing)
@@ -147,7 +147,7 @@ export class Listener {
     const connection = this.#connections.get(incoming.socket)
     if (connection === undefined || connection.closing || connection.busy || incoming.socket.readableEnded) return false
     try {
-      return turnAway(this.#desk, incoming, outgoing)
+      return turnAway(this.#context, incoming, outgoing)
     } catch (fault) {
       this.#failed('a request could not be refused', fault)
       incoming.socket.destroy()
@@ -155,9 +155,9 @@ export class Listener {
     }
   }
 
-  #begin(connection: Connection, incoming: IncomingMessage, reply: ServerReply | LastReply): void {
+  #begin(connection: ClientConnection, incoming: IncomingMessage, reply: ServerReply | LastReply): void {
     try {
-      new Call(this.#desk, connection, incoming, reply).begin()
+      new Call(this.#context, connection, incoming, reply).begin()
     } catch (fault) {
       this.#failed('a request could not begin', fault)
       connection.socket.destroy()
@@ -196,7 +196,7 @@ export class Listener {
       socket.once('close', () => limit.release())
       return true
     }
-    this.#desk.meter.rejected('max_connections')
+    this.#context.meter.rejected('max_connections')
     this.#trace('http.connection', () => `${socket.remoteAddress} refused: too many connections`)
     socket.destroy()
     return false
@@ -207,7 +207,7 @@ export class Listener {
     const [handshake] = this.#handshakes.values()
     const socket = handshake ?? longestIdle(this.#connections.values())?.socket
     if (socket === undefined) return false
-    this.#desk.meter.rejected('evicted')
+    this.#context.meter.rejected('evicted')
     this.#trace('http.connection', () => `${socket.remoteAddress} closed: idle for longest, and others come`)
     this.#forget(socket)
     socket.destroy()
@@ -223,10 +223,10 @@ export class Listener {
   }
 
   #accept(socket: Socket): void {
-    const { meter, stopping } = this.#desk
+    const { meter, stopping } = this.#context
     // Others may still accept on the socket that they share until the front end that opened it has closed it.
     if (stopping) socket.destroy()
-    const connection = new Connection(socket, this.#limits.atWork, () => ++this.#uses)
+    const connection = new ClientConnection(socket, this.#limits.atWork, () => ++this.#uses)
     connection.facts.movedAt = this.#now_s
     connection.facts.sentAt = this.#now_s
     this.#connections.set(socket, connection)
@@ -241,7 +241,7 @@ export class Listener {
     const connection = this.#connections.get(socket)
     if (connection === undefined) return
     this.#connections.delete(socket)
-    this.#desk.meter.connectionClosed()
+    this.#context.meter.connectionClosed()
     try {
       connection.closed()
     } catch (fault) {
@@ -278,7 +278,7 @@ export class Listener {
   }
 
   /** A verb that the parser does not know: the request is answered when its head is complete, and is the last one. */
-  #gather(connection: Connection, head: UnknownVerbHead, bytes: Buffer | undefined): void {
+  #gather(connection: ClientConnection, head: UnknownVerbHead, bytes: Buffer | undefined): void {
     if (connection.closing) return
     const { socket } = connection
     const found = bytes === undefined ? ({ kind: 'malformed' } as const) : head.add(bytes, socket)
@@ -287,9 +287,9 @@ export class Listener {
     else connection.refuse(() => this.#begin(connection, found.incoming, new LastReply(connection)))
   }
 
-  #refuseWith(connection: Connection, status: 400 | 408 | 431): void {
+  #refuseWith(connection: ClientConnection, status: 400 | 408 | 431): void {
     if (!connection.refuseWith(status)) return
-    this.#desk.meter.rejected(status === 431 ? 'too_large' : status === 408 ? 'timeout' : 'malformed')
+    this.#context.meter.rejected(status === 431 ? 'too_large' : status === 408 ? 'timeout' : 'malformed')
   }
 
   /** Closes what has done nothing, or too little, for too long. */
@@ -310,12 +310,12 @@ export class Listener {
     }
   }
 
-  #closeOverdue(connection: Connection, why: Overdue): void {
+  #closeOverdue(connection: ClientConnection, why: Overdue): void {
     const { socket } = connection
     this.#trace('http.connection', () => `${socket.remoteAddress} closed: ${overdueTexts[why]}`)
     if (why === 'body') this.#refuseWith(connection, 408)
     else {
-      this.#desk.meter.rejected('timeout')
+      this.#context.meter.rejected('timeout')
       socket.destroy()
     }
   }
@@ -323,22 +323,22 @@ export class Listener {
   #acceptFailed(fault: NodeJS.ErrnoException): void {
     let closed = 0
     while (closed < closedForDescriptors && this.#closeLongestIdle()) closed += 1
-    this.#desk.meter.rejected('max_connections')
+    this.#context.meter.rejected('max_connections')
     const now = performance.now()
     if (now - this.#warned_ms < acceptWarning_ms) return
     this.#warned_ms = now
-    this.#desk.log.warn(
+    this.#context.log.warn(
       'http:accept',
       `a connection could not be accepted (${fault.message}); ${closed} idle ones closed`,
     )
   }
 
   #failed(what: string, fault: unknown): void {
-    this.#desk.log.error('http:fault', what, errorFacts(fault))
+    this.#context.log.error('http:fault', what, errorFacts(fault))
   }
 
   #trace(area: keyof typeof traceArea, message: () => string): void {
-    const { log } = this.#desk
+    const { log } = this.#context
     if (log.traces[traceArea[area]] === 1) log.trace(area, message())
   }
 }

@@ -1,8 +1,8 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
-import type { Connection } from './connections.js'
+import type { ClientConnection } from './connections.js'
 
 /** An answer as it goes out. */
-export interface Departure {
+export interface HttpResponse {
   readonly status: number
   /** Names and values in turn. */
   readonly headers: string[]
@@ -18,9 +18,9 @@ export interface Reply {
   /** Says to a client that has closed its sending half that its request is worked on; an error comes back if it has gone. */
   processing(): void
   /** Writes an answer in one piece; `handed` is called when it is with the socket. */
-  write(answer: Departure, handed: () => void): void
+  write(answer: HttpResponse, handed: () => void): void
   /** Writes an answer and leaves it open, so that the client can send the rest of its body and then read. */
-  begin(answer: Departure): void
+  begin(answer: HttpResponse): void
   /** Ends an answer that was begun. */
   finish(handed: () => void): void
   /** Gives up an answer that can not be written, and its connection. */
@@ -46,12 +46,12 @@ export class ServerReply implements Reply {
     if (this.#outgoing.socket !== null && !this.#outgoing.headersSent) this.#outgoing.writeProcessing()
   }
 
-  write({ status, headers, body }: Departure, handed: () => void): void {
+  write({ status, headers, body }: HttpResponse, handed: () => void): void {
     this.#outgoing.writeHead(status, headers)
     this.#end(encoded(headers, body), handed)
   }
 
-  begin({ status, headers, body }: Departure): void {
+  begin({ status, headers, body }: HttpResponse): void {
     this.#outgoing.writeHead(status, headers)
     if (body === '') this.#outgoing.flushHeaders()
     else this.#outgoing.write(encoded(headers, body))
@@ -79,9 +79,9 @@ export class ServerReply implements Reply {
 /** The last answer on a connection that Node's parser has given up: straight to the socket. */
 export class LastReply implements Reply {
   readonly isLast = true
-  readonly #connection: Connection
+  readonly #connection: ClientConnection
 
-  constructor(connection: Connection) {
+  constructor(connection: ClientConnection) {
     this.#connection = connection
   }
 
@@ -89,7 +89,7 @@ export class LastReply implements Reply {
 
   processing(): void {}
 
-  write({ status, headers, body }: Departure, handed: () => void): void {
+  write({ status, headers, body }: HttpResponse, handed: () => void): void {
     const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`]
     for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`)
     lines.push(`Date: ${new Date().toUTCString()}`, '', '')
@@ -98,7 +98,7 @@ export class LastReply implements Reply {
   }
 
   /** The rest of the connection is thrown away whatever it is. */
-  begin(answer: Departure): void {
+  begin(answer: HttpResponse): void {
     this.write(answer, () => {})
   }
 

@@ -1,7 +1,7 @@
 import type { Resource } from '../api.js'
 
 /** A resource and what stands for the placeholders of its pattern. */
-export interface Route {
+export interface MatchedRoute {
   readonly resource: Resource
   readonly segments: Readonly<Record<string, string>>
 }
@@ -32,7 +32,7 @@ export class Router {
   }
 
   /** The resource of a path. A fixed segment wins over a placeholder; an empty segment is neither. */
-  find(segments: readonly string[]): Route | undefined {
+  find(segments: readonly string[]): MatchedRoute | undefined {
     const values: string[] = []
     const leaf = walk(this.#root, segments, 0, values)
     if (leaf === undefined) return undefined

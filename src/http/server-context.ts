@@ -7,17 +7,17 @@ import type { RequestMemory } from '../shared-memory/request-memory.js'
 import type { Switches } from '../shared-memory/switches.js'
 import type { Admission } from './admission.js'
 import type { CheckRules } from './checks.js'
-import type { Departures } from './departures.js'
-import type { Interleaving } from './interleaving.js'
+import type { ResponseBatch } from './departures.js'
+import type { ReplyInterleaving } from './interleaving.js'
 import type { Targets } from './target.js'
 
 /** What the requests of one listening socket share. */
-export interface Desk {
+export interface ServerContext {
   readonly rules: CheckRules
   readonly targets: Targets
   readonly admission: Admission
-  readonly departures: Departures
-  readonly interleaving: Interleaving
+  readonly departures: ResponseBatch
+  readonly interleaving: ReplyInterleaving
   /** What all requests hold that have come and are not answered. */
   readonly memory: RequestMemory
   /** What large answers hold that have not been sent. */

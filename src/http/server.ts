@@ -1,27 +1,27 @@
-import type { Answer, Resource } from '../api.js'
+import type { ApiResponse, Resource } from '../api.js'
 import type { DamageLog } from '../log/damage-log.js'
 import type { Log } from '../log/log.js'
 import type { RequestMeter } from '../measure/requests.js'
 import type { WaitMeter } from '../measure/waits.js'
 import type { Options } from '../options.js'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import { ConnectionLimit } from '../shared-memory/connection-limit.js'
 import { RequestMemory } from '../shared-memory/request-memory.js'
-import { Tickets } from '../shared-memory/semaphore.js'
+import { SharedSemaphore } from '../shared-memory/semaphore.js'
 import type { Switches } from '../shared-memory/switches.js'
 import { secondsText } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import { Admission, type AdmissionReport, permitShare } from './admission.js'
 import { Cors } from './cors.js'
-import { Departures } from './departures.js'
+import { ResponseBatch } from './departures.js'
 import { connectionsWithinDescriptors } from './descriptors.js'
-import { Interleaving } from './interleaving.js'
-import { descriptorOf, hostsOf, type ListenRefusal, listen, readTls, type Where } from './listen.js'
+import { ReplyInterleaving } from './interleaving.js'
+import { descriptorOf, hostsOf, type ListenAddress, type ListenRefusal, listen, readTls } from './listen.js'
 import { Listener, type ListenerLimits } from './listener.js'
 import { Overload } from './overload.js'
 import { isOnBothPorts, kindOf } from './path-kind.js'
 import { Router, segmentsOf } from './router.js'
-import type { Desk } from './server-context.js'
+import type { ServerContext } from './server-context.js'
 import { Targets } from './target.js'
 import { tokenCheck } from './token.js'
 
@@ -55,11 +55,11 @@ export type HttpOptions = Pick<
 export type { ListenRefusal }
 
 /** What a front end is put together from. */
-export interface FrontEndParts {
+export interface HttpServerParts {
   readonly ngsi1: readonly Resource[]
   readonly management: readonly Resource[]
   /** The check of URI parameters on the paths of NGSIv1 [context 10.2]. */
-  readonly checkParameters: (parameters: ReadonlyMap<string, string>) => Answer | undefined
+  readonly checkParameters: (parameters: ReadonlyMap<string, string>) => ApiResponse | undefined
   readonly options: HttpOptions
   readonly meter: RequestMeter
   readonly requestWait: WaitMeter
@@ -68,7 +68,7 @@ export interface FrontEndParts {
   readonly switches: Switches
   /** Makes the number of an incoming request, for the log [management 10.3]. */
   readonly transaction: () => string
-  readonly alarms: Desk['alarms']
+  readonly alarms: ServerContext['alarms']
   /** Takes in what the partitions have replied meanwhile. */
   readonly takeReplies: () => void
   /** The permits of all front ends for requests, see `Tickets`. */
@@ -86,7 +86,7 @@ export interface FrontEndParts {
 }
 
 /** A front end that accepts and answers. */
-export interface FrontEnd {
+export interface HttpServer {
   /** The descriptor of the listening socket, for front ends in other threads. */
   readonly fd: number
   readonly port: number
@@ -100,29 +100,34 @@ export interface FrontEnd {
 }
 
 /** Opens the sockets, or accepts on the one that another front end has opened. */
-export async function openFrontEnd(parts: FrontEndParts): Promise<Outcome<FrontEnd, ListenRefusal>> {
+export async function openHttpServer(parts: HttpServerParts): Promise<Result<HttpServer, ListenRefusal>> {
   const { options } = parts
   const tls = await readTls(options.https)
   if (!tls.ok) return tls
   const admission = newAdmission(parts)
   const listeners: Listener[] = []
-  const desks: Desk[] = []
-  const open = async (resources: readonly Resource[], connections: ConnectionLimit | undefined, where: Where) => {
-    const desk = newDesk(parts, resources, admission)
-    const listener = new Listener(desk, limitsOf(options, connections), tls.value)
+  const desks: ServerContext[] = []
+  const open = async (
+    resources: readonly Resource[],
+    connections: ConnectionLimit | undefined,
+    where: ListenAddress,
+  ) => {
+    const context = newDesk(parts, resources, admission)
+    const listener = new Listener(context, limitsOf(options, connections), tls.value)
     const refusal = await listen(listener, where, parts.log)
     if (refusal !== undefined) {
       listener.drop()
       return refusal
     }
     listener.survivesErrors()
-    desks.push(desk)
+    desks.push(context)
     listeners.push(listener)
     return undefined
   }
   const limit = new ConnectionLimit(parts.connections)
   if (parts.index === 0) fitDescriptors(limit, parts.log)
-  const main: Where = parts.fd === undefined ? { port: options.port, hosts: hostsOf(options) } : { fd: parts.fd }
+  const main: ListenAddress =
+    parts.fd === undefined ? { port: options.port, hosts: hostsOf(options) } : { fd: parts.fd }
   let refusal = await open(mainResources(parts), limit, main)
   if (refusal === undefined && options.adminPort !== undefined && parts.index === 0) {
     const hosts = [{ host: options.adminIp, ipv6Only: false }]
@@ -130,12 +135,12 @@ export async function openFrontEnd(parts: FrontEndParts): Promise<Outcome<FrontE
   }
   if (refusal !== undefined) {
     for (const { server } of listeners) if (parts.fd === undefined) server.close()
-    return refused(refusal)
+    return err(refusal)
   }
-  return granted(frontEnd(parts, listeners, desks))
+  return ok(frontEnd(parts, listeners, desks))
 }
 
-function frontEnd(parts: FrontEndParts, listeners: readonly Listener[], desks: readonly Desk[]): FrontEnd {
+function frontEnd(parts: HttpServerParts, listeners: readonly Listener[], desks: readonly ServerContext[]): HttpServer {
   const [main, admin] = listeners
   return {
     fd: parts.fd ?? descriptorOf(main),
@@ -147,11 +152,11 @@ function frontEnd(parts: FrontEndParts, listeners: readonly Listener[], desks: r
 
 async function stop(
   listeners: readonly Listener[],
-  desks: readonly Desk[],
+  desks: readonly ServerContext[],
   owns: boolean,
   limit_ms: number,
 ): Promise<number> {
-  for (const desk of desks) desk.stopping = true
+  for (const context of desks) context.stopping = true
   // Closing would close the descriptor; without that the socket ends when the front end that opened it closes it.
   for (const { server } of listeners) owns ? server.close() : server.unref()
   let timer: NodeJS.Timeout | undefined
@@ -167,12 +172,12 @@ async function stop(
 }
 
 /** With a port of its own the management is unknown on the main one, but for what both answer [management 13]. */
-function mainResources({ ngsi1, management, options }: FrontEndParts): readonly Resource[] {
+function mainResources({ ngsi1, management, options }: HttpServerParts): readonly Resource[] {
   if (options.adminPort === undefined) return [...ngsi1, ...management]
   return [...ngsi1, ...management.filter(({ pattern }) => isOnBothPorts(kindOf(segmentsOf(pattern))))]
 }
 
-function newDesk(parts: FrontEndParts, resources: readonly Resource[], admission: Admission): Desk {
+function newDesk(parts: HttpServerParts, resources: readonly Resource[], admission: Admission): ServerContext {
   const { options, meter, log, damages, switches, transaction, alarms, checkParameters } = parts
   const rules = {
     hasToken: tokenCheck(options.adminToken),
@@ -182,13 +187,13 @@ function newDesk(parts: FrontEndParts, resources: readonly Resource[], admission
     checkParameters,
   }
   const targets = new Targets(new Router(resources))
-  const departures = new Departures()
+  const departures = new ResponseBatch()
   return {
     rules,
     targets,
     admission,
     departures,
-    interleaving: new Interleaving(departures, parts.takeReplies),
+    interleaving: new ReplyInterleaving(departures, parts.takeReplies),
     memory: new RequestMemory(options.requestMemory_MiB, parts.requestMemory),
     answerMemory: new RequestMemory(options.answerMemory_MiB, parts.answerMemory),
     policy: options.reqMutexPolicy,
@@ -202,9 +207,9 @@ function newDesk(parts: FrontEndParts, resources: readonly Resource[], admission
   }
 }
 
-function newAdmission({ options, meter, requestWait, log, index, permits }: FrontEndParts): Admission {
+function newAdmission({ options, meter, requestWait, log, index, permits }: HttpServerParts): Admission {
   const share = permitShare(options.requestPermits, options.httpThreads, index)
-  const tickets = new Tickets(permits)
+  const tickets = new SharedSemaphore(permits)
   const lines = new OverloadLines(log)
   const overload = new Overload(BigInt(options.reqMaxWait_ms) * 1_000_000n)
   const report: AdmissionReport = {

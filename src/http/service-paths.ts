@@ -1,19 +1,19 @@
 import type { ServicePath } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 
 const maxPaths = 10
 const maxLevels = 10
 const maxLevelLength = 50
 
-const noPaths: Outcome<readonly PathRange[], string> = granted([])
+const noPaths: Result<readonly PathRange[], string> = ok([])
 
 /** The paths of Fiware-ServicePath; a refusal is the text of the error [context 5.2]. */
-export function parseServicePaths(header: string | undefined): Outcome<readonly PathRange[], string> {
+export function parseServicePaths(header: string | undefined): Result<readonly PathRange[], string> {
   if (header === undefined || header.trim() === '') return noPaths
   const texts = header.split(',')
   if (texts.length > maxPaths) {
-    return refused('too many service paths - a maximum of ten service paths is allowed')
+    return err('too many service paths - a maximum of ten service paths is allowed')
   }
   const ranges: PathRange[] = []
   for (const text of texts) {
@@ -21,21 +21,21 @@ export function parseServicePaths(header: string | undefined): Outcome<readonly 
     if (!range.ok) return range
     ranges.push(range.value)
   }
-  return granted(ranges)
+  return ok(ranges)
 }
 
-function parseRange(text: string): Outcome<PathRange, string> {
+function parseRange(text: string): Result<PathRange, string> {
   if (!text.startsWith('/')) {
-    return refused('Only /absolute/ Service Paths allowed [a service path must begin with /]')
+    return err('Only /absolute/ Service Paths allowed [a service path must begin with /]')
   }
   const levels = text.replace(/\/+$/, '').split('/').slice(1)
-  if (levels.length > maxLevels) return refused('too many components in ServicePath')
+  if (levels.length > maxLevels) return err('too many components in ServicePath')
   const below = levels.at(-1) === '#'
   const named = below ? levels.slice(0, -1) : levels
   for (const level of named) {
-    if (level.length > maxLevelLength) return refused('component-name too long in ServicePath')
-    if (level === '') return refused('empty component in ServicePath')
-    if (!/^\w+$/.test(level)) return refused('a component of ServicePath contains an illegal character')
+    if (level.length > maxLevelLength) return err('component-name too long in ServicePath')
+    if (level === '') return err('empty component in ServicePath')
+    if (!/^\w+$/.test(level)) return err('a component of ServicePath contains an illegal character')
   }
-  return granted({ path: `/${named.join('/')}` as ServicePath, below })
+  return ok({ path: `/${named.join('/')}` as ServicePath, below })
 }

@@ -1,13 +1,13 @@
 import { LruCache } from '../lru-cache.js'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import { kindOf, needsNoBody, type PathKind } from './path-kind.js'
-import { type Route, type Router, segmentsOf } from './router.js'
+import { type MatchedRoute, type Router, segmentsOf } from './router.js'
 
 /** What the path of a request means. */
 export interface Target {
   readonly kind: PathKind
   /** Nothing for an unknown path. */
-  readonly route: Route | undefined
+  readonly route: MatchedRoute | undefined
   /** Whether the decoded path is free of forbidden characters and could be decoded at all. */
   readonly clean: boolean
   readonly needsNoBody: boolean
@@ -76,18 +76,18 @@ const freeValues: ReadonlySet<string> = new Set(['q', 'mq', 'idPattern', 'typePa
  * The URI parameters, decoded. The last of several with one name counts; a refusal says that percent-encoding is
  * malformed.
  */
-export function parseParameters(query: string): Outcome<ReadonlyMap<string, string>, 'malformed'> {
-  if (query === '') return granted(noParameters)
+export function parseParameters(query: string): Result<ReadonlyMap<string, string>, 'malformed'> {
+  if (query === '') return ok(noParameters)
   const parameters = new Map<string, string>()
   for (const item of query.split('&')) {
     if (item === '') continue
     const equals = item.indexOf('=')
     const name = decoded(plusToBlank(equals === -1 ? item : item.slice(0, equals)))
     const value = equals === -1 ? '' : decoded(plusToBlank(item.slice(equals + 1)))
-    if (name === undefined || value === undefined) return refused('malformed')
+    if (name === undefined || value === undefined) return err('malformed')
     parameters.set(name, value)
   }
-  return granted(parameters)
+  return ok(parameters)
 }
 
 /** Whether a name or value holds a character that URI parameters must not have [context 10.2]. */

@@ -3,7 +3,7 @@ import { announcedBody } from './body.js'
 import { overloaded } from './errors.js'
 import { correlatorOf, single } from './headers.js'
 import { isManagement } from './path-kind.js'
-import type { Desk } from './server-context.js'
+import type { ServerContext } from './server-context.js'
 import { splitTarget } from './target.js'
 
 /** In which head and body can be written as one text. */
@@ -14,11 +14,11 @@ const plain = /^[\x20-\x7e]*$/
  * costs this thread three quarters of what an update costs it; here it is less than half. So only what is plain is
  * refused here: an answer that leaves at once, with nothing to log about it. All else meets the same refusal later.
  */
-export function turnAway(desk: Desk, incoming: IncomingMessage, outgoing: ServerResponse): boolean {
-  const { admission, rules, meter, policy } = desk
-  if (!isPlain(desk, incoming, outgoing)) return false
+export function turnAway(context: ServerContext, incoming: IncomingMessage, outgoing: ServerResponse): boolean {
+  const { admission, rules, meter, policy } = context
+  if (!isPlain(context, incoming, outgoing)) return false
   const { method: verb = '', url = '', headers } = incoming
-  const target = desk.targets.find(splitTarget(url).path)
+  const target = context.targets.find(splitTarget(url).path)
   const operations: Readonly<Record<string, { readonly use: string } | undefined>> | undefined =
     target.route?.resource.operations
   const use = operations?.[verb]?.use
@@ -47,7 +47,11 @@ export function turnAway(desk: Desk, incoming: IncomingMessage, outgoing: Server
 }
 
 /** Whether a refusal needs nothing but to be written: not behind another answer, not with what CORS or the log want to say. */
-function isPlain({ rules, log, stopping }: Desk, { headers }: IncomingMessage, outgoing: ServerResponse): boolean {
+function isPlain(
+  { rules, log, stopping }: ServerContext,
+  { headers }: IncomingMessage,
+  outgoing: ServerResponse,
+): boolean {
   if (stopping || outgoing.socket === null || rules.cors.on) return false
   if (headers.host === undefined || headers.expect !== undefined) return false
   if (!plain.test(single(headers['fiware-correlator']) ?? '')) return false

@@ -1,68 +1,68 @@
-import { type Answer, type Asked, isLong, type Operation, type Resource, type Work } from '../api.js'
-import type { Outcome } from '../result.js'
+import { type ApiRequest, type ApiResponse, isLong, type Operation, type Resource, type Work } from '../api.js'
+import type { Result } from '../result.js'
 import type { Nanoseconds } from '../time.js'
 import { reasonOf } from './errors.js'
-import type { Lines } from './lines.js'
-import type { Desk } from './server-context.js'
+import type { RequestLog } from './lines.js'
+import type { ServerContext } from './server-context.js'
 import type { Stages } from './stages.js'
 
 /** An operation that is due, and who waits for its end. */
-export interface DueWork {
+export interface OperationRun {
   readonly operation: Operation
   readonly resource: Resource
-  readonly asked: Asked
+  readonly asked: ApiRequest
   readonly payload: 'json' | 'none'
   /** Whether a payload that cannot be understood raises an alarm. */
   readonly judged: boolean
-  readonly lines: Lines
+  readonly lines: RequestLog
   readonly stages: Stages | undefined
-  done(answer: Answer): void
+  done(answer: ApiResponse): void
   /** Called where the fault comes later; one that comes at once is thrown. */
   failed(fault: unknown): void
 }
 
 /** Prepares an operation and carries it out, at once or later. */
-export function carryOut(desk: Desk, due: DueWork): void {
-  const { meter } = desk
+export function runOperation(context: ServerContext, due: OperationRun): void {
+  const { meter } = context
   const since = meter.timingOn && due.payload === 'json' ? process.hrtime.bigint() : undefined
   const prepared = due.operation.prepare(due.asked)
   if (!(prepared instanceof Promise)) {
-    isRead(desk, due, since)
-    work(desk, due, prepared)
+    isRead(context, due, since)
+    work(context, due, prepared)
     return
   }
   // A long body is read in slices; what else is waited for is no reading.
   const readsOn = isLong(due.asked.body)
-  if (!readsOn) isRead(desk, due, since)
+  if (!readsOn) isRead(context, due, since)
   prepared
     .then((late) => {
-      if (readsOn) isRead(desk, due, since)
-      work(desk, due, late)
+      if (readsOn) isRead(context, due, since)
+      work(context, due, late)
     })
     .catch((fault) => due.failed(fault))
 }
 
-function isRead({ meter }: Desk, { stages }: DueWork, since: Nanoseconds | undefined): void {
+function isRead({ meter }: ServerContext, { stages }: OperationRun, since: Nanoseconds | undefined): void {
   if (since !== undefined) meter.stage('jsonV1Parse', process.hrtime.bigint() - since)
   stages?.over('parse')
 }
 
-function work(desk: Desk, due: DueWork, prepared: Outcome<Work, Answer>): void {
-  if (due.judged) judgeInput(desk, due.lines, prepared)
+function work(context: ServerContext, due: OperationRun, prepared: Result<Work, ApiResponse>): void {
+  if (due.judged) judgeInput(context, due.lines, prepared)
   if (!prepared.ok) {
-    due.done(prepared.refusal)
+    due.done(prepared.error)
     return
   }
-  desk.meter.counted(due.resource, due.asked.verb, due.payload, false)
+  context.meter.counted(due.resource, due.asked.verb, due.payload, false)
   const answer = prepared.value()
   if (answer instanceof Promise) answer.then(due.done, due.failed)
   else due.done(answer)
 }
 
 /** Whoever sends what can not be understood raises an alarm, which the next good request ends [management 10.7]. */
-function judgeInput({ alarms }: Desk, lines: Lines, prepared: Outcome<Work, Answer>): void {
+function judgeInput({ alarms }: ServerContext, lines: RequestLog, prepared: Result<Work, ApiResponse>): void {
   if (prepared.ok && !alarms.isActive('BadInput')) return
   const { from } = lines.context
   if (prepared.ok) alarms.over('BadInput', from)
-  else alarms.occurred('BadInput', from, reasonOf(prepared.refusal))
+  else alarms.occurred('BadInput', from, reasonOf(prepared.error))
 }

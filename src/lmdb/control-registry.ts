@@ -66,7 +66,7 @@ export class LmdbRegistryStore implements RegistryStore {
   }
 }
 
-/** JSON vectors without names of members. Part of the format on disk, as all that follows. */
+/** JSON arrays without names of members. Part of the format on disk, as all that follows. */
 type StoredRegistration = readonly [
   order: number,
   tenant: string,
@@ -95,8 +95,8 @@ type StoredAvailability = readonly [
 type StoredSelector = readonly [kind: Selector['id']['kind'], text: string, type?: string]
 
 function encodeRegistration({ order, tenant, path, expires, contexts, copiedFrom }: Registration): string {
-  const vector = [order, tenant, path, expires, contexts.map(storedContext)] as const
-  const stored: StoredRegistration = copiedFrom === undefined ? vector : [...vector, copiedFrom]
+  const array = [order, tenant, path, expires, contexts.map(storedContext)] as const
+  const stored: StoredRegistration = copiedFrom === undefined ? array : [...array, copiedFrom]
   return JSON.stringify(stored)
 }
 

@@ -130,7 +130,7 @@ export class ControlStore implements SubscriptionStore {
     return true
   }
 
-  #write({ put, remove, notices = [], settlements = [], ticked }: ControlChange): void {
+  #write({ put, remove, notices = [], acks = [], ticked }: ControlChange): void {
     if (put) this.#subscriptions.putSync([put.id], JSON.stringify(put))
     if (remove) {
       this.#subscriptions.removeSync([remove])
@@ -138,6 +138,6 @@ export class ControlStore implements SubscriptionStore {
     }
     if (ticked) this.#ticks.putSync([ticked.id], String(ticked.due))
     this.#outbox.enqueue(notices)
-    this.#outbox.settle(settlements)
+    this.#outbox.ack(acks)
   }
 }

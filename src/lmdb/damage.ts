@@ -1,23 +1,23 @@
 import { join } from 'node:path'
 import type { Entity, Tenant } from '../context/entity.js'
 import { DamagedRecord } from '../partition/store.js'
-import type { Place } from '../shared-memory/sequences.js'
+import type { Sequence } from '../shared-memory/sequences.js'
 import { decodeEntity, type Located, locatedIn } from './record.js'
 
 /** Where a record stands: the folder of its partition, and its key. */
-export interface RecordPlace {
+export interface RecordLocation {
   readonly path: string
   readonly tenant: Tenant
-  readonly place: Place
+  readonly sequence: Sequence
 }
 
 /** The record that an index names is not there. */
-export function missing(where: RecordPlace): DamagedRecord {
+export function missing(where: RecordLocation): DamagedRecord {
   return damaged(where, 'is missing, although an index names it')
 }
 
 /** The entity of a record; throws `DamagedRecord` when it cannot be read. */
-export function entityOf(text: string, where: RecordPlace): Entity {
+export function entityOf(text: string, where: RecordLocation): Entity {
   try {
     return decodeEntity(text)
   } catch (fault) {
@@ -26,7 +26,7 @@ export function entityOf(text: string, where: RecordPlace): Entity {
 }
 
 /** Id and path of a record; throws `DamagedRecord` when they cannot be read. */
-export function locatedAt(text: string, where: RecordPlace): Located {
+export function locatedAt(text: string, where: RecordLocation): Located {
   try {
     return locatedIn(text)
   } catch (fault) {
@@ -74,8 +74,8 @@ function reasonOf(fault: unknown): string {
   return fault instanceof Error ? fault.message : String(fault)
 }
 
-function damaged({ path, tenant, place }: RecordPlace, what: string): DamagedRecord {
+function damaged({ path, tenant, sequence }: RecordLocation, what: string): DamagedRecord {
   const file = join(path, 'data.mdb')
-  const key = tenant === '' ? `${place}` : `${place} of service ${tenant}`
-  return new DamagedRecord(`${file}: the record at place ${key} ${what}: restore the data folder from a backup`)
+  const key = tenant === '' ? `${sequence}` : `${sequence} of service ${tenant}`
+  return new DamagedRecord(`${file}: the record at sequence ${key} ${what}: restore the data folder from a backup`)
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import type { Outcome } from '../result.js'
-import { granted, refused } from '../result.js'
+import type { Result } from '../result.js'
+import { err, ok } from '../result.js'
 import {
   enterNextFormat,
   type Format,
@@ -52,18 +52,18 @@ export interface FolderSettings extends Omit<MemberSettings, 'everyPage_bytes'> 
 export async function openDataFolder(
   path: string,
   settings: FolderSettings,
-): Promise<Outcome<DataFolder, FolderRefusal>> {
+): Promise<Result<DataFolder, FolderRefusal>> {
   try {
     makeFolder(resolve(path))
   } catch (fault) {
-    return refused({ reason: `the data directory ${path} cannot be made: ${reasonOf(fault)}` })
+    return err({ reason: `the data directory ${path} cannot be made: ${reasonOf(fault)}` })
   }
-  if (!statSync(path).isDirectory()) return refused({ reason: `the data directory ${path} is not a directory` })
+  if (!statSync(path).isDirectory()) return err({ reason: `the data directory ${path} is not a directory` })
   const lock = lockFolder(path)
   if (!lock.ok) return lock
   const data = join(layout(path).controlPath, 'data.mdb')
   // What is there is not even looked at while another broker writes it.
-  const opened = isLocked(data) ? refused({ reason: inUse(path) }) : await opening(path, settings)
+  const opened = isLocked(data) ? err({ reason: inUse(path) }) : await opening(path, settings)
   if (!opened.ok) {
     lock.value.release()
     return opened
@@ -71,22 +71,22 @@ export async function openDataFolder(
   const held = lockData(data)
   if (!held.ok) {
     lock.value.release()
-    return refused({ reason: held.refusal === 'taken' ? inUse(path) : held.refusal.reason })
+    return err({ reason: held.error === 'taken' ? inUse(path) : held.error.reason })
   }
   const release = (): void => {
     held.value.release()
     lock.value.release()
   }
-  return granted({ ...layout(path), id: heldId(path), partitions: opened.value, release })
+  return ok({ ...layout(path), id: heldId(path), partitions: opened.value, release })
 }
 
 function inUse(path: string): string {
   return `${path} is in use by another broker, whose file ${join(path, 'lock')} was removed`
 }
 
-function opening(path: string, settings: FolderSettings): Promise<Outcome<number, FolderRefusal>> {
+function opening(path: string, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {
   return settled(path, settings).catch((fault: unknown) =>
-    refused({ reason: `the data directory ${path} cannot be used: ${reasonOf(fault)}` }),
+    err({ reason: `the data directory ${path} cannot be used: ${reasonOf(fault)}` }),
   )
 }
 
@@ -114,18 +114,18 @@ function layout(path: string): Pick<DataFolder, 'path' | 'partitionPath' | 'cont
 }
 
 /** Brings the folder to what it should be; gives the number of its partitions. */
-async function settled(path: string, settings: FolderSettings): Promise<Outcome<number, FolderRefusal>> {
+async function settled(path: string, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {
   const format = readFormat(path)
   if (format === 'missing') return created(path, settings)
-  if (format === 'damaged') return refused({ reason: `${formatFile(path)} is damaged: restore it from a backup` })
+  if (format === 'damaged') return err({ reason: `${formatFile(path)} is damaged: restore it from a backup` })
   const { version, partitions } = format
   if (version > formatVersion || version < 1) {
-    return refused({
+    return err({
       reason: `${path} has format ${version}, this program reads formats up to ${formatVersion}: use the version of Rigel that wrote it`,
     })
   }
   if (settings.asked !== undefined && settings.asked !== partitions) {
-    return refused({
+    return err({
       reason: `${path} was made with ${partitions} partitions and keeps that number: start without -partitions, or use another -dbPath for ${settings.asked}`,
     })
   }
@@ -133,19 +133,19 @@ async function settled(path: string, settings: FolderSettings): Promise<Outcome<
 }
 
 /** A folder that was made whole: all its files are there, sound, and its own. */
-async function held(path: string, format: Format, settings: FolderSettings): Promise<Outcome<number, FolderRefusal>> {
+async function held(path: string, format: Format, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {
   const { partitions, folder = '' } = format
   const members = membersOf(path, partitions)
   const reason = firstUnusable(members, settings) ?? (await firstMisplaced(members, folder, settings))
-  return reason === undefined ? granted(partitions) : refused({ reason })
+  return reason === undefined ? ok(partitions) : err({ reason })
 }
 
 /** Makes a new folder, or goes on with one whose making was interrupted: nobody has stored anything in it yet. */
-async function created(path: string, settings: FolderSettings): Promise<Outcome<number, FolderRefusal>> {
+async function created(path: string, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {
   const begun = readNextFormat(path, 'made')
   const resumed = typeof begun === 'object' && begun.version === formatVersion
   if (!resumed && (existsSync(join(path, 'partition-0')) || existsSync(layout(path).controlPath))) {
-    return refused({
+    return err({
       reason: `${formatFile(path)} is missing although the directory holds partitions: restore it from a backup`,
     })
   }
@@ -154,15 +154,11 @@ async function created(path: string, settings: FolderSettings): Promise<Outcome<
   noteNextFormat(path, 'made', { version: formatVersion, partitions, folder })
   for (const member of membersOf(path, partitions)) await make(member, folder, settings)
   enterNextFormat(path, 'made')
-  return granted(partitions)
+  return ok(partitions)
 }
 
 /** A folder of the first format gets its id. Interrupted, it goes on with the id that it had begun with. */
-async function adopted(
-  path: string,
-  format: Format,
-  settings: FolderSettings,
-): Promise<Outcome<number, FolderRefusal>> {
+async function adopted(path: string, format: Format, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {
   const { partitions } = format
   const members = membersOf(path, partitions)
   // The first format was written before the files were made.
@@ -170,15 +166,15 @@ async function adopted(
     return created(path, { ...settings, asked: partitions })
   }
   const reason = firstUnusable(members, settings)
-  if (reason !== undefined) return refused({ reason })
+  if (reason !== undefined) return err({ reason })
   const begun = readNextFormat(path, 'adopted')
   const folder = (typeof begun === 'object' ? begun.folder : undefined) ?? randomUUID()
   noteNextFormat(path, 'adopted', { version: formatVersion, partitions, folder })
   for (const member of members) await mark(member, folder, settings)
   const stranger = await firstMisplaced(members, folder, settings)
-  if (stranger !== undefined) return refused({ reason: stranger })
+  if (stranger !== undefined) return err({ reason: stranger })
   enterNextFormat(path, 'adopted')
-  return granted(partitions)
+  return ok(partitions)
 }
 
 function membersOf(path: string, partitions: number): readonly Member[] {

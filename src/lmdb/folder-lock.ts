@@ -12,8 +12,8 @@ import {
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { tryLock } from 'fs-native-extensions'
-import type { Outcome } from '../result.js'
-import { granted, refused } from '../result.js'
+import type { Result } from '../result.js'
+import { err, ok } from '../result.js'
 
 /** Keeps a second broker off a data folder for as long as this process lives. */
 export interface FolderLock {
@@ -31,19 +31,19 @@ const attempts = 5
  * ends, and it holds between containers that share a volume, where the numbers of processes tell nothing. The file names
  * its owner for whoever is refused.
  */
-export function lockFolder(path: string): Outcome<FolderLock, { readonly reason: string }> {
+export function lockFolder(path: string): Result<FolderLock, { readonly reason: string }> {
   const file = join(path, 'lock')
   try {
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const lock = lockFile(file)
-      if (lock === 'taken') return refused({ reason: `${path} is in use by another broker (${ownerOf(file)})` })
-      if (lock !== 'removed') return granted(lock)
+      if (lock === 'taken') return err({ reason: `${path} is in use by another broker (${ownerOf(file)})` })
+      if (lock !== 'removed') return ok(lock)
     }
-    return refused({ reason: `${file} cannot be taken: other brokers try to start on the same directory` })
+    return err({ reason: `${file} cannot be taken: other brokers try to start on the same directory` })
   } catch (fault) {
     const code = fault instanceof Error && 'code' in fault ? fault.code : undefined
-    if (!withoutLocks.has(code)) return refused({ reason: `${file} cannot be used: ${textOf(fault)}` })
-    return refused({
+    if (!withoutLocks.has(code)) return err({ reason: `${file} cannot be used: ${textOf(fault)}` })
+    return err({
       reason: `${file} cannot be locked, its file system has no locks (${code}): put -dbPath on a local disk`,
     })
   }
@@ -53,17 +53,17 @@ export function lockFolder(path: string): Outcome<FolderLock, { readonly reason:
  * The same for a file that nobody removes while a broker runs: it holds also when somebody has removed the file of the
  * lock. LMDB locks other files, and the lock of an open file is not given back by what else is done with the file.
  */
-export function lockData(file: string): Outcome<FolderLock, 'taken' | { readonly reason: string }> {
+export function lockData(file: string): Result<FolderLock, 'taken' | { readonly reason: string }> {
   let descriptor: number | undefined
   try {
     const held = openSync(file, 'r+')
     descriptor = held
-    if (tryLock(held)) return granted({ release: () => closeSync(held) })
+    if (tryLock(held)) return ok({ release: () => closeSync(held) })
     closeSync(held)
-    return refused('taken')
+    return err('taken')
   } catch (fault) {
     if (descriptor !== undefined) closeSync(descriptor)
-    return refused({ reason: `${file} cannot be locked: ${textOf(fault)}` })
+    return err({ reason: `${file} cannot be locked: ${textOf(fault)}` })
   }
 }
 
@@ -71,7 +71,7 @@ export function lockData(file: string): Outcome<FolderLock, 'taken' | { readonly
 export function isLocked(file: string): boolean {
   const lock = lockData(file)
   if (lock.ok) lock.value.release()
-  return !lock.ok && lock.refusal === 'taken'
+  return !lock.ok && lock.error === 'taken'
 }
 
 function lockFile(file: string): FolderLock | 'taken' | 'removed' {

@@ -1,7 +1,7 @@
 import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
-import type { Place } from '../shared-memory/sequences.js'
+import type { Sequence } from '../shared-memory/sequences.js'
 
-/** Keys are vectors in lmdb's ordered encoding: texts in the order of their UTF-8 bytes, numbers by size. */
+/** Keys are arrays in lmdb's ordered encoding: texts in the order of their UTF-8 bytes, numbers by size. */
 export type Key = (string | number)[]
 
 /** A stretch of keys: from `start` up to but without `end`. */
@@ -23,8 +23,8 @@ export function canBeKey(name: EntityId | EntityType): boolean {
 }
 
 /** Where the record of an entity lies: all of a tenant's in the order of creation. */
-export function recordKey(tenant: Tenant, place: Place): Key {
-  return [tenant, place]
+export function recordKey(tenant: Tenant, sequence: Sequence): Key {
+  return [tenant, sequence]
 }
 
 /** The records of a tenant from a place on. */
@@ -49,8 +49,8 @@ export function idInAllPaths(tenant: Tenant, id: EntityId): KeyRange {
 }
 
 /** Where an entity stands among those of its type, in the order of creation. */
-export function typeKey(tenant: Tenant, type: EntityType, place: Place): Key {
-  return [tenant, type, place]
+export function typeKey(tenant: Tenant, type: EntityType, sequence: Sequence): Key {
+  return [tenant, type, sequence]
 }
 
 /** The entities of a type from a place on. */
@@ -68,7 +68,7 @@ export function countsOf(tenant: Tenant): KeyRange {
   return { start: [tenant], end: [tenant, pastPaths] }
 }
 
-/** The only part of a key of one part, which lmdb gives back without its vector. */
+/** The only part of a key of one part, which lmdb gives back without its array. */
 export function onlyPart(key: unknown): unknown {
   return Array.isArray(key) ? key[0] : key
 }

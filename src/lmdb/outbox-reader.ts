@@ -1,13 +1,13 @@
 import type { RootDatabase } from 'lmdb'
 import type { Entity } from '../context/entity.js'
 import type { DamagedRecord } from '../partition/store.js'
-import type { Account, NoticeHead, NoticeNumber, StoredNotice } from '../subscription/notice.js'
+import type { DeliveryStats, NoticeHead, NoticeNumber, StoredNotice } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Unread, unread, unreadThrows } from './damage.js'
 import { type EnvironmentSettings, openRoot } from './environment.js'
 import { type Key, onlyPart } from './keys.js'
 import { accountsOf, groupOf, lastNumber, type OutboxDatabases, openOutbox, readGroup } from './outbox.js'
-import { decodeNotice, type Group } from './outbox-record.js'
+import { decodeNotice, type NoticeGroup } from './outbox-record.js'
 import { decodeEntity } from './record.js'
 
 /** A notice with its number, and the bytes that it takes, or that the entity takes which it shows. */
@@ -61,7 +61,7 @@ export class OutboxReader {
     }
   }
 
-  accounts(): Iterable<readonly [SubscriptionId, Account]> {
+  accounts(): Iterable<readonly [SubscriptionId, DeliveryStats]> {
     return accountsOf(this.#outbox, this.#unread)
   }
 
@@ -69,7 +69,7 @@ export class OutboxReader {
     await this.#root.close()
   }
 
-  #entityOf(group: Group): Entity {
+  #entityOf(group: NoticeGroup): Entity {
     const entity = this.#shown?.at === group.shown ? this.#shown.entity : entityOf(this.#outbox, group)
     this.#shown = { at: group.shown, entity }
     return entity
@@ -80,7 +80,7 @@ export class OutboxReader {
 export function noticeAt(
   outbox: Pick<OutboxDatabases, 'notices' | 'groups' | 'shown'>,
   number: NoticeNumber,
-  read = (group: Group): Entity => entityOf(outbox, group),
+  read = (group: NoticeGroup): Entity => entityOf(outbox, group),
 ): StoredNotice | undefined {
   const text = outbox.notices.get([number])
   if (text !== undefined) return decodeNotice(text)
@@ -90,7 +90,7 @@ export function noticeAt(
   return { subscription, ...group.common, body: undefined, entity: read(group) }
 }
 
-function entityOf({ shown }: Pick<OutboxDatabases, 'shown'>, { first, shown: at }: Group): Entity {
+function entityOf({ shown }: Pick<OutboxDatabases, 'shown'>, { first, shown: at }: NoticeGroup): Entity {
   const text = shown.get([at])
   if (text === undefined) throw new Error(`the entity that the notices from ${first} on show is missing`)
   return decodeEntity(text)
@@ -154,7 +154,7 @@ function* membersAfter(
 }
 
 /** The group of a number, and all behind it. */
-function* groupsFrom(groups: OutboxDatabases['groups'], number: NoticeNumber, unread: Unread): Generator<Group> {
+function* groupsFrom(groups: OutboxDatabases['groups'], number: NoticeNumber, unread: Unread): Generator<NoticeGroup> {
   // One before it that cannot be read was told of when it was read.
   const own = groupOf({ groups }, number, () => {})
   if (own !== undefined) yield own

@@ -1,11 +1,11 @@
 import type { ServicePath, Tenant } from '../context/entity.js'
-import type { Line, Notice, NoticeHead, NoticeNumber } from '../subscription/notice.js'
+import type { Notice, NoticeHead, NoticeNumber, OrderingKey } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 
 /** What all notices of one change say. */
 type CommonHead = readonly [
-  line: readonly [kind: Line['kind'], key?: string],
+  orderingKey: readonly [kind: OrderingKey['kind'], key?: string],
   made: number,
   tenant: string,
   paths: readonly string[],
@@ -13,7 +13,7 @@ type CommonHead = readonly [
   token: string,
 ]
 
-/** What is stored before the body, as a JSON vector on a line of its own. Part of the format on disk, as all that follows. */
+/** What is stored before the body, as a JSON array on a line of its own. Part of the format on disk, as all that follows. */
 type StoredHead = readonly [
   subscription: string,
   ...common: CommonHead,
@@ -35,7 +35,7 @@ type StoredGroup = readonly [
 ]
 
 /** A group of notices with what they have in common. */
-export interface Group {
+export interface NoticeGroup {
   readonly first: NoticeNumber
   /** Nothing in the place of one that has left. */
   readonly subscriptions: readonly (SubscriptionId | undefined)[]
@@ -57,11 +57,11 @@ export function encodeNotice(notice: Notice): string {
 export function decodeNotice(text: string): Notice {
   const end = text.indexOf('\n')
   const [subscription, ...rest] = JSON.parse(text.slice(0, end)) as StoredHead
-  const [line, made, tenant, paths, correlator, token, after, via] = rest
+  const [orderingKey, made, tenant, paths, correlator, token, after, via] = rest
   if (end < 0 || typeof subscription !== 'string' || typeof made !== 'number') throw new Error('it is no notice')
   return {
     subscription: subscription as SubscriptionId,
-    ...heldCommon([line, made, tenant, paths, correlator, token]),
+    ...heldCommon([orderingKey, made, tenant, paths, correlator, token]),
     via,
     body: text.slice(end + 1),
     after: after || undefined,
@@ -69,7 +69,7 @@ export function decodeNotice(text: string): Notice {
 }
 
 /** The text that is stored for a group. */
-export function encodeGroup({ subscriptions, common, shown, shown_bytes }: Omit<Group, 'first'>): string {
+export function encodeGroup({ subscriptions, common, shown, shown_bytes }: Omit<NoticeGroup, 'first'>): string {
   const ids = subscriptions.map((id) => id ?? 0)
   const head = [ids, ...commonOf(common), shown, shown_bytes] as const
   const stored: StoredGroup = common.via ? [...head, common.via] : head
@@ -77,27 +77,37 @@ export function encodeGroup({ subscriptions, common, shown, shown_bytes }: Omit<
 }
 
 /** The group that `encodeGroup` wrote. */
-export function decodeGroup(first: NoticeNumber, text: string): Group {
-  const [ids, line, made, tenant, paths, correlator, token, shown, shown_bytes, via] = JSON.parse(text) as StoredGroup
+export function decodeGroup(first: NoticeNumber, text: string): NoticeGroup {
+  const [ids, orderingKey, made, tenant, paths, correlator, token, shown, shown_bytes, via] = JSON.parse(
+    text,
+  ) as StoredGroup
   if (!Array.isArray(ids) || typeof made !== 'number' || typeof shown !== 'number') throw new Error('it is no group')
   return {
     first,
     subscriptions: ids.map((id) => (id === 0 ? undefined : (id as SubscriptionId))),
-    common: { ...heldCommon([line, made, tenant, paths, correlator, token]), via },
+    common: { ...heldCommon([orderingKey, made, tenant, paths, correlator, token]), via },
     shown,
     shown_bytes,
   }
 }
 
-function commonOf({ line, made, tenant, paths, correlator, token }: Omit<NoticeHead, 'subscription'>): CommonHead {
-  const where = line.kind === 'entity' ? ([line.kind, line.key] as const) : ([line.kind] as const)
+function commonOf({
+  orderingKey,
+  made,
+  tenant,
+  paths,
+  correlator,
+  token,
+}: Omit<NoticeHead, 'subscription'>): CommonHead {
+  const where =
+    orderingKey.kind === 'entity' ? ([orderingKey.kind, orderingKey.key] as const) : ([orderingKey.kind] as const)
   return [where, made, tenant, paths, correlator, token]
 }
 
 function heldCommon([[kind, key = ''], made, tenant, paths, correlator, token]: CommonHead) {
-  const line: Line = kind === 'entity' ? { kind, key } : { kind }
+  const orderingKey: OrderingKey = kind === 'entity' ? { kind, key } : { kind }
   return {
-    line,
+    orderingKey,
     made: made as Milliseconds,
     tenant: tenant as Tenant,
     paths: paths as readonly ServicePath[],

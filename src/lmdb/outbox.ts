@@ -1,10 +1,10 @@
 import type { Database, RootDatabase, Transaction } from 'lmdb'
-import type { Account, NewNotice, NoticeNumber, Settlement, SharedNotice } from '../subscription/notice.js'
+import type { DeliveryStats, NewNotice, NoticeAck, NoticeNumber, SharedNotice } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { numberOf, type Unread, unreadThrows } from './damage.js'
 import { openDatabase } from './environment.js'
 import { type Key, onlyPart } from './keys.js'
-import { decodeGroup, encodeGroup, encodeNotice, type Group } from './outbox-record.js'
+import { decodeGroup, encodeGroup, encodeNotice, type NoticeGroup } from './outbox-record.js'
 import { encodeEntity } from './record.js'
 
 /** The databases of an outbox. */
@@ -77,10 +77,10 @@ export class Outbox {
   }
 
   /** Stores what became of notices; doing so twice changes nothing. */
-  settle(settlements: readonly Settlement[]): void {
+  ack(acks: readonly NoticeAck[]): void {
     const { notices, accounts } = this.#databases
     const grouped: NoticeNumber[] = []
-    for (const { subscription, gone, account } of settlements) {
+    for (const { subscription, gone, account } of acks) {
       for (const number of gone) if (!notices.removeSync([number])) grouped.push(number)
       if (account === undefined) accounts.removeSync([subscription])
       else accounts.putSync([subscription], JSON.stringify(account))
@@ -114,7 +114,7 @@ export class Outbox {
 
   /** Each group is read and written once, whatever many of its notices leave. */
   #leaveGroups(numbers: NoticeNumber[]): void {
-    const left: { readonly group: Group; readonly gone: Set<NoticeNumber> }[] = []
+    const left: { readonly group: NoticeGroup; readonly gone: Set<NoticeNumber> }[] = []
     for (const number of numbers.sort((a, b) => a - b)) {
       const last = left.at(-1)
       if (last !== undefined && number < last.group.first + last.group.subscriptions.length) {
@@ -133,7 +133,7 @@ export class Outbox {
     }
   }
 
-  #removeGroup({ first, shown: at }: Group): void {
+  #removeGroup({ first, shown: at }: NoticeGroup): void {
     const { groups, shown } = this.#databases
     groups.removeSync([first])
     const others = Number(shown.get(holdersKey(at)) ?? 1) - 1
@@ -165,7 +165,7 @@ export function groupOf(
   { groups }: Pick<OutboxDatabases, 'groups'>,
   number: NoticeNumber,
   unread: Unread = unreadThrows,
-): Group | undefined {
+): NoticeGroup | undefined {
   for (const { key, value } of groups.getRange({ start: [number], reverse: true, limit: 1 })) {
     const group = readGroup(Number(onlyPart(key)), value, unread)
     return group && number < group.first + group.subscriptions.length ? group : undefined
@@ -174,7 +174,7 @@ export function groupOf(
 }
 
 /** A group as it is stored; nothing when it cannot be read. */
-export function readGroup(first: NoticeNumber, text: string, unread: Unread): Group | undefined {
+export function readGroup(first: NoticeNumber, text: string, unread: Unread): NoticeGroup | undefined {
   try {
     return decodeGroup(first, text)
   } catch (fault) {
@@ -187,7 +187,7 @@ export function readGroup(first: NoticeNumber, text: string, unread: Unread): Gr
 export function* accountsOf(
   { accounts }: Pick<OutboxDatabases, 'accounts'>,
   unread: Unread = unreadThrows,
-): Generator<readonly [SubscriptionId, Account]> {
+): Generator<readonly [SubscriptionId, DeliveryStats]> {
   for (const { key, value } of accounts.getRange({})) {
     const id = String(onlyPart(key)) as SubscriptionId
     const account = readAccount(id, value, unread)
@@ -195,9 +195,9 @@ export function* accountsOf(
   }
 }
 
-function readAccount(id: SubscriptionId, text: string, unread: Unread): Account | undefined {
+function readAccount(id: SubscriptionId, text: string, unread: Unread): DeliveryStats | undefined {
   try {
-    const account = JSON.parse(text) as Account
+    const account = JSON.parse(text) as DeliveryStats
     if (!Array.isArray(account.tried)) throw new Error('it is no account')
     return account
   } catch (fault) {

@@ -1,9 +1,9 @@
 import type { Transaction } from 'lmdb'
 import type { Entity, EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
-import type { Place } from '../shared-memory/sequences.js'
-import type { ChangeMarks } from '../shared-memory/versions.js'
+import type { Sequence } from '../shared-memory/sequences.js'
+import type { Versions } from '../shared-memory/versions.js'
 import type { NoticeNumber } from '../subscription/notice.js'
-import { entityOf, locatedAt, missing, type RecordPlace } from './damage.js'
+import { entityOf, locatedAt, missing, type RecordLocation } from './damage.js'
 import { type Environment, type EnvironmentSettings, openEnvironment } from './environment.js'
 import { canBeKey, countsOf, idInAllPaths, idInPath, type KeyRange, recordKey, recordsOf, typeFrom } from './keys.js'
 import { lastNumber } from './outbox.js'
@@ -21,15 +21,15 @@ export interface Count {
 export class Candidate implements Located {
   readonly id: EntityId
   readonly path: ServicePath
-  readonly place: Place
+  readonly sequence: Sequence
   readonly #snapshot: Snapshot
   readonly #tenant: Tenant
   readonly #text: string | undefined
 
-  constructor(snapshot: Snapshot, tenant: Tenant, place: Place, { id, path }: Located, text?: string) {
+  constructor(snapshot: Snapshot, tenant: Tenant, sequence: Sequence, { id, path }: Located, text?: string) {
     this.id = id
     this.path = path
-    this.place = place
+    this.sequence = sequence
     this.#snapshot = snapshot
     this.#tenant = tenant
     this.#text = text
@@ -37,7 +37,7 @@ export class Candidate implements Located {
 
   /** The record as it lies on disk; throws `DamagedRecord` when there is none. */
   read(): string {
-    const text = this.#text ?? this.#snapshot.record(this.#tenant, this.place)
+    const text = this.#text ?? this.#snapshot.record(this.#tenant, this.sequence)
     if (text === undefined) throw missing(this.#where)
     return text
   }
@@ -47,13 +47,13 @@ export class Candidate implements Located {
     return entityOf(text, this.#where)
   }
 
-  get #where(): RecordPlace {
-    return { path: this.#snapshot.folder, tenant: this.#tenant, place: this.place }
+  get #where(): RecordLocation {
+    return { path: this.#snapshot.folder, tenant: this.#tenant, sequence: this.sequence }
   }
 
   /** The same without the record, which is read again when it is needed. */
   unread(): Candidate {
-    return this.#text === undefined ? this : new Candidate(this.#snapshot, this.#tenant, this.place, this)
+    return this.#text === undefined ? this : new Candidate(this.#snapshot, this.#tenant, this.sequence, this)
   }
 }
 
@@ -64,14 +64,14 @@ const entry_characters = 1024
 export class PartitionReader {
   readonly #path: string
   readonly #environment: Environment
-  readonly #marks: ChangeMarks
+  readonly #versions: Versions
   #seen: number | undefined
 
   /** The partition's marks tell when a snapshot is old. */
-  constructor(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>, marks: ChangeMarks) {
+  constructor(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>, versions: Versions) {
     this.#path = path
     this.#environment = openEnvironment(path, { ...settings, readOnly: true })
-    this.#marks = marks
+    this.#versions = versions
   }
 
   /**
@@ -87,11 +87,11 @@ export class PartitionReader {
     if (!canBeKey(id)) return []
     this.#refresh()
     const range = path === undefined ? idInAllPaths(tenant, id) : idInPath(tenant, id, path)
-    const records: { readonly text: string; readonly where: RecordPlace }[] = []
+    const records: { readonly text: string; readonly where: RecordLocation }[] = []
     let characters = 0
     for (const { value } of this.#environment.ids.getRange(range)) {
-      const where = { path: this.#path, tenant, place: Number(value) as Place }
-      const text = this.#environment.records.get(recordKey(tenant, where.place))
+      const where = { path: this.#path, tenant, sequence: Number(value) as Sequence }
+      const text = this.#environment.records.get(recordKey(tenant, where.sequence))
       if (text === undefined) throw missing(where)
       characters += text.length + entry_characters
       if (characters > limit_characters) return undefined
@@ -115,7 +115,7 @@ export class PartitionReader {
    * or of a time in which one was under way is given up.
    */
   #refresh(): void {
-    const { commits } = this.#marks
+    const { commits } = this.#versions
     if (commits !== undefined && commits === this.#seen) return
     this.#seen = commits
     this.#environment.root.resetReadTxn()
@@ -143,8 +143,8 @@ export class Snapshot {
   /** All entities of a tenant after a place, in the order of creation. */
   *all(tenant: Tenant, after = -1): Generator<Candidate> {
     for (const { key, value } of this.#environment.records.getRange(this.#in(recordsOf(tenant, after + 1)))) {
-      const place = Number(key[1]) as Place
-      yield new Candidate(this, tenant, place, locatedAt(value, { path: this.folder, tenant, place }), value)
+      const sequence = Number(key[1]) as Sequence
+      yield new Candidate(this, tenant, sequence, locatedAt(value, { path: this.folder, tenant, sequence }), value)
     }
   }
 
@@ -152,7 +152,7 @@ export class Snapshot {
   *ofType(tenant: Tenant, type: EntityType, after = -1): Generator<Candidate> {
     if (!canBeKey(type)) return
     for (const { key, value } of this.#environment.types.getRange(this.#in(typeFrom(tenant, type, after + 1)))) {
-      yield new Candidate(this, tenant, Number(key[2]) as Place, decodeLocated(value))
+      yield new Candidate(this, tenant, Number(key[2]) as Sequence, decodeLocated(value))
     }
   }
 
@@ -160,7 +160,7 @@ export class Snapshot {
   *ofId(tenant: Tenant, id: EntityId): Generator<Candidate> {
     if (!canBeKey(id)) return
     for (const { key, value } of this.#environment.ids.getRange(this.#in(idInAllPaths(tenant, id)))) {
-      yield new Candidate(this, tenant, Number(value) as Place, { id, path: String(key[2]) as ServicePath })
+      yield new Candidate(this, tenant, Number(value) as Sequence, { id, path: String(key[2]) as ServicePath })
     }
   }
 
@@ -186,7 +186,7 @@ export class Snapshot {
   }
 
   /** The record of an entity. */
-  record(tenant: Tenant, place: Place): string | undefined {
-    return this.#environment.records.get(recordKey(tenant, place), { transaction: this.#transaction })
+  record(tenant: Tenant, sequence: Sequence): string | undefined {
+    return this.#environment.records.get(recordKey(tenant, sequence), { transaction: this.#transaction })
   }
 }

@@ -6,8 +6,8 @@ import type { Log } from '../log/log.js'
 import { entityName } from '../partition/entity-name.js'
 import type { Effect } from '../partition/message.js'
 import { type PartitionStore, StorageFull } from '../partition/store.js'
-import type { Place } from '../shared-memory/sequences.js'
-import type { NewNotice, NoticeNumber, Settlement } from '../subscription/notice.js'
+import type { Sequence } from '../shared-memory/sequences.js'
+import type { NewNotice, NoticeAck, NoticeNumber } from '../subscription/notice.js'
 import { traceArea } from '../trace-area.js'
 import { CountChanges } from './count-changes.js'
 import { entityOf, missing, numberOf } from './damage.js'
@@ -126,14 +126,14 @@ export class LmdbPartitionStore implements PartitionStore {
   entities(tenant: Tenant, path: ServicePath, id: EntityId): readonly Entity[] {
     const name = entityName(tenant, path, id)
     const records = this.#cache.get(name) ?? this.#read(name, tenant, path, id)
-    const found = records.map(({ place, text }) => entityOf(text, { path: this.#path, tenant, place }))
-    return found.length > 1 ? found.sort((a, b) => a.place - b.place) : found
+    const found = records.map(({ sequence, text }) => entityOf(text, { path: this.#path, tenant, sequence }))
+    return found.length > 1 ? found.sort((a, b) => a.sequence - b.sequence) : found
   }
 
   #read(name: string, tenant: Tenant, path: ServicePath, id: EntityId): readonly HeldRecord[] {
     const records: HeldRecord[] = []
     for (const { value } of this.#environment.ids.getRange(idInPath(tenant, id, path))) {
-      records.push(this.#record(tenant, Number(value) as Place))
+      records.push(this.#record(tenant, Number(value) as Sequence))
     }
     this.#cache.read(name, records)
     return records
@@ -142,14 +142,14 @@ export class LmdbPartitionStore implements PartitionStore {
   write(effects: readonly Effect[]): void {
     const counts = new CountChanges()
     // Of several updates of one entity in a turn, only the last one's record has to be written.
-    const records = new Map<Place, Effect>()
+    const records = new Map<Sequence, Effect>()
     for (const effect of effects) {
       if (effect.kind === 'remove') this.#forget(effect)
       else {
         this.#grows = true
         if (effect.before === undefined) this.#enter(effect)
       }
-      records.set(effect.entity.place, effect)
+      records.set(effect.entity.sequence, effect)
       counts.note(effect)
     }
     for (const effect of records.values()) this.#writeRecord(effect)
@@ -161,8 +161,8 @@ export class LmdbPartitionStore implements PartitionStore {
     this.#written += this.#outbox.enqueue(notices)
   }
 
-  settle(settlements: readonly Settlement[]): void {
-    this.#outbox.settle(settlements)
+  ack(acks: readonly NoticeAck[]): void {
+    this.#outbox.ack(acks)
   }
 
   #trace(effects: readonly Effect[], records: number): void {
@@ -188,38 +188,38 @@ export class LmdbPartitionStore implements PartitionStore {
     this.#hasRoom = this.size.used_bytes < this.#sizeMax
   }
 
-  #record(tenant: Tenant, place: Place): HeldRecord {
-    const text = this.#environment.records.get(recordKey(tenant, place))
-    if (text === undefined) throw missing({ path: this.#path, tenant, place })
-    return { place, text }
+  #record(tenant: Tenant, sequence: Sequence): HeldRecord {
+    const text = this.#environment.records.get(recordKey(tenant, sequence))
+    if (text === undefined) throw missing({ path: this.#path, tenant, sequence })
+    return { sequence, text }
   }
 
   #writeRecord({ kind, tenant, entity }: Effect): void {
-    const key = recordKey(tenant, entity.place)
+    const key = recordKey(tenant, entity.sequence)
     const name = entityName(tenant, entity.path, entity.id)
     if (kind === 'remove') {
       this.#environment.records.removeSync(key)
-      this.#cache.change(name, entity.place, undefined)
+      this.#cache.change(name, entity.sequence, undefined)
       return
     }
     const text = encodeEntity(entity)
     this.#written += text.length
     this.#environment.records.putSync(key, text)
-    this.#cache.change(name, entity.place, text)
+    this.#cache.change(name, entity.sequence, text)
   }
 
   #enter({ tenant, entity }: Effect): void {
     const { ids, types, facts } = this.#environment
-    const { id, path, type, place } = entity
-    ids.putSync(idKey(tenant, id, path, type), String(place))
-    types.putSync(typeKey(tenant, type, place), encodeLocated(entity))
-    if (place <= this.#highest) return
-    this.#highest = place
-    facts.putSync(placeFact, String(place))
+    const { id, path, type, sequence } = entity
+    ids.putSync(idKey(tenant, id, path, type), String(sequence))
+    types.putSync(typeKey(tenant, type, sequence), encodeLocated(entity))
+    if (sequence <= this.#highest) return
+    this.#highest = sequence
+    facts.putSync(placeFact, String(sequence))
   }
 
-  #forget({ tenant, entity: { id, path, type, place } }: Effect): void {
+  #forget({ tenant, entity: { id, path, type, sequence } }: Effect): void {
     this.#environment.ids.removeSync(idKey(tenant, id, path, type))
-    this.#environment.types.removeSync(typeKey(tenant, type, place))
+    this.#environment.types.removeSync(typeKey(tenant, type, sequence))
   }
 }

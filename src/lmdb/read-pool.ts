@@ -1,11 +1,11 @@
 import type { Log } from '../log/log.js'
 import type { WaitMeter } from '../measure/waits.js'
-import { type Ticket, Tickets } from '../shared-memory/semaphore.js'
+import { SharedSemaphore, type Ticket } from '../shared-memory/semaphore.js'
 import { type Nanoseconds, secondsText } from '../time.js'
 import { traceArea } from '../trace-area.js'
 
 /** Behind the tickets stands what each thread has drawn of them and not given back, and how often it waits. */
-const ledgerStart = Tickets.size_bytes
+const ledgerStart = SharedSemaphore.size_bytes
 const cellsPerThread = 2
 const drawn = 0
 const waiting = 1
@@ -15,7 +15,7 @@ const waiting = 1
  * stands in a row of its own, so that others can give it back when the thread has ended.
  */
 export class ReadPool {
-  readonly #tickets: Tickets
+  readonly #tickets: SharedSemaphore
   readonly #ledger: Int32Array
   readonly #row: number
   readonly #wait: WaitMeter
@@ -23,13 +23,13 @@ export class ReadPool {
 
   /** The memory of a pool of this many handles, for threads with so many rows. */
   static memory(handles: number, rows = 1): SharedArrayBuffer {
-    return Tickets.memory(handles, rows * cellsPerThread * Int32Array.BYTES_PER_ELEMENT)
+    return SharedSemaphore.memory(handles, rows * cellsPerThread * Int32Array.BYTES_PER_ELEMENT)
   }
 
   /** `row` is that of the thread, which no other one has. */
   constructor(memory: SharedArrayBuffer, row: number, wait: WaitMeter, log?: Log) {
     this.#log = log
-    this.#tickets = new Tickets(memory)
+    this.#tickets = new SharedSemaphore(memory)
     this.#ledger = new Int32Array(memory, ledgerStart)
     this.#row = row
     this.#wait = wait

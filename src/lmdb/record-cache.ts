@@ -1,9 +1,9 @@
 import { LruCache } from '../lru-cache.js'
-import type { Place } from '../shared-memory/sequences.js'
+import type { Sequence } from '../shared-memory/sequences.js'
 
 /** The record of an entity: its text as it lies on disk. */
 export interface HeldRecord {
-  readonly place: Place
+  readonly sequence: Sequence
   readonly text: string
 }
 
@@ -31,11 +31,11 @@ export class RecordCache {
   }
 
   /** A record of the name is written within the transaction under way, or removed when there is no text. */
-  change(name: string, place: Place, text: string | undefined): void {
+  change(name: string, sequence: Sequence, text: string | undefined): void {
     const before = this.get(name)
     if (before === undefined) return // Nobody knows which others there are.
-    const others = before.length === 0 ? before : before.filter((held) => held.place !== place)
-    this.#changed.set(name, text === undefined ? others : [...others, { place, text }])
+    const others = before.length === 0 ? before : before.filter((held) => held.sequence !== sequence)
+    this.#changed.set(name, text === undefined ? others : [...others, { sequence, text }])
   }
 
   /** The transaction is on disk. */

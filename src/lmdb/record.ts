@@ -1,17 +1,17 @@
 import type { Attribute, Entity, EntityId, EntityType, Metadata, ServicePath, Value } from '../context/entity.js'
 import type { Entities } from '../context/query.js'
-import type { Place } from '../shared-memory/sequences.js'
+import type { Sequence } from '../shared-memory/sequences.js'
 import type { Milliseconds } from '../time.js'
 
 /**
- * An entity as it lies on disk: JSON vectors without names of members, dates of attributes as differences to the
+ * An entity as it lies on disk: JSON arrays without names of members, dates of attributes as differences to the
  * entity's date of creation, trailing members left out where they are empty. Part of the format on disk.
  */
 type StoredEntity = readonly [
   id: string,
   type: string,
   path: string,
-  place: number,
+  sequence: number,
   created: number,
   modified: number,
   attributes: readonly StoredAttribute[],
@@ -32,20 +32,20 @@ type StoredMetadata = readonly [name: string, value: Value, type?: string]
 
 /** The text that is stored for an entity. */
 export function encodeEntity(entity: Entity): string {
-  const { id, type, path, place, created, modified } = entity
+  const { id, type, path, sequence, created, modified } = entity
   const attributes = entity.attributes.map((attribute) => storedAttribute(attribute, created))
-  const stored: StoredEntity = [id, type, path, place, created, modified, attributes]
+  const stored: StoredEntity = [id, type, path, sequence, created, modified, attributes]
   return JSON.stringify(stored)
 }
 
 /** The entity that `encodeEntity` wrote. The folder's format was checked when it was opened. */
 export function decodeEntity(text: string): Entity {
-  const [id, type, path, place, created, modified, attributes] = JSON.parse(text) as StoredEntity
+  const [id, type, path, sequence, created, modified, attributes] = JSON.parse(text) as StoredEntity
   return {
     id: id as EntityId,
     type: type as EntityType,
     path: path as ServicePath,
-    place: place as Place,
+    sequence: sequence as Sequence,
     created: created as Milliseconds,
     modified: modified as Milliseconds,
     attributes: attributes.map((attribute) => heldAttribute(attribute, created)),
@@ -116,7 +116,7 @@ export interface Located {
   readonly id: EntityId
 }
 
-/** Paths have no blanks, so the first one ends the path. */
+/** Paths have no spaces, so the first one ends the path. */
 export function encodeLocated({ path, id }: Located): string {
   return `${path} ${id}`
 }

@@ -12,7 +12,7 @@ export interface RecordPage {
 }
 
 /** A result of a query while its page is put together. */
-export interface Result {
+export interface ScanMatch {
   readonly candidate: Candidate
   readonly text: string
   readonly entity: Entity
@@ -23,7 +23,7 @@ export interface ResultPage {
   /** Passes over one result before the page without reading it; false when the next one has to be read. */
   skips(): boolean
   /** Takes one more result; says whether the rest is of no interest. */
-  take(result: Result): 'more' | 'full' | 'tooLarge'
+  take(result: ScanMatch): 'more' | 'full' | 'tooLarge'
   /** The page when all is taken; nothing when it is too large. */
   page(): RecordPage | undefined
 }
@@ -50,7 +50,7 @@ export class CreationPage implements ResultPage {
     return true
   }
 
-  take(result: Result): 'more' | 'full' | 'tooLarge' {
+  take(result: ScanMatch): 'more' | 'full' | 'tooLarge' {
     const { offset, limit, counted } = this.#query
     if (this.#count >= offset && this.#records.length < limit) {
       const text = shown(result, this.#query)
@@ -99,7 +99,7 @@ export class SortedPage implements ResultPage {
     return false
   }
 
-  take({ candidate, entity }: Result): 'more' | 'tooLarge' {
+  take({ candidate, entity }: ScanMatch): 'more' | 'tooLarge' {
     this.#count += 1
     const keys = this.#keysOf(entity)
     const heap = this.#heap
@@ -185,7 +185,7 @@ export class SortedPage implements ResultPage {
 }
 
 /** The record of a result, with the attributes that the query names. */
-function shown({ text, entity }: Result, { attributes: names }: Query): string {
+function shown({ text, entity }: ScanMatch, { attributes: names }: Query): string {
   if (names.length === 0) return text
   const attributes = shownAttributes(entity, names)
   return attributes.length === entity.attributes.length ? text : encodeEntity({ ...entity, attributes })

@@ -1,8 +1,8 @@
-import { Effort, mostSteps } from '../context/effort.js'
+import { Effort, maxSteps } from '../context/effort.js'
 import type { EntityId, EntityType } from '../context/entity.js'
 import { compileIds, compileQuery } from '../context/match.js'
 import { inPaths, type Query, type QueryRefusal } from '../context/query.js'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import { Slices } from '../slices.js'
 import type { Candidate, Snapshot } from './partition-reader.js'
 import { CreationPage, type RecordPage, SortedPage } from './result-page.js'
@@ -10,7 +10,7 @@ import { CreationPage, type RecordPage, SortedPage } from './result-page.js'
 /** Candidates between two looks at the clock, where each costs little. */
 const stride = 64
 
-const pageTooLarge = refused({ kind: 'pageTooLarge' } as const)
+const pageTooLarge = err({ kind: 'pageTooLarge' } as const)
 
 export interface ScanLimits {
   /** Of the records of the page, of what is kept to sort results, and of the index entries of exact ids: each. */
@@ -28,11 +28,11 @@ export async function scan(
   snapshots: readonly Snapshot[],
   query: Query,
   { page_bytes, giveWay }: ScanLimits,
-): Promise<Outcome<RecordPage, QueryRefusal>> {
+): Promise<Result<RecordPage, QueryRefusal>> {
   const counted = query.counted ? quickCount(snapshots, query) : undefined
   const page =
     query.order.length === 0 ? new CreationPage(query, counted, page_bytes) : new SortedPage(query, page_bytes)
-  const effort = new Effort(mostSteps)
+  const effort = new Effort(maxSteps)
   const matches = compileQuery(query, effort)
   const plain = isPlain(query)
   const mayMatch = compileIds(query.selectors, effort)
@@ -47,21 +47,21 @@ export async function scan(
     if (!inPaths(candidate.path, query.paths)) continue
     effort.renew()
     if (!mayMatch(candidate.id)) {
-      if (effort.isSpent) return refused({ kind: 'queryTooCostly' })
+      if (effort.isSpent) return err({ kind: 'queryTooCostly' })
       continue
     }
     if (plain && page.skips()) continue
     const text = candidate.read()
     const entity = candidate.decode(text)
     const isResult = matches(entity)
-    if (effort.isSpent) return refused({ kind: 'queryTooCostly' })
+    if (effort.isSpent) return err({ kind: 'queryTooCostly' })
     if (!isResult) continue
     const taken = page.take({ candidate, text, entity })
     if (taken === 'tooLarge') return pageTooLarge
     if (taken === 'full') break
   }
   const gathered = page.page()
-  return gathered === undefined ? pageTooLarge : granted(gathered)
+  return gathered === undefined ? pageTooLarge : ok(gathered)
 }
 
 /**
@@ -93,7 +93,7 @@ async function streams(
       }
     }
   }
-  return [found.sort((a, b) => a.place - b.place).values(), ...byType]
+  return [found.sort((a, b) => a.sequence - b.sequence).values(), ...byType]
 }
 
 /** An entry of the index of ids in memory, with its id and path. */
@@ -106,7 +106,7 @@ function* merged(streams: readonly Iterator<Candidate>[]): Generator<Candidate> 
     for (let first = lowest(heads); first; first = lowest(heads)) {
       yield first
       for (const head of heads) {
-        if (head.candidate?.place === first.place) head.candidate = next(head.stream)
+        if (head.candidate?.sequence === first.sequence) head.candidate = next(head.stream)
       }
     }
   } finally {
@@ -117,7 +117,7 @@ function* merged(streams: readonly Iterator<Candidate>[]): Generator<Candidate> 
 function lowest(heads: readonly { readonly candidate: Candidate | undefined }[]): Candidate | undefined {
   let first: Candidate | undefined
   for (const { candidate } of heads) {
-    if (candidate && (first === undefined || candidate.place < first.place)) first = candidate
+    if (candidate && (first === undefined || candidate.sequence < first.sequence)) first = candidate
   }
   return first
 }

@@ -2,7 +2,7 @@ import { type AlarmCounts, type AlarmKind, alarmKinds } from './alarms.js'
 import { alarmSubject } from './kept-name.js'
 
 /** What a thread says of a condition: it has occurred, for a reason, or is over. */
-export interface AlarmSaid {
+export interface AlarmReport {
   readonly kind: 'alarm'
   readonly alarm: AlarmKind
   readonly subject: string
@@ -19,7 +19,7 @@ const mostRemembered = 10_000
 export class AlarmReports {
   /** For each kind how many alarms are active, and how many were ever raised; written by the main thread. */
   readonly #counts: Int32Array
-  readonly #tell: (said: AlarmSaid) => void
+  readonly #tell: (said: AlarmReport) => void
   /** How many alarms had been raised when a subject was last said to be well. */
   readonly #saidWell = new Map<string, number>()
 
@@ -27,7 +27,7 @@ export class AlarmReports {
     return new SharedArrayBuffer(2 * alarmKinds.length * Int32Array.BYTES_PER_ELEMENT)
   }
 
-  constructor(memory: SharedArrayBuffer, tell: (said: AlarmSaid) => void) {
+  constructor(memory: SharedArrayBuffer, tell: (said: AlarmReport) => void) {
     this.#counts = new Int32Array(memory)
     this.#tell = tell
   }

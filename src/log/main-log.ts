@@ -1,7 +1,7 @@
 import { openSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import type { Switches } from '../shared-memory/switches.js'
 import { now } from '../time.js'
 import { type FormName, forms } from './form.js'
@@ -36,15 +36,15 @@ export function openLog(
   settings: LogSettings,
   switches: Switches,
   outputs: Outputs = { stdout: 1, stderr: 2 },
-): Outcome<MainLog, LogDirUnusable> {
+): Result<MainLog, LogDirUnusable> {
   const { logDir, logAppend } = settings
-  if (logDir === undefined) return granted(new MainLog(settings, switches, outputs))
+  if (logDir === undefined) return ok(new MainLog(settings, switches, outputs))
   const path = join(logDir, 'contextBroker.log')
   try {
     if (!logAppend) keepOld(path)
-    return granted(new MainLog(settings, switches, outputs, { path, descriptor: openSync(path, 'a') }))
+    return ok(new MainLog(settings, switches, outputs, { path, descriptor: openSync(path, 'a') }))
   } catch (fault) {
-    return refused({
+    return err({
       kind: 'logDirUnusable',
       text: `the log directory '${logDir}' cannot be written (${codeOf(fault)})`,
     })

@@ -20,7 +20,7 @@ export function urlWithoutSecrets(url: string): string {
   return textWithoutSecrets(anonymous)
 }
 
-/** In a text of JSON a URL ends with its quotation mark; it may have blanks, and its slashes may be escaped. */
+/** In a text of JSON a URL ends with its quotation mark; it may have spaces, and its slashes may be escaped. */
 const quotedUser = /("(?:https?:[\\/]*|(?:[a-z][a-z0-9+.-]{0,30}:)?(?:\\?\/){2}))(?:[^"\\/?#]|\\[^/])*@/gi
 const plainUser = /(https?:[\\/]*|(?:\\?\/){2})[^\s/?#"]*@/gi
 const parameter = /([?&;])([^=&;#?\s"\\]{1,64})=[^&;#\s"]*/g

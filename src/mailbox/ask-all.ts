@@ -1,7 +1,7 @@
 import type { Command } from '../partition/message.js'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import { mapInSlices } from '../slices.js'
-import type { Loss, Mailbox, MailRefusal, Posted } from './mailbox.js'
+import type { LostBatch, Mailbox, MailboxRefusal, Posted } from './mailbox.js'
 
 /** A command with the mailbox that it goes to. */
 export interface Addressed {
@@ -15,22 +15,22 @@ export interface Addressed {
  */
 const sliceSize = 256
 
-type Asked = Outcome<Posted, Loss>
+type Asked = Result<Posted, LostBatch>
 
-const lost: Asked = refused({ kind: 'partitionLost' })
+const lost: Asked = err({ kind: 'partitionLost' })
 
 /**
  * Puts all commands of a request in, each into its mailbox, and gives the outcomes in their order. Room for all of them is
  * taken first: when there is not enough in some mailbox, or a partition is not there, nothing is put in anywhere. When a
  * command fails, what was not put in by then is not put in any more, and was not carried out for the same reason.
  */
-export async function askAll(addressed: readonly Addressed[]): Promise<Outcome<readonly Asked[], MailRefusal>> {
+export async function askAll(addressed: readonly Addressed[]): Promise<Result<readonly Asked[], MailboxRefusal>> {
   const shares = sharesOf(addressed)
   const refusal = reserveAll(shares)
-  if (refusal) return refused(refusal)
+  if (refusal) return err(refusal)
   const request = new Request(addressed)
   await Promise.all(Array.from(shares, ([mailbox, share]) => request.send(mailbox, share)))
-  return granted(await request.outcomes())
+  return ok(await request.outcomes())
 }
 
 /** The commands of each mailbox, by their numbers in the request. */
@@ -44,7 +44,7 @@ function sharesOf(addressed: readonly Addressed[]): ReadonlyMap<Mailbox, readonl
   return shares
 }
 
-function reserveAll(shares: ReadonlyMap<Mailbox, readonly number[]>): MailRefusal | undefined {
+function reserveAll(shares: ReadonlyMap<Mailbox, readonly number[]>): MailboxRefusal | undefined {
   const reserved: Mailbox[] = []
   for (const [mailbox, { length }] of shares) {
     const refusal = mailbox.reserve(length)
@@ -70,16 +70,16 @@ class Request {
   /** Of all commands, in their order, once all of them are over. */
   outcomes(): readonly Asked[] | Promise<readonly Asked[]> {
     return mapInSlices(this.#addressed, (_, at) => {
-      const outcome = this.#outcomes.get(at) ?? this.#unsent
-      if (outcome === undefined) throw new Error('a command of a request has no outcome')
-      return outcome
+      const result = this.#outcomes.get(at) ?? this.#unsent
+      if (result === undefined) throw new Error('a command of a request has no outcome')
+      return result
     })
   }
 
   /** Of what was not put in. */
   get #unsent(): Asked | undefined {
     const failure = this.#failure
-    return failure?.ok === false && failure.refusal.kind === 'outcomeUnknown' ? lost : failure
+    return failure?.ok === false && failure.error.kind === 'outcomeUnknown' ? lost : failure
   }
 
   /** Sends one mailbox its share, of which two slices at most are under way. */
@@ -104,8 +104,8 @@ class Request {
   async #put(at: number): Promise<void> {
     const addressed = this.#addressed[at]
     if (addressed === undefined) throw new Error('a request has no such command')
-    const outcome = await addressed.mailbox.put(addressed.command)
-    this.#outcomes.set(at, outcome)
-    if (!outcome.ok || outcome.value.reply.kind === 'failed') this.#failure ??= outcome
+    const result = await addressed.mailbox.put(addressed.command)
+    this.#outcomes.set(at, result)
+    if (!result.ok || result.value.reply.kind === 'failed') this.#failure ??= result
   }
 }

@@ -4,14 +4,14 @@ import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 
 /** What a front end sends to a partition: a batch of encoded commands. */
-export interface Letter {
+export interface Batch {
   readonly commands: Encoded
   /** While waits are measured: when each command entered the mailbox, in ns of the monotonic clock. */
   readonly entered?: BigUint64Array
 }
 
 /** What the partition sends back when the batch is on disk. */
-export interface Receipt {
+export interface BatchReply {
   readonly replies: Encoded
   /** How long the turn spent on deciding and on its commit, in ns. */
   readonly decided_ns: number
@@ -19,24 +19,24 @@ export interface Receipt {
 }
 
 /** What the coordinator tells a partition's thread. */
-export type Instruction =
+export type PartitionInstruction =
   | { readonly kind: 'connect'; readonly port: MessagePort }
   /** From the next turn on the subscription is in force, in the place of an earlier one of the same id. */
   | { readonly kind: 'subscribe'; readonly ticket: number; readonly inForce: SubscriptionInForce }
   | { readonly kind: 'unsubscribe'; readonly ticket: number; readonly id: SubscriptionId }
-  /** Take no more letters, finish, close the store. */
+  /** Take no more batches, finish, close the store. */
   | { readonly kind: 'drain' }
 
 /** What a partition's thread tells the coordinator. */
-export interface Ready {
+export interface PartitionReady {
   readonly kind: 'ready'
   readonly lastNotice: NoticeNumber
   /** The highest place at which an entity of the partition was created. */
-  readonly highestPlace: number
+  readonly highestSequence: number
 }
 
 /** What a partition's thread says when an instruction about subscriptions is in force. */
-export interface InForce {
+export interface SubscriptionActivated {
   readonly kind: 'inForce'
   readonly ticket: number
   /** The last notice that was made before it came into force. */
@@ -44,4 +44,4 @@ export interface InForce {
 }
 
 /** Everything that a partition's thread says. */
-export type PartitionReport = Ready | InForce
+export type PartitionReport = PartitionReady | SubscriptionActivated

@@ -11,7 +11,7 @@ import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import { secondsText } from '../time.js'
 import { traceArea } from '../trace-area.js'
-import type { Letter, Receipt } from './batch.js'
+import type { Batch, BatchReply } from './batch.js'
 
 export interface InboxParts extends TurnParts {
   /** Rung when there are new notices on disk. */
@@ -23,12 +23,12 @@ export interface InboxParts extends TurnParts {
   readonly damages: DamageLog
 }
 
-/** A letter that has arrived, and how far it is answered. */
+/** A batch that has arrived, and how far it is answered. */
 interface Arrived {
   readonly port: MessagePort
-  readonly letter: Letter
+  readonly batch: Batch
   readonly commands: readonly Command[]
-  /** To the first of its commands: a turn may end in the middle of a letter, which is answered as a whole. */
+  /** To the first of its commands: a turn may end in the middle of a batch, which is answered as a whole. */
   readonly replies: Reply[]
 }
 
@@ -60,22 +60,22 @@ export class Inbox {
     this.#parts = parts
   }
 
-  /** Takes letters from one more front end. */
+  /** Takes batches from one more front end. */
   connect(port: MessagePort): void {
     this.#ports.add(port)
-    port.on('message', (letter: Letter) => this.#take(port, letter))
+    port.on('message', (batch: Batch) => this.#take(port, batch))
     port.once('close', () => this.#ports.delete(port))
   }
 
   /** From the next turn on the subscription is in force; gives the last notice that was made before. */
   subscribe(inForce: SubscriptionInForce): NoticeNumber {
-    this.#parts.wakes.put(inForce)
+    this.#parts.matcher.put(inForce)
     return this.#parts.store.lastNotice
   }
 
   /** From the next turn on the subscription makes no notices; gives the last one that was made before. */
   unsubscribe(id: SubscriptionId): NoticeNumber {
-    this.#parts.wakes.remove(id)
+    this.#parts.matcher.remove(id)
     return this.#parts.store.lastNotice
   }
 
@@ -86,8 +86,8 @@ export class Inbox {
     for (const port of this.#ports) port.close()
   }
 
-  #take(port: MessagePort, letter: Letter): void {
-    this.#enter(port, letter)
+  #take(port: MessagePort, batch: Batch): void {
+    this.#enter(port, batch)
     // While there is something left from the last turn, what arrives stands behind it.
     if (!this.#goingOn) this.#takeTurn()
   }
@@ -110,8 +110,8 @@ export class Inbox {
     }
   }
 
-  #enter(port: MessagePort, letter: Letter): void {
-    this.#queue.push({ port, letter, commands: decodeCommands(letter.commands), replies: [] })
+  #enter(port: MessagePort, batch: Batch): void {
+    this.#queue.push({ port, batch, commands: decodeCommands(batch.commands), replies: [] })
   }
 
   #turn(): void {
@@ -134,8 +134,8 @@ export class Inbox {
     }
     const { log } = this.#parts
     if (log.traces[traceArea['service.take']] === 1) {
-      const letters = this.#queue.length
-      log.trace('service.take', `${batch.length} commands taken`, { commands: batch.length, letters })
+      const batches = this.#queue.length
+      log.trace('service.take', `${batch.length} commands taken`, { commands: batch.length, batches })
     }
     const { store, bell } = this.#parts
     const lastNotice = store.lastNotice
@@ -243,12 +243,12 @@ export class Inbox {
     } catch (fault) {
       this.#broken ??= { fault }
       this.#fault(fault, 'a turn was written, but what follows it failed: the thread of the partition ends')
-      this.#parts.marks.doubtAll()
+      this.#parts.versions.doubtAll()
       this.#parts.bell.ring()
     }
   }
 
-  /** Hands the replies to the letters at the head of the queue, and sends back those that are answered as a whole. */
+  /** Hands the replies to the batches at the head of the queue, and sends back those that are answered as a whole. */
   #answer(replies: readonly Reply[], decided_ns: number, committed_ns: number): void {
     let at = 0
     let answered = 0
@@ -257,8 +257,8 @@ export class Inbox {
       for (const reply of replies.slice(at, at + open)) own.push(reply)
       at += open
       if (own.length < commands.length) break
-      const receipt: Receipt = { replies: encodeReplies(own), decided_ns, committed_ns }
-      port.postMessage(receipt)
+      const batchReply: BatchReply = { replies: encodeReplies(own), decided_ns, committed_ns }
+      port.postMessage(batchReply)
       answered += 1
     }
     if (answered === this.#queue.length) this.#queue = []
@@ -271,14 +271,14 @@ export class Inbox {
    */
   #measure(count: number, taken: bigint, opened: bigint): void {
     let left = count
-    for (const { letter, commands, replies } of this.#queue) {
+    for (const { batch, commands, replies } of this.#queue) {
       if (left <= 0) return
       const from = replies.length
       const to = Math.min(commands.length, from + left)
       left -= to - from
-      if (letter.entered === undefined) continue
+      if (batch.entered === undefined) continue
       for (let index = from; index < to; index += 1) {
-        this.#measureOne(letter.entered[index] ?? 0n, commands[index]?.kind === 'ping', taken, opened)
+        this.#measureOne(batch.entered[index] ?? 0n, commands[index]?.kind === 'ping', taken, opened)
       }
     }
   }

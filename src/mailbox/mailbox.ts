@@ -1,10 +1,10 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import { decodeReplies, encodeCommands } from '../partition/encoding.js'
 import type { Command, Reply } from '../partition/message.js'
-import type { Outcome } from '../result.js'
-import { granted, refused } from '../result.js'
-import type { MailboxRoom } from '../shared-memory/mailbox-room.js'
-import type { Letter, Receipt } from './batch.js'
+import type { Result } from '../result.js'
+import { err, ok } from '../result.js'
+import type { MailboxCapacity } from '../shared-memory/mailbox-room.js'
+import type { Batch, BatchReply } from './batch.js'
 
 /** A reply with what its turn cost. */
 export interface Posted {
@@ -13,12 +13,12 @@ export interface Posted {
   readonly committed_ns: number
 }
 
-export type MailRefusal =
+export type MailboxRefusal =
   /** As many commands wait as may; nothing was put in. */
-  { readonly kind: 'mailboxFull' } | Loss
+  { readonly kind: 'mailboxFull' } | LostBatch
 
 /** Why there is no reply to a command that had room. */
-export type Loss =
+export type LostBatch =
   /** There is no thread of the partition; the command was not sent, and so not carried out. */
   | { readonly kind: 'partitionLost' }
   /** The partition's thread died when the command had been sent; whether it was carried out is not known. */
@@ -26,7 +26,7 @@ export type Loss =
 
 export interface MailboxSettings {
   /** How many commands may be in the mailboxes of all front ends together, under way ones included. */
-  readonly room: MailboxRoom
+  readonly room: MailboxCapacity
   /** Whether waits are measured now, so that the time of entry has to be taken. */
   readonly measured: () => boolean
   /** Hears how many commands are in the mailbox, or have room in it, whenever that changes. */
@@ -36,36 +36,36 @@ export interface MailboxSettings {
 interface Waiting {
   readonly command: Command
   readonly entered: bigint
-  readonly settle: (outcome: Outcome<Posted, Loss>) => void
+  readonly resolve: (result: Result<Posted, LostBatch>) => void
   readonly fail: (fault: unknown) => void
 }
 
 /**
- * A letter leaves when it has so many commands, or when the event loop has taken in everything that had arrived: early
+ * A batch leaves when it has so many commands, or when the event loop has taken in everything that had arrived: early
  * enough that the partition works while the front end still reads, late enough that a message costs little per command.
  */
 const letterSize = 16
 
-/** Letters that may be under way; beyond that commands gather, so that load makes letters larger instead of waits longer. */
-const lettersUnderWay = 8
+/** Batches that may be under way; beyond that commands gather, so that load makes batches larger instead of waits longer. */
+const batchesUnderWay = 8
 
-/** To write a letter holds the front end for as long as it has commands: so many are about 2 ms. */
-const letterMost = 512
+/** To write a batch holds the front end for as long as it has commands: so many are about 2 ms. */
+const maxBatch = 512
 
 /**
- * A front end's side of the queue before a partition: ordered and bounded. Several letters may be under way; the
+ * A front end's side of the queue before a partition: ordered and bounded. Several batches may be under way; the
  * partition takes all that have arrived into one turn.
  */
 export class Mailbox {
   readonly #settings: MailboxSettings
   #port: MessagePort | undefined
   #gathering: Waiting[] = []
-  /** In the order in which they were sent, which is that of the receipts. */
+  /** In the order in which they were sent, which is that of the batch replies. */
   #underWay: (readonly Waiting[])[] = []
   /** Commands that have room, whether they were put in already or not. */
   #count = 0
   #sendingSoon = false
-  #ping: Promise<Outcome<Posted, Loss>> | undefined
+  #ping: Promise<Result<Posted, LostBatch>> | undefined
   #whenEmpty: (() => void)[] = []
   #whenConnected: (() => void)[] = []
 
@@ -80,8 +80,8 @@ export class Mailbox {
   connect(port: MessagePort): void {
     if (this.#port) this.#leave(this.#port)
     this.#port = port
-    port.on('message', (receipt: Receipt) => {
-      if (this.#port === port) this.#settleBatch(receipt)
+    port.on('message', (batchReply: BatchReply) => {
+      if (this.#port === port) this.#resolveBatch(batchReply)
     })
     port.once('close', () => this.#lost(port))
     for (const resolve of this.#whenConnected.splice(0)) resolve()
@@ -97,7 +97,7 @@ export class Mailbox {
    * Takes room for commands of one request, which are then put in, or given up with `release`. Refuses without having
    * taken any when they do not fit, or when there is no partition.
    */
-  reserve(commands: number): MailRefusal | undefined {
+  reserve(commands: number): MailboxRefusal | undefined {
     if (!this.#port) return { kind: 'partitionLost' }
     if (!this.#settings.room.take(commands)) return { kind: 'mailboxFull' }
     this.#changed(commands)
@@ -111,29 +111,29 @@ export class Mailbox {
   }
 
   /** Puts a command in that has room, and gives the partition's reply once it is on disk. */
-  put(command: Command): Promise<Outcome<Posted, Loss>> {
+  put(command: Command): Promise<Result<Posted, LostBatch>> {
     if (!this.#port) {
       this.release(1)
-      return Promise.resolve(refused({ kind: 'partitionLost' }))
+      return Promise.resolve(err({ kind: 'partitionLost' }))
     }
     const entered = this.#settings.measured() ? process.hrtime.bigint() : 0n
-    return new Promise((settle, fail) => {
-      this.#gathering.push({ command, entered, settle, fail })
+    return new Promise((resolve, fail) => {
+      this.#gathering.push({ command, entered, resolve, fail })
       if (this.#gathering.length >= letterSize) this.#send()
       else this.#sendSoon()
     })
   }
 
   /** Puts a command in and gives the partition's reply once it is on disk. Refuses when full or without a partition. */
-  ask(command: Command): Promise<Outcome<Posted, MailRefusal>> {
+  ask(command: Command): Promise<Result<Posted, MailboxRefusal>> {
     const refusal = this.reserve(1)
-    return refusal ? Promise.resolve(refused(refusal)) : this.put(command)
+    return refusal ? Promise.resolve(err(refusal)) : this.put(command)
   }
 
   /** Asks for a sign of life, which needs no room: whoever asks while one is under way shares its answer. */
-  ping(): Promise<Outcome<Posted, Loss>> {
+  ping(): Promise<Result<Posted, LostBatch>> {
     if (!this.#ping) {
-      if (!this.#port) return Promise.resolve(refused({ kind: 'partitionLost' }))
+      if (!this.#port) return Promise.resolve(err({ kind: 'partitionLost' }))
       this.#settings.room.force(1)
       this.#changed(1)
       this.#ping = this.put({ kind: 'ping' }).finally(() => {
@@ -144,13 +144,14 @@ export class Mailbox {
   }
 
   /**
-   * Takes in the receipts that have arrived, and sends what has gathered: for who keeps the event loop from coming round
+   * Takes in the batch replies that have arrived, and sends what has gathered: for who keeps the event loop from coming round
    * for long.
    */
   catchUp(): void {
     const port = this.#port
     if (port === undefined) return
-    for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) this.#settleBatch(next.message)
+    for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port))
+      this.#resolveBatch(next.message)
     this.#send()
   }
 
@@ -174,24 +175,24 @@ export class Mailbox {
   }
 
   #send(): void {
-    while (this.#port && this.#gathering.length > 0 && this.#underWay.length < lettersUnderWay) {
-      const batch = this.#nextBatch()
-      const letter = this.#letterOf(batch)
-      if (letter === undefined) continue
-      this.#underWay.push(batch)
-      this.#port.postMessage(letter)
+    while (this.#port && this.#gathering.length > 0 && this.#underWay.length < batchesUnderWay) {
+      const waiting = this.#nextCommands()
+      const batch = this.#batchOf(waiting)
+      if (batch === undefined) continue
+      this.#underWay.push(waiting)
+      this.#port.postMessage(batch)
     }
   }
 
-  #nextBatch(): readonly Waiting[] {
-    if (this.#gathering.length > letterMost) return this.#gathering.splice(0, letterMost)
+  #nextCommands(): readonly Waiting[] {
+    if (this.#gathering.length > maxBatch) return this.#gathering.splice(0, maxBatch)
     const batch = this.#gathering
     this.#gathering = []
     return batch
   }
 
   /** Nothing when the batch cannot be written: then its requests fail, and no others. */
-  #letterOf(batch: readonly Waiting[]): Letter | undefined {
+  #batchOf(batch: readonly Waiting[]): Batch | undefined {
     try {
       const commands = encodeCommands(batch.map(({ command }) => command))
       const measured = batch.some(({ entered }) => entered !== 0n)
@@ -203,10 +204,10 @@ export class Mailbox {
     }
   }
 
-  #settleBatch({ replies, decided_ns, committed_ns }: Receipt): void {
+  #resolveBatch({ replies, decided_ns, committed_ns }: BatchReply): void {
     const batch = this.#underWay.shift() ?? []
     for (const [index, reply] of decodeReplies(replies).entries()) {
-      batch[index]?.settle(granted({ reply, decided_ns, committed_ns }))
+      batch[index]?.resolve(ok({ reply, decided_ns, committed_ns }))
     }
     this.release(batch.length)
     this.#send()
@@ -215,7 +216,8 @@ export class Mailbox {
   /** Takes what was answered on a port that another one replaces; what else was under way may have been done or not. */
   #leave(port: MessagePort): void {
     this.#port = undefined
-    for (let left = receiveMessageOnPort(port); left; left = receiveMessageOnPort(port)) this.#settleBatch(left.message)
+    for (let left = receiveMessageOnPort(port); left; left = receiveMessageOnPort(port))
+      this.#resolveBatch(left.message)
     port.close()
     this.#giveUp(this.#underWay.splice(0).flat(), 'outcomeUnknown')
   }
@@ -231,8 +233,8 @@ export class Mailbox {
     this.#giveUp(this.#gathering.splice(0), 'partitionLost')
   }
 
-  #giveUp(open: readonly Waiting[], kind: Loss['kind']): void {
-    for (const { settle } of open) settle(refused({ kind }))
+  #giveUp(open: readonly Waiting[], kind: LostBatch['kind']): void {
+    for (const { resolve } of open) resolve(err({ kind }))
     this.release(open.length)
   }
 

@@ -1,5 +1,5 @@
-import type { Answer, Asked, Operation, Use, Work } from '../api.js'
-import { granted, type Outcome } from '../result.js'
+import type { ApiRequest, ApiResponse, Operation, Use, Work } from '../api.js'
+import { ok, type Result } from '../result.js'
 
 /** What `error` says in the short form, by status [management 1]. */
 const errors = {
@@ -23,13 +23,13 @@ export function shortForm(
   status: ShortFormStatus,
   description: string,
   headers?: Readonly<Record<string, string>>,
-): Answer {
+): ApiResponse {
   const answer = { status, body: JSON.stringify({ error: errors[status], description }) }
   return headers === undefined ? answer : { ...answer, headers }
 }
 
 /** 200 with a body in JSON. */
-export function json(value: unknown): Answer {
+export function json(value: unknown): ApiResponse {
   return { status: 200, body: JSON.stringify(value) }
 }
 
@@ -42,16 +42,16 @@ export function objectText(members: readonly Member[]): string {
 }
 
 /** An operation that can not be refused. */
-export function operation(use: Use, work: (asked: Asked) => ReturnType<Work>): Operation {
-  return { use, prepare: (asked) => granted(() => work(asked)) }
+export function operation(use: Use, work: (asked: ApiRequest) => ReturnType<Work>): Operation {
+  return { use, prepare: (asked) => ok(() => work(asked)) }
 }
 
 /** An operation that checks its parameters before it is counted. */
-export function checkedOperation(use: Use, prepare: (asked: Asked) => Outcome<Work, Answer>): Operation {
+export function checkedOperation(use: Use, prepare: (asked: ApiRequest) => Result<Work, ApiResponse>): Operation {
   return { use, prepare }
 }
 
 /** The refusal of a parameter that has no value [management 3.2, 4.7]. */
-export function emptyParameter(name: string): Answer {
+export function emptyParameter(name: string): ApiResponse {
   return shortForm(400, `Empty right-hand-side for URI param /${name}/`)
 }

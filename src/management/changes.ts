@@ -1,16 +1,16 @@
-import type { Asked } from '../api.js'
+import type { ApiRequest } from '../api.js'
 import { lineContextOf } from '../log/line-context.js'
 import type { Facts, LineContext, Log } from '../log/log.js'
 import { traceArea } from '../trace-area.js'
 
 /** Logs what somebody changed through the management interface [management 10.1, 2.5: 242]. */
-export function logChange(log: Log, asked: Asked, message: string, facts: Facts = {}): void {
+export function logChange(log: Log, asked: ApiRequest, message: string, facts: Facts = {}): void {
   const context = lineContext(asked)
   log.info('management:change', message, facts, context)
   if (log.traces[traceArea.admin] === 1) log.trace('admin', `${asked.verb}: ${message}`, facts, context)
 }
 
 /** On whose behalf a line is written, as far as the request's head says it [management 10.3]. */
-export function lineContext({ correlator, headers }: Asked): LineContext {
+export function lineContext({ correlator, headers }: ApiRequest): LineContext {
   return lineContextOf(correlator, headers)
 }

@@ -1,5 +1,5 @@
-import type { Answer, Asked, Resource, Work } from '../api.js'
-import { granted, type Outcome, refused } from '../result.js'
+import type { ApiRequest, ApiResponse, Resource, Work } from '../api.js'
+import { err, ok, type Result } from '../result.js'
 import { logLevels, type SettingName, type Switches } from '../shared-memory/switches.js'
 import { checkedOperation, emptyParameter, json, operation, shortForm } from './answers.js'
 import { logChange } from './changes.js'
@@ -12,13 +12,13 @@ const verboseRow = { countedAs: '/log/verbose[/{level}]', counter: 'logRequests'
 export function logResources({ measures, log }: ManagementParts): readonly Resource[] {
   const { switches } = measures
 
-  function setVerbosity(asked: Asked, verbosity: number): Answer {
+  function setVerbosity(asked: ApiRequest, verbosity: number): ApiResponse {
     switches.set('verbosity', verbosity)
     logChange(log, asked, `verbosity: ${verbosity}`)
     return json({ verboseLevel: verbosity === 0 ? 'all verbose levels reset' : `verbose level set to ${verbosity}` })
   }
 
-  function apply(asked: Asked, settings: readonly Setting[]): Answer {
+  function apply(asked: ApiRequest, settings: readonly Setting[]): ApiResponse {
     for (const { name, value } of settings) switches.set(name, value)
     logChange(log, asked, 'log settings changed', settingsShown(switches))
     return { status: 200 }
@@ -51,9 +51,9 @@ export function logResources({ measures, log }: ManagementParts): readonly Resou
       counter: 'logLevelRequests',
       operations: {
         GET: operation('read', () => json(settingsShown(switches))),
-        PUT: checkedOperation('write', (asked): Outcome<Work, Answer> => {
+        PUT: checkedOperation('write', (asked): Result<Work, ApiResponse> => {
           const settings = parseSettings(asked.parameters)
-          return settings.ok ? granted(() => apply(asked, settings.value)) : settings
+          return settings.ok ? ok(() => apply(asked, settings.value)) : settings
         }),
       },
     },
@@ -81,34 +81,34 @@ interface Setting {
 }
 
 /** By URI parameter: the setting that its value stands for, or why there is none [management 3.2]. */
-const settingParsers: Readonly<Record<string, (text: string) => Outcome<Setting, string>>> = {
+const settingParsers: Readonly<Record<string, (text: string) => Result<Setting, string>>> = {
   level: (text) => {
     const sent = text.toUpperCase()
     const value = logLevels.findIndex((level) => level === (sent === 'WARNING' ? 'WARN' : sent))
-    return value < 0 ? refused('invalid log level') : granted({ name: 'logLevel', value })
+    return value < 0 ? err('invalid log level') : ok({ name: 'logLevel', value })
   },
   infoPayloadMaxSize: (text) => parseSize('infoPayloadMaxSize', text),
   lineMaxSize: (text) => parseSize('lineMaxSize', text),
-  deprecate: (text) => granted({ name: 'deprecate', value: text.toLowerCase() === 'true' ? 1 : 0 }),
+  deprecate: (text) => ok({ name: 'deprecate', value: text.toLowerCase() === 'true' ? 1 : 0 }),
 }
 
 const largestSetting = 2 ** 31 - 1 // Settings are 32-bit integers; no line is ever that long.
 
-function parseSize(name: 'infoPayloadMaxSize' | 'lineMaxSize', text: string): Outcome<Setting, string> {
+function parseSize(name: 'infoPayloadMaxSize' | 'lineMaxSize', text: string): Result<Setting, string> {
   const size = /^\d+$/.test(text) ? Math.min(Number(text), largestSetting) : 0
-  return size > 0 ? granted({ name, value: size }) : refused(`invalid ${name}, ${name} should be an integer number > 0`)
+  return size > 0 ? ok({ name, value: size }) : err(`invalid ${name}, ${name} should be an integer number > 0`)
 }
 
 /** All settings of a request or none: one bad value refuses it. */
-function parseSettings(parameters: ReadonlyMap<string, string>): Outcome<readonly Setting[], Answer> {
+function parseSettings(parameters: ReadonlyMap<string, string>): Result<readonly Setting[], ApiResponse> {
   const settings: Setting[] = []
   for (const [name, parse] of Object.entries(settingParsers)) {
     const text = parameters.get(name)
     if (text === undefined) continue
-    if (text === '') return refused(emptyParameter(name))
+    if (text === '') return err(emptyParameter(name))
     const setting = parse(text)
-    if (!setting.ok) return refused(shortForm(400, setting.refusal))
+    if (!setting.ok) return err(shortForm(400, setting.error))
     settings.push(setting.value)
   }
-  return settings.length === 0 ? refused(shortForm(400, 'log config missing')) : granted(settings)
+  return settings.length === 0 ? err(shortForm(400, 'log config missing')) : ok(settings)
 }

@@ -1,15 +1,15 @@
-import type { Answer, Asked, Resource, Work } from '../api.js'
+import type { ApiRequest, ApiResponse, Resource, Work } from '../api.js'
 import type { ServiceCount } from '../measure/service-metrics.js'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import { traceArea } from '../trace-area.js'
 import { checkedOperation, json, shortForm } from './answers.js'
 import { lineContext, logChange } from './changes.js'
 import type { ManagementParts } from './parts.js'
 
 /** Metrics by service and subservice [management 6.2]. */
-export function metricsResources({ measures, siblings, log }: ManagementParts): readonly Resource[] {
-  async function take(asked: Asked, reset: boolean): Promise<readonly ServiceCount[]> {
-    const parts = await siblings.gather('services', { reset })
+export function metricsResources({ measures, peers, log }: ManagementParts): readonly Resource[] {
+  async function take(asked: ApiRequest, reset: boolean): Promise<readonly ServiceCount[]> {
+    const parts = await peers.gather('services', { reset })
     if (log.traces[traceArea.metrics] === 1)
       log.trace('metrics', reset ? 'taken and reset' : 'taken', { frontEnds: parts.length }, lineContext(asked))
     if (reset) logChange(log, asked, 'metrics reset')
@@ -17,9 +17,9 @@ export function metricsResources({ measures, siblings, log }: ManagementParts): 
   }
 
   /** With -disableMetrics there are none to show or to reset. */
-  function unlessDisabled(work: Work): Outcome<Work, Answer> {
+  function unlessDisabled(work: Work): Result<Work, ApiResponse> {
     const disabled = measures.switches.get('disableMetrics') !== 0
-    return disabled ? refused(shortForm(400, 'metrics desactivated')) : granted(work)
+    return disabled ? err(shortForm(400, 'metrics desactivated')) : ok(work)
   }
 
   return [

@@ -1,18 +1,18 @@
 import type { Broker } from '../broker/broker.js'
-import type { RegistryDesk } from '../broker/registry-service.js'
+import type { RegistryService } from '../broker/registry-service.js'
 import type { Log } from '../log/log.js'
 import type { Measures } from '../measure/measures.js'
 import type { RegistrationIndex } from '../registration/registration-index.js'
-import type { Siblings } from './peers.js'
+import type { ProcessPeers } from './peers.js'
 
 /** What the management interface of one front end works on. */
 export interface ManagementParts {
   readonly measures: Measures
   readonly log: Log
   readonly broker: Pick<Broker, 'health' | 'subscriptions'> & {
-    readonly registry: { readonly states: RegistryDesk['states']; readonly index: Pick<RegistrationIndex, 'size'> }
+    readonly registry: { readonly states: RegistryService['states']; readonly index: Pick<RegistrationIndex, 'size'> }
   }
   /** How many read handles a partition has left to lend. */
   readonly freeHandles: (partition: number) => number
-  readonly siblings: Siblings
+  readonly peers: ProcessPeers
 }

@@ -20,7 +20,7 @@ export type SharedAnswer = <Name extends SharedName>(
 ) => Shared[Name]['part'] | Promise<Shared[Name]['part']>
 
 /** All front ends, this one included. */
-export interface Siblings {
+export interface ProcessPeers {
   /**
    * One part per front end that answered in time. This front end is asked before the call returns, so that what it
    * counts afterwards is in no part.
@@ -49,6 +49,6 @@ export function sharedAnswer(
 type SharedPart<Name extends SharedName> = Shared[Name]['part'] | Promise<Shared[Name]['part']>
 
 /** The only front end there is. */
-export function alone(answer: SharedAnswer): Siblings {
+export function withoutPeers(answer: SharedAnswer): ProcessPeers {
   return { gather: async (name, ask) => [await answer(name, ask)] }
 }

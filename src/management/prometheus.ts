@@ -16,18 +16,18 @@ import { counter, type Family, gauge, histogram, type Labels, plain, registryOf,
 import type { ManagementParts } from './parts.js'
 
 /** Prometheus text, read from shared memory; never reset, and no label ever comes from a client [management 7]. */
-export function prometheusResources({ measures, siblings, broker }: ManagementParts): readonly Resource[] {
+export function prometheusResources({ measures, peers, broker }: ManagementParts): readonly Resource[] {
   const always = registryOf([
     ...brokerFamilies(measures, broker),
     ...trafficFamilies(measures),
     ...partitionFamilies(measures),
     ...deliveryFamilies(measures),
-    ...alarmFamilies(siblings),
+    ...alarmFamilies(peers),
   ])
   const whileMeasured = registryOf(waitFamilies(measures))
 
   const get = operation('read', async () => {
-    const ofProcess = siblings.gather('process', undefined)
+    const ofProcess = peers.gather('process', undefined)
     const registry = measures.isOn('semWait') ? Registry.merge([always, whileMeasured]) : always
     const texts = [await registry.metrics(), ...(await ofProcess)]
     const body = texts.filter((text) => text !== '').join('\n')
@@ -180,9 +180,9 @@ function deliveryFamilies({ delivery }: Measures): readonly Family[] {
   ]
 }
 
-function alarmFamilies(siblings: ManagementParts['siblings']): readonly Family[] {
+function alarmFamilies(peers: ManagementParts['peers']): readonly Family[] {
   const each = (value: (count: AlarmCount) => number) => async (): Promise<readonly Sample[]> => {
-    const counts = await siblings.gather('alarms', undefined)
+    const counts = await peers.gather('alarms', undefined)
     return counts.flatMap((kinds) =>
       Object.entries(kinds).map(([alarm, count]): Sample => ({ labels: { alarm }, value: value(count) })),
     )

@@ -1,10 +1,10 @@
-import type { CountSheet } from '../measure/count-table.js'
+import type { RequestCountTable } from '../measure/count-table.js'
 import { type CounterRow, counterColumn, counterRows } from '../measure/counters.js'
 import type { DeliveryReading } from '../measure/delivery-table.js'
 import type { Measures } from '../measure/measures.js'
-import { verbPlace } from '../measure/routes.js'
+import { verbIndex } from '../measure/routes.js'
 import type { StageTimes } from '../measure/timing-table.js'
-import type { WaitSheet } from '../measure/wait-table.js'
+import type { WaitTable } from '../measure/wait-table.js'
 import { type Nanoseconds, secondsText } from '../time.js'
 import { type Member, objectText } from './answers.js'
 
@@ -30,13 +30,13 @@ export function wholeSeconds(duration: Nanoseconds): string {
 }
 
 /** Only what was used since the reset; zero is never shown [management 4.1.1]. */
-function flatCounters(counts: CountSheet): readonly Member[] {
+function flatCounters(counts: RequestCountTable): readonly Member[] {
   const shown = counterRows.filter((row: CounterRow) => row.only !== 'nested')
   return shown.map(({ name }): Member => [name, String(counts.flat(name))]).filter(used)
 }
 
 /** All three while they are measured, also when they are zero [management 4.1.2]. */
-function flatWaits(waits: WaitSheet): readonly Member[] {
+function flatWaits(waits: WaitTable): readonly Member[] {
   const text = (wait: Nanoseconds) => `"${secondsText(wait)}"`
   return [
     ['requestSemaphoreWaitingTime', text(waits.total('request'))],
@@ -55,7 +55,7 @@ function nestedCounters({ counts, routes }: Measures, full: boolean): string {
   for (const { name, place, counted, verbs } of routes.all) {
     if (!counted) continue
     const byVerb = verbs.map((verb): Member => {
-      return [verb, String(counts.nested(counts.requestColumn(place, verbPlace(verb))))]
+      return [verb, String(counts.nested(counts.requestColumn(place, verbIndex(verb))))]
     })
     const shown = byVerb.filter(wanted)
     if (shown.length > 0) requests.push([name, objectText(shown)])
@@ -70,7 +70,7 @@ function used([, text]: Member): boolean {
 }
 
 /** Numbers with nine fraction digits. Nothing waits for the index of subscriptions, the statistics or the metrics. */
-function nestedWaits(waits: WaitSheet): string {
+function nestedWaits(waits: WaitTable): string {
   const none = secondsText(0n)
   return objectText([
     ['request', secondsText(waits.total('request'))],

@@ -1,7 +1,7 @@
-import type { Answer, Asked, Resource, Work } from '../api.js'
+import type { ApiRequest, ApiResponse, Resource, Work } from '../api.js'
 import type { SubscriptionIndexState } from '../broker/broker.js'
 import { type StatisticsPart, statisticsParts } from '../measure/measures.js'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import { traceArea } from '../trace-area.js'
 import { checkedOperation, emptyParameter, json, operation, shortForm } from './answers.js'
 import { lineContext, logChange } from './changes.js'
@@ -15,19 +15,19 @@ const resetDone = { message: 'All statistics counter reset' }
 export function statisticsResources(parts: ManagementParts): readonly Resource[] {
   const { measures, log, broker } = parts
 
-  function show(asked: Asked, full: boolean): Answer {
+  function show(asked: ApiRequest, full: boolean): ApiResponse {
     if (log.traces[traceArea.statistics] === 1) log.trace('statistics', 'counters added up', {}, lineContext(asked))
     return { status: 200, body: statisticsText(measures, full, process.hrtime.bigint()) }
   }
 
-  function reset(asked: Asked): Answer {
+  function reset(asked: ApiRequest): ApiResponse {
     measures.reset(process.hrtime.bigint())
     if (log.traces[traceArea.statistics] === 1) log.trace('statistics', 'reset', {}, lineContext(asked))
     logChange(log, asked, 'statistics reset')
     return json(resetDone)
   }
 
-  function switchParts(asked: Asked, wanted: readonly (readonly [StatisticsPart, boolean])[]): Answer {
+  function switchParts(asked: ApiRequest, wanted: readonly (readonly [StatisticsPart, boolean])[]): ApiResponse {
     const at = process.hrtime.bigint()
     for (const [part, on] of wanted) measures.switchPart(part, on, at)
     logChange(log, asked, 'parts of the statistics switched', Object.fromEntries(wanted))
@@ -41,11 +41,11 @@ export function statisticsResources(parts: ManagementParts): readonly Resource[]
       anyCase: true,
       counter: 'statisticsRequests',
       operations: {
-        GET: checkedOperation('read', (asked): Outcome<Work, Answer> => {
+        GET: checkedOperation('read', (asked): Result<Work, ApiResponse> => {
           const options = asked.parameters.get('options')
           const full = options === 'fullCounters'
-          if (options !== undefined && !full) return refused(shortForm(400, 'Invalid value for URI param /options/'))
-          return granted(() => show(asked, full))
+          if (options !== undefined && !full) return err(shortForm(400, 'Invalid value for URI param /options/'))
+          return ok(() => show(asked, full))
         }),
         DELETE: operation('write', reset),
       },
@@ -58,9 +58,9 @@ export function statisticsResources(parts: ManagementParts): readonly Resource[]
         GET: operation('read', () =>
           json(Object.fromEntries(statisticsParts.map((part) => [part, measures.isOn(part)]))),
         ),
-        PUT: checkedOperation('write', (asked): Outcome<Work, Answer> => {
+        PUT: checkedOperation('write', (asked): Result<Work, ApiResponse> => {
           const wanted = parseParts(asked.parameters)
-          return wanted.ok ? granted(() => switchParts(asked, wanted.value)) : wanted
+          return wanted.ok ? ok(() => switchParts(asked, wanted.value)) : wanted
         }),
       },
     },
@@ -84,17 +84,17 @@ export function statisticsResources(parts: ManagementParts): readonly Resource[]
 /** The parts that a request switches; all or none [management 4.7]. */
 function parseParts(
   parameters: ReadonlyMap<string, string>,
-): Outcome<readonly (readonly [StatisticsPart, boolean])[], Answer> {
+): Result<readonly (readonly [StatisticsPart, boolean])[], ApiResponse> {
   const wanted: (readonly [StatisticsPart, boolean])[] = []
   for (const part of statisticsParts) {
     const text = parameters.get(part)?.toLowerCase()
     if (text === undefined) continue
-    if (text === '') return refused(emptyParameter(part))
+    if (text === '') return err(emptyParameter(part))
     if (text !== 'true' && text !== 'false')
-      return refused(shortForm(400, `invalid value for ${part}, accepted values: true, false`))
+      return err(shortForm(400, `invalid value for ${part}, accepted values: true, false`))
     wanted.push([part, text === 'true'])
   }
-  return wanted.length === 0 ? refused(shortForm(400, 'statistics part missing')) : granted(wanted)
+  return wanted.length === 0 ? err(shortForm(400, 'statistics part missing')) : ok(wanted)
 }
 
 function indexShown({ ids, changes }: SubscriptionIndexState) {

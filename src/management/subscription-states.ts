@@ -1,5 +1,5 @@
-import type { Answer, Asked, Resource } from '../api.js'
-import type { SubscriptionDesk, SubscriptionState } from '../broker/broker.js'
+import type { ApiRequest, ApiResponse, Resource } from '../api.js'
+import type { SubscriptionService, SubscriptionState } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
 import { urlWithoutSecrets } from '../log/secrets.js'
@@ -18,8 +18,8 @@ export function subscriptionResources({ broker }: ManagementParts): readonly Res
 }
 
 /** Subscriptions of one kind: all, those of one tenant, or one. They are polled, so nothing is counted [management 4.4]. */
-function listing(path: string, states: SubscriptionDesk['states']): readonly Resource[] {
-  const all = async ({ parameters }: Asked): Promise<Answer> => {
+function listing(path: string, states: SubscriptionService['states']): readonly Resource[] {
+  const all = async ({ parameters }: ApiRequest): Promise<ApiResponse> => {
     const service = parameters.get('service')
     const found = await states(service === undefined ? {} : { tenant: service.toLowerCase() as Tenant })
     const at = now()
@@ -27,7 +27,7 @@ function listing(path: string, states: SubscriptionDesk['states']): readonly Res
     await mapInSlices(found, (state) => items.push(JSON.stringify(stateShown(state, at))))
     return { status: 200, body: `[${items.joined}]` }
   }
-  const one = async ({ segments }: Asked): Promise<Answer> => {
+  const one = async ({ segments }: ApiRequest): Promise<ApiResponse> => {
     // What is no id is the id of nothing.
     const id = (segments['id'] ?? '').toLowerCase() as SubscriptionId
     const [state] = await states({ id })

@@ -1,4 +1,4 @@
-import type { Answer, Asked, Resource } from '../api.js'
+import type { ApiRequest, ApiResponse, Resource } from '../api.js'
 import { parseTraceLevels, traceLevelsText } from '../trace-levels.js'
 import { json, operation } from './answers.js'
 import { logChange } from './changes.js'
@@ -13,7 +13,7 @@ export function traceResources({ measures, log }: ManagementParts): readonly Res
   const { traces } = measures.switches
 
   /** Applies an expression as it was sent; one that is malformed changes nothing. */
-  function change(asked: Asked, answerMember: string, apply: (levels: ReadonlySet<number>) => void): Answer {
+  function change(asked: ApiRequest, answerMember: string, apply: (levels: ReadonlySet<number>) => void): ApiResponse {
     const sent = asked.segments['level'] ?? ''
     const levels = parseTraceLevels(sent)
     if (!levels.ok) return json({ tracelevels: 'poorly formatted trace level string' })
@@ -22,7 +22,7 @@ export function traceResources({ measures, log }: ManagementParts): readonly Res
     return json({ [answerMember]: sent })
   }
 
-  function changed(asked: Asked): void {
+  function changed(asked: ApiRequest): void {
     logChange(log, asked, `trace levels: ${shown(traces)}`)
   }
 

@@ -1,4 +1,4 @@
-import type { Answer, Asked, Resource } from '../api.js'
+import type { ApiRequest, ApiResponse, Resource } from '../api.js'
 import type { Nanoseconds } from '../time.js'
 import { libraryVersions, versionFacts } from '../version.js'
 import { json, operation } from './answers.js'
@@ -26,7 +26,7 @@ export function versionResources({ measures, broker }: ManagementParts): readonl
   ]
 }
 
-function versionShown({ parameters }: Asked, uptime: string) {
+function versionShown({ parameters }: ApiRequest, uptime: string) {
   const { version, ...facts } = versionFacts
   const shown = { version, uptime, ...facts }
   return parameters.get('options') === 'libVersions' ? { ...shown, libversions: libraryVersions() } : shown
@@ -38,7 +38,7 @@ export function uptimeText(uptime: Nanoseconds): string {
   return `${seconds / 86_400n} d, ${(seconds / 3600n) % 24n} h, ${(seconds / 60n) % 60n} m, ${seconds % 60n} s`
 }
 
-function health(status: number, state: unknown): Answer {
+function health(status: number, state: unknown): ApiResponse {
   return { status, body: JSON.stringify(state), headers: { 'Cache-Control': 'no-store' } }
 }
 

@@ -1,4 +1,4 @@
-import type { Sheet } from '../shared-memory/counter-table.js'
+import type { CounterTable } from '../shared-memory/counter-table.js'
 
 /** A histogram as Prometheus knows it: how many values were at most as large as each bound, their number and their sum. */
 export interface BucketReading {
@@ -11,7 +11,7 @@ export interface BucketReading {
 }
 
 /**
- * A histogram with fixed bounds in neighbouring columns of a sheet: one per bucket, one for the sum. It only grows, so
+ * A histogram with fixed bounds in neighbouring columns of a table: one per bucket, one for the sum. It only grows, so
  * its parts can be added over threads and read at any time [management 7].
  */
 export class Buckets {
@@ -27,12 +27,12 @@ export class Buckets {
     this.width = bounds.length + 2
   }
 
-  record(sheet: Sheet, row: number, first: number, value: bigint): void {
+  record(table: CounterTable, row: number, first: number, value: bigint): void {
     const shown = Number(value) / this.#unit
     let bucket = 0
     for (; bucket < this.#bounds.length; bucket += 1) if (shown <= (this.#bounds[bucket] ?? 0)) break
-    sheet.add(row, first + bucket, 1n)
-    sheet.add(row, first + this.#bounds.length + 1, value)
+    table.add(row, first + bucket, 1n)
+    table.add(row, first + this.#bounds.length + 1, value)
   }
 
   /** The number of values, from whatever reads a column. */

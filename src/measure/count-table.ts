@@ -1,4 +1,4 @@
-import { Sheet, type SheetMemory } from '../shared-memory/counter-table.js'
+import { CounterTable, type CounterTableMemory } from '../shared-memory/counter-table.js'
 import type { Nanoseconds } from '../time.js'
 import { type CounterName, counterColumn, counterRows } from './counters.js'
 import { routeSlots, verbs } from './routes.js'
@@ -8,24 +8,24 @@ const nestedMark = 1
 const requests = counterRows.length
 
 /** The counters of the statistics, and the requests by path and verb [management 4]. */
-export class CountSheet {
-  readonly #sheet: Sheet
+export class RequestCountTable {
+  readonly #table: CounterTable
 
-  static make(rows: number, at: Nanoseconds): SheetMemory {
-    return Sheet.make(rows, requests + routeSlots * verbs.length, 2, at).memory
+  static make(rows: number, at: Nanoseconds): CounterTableMemory {
+    return CounterTable.make(rows, requests + routeSlots * verbs.length, 2, at).memory
   }
 
-  constructor(memory: SheetMemory) {
-    this.#sheet = new Sheet(memory)
+  constructor(memory: CounterTableMemory) {
+    this.#table = new CounterTable(memory)
   }
 
-  get memory(): SheetMemory {
-    return this.#sheet.memory
+  get memory(): CounterTableMemory {
+    return this.#table.memory
   }
 
   /** Counts one more, in the row of the thread that calls. */
   add(row: number, column: number, amount = 1n): void {
-    this.#sheet.add(row, column, amount)
+    this.#table.add(row, column, amount)
   }
 
   /** The column of the requests on a resource with a verb, by their places. */
@@ -35,30 +35,30 @@ export class CountSheet {
 
   /** A counter of the flat part, since the last reset [management 4.1]. */
   flat(name: CounterName): bigint {
-    return this.#sheet.since(flatMark, counterColumn(name))
+    return this.#table.since(flatMark, counterColumn(name))
   }
 
   /** A column of the nested part, since the last reset or since that part was switched on [management 4.5, 4.7]. */
   nested(column: number): bigint {
-    return this.#sheet.since(nestedMark, column)
+    return this.#table.since(nestedMark, column)
   }
 
   /** Since the start of the process, whatever was reset [management 7]. */
   ever(name: CounterName): bigint {
-    return this.#sheet.total(counterColumn(name))
+    return this.#table.total(counterColumn(name))
   }
 
   /** The last reset, or the start. */
   get resetAt(): Nanoseconds {
-    return this.#sheet.markedAt(flatMark)
+    return this.#table.markedAt(flatMark)
   }
 
   reset(at: Nanoseconds): void {
-    this.#sheet.mark(flatMark, at)
+    this.#table.mark(flatMark, at)
     this.resetNested(at)
   }
 
   resetNested(at: Nanoseconds): void {
-    this.#sheet.mark(nestedMark, at)
+    this.#table.mark(nestedMark, at)
   }
 }

@@ -1,4 +1,4 @@
-import { Sheet, type SheetMemory } from '../shared-memory/counter-table.js'
+import { CounterTable, type CounterTableMemory } from '../shared-memory/counter-table.js'
 import type { Milliseconds, Nanoseconds } from '../time.js'
 import { type BucketReading, durationBuckets } from './buckets.js'
 
@@ -15,7 +15,7 @@ const row = 0
 const reset = 0
 
 /** How a notification left its queue. */
-export type Departure = 'accepted' | 'simulated' | 'dropped' | 'ended'
+export type AttemptResult = 'accepted' | 'simulated' | 'dropped' | 'ended'
 
 /** Where the courier records its work; for one thread. */
 export interface DeliveryMeter {
@@ -24,7 +24,7 @@ export interface DeliveryMeter {
   /** An attempt ended. */
   attempted(result: 'accepted' | 'trouble' | 'refused', duration: Nanoseconds): void
   /** A notification left: dropped by a limit, or with the end of its subscription, or accepted after so much time. */
-  left(how: Departure, inQueue?: Nanoseconds): void
+  left(how: AttemptResult, inQueue?: Nanoseconds): void
   /** What waits or is under way in an outbox. */
   queue(outbox: number, depth: number, bytes: number): void
   /** When the oldest of what waits was made; nothing when nothing waits. */
@@ -59,34 +59,34 @@ export interface OutboxReading {
 }
 
 /** The work of the courier, which alone writes it [management 4.5, 7]. */
-export class DeliverySheet {
-  readonly #sheet: Sheet
+export class DeliveryTable {
+  readonly #table: CounterTable
   readonly #outboxes: number
 
   /** For so many outboxes: those of the partitions, then the coordinator's. */
-  static make(outboxes: number, at: Nanoseconds): SheetMemory {
-    return Sheet.make(1, queues + 2 * outboxes, 1, at).memory
+  static make(outboxes: number, at: Nanoseconds): CounterTableMemory {
+    return CounterTable.make(1, queues + 2 * outboxes, 1, at).memory
   }
 
-  constructor(memory: SheetMemory) {
-    this.#sheet = new Sheet(memory)
+  constructor(memory: CounterTableMemory) {
+    this.#table = new CounterTable(memory)
     this.#outboxes = (memory.width - queues) / 2
   }
 
-  get memory(): SheetMemory {
-    return this.#sheet.memory
+  get memory(): CounterTableMemory {
+    return this.#table.memory
   }
 
   /** For the courier's own thread. Opening it ends what a thread that was replaced had said of its queues. */
   meter(): DeliveryMeter {
-    const sheet = this.#sheet
-    const add = (sum: Sum, amount: bigint) => sheet.add(row, sums.indexOf(sum), amount)
-    for (let column = queues; column < queues + 2 * this.#outboxes; column += 1) sheet.put(row, column, 0n)
-    sheet.put(row, oldestColumn, 0n)
+    const table = this.#table
+    const add = (sum: Sum, amount: bigint) => table.add(row, sums.indexOf(sum), amount)
+    for (let column = queues; column < queues + 2 * this.#outboxes; column += 1) table.put(row, column, 0n)
+    table.put(row, oldestColumn, 0n)
     return {
       stored: (notifications) => add('stored', BigInt(notifications)),
       attempted: (result, duration) => {
-        durationBuckets.record(sheet, row, attemptDurations, duration)
+        durationBuckets.record(table, row, attemptDurations, duration)
         if (result !== 'accepted') add(result, 1n)
       },
       left: (how, inQueue = 0n) => {
@@ -94,32 +94,32 @@ export class DeliverySheet {
         if (how !== 'ended') add(how, 1n)
         if (how !== 'accepted') return
         add('timeInQueue', inQueue)
-        durationBuckets.record(sheet, row, queueWaits, inQueue)
+        durationBuckets.record(table, row, queueWaits, inQueue)
       },
       queue: (outbox, depth, bytes) => {
-        sheet.put(row, queues + 2 * outbox, BigInt(depth))
-        sheet.put(row, queues + 2 * outbox + 1, BigInt(bytes))
+        table.put(row, queues + 2 * outbox, BigInt(depth))
+        table.put(row, queues + 2 * outbox + 1, BigInt(bytes))
       },
-      oldest: (made) => sheet.put(row, oldestColumn, BigInt(made ?? 0)),
+      oldest: (made) => table.put(row, oldestColumn, BigInt(made ?? 0)),
     }
   }
 
   /** The queue over all subscriptions; all but the size since the last reset. */
   read(): DeliveryReading {
-    const since = (sum: Sum) => Number(this.#sheet.since(reset, sums.indexOf(sum)))
+    const since = (sum: Sum) => Number(this.#table.since(reset, sums.indexOf(sum)))
     return {
       in: since('stored'),
       out: since('left'),
       reject: since('dropped'),
       sentOk: since('accepted') + since('simulated'),
       sentError: since('trouble') + since('refused'),
-      timeInQueue: this.#sheet.since(reset, sums.indexOf('timeInQueue')),
+      timeInQueue: this.#table.since(reset, sums.indexOf('timeInQueue')),
       size: this.outboxes().reduce((size, { depth }) => size + depth, 0),
     }
   }
 
   get totals(): DeliveryTotals {
-    const column = (index: number) => this.#sheet.cell(row, index)
+    const column = (index: number) => this.#table.cell(row, index)
     const total = (sum: Sum) => Number(column(sums.indexOf(sum)))
     const attempts = { accepted: total('accepted'), trouble: total('trouble'), refused: total('refused') }
     return {
@@ -132,7 +132,7 @@ export class DeliverySheet {
 
   /** The outboxes of the partitions in their order, then the coordinator's. */
   outboxes(): readonly OutboxReading[] {
-    const gauge = (column: number) => Number(this.#sheet.cell(row, column))
+    const gauge = (column: number) => Number(this.#table.cell(row, column))
     return Array.from({ length: this.#outboxes }, (_, outbox) => ({
       depth: gauge(queues + 2 * outbox),
       bytes: gauge(queues + 2 * outbox + 1),
@@ -141,12 +141,12 @@ export class DeliverySheet {
 
   /** When the oldest notification that waits was made. */
   get oldest(): Milliseconds | undefined {
-    const made = Number(this.#sheet.cell(row, oldestColumn))
+    const made = Number(this.#table.cell(row, oldestColumn))
     return made === 0 ? undefined : (made as Milliseconds)
   }
 
   /** From now on everything but the size counts from zero. */
   reset(at: Nanoseconds = process.hrtime.bigint()): void {
-    this.#sheet.mark(reset, at)
+    this.#table.mark(reset, at)
   }
 }

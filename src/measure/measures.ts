@@ -1,17 +1,17 @@
-import { Sheet, type SheetMemory } from '../shared-memory/counter-table.js'
+import { CounterTable, type CounterTableMemory } from '../shared-memory/counter-table.js'
 import { Switches, type SwitchMemory } from '../shared-memory/switches.js'
 import type { Nanoseconds } from '../time.js'
-import { CountSheet } from './count-table.js'
+import { RequestCountTable } from './count-table.js'
 import { type CounterName, counterColumn } from './counters.js'
-import { DeliverySheet } from './delivery-table.js'
-import { RequestCells } from './request-counters.js'
+import { DeliveryTable } from './delivery-table.js'
+import { RequestCounters } from './request-counters.js'
 import type { RequestMeter } from './requests.js'
 import { type Countable, Routes } from './routes.js'
 import { ServiceMetrics } from './service-metrics.js'
-import { type DelayMeter, StorageSheet } from './storage-table.js'
-import { TimingSheet } from './timing-table.js'
-import { TrafficSheet } from './traffic-table.js'
-import { type WaitMemory, WaitSheet } from './wait-table.js'
+import { type DelayMeter, StorageTable } from './storage-table.js'
+import { TimingTable } from './timing-table.js'
+import { TrafficTable } from './traffic-table.js'
+import { type WaitMemory, WaitTable } from './wait-table.js'
 import type { StorageMeter, WaitKind, WaitMeter } from './waits.js'
 
 /** How many threads of each kind are measured. */
@@ -26,17 +26,17 @@ export interface Threads {
 export interface MeasureMemory {
   readonly threads: Threads
   readonly switches: SwitchMemory
-  readonly counts: SheetMemory
+  readonly counts: CounterTableMemory
   readonly waits: WaitMemory
-  readonly traffic: SheetMemory
-  readonly timing: SheetMemory
-  readonly storage: SheetMemory
-  readonly delivery: SheetMemory
+  readonly traffic: CounterTableMemory
+  readonly timing: CounterTableMemory
+  readonly storage: CounterTableMemory
+  readonly delivery: CounterTableMemory
   /** A row per front end, a column per partition. */
-  readonly mailboxes: SheetMemory
-  readonly life: SheetMemory
+  readonly mailboxes: CounterTableMemory
+  readonly life: CounterTableMemory
   /** A row per thread. */
-  readonly damage: SheetMemory
+  readonly damage: CounterTableMemory
 }
 
 /** A number that says how things stand; written by one thread. */
@@ -66,41 +66,41 @@ export class Measures {
   readonly memory: MeasureMemory
   readonly threads: Threads
   readonly switches: Switches
-  readonly counts: CountSheet
-  readonly waits: WaitSheet
-  readonly traffic: TrafficSheet
-  readonly timing: TimingSheet
-  readonly storageSheet: StorageSheet
+  readonly counts: RequestCountTable
+  readonly waits: WaitTable
+  readonly traffic: TrafficTable
+  readonly timing: TimingTable
+  readonly storageSheet: StorageTable
   /** The queue of notifications and what became of them. */
-  readonly delivery: DeliverySheet
+  readonly delivery: DeliveryTable
   /** The requests of this front end by service; those of others are asked for by message. */
   readonly services = new ServiceMetrics()
   /** The names that requests are counted under, known as soon as `requests` was called in this thread. */
   routes: Routes = new Routes([])
   readonly #row: number
-  readonly #mailboxes: Sheet
-  readonly #life: Sheet
-  readonly #damage: Sheet
+  readonly #mailboxes: CounterTable
+  readonly #life: CounterTable
+  readonly #damage: CounterTable
 
   /** New measures, in the main thread, which is the first front end; with the switches that its log goes by. */
   static make(threads: Threads, switches: Switches = new Switches()): Measures {
     const { frontEnds, partitions } = threads
     const rows = rowsOf(threads)
     const at = process.hrtime.bigint()
-    const life = Sheet.make(1, 2, 0, at)
+    const life = CounterTable.make(1, 2, 0, at)
     life.put(0, startedColumn, at)
     const memory: MeasureMemory = {
       threads,
       switches: switches.memory,
-      counts: CountSheet.make(rows, at),
-      waits: WaitSheet.make(rows, partitions, at),
-      traffic: TrafficSheet.make(frontEnds, at),
-      timing: TimingSheet.make(frontEnds, at),
-      storage: StorageSheet.make(partitions, at),
-      delivery: DeliverySheet.make(partitions + 1, at),
-      mailboxes: Sheet.make(frontEnds, partitions, 0, at).memory,
+      counts: RequestCountTable.make(rows, at),
+      waits: WaitTable.make(rows, partitions, at),
+      traffic: TrafficTable.make(frontEnds, at),
+      timing: TimingTable.make(frontEnds, at),
+      storage: StorageTable.make(partitions, at),
+      delivery: DeliveryTable.make(partitions + 1, at),
+      mailboxes: CounterTable.make(frontEnds, partitions, 0, at).memory,
       life: life.memory,
-      damage: Sheet.make(rows, 1, 0, at).memory,
+      damage: CounterTable.make(rows, 1, 0, at).memory,
     }
     return new Measures(memory, 0)
   }
@@ -111,15 +111,15 @@ export class Measures {
     this.threads = memory.threads
     this.#row = row
     this.switches = new Switches(memory.switches)
-    this.counts = new CountSheet(memory.counts)
-    this.waits = new WaitSheet(memory.waits, this.switches)
-    this.traffic = new TrafficSheet(memory.traffic)
-    this.timing = new TimingSheet(memory.timing)
-    this.storageSheet = new StorageSheet(memory.storage)
-    this.delivery = new DeliverySheet(memory.delivery)
-    this.#mailboxes = new Sheet(memory.mailboxes)
-    this.#life = new Sheet(memory.life)
-    this.#damage = new Sheet(memory.damage)
+    this.counts = new RequestCountTable(memory.counts)
+    this.waits = new WaitTable(memory.waits, this.switches)
+    this.traffic = new TrafficTable(memory.traffic)
+    this.timing = new TimingTable(memory.timing)
+    this.storageSheet = new StorageTable(memory.storage)
+    this.delivery = new DeliveryTable(memory.delivery)
+    this.#mailboxes = new CounterTable(memory.mailboxes)
+    this.#life = new CounterTable(memory.life)
+    this.#damage = new CounterTable(memory.damage)
   }
 
   /** The row of this thread, see `rowOf`. */
@@ -145,7 +145,7 @@ export class Measures {
   /** Where this front end counts its requests; with the same resources in the same order in every front end. */
   requests(resources: readonly Countable[]): RequestMeter {
     this.routes = new Routes(resources)
-    return new RequestCells(this, this.#row, this.routes, resources)
+    return new RequestCounters(this, this.#row, this.routes, resources)
   }
 
   /** Counts something that is no request, in this thread's row. */
@@ -241,7 +241,7 @@ export function rowOf({ frontEnds, partitions, queryThreads }: Threads, kind: Th
 }
 
 /** Opening a gauge puts it to zero: a thread that was replaced may have left its state behind. */
-function gauge(sheet: Sheet, row: number, column: number): Gauge {
-  sheet.put(row, column, 0n)
-  return { set: (value) => sheet.put(row, column, BigInt(value)) }
+function gauge(table: CounterTable, row: number, column: number): Gauge {
+  table.put(row, column, 0n)
+  return { set: (value) => table.put(row, column, BigInt(value)) }
 }

@@ -1,6 +1,6 @@
 import type { Switches } from '../shared-memory/switches.js'
 import type { Nanoseconds } from '../time.js'
-import type { CountSheet } from './count-table.js'
+import type { RequestCountTable } from './count-table.js'
 import { counterColumn } from './counters.js'
 import {
   type AnsweredRequest,
@@ -10,10 +10,10 @@ import {
   type TimingStage,
   timingStages,
 } from './requests.js'
-import { type Countable, type Routes, verbPlace } from './routes.js'
+import { type Countable, type Routes, verbIndex } from './routes.js'
 import type { ServiceMetrics } from './service-metrics.js'
-import type { TimingSheet } from './timing-table.js'
-import { type TrafficSheet, trafficGauges } from './traffic-table.js'
+import type { TimingTable } from './timing-table.js'
+import { type TrafficTable, trafficGauges } from './traffic-table.js'
 
 const payloadColumns: Readonly<Record<Payload, number>> = {
   json: counterColumn('jsonRequests'),
@@ -24,17 +24,17 @@ const invalidRequests = counterColumn('invalidRequests')
 const missedVerb = counterColumn('missedVerb')
 
 /** What one front end's cells belong to. */
-export interface RequestSheets {
-  readonly counts: CountSheet
-  readonly traffic: TrafficSheet
-  readonly timing: TimingSheet
+export interface RequestTables {
+  readonly counts: RequestCountTable
+  readonly traffic: TrafficTable
+  readonly timing: TimingTable
   readonly services: ServiceMetrics
   readonly switches: Switches
 }
 
 /** Counts the requests of one front end in its own row. */
-export class RequestCells implements RequestMeter {
-  readonly #sheets: RequestSheets
+export class RequestCounters implements RequestMeter {
+  readonly #tables: RequestTables
   readonly #routes: Routes
   readonly #row: number
   readonly #counters = new Map<Countable, number>()
@@ -42,24 +42,24 @@ export class RequestCells implements RequestMeter {
   #connections = 0
   #inFlight = 0
 
-  constructor(sheets: RequestSheets, row: number, routes: Routes, resources: readonly Countable[]) {
-    this.#sheets = sheets
+  constructor(tables: RequestTables, row: number, routes: Routes, resources: readonly Countable[]) {
+    this.#tables = tables
     this.#routes = routes
     this.#row = row
     for (const resource of resources) {
       if (resource.counter !== undefined) this.#counters.set(resource, counterColumn(resource.counter))
     }
     // A thread that was replaced may have left its state behind.
-    for (const gauge of trafficGauges) sheets.traffic.put(row, gauge, 0)
+    for (const gauge of trafficGauges) tables.traffic.put(row, gauge, 0)
   }
 
   get timingOn(): boolean {
-    return this.#sheets.switches.get('statTiming') !== 0
+    return this.#tables.switches.get('statTiming') !== 0
   }
 
   counted(resource: Countable | undefined, verb: string, payload: Payload, wrongVerb: boolean): void {
     if (resource?.polled === true) return
-    const { counts } = this.#sheets
+    const { counts } = this.#tables
     counts.add(this.#row, payloadColumns[payload])
     if (resource === undefined) {
       counts.add(this.#row, invalidRequests)
@@ -67,57 +67,57 @@ export class RequestCells implements RequestMeter {
     }
     const counter = this.#counters.get(resource)
     if (counter !== undefined) counts.add(this.#row, counter)
-    const place = wrongVerb ? missedVerb : counts.requestColumn(this.#routes.place(resource), verbPlace(verb))
+    const place = wrongVerb ? missedVerb : counts.requestColumn(this.#routes.place(resource), verbIndex(verb))
     counts.add(this.#row, place)
   }
 
   answered(request: AnsweredRequest): void {
     const { resource, verb, status, request_bytes, response_bytes, duration } = request
-    const { traffic, services, switches } = this.#sheets
+    const { traffic, services, switches } = this.#tables
     const route = this.#routes.place(resource)
-    traffic.answered(this.#row, route, verbPlace(verb), status, duration)
+    traffic.answered(this.#row, route, verbIndex(verb), status, duration)
     traffic.sized(this.#row, route, request_bytes, response_bytes)
     if (switches.get('disableMetrics') === 0) services.record(request)
   }
 
   rejected(reason: Rejection): void {
-    this.#sheets.traffic.rejected(this.#row, reason)
+    this.#tables.traffic.rejected(this.#row, reason)
   }
 
   connectionOpened(): void {
     this.#connections += 1
-    this.#sheets.traffic.put(this.#row, 'connections', this.#connections)
+    this.#tables.traffic.put(this.#row, 'connections', this.#connections)
   }
 
   connectionClosed(): void {
     this.#connections -= 1
-    this.#sheets.traffic.put(this.#row, 'connections', this.#connections)
+    this.#tables.traffic.put(this.#row, 'connections', this.#connections)
   }
 
   requestBegun(): void {
     this.#inFlight += 1
-    this.#sheets.traffic.put(this.#row, 'inFlight', this.#inFlight)
+    this.#tables.traffic.put(this.#row, 'inFlight', this.#inFlight)
   }
 
   requestEnded(): void {
     this.#inFlight -= 1
-    this.#sheets.traffic.put(this.#row, 'inFlight', this.#inFlight)
+    this.#tables.traffic.put(this.#row, 'inFlight', this.#inFlight)
   }
 
   permits(free: number, taken: number, queued: number): void {
-    this.#sheets.traffic.put(this.#row, 'permitsFree', free)
-    this.#sheets.traffic.put(this.#row, 'permitsTaken', taken)
-    this.#sheets.traffic.put(this.#row, 'permitsQueued', queued)
+    this.#tables.traffic.put(this.#row, 'permitsFree', free)
+    this.#tables.traffic.put(this.#row, 'permitsTaken', taken)
+    this.#tables.traffic.put(this.#row, 'permitsQueued', queued)
   }
 
   stage(stage: TimingStage, duration: Nanoseconds): void {
     const place = timingStages.indexOf(stage)
-    this.#sheets.timing.add(this.#row, place, duration)
+    this.#tables.timing.add(this.#row, place, duration)
     this.#stages[place] = (this.#stages[place] ?? 0n) + duration
   }
 
   stagesDone(): void {
-    this.#sheets.timing.publish(this.#row, this.#stages, process.hrtime.bigint())
+    this.#tables.timing.publish(this.#row, this.#stages, process.hrtime.bigint())
     this.#stages.fill(0n)
   }
 }

@@ -11,9 +11,9 @@ export interface Countable {
 }
 
 /** Where the requests of one resource are counted. */
-export interface Route {
+export interface CountedRoute {
   readonly name: string
-  /** Its place in the sheets. */
+  /** Its place in the tables. */
   readonly place: number
   /** Whether it has a place in `counters.requests`. */
   readonly counted: boolean
@@ -24,7 +24,7 @@ export interface Route {
 /** The verbs that are told apart; the last stands for all others, so that no client makes up a label [management 7]. */
 export const verbs = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'other'] as const
 
-/** How many names the sheets have room for. */
+/** How many names the tables have room for. */
 export const routeSlots = 128
 
 /** What requests on unknown paths are counted under [management 7]. */
@@ -35,14 +35,14 @@ const unknownPlace = 0
  * place in each of them.
  */
 export class Routes {
-  readonly all: readonly Route[]
+  readonly all: readonly CountedRoute[]
   readonly #places = new Map<Countable, number>()
 
   constructor(resources: readonly Countable[]) {
-    const routes: (Route & { verbs: string[] })[] = [
+    const routes: (CountedRoute & { verbs: string[] })[] = [
       { name: 'unknown', place: unknownPlace, counted: false, verbs: [] },
     ]
-    const byName = new Map<string, Route & { verbs: string[] }>()
+    const byName = new Map<string, CountedRoute & { verbs: string[] }>()
     for (const resource of resources) {
       const name = resource.countedAs ?? resource.pattern
       const route = byName.get(name) ?? { name, place: routes.length, counted: resource.polled !== true, verbs: [] }
@@ -64,6 +64,6 @@ export class Routes {
 const verbPlaces: ReadonlyMap<string, number> = new Map(verbs.map((verb, place) => [verb, place]))
 
 /** The place of a verb in `verbs`. */
-export function verbPlace(verb: string): number {
+export function verbIndex(verb: string): number {
   return verbPlaces.get(verb) ?? verbs.length - 1
 }

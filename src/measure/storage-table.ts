@@ -1,4 +1,4 @@
-import { Sheet, type SheetMemory } from '../shared-memory/counter-table.js'
+import { CounterTable, type CounterTableMemory } from '../shared-memory/counter-table.js'
 import type { Nanoseconds } from '../time.js'
 import { type BucketReading, durationBuckets, operationBuckets } from './buckets.js'
 import type { StorageMeter } from './waits.js'
@@ -33,30 +33,30 @@ export interface StorageReading {
 }
 
 /** The state and the work of the partitions, a row for each [management 7]. */
-export class StorageSheet {
-  readonly #sheet: Sheet
+export class StorageTable {
+  readonly #table: CounterTable
 
-  static make(partitions: number, at: Nanoseconds): SheetMemory {
-    return Sheet.make(partitions, width, 0, at).memory
+  static make(partitions: number, at: Nanoseconds): CounterTableMemory {
+    return CounterTable.make(partitions, width, 0, at).memory
   }
 
-  constructor(memory: SheetMemory) {
-    this.#sheet = new Sheet(memory)
+  constructor(memory: CounterTableMemory) {
+    this.#table = new CounterTable(memory)
   }
 
-  get memory(): SheetMemory {
-    return this.#sheet.memory
+  get memory(): CounterTableMemory {
+    return this.#table.memory
   }
 
   /** For the partition's own thread. Opening it ends what a thread that was replaced had begun. */
   meter(partition: number): StorageMeter {
-    const put = (state: State, value: number) => this.#sheet.put(partition, states.indexOf(state), BigInt(value))
+    const put = (state: State, value: number) => this.#table.put(partition, states.indexOf(state), BigInt(value))
     put('writing', 0)
     put('full', 0)
     return {
       committed: (commands, duration) => {
-        durationBuckets.record(this.#sheet, partition, commitDurations, duration)
-        operationBuckets.record(this.#sheet, partition, commitOperations, BigInt(commands))
+        durationBuckets.record(this.#table, partition, commitDurations, duration)
+        operationBuckets.record(this.#table, partition, commitOperations, BigInt(commands))
       },
       size: (entities, used_bytes, map_bytes) => {
         put('entities', entities)
@@ -70,16 +70,16 @@ export class StorageSheet {
 
   /** For the partition's own thread. */
   delayMeter(partition: number): DelayMeter {
-    return { delayed: (by) => durationBuckets.record(this.#sheet, partition, loopDelays, by > 0n ? by : 0n) }
+    return { delayed: (by) => durationBuckets.record(this.#table, partition, loopDelays, by > 0n ? by : 0n) }
   }
 
   /** For the thread that replaces partitions' threads, and no other. */
   restarted(partition: number): void {
-    this.#sheet.add(partition, states.indexOf('restarts'), 1n)
+    this.#table.add(partition, states.indexOf('restarts'), 1n)
   }
 
   reading(partition: number): StorageReading {
-    const column = (index: number) => this.#sheet.cell(partition, index)
+    const column = (index: number) => this.#table.cell(partition, index)
     const state = (name: State) => Number(column(states.indexOf(name)))
     return {
       entities: state('entities'),

@@ -1,4 +1,4 @@
-import { Sheet, type SheetMemory } from '../shared-memory/counter-table.js'
+import { CounterTable, type CounterTableMemory } from '../shared-memory/counter-table.js'
 import type { Nanoseconds } from '../time.js'
 import { type TimingStage, timingStages } from './requests.js'
 
@@ -13,42 +13,42 @@ const width = writes + 1
 export type StageTimes = ReadonlyMap<TimingStage, Nanoseconds>
 
 /** Where the time of requests went: a row per front end [management 4.5]. */
-export class TimingSheet {
-  readonly #sheet: Sheet
+export class TimingTable {
+  readonly #table: CounterTable
 
-  static make(frontEnds: number, at: Nanoseconds): SheetMemory {
-    return Sheet.make(frontEnds, width, 1, at).memory
+  static make(frontEnds: number, at: Nanoseconds): CounterTableMemory {
+    return CounterTable.make(frontEnds, width, 1, at).memory
   }
 
-  constructor(memory: SheetMemory) {
-    this.#sheet = new Sheet(memory)
+  constructor(memory: CounterTableMemory) {
+    this.#table = new CounterTable(memory)
   }
 
-  get memory(): SheetMemory {
-    return this.#sheet.memory
+  get memory(): CounterTableMemory {
+    return this.#table.memory
   }
 
   add(row: number, stage: number, duration: Nanoseconds): void {
-    this.#sheet.add(row, stage, duration)
+    this.#table.add(row, stage, duration)
   }
 
   /** Publishes the stages of a request that was completed. The number of writes is odd while they are written. */
   publish(row: number, stages: BigUint64Array, end: Nanoseconds): void {
-    this.#sheet.add(row, writes, 1n)
-    for (const [stage, duration] of stages.entries()) this.#sheet.put(row, last + stage, duration)
-    this.#sheet.put(row, lastEnd, end)
-    this.#sheet.add(row, writes, 1n)
+    this.#table.add(row, writes, 1n)
+    for (const [stage, duration] of stages.entries()) this.#table.put(row, last + stage, duration)
+    this.#table.put(row, lastEnd, end)
+    this.#table.add(row, writes, 1n)
   }
 
   /** The sums since the last reset. */
   get accumulated(): StageTimes {
-    return spent((stage) => this.#sheet.since(reset, stage))
+    return spent((stage) => this.#table.since(reset, stage))
   }
 
   /** The request that was completed last, on whichever front end; nothing when there was none since the last reset. */
   get last(): StageTimes {
-    let latest = { end: this.#sheet.markedAt(reset), stages: [] as Nanoseconds[] }
-    for (let row = 0; row < this.#sheet.rows; row += 1) {
+    let latest = { end: this.#table.markedAt(reset), stages: [] as Nanoseconds[] }
+    for (let row = 0; row < this.#table.rows; row += 1) {
       const published = this.#published(row)
       if (published.end > latest.end) latest = published
     }
@@ -56,7 +56,7 @@ export class TimingSheet {
   }
 
   reset(at: Nanoseconds): void {
-    this.#sheet.mark(reset, at)
+    this.#table.mark(reset, at)
   }
 
   /**
@@ -65,10 +65,10 @@ export class TimingSheet {
    */
   #published(row: number): { end: Nanoseconds; stages: Nanoseconds[] } {
     for (let attempt = 0; attempt < 1000; attempt += 1) {
-      const before = this.#sheet.cell(row, writes)
-      const end = this.#sheet.cell(row, lastEnd)
-      const stages = timingStages.map((_, stage) => this.#sheet.cell(row, last + stage))
-      if (before % 2n === 0n && this.#sheet.cell(row, writes) === before) return { end, stages }
+      const before = this.#table.cell(row, writes)
+      const end = this.#table.cell(row, lastEnd)
+      const stages = timingStages.map((_, stage) => this.#table.cell(row, last + stage))
+      if (before % 2n === 0n && this.#table.cell(row, writes) === before) return { end, stages }
     }
     return { end: 0n, stages: [] }
   }

@@ -1,4 +1,4 @@
-import { Sheet, type SheetMemory } from '../shared-memory/counter-table.js'
+import { CounterTable, type CounterTableMemory } from '../shared-memory/counter-table.js'
 import type { Nanoseconds } from '../time.js'
 import { type BucketReading, durationBuckets, sizeBuckets } from './buckets.js'
 import { type Rejection, rejections } from './requests.js'
@@ -23,44 +23,44 @@ const width = gauges + trafficGauges.length
 const codePlaces: ReadonlyMap<number, number> = new Map(statusCodes.map((code, place) => [Number(code), place]))
 
 /** The HTTP traffic as Prometheus sees it, a row per front end: it is never reset [management 7]. */
-export class TrafficSheet {
-  readonly #sheet: Sheet
+export class TrafficTable {
+  readonly #table: CounterTable
 
-  static make(frontEnds: number, at: Nanoseconds): SheetMemory {
-    return Sheet.make(frontEnds, width, 0, at).memory
+  static make(frontEnds: number, at: Nanoseconds): CounterTableMemory {
+    return CounterTable.make(frontEnds, width, 0, at).memory
   }
 
-  constructor(memory: SheetMemory) {
-    this.#sheet = new Sheet(memory)
+  constructor(memory: CounterTableMemory) {
+    this.#table = new CounterTable(memory)
   }
 
-  get memory(): SheetMemory {
-    return this.#sheet.memory
+  get memory(): CounterTableMemory {
+    return this.#table.memory
   }
 
   answered(row: number, route: number, verb: number, status: number, duration: Nanoseconds): void {
     const first = (route * verbs.length + verb) * perVerb
-    this.#sheet.add(row, first + (codePlaces.get(status) ?? statusCodes.length - 1), 1n)
-    durationBuckets.record(this.#sheet, row, first + statusCodes.length, duration)
+    this.#table.add(row, first + (codePlaces.get(status) ?? statusCodes.length - 1), 1n)
+    durationBuckets.record(this.#table, row, first + statusCodes.length, duration)
   }
 
   sized(row: number, route: number, request_bytes: number, response_bytes: number): void {
     const first = sizes + route * 2 * sizeBuckets.width
-    sizeBuckets.record(this.#sheet, row, first, BigInt(request_bytes))
-    sizeBuckets.record(this.#sheet, row, first + sizeBuckets.width, BigInt(response_bytes))
+    sizeBuckets.record(this.#table, row, first, BigInt(request_bytes))
+    sizeBuckets.record(this.#table, row, first + sizeBuckets.width, BigInt(response_bytes))
   }
 
   rejected(row: number, reason: Rejection): void {
-    this.#sheet.add(row, rejected + rejections.indexOf(reason), 1n)
+    this.#table.add(row, rejected + rejections.indexOf(reason), 1n)
   }
 
   put(row: number, gauge: TrafficGauge, value: number): void {
-    this.#sheet.put(row, gauges + trafficGauges.indexOf(gauge), BigInt(value))
+    this.#table.put(row, gauges + trafficGauges.indexOf(gauge), BigInt(value))
   }
 
   /** How often a status was answered. */
   answers(route: number, verb: number, code: number): number {
-    return Number(this.#sheet.total((route * verbs.length + verb) * perVerb + code))
+    return Number(this.#table.total((route * verbs.length + verb) * perVerb + code))
   }
 
   durations(route: number, verb: number): BucketReading {
@@ -76,13 +76,13 @@ export class TrafficSheet {
   }
 
   rejections(reason: Rejection): number {
-    return Number(this.#sheet.total(rejected + rejections.indexOf(reason)))
+    return Number(this.#table.total(rejected + rejections.indexOf(reason)))
   }
 
   /** The state over all front ends, of which one may have less than nothing. */
   gauge(gauge: TrafficGauge): number {
-    return Number(BigInt.asIntN(64, this.#sheet.total(gauges + trafficGauges.indexOf(gauge))))
+    return Number(BigInt.asIntN(64, this.#table.total(gauges + trafficGauges.indexOf(gauge))))
   }
 
-  readonly #total = (column: number): bigint => this.#sheet.total(column)
+  readonly #total = (column: number): bigint => this.#table.total(column)
 }

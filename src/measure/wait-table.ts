@@ -1,5 +1,5 @@
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
-import { Sheet, type SheetMemory } from '../shared-memory/counter-table.js'
+import { CounterTable, type CounterTableMemory } from '../shared-memory/counter-table.js'
 import type { Switches } from '../shared-memory/switches.js'
 import type { Nanoseconds } from '../time.js'
 import { type BucketReading, durationBuckets } from './buckets.js'
@@ -16,15 +16,15 @@ const longestRecorded_ns = 3.6e12 // One hour; longer waits count as that in the
 
 export interface WaitMemory {
   readonly partitions: number
-  readonly sheet: SheetMemory
+  readonly table: CounterTableMemory
   /** Cloned to another thread such a histogram shares its data: percentiles need no messages and are never stale. */
   readonly histograms: readonly RecordableHistogram[]
 }
 
 /** The waits of all threads for all resources [management 5]. */
-export class WaitSheet {
+export class WaitTable {
   readonly memory: WaitMemory
-  readonly #sheet: Sheet
+  readonly #table: CounterTable
   readonly #switches: Switches
 
   static make(rows: number, partitions: number, at: Nanoseconds): WaitMemory {
@@ -32,26 +32,26 @@ export class WaitSheet {
     const histogram = () => createHistogram({ lowest: 1, highest: longestRecorded_ns, figures: 3 })
     return {
       partitions,
-      sheet: Sheet.make(rows, resources * width, 1, at).memory,
+      table: CounterTable.make(rows, resources * width, 1, at).memory,
       histograms: Array.from({ length: resources }, histogram),
     }
   }
 
   constructor(memory: WaitMemory, switches: Switches) {
     this.memory = memory
-    this.#sheet = new Sheet(memory.sheet)
+    this.#table = new CounterTable(memory.table)
     this.#switches = switches
   }
 
   /** Where the thread of this row records its waits. */
   meter(row: number, kind: WaitKind, partition = 0): WaitMeter {
     const resource = this.#resource(kind, partition)
-    return new WaitCells(this.#sheet, row, resource * width, this.#histogram(resource), this.#switches)
+    return new WaitCells(this.#table, row, resource * width, this.#histogram(resource), this.#switches)
   }
 
   /** When the measurement began: at the last reset, or when it was switched on. */
   get since(): Nanoseconds {
-    return this.#sheet.markedAt(reset)
+    return this.#table.markedAt(reset)
   }
 
   /** The sum of the waits for a resource, over all partitions. */
@@ -63,7 +63,7 @@ export class WaitSheet {
   reading(kind: WaitKind, partition?: number): WaitReading {
     const resources = partition === undefined ? this.#resources(kind) : [this.#resource(kind, partition)]
     const sum = (part: (resource: number) => bigint) => resources.reduce((sofar, one) => sofar + part(one), 0n)
-    const asked = sum((resource) => this.#sheet.since(reset, resource * width + count))
+    const asked = sum((resource) => this.#table.since(reset, resource * width + count))
     const max = this.#longest(resources)
     const histogram = this.#merged(resources)
     const below = (perMille: number) => quantile(histogram, Number(asked), perMille, max)
@@ -82,19 +82,19 @@ export class WaitSheet {
   /** All waits since the start of the process, whatever was reset. */
   buckets(kind: WaitKind, partition = 0): BucketReading {
     const first = this.#resource(kind, partition) * width
-    const all = (column: number) => this.#sheet.total(column)
+    const all = (column: number) => this.#table.total(column)
     const zeros = all(first + count) - durationBuckets.count(all, first + buckets)
     return durationBuckets.reading(all, first + buckets, zeros > 0n ? zeros : 0n)
   }
 
   /** From now on everything counts from zero. */
   reset(at: Nanoseconds): void {
-    this.#sheet.mark(reset, at)
+    this.#table.mark(reset, at)
     // Writing to a histogram that is empty would only fetch its pages.
     for (const histogram of this.memory.histograms) if (histogram.count > 0) histogram.reset()
   }
 
-  readonly #since = (column: number): bigint => this.#sheet.since(reset, column)
+  readonly #since = (column: number): bigint => this.#table.since(reset, column)
 
   #total(resource: number): Nanoseconds {
     return durationBuckets.sum(this.#since, resource * width + buckets)
@@ -103,9 +103,9 @@ export class WaitSheet {
   #longest(resources: readonly number[]): Nanoseconds {
     let max = 0n
     for (const resource of resources) {
-      for (let row = 0; row < this.#sheet.rows; row += 1) {
-        if (this.#sheet.cell(row, resource * width + longestSince) !== this.since) continue
-        const found = this.#sheet.cell(row, resource * width + longest)
+      for (let row = 0; row < this.#table.rows; row += 1) {
+        if (this.#table.cell(row, resource * width + longestSince) !== this.since) continue
+        const found = this.#table.cell(row, resource * width + longest)
         if (found > max) max = found
       }
     }
@@ -147,14 +147,14 @@ function quantile(histogram: RecordableHistogram, count: number, perMille: numbe
 }
 
 class WaitCells implements WaitMeter {
-  readonly #sheet: Sheet
+  readonly #table: CounterTable
   readonly #row: number
   readonly #first: number
   readonly #histogram: RecordableHistogram
   readonly #switches: Switches
 
-  constructor(sheet: Sheet, row: number, first: number, histogram: RecordableHistogram, switches: Switches) {
-    this.#sheet = sheet
+  constructor(table: CounterTable, row: number, first: number, histogram: RecordableHistogram, switches: Switches) {
+    this.#table = table
     this.#row = row
     this.#first = first
     this.#histogram = histogram
@@ -166,24 +166,24 @@ class WaitCells implements WaitMeter {
   }
 
   free(): void {
-    if (this.on) this.#sheet.add(this.#row, this.#first + count, 1n)
+    if (this.on) this.#table.add(this.#row, this.#first + count, 1n)
   }
 
   waited(wait: Nanoseconds): void {
     if (!this.on) return
-    this.#sheet.add(this.#row, this.#first + count, 1n)
+    this.#table.add(this.#row, this.#first + count, 1n)
     if (wait <= 0n) return
-    durationBuckets.record(this.#sheet, this.#row, this.#first + buckets, wait)
+    durationBuckets.record(this.#table, this.#row, this.#first + buckets, wait)
     this.#histogram.record(Math.min(Number(wait), longestRecorded_ns))
     this.#keepLongest(wait)
   }
 
   /** A reset can not write here, so what was found before the last one is recognised by its time and replaced. */
   #keepLongest(wait: Nanoseconds): void {
-    const since = this.#sheet.markedAt(reset)
-    const current = this.#sheet.cell(this.#row, this.#first + longestSince) === since
-    if (current && wait <= this.#sheet.cell(this.#row, this.#first + longest)) return
-    this.#sheet.put(this.#row, this.#first + longest, wait)
-    this.#sheet.put(this.#row, this.#first + longestSince, since)
+    const since = this.#table.markedAt(reset)
+    const current = this.#table.cell(this.#row, this.#first + longestSince) === since
+    if (current && wait <= this.#table.cell(this.#row, this.#first + longest)) return
+    this.#table.put(this.#row, this.#first + longest, wait)
+    this.#table.put(this.#row, this.#first + longestSince, since)
   }
 }

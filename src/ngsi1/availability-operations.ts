@@ -1,6 +1,6 @@
-import type { Answer, Asked, Operation, StatusText } from '../api.js'
+import type { ApiRequest, ApiResponse, Operation, StatusText } from '../api.js'
 import type { Tenant } from '../context/entity.js'
-import { granted, refused } from '../result.js'
+import { err, ok } from '../result.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { segment } from './convenience.js'
 import {
@@ -13,16 +13,16 @@ import { parseGivenId, unknownId } from './parse/given-id.js'
 import { detailsOfPayload } from './render/payload-errors.js'
 import { bodyAnswer, unavailableAnswer } from './render/responses.js'
 import { okStatus, statusOf } from './render/status.js'
-import { type Environment, forTenant, reading, readTraced } from './services.js'
+import { forTenant, type Ngsi1Services, reading, readTraced } from './services.js'
 import { cancelled, readId, unmatchingId } from './subscription-id.js'
 
 /** `POST /v1/registry/subscribeContextAvailability` [subscriptions 7.4]. */
-export function subscribeContextAvailability(environment: Environment): Operation {
+export function subscribeContextAvailability(environment: Ngsi1Services): Operation {
   return { ...postAvailability(environment), wrapStatus: (status) => failed(unknownId, status) }
 }
 
 /** `POST /v1/registry/contextAvailabilitySubscriptions` [subscriptions 7.6]. */
-export function postAvailability(environment: Environment): Operation {
+export function postAvailability(environment: Ngsi1Services): Operation {
   return {
     use: 'write',
     prepare: reading(environment, function* (asked) {
@@ -31,48 +31,46 @@ export function postAvailability(environment: Environment): Operation {
         asked.body,
         parseAvailability(asked.body, environment.options.strictNgsiv1Ids),
       )
-      if (!payload.ok) return refused(bodyAnswer(failed(unknownId, statusOf(400, detailsOfPayload(payload.refusal)))))
-      return granted(() =>
-        forTenant(environment, asked, (tenant) => subscribe(environment, asked, tenant, payload.value)),
-      )
+      if (!payload.ok) return err(bodyAnswer(failed(unknownId, statusOf(400, detailsOfPayload(payload.error)))))
+      return ok(() => forTenant(environment, asked, (tenant) => subscribe(environment, asked, tenant, payload.value)))
     }),
   }
 }
 
 /** `POST /v1/registry/updateContextAvailabilitySubscription` [subscriptions 7.4]. */
-export function updateContextAvailabilitySubscription(environment: Environment): Operation {
+export function updateContextAvailabilitySubscription(environment: Ngsi1Services): Operation {
   return { ...changing(environment, () => undefined), wrapStatus: (status) => failed(unknownId, status) }
 }
 
 /** `PUT /v1/registry/contextAvailabilitySubscriptions/{id}`: the payload has to repeat the id [subscriptions 7.6]. */
-export function putAvailability(environment: Environment): Operation {
+export function putAvailability(environment: Ngsi1Services): Operation {
   return changing(environment, (asked, { givenId }) => unmatchingId(asked, givenId))
 }
 
 /** `POST /v1/registry/unsubscribeContextAvailability` [subscriptions 7.4]. */
-export function unsubscribeContextAvailability(environment: Environment): Operation {
+export function unsubscribeContextAvailability(environment: Ngsi1Services): Operation {
   return {
     use: 'write',
     wrapStatus: (status) => cancelled(unknownId, status),
     prepare: reading(environment, function* (asked) {
       const given = yield* readId(environment, asked)
-      if (!given.ok) return refused(bodyAnswer(cancelled(unknownId, given.refusal)))
+      if (!given.ok) return err(bodyAnswer(cancelled(unknownId, given.error)))
       const text = given.value
-      const id = text === '' ? granted(undefined) : parseGivenId(text)
-      if (!id.ok) return refused(bodyAnswer(cancelled(text, statusOf(400, id.refusal))))
-      return granted(() => forTenant(environment, asked, (tenant) => unsubscribe(environment, tenant, id.value, text)))
+      const id = text === '' ? ok(undefined) : parseGivenId(text)
+      if (!id.ok) return err(bodyAnswer(cancelled(text, statusOf(400, id.error))))
+      return ok(() => forTenant(environment, asked, (tenant) => unsubscribe(environment, tenant, id.value, text)))
     }),
   }
 }
 
 /** `DELETE /v1/registry/contextAvailabilitySubscriptions/{id}`: a malformed id is an unknown one [subscriptions 7.6]. */
-export function deleteAvailability(environment: Environment): Operation {
+export function deleteAvailability(environment: Ngsi1Services): Operation {
   return {
     use: 'write',
     prepare: (asked) => {
       const text = segment(asked, 'id')
       const id = parseGivenId(text)
-      return granted(() =>
+      return ok(() =>
         forTenant(environment, asked, (tenant) => unsubscribe(environment, tenant, id.ok ? id.value : undefined, text)),
       )
     },
@@ -80,19 +78,19 @@ export function deleteAvailability(environment: Environment): Operation {
 }
 
 async function subscribe(
-  { broker }: Environment,
-  { correlator }: Asked,
+  { broker }: Ngsi1Services,
+  { correlator }: ApiRequest,
   tenant: Tenant,
   { duration, ...what }: AvailabilityPayload,
-): Promise<Answer> {
+): Promise<ApiResponse> {
   const id = await broker.registry.subscribe({ ...what, tenant, correlator })
-  return id.ok ? bodyAnswer({ subscriptionId: id.value, duration }) : unavailableAnswer(id.refusal)
+  return id.ok ? bodyAnswer({ subscriptionId: id.value, duration }) : unavailableAnswer(id.error)
 }
 
 /** `objection` is what else may be wrong with a change whose payload is right. */
 function changing(
-  environment: Environment,
-  objection: (asked: Asked, payload: AvailabilityChangePayload) => StatusText | undefined,
+  environment: Ngsi1Services,
+  objection: (asked: ApiRequest, payload: AvailabilityChangePayload) => StatusText | undefined,
 ): Operation {
   return {
     use: 'write',
@@ -103,10 +101,10 @@ function changing(
         parseAvailabilityChange(asked.body, environment.options.strictNgsiv1Ids),
       )
       if (!payload.ok) {
-        const { refusal } = payload
-        return refused(bodyAnswer(failed(refusal.subscriptionId, statusOf(400, detailsOfPayload(refusal)))))
+        const { error } = payload
+        return err(bodyAnswer(failed(error.subscriptionId, statusOf(400, detailsOfPayload(error)))))
       }
-      return granted(() =>
+      return ok(() =>
         forTenant(environment, asked, (tenant) => {
           const wrong = objection(asked, payload.value)
           return wrong ? bodyAnswer(failed(unknownId, wrong)) : change(environment, asked, tenant, payload.value)
@@ -117,30 +115,30 @@ function changing(
 }
 
 async function change(
-  { broker }: Environment,
-  { correlator }: Asked,
+  { broker }: Ngsi1Services,
+  { correlator }: ApiRequest,
   tenant: Tenant,
   { id, givenId, duration, ...what }: AvailabilityChangePayload,
-): Promise<Answer> {
+): Promise<ApiResponse> {
   if (id === undefined) return bodyAnswer(failed(unknownId, unknown))
   const changed = await broker.registry.change({ ...what, tenant, id, correlator })
   if (changed.ok) return bodyAnswer({ subscriptionId: givenId, duration })
-  const { refusal } = changed
-  return refusal.kind === 'subscriptionUnknown' ? bodyAnswer(failed(givenId, unknown)) : unavailableAnswer(refusal)
+  const { error } = changed
+  return error.kind === 'subscriptionUnknown' ? bodyAnswer(failed(givenId, unknown)) : unavailableAnswer(error)
 }
 
 /** `given` is the id as the client wrote it, which is what the answer repeats. */
 async function unsubscribe(
-  { broker }: Environment,
+  { broker }: Ngsi1Services,
   tenant: Tenant,
   id: string | undefined,
   given: string,
-): Promise<Answer> {
+): Promise<ApiResponse> {
   if (id === undefined) return bodyAnswer(cancelled(given || unknownId, unknown))
   const gone = await broker.registry.unsubscribe(tenant, id as SubscriptionId)
   if (gone.ok) return bodyAnswer(cancelled(given, okStatus))
-  const { refusal } = gone
-  return refusal.kind === 'subscriptionUnknown' ? bodyAnswer(cancelled(given, unknown)) : unavailableAnswer(refusal)
+  const { error } = gone
+  return error.kind === 'subscriptionUnknown' ? bodyAnswer(cancelled(given, unknown)) : unavailableAnswer(error)
 }
 
 /** No such subscription, without a word on which. */

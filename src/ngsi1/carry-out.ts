@@ -2,14 +2,14 @@ import type { StatusText } from '../api.js'
 import type { Broker, Unavailable } from '../broker/broker.js'
 import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { GivenAttribute, Origin, UpdateAction, UpdateElement, UpdateItem, UpdateReply } from '../context/update.js'
-import { granted, type Outcome } from '../result.js'
+import { ok, type Result } from '../result.js'
 import { mapInSlices } from '../slices.js'
 import { checkElement } from './parse/check-element.js'
 import type { GivenElement } from './parse/update-payload.js'
 import { okStatus, statusOfRefusal } from './render/status.js'
 
 /** An update as every operation of NGSIv1 that writes means it. */
-export interface UpdateAsked extends UpdateManner {
+export interface UpdateRequest extends UpdateFlags {
   readonly tenant: Tenant
   readonly path: ServicePath
   readonly action: UpdateAction
@@ -18,7 +18,7 @@ export interface UpdateAsked extends UpdateManner {
 }
 
 /** What a request says of its update beside the payload. */
-export interface UpdateManner {
+export interface UpdateFlags {
   /** Whether an element without a type means only the entity without one [context 6.2]. */
   readonly untyped: boolean
   readonly autocast: boolean
@@ -37,25 +37,28 @@ export interface ElementResponse {
  * Carries out an update here: what became of each element, in their order. Elements that can not be right are not sent
  * to the broker [context 6.2, 6.5].
  */
-export async function fatesOf(broker: Broker, asked: UpdateAsked): Promise<Outcome<readonly Fate[], Unavailable>> {
+export async function resultsOf(
+  broker: Broker,
+  asked: UpdateRequest,
+): Promise<Result<readonly ElementResult[], Unavailable>> {
   const checked = mapInSlices(asked.elements, (element) => refusedResponse(element, asked))
   const refusals = checked instanceof Promise ? await checked : checked
   const meant = asked.elements.filter((_, at) => refusals[at] === undefined)
   const mapped = mapInSlices(meant, (element) => toSend(element, asked))
   const sent = mapped instanceof Promise ? await mapped : mapped
-  const replies = sent.length === 0 ? granted([]) : await broker.update(sent)
+  const replies = sent.length === 0 ? ok([]) : await broker.update(sent)
   if (!replies.ok) return replies
   const left = replies.value.values()
-  return granted(refusals.map((refusal) => refusal ?? left.next().value))
+  return ok(refusals.map((refusal) => refusal ?? left.next().value))
 }
 
 /** What became of an element: it was refused before it was sent, or this is the broker's reply. */
-export type Fate = ElementResponse | UpdateReply | undefined
+export type ElementResult = ElementResponse | UpdateReply | undefined
 
 /** The responses to elements: one per entity in the order of the request, those for what is missing at the end. */
 export function responsesOf(
   elements: readonly GivenElement[],
-  fates: readonly Fate[],
+  fates: readonly ElementResult[],
   action: UpdateAction,
 ): readonly ElementResponse[] {
   const responses = new Responses(action)
@@ -66,7 +69,7 @@ export function responsesOf(
 /** The same, in slices where there are many. */
 export async function manyResponsesOf(
   elements: readonly GivenElement[],
-  fates: readonly Fate[],
+  fates: readonly ElementResult[],
   action: UpdateAction,
 ): Promise<readonly ElementResponse[]> {
   const responses = new Responses(action)
@@ -83,7 +86,7 @@ class Responses {
     this.#action = action
   }
 
-  add(element: GivenElement, fate: Fate): void {
+  add(element: GivenElement, fate: ElementResult): void {
     if (fate === undefined) throw new Error('the broker has not answered every element of an update')
     if ('status' in fate) this.#inPlace.push(fate)
     else {
@@ -100,7 +103,7 @@ class Responses {
 /** The response to an element that can not be right whatever is stored; nothing when it may be [context 6.5 rows 1 to 4]. */
 export function refusedResponse(
   element: GivenElement,
-  { action, path }: Pick<UpdateAsked, 'action' | 'path'>,
+  { action, path }: Pick<UpdateRequest, 'action' | 'path'>,
 ): ElementResponse | undefined {
   const refused = checkElement(element, action, path)
   if (refused === undefined) return undefined
@@ -111,7 +114,7 @@ export function refusedResponse(
 /** An element as the broker is sent it. */
 export function toSend(
   element: GivenElement,
-  { tenant, path, action, untyped, autocast, origin }: Omit<UpdateAsked, 'elements'>,
+  { tenant, path, action, untyped, autocast, origin }: Omit<UpdateRequest, 'elements'>,
 ): UpdateElement {
   const { id, type, attributes } = element
   // Every member is named: a spread would make a slow object of what every update sends.

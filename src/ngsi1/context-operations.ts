@@ -1,23 +1,23 @@
-import { type Answer, type Asked, isLong, type Operation, type StatusText, type Work } from '../api.js'
+import { type ApiRequest, type ApiResponse, isLong, type Operation, type StatusText, type Work } from '../api.js'
 import type { Unavailable } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
 import type { Page, Query } from '../context/query.js'
-import type { WordedReply } from '../partition/message.js'
-import { granted, type Outcome, refused } from '../result.js'
+import type { RawUpdateReply } from '../partition/message.js'
+import { err, ok, type Result } from '../result.js'
 import { LongText, Slices } from '../slices.js'
 import { mayPassOn } from './forward/forwarder.js'
 import { originOf } from './forward/origin.js'
 import { withProviders } from './forward/query-forwarding.js'
 import { carryOutEverywhere, failedUpdate } from './forward/update-forwarding.js'
-import { asksObject, asksUntyped, orderAsked, pageAsked } from './parse/parameters.js'
+import { asksObject, asksUntyped, requestedOrder, requestedPage } from './parse/parameters.js'
 import { parseQuery, type QueryPayload } from './parse/query-payload.js'
 import { parseUpdate, type UpdatePayload } from './parse/update-payload.js'
-import { mannerNumber, onlyId } from './raw-update.js'
+import { encodeFlags, onlyId } from './raw-update.js'
 import { renderResult, renderStatus } from './render/elements.js'
 import { type PayloadErrors, payloadAnswer, statusAnswer, unavailableAnswer, wrapped } from './render/responses.js'
 import { statusOf } from './render/status.js'
 import { renderLargeUpdate, renderUpdate } from './render/update-response.js'
-import { type Environment, forTenant, reading, readTraced, tracesParsing } from './services.js'
+import { forTenant, type Ngsi1Services, reading, readTraced, tracesParsing } from './services.js'
 import { parseTenant, pathOfUpdate, pathsOfRead } from './tenant.js'
 
 const payloadErrors: PayloadErrors = { parser: 'errorCode', checks: 'errorCode' }
@@ -28,12 +28,12 @@ const wrapStatus = (status: StatusText): unknown => wrapped('errorCode', status)
 const fewResponses = 256
 
 /** `POST /v1/updateContext` [context 6]. */
-export function updateContext(environment: Environment): Operation {
+export function updateContext(environment: Ngsi1Services): Operation {
   const { strictNgsiv1Ids } = environment.options
   const prepare = reading(environment, function* (asked) {
     const payload = yield* readTraced(environment, asked.body, parseUpdate(asked.body, strictNgsiv1Ids))
-    if (!payload.ok) return refused(payloadAnswer(payloadErrors, payload.refusal))
-    return granted(() => forTenant(environment, asked, (tenant) => update(environment, asked, tenant, payload.value)))
+    if (!payload.ok) return err(payloadAnswer(payloadErrors, payload.error))
+    return ok(() => forTenant(environment, asked, (tenant) => update(environment, asked, tenant, payload.value)))
   })
   return {
     use: 'write',
@@ -46,7 +46,7 @@ export function updateContext(environment: Environment): Operation {
  * An update of one entity, as nearly all are, is read and answered by its partition. Nothing when the payload has to be
  * read here: it is long or of another kind, or something else is wrong with the request that comes after the payload's checks.
  */
-function updateInWords(environment: Environment, asked: Asked): Promise<Outcome<Work, Answer>> | undefined {
+function updateInWords(environment: Ngsi1Services, asked: ApiRequest): Promise<Result<Work, ApiResponse>> | undefined {
   if (isLong(asked.body) || tracesParsing(environment)) return undefined
   const { broker, options } = environment
   const id = options.strictNgsiv1Ids ? undefined : onlyId(asked.body)
@@ -56,25 +56,30 @@ function updateInWords(environment: Environment, asked: Asked): Promise<Outcome<
   if (!tenant.ok || !path.ok) return undefined
   if (mayPassOn(environment, tenant.value, id)) return undefined
   const { body, parameters } = asked
-  const manner = mannerNumber({
+  const flags = encodeFlags({
     untyped: asksUntyped(parameters),
     autocast: options.ngsiv1Autocast,
     asObject: asksObject(parameters),
   })
   const origin = originOf(environment, asked)
-  return broker.updateInWords({ tenant: tenant.value, path: path.value, id, body, manner, origin })?.then(workOf)
+  return broker.rawUpdate({ tenant: tenant.value, path: path.value, id, body, flags, origin })?.then(workOf)
 }
 
-function workOf(reply: Outcome<WordedReply, Unavailable>): Outcome<Work, Answer> {
-  if (!reply.ok) return granted(() => unavailableAnswer(reply.refusal))
+function workOf(reply: Result<RawUpdateReply, Unavailable>): Result<Work, ApiResponse> {
+  if (!reply.ok) return ok(() => unavailableAnswer(reply.error))
   const answer = { status: 200, body: reply.value.text }
-  return reply.value.accepted ? granted(() => answer) : refused(answer)
+  return reply.value.accepted ? ok(() => answer) : err(answer)
 }
 
-async function update(environment: Environment, asked: Asked, tenant: Tenant, payload: UpdatePayload): Promise<Answer> {
+async function update(
+  environment: Ngsi1Services,
+  asked: ApiRequest,
+  tenant: Tenant,
+  payload: UpdatePayload,
+): Promise<ApiResponse> {
   const { paths, parameters } = asked
   const path = pathOfUpdate(paths)
-  if (!path.ok) return statusAnswer('errorCode', path.refusal)
+  if (!path.ok) return statusAnswer('errorCode', path.error)
   const responses = await carryOutEverywhere(environment, asked, {
     tenant,
     path: path.value,
@@ -84,7 +89,7 @@ async function update(environment: Environment, asked: Asked, tenant: Tenant, pa
     autocast: environment.options.ngsiv1Autocast,
     origin: originOf(environment, asked),
   })
-  if (!responses.ok) return failedUpdate('errorCode', responses.refusal)
+  if (!responses.ok) return failedUpdate('errorCode', responses.error)
   const format = { asObject: asksObject(parameters) }
   const isShort = responses.value.length <= fewResponses && !isLong(asked.body)
   if (isShort) return { status: 200, body: () => renderUpdate(responses.value, format) }
@@ -92,7 +97,7 @@ async function update(environment: Environment, asked: Asked, tenant: Tenant, pa
 }
 
 /** `POST /v1/queryContext` [context 7]. */
-export function queryContext(environment: Environment): Operation {
+export function queryContext(environment: Ngsi1Services): Operation {
   return {
     use: 'read',
     wrapStatus,
@@ -102,9 +107,9 @@ export function queryContext(environment: Environment): Operation {
         asked.body,
         parseQuery(asked.body, environment.options.strictNgsiv1Ids),
       )
-      if (!payload.ok) return refused(payloadAnswer(payloadErrors, payload.refusal))
+      if (!payload.ok) return err(payloadAnswer(payloadErrors, payload.error))
       const what = payload.value
-      return granted(() => forTenant(environment, asked, (tenant) => query(environment, asked, tenant, what)))
+      return ok(() => forTenant(environment, asked, (tenant) => query(environment, asked, tenant, what)))
     }),
   }
 }
@@ -113,19 +118,19 @@ export function queryContext(environment: Environment): Operation {
  * Answers what queryContext and the lists of entities answer. `notFound` is the status without results [context 7.5].
  */
 export async function query(
-  environment: Environment,
-  request: Asked,
+  environment: Ngsi1Services,
+  request: ApiRequest,
   tenant: Tenant,
   what: QueryPayload,
   notFound: StatusText = statusOf(404),
-): Promise<Answer> {
+): Promise<ApiResponse> {
   const { paths, parameters } = request
-  const order = orderAsked(parameters)
-  const asked: Query = { tenant, paths: pathsOfRead(paths), ...what, order, ...pageAsked(parameters) }
+  const order = requestedOrder(parameters)
+  const asked: Query = { tenant, paths: pathsOfRead(paths), ...what, order, ...requestedPage(parameters) }
   const page = await environment.broker.query(asked, request.client)
-  if (!page.ok) return unavailableAnswer(page.refusal)
+  if (!page.ok) return unavailableAnswer(page.error)
   const found = await withProviders(environment, request, asked, page.value)
-  if (!found.ok) return unavailableAnswer(found.refusal)
+  if (!found.ok) return unavailableAnswer(found.error)
   const { entities, details } = found.value
   if (entities.length === 0) {
     const status = details === undefined ? nothingOn(page.value, asked, notFound) : statusOf(404, details)

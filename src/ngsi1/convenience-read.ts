@@ -1,43 +1,48 @@
-import type { Answer, Asked, Operation, StatusText } from '../api.js'
+import type { ApiRequest, ApiResponse, Operation, StatusText } from '../api.js'
 import type { Unavailable } from '../broker/broker.js'
 import type { Entity, EntityId, Tenant } from '../context/entity.js'
 import { compileQuery } from '../context/match.js'
 import { compareEntities } from '../context/order.js'
 import type { Page, Query } from '../context/query.js'
 import type { ShownAttribute, ShownEntity } from '../providers/merge-answers.js'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import { query } from './context-operations.js'
 import { checkSegments, segment, type TypesMeant, typesMeant } from './convenience.js'
-import { type Found, withProviders } from './forward/query-forwarding.js'
-import { asksObject, orderAsked, pageAsked } from './parse/parameters.js'
+import { type FoundEntities, withProviders } from './forward/query-forwarding.js'
+import { asksObject, requestedOrder, requestedPage } from './parse/parameters.js'
 import { type Format, renderElement, renderEntity, renderItem, renderStatus, renderStored } from './render/elements.js'
 import { statusAnswer, unavailableAnswer } from './render/responses.js'
 import { okStatus, statusOf } from './render/status.js'
-import { type Environment, forTenant } from './services.js'
+import { forTenant, type Ngsi1Services } from './services.js'
 import { pathsOfRead } from './tenant.js'
 
 /** A convenience operation that reads: one row of a table [context 8.3 to 8.6]. */
 export interface ReadRow {
-  readonly read: (environment: Environment, asked: Asked, tenant: Tenant, types: TypesMeant) => Promise<Answer>
+  readonly read: (
+    environment: Ngsi1Services,
+    asked: ApiRequest,
+    tenant: Tenant,
+    types: TypesMeant,
+  ) => Promise<ApiResponse>
   /** The same answer as a text that is at hand; nothing when there is none, or when more has to be looked at. */
-  readonly atHand?: (environment: Environment, asked: Asked, tenant: Tenant) => string | undefined
+  readonly atHand?: (environment: Ngsi1Services, asked: ApiRequest, tenant: Tenant) => string | undefined
   /** The answer to a type that contradicts the path [context 8.1]. */
-  readonly contradicted: (asked: Asked, status: StatusText) => Answer
+  readonly contradicted: (asked: ApiRequest, status: StatusText) => ApiResponse
 }
 
 /** The operation of a row. */
-export function readOperation(environment: Environment, { read, atHand, contradicted }: ReadRow): Operation {
+export function readOperation(environment: Ngsi1Services, { read, atHand, contradicted }: ReadRow): Operation {
   return {
     use: 'read',
     prepare: (asked) => {
       const wrong = checkSegments(asked, environment.options.strictNgsiv1Ids)
-      if (wrong) return refused(wrong)
-      return granted(() =>
+      if (wrong) return err(wrong)
+      return ok(() =>
         forTenant(environment, asked, (tenant) => {
           const body = atHand?.(environment, asked, tenant)
           if (body !== undefined) return { status: 200, body }
           const types = typesMeant(asked)
-          return types.ok ? read(environment, asked, tenant, types.value) : contradicted(asked, types.refusal)
+          return types.ok ? read(environment, asked, tenant, types.value) : contradicted(asked, types.error)
         }),
       )
     },
@@ -60,9 +65,9 @@ export const attributeOfType = listRow(() => statusOf(404, 'entityId::type/attri
 export const entitiesOfId: ReadRow = {
   read: (environment, asked, tenant, types) =>
     ofId(environment, asked, tenant, types, async (held) => {
-      const { counted, offset, limit } = pageAsked(asked.parameters)
+      const { counted, offset, limit } = requestedPage(asked.parameters)
       const found = await held.page([], offset, limit)
-      if (!found.ok) return unavailableAnswer(found.refusal)
+      if (!found.ok) return unavailableAnswer(found.error)
       const { entities, details } = found.value
       const none = entities.length === 0
       if (none) return noEntity(asked, types.type ?? '', ',"contextElements":[]', nothingOf(asked, held.count, details))
@@ -78,9 +83,9 @@ export const entitiesOfId: ReadRow = {
 export const entityOfTypeAndId: ReadRow = {
   read: (environment, asked, tenant, types) =>
     ofId(environment, asked, tenant, types, async (held) => {
-      const { counted, offset } = pageAsked(asked.parameters)
+      const { counted, offset } = requestedPage(asked.parameters)
       const found = await held.page([], offset, 1)
-      if (!found.ok) return unavailableAnswer(found.refusal)
+      if (!found.ok) return unavailableAnswer(found.error)
       const [entity] = found.value.entities
       if (entity === undefined) {
         return noEntity(asked, segment(asked, 'type'), '', nothingOf(asked, held.count, found.value.details))
@@ -105,19 +110,19 @@ export const instanceOfTypeAndId = attributeRow((asked) => {
   return statusOf(404, `Entity-Attribute-MetaID triplet: /${triplet}/`)
 })
 
-/** Answers to GET of the entities of an id, by the vectors of entities that they were worded for. */
+/** Answers to GET of the entities of an id, by the arrays of entities that they were worded for. */
 const wordedAnswers = new WeakMap<readonly Entity[], string>()
 
 /**
  * GET of the entities of an id without parameters, most of them read again and again: as long as the entities are the
  * same, their answer is too. Providers would have to be asked each time.
  */
-function allOfIdAtHand({ broker, forwarding }: Environment, asked: Asked, tenant: Tenant): string | undefined {
+function allOfIdAtHand({ broker, forwarding }: Ngsi1Services, asked: ApiRequest, tenant: Tenant): string | undefined {
   const isHeldHere = forwarding === undefined || broker.registry.index.isEmpty(tenant)
   if (asked.parameters.size > 0 || !isHeldHere) return undefined
   const entities = broker.entitiesAtHand(tenant, pathsOfRead(asked.paths), segment(asked, 'id') as EntityId)
   if (entities === undefined || entities.length === 0) return undefined
-  if (entities.length > pageAsked(asked.parameters).limit) return undefined
+  if (entities.length > requestedPage(asked.parameters).limit) return undefined
   const worded = wordedAnswers.get(entities)
   if (worded !== undefined) return worded
   const body = renderEntities(entities, okStatus, { asObject: false })
@@ -126,7 +131,7 @@ function allOfIdAtHand({ broker, forwarding }: Environment, asked: Asked, tenant
 }
 
 /** A list of entities is a query for every id. */
-function listRow(notFound: (asked: Asked) => StatusText, named: boolean): ReadRow {
+function listRow(notFound: (asked: ApiRequest) => StatusText, named: boolean): ReadRow {
   return {
     read: (environment, asked, tenant, { type, scopes }) => {
       const attributes = named ? [segment(asked, 'name')] : []
@@ -138,7 +143,7 @@ function listRow(notFound: (asked: Asked) => StatusText, named: boolean): ReadRo
 }
 
 /** All instances of an attribute, or the one that the path names, in the first entity that has it. */
-function attributeRow(notFound: (asked: Asked) => StatusText): ReadRow {
+function attributeRow(notFound: (asked: ApiRequest) => StatusText): ReadRow {
   return {
     read: (environment, asked, tenant, types) =>
       ofId(environment, asked, tenant, types, async (held) => {
@@ -146,7 +151,7 @@ function attributeRow(notFound: (asked: Asked) => StatusText): ReadRow {
         const { metaID } = asked.segments
         const here = firstWith(held.entities, name, metaID)
         const found = here.length > 0 ? undefined : await held.page([name], 0, Number.POSITIVE_INFINITY)
-        if (found?.ok === false) return unavailableAnswer(found.refusal)
+        if (found?.ok === false) return unavailableAnswer(found.error)
         const attributes = found === undefined ? here : firstWith([...found.value.entities], name, metaID)
         if (attributes.length === 0) {
           const details = found?.value.details
@@ -164,21 +169,25 @@ interface HeldOfId {
   readonly entities: readonly Entity[]
   readonly count: number
   /** A part of them with what providers say of it and of what is not held here [subscriptions 8.2]. */
-  readonly page: (attributes: readonly string[], offset: number, limit: number) => Promise<Outcome<Found, Unavailable>>
+  readonly page: (
+    attributes: readonly string[],
+    offset: number,
+    limit: number,
+  ) => Promise<Result<FoundEntities, Unavailable>>
 }
 
 async function ofId(
-  environment: Environment,
-  asked: Asked,
+  environment: Ngsi1Services,
+  asked: ApiRequest,
   tenant: Tenant,
   { type, scopes }: TypesMeant,
-  answer: (held: HeldOfId) => Promise<Answer>,
-): Promise<Answer> {
+  answer: (held: HeldOfId) => Promise<ApiResponse>,
+): Promise<ApiResponse> {
   const [id, paths] = [segment(asked, 'id') as EntityId, pathsOfRead(asked.paths)]
   const held = await environment.broker.entities(tenant, paths, id, type, asked.client)
-  if (!held.ok) return unavailableAnswer(held.refusal)
+  if (!held.ok) return unavailableAnswer(held.error)
   const meant = held.value.filter((entity) => scopes.every(({ kind }) => (kind === 'typed') === (entity.type !== '')))
-  const order = orderAsked(asked.parameters)
+  const order = requestedOrder(asked.parameters)
   const entities = order.length === 0 ? meant : meant.toSorted(compareEntities(order))
   return answer({
     entities,
@@ -207,7 +216,7 @@ function firstWith(
   return entities.find(({ attributes }) => attributes.some(isMeant))?.attributes.filter(isMeant) ?? []
 }
 
-function formatAsked({ parameters }: Asked): Format {
+function formatAsked({ parameters }: ApiRequest): Format {
   return { asObject: asksObject(parameters) }
 }
 
@@ -216,18 +225,18 @@ function foundStatus(count: number, counted: boolean): StatusText {
 }
 
 /** The status of a page without entities. */
-function nothingOf(asked: Asked, count: number, details: string | undefined): StatusText {
+function nothingOf(asked: ApiRequest, count: number, details: string | undefined): StatusText {
   if (details !== undefined) return statusOf(404, details)
-  const { counted, offset } = pageAsked(asked.parameters)
+  const { counted, offset } = requestedPage(asked.parameters)
   if (!counted || count === 0) return entityUnknown(asked)
   return statusOf(404, `Number of matching entities: ${count}. Offset is ${offset}`)
 }
 
-function entityUnknown(asked: Asked): StatusText {
+function entityUnknown(asked: ApiRequest): StatusText {
   return statusOf(404, `Entity id: /${segment(asked, 'id')}/`)
 }
 
-function noEntity(asked: Asked, type: string, elements: string, status: StatusText): Answer {
+function noEntity(asked: ApiRequest, type: string, elements: string, status: StatusText): ApiResponse {
   const element = renderElement({ type, isPattern: false, id: segment(asked, 'id') }, '')
   return { status: 200, body: `{"contextElement":${element}${elements},"statusCode":${renderStatus(status)}}` }
 }

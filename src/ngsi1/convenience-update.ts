@@ -1,7 +1,7 @@
-import type { Answer, Asked, Operation, StatusText } from '../api.js'
+import type { ApiRequest, ApiResponse, Operation, StatusText } from '../api.js'
 import type { EntityId, EntityType, Tenant } from '../context/entity.js'
 import type { GivenAttribute, UpdateAction } from '../context/update.js'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import { noSteps, type Steps } from '../slices.js'
 import type { ElementResponse } from './carry-out.js'
 import { checkSegments, segment, typesMeant } from './convenience.js'
@@ -19,7 +19,7 @@ import {
 import { type Format, renderEcho, renderHead, renderItem } from './render/elements.js'
 import { type ErrorShape, type PayloadErrors, payloadAnswer, statusAnswer } from './render/responses.js'
 import { isOk, statusOf } from './render/status.js'
-import { type Environment, forTenant, reading } from './services.js'
+import { forTenant, type Ngsi1Services, reading } from './services.js'
 import { pathOfUpdate } from './tenant.js'
 
 /**
@@ -28,45 +28,43 @@ import { pathOfUpdate } from './tenant.js'
  */
 export interface UpdateRow<Payload> {
   readonly action: UpdateAction
-  readonly read: (asked: Asked, strictIds: boolean) => Steps<Outcome<Payload, PayloadRefusal>>
+  readonly read: (asked: ApiRequest, strictIds: boolean) => Steps<Result<Payload, PayloadRefusal>>
   readonly payloadErrors: PayloadErrors
   /** `type` is that of path or parameter, nothing when neither names one. */
-  readonly mean: (asked: Asked, type: EntityType | undefined, payload: Payload) => Outcome<GivenElement, StatusText>
+  readonly mean: (asked: ApiRequest, type: EntityType | undefined, payload: Payload) => Result<GivenElement, StatusText>
   /** The shape of every error that is not one of the payload. */
   readonly errors: ErrorShape
-  readonly answer: (responses: readonly ElementResponse[], format: Format) => Answer
+  readonly answer: (responses: readonly ElementResponse[], format: Format) => ApiResponse
 }
 
 /** The operation of a row. */
-export function updateOperation<Payload>(environment: Environment, row: UpdateRow<Payload>): Operation {
+export function updateOperation<Payload>(environment: Ngsi1Services, row: UpdateRow<Payload>): Operation {
   const { strictNgsiv1Ids } = environment.options
   return {
     use: 'write',
     prepare: reading(environment, function* (asked) {
       const wrong = checkSegments(asked, strictNgsiv1Ids)
-      if (wrong) return refused(wrong)
+      if (wrong) return err(wrong)
       const payload = yield* row.read(asked, strictNgsiv1Ids)
-      if (!payload.ok) return refused(payloadAnswer(row.payloadErrors, payload.refusal))
-      return granted(() =>
-        forTenant(environment, asked, (tenant) => update(environment, row, asked, tenant, payload.value)),
-      )
+      if (!payload.ok) return err(payloadAnswer(row.payloadErrors, payload.error))
+      return ok(() => forTenant(environment, asked, (tenant) => update(environment, row, asked, tenant, payload.value)))
     }),
   }
 }
 
 async function update<Payload>(
-  environment: Environment,
+  environment: Ngsi1Services,
   row: UpdateRow<Payload>,
-  asked: Asked,
+  asked: ApiRequest,
   tenant: Tenant,
   payload: Payload,
-): Promise<Answer> {
+): Promise<ApiResponse> {
   const path = pathOfUpdate(asked.paths)
-  if (!path.ok) return statusAnswer(row.errors, path.refusal)
+  if (!path.ok) return statusAnswer(row.errors, path.error)
   const types = typesMeant(asked)
-  if (!types.ok) return statusAnswer(row.errors, types.refusal)
+  if (!types.ok) return statusAnswer(row.errors, types.error)
   const element = row.mean(asked, types.value.type, payload)
-  if (!element.ok) return statusAnswer(row.errors, element.refusal)
+  if (!element.ok) return statusAnswer(row.errors, element.error)
   const responses = await carryOutEverywhere(environment, asked, {
     tenant,
     path: path.value,
@@ -76,7 +74,7 @@ async function update<Payload>(
     autocast: environment.options.ngsiv1Autocast,
     origin: originOf(environment, asked),
   })
-  if (!responses.ok) return failedUpdate(row.errors, responses.refusal)
+  if (!responses.ok) return failedUpdate(row.errors, responses.error)
   return row.answer(responses.value, { asObject: asksObject(asked.parameters) })
 }
 
@@ -102,7 +100,7 @@ export const updateEntity: UpdateRow<readonly GivenAttribute[]> = {
   action: 'UPDATE',
   read: ({ body }, strictIds) => parseAttributes(body, strictIds),
   payloadErrors: entityPayload,
-  mean: (asked, type, attributes) => granted(elementOf(asked, type, attributes)),
+  mean: (asked, type, attributes) => ok(elementOf(asked, type, attributes)),
   errors: 'errorCode',
   answer: (responses, format) =>
     onlyFailure(responses) ?? { status: 200, body: () => `{${renderResponses(responses, format)}}` },
@@ -111,9 +109,9 @@ export const updateEntity: UpdateRow<readonly GivenAttribute[]> = {
 /** DELETE of an entity [context 8.3]. */
 export const deleteEntity: UpdateRow<undefined> = {
   action: 'DELETE',
-  read: () => noSteps(granted(undefined)),
+  read: () => noSteps(ok(undefined)),
   payloadErrors: entityPayload,
-  mean: (asked, type) => granted(elementOf(asked, type, [])),
+  mean: (asked, type) => ok(elementOf(asked, type, [])),
   errors: 'bare',
   answer: bareAnswer,
 }
@@ -127,7 +125,7 @@ export const updateAttribute: UpdateRow<GivenAttribute> = attributeRow('UPDATE')
 /** DELETE of an attribute or of an instance of one [context 8.4, 8.5]. */
 export const deleteAttribute: UpdateRow<GivenAttribute> = {
   ...attributeRow('DELETE'),
-  read: (asked) => noSteps(granted({ name: segment(asked, 'name'), instance: '', type: '', metadata: [] })),
+  read: (asked) => noSteps(ok({ name: segment(asked, 'name'), instance: '', type: '', metadata: [] })),
 }
 
 function attributeRow(action: UpdateAction): UpdateRow<GivenAttribute> {
@@ -139,9 +137,9 @@ function attributeRow(action: UpdateAction): UpdateRow<GivenAttribute> {
       const instance = asked.segments['metaID'] ?? attribute.instance
       if (attribute.instance !== '' && attribute.instance !== instance) {
         const both = `/${instance}/ vs /${attribute.instance}/`
-        return refused(statusOf(400, `unmatching metadata ID value URI/payload: ${both}`))
+        return err(statusOf(400, `unmatching metadata ID value URI/payload: ${both}`))
       }
-      return granted(elementOf(asked, type, [{ ...attribute, instance }]))
+      return ok(elementOf(asked, type, [{ ...attribute, instance }]))
     },
     errors: 'bare',
     answer: bareAnswer,
@@ -150,38 +148,42 @@ function attributeRow(action: UpdateAction): UpdateRow<GivenAttribute> {
 
 /** The payload may repeat id and type of the path, and name a type where the path has none [context 8.3]. */
 function meantByAppend(
-  asked: Asked,
+  asked: ApiRequest,
   type: EntityType | undefined,
   payload: AppendPayload,
-): Outcome<GivenElement, StatusText> {
+): Result<GivenElement, StatusText> {
   const { id: inPath, type: typeInPath } = asked.segments
   const namesEntity = payload.id !== '' || payload.type !== '' || payload.isPattern !== ''
-  if (typeInPath !== undefined && namesEntity) return refused(statusOf(400, 'invalid payload: unknown fields'))
+  if (typeInPath !== undefined && namesEntity) return err(statusOf(400, 'invalid payload: unknown fields'))
   if (inPath !== undefined && payload.id !== '' && payload.id !== inPath) {
-    return refused(statusOf(400, 'entityId::id differs in URL and payload'))
+    return err(statusOf(400, 'entityId::id differs in URL and payload'))
   }
   if (type !== undefined && payload.type !== '' && payload.type !== type) {
-    return refused(statusOf(400, 'entityId::type differs in URL and payload'))
+    return err(statusOf(400, 'entityId::type differs in URL and payload'))
   }
   if (payload.isPattern === 'true') {
-    return refused(statusOf(400, 'entityId::isPattern set to true in contextUpdate convenience operation'))
+    return err(statusOf(400, 'entityId::isPattern set to true in contextUpdate convenience operation'))
   }
   const id = (inPath as EntityId | undefined) ?? payload.id
-  if (id === '') return refused(statusOf(400, 'invalid request: mandatory entityId::id missing'))
-  return granted({ id, type: type ?? payload.type, isPattern: false, attributes: payload.attributes })
+  if (id === '') return err(statusOf(400, 'invalid request: mandatory entityId::id missing'))
+  return ok({ id, type: type ?? payload.type, isPattern: false, attributes: payload.attributes })
 }
 
-function elementOf(asked: Asked, type: EntityType | undefined, attributes: readonly GivenAttribute[]): GivenElement {
+function elementOf(
+  asked: ApiRequest,
+  type: EntityType | undefined,
+  attributes: readonly GivenAttribute[],
+): GivenElement {
   return { id: segment(asked, 'id') as EntityId, type: type ?? ('' as EntityType), isPattern: false, attributes }
 }
 
 /** When several entities were meant, the status of the first stands for all [context 8.4]. */
-function bareAnswer(responses: readonly ElementResponse[]): Answer {
+function bareAnswer(responses: readonly ElementResponse[]): ApiResponse {
   return statusAnswer('bare', first(responses).status)
 }
 
 /** A single failed item is answered as an error, without what it echoes [context 8.3]. */
-function onlyFailure(responses: readonly ElementResponse[]): Answer | undefined {
+function onlyFailure(responses: readonly ElementResponse[]): ApiResponse | undefined {
   const { status } = first(responses)
   return responses.length === 1 && !isOk(status) ? statusAnswer('errorCode', status) : undefined
 }

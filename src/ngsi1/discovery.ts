@@ -1,24 +1,24 @@
-import type { Answer, Asked, Operation } from '../api.js'
+import type { ApiRequest, ApiResponse, Operation } from '../api.js'
 import type { Tenant } from '../context/entity.js'
 import type { Selector } from '../context/query.js'
 import type { Discovery } from '../registration/registration-index.js'
-import { granted, refused } from '../result.js'
+import { err, ok } from '../result.js'
 import { inSlices } from '../slices.js'
 import { now } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import { checkSegments } from './convenience.js'
 import { parseDiscovery } from './parse/availability-payload.js'
-import { pageAsked } from './parse/parameters.js'
+import { requestedPage } from './parse/parameters.js'
 import { type NamedByPath, namedByPath } from './parse/registry-path.js'
 import { renderRegistered } from './render/availability-notification.js'
 import { renderStatus } from './render/elements.js'
 import { payloadAnswer, statusAnswer, unavailableAnswer, wrapped } from './render/responses.js'
 import { statusOf } from './render/status.js'
-import { type Environment, forTenant, reading, readTraced } from './services.js'
+import { forTenant, type Ngsi1Services, reading, readTraced } from './services.js'
 import { pathsOfRead } from './tenant.js'
 
 /** `POST /v1/registry/discoverContextAvailability` [subscriptions 7.2]. */
-export function discoverContextAvailability(environment: Environment): Operation {
+export function discoverContextAvailability(environment: Ngsi1Services): Operation {
   return {
     use: 'read',
     wrapStatus: (status) => wrapped('errorCode', status),
@@ -28,25 +28,23 @@ export function discoverContextAvailability(environment: Environment): Operation
         asked.body,
         parseDiscovery(asked.body, environment.options.strictNgsiv1Ids),
       )
-      if (!payload.ok) return refused(payloadAnswer({ parser: 'errorCode', checks: 'errorCode' }, payload.refusal))
-      return granted(() =>
-        forTenant(environment, asked, (tenant) => discover(environment, asked, tenant, payload.value)),
-      )
+      if (!payload.ok) return err(payloadAnswer({ parser: 'errorCode', checks: 'errorCode' }, payload.error))
+      return ok(() => forTenant(environment, asked, (tenant) => discover(environment, asked, tenant, payload.value)))
     }),
   }
 }
 
 /** GET on the paths of convenience registrations: what is registered for what the path names [subscriptions 7.6]. */
-export function discoverByPath(environment: Environment): Operation {
+export function discoverByPath(environment: Ngsi1Services): Operation {
   return {
     use: 'read',
     prepare: (asked) => {
       const wrong = checkSegments(asked, environment.options.strictNgsiv1Ids)
-      if (wrong) return refused(wrong)
-      return granted(() =>
+      if (wrong) return err(wrong)
+      return ok(() =>
         forTenant(environment, asked, (tenant) => {
           const named = namedByPath(asked)
-          if (!named.ok) return statusAnswer('errorCode', named.refusal)
+          if (!named.ok) return statusAnswer('errorCode', named.error)
           return discover(environment, asked, tenant, discoveryOf(named.value))
         }),
       )
@@ -55,12 +53,12 @@ export function discoverByPath(environment: Environment): Operation {
 }
 
 async function discover(
-  { broker, log, options }: Environment,
-  asked: Asked,
+  { broker, log, options }: Ngsi1Services,
+  asked: ApiRequest,
   tenant: Tenant,
   discovery: Discovery,
-): Promise<Answer> {
-  const { counted, offset, limit } = pageAsked(asked.parameters)
+): Promise<ApiResponse> {
+  const { counted, offset, limit } = requestedPage(asked.parameters)
   const lookup = { tenant, paths: pathsOfRead(asked.paths), now: now() }
   const until = performance.now() + options.queryTimeout_ms
   const isLate = () => asked.client.gone || performance.now() > until

@@ -1,8 +1,8 @@
-import type { Answer, Asked, Client, Operation, StatusText } from '../api.js'
+import type { ApiRequest, ApiResponse, Client, Operation, StatusText } from '../api.js'
 import type { Broker, Unavailable } from '../broker/broker.js'
 import type { ServicePath, Tenant } from '../context/entity.js'
 import type { ElementFailure, UpdateElement, UpdateReply } from '../context/update.js'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import { mapInSlices, Slices } from '../slices.js'
 import { toSend } from './carry-out.js'
 import { originOf } from './forward/origin.js'
@@ -12,14 +12,14 @@ import type { GivenElement } from './parse/update-payload.js'
 import { detailsOfPayload } from './render/payload-errors.js'
 import { unavailableAnswer } from './render/responses.js'
 import { okStatus, statusOf } from './render/status.js'
-import { type Environment, forTenant, reading, readTraced } from './services.js'
+import { forTenant, type Ngsi1Services, reading, readTraced } from './services.js'
 import { pathsOfRead } from './tenant.js'
 
 /**
  * `POST /v1/notifyContext`: the broker is itself a receiver of notifications, whose elements it appends. One that
  * updateContext would refuse is left out, which a repetition could not cure [subscriptions 6.1].
  */
-export function notifyContext(environment: Environment): Operation {
+export function notifyContext(environment: Ngsi1Services): Operation {
   return {
     use: 'write',
     wrapStatus: (responseCode) => ({ responseCode }),
@@ -29,22 +29,22 @@ export function notifyContext(environment: Environment): Operation {
         asked.body,
         parseNotification(asked.body, environment.options.strictNgsiv1Ids),
       )
-      if (!elements.ok) return refused(answer(statusOf(400, detailsOfPayload(elements.refusal))))
-      return granted(() => forTenant(environment, asked, (tenant) => store(environment, asked, tenant, elements.value)))
+      if (!elements.ok) return err(answer(statusOf(400, detailsOfPayload(elements.error))))
+      return ok(() => forTenant(environment, asked, (tenant) => store(environment, asked, tenant, elements.value)))
     }),
   }
 }
 
 async function store(
-  environment: Environment,
-  asked: Asked,
+  environment: Ngsi1Services,
+  asked: ApiRequest,
   tenant: Tenant,
   elements: NotifiedElements,
-): Promise<Answer> {
+): Promise<ApiResponse> {
   const { broker, options } = environment
   if (asked.paths.some(({ below }) => below)) return answer(statusOf(400, 'Bad Character in Service-Path'))
   const placed = await place(broker, tenant, asked, elements)
-  if (!placed.ok) return unavailableAnswer(placed.refusal)
+  if (!placed.ok) return unavailableAnswer(placed.error)
   const manner = { tenant, action: 'APPEND', untyped: false, autocast: options.ngsiv1Autocast } as const
   const origin = originOf(environment, asked)
   const mapped = await mapInSlices(placed.value, ({ element, paths }): readonly UpdateElement[] =>
@@ -53,8 +53,8 @@ async function store(
       .map((path) => toSend(element, { ...manner, path, origin })),
   )
   const sent = mapped.flat()
-  const replies = sent.length === 0 ? granted([]) : await broker.update(sent)
-  if (!replies.ok) return unavailableAnswer(replies.refusal)
+  const replies = sent.length === 0 ? ok([]) : await broker.update(sent)
+  if (!replies.ok) return unavailableAnswer(replies.error)
   const failure = failureOf(replies.value)
   return failure === undefined ? answer(okStatus) : unavailableAnswer(failure)
 }
@@ -82,20 +82,20 @@ interface PlacedElement {
 async function place(
   broker: Broker,
   tenant: Tenant,
-  { paths, client }: Pick<Asked, 'paths' | 'client'>,
+  { paths, client }: Pick<ApiRequest, 'paths' | 'client'>,
   elements: NotifiedElements,
-): Promise<Outcome<readonly PlacedElement[], Unavailable>> {
+): Promise<Result<readonly PlacedElement[], Unavailable>> {
   const placed: PlacedElement[] = []
   const slices = new Slices()
   for (const [at, element] of elements.entries()) {
     if (element === undefined) continue
     const given = paths.length === elements.length ? paths[at] : paths[0]
-    const found = given ? granted([given.path]) : await pathsHeld(broker, tenant, element, client)
+    const found = given ? ok([given.path]) : await pathsHeld(broker, tenant, element, client)
     if (!found.ok) return found
     placed.push({ element, paths: found.value })
     if (slices.isOver) await slices.next()
   }
-  return granted(placed)
+  return ok(placed)
 }
 
 /** The paths in which an element's entity is stored, the root for a new one. */
@@ -104,13 +104,13 @@ async function pathsHeld(
   tenant: Tenant,
   { id, type }: GivenElement,
   client: Client,
-): Promise<Outcome<readonly ServicePath[], Unavailable>> {
+): Promise<Result<readonly ServicePath[], Unavailable>> {
   const held = await broker.entities(tenant, pathsOfRead([]), id, type === '' ? undefined : type, client)
   if (!held.ok) return held
   const paths = new Set(held.value.map(({ path }) => path))
-  return granted(paths.size === 0 ? ['/' as ServicePath] : [...paths])
+  return ok(paths.size === 0 ? ['/' as ServicePath] : [...paths])
 }
 
-function answer(responseCode: StatusText): Answer {
+function answer(responseCode: StatusText): ApiResponse {
   return { status: 200, body: JSON.stringify({ responseCode }) }
 }

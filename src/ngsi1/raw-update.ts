@@ -1,8 +1,8 @@
 import type { EntityId } from '../context/entity.js'
 import type { Interpretation } from '../partition/interpreter.js'
-import type { WordedCommand } from '../partition/message.js'
+import type { RawUpdateCommand } from '../partition/message.js'
 import { atOnce } from '../slices.js'
-import { refusedResponse, responsesOf, toSend, type UpdateManner } from './carry-out.js'
+import { refusedResponse, responsesOf, toSend, type UpdateFlags } from './carry-out.js'
 import type { PayloadRefusal } from './parse/payload-refusal.js'
 import { isUsual } from './parse/shape.js'
 import { parseUpdate } from './parse/update-payload.js'
@@ -12,16 +12,16 @@ import { statusOf } from './render/status.js'
 import { renderUpdate } from './render/update-response.js'
 
 /** How the request means its update, beside the payload: what its URI parameters and the options of the broker say. */
-export interface Manner extends UpdateManner {
+export interface RawUpdateFlags extends UpdateFlags {
   readonly asObject: boolean
 }
 
-/** The manner as a number, for a command. */
-export function mannerNumber({ untyped, autocast, asObject }: Manner): number {
+/** The flags as a number, for a command. */
+export function encodeFlags({ untyped, autocast, asObject }: RawUpdateFlags): number {
   return (untyped ? 1 : 0) | (autocast ? 2 : 0) | (asObject ? 4 : 0)
 }
 
-function mannerOf(number: number): Manner {
+function decodeFlags(number: number): RawUpdateFlags {
   return { untyped: (number & 1) !== 0, autocast: (number & 2) !== 0, asObject: (number & 4) !== 0 }
 }
 
@@ -41,20 +41,20 @@ export function onlyId(body: string): EntityId | undefined {
  * Reads a payload of updateContext with one element, and words the answer; the partition does the rest. What it gives
  * is what the general way gives for the same payload [context 6, 10.3].
  */
-export function interpretUpdate({ tenant, path, body, manner: number, origin }: WordedCommand): Interpretation {
+export function interpretUpdate({ tenant, path, body, flags: number, origin }: RawUpdateCommand): Interpretation {
   const payload = atOnce(parseUpdate(body, false))
-  if (!payload.ok) return { kind: 'answered', accepted: false, text: refusalText(payload.refusal) }
+  if (!payload.ok) return { kind: 'answered', accepted: false, text: refusalText(payload.error) }
   const { action, elements } = payload.value
   const [element] = elements
   if (element === undefined || elements.length > 1) throw new Error('an update in words has one element')
-  const manner = mannerOf(number)
-  const asked = { tenant, path, action, untyped: manner.untyped, autocast: manner.autocast, origin }
+  const flags = decodeFlags(number)
+  const asked = { tenant, path, action, untyped: flags.untyped, autocast: flags.autocast, origin }
   const refusal = refusedResponse(element, asked)
-  if (refusal) return { kind: 'answered', accepted: true, text: renderUpdate([refusal], manner) }
+  if (refusal) return { kind: 'answered', accepted: true, text: renderUpdate([refusal], flags) }
   return {
     kind: 'understood',
     element: toSend(element, asked),
-    answer: (reply) => renderUpdate(responsesOf(elements, [reply], action), manner),
+    answer: (reply) => renderUpdate(responsesOf(elements, [reply], action), flags),
   }
 }
 

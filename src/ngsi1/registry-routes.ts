@@ -9,13 +9,13 @@ import {
 } from './availability-operations.js'
 import { discoverByPath, discoverContextAvailability } from './discovery.js'
 import { notifyContextAvailability, registerByPath, registerContext } from './registration-operations.js'
-import type { Environment } from './services.js'
+import type { Ngsi1Services } from './services.js'
 
 /**
  * The resources of NGSIv1's registry, their verbs in the order of the Allow header [subscriptions 1.1, 7], [management
  * 4.4, 11.4]. Where a path fits two patterns, the earlier one is meant.
  */
-export function registryResources(environment: Environment): readonly Resource[] {
+export function registryResources(environment: Ngsi1Services): readonly Resource[] {
   const byPath = { POST: registerByPath(environment), GET: discoverByPath(environment) }
   const ofEntity = 'contextEntities/type/{type}/id/{id}'
   return [

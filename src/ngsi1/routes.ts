@@ -24,7 +24,7 @@ import {
 } from './convenience-update.js'
 import { notifyContext } from './notify-context.js'
 import { registryResources } from './registry-routes.js'
-import { type Environment, LongPayloads } from './services.js'
+import { LongPayloads, type Ngsi1Services } from './services.js'
 import {
   deleteSubscription,
   postSubscription,
@@ -39,7 +39,7 @@ import { listTypes, showType } from './types.js'
  * The resources of NGSIv1, their verbs in the order of the Allow header [context 1.3, 8, 9],
  * [subscriptions 1.1, 2], [management 4.4, 11.4]. Where a path fits two patterns, the earlier one is meant.
  */
-export function ngsi1Resources(surroundings: Omit<Environment, 'longPayloads'>): readonly Resource[] {
+export function ngsi1Resources(surroundings: Omit<Ngsi1Services, 'longPayloads'>): readonly Resource[] {
   const environment = { ...surroundings, longPayloads: new LongPayloads() }
   const read = (row: ReadRow): Operation => readOperation(environment, row)
   const update = <Payload>(row: UpdateRow<Payload>): Operation => updateOperation(environment, row)

@@ -1,10 +1,10 @@
-import { type Answer, type Asked, isLong, type Operation, type Work } from '../api.js'
+import { type ApiRequest, type ApiResponse, isLong, type Operation, type Work } from '../api.js'
 import type { Broker } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
 import type { Log } from '../log/log.js'
 import type { Options } from '../options.js'
 import type { Providers } from '../providers/providers.js'
-import type { Outcome } from '../result.js'
+import type { Result } from '../result.js'
 import type { ForwardLimit } from '../shared-memory/forward-limit.js'
 import { atOnce, inSlices, type Steps } from '../slices.js'
 import { traceArea } from '../trace-area.js'
@@ -24,7 +24,7 @@ export interface Forwarding {
 }
 
 /** What the operations of NGSIv1 work with. */
-export interface Environment {
+export interface Ngsi1Services {
   readonly broker: Broker
   readonly options: Pick<Options, 'multiservice' | 'strictNgsiv1Ids' | 'ngsiv1Autocast' | 'queryTimeout_ms'>
   readonly log?: Log
@@ -46,39 +46,39 @@ export class LongPayloads {
 
 /** Prepares an operation in steps: at once when the body is short, else in slices. */
 export function reading(
-  { longPayloads }: Environment,
-  prepare: (asked: Asked) => Steps<Outcome<Work, Answer>>,
+  { longPayloads }: Ngsi1Services,
+  prepare: (asked: ApiRequest) => Steps<Result<Work, ApiResponse>>,
 ): Operation['prepare'] {
   return (asked) => (isLong(asked.body) ? longPayloads.read(prepare(asked)) : atOnce(prepare(asked)))
 }
 
 /** Does something for the tenant of a request, whose name is checked after the payload [context 1.5]. */
 export function forTenant(
-  { options }: Environment,
-  asked: Asked,
-  work: (tenant: Tenant) => Answer | Promise<Answer>,
-): Answer | Promise<Answer> {
+  { options }: Ngsi1Services,
+  asked: ApiRequest,
+  work: (tenant: Tenant) => ApiResponse | Promise<ApiResponse>,
+): ApiResponse | Promise<ApiResponse> {
   const tenant = parseTenant(asked.headers, options.multiservice)
-  return tenant.ok ? work(tenant.value) : tenant.refusal
+  return tenant.ok ? work(tenant.value) : tenant.error
 }
 
 /** Whether somebody traces how payloads are read: then all are read here. */
-export function tracesParsing({ log }: Environment): boolean {
+export function tracesParsing({ log }: Ngsi1Services): boolean {
   return log?.traces[traceArea['parse']] === 1 || log?.traces[traceArea['parse.check']] === 1
 }
 
 /** Reads a payload, with a line on how long that took and one on the check that failed, for whoever traces them. */
 export function* readTraced<Read, Refusal extends PayloadRefusal>(
-  environment: Environment,
+  environment: Ngsi1Services,
   body: string,
-  read: Steps<Outcome<Read, Refusal>>,
-): Steps<Outcome<Read, Refusal>> {
+  read: Steps<Result<Read, Refusal>>,
+): Steps<Result<Read, Refusal>> {
   const { log } = environment
   if (log === undefined || !tracesParsing(environment)) return yield* read
   const since = process.hrtime.bigint()
-  const outcome = yield* read
+  const result = yield* read
   const duration_ns = String(process.hrtime.bigint() - since)
   log.trace('parse', `${Buffer.byteLength(body)} bytes read`, { bytes: Buffer.byteLength(body), duration_ns })
-  if (!outcome.ok) log.trace('parse.check', detailsOfPayload(outcome.refusal))
-  return outcome
+  if (!result.ok) log.trace('parse.check', detailsOfPayload(result.error))
+  return result
 }

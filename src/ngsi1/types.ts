@@ -1,19 +1,19 @@
-import type { Answer, Asked, Operation } from '../api.js'
+import type { ApiRequest, ApiResponse, Operation } from '../api.js'
 import type { Broker, TypeSummary } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
-import { granted, refused } from '../result.js'
+import { err, ok } from '../result.js'
 import { checkSegments, segment } from './convenience.js'
-import { asksCollapsed, pageAsked } from './parse/parameters.js'
+import { asksCollapsed, requestedPage } from './parse/parameters.js'
 import { renderStatus } from './render/elements.js'
 import { statusAnswer, unavailableAnswer } from './render/responses.js'
 import { okStatus, statusOf } from './render/status.js'
-import { type Environment, forTenant } from './services.js'
+import { forTenant, type Ngsi1Services } from './services.js'
 import { pathsOfRead } from './tenant.js'
 
 /** `GET /v1/contextTypes`: the types of the entities in the paths of the request [context 9]. */
-export function listTypes(environment: Environment): Operation {
+export function listTypes(environment: Ngsi1Services): Operation {
   return typesOperation(environment, (types, asked) => {
-    const { offset, limit, counted } = pageAsked(asked.parameters)
+    const { offset, limit, counted } = requestedPage(asked.parameters)
     const shown = types.slice(offset, offset + limit)
     if (shown.length === 0) return statusAnswer('statusCode', nothing('types', types.length, offset, counted))
     const collapsed = asksCollapsed(asked.parameters)
@@ -22,10 +22,10 @@ export function listTypes(environment: Environment): Operation {
 }
 
 /** `GET /v1/contextTypes/{type}`: the attributes of the entities of a type [context 9]. */
-export function showType(environment: Environment): Operation {
+export function showType(environment: Ngsi1Services): Operation {
   return typesOperation(environment, (types, asked) => {
     const name = segment(asked, 'type')
-    const { offset, limit, counted } = pageAsked(asked.parameters)
+    const { offset, limit, counted } = requestedPage(asked.parameters)
     const attributes = types.find(({ type }) => type === name)?.attributes ?? []
     const shown = attributes.slice(offset, offset + limit)
     if (shown.length === 0) {
@@ -38,29 +38,27 @@ export function showType(environment: Environment): Operation {
 }
 
 function typesOperation(
-  environment: Environment,
-  answer: (types: readonly TypeSummary[], asked: Asked) => Answer,
+  environment: Ngsi1Services,
+  answer: (types: readonly TypeSummary[], asked: ApiRequest) => ApiResponse,
 ): Operation {
   return {
     use: 'read',
     prepare: (asked) => {
       const wrong = checkSegments(asked, environment.options.strictNgsiv1Ids)
-      if (wrong) return refused(wrong)
-      return granted(() =>
-        forTenant(environment, asked, (tenant) => withTypes(environment.broker, asked, tenant, answer)),
-      )
+      if (wrong) return err(wrong)
+      return ok(() => forTenant(environment, asked, (tenant) => withTypes(environment.broker, asked, tenant, answer)))
     },
   }
 }
 
 async function withTypes(
   broker: Broker,
-  asked: Asked,
+  asked: ApiRequest,
   tenant: Tenant,
-  answer: (types: readonly TypeSummary[], asked: Asked) => Answer,
-): Promise<Answer> {
+  answer: (types: readonly TypeSummary[], asked: ApiRequest) => ApiResponse,
+): Promise<ApiResponse> {
   const types = await broker.types(tenant, pathsOfRead(asked.paths), asked.client)
-  return types.ok ? answer(types.value, asked) : unavailableAnswer(types.refusal)
+  return types.ok ? answer(types.value, asked) : unavailableAnswer(types.error)
 }
 
 function found(count: number, counted: boolean) {

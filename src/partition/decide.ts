@@ -2,7 +2,7 @@ import { applyUpdate, type EntityEffect } from '../context/apply.js'
 import type { Tenant } from '../context/entity.js'
 import type { UpdateCommand } from '../context/update.js'
 import type { Interpreter } from './interpreter.js'
-import type { Command, Effect, Reply, WordedCommand } from './message.js'
+import type { Command, Effect, RawUpdateCommand, Reply } from './message.js'
 import type { Overlay } from './overlay.js'
 
 /** What a command comes to: what is answered, and what is to be written. */
@@ -16,11 +16,11 @@ export function decide(view: Overlay, command: Command, interpret: Interpreter):
   switch (command.kind) {
     case 'update':
       return update(view, command)
-    case 'worded':
+    case 'rawUpdate':
       return worded(view, command, interpret)
-    case 'settle':
-      view.settleNotices(command.settlements)
-      return { reply: { kind: 'settled' }, effects: [] }
+    case 'ack':
+      view.ack(command.acks)
+      return { reply: { kind: 'acked' }, effects: [] }
     case 'ping':
       return { reply: { kind: 'pong' }, effects: [] }
   }
@@ -34,17 +34,29 @@ function update(view: Overlay, command: UpdateCommand): Decision {
   return { reply: { kind: 'updated', items, missing }, effects: effects.map((effect) => effectIn(tenant, effect)) }
 }
 
-function worded(view: Overlay, words: WordedCommand, interpret: Interpreter): Decision {
+function worded(view: Overlay, words: RawUpdateCommand, interpret: Interpreter): Decision {
   const meant = interpret(words)
   if (meant.kind === 'answered') {
-    return { reply: { kind: 'worded', accepted: meant.accepted, text: meant.text }, effects: [] }
+    return { reply: { kind: 'rawUpdate', accepted: meant.accepted, text: meant.text }, effects: [] }
   }
   const { tenant, path, id, type, action, attributes, autocast, origin } = meant.element
-  const { place, time } = words
-  const command = { kind: 'update', place, time, tenant, path, id, type, action, attributes, autocast, origin } as const
+  const { sequence, time } = words
+  const command = {
+    kind: 'update',
+    sequence,
+    time,
+    tenant,
+    path,
+    id,
+    type,
+    action,
+    attributes,
+    autocast,
+    origin,
+  } as const
   const { reply, effects } = update(view, command)
   if (reply.kind !== 'updated') return { reply, effects }
-  return { reply: { kind: 'worded', accepted: true, text: meant.answer(reply) }, effects }
+  return { reply: { kind: 'rawUpdate', accepted: true, text: meant.answer(reply) }, effects }
 }
 
 const noRoom: Decision = { reply: { kind: 'failed', why: 'storageFull' }, effects: [] }

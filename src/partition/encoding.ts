@@ -1,8 +1,8 @@
 import type { EntityId, EntityType, Metadata, ServicePath, Tenant, Value } from '../context/entity.js'
 import type { GivenAttribute, Origin, UpdateAction, UpdateCommand } from '../context/update.js'
-import type { Place } from '../shared-memory/sequences.js'
+import type { Sequence } from '../shared-memory/sequences.js'
 import type { Milliseconds } from '../time.js'
-import type { Command, Reply, SettleCommand, WordedCommand, WordedReply } from './message.js'
+import type { AckCommand, Command, RawUpdateCommand, RawUpdateReply, Reply } from './message.js'
 
 /** A batch as it crosses: a text, and the texts that stand beside it because writing them into it would cost. */
 export interface Encoded {
@@ -12,7 +12,7 @@ export interface Encoded {
 
 /**
  * A batch crosses to another thread as text: a message costs far more than its bytes, and a graph of objects would be
- * cloned member by member. Commands are vectors without names of members, which halves what is written and read.
+ * cloned member by member. Commands are arrays without names of members, which halves what is written and read.
  */
 export function encodeCommands(batch: readonly Command[]): Encoded {
   const bodies: string[] = []
@@ -52,7 +52,7 @@ type PackedAttribute = readonly [
 ]
 
 type PackedUpdate = readonly [
-  place: number,
+  sequence: number,
   time: number,
   tenant: string,
   path: string,
@@ -71,29 +71,29 @@ type PackedVia = string | 0
 
 /** The body stands beside. */
 type PackedWords = readonly [
-  place: number,
+  sequence: number,
   time: number,
   tenant: string,
   path: string,
-  manner: number,
+  flags: number,
   correlator: string,
   token: string,
   via: PackedVia,
 ]
 
-/** 0 is a ping; settlements are what they are. */
-type PackedCommand = PackedUpdate | PackedWords | SettleCommand | 0
+/** 0 is a ping; acks are what they are. */
+type PackedCommand = PackedUpdate | PackedWords | AckCommand | 0
 
 /** An update in words that was accepted is 1, one that was not is 0; the text stands beside. */
-type PackedReply = Exclude<Reply, WordedReply> | 0 | 1
+type PackedReply = Exclude<Reply, RawUpdateReply> | 0 | 1
 
 function packed(command: Command, bodies: string[]): PackedCommand {
   switch (command.kind) {
     case 'ping':
       return 0
-    case 'settle':
+    case 'ack':
       return command
-    case 'worded':
+    case 'rawUpdate':
       bodies.push(command.body)
       return packedWords(command)
     case 'update':
@@ -101,16 +101,16 @@ function packed(command: Command, bodies: string[]): PackedCommand {
   }
 }
 
-function packedWords({ place, time, tenant, path, manner, origin }: WordedCommand): PackedWords {
-  return [place, time, tenant, path, manner, origin.correlator, origin.token, packedVia(origin)]
+function packedWords({ sequence, time, tenant, path, flags, origin }: RawUpdateCommand): PackedWords {
+  return [sequence, time, tenant, path, flags, origin.correlator, origin.token, packedVia(origin)]
 }
 
 function packedUpdate(command: UpdateCommand): PackedUpdate {
-  const { place, time, tenant, path, id, type, action, attributes, autocast, origin } = command
+  const { sequence, time, tenant, path, id, type, action, attributes, autocast, origin } = command
   const { correlator, token } = origin
   const given = attributes.map(packedAttribute)
   const via = packedVia(origin)
-  return [place, time, tenant, path, id, type ?? 0, action, given, autocast ? 1 : 0, correlator, token, via]
+  return [sequence, time, tenant, path, id, type ?? 0, action, given, autocast ? 1 : 0, correlator, token, via]
 }
 
 function packedVia({ via, ends }: Origin): PackedVia {
@@ -138,25 +138,25 @@ function unpacked(command: PackedCommand, bodies: Iterator<string>): Command {
   return command.length === 8 ? unpackedWords(command, next(bodies)) : unpackedUpdate(command)
 }
 
-function unpackedWords(command: PackedWords, body: string): WordedCommand {
-  const [place, time, tenant, path, manner, correlator, token, via] = command
+function unpackedWords(command: PackedWords, body: string): RawUpdateCommand {
+  const [sequence, time, tenant, path, flags, correlator, token, via] = command
   return {
-    kind: 'worded',
-    place: place as Place,
+    kind: 'rawUpdate',
+    sequence: sequence as Sequence,
     time: time as Milliseconds,
     tenant: tenant as Tenant,
     path: path as ServicePath,
     body,
-    manner,
+    flags,
     origin: origin(correlator, token, via),
   }
 }
 
 function unpackedUpdate(command: PackedUpdate): UpdateCommand {
-  const [place, time, tenant, path, id, type, action, attributes, autocast, correlator, token, via] = command
+  const [sequence, time, tenant, path, id, type, action, attributes, autocast, correlator, token, via] = command
   return {
     kind: 'update',
-    place: place as Place,
+    sequence: sequence as Sequence,
     time: time as Milliseconds,
     tenant: tenant as Tenant,
     path: path as ServicePath,
@@ -169,8 +169,8 @@ function unpackedUpdate(command: PackedUpdate): UpdateCommand {
   }
 }
 
-function unpackedAttribute([name, instance, type, elements, place, value]: PackedAttribute): GivenAttribute {
-  const location = place === 0 ? undefined : place
+function unpackedAttribute([name, instance, type, elements, sequence, value]: PackedAttribute): GivenAttribute {
+  const location = sequence === 0 ? undefined : sequence
   return { name, instance, type, value, location, metadata: elements.map(unpackedMetadata) }
 }
 
@@ -179,14 +179,14 @@ function unpackedMetadata([name, type, value]: PackedMetadata): Metadata {
 }
 
 function packedReply(reply: Reply, bodies: string[]): PackedReply {
-  if (reply.kind !== 'worded') return reply
+  if (reply.kind !== 'rawUpdate') return reply
   bodies.push(reply.text)
   return reply.accepted ? 1 : 0
 }
 
 function unpackedReply(reply: PackedReply, bodies: Iterator<string>): Reply {
   if (typeof reply === 'object') return reply
-  return { kind: 'worded', accepted: reply === 1, text: next(bodies) }
+  return { kind: 'rawUpdate', accepted: reply === 1, text: next(bodies) }
 }
 
 function next(bodies: Iterator<string>): string {

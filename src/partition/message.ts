@@ -1,35 +1,35 @@
 import type { EntityEffect } from '../context/apply.js'
 import type { ServicePath, Tenant } from '../context/entity.js'
 import type { Origin, UpdateCommand, UpdateReply } from '../context/update.js'
-import type { Place } from '../shared-memory/sequences.js'
-import type { Settlement } from '../subscription/notice.js'
+import type { Sequence } from '../shared-memory/sequences.js'
+import type { NoticeAck } from '../subscription/notice.js'
 import type { Milliseconds } from '../time.js'
 
 /** Everything that a partition can be told to do. A kind that `decide.ts` does not decide does not compile. */
-export type Command = UpdateCommand | WordedCommand | SettleCommand | PingCommand
+export type Command = UpdateCommand | RawUpdateCommand | AckCommand | PingCommand
 
 /**
  * An update of one entity in the words of its client: its front end has looked for the id and nothing else, the
  * partition understands and answers it by the interpreter that it was given. So the front end, which all requests go
  * through, does least.
  */
-export interface WordedCommand {
-  readonly kind: 'worded'
-  readonly place: Place
+export interface RawUpdateCommand {
+  readonly kind: 'rawUpdate'
+  readonly sequence: Sequence
   readonly time: Milliseconds
   readonly tenant: Tenant
   readonly path: ServicePath
   /** The payload as it came. */
   readonly body: string
   /** What else the request says of how it is meant; only the interpreter knows what the number stands for. */
-  readonly manner: number
+  readonly flags: number
   readonly origin: Origin
 }
 
 /** What a courier says of notices in this partition's outbox, to be stored [subscriptions 5.7]. */
-export interface SettleCommand {
-  readonly kind: 'settle'
-  readonly settlements: readonly Settlement[]
+export interface AckCommand {
+  readonly kind: 'ack'
+  readonly acks: readonly NoticeAck[]
 }
 
 /** Asks for nothing but a sign of life. */
@@ -38,11 +38,11 @@ export interface PingCommand {
 }
 
 /** What a partition answers. */
-export type Reply = UpdatedReply | WordedReply | SettledReply | PongReply | FailedReply
+export type Reply = UpdatedReply | RawUpdateReply | AckedReply | PongReply | FailedReply
 
 /** The answer to an update in words, in the words of the same API. */
-export interface WordedReply {
-  readonly kind: 'worded'
+export interface RawUpdateReply {
+  readonly kind: 'rawUpdate'
   /** Whether the payload passed its checks, so that the request counts [management 4.3]. */
   readonly accepted: boolean
   readonly text: string
@@ -52,9 +52,9 @@ export interface UpdatedReply extends UpdateReply {
   readonly kind: 'updated'
 }
 
-/** The settlements are on disk. */
-export interface SettledReply {
-  readonly kind: 'settled'
+/** The acks are on disk. */
+export interface AckedReply {
+  readonly kind: 'acked'
 }
 
 export interface PongReply {

@@ -1,6 +1,6 @@
 import type { Entity, EntityId, ServicePath, Tenant } from '../context/entity.js'
 import type { EntityLimits } from '../context/entity-size.js'
-import type { Settlement } from '../subscription/notice.js'
+import type { NoticeAck } from '../subscription/notice.js'
 import { entityName } from './entity-name.js'
 import type { Effect } from './message.js'
 import type { PartitionStore } from './store.js'
@@ -8,7 +8,7 @@ import type { PartitionStore } from './store.js'
 /** What a turn sees: the store, and upon it what earlier commands of the same turn decided. */
 export class Overlay {
   readonly effects: Effect[] = []
-  readonly settlements: Settlement[] = []
+  readonly acks: NoticeAck[] = []
   readonly #store: PartitionStore
   /** What it has seen so far, with what was laid upon it. */
   readonly #seen = new Map<string, readonly Entity[]>()
@@ -39,15 +39,15 @@ export class Overlay {
   lay(effects: readonly Effect[]): void {
     for (const effect of effects) {
       const { tenant, entity } = effect
-      const rest = this.entities(tenant, entity.path, entity.id).filter(({ place }) => place !== entity.place)
-      const after = effect.kind === 'put' ? [...rest, entity].sort((a, b) => a.place - b.place) : rest
+      const rest = this.entities(tenant, entity.path, entity.id).filter(({ sequence }) => sequence !== entity.sequence)
+      const after = effect.kind === 'put' ? [...rest, entity].sort((a, b) => a.sequence - b.sequence) : rest
       this.#seen.set(entityName(tenant, entity.path, entity.id), after)
       this.effects.push(effect)
     }
   }
 
   /** Notes what became of notices. */
-  settleNotices(settlements: readonly Settlement[]): void {
-    for (const settlement of settlements) this.settlements.push(settlement)
+  ack(acks: readonly NoticeAck[]): void {
+    for (const ack of acks) this.acks.push(ack)
   }
 }

@@ -1,6 +1,6 @@
 import type { Entity, EntityId, ServicePath, Tenant } from '../context/entity.js'
 import type { EntityLimits } from '../context/entity-size.js'
-import type { NewNotice, NoticeNumber, Settlement } from '../subscription/notice.js'
+import type { NewNotice, NoticeAck, NoticeNumber } from '../subscription/notice.js'
 import type { Effect } from './message.js'
 
 /** Thrown by `transact` when the disk has no room left; nothing of the turn was written. */
@@ -43,7 +43,7 @@ export interface PartitionStore {
   /** Puts notices into the outbox, in this order after all that were ever in it; only within `transact`. */
   enqueue(notices: readonly NewNotice[]): void
   /** Stores what became of notices; only within `transact`. What is already so stays so. */
-  settle(settlements: readonly Settlement[]): void
+  ack(acks: readonly NoticeAck[]): void
   /** The number of the last notice that was ever put into the outbox; 0 before the first. */
   readonly lastNotice: NoticeNumber
 }

@@ -1,5 +1,5 @@
-import type { ChangeMarks } from '../shared-memory/versions.js'
-import type { Wakes } from '../subscription/matcher.js'
+import type { Versions } from '../shared-memory/versions.js'
+import type { Matcher } from '../subscription/matcher.js'
 import { decide } from './decide.js'
 import type { Interpreter } from './interpreter.js'
 import type { Command, Effect, Reply } from './message.js'
@@ -10,9 +10,9 @@ import type { PartitionStore } from './store.js'
 export interface TurnParts {
   readonly store: PartitionStore
   readonly interpret: Interpreter
-  readonly wakes: Wakes
+  readonly matcher: Matcher
   /** What tells readers in other threads of the changes, before they can be seen. */
-  readonly marks: ChangeMarks
+  readonly versions: Versions
 }
 
 /** Who wants to know when a turn passes its stages, to measure waits and commits. */
@@ -41,7 +41,7 @@ export function takeTurn(parts: TurnParts, batch: readonly Command[], watch?: Tu
  * nothing of it was done. It has to be followed by `publishTurn`, before anything else is done and anybody is answered.
  */
 export function commitTurn(parts: TurnParts, batch: readonly Command[], watch?: TurnWatch): readonly Reply[] {
-  const { store, interpret, wakes, marks } = parts
+  const { store, interpret, matcher, versions } = parts
   const view = new Overlay(store)
   try {
     return store.transact(() => {
@@ -50,20 +50,20 @@ export function commitTurn(parts: TurnParts, batch: readonly Command[], watch?: 
       for (const command of batch) {
         const { reply, effects } = decide(view, command, interpret)
         view.lay(effects)
-        wake(wakes, command, effects)
+        wake(matcher, command, effects)
         replies.push(reply)
         if (watch?.isLong()) break
       }
       store.write(view.effects)
-      store.enqueue(wakes.notices)
-      store.settle(view.settlements)
-      marks.begin(view.effects)
+      store.enqueue(matcher.notices)
+      store.ack(view.acks)
+      versions.begin(view.effects)
       watch?.written()
       return replies
     })
   } catch (fault) {
-    marks.end()
-    wakes.undo()
+    versions.end()
+    matcher.undo()
     throw fault
   }
 }
@@ -72,14 +72,14 @@ export function commitTurn(parts: TurnParts, batch: readonly Command[], watch?: 
  * The second half: what is held in memory, here and by readers elsewhere, follows the commit. A fault in it does not undo
  * the turn, whose commands must not be carried out again.
  */
-export function publishTurn({ store, wakes, marks }: TurnParts): void {
+export function publishTurn({ store, matcher, versions }: TurnParts): void {
   store.committed()
-  marks.end()
-  wakes.settle()
+  versions.end()
+  matcher.commit()
 }
 
 /** Of an entity that was removed nobody is notified [subscriptions 3.3]. */
-function wake(wakes: Wakes, command: Command, effects: readonly Effect[]): void {
-  if (wakes.isIdle || !('origin' in command)) return
-  for (const effect of effects) if (effect.kind === 'put') wakes.wake(effect, command)
+function wake(matcher: Matcher, command: Command, effects: readonly Effect[]): void {
+  if (matcher.isIdle || !('origin' in command)) return
+  for (const effect of effects) if (effect.kind === 'put') matcher.match(effect, command)
 }

@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net'
 import { buildConnector, Pool } from 'undici'
-import { Slots } from './slots.js'
+import { Semaphore } from './slots.js'
 
 /** Where requests may go that clients cause. */
 export interface AllowedDestinations {
@@ -30,7 +30,7 @@ const mostOrigins = 128
 /** An origin with the connections to it and the places on them. */
 interface Origin {
   readonly pool: Pool
-  readonly places: Slots
+  readonly places: Semaphore
 }
 
 /**
@@ -39,7 +39,7 @@ interface Origin {
  */
 export class ProviderPools {
   readonly #settings: PoolSettings
-  readonly #places: Slots
+  readonly #places: Semaphore
   readonly #connect: buildConnector.connector
   /** The one used longest ago first. */
   readonly #origins = new Map<string, Origin>()
@@ -48,7 +48,7 @@ export class ProviderPools {
 
   constructor(settings: PoolSettings) {
     this.#settings = settings
-    this.#places = new Slots(settings.total)
+    this.#places = new Semaphore(settings.total)
     const { connectLimit_ms, insecure, destinations } = settings
     this.#connect = buildConnector({
       timeout: connectLimit_ms,
@@ -90,7 +90,7 @@ export class ProviderPools {
   #origin(name: string): Origin {
     const held = this.#origins.get(name)
     this.#origins.delete(name)
-    const origin = held ?? { pool: this.#open(name), places: new Slots(this.#settings.perOrigin) }
+    const origin = held ?? { pool: this.#open(name), places: new Semaphore(this.#settings.perOrigin) }
     this.#origins.set(name, origin)
     if (this.#origins.size > mostOrigins) this.#makeRoom()
     return origin

@@ -1,7 +1,7 @@
 import type { Log } from '../log/log.js'
 import type { CounterName } from '../measure/counters.js'
 import type { SentRequest } from '../measure/service-metrics.js'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import { AnswerBody, AnswerRoom } from './answer-room.js'
 import { ProviderLines } from './provider-lines.js'
 import { type AllowedDestinations, ProviderPools } from './provider-pools.js'
@@ -84,7 +84,7 @@ export class Providers {
     request: ProviderRequest,
     read: ReadAnswer<Read>,
     room = this.answerRoom(),
-  ): Promise<Outcome<Read, ProviderFailure>> {
+  ): Promise<Result<Read, ProviderFailure>> {
     const numbered = { ...request, context: { ...request.context, trans: this.#settings.transaction() } }
     this.#lines.asked(numbered)
     const heard = await this.#send(numbered, room)
@@ -99,7 +99,7 @@ export class Providers {
     return this.#pools.close()
   }
 
-  async #send(request: ProviderRequest, room: AnswerRoom): Promise<Outcome<Heard, ProviderFailure>> {
+  async #send(request: ProviderRequest, room: AnswerRoom): Promise<Result<Heard, ProviderFailure>> {
     const { body } = request
     const url = urlOf(request)
     if (url === undefined) return unreachable('no URL of http or https')
@@ -113,7 +113,7 @@ export class Providers {
     request.gone?.addEventListener('abort', giveUp)
     if (request.gone?.aborted) giveUp()
     try {
-      return granted(await this.#exchange(url, headers, sent, ending.signal, room))
+      return ok(await this.#exchange(url, headers, sent, ending.signal, room))
     } catch (fault) {
       return unreachable(reasonOf(fault))
     } finally {
@@ -140,11 +140,11 @@ export class Providers {
 
   #report(
     request: ProviderRequest,
-    heard: Outcome<Heard, ProviderFailure>,
-    outcome: Outcome<unknown, ProviderFailure>,
+    heard: Result<Heard, ProviderFailure>,
+    result: Result<unknown, ProviderFailure>,
   ): void {
     const { headers, body } = request
-    const failure = outcome.ok ? undefined : reasonText(outcome.refusal)
+    const failure = result.ok ? undefined : reasonText(result.error)
     // A client that goes says nothing about the provider.
     if (request.gone?.aborted !== true) this.#settings.attempted(urlText(request), failure)
     this.#lines.answered(request, heard.ok ? heard.value : undefined, failure)
@@ -165,10 +165,10 @@ const tooLong = new Error('answer too long')
 /** Makes sense of what a provider answered; gives nothing where that is no NGSI. */
 export type ReadAnswer<Read> = (body: string) => Read | undefined | Promise<Read | undefined>
 
-async function understand<Read>({ body }: Heard, read: ReadAnswer<Read>): Promise<Outcome<Read, ProviderFailure>> {
-  if (body.trim() === '') return refused({ kind: 'answerEmpty' })
+async function understand<Read>({ body }: Heard, read: ReadAnswer<Read>): Promise<Result<Read, ProviderFailure>> {
+  if (body.trim() === '') return err({ kind: 'answerEmpty' })
   const understood = await read(body)
-  return understood === undefined ? refused({ kind: 'answerUnreadable' }) : granted(understood)
+  return understood === undefined ? err({ kind: 'answerUnreadable' }) : ok(understood)
 }
 
 /** The length of a request as it goes out, with what the client adds to its head. */
@@ -199,8 +199,8 @@ function unescaped(text: string): string {
   }
 }
 
-function unreachable(reason: string): Outcome<never, ProviderFailure> {
-  return refused({ kind: 'unreachable', reason })
+function unreachable(reason: string): Result<never, ProviderFailure> {
+  return err({ kind: 'unreachable', reason })
 }
 
 /** In the words of the operating system, without addresses that only repeat the URL. */

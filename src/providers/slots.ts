@@ -1,5 +1,5 @@
 /** A number of places, each for one at a time; who finds none waits in the order of coming. */
-export class Slots {
+export class Semaphore {
   readonly #limit: number
   readonly #waiting = new Set<() => void>()
   #taken = 0

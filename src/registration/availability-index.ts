@@ -7,7 +7,7 @@ import { inForce, type RegisteredEntity, type Registration } from './registratio
 import type { Discovery } from './registration-index.js'
 
 /** A subscription that a registration concerns, with what it is to be sent. */
-export interface Awakened {
+export interface AvailabilityMatch {
   readonly subscription: AvailabilitySubscription
   readonly discovery: Discovery
 }
@@ -73,7 +73,7 @@ export class AvailabilityIndex {
    * Whom a registration concerns that was created or updated just now, by creation [subscriptions 7.4]; and nothing for each
    * that it does not: whoever looks may pause there.
    */
-  *awakenedBy({ tenant, contexts }: Registration, now: Milliseconds): Generator<Awakened | undefined> {
+  *awakenedBy({ tenant, contexts }: Registration, now: Milliseconds): Generator<AvailabilityMatch | undefined> {
     const audience = this.#audiences.get(tenant)
     if (audience === undefined) return
     const listeners = new Set(audience.searching)

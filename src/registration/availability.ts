@@ -23,7 +23,7 @@ export interface AvailabilitySubscription {
 }
 
 /** The body of a notification about what is registered, in the words of an API, in steps [subscriptions 7.4]. */
-export type AvailabilityWording = (
+export type AvailabilityRenderer = (
   subscription: SubscriptionId,
   contexts: readonly RegisteredContext[],
 ) => Steps<string>

@@ -3,42 +3,42 @@ import { getHeapStatistics } from 'node:v8'
 import { MessageChannel } from 'node:worker_threads'
 import { subscriptionOperations } from '../broker/broker.js'
 import { registryOperations } from '../broker/registry-service.js'
-import { serveDesk } from '../broker/service-link.js'
-import { mostAttributes, mostMetadata, mostValues } from '../context/entity-size.js'
+import { serveService } from '../broker/service-link.js'
+import { maxAttributes, maxMetadata, maxValues } from '../context/entity-size.js'
 import { Partitions } from '../coordinator/partitions.js'
 import { RegistryFeed } from '../coordinator/registry-feed.js'
 import { watchStorage } from '../coordinator/storage-alarm.js'
 import type { ListenRefusal } from '../http/server.js'
 import type { DataFolder } from '../lmdb/data-folder.js'
 import { ReadPool } from '../lmdb/read-pool.js'
-import { AlarmReports, type AlarmSaid, publishAlarms } from '../log/alarm-reports.js'
+import { type AlarmReport, AlarmReports, publishAlarms } from '../log/alarm-reports.js'
 import { Alarms } from '../log/alarms.js'
 import type { MainLog } from '../log/main-log.js'
 import { startSummaries } from '../log/summary.js'
 import { ActorThread } from '../mailbox/thread.js'
 import { Measures, rowsOf } from '../measure/measures.js'
 import type { Options } from '../options.js'
-import { granted, type Outcome } from '../result.js'
+import { ok, type Result } from '../result.js'
 import { Bell } from '../shared-memory/bell.js'
 import { ConnectionLimit } from '../shared-memory/connection-limit.js'
 import { ForwardLimit } from '../shared-memory/forward-limit.js'
-import { MailboxRoom } from '../shared-memory/mailbox-room.js'
+import { MailboxCapacity } from '../shared-memory/mailbox-room.js'
 import { packed } from '../shared-memory/packed.js'
 import { RequestMemory } from '../shared-memory/request-memory.js'
-import { Tickets } from '../shared-memory/semaphore.js'
-import { Places } from '../shared-memory/sequences.js'
+import { SharedSemaphore } from '../shared-memory/semaphore.js'
+import { SequenceCounter } from '../shared-memory/sequences.js'
 import type { Switches } from '../shared-memory/switches.js'
 import { newTransactions, type TransactionMemory } from '../shared-memory/transaction-numbers.js'
-import { ChangeMarks } from '../shared-memory/versions.js'
-import { Delivery } from './delivery.js'
-import { type Front, openFront } from './front-end.js'
+import { Versions } from '../shared-memory/versions.js'
+import { RunningDelivery } from './delivery.js'
+import { openFront, type RunningFrontEnd } from './front-end.js'
 import { type ThreadHeaps, threadHeaps } from './memory-needed.js'
 import type {
-  DeskPorts,
   FrontEndTask,
   FrontInstruction,
   FrontReport,
   PartitionTask,
+  ServicePorts,
   SharedMemory,
   StoragePlan,
   ThreadPorts,
@@ -58,7 +58,7 @@ export function readersOf({ dbPoolSize, httpThreads, queryThreads }: Options): n
 /** How long what is under way when the time of an orderly end is over may take to notice it. */
 const closing_ms = 250
 
-type FrontThread = ActorThread<FrontEndTask & Pick<ThreadPorts, 'log'> & DeskPorts, FrontReport>
+type FrontThread = ActorThread<FrontEndTask & Pick<ThreadPorts, 'log'> & ServicePorts, FrontReport>
 
 /** The coordinator's threads: the partitions, and the front ends beside the first, which runs here in the main thread. */
 export class Core {
@@ -76,9 +76,9 @@ export class Core {
   readonly #alarms: Alarms
   readonly #registryFeed = new RegistryFeed()
   readonly #transactions = newTransactions()
-  #delivery: Delivery | undefined
-  #front: Front | undefined
-  #places = Places.after(0)
+  #delivery: RunningDelivery | undefined
+  #front: RunningFrontEnd | undefined
+  #places = SequenceCounter.after(0)
 
   constructor(options: Options, folder: DataFolder, log: MainLog, switches: Switches, fatal: (reason: string) => void) {
     this.#options = options
@@ -104,16 +104,16 @@ export class Core {
     }
     this.#memory = {
       measures: this.#measures.memory,
-      marks: numbers.map(() => ChangeMarks.memory()),
+      versions: numbers.map(() => Versions.memory()),
       pools: numbers.map(() => ReadPool.memory(dbPoolSize, rowsOf(this.#measures.threads))),
       bell: new Bell().memory,
-      permits: Tickets.memory(options.requestPermits),
+      permits: SharedSemaphore.memory(options.requestPermits),
       forwards: ForwardLimit.memory(),
       connections: ConnectionLimit.memory(options.maxConnections),
       requestMemory: RequestMemory.memory(),
       answerMemory: RequestMemory.memory(),
       alarms: AlarmReports.memory(),
-      rooms: numbers.map(() => MailboxRoom.memory()),
+      rooms: numbers.map(() => MailboxCapacity.memory()),
     }
     this.#partitions = new Partitions({
       entry: new URL('../../workers/partition.js', import.meta.url),
@@ -128,7 +128,7 @@ export class Core {
 
   /** Opens and recovers everything that is on disk. */
   async open(): Promise<void> {
-    this.#delivery = new Delivery({
+    this.#delivery = new RunningDelivery({
       options: this.#options.notifications,
       folder: this.#folder,
       brokerId: this.#brokerId,
@@ -147,12 +147,12 @@ export class Core {
     })
     // The threads open their stores while the registry is read here.
     const [highest] = await Promise.all([this.#partitions.start(), this.#delivery.load()])
-    this.#places = Places.after(highest)
+    this.#places = SequenceCounter.after(highest)
     await this.#delivery.start()
   }
 
   /** Opens the sockets and lets all front ends accept; gives the port. */
-  async listen(): Promise<Outcome<number, ListenRefusal>> {
+  async listen(): Promise<Result<number, ListenRefusal>> {
     const task = {
       options: this.#options,
       queryHeap_MiB: this.#heaps.query_MiB,
@@ -166,17 +166,19 @@ export class Core {
     const { subscriptions, registry } = this.#delivered
     const alarms = {
       counts: () => this.#alarms.counts,
-      tell: (said: AlarmSaid) => this.#alarm(said),
+      tell: (said: AlarmReport) => this.#alarm(said),
     }
-    const desks = { subscriptions, registry, alarms }
-    const opened = await openFront({ ...task, frontEnd: 0 }, desks, this.#log, (front) => this.#partitions.add(front))
+    const services = { subscriptions, registry, alarms }
+    const opened = await openFront({ ...task, frontEnd: 0 }, services, this.#log, (front) =>
+      this.#partitions.add(front),
+    )
     if (!opened.ok) return opened
     this.#front = opened.value
     const { fd } = opened.value
     const others = Array.from({ length: this.#options.httpThreads - 1 }, (_, at) => at + 1)
     await Promise.all(others.map((frontEnd) => this.#startThread({ ...task, frontEnd, fd })))
     this.#delivered.begin()
-    return granted(opened.value.port)
+    return ok(opened.value.port)
   }
 
   /** Raises alarms and writes summaries for as long as the process lives [management 10.7]. */
@@ -219,18 +221,18 @@ export class Core {
     return Promise.race([halted, sleep(limit_ms, false)])
   }
 
-  get #delivered(): Delivery {
+  get #delivered(): RunningDelivery {
     if (!this.#delivery) throw new Error('nothing is open yet')
     return this.#delivery
   }
 
   /** The first front end, which runs here and can be asked. */
-  get #asked(): Front {
+  get #asked(): RunningFrontEnd {
     if (!this.#front) throw new Error('nobody can be asked yet')
     return this.#front
   }
 
-  #alarm({ alarm, subject, reason }: AlarmSaid): void {
+  #alarm({ alarm, subject, reason }: AlarmReport): void {
     if (reason === undefined) this.#alarms.release(alarm, subject)
     else this.#alarms.raise(alarm, subject, reason)
     publishAlarms(this.#memory.alarms, this.#alarms.counts)
@@ -240,21 +242,21 @@ export class Core {
     const { port1, port2 } = new MessageChannel()
     this.#log.take(port1)
     const { subscriptions, registry } = this.#delivered
-    const [desk, registryDesk, feed] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
-    serveDesk(desk.port1, subscriptions, subscriptionOperations)
-    serveDesk(registryDesk.port1, registry, registryOperations)
+    const [service, registryDesk, feed] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
+    serveService(service.port1, subscriptions, subscriptionOperations)
+    serveService(registryDesk.port1, registry, registryOperations)
     this.#registryFeed.add(feed.port1)
     const thread: FrontThread = new ActorThread({
       entry: new URL('../../workers/front-end.js', import.meta.url),
       task: {
         ...task,
         log: port2,
-        subscriptions: desk.port2,
+        subscriptions: service.port2,
         registry: registryDesk.port2,
         registrations: packed([...registry.index.all()]),
         registryFeed: feed.port2,
       },
-      transfer: [port2, desk.port2, registryDesk.port2, feed.port2],
+      transfer: [port2, service.port2, registryDesk.port2, feed.port2],
       said: (report) => {
         if (report.kind === 'alarm') this.#alarm(report)
       },
@@ -280,9 +282,9 @@ export class Core {
       entityCache_bytes: this.#options.entityCache_MiB * 2 ** 20,
       limits: {
         size: this.#options.entityMaxSize,
-        attributes: mostAttributes,
-        values: mostValues,
-        metadata: mostMetadata,
+        attributes: maxAttributes,
+        values: maxValues,
+        metadata: maxMetadata,
         types: mostTypes,
       },
       subscriptions: this.#delivered.subscriptions.packed(),

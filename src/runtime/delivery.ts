@@ -1,5 +1,5 @@
 import { MessageChannel } from 'node:worker_threads'
-import { Courier } from '../coordinator/courier-thread.js'
+import { CourierThread } from '../coordinator/courier-thread.js'
 import type { StateParts } from '../coordinator/initial.js'
 import type { Launch, Partitions } from '../coordinator/partitions.js'
 import { Registry, type RegistryParts } from '../coordinator/registry.js'
@@ -10,8 +10,8 @@ import { ControlStore } from '../lmdb/control-store.js'
 import type { DataFolder } from '../lmdb/data-folder.js'
 import type { Alarms } from '../log/alarms.js'
 import type { MainLog } from '../log/main-log.js'
-import { wordAvailability } from '../ngsi1/render/availability-notification.js'
-import { wordNotice } from '../ngsi1/render/notification.js'
+import { renderAvailabilityNotification } from '../ngsi1/render/availability-notification.js'
+import { renderNotice } from '../ngsi1/render/notification.js'
 import type { NotificationOptions } from '../options.js'
 import { Bell } from '../shared-memory/bell.js'
 import type { TransactionMemory } from '../shared-memory/transaction-numbers.js'
@@ -19,7 +19,7 @@ import { inSlices } from '../slices.js'
 import { clockStart } from '../time.js'
 import type { CourierTask, SharedMemory, StoragePlan, ThreadPorts } from './tasks.js'
 
-export interface DeliveryParts {
+export interface RunningDeliveryParts {
   readonly options: NotificationOptions
   readonly folder: DataFolder
   /** See `FrontEndTask`. */
@@ -46,24 +46,24 @@ const day_ms = 86_400_000
 type Task = CourierTask & Pick<ThreadPorts, 'log'>
 
 /** What the coordinator owns, put together: its own store, the subscriptions, the registry, the courier. */
-export class Delivery {
+export class RunningDelivery {
   readonly subscriptions: Subscriptions
   readonly registry: Registry
-  readonly #parts: DeliveryParts
+  readonly #parts: RunningDeliveryParts
   readonly #store: ControlStore
-  readonly #courier: Courier<Task>
+  readonly #courier: CourierThread<Task>
   readonly #clock = clockStart()
 
   /** Opens the store; throws when it can not be used. */
-  constructor(parts: DeliveryParts) {
+  constructor(parts: RunningDeliveryParts) {
     const { options, folder, storage, memory, partitions, alarms, log, fatal } = parts
     this.#parts = parts
     this.#store = new ControlStore(folder.controlPath, storage, fatal)
-    this.#courier = new Courier({
+    this.#courier = new CourierThread({
       entry: new URL('../../workers/courier.js', import.meta.url),
       launch: () => this.#launch(),
       join: (link) => partitions.add(link),
-      settle: (settlements) => this.#store.commit({ settlements }),
+      ack: (acks) => this.#store.commit({ acks: acks }),
       attempted: (url, reason) => {
         if (reason === undefined) alarms.release('NotificationError', url)
         else alarms.raise('NotificationError', url, reason)
@@ -78,7 +78,7 @@ export class Delivery {
       partitions,
       courier: this.#courier,
       state: parts.state,
-      wording: wordNotice,
+      wording: renderNotice,
       limit: options.initialLimit,
       bell,
       grace_ms,
@@ -90,7 +90,7 @@ export class Delivery {
       store: this.#registryStore(),
       courier: this.#courier,
       bell,
-      word: wordAvailability,
+      word: renderAvailabilityNotification,
       grace_ms,
       limits: options,
     })

@@ -1,15 +1,15 @@
 import { isMainThread, type MessagePort } from 'node:worker_threads'
-import type { SubscriptionDesk } from '../broker/broker.js'
+import type { SubscriptionService } from '../broker/broker.js'
 import { FrontBroker, pageLimit_bytes } from '../broker/front-broker.js'
 import type { PartitionReaders } from '../broker/partition-readers.js'
-import { Siblings } from '../broker/peers.js'
+import { Peers } from '../broker/peers.js'
 import { PoolThreads } from '../broker/pool-threads.js'
 import { QueryPool, scanPlaces } from '../broker/query-pool.js'
-import type { RegistryDesk } from '../broker/registry-service.js'
+import type { RegistryService } from '../broker/registry-service.js'
 import { ScanStops } from '../broker/scan-queue.js'
 import { Destinations } from '../delivery/destinations.js'
-import { type FrontEnd, type FrontEndParts, type ListenRefusal, openFrontEnd } from '../http/server.js'
-import { AlarmReports, type AlarmSaid } from '../log/alarm-reports.js'
+import { type HttpServer, type HttpServerParts, type ListenRefusal, openHttpServer } from '../http/server.js'
+import { type AlarmReport, AlarmReports } from '../log/alarm-reports.js'
 import type { AlarmCounts } from '../log/alarms.js'
 import { DamageLog } from '../log/damage-log.js'
 import type { Log } from '../log/log.js'
@@ -21,17 +21,17 @@ import { Measures, rowOf } from '../measure/measures.js'
 import { checkParameters } from '../ngsi1/parse/parameters.js'
 import { ngsi1Resources } from '../ngsi1/routes.js'
 import { Providers } from '../providers/providers.js'
-import { granted, type Outcome } from '../result.js'
+import { ok, type Result } from '../result.js'
 import { ForwardLimit } from '../shared-memory/forward-limit.js'
-import { MailboxRoom } from '../shared-memory/mailbox-room.js'
-import { Places } from '../shared-memory/sequences.js'
+import { MailboxCapacity } from '../shared-memory/mailbox-room.js'
+import { SequenceCounter } from '../shared-memory/sequences.js'
 import { transactions } from '../shared-memory/transaction-numbers.js'
 import { traceArea } from '../trace-area.js'
 import { openReaders } from './readers.js'
 import { type FrontEndTask, numbered, type QueryThreadData } from './tasks.js'
 
 /** A front end with everything behind it: mailboxes, snapshots, query threads, interfaces, sockets. */
-export interface Front {
+export interface RunningFrontEnd {
   readonly fd: number
   readonly port: number
   /**
@@ -54,25 +54,25 @@ export interface Connectable {
  */
 export async function openFront(
   task: Omit<FrontEndTask, 'fd'>,
-  desks: Desks,
+  services: FrontEndServices,
   log: Log,
   connect: (front: Connectable) => void,
   fd?: number,
-): Promise<Outcome<Front, ListenRefusal>> {
+): Promise<Result<RunningFrontEnd, ListenRefusal>> {
   const { frontEnd, options, storage, memory } = task
   const measures = new Measures(memory.measures, frontEnd)
   const mailboxes = openMailboxes(task, measures)
   const readers = openReaders(storage, memory, measures, options.readCache_MiB * 2 ** 20, log)
   const queries = openQueryPool(task, log, readers)
   const ofProcess = {
-    ...(desks.alarms.counts && { alarms: desks.alarms.counts }),
+    ...(services.alarms.counts && { alarms: services.alarms.counts }),
     ...(isMainThread && { process: processMetrics() }),
   }
-  const siblings = new Siblings<Shared>(frontEnd, options.httpThreads + 1, sharedAnswer(measures, ofProcess))
-  const reports = new AlarmReports(memory.alarms, desks.alarms.tell)
+  const peers = new Peers<Shared>(frontEnd, options.httpThreads + 1, sharedAnswer(measures, ofProcess))
+  const reports = new AlarmReports(memory.alarms, services.alarms.tell)
   const providers = openProviders(task, log, measures, reports)
   const close = async (): Promise<void> => {
-    siblings.close()
+    peers.close()
     for (const mailbox of mailboxes) mailbox.close()
     await providers.close()
     await queries.close()
@@ -80,52 +80,52 @@ export async function openFront(
   }
   connect({ connect: (partition, port) => numbered(mailboxes, partition).connect(port) })
   await Promise.all(mailboxes.map((mailbox) => mailbox.connected()))
-  const behind = { measures, mailboxes, readers, queries, siblings, providers, reports, ...desks }
+  const behind = { measures, mailboxes, readers, queries, peers, providers, reports, ...services }
   const { broker, parts } = interfaces(task, log, behind)
-  const opened = await openFrontEnd({ ...parts, ...(fd === undefined ? {} : { fd }) })
+  const opened = await openHttpServer({ ...parts, ...(fd === undefined ? {} : { fd }) })
   if (!opened.ok) {
     await close()
     return opened
   }
-  return granted(front(opened.value, broker, mailboxes, close))
+  return ok(front(opened.value, broker, mailboxes, close))
 }
 
 /** The owners of what is not about single entities, here or in another thread. */
-export interface Desks {
-  readonly subscriptions: SubscriptionDesk
-  readonly registry: RegistryDesk
-  readonly alarms: AlarmDesk
+export interface FrontEndServices {
+  readonly subscriptions: SubscriptionService
+  readonly registry: RegistryService
+  readonly alarms: AlarmService
 }
 
 /** What a front end has to do with the alarms of the process, which its main thread keeps [management 10.7]. */
-export interface AlarmDesk {
+export interface AlarmService {
   /** For the front end in that thread only. */
   readonly counts?: () => AlarmCounts
-  readonly tell: (said: AlarmSaid) => void
+  readonly tell: (said: AlarmReport) => void
 }
 
-interface Behind extends Desks {
+interface Behind extends FrontEndServices {
   readonly measures: Measures
   readonly mailboxes: readonly Mailbox[]
   readonly readers: PartitionReaders
   readonly queries: QueryPool
   readonly providers: Providers
   readonly reports: AlarmReports
-  readonly siblings: Siblings<Shared>
+  readonly peers: Peers<Shared>
 }
 
 function interfaces(
   task: Omit<FrontEndTask, 'fd'>,
   log: Log,
   behind: Behind,
-): { readonly broker: FrontBroker; readonly parts: FrontEndParts } {
+): { readonly broker: FrontBroker; readonly parts: HttpServerParts } {
   const { frontEnd, options, memory } = task
-  const { measures, siblings } = behind
+  const { measures, peers } = behind
   const broker = new FrontBroker({
     ...behind,
     log,
-    places: new Places(task.places),
-    storageFull: () => memory.marks.some((_, partition) => measures.storageSheet.reading(partition).full),
+    places: new SequenceCounter(task.places),
+    storageFull: () => memory.versions.some((_, partition) => measures.storageSheet.reading(partition).full),
     // The meter counts by the resources, which are made for the broker: it is there before the first request.
     timing: {
       get timingOn() {
@@ -143,7 +143,7 @@ function interfaces(
     log,
     broker,
     freeHandles: (partition) => behind.readers.freeHandles(partition),
-    siblings,
+    peers,
   })
   const meter = measures.requests([...ngsi1, ...management])
   const parts = {
@@ -202,7 +202,7 @@ function openMailboxes({ options, memory }: Omit<FrontEndTask, 'fd'>, measures: 
   return memory.rooms.map((room, partition) => {
     const depth = measures.mailboxDepth(partition)
     return new Mailbox({
-      room: new MailboxRoom(options.mailboxSize, room),
+      room: new MailboxCapacity(options.mailboxSize, room),
       measured: () => measures.isOn('semWait') || waitAreas.some((area) => measures.switches.traces[area] === 1),
       depth: (commands) => depth.set(commands),
     })
@@ -240,11 +240,11 @@ function openQueryPool(
 }
 
 function front(
-  { fd, port, stop }: FrontEnd,
+  { fd, port, stop }: HttpServer,
   broker: FrontBroker,
   mailboxes: readonly Mailbox[],
   close: () => Promise<void>,
-): Front {
+): RunningFrontEnd {
   return {
     fd,
     port,

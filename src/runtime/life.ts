@@ -59,7 +59,7 @@ export class Life {
     for (const warning of warningsOf(this.#options)) this.#log.warn('main:options', warning)
     if (pidPath !== undefined) {
       const written = writePidFile(pidPath)
-      if (!written.ok) return this.#leave(exitCodes.pidFile, written.refusal)
+      if (!written.ok) return this.#leave(exitCodes.pidFile, written.error)
       this.#pidFile = written.value
     }
     const folder = await openDataFolder(dbPath, {
@@ -68,7 +68,7 @@ export class Life {
       everyPage_bytes: this.#options.dbCheckSize_MiB * 2 ** 20,
       maxReaders: readersOf(this.#options),
     })
-    if (!folder.ok) return this.#leave(exitCodes.dataFolder, folder.refusal.reason)
+    if (!folder.ok) return this.#leave(exitCodes.dataFolder, folder.error.reason)
     this.#folder = folder.value
     this.#warnOfMemory(folder.value.partitions)
     const core = new Core(this.#options, folder.value, this.#log, this.#switches, (reason) => this.broken(reason))
@@ -79,7 +79,7 @@ export class Life {
       return this.#leave(exitCodes.dataFolder, `the data directory ${dbPath} cannot be used: ${textOf(fault)}`)
     }
     const listening = await core.listen()
-    if (!listening.ok) return this.#leave(...listenFailure(listening.refusal))
+    if (!listening.ok) return this.#leave(...listenFailure(listening.error))
     this.#log.info(
       'main:ready',
       `Rigel ${versionFacts.version} is ready on port ${listening.value} (${folder.value.partitions} partitions, ${dbPath})`,

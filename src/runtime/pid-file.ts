@@ -1,5 +1,5 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { granted, type Outcome, refused } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 
 /** A file that holds the number of this process until it is released [management 12.3]. */
 export interface PidFile {
@@ -7,16 +7,16 @@ export interface PidFile {
 }
 
 /** Writes the file. A leftover of a process that is gone is replaced; one of a living process is refused. */
-export function writePidFile(path: string): Outcome<PidFile, string> {
+export function writePidFile(path: string): Result<PidFile, string> {
   try {
     const pid = heldPid(path)
     if (pid !== undefined && pid !== process.pid && lives(pid)) {
-      return refused(`PID-file '${path}' found, a broker seems to be running already (PID: ${pid})`)
+      return err(`PID-file '${path}' found, a broker seems to be running already (PID: ${pid})`)
     }
     writeFileSync(path, `${process.pid}\n`)
-    return granted({ release: () => rmSync(path, { force: true }) })
+    return ok({ release: () => rmSync(path, { force: true }) })
   } catch (fault) {
-    return refused(`PID-file '${path}' cannot be written: ${fault instanceof Error ? fault.message : String(fault)}`)
+    return err(`PID-file '${path}' cannot be written: ${fault instanceof Error ? fault.message : String(fault)}`)
   }
 }
 

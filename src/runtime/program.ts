@@ -17,7 +17,7 @@ function run(options: Options): void {
   const switches = switchesOf(options)
   const log = openLog(options, switches)
   if (!log.ok) {
-    process.stderr.write(`${log.refusal.text}\n`, () => process.exit(exitCodes.commandLine))
+    process.stderr.write(`${log.error.text}\n`, () => process.exit(exitCodes.commandLine))
     return
   }
   const life = new Life(options, log.value, switches)

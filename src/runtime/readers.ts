@@ -4,7 +4,7 @@ import { PartitionReader } from '../lmdb/partition-reader.js'
 import { ReadPool } from '../lmdb/read-pool.js'
 import type { Log } from '../log/log.js'
 import type { Measures } from '../measure/measures.js'
-import { ChangeMarks } from '../shared-memory/versions.js'
+import { Versions } from '../shared-memory/versions.js'
 import { numbered, type SharedMemory, type StoragePlan } from './tasks.js'
 
 /** Opens all partitions for reading in this thread, which keeps so many bytes of what it has read at hand. */
@@ -16,11 +16,11 @@ export function openReaders(
   log?: Log,
 ): PartitionReaders {
   const sides = storage.paths.map((path, number) => {
-    const marks = new ChangeMarks(numbered(memory.marks, number))
+    const versions = new Versions(numbered(memory.versions, number))
     return {
-      reader: new PartitionReader(path, storage, marks),
+      reader: new PartitionReader(path, storage, versions),
       pool: new ReadPool(numbered(memory.pools, number), measures.row, measures.wait('dbConnectionPool', number), log),
-      marks,
+      versions,
     }
   })
   return new PartitionReaders(sides, new EntitiesAtHand(readCache_bytes))

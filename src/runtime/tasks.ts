@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { EntityLimits } from '../context/entity-size.js'
 import type { PackedRecipients } from '../delivery/packed-recipients.js'
-import type { AlarmSaid } from '../log/alarm-reports.js'
+import type { AlarmReport } from '../log/alarm-reports.js'
 import type { MeasureMemory } from '../measure/measures.js'
 import type { NotificationOptions, Options } from '../options.js'
 import type { Registration } from '../registration/registration.js'
@@ -27,7 +27,7 @@ export interface StoragePlan {
 export interface SharedMemory {
   readonly measures: MeasureMemory
   /** Each partition's marks of what has changed, see `ChangeMarks`. */
-  readonly marks: readonly SharedArrayBuffer[]
+  readonly versions: readonly SharedArrayBuffer[]
   /** Each partition's pool of read handles. */
   readonly pools: readonly SharedArrayBuffer[]
   /** Rung when there are new notices in an outbox, see `Bell`. */
@@ -89,7 +89,7 @@ export interface FrontEndTask {
 }
 
 /** The desks of the coordinator, for a front end in a thread of its own. */
-export interface DeskPorts {
+export interface ServicePorts {
   readonly subscriptions: MessagePort
   readonly registry: MessagePort
   /** What was registered when the thread was started, and where later changes come. */
@@ -133,5 +133,5 @@ export type FrontInstruction =
 /** What the thread of a front end tells the main thread. */
 export type FrontReport =
   | { readonly kind: 'ready' }
-  | AlarmSaid
+  | AlarmReport
   | { readonly kind: 'stopped'; readonly givenUp: number }

@@ -1,7 +1,7 @@
 import type { Nanoseconds } from '../time.js'
 
-/** What is handed to a thread so that it can open the same sheet. */
-export interface SheetMemory {
+/** What is handed to a thread so that it can open the same table. */
+export interface CounterTableMemory {
   readonly width: number
   readonly marks: number
   readonly cells: SharedArrayBuffer
@@ -12,22 +12,22 @@ export interface SheetMemory {
  * writer, so nobody waits to be counted; whoever asks adds up the rows. A reset remembers the sums in a mark instead of
  * writing into the cells of others [management 5.1].
  */
-export class Sheet {
-  readonly memory: SheetMemory
+export class CounterTable {
+  readonly memory: CounterTableMemory
   readonly rows: number
   readonly #width: number
   readonly #cells: BigUint64Array
 
-  /** A new sheet. Every mark is set at the moment that is given. */
-  static make(rows: number, width: number, marks: number, at: Nanoseconds): Sheet {
+  /** A new table. Every mark is set at the moment that is given. */
+  static make(rows: number, width: number, marks: number, at: Nanoseconds): CounterTable {
     const cells = new SharedArrayBuffer((rows * width + marks * (width + 1)) * BigUint64Array.BYTES_PER_ELEMENT)
-    const sheet = new Sheet({ width, marks, cells })
-    for (let mark = 0; mark < marks; mark += 1) sheet.mark(mark, at)
-    return sheet
+    const table = new CounterTable({ width, marks, cells })
+    for (let setMark = 0; setMark < marks; setMark += 1) table.mark(setMark, at)
+    return table
   }
 
-  /** Opens the sheet that another thread made. */
-  constructor(memory: SheetMemory) {
+  /** Opens the table that another thread made. */
+  constructor(memory: CounterTableMemory) {
     this.memory = memory
     this.#width = memory.width
     this.#cells = new BigUint64Array(memory.cells)
@@ -36,8 +36,8 @@ export class Sheet {
 
   /** Adds to a cell; only the thread that owns it may. */
   add(row: number, column: number, amount: bigint): void {
-    const cell = row * this.#width + column
-    Atomics.store(this.#cells, cell, (this.#cells[cell] ?? 0n) + amount)
+    const counter = row * this.#width + column
+    Atomics.store(this.#cells, counter, (this.#cells[counter] ?? 0n) + amount)
   }
 
   /** Writes a cell; only the thread that owns it may. */

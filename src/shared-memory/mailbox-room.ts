@@ -2,7 +2,7 @@
  * The room for commands before one partition, one limit over all front ends, in memory that they share. All commands of a
  * request get their room at once, or none does.
  */
-export class MailboxRoom {
+export class MailboxCapacity {
   readonly #limit: number
   readonly #taken: Int32Array
 
@@ -11,7 +11,7 @@ export class MailboxRoom {
     return new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
   }
 
-  constructor(limit: number, memory: SharedArrayBuffer = MailboxRoom.memory()) {
+  constructor(limit: number, memory: SharedArrayBuffer = MailboxCapacity.memory()) {
     this.#limit = limit
     this.#taken = new Int32Array(memory)
   }

@@ -9,7 +9,7 @@ export type Ticket = number
  * A semaphore of tickets in shared memory: whoever draws a ticket below the number granted has a permit; everybody else gets
  * one in the order of the tickets, whichever thread they wait in.
  */
-export class Tickets {
+export class SharedSemaphore {
   readonly #cells: Int32Array
 
   /** What a semaphore takes of its memory. */
@@ -17,7 +17,7 @@ export class Tickets {
 
   /** The memory of a semaphore with this many permits, and room for something else behind it. */
   static memory(permits: number, behind_bytes = 0): SharedArrayBuffer {
-    const memory = new SharedArrayBuffer(Tickets.size_bytes + behind_bytes)
+    const memory = new SharedArrayBuffer(SharedSemaphore.size_bytes + behind_bytes)
     new Int32Array(memory)[granted] = permits
     return memory
   }

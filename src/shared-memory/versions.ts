@@ -7,7 +7,7 @@ const endedCommitsCell = 1
 const firstGroup = 2
 
 /** Which group of ids somebody asks about. */
-export type Group = number
+export type VersionGroup = number
 
 /**
  * Tells readers in other threads, without a message, what they may still believe: a counter of the commits of one
@@ -15,10 +15,10 @@ export type Group = number
  * it. In between some snapshots show the commit and others do not, so nothing that was read before may be shown any
  * more: else one client would see what the next one does not see yet.
  */
-export class ChangeMarks {
+export class Versions {
   readonly #cells: Int32Array
   /** The groups that the commit under way changes, as often as it does. */
-  readonly #changing: Group[] = []
+  readonly #changing: VersionGroup[] = []
   #isCommitting = false
 
   /** The memory of the marks of one partition. */
@@ -31,7 +31,7 @@ export class ChangeMarks {
   }
 
   /** The group of an id, the same in every thread. */
-  static groupOf(tenant: string, id: string): Group {
+  static groupOf(tenant: string, id: string): VersionGroup {
     // The low bits have chosen the partition: within one they are all alike.
     return firstGroup + (hashOf(tenant, id) >>> 16)
   }
@@ -42,12 +42,12 @@ export class ChangeMarks {
   }
 
   /** How often entities of a group have changed or begun to. What was read before it counted up may be old. */
-  changesOf(group: Group): number {
+  changesOf(group: VersionGroup): number {
     return Atomics.load(this.#cells, group)
   }
 
   /** The same, or nothing while entities of the group are changing. */
-  endedChangesOf(group: Group): number | undefined {
+  endedChangesOf(group: VersionGroup): number | undefined {
     return this.#ended(group + groups, group)
   }
 
@@ -61,7 +61,7 @@ export class ChangeMarks {
     this.#isCommitting = true
     Atomics.add(this.#cells, commitsCell, 1)
     for (const { tenant, entity } of changed) {
-      const group = ChangeMarks.groupOf(tenant, entity.id)
+      const group = Versions.groupOf(tenant, entity.id)
       this.#changing.push(group)
       Atomics.add(this.#cells, group, 1)
     }

@@ -1,45 +1,45 @@
 import type { Entity, EntityId, EntityType } from '../context/entity.js'
 import { inRange } from '../context/query.js'
-import { type Audience, Audiences, type Listener, type Triggered, untyped } from './match-group.js'
+import { type IndexedSubscription, type MatchGroup, MatchGroups, type Triggered, untyped } from './match-group.js'
 
-/** So many listeners to an id are gone through; more are arranged. */
+/** So many subscriptions to an id are gone through; more are arranged. */
 const fewListeners = 8
 
 /**
- * Who listens to entities of exact ids. There are many of them and most have one listener or two, which are held as they
+ * Who listens to entities of exact ids. There are many of them and most have one indexed or two, which are held as they
  * are: arranged by type, path and attribute each would take several times the memory.
  */
 export class ExactIds {
-  readonly #ofId = new Map<EntityId, Single[] | Audiences>()
+  readonly #ofId = new Map<EntityId, Single[] | MatchGroups>()
 
   get isEmpty(): boolean {
     return this.#ofId.size === 0
   }
 
-  add(id: EntityId, type: EntityType, listener: Listener): void {
+  add(id: EntityId, type: EntityType, indexed: IndexedSubscription): void {
     const held = this.#ofId.get(id)
-    if (held === undefined) this.#ofId.set(id, [new Single(type, listener)])
-    else if (held instanceof Audiences) held.add(type, listener)
-    else if (held.length < fewListeners) held.push(new Single(type, listener))
-    else this.#ofId.set(id, arranged([...held, new Single(type, listener)]))
+    if (held === undefined) this.#ofId.set(id, [new Single(type, indexed)])
+    else if (held instanceof MatchGroups) held.add(type, indexed)
+    else if (held.length < fewListeners) held.push(new Single(type, indexed))
+    else this.#ofId.set(id, arranged([...held, new Single(type, indexed)]))
   }
 
-  remove(id: EntityId, type: EntityType, listener: Listener): void {
+  remove(id: EntityId, type: EntityType, indexed: IndexedSubscription): void {
     const held = this.#ofId.get(id)
     if (held === undefined) return
-    if (held instanceof Audiences) held.remove(type, listener)
+    if (held instanceof MatchGroups) held.remove(type, indexed)
     else {
-      const place = held.findIndex((single) => single.is(type, listener))
+      const place = held.findIndex((single) => single.is(type, indexed))
       if (place !== -1) held.splice(place, 1)
     }
-    if (held instanceof Audiences ? held.isEmpty : held.length === 0) this.#ofId.delete(id)
+    if (held instanceof MatchGroups ? held.isEmpty : held.length === 0) this.#ofId.delete(id)
   }
 
   /** Adds those of the entity's id, path and type. */
-  gather(entity: Entity, into: Audience[]): void {
+  gather(entity: Entity, into: MatchGroup[]): void {
     const held = this.#ofId.get(entity.id)
     if (held === undefined) return
-    if (held instanceof Audiences) held.gather(entity, into)
+    if (held instanceof MatchGroups) held.gather(entity, into)
     else for (const single of held) if (single.hears(entity)) into.push(single)
   }
 
@@ -48,42 +48,42 @@ export class ExactIds {
   }
 }
 
-/** One listener to entities of a type. */
-class Single implements Audience {
+/** One indexed to entities of a type. */
+class Single implements MatchGroup {
   readonly #type: EntityType
-  readonly #listener: Listener
+  readonly #indexed: IndexedSubscription
 
-  constructor(type: EntityType, listener: Listener) {
+  constructor(type: EntityType, indexed: IndexedSubscription) {
     this.#type = type
-    this.#listener = listener
+    this.#indexed = indexed
   }
 
-  is(type: EntityType, listener: Listener): boolean {
-    return this.#type === type && this.#listener === listener
+  is(type: EntityType, indexed: IndexedSubscription): boolean {
+    return this.#type === type && this.#indexed === indexed
   }
 
   /** An empty type on either side matches any [subscriptions 3.1, points 3 and 4]. */
   hears({ type, path }: Entity): boolean {
     if (type !== this.#type && type !== untyped && this.#type !== untyped) return false
-    return inRange(path, this.#listener.subscription.path)
+    return inRange(path, this.#indexed.subscription.path)
   }
 
   gatherTriggered(into: Triggered): void {
-    const { onChange = [] } = this.#listener.subscription
-    if (onChange.length === 0 || onChange.some((name) => into.has(name))) into.add(this.#listener)
+    const { onChange = [] } = this.#indexed.subscription
+    if (onChange.length === 0 || onChange.some((name) => into.has(name))) into.add(this.#indexed)
   }
 
-  gather(into: Set<Listener>): void {
-    into.add(this.#listener)
+  gather(into: Set<IndexedSubscription>): void {
+    into.add(this.#indexed)
   }
 
-  addTo(audiences: Audiences): void {
-    audiences.add(this.#type, this.#listener)
+  addTo(groups: MatchGroups): void {
+    groups.add(this.#type, this.#indexed)
   }
 }
 
-function arranged(singles: readonly Single[]): Audiences {
-  const audiences = new Audiences()
-  for (const single of singles) single.addTo(audiences)
-  return audiences
+function arranged(singles: readonly Single[]): MatchGroups {
+  const groups = new MatchGroups()
+  for (const single of singles) single.addTo(groups)
+  return groups
 }

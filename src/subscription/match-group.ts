@@ -3,17 +3,17 @@ import { inRange, type PathRange } from '../context/query.js'
 import type { SubscriptionInForce } from './subscription.js'
 
 /** A subscription as the index holds it. */
-export interface Listener extends SubscriptionInForce {
+export interface IndexedSubscription extends SubscriptionInForce {
   /** The number of the last change that triggered it. */
   triggeredBy: number
 }
 
 /** Subscriptions that mean an entity. */
-export interface Audience {
+export interface MatchGroup {
   /** Adds those that the change triggers [subscriptions 3.1, point 5]. */
   gatherTriggered(into: Triggered): void
   /** Adds all of them. */
-  gather(into: Set<Listener>): void
+  gather(into: Set<IndexedSubscription>): void
 }
 
 /** The subscriptions that one change triggers, each once, however many of its selectors match. */
@@ -21,7 +21,7 @@ export class Triggered {
   /** Names of the attributes that count as changed. */
   readonly changed: readonly string[]
   readonly #number: number
-  readonly #listeners: Listener[] = []
+  readonly #subscriptions: IndexedSubscription[] = []
   #names: ReadonlySet<string> | undefined
   #lastOrder = 0
   #isInOrder = true
@@ -38,28 +38,28 @@ export class Triggered {
     return this.#names.has(name)
   }
 
-  add(listener: Listener): void {
-    if (listener.triggeredBy === this.#number) return
-    listener.triggeredBy = this.#number
-    this.#listeners.push(listener)
-    const { order } = listener.subscription
+  add(indexed: IndexedSubscription): void {
+    if (indexed.triggeredBy === this.#number) return
+    indexed.triggeredBy = this.#number
+    this.#subscriptions.push(indexed)
+    const { order } = indexed.subscription
     if (order < this.#lastOrder) this.#isInOrder = false
     this.#lastOrder = order
   }
 
   /** In the order of creation: the same turn makes the same notices. */
-  get listeners(): readonly Listener[] {
-    const listeners = this.#listeners
+  get subscriptions(): readonly IndexedSubscription[] {
+    const subscriptions = this.#subscriptions
     // They mostly are, and to compare very many takes as long as all the rest of this.
-    return this.#isInOrder ? listeners : listeners.sort((a, b) => a.subscription.order - b.subscription.order)
+    return this.#isInOrder ? subscriptions : subscriptions.sort((a, b) => a.subscription.order - b.subscription.order)
   }
 }
 
 /** Subscriptions that mean the same entities, arranged by what triggers them. */
-class ArrangedAudience implements Audience {
+class PathMatchGroup implements MatchGroup {
   readonly #path: PathRange
-  readonly #ofAny = new Set<Listener>()
-  readonly #ofName = new Map<string, Set<Listener>>()
+  readonly #ofAny = new Set<IndexedSubscription>()
+  readonly #ofName = new Map<string, Set<IndexedSubscription>>()
 
   constructor(path: PathRange) {
     this.#path = path
@@ -74,41 +74,42 @@ class ArrangedAudience implements Audience {
     return inRange(path, this.#path)
   }
 
-  add(listener: Listener): void {
-    const { onChange = [] } = listener.subscription
-    if (onChange.length === 0) this.#ofAny.add(listener)
-    for (const name of onChange) entry(this.#ofName, name, newSet<Listener>).add(listener)
+  add(indexed: IndexedSubscription): void {
+    const { onChange = [] } = indexed.subscription
+    if (onChange.length === 0) this.#ofAny.add(indexed)
+    for (const name of onChange) entry(this.#ofName, name, newSet<IndexedSubscription>).add(indexed)
   }
 
-  remove(listener: Listener): void {
-    this.#ofAny.delete(listener)
-    for (const name of listener.subscription.onChange ?? []) {
-      const listeners = this.#ofName.get(name)
-      listeners?.delete(listener)
-      if (listeners?.size === 0) this.#ofName.delete(name)
+  remove(indexed: IndexedSubscription): void {
+    this.#ofAny.delete(indexed)
+    for (const name of indexed.subscription.onChange ?? []) {
+      const subscriptions = this.#ofName.get(name)
+      subscriptions?.delete(indexed)
+      if (subscriptions?.size === 0) this.#ofName.delete(name)
     }
   }
 
   gatherTriggered(into: Triggered): void {
-    for (const listener of this.#ofAny) into.add(listener)
+    for (const indexed of this.#ofAny) into.add(indexed)
     if (this.#ofName.size < into.changed.length) {
-      for (const [name, listeners] of this.#ofName) if (into.has(name)) for (const one of listeners) into.add(one)
+      for (const [name, subscriptions] of this.#ofName)
+        if (into.has(name)) for (const one of subscriptions) into.add(one)
     } else {
       for (const name of into.changed) for (const one of this.#ofName.get(name) ?? nobody) into.add(one)
     }
   }
 
-  gather(into: Set<Listener>): void {
-    for (const listener of this.#ofAny) into.add(listener)
-    for (const listeners of this.#ofName.values()) for (const listener of listeners) into.add(listener)
+  gather(into: Set<IndexedSubscription>): void {
+    for (const indexed of this.#ofAny) into.add(indexed)
+    for (const subscriptions of this.#ofName.values()) for (const indexed of subscriptions) into.add(indexed)
   }
 }
 
-const nobody: readonly Listener[] = []
+const nobody: readonly IndexedSubscription[] = []
 
-/** The audiences of one exact id, or of one pattern: by type, the empty text for any, and by path. */
-export class Audiences {
-  readonly #ofType = new Map<EntityType, Map<string, ArrangedAudience>>()
+/** The groups of one exact id, or of one pattern: by type, the empty text for any, and by path. */
+export class MatchGroups {
+  readonly #ofType = new Map<EntityType, Map<string, PathMatchGroup>>()
 
   get isEmpty(): boolean {
     return this.#ofType.size === 0
@@ -118,32 +119,32 @@ export class Audiences {
     return this.#ofType.has(type)
   }
 
-  /** Adds a listener; gives whether there is a new audience. */
-  add(type: EntityType, listener: Listener): boolean {
-    const { path } = listener.subscription
-    const ofPath = entry(this.#ofType, type, newMap<string, ArrangedAudience>)
+  /** Adds a indexed; gives whether there is a new group. */
+  add(type: EntityType, indexed: IndexedSubscription): boolean {
+    const { path } = indexed.subscription
+    const ofPath = entry(this.#ofType, type, newMap<string, PathMatchGroup>)
     const before = ofPath.size
-    entry(ofPath, nameOf(path), () => new ArrangedAudience(path)).add(listener)
+    entry(ofPath, nameOf(path), () => new PathMatchGroup(path)).add(indexed)
     return ofPath.size > before
   }
 
-  /** Removes a listener; gives whether an audience is gone. */
-  remove(type: EntityType, listener: Listener): boolean {
+  /** Removes a indexed; gives whether an group is gone. */
+  remove(type: EntityType, indexed: IndexedSubscription): boolean {
     const ofPath = this.#ofType.get(type)
-    const name = nameOf(listener.subscription.path)
-    const audience = ofPath?.get(name)
-    if (!ofPath || !audience) return false
-    audience.remove(listener)
-    if (!audience.isEmpty) return false
+    const name = nameOf(indexed.subscription.path)
+    const group = ofPath?.get(name)
+    if (!ofPath || !group) return false
+    group.remove(indexed)
+    if (!group.isEmpty) return false
     ofPath.delete(name)
     if (ofPath.size === 0) this.#ofType.delete(type)
     return true
   }
 
   /** Adds those of the entity's path and type; an empty type on either side matches any [subscriptions 3.1, point 4]. */
-  gather(entity: Entity, into: Audience[]): void {
+  gather(entity: Entity, into: MatchGroup[]): void {
     if (entity.type === untyped) {
-      for (const audiences of this.#ofType.values()) gatherIn(audiences, entity, into)
+      for (const groups of this.#ofType.values()) gatherIn(groups, entity, into)
     } else {
       gatherIn(this.#ofType.get(entity.type), entity, into)
       gatherIn(this.#ofType.get(untyped), entity, into)
@@ -154,13 +155,9 @@ export class Audiences {
 /** The type of entities without one, and of selectors for any. */
 export const untyped = '' as EntityType
 
-function gatherIn(
-  audiences: ReadonlyMap<string, ArrangedAudience> | undefined,
-  entity: Entity,
-  into: Audience[],
-): void {
-  if (audiences === undefined) return
-  for (const audience of audiences.values()) if (audience.hears(entity)) into.push(audience)
+function gatherIn(groups: ReadonlyMap<string, PathMatchGroup> | undefined, entity: Entity, into: MatchGroup[]): void {
+  if (groups === undefined) return
+  for (const group of groups.values()) if (group.hears(entity)) into.push(group)
 }
 
 function nameOf({ path, below }: PathRange): string {

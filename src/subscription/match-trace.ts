@@ -3,13 +3,13 @@ import { sameValue } from '../context/value.js'
 import type { LineContext, Log } from '../log/log.js'
 import { traceArea } from '../trace-area.js'
 import type { Cause, Change } from './change.js'
-import type { Audience, Listener } from './match-group.js'
+import type { IndexedSubscription, MatchGroup } from './match-group.js'
 
 /** Why a subscription that is about a changed entity is not notified. */
 export type Silence = 'not triggered' | 'expired' | 'nothing to show' | 'throttled' | 'come round'
 
 /** Lines about which changes wake whom, and why not [management 2.5]. */
-export class WakeTrace {
+export class MatchTrace {
   readonly #log: Log
 
   constructor(log: Log) {
@@ -26,13 +26,18 @@ export class WakeTrace {
     }
   }
 
-  /** Those of the audiences that the change does not trigger. */
-  untriggered(audiences: readonly Audience[], triggered: readonly Listener[], change: Change, cause: Cause): void {
+  /** Those of the groups that the change does not trigger. */
+  untriggered(
+    groups: readonly MatchGroup[],
+    triggered: readonly IndexedSubscription[],
+    change: Change,
+    cause: Cause,
+  ): void {
     if (this.#log.traces[traceArea['subscription.match']] !== 1) return
-    const others = new Set<Listener>()
-    for (const audience of audiences) audience.gather(others)
-    for (const listener of triggered) others.delete(listener)
-    for (const listener of others) this.#match(listener, 'not triggered', change, cause)
+    const others = new Set<IndexedSubscription>()
+    for (const group of groups) group.gather(others)
+    for (const indexed of triggered) others.delete(indexed)
+    for (const indexed of others) this.#match(indexed, 'not triggered', change, cause)
   }
 
   /** Whether anything is written of those that are triggered; asked once for a change of which many are told. */
@@ -42,21 +47,21 @@ export class WakeTrace {
   }
 
   /** What became of one that is triggered: a notice is due, or not. */
-  triggered(listener: Listener, silence: Silence | undefined, change: Change, cause: Cause): void {
+  triggered(indexed: IndexedSubscription, silence: Silence | undefined, change: Change, cause: Cause): void {
     const { traces } = this.#log
-    if (traces[traceArea['subscription.match']] === 1) this.#match(listener, silence, change, cause)
-    if (silence === undefined && traces[traceArea.notify] === 1) this.#due(listener, change, cause)
-    if (silence === 'throttled' && traces[traceArea['notify.throttle']] === 1) this.#throttled(listener, change, cause)
+    if (traces[traceArea['subscription.match']] === 1) this.#match(indexed, silence, change, cause)
+    if (silence === undefined && traces[traceArea.notify] === 1) this.#due(indexed, change, cause)
+    if (silence === 'throttled' && traces[traceArea['notify.throttle']] === 1) this.#throttled(indexed, change, cause)
   }
 
-  #match({ subscription }: Listener, silence: Silence | undefined, change: Change, cause: Cause): void {
+  #match({ subscription }: IndexedSubscription, silence: Silence | undefined, change: Change, cause: Cause): void {
     const { id, type } = change.entity
     const facts = { subscription: subscription.id, entity: id, type, matched: silence === undefined, why: silence }
     const message = `${subscription.id} ${silence === undefined ? 'matches' : `is silent (${silence})`}: ${id}`
     this.#log.trace('subscription.match', message, facts, contextOf(change, cause))
   }
 
-  #due({ subscription }: Listener, change: Change, cause: Cause): void {
+  #due({ subscription }: IndexedSubscription, change: Change, cause: Cause): void {
     const { onChange = [] } = subscription
     const triggers = onChange.length === 0 ? change.changed : change.changed.filter((name) => onChange.includes(name))
     const trigger = triggers.join()
@@ -65,7 +70,7 @@ export class WakeTrace {
     this.#log.trace('notify', message, facts, contextOf(change, cause))
   }
 
-  #throttled({ subscription }: Listener, change: Change, cause: Cause): void {
+  #throttled({ subscription }: IndexedSubscription, change: Change, cause: Cause): void {
     const { id, throttling_ms } = subscription
     const facts = { subscription: id, entity: change.entity.id, throttling_ms }
     const message = `a notification of ${id} is held back: at most one in ${throttling_ms} ms`

@@ -3,7 +3,7 @@ import { lastingPattern } from '../context/pattern.js'
 import type { Selector } from '../context/query.js'
 import { LruCache } from '../lru-cache.js'
 import { ExactIds } from './exact-ids.js'
-import { type Audience, Audiences, entry, type Listener, untyped } from './match-group.js'
+import { entry, type IndexedSubscription, type MatchGroup, MatchGroups, untyped } from './match-group.js'
 import type { SubscriptionId, SubscriptionInForce } from './subscription.js'
 
 /**
@@ -11,8 +11,8 @@ import type { SubscriptionId, SubscriptionInForce } from './subscription.js'
  * for the subscriptions of others: exact ids are looked up; what patterns find for an entity is remembered until there
  * is a new one.
  */
-export class WakeIndex {
-  readonly #listeners = new Map<SubscriptionId, Listener>()
+export class MatcherIndex {
+  readonly #subscriptions = new Map<SubscriptionId, IndexedSubscription>()
   readonly #tenants = new Map<Tenant, TenantIndex>()
   readonly #found: Found
   readonly #names = new SharedNames()
@@ -23,7 +23,7 @@ export class WakeIndex {
   }
 
   get isEmpty(): boolean {
-    return this.#listeners.size === 0
+    return this.#subscriptions.size === 0
   }
 
   /** Takes up a subscription in the place of an earlier one of its id. One that changes do not fire is of no use here. */
@@ -32,30 +32,30 @@ export class WakeIndex {
     this.remove(id)
     if (onChange === undefined) return
     const names = this.#names.take(attributes)
-    const listener = {
+    const indexed = {
       subscription: names === attributes ? subscription : { ...subscription, attributes: names },
       clock,
       triggeredBy: 0,
     }
-    this.#listeners.set(id, listener)
+    this.#subscriptions.set(id, indexed)
     const ofTenant = entry(this.#tenants, tenant, () => new TenantIndex(tenant, this.#found))
-    for (const selector of selectors) ofTenant.add(selector, listener)
+    for (const selector of selectors) ofTenant.add(selector, indexed)
   }
 
   remove(id: SubscriptionId): void {
-    const listener = this.#listeners.get(id)
-    if (!listener) return
-    this.#listeners.delete(id)
-    const { tenant, selectors, attributes } = listener.subscription
+    const indexed = this.#subscriptions.get(id)
+    if (!indexed) return
+    this.#subscriptions.delete(id)
+    const { tenant, selectors, attributes } = indexed.subscription
     this.#names.leave(attributes)
     const ofTenant = this.#tenants.get(tenant)
-    for (const selector of selectors) ofTenant?.remove(selector, listener)
+    for (const selector of selectors) ofTenant?.remove(selector, indexed)
     if (ofTenant?.isEmpty) this.#tenants.delete(tenant)
   }
 
   /** Whose subscriptions mean the entity: by tenant, path, id and type [subscriptions 3.1, points 1, 3 and 4]. */
-  audiences(tenant: Tenant, entity: Entity): readonly Audience[] {
-    return this.#tenants.get(tenant)?.audiences(entity) ?? nobody
+  groups(tenant: Tenant, entity: Entity): readonly MatchGroup[] {
+    return this.#tenants.get(tenant)?.groups(entity) ?? nobody
   }
 }
 
@@ -84,19 +84,19 @@ class SharedNames {
 }
 
 /** What patterns have found for entities, by tenant and entity. */
-type Found = LruCache<readonly Audience[]>
+type Found = LruCache<readonly MatchGroup[]>
 
-const nobody: readonly Audience[] = []
+const nobody: readonly MatchGroup[] = []
 
 /** More than this are looked for anew every time, so that what is remembered has a bound. */
 const mostRemembered = 64
 
 const reference_bytes = 8
 
-/** The audiences of all ids that a pattern finds, or of all ids. */
+/** The groups of all ids that a pattern finds, or of all ids. */
 interface Search {
   readonly finds: (id: EntityId) => boolean
-  readonly audiences: Audiences
+  readonly groups: MatchGroups
 }
 
 type Sought = Exclude<Selector['id'], { kind: 'exact' }>
@@ -119,17 +119,17 @@ class TenantIndex {
     return this.#exact.isEmpty && this.#searches.size === 0
   }
 
-  add({ id, type = untyped }: Selector, listener: Listener): void {
-    if (id.kind === 'exact') this.#exact.add(id.id, type, listener)
-    else this.#addSought(id, type, listener)
+  add({ id, type = untyped }: Selector, indexed: IndexedSubscription): void {
+    if (id.kind === 'exact') this.#exact.add(id.id, type, indexed)
+    else this.#addSought(id, type, indexed)
   }
 
-  remove({ id, type = untyped }: Selector, listener: Listener): void {
-    if (id.kind === 'exact') this.#exact.remove(id.id, type, listener)
-    else this.#removeSought(id, type, listener)
+  remove({ id, type = untyped }: Selector, indexed: IndexedSubscription): void {
+    if (id.kind === 'exact') this.#exact.remove(id.id, type, indexed)
+    else this.#removeSought(id, type, indexed)
   }
 
-  audiences(entity: Entity): readonly Audience[] {
+  groups(entity: Entity): readonly MatchGroup[] {
     const sought = this.#mayFind(entity.type) ? this.#sought(entity) : nobody
     if (!this.#exact.has(entity.id)) return sought
     const all = [...sought]
@@ -137,19 +137,19 @@ class TenantIndex {
     return all
   }
 
-  #addSought(id: Sought, type: EntityType, listener: Listener): void {
-    const search = entry(this.#searches, keyOf(id), () => ({ finds: findsOf(id), audiences: new Audiences() }))
-    const isNew = search.audiences.add(type, listener)
+  #addSought(id: Sought, type: EntityType, indexed: IndexedSubscription): void {
+    const search = entry(this.#searches, keyOf(id), () => ({ finds: findsOf(id), groups: new MatchGroups() }))
+    const isNew = search.groups.add(type, indexed)
     entry(this.#searchesOf, type, newSearches).add(search)
     if (isNew) this.#found.clear()
   }
 
-  #removeSought(id: Sought, type: EntityType, listener: Listener): void {
+  #removeSought(id: Sought, type: EntityType, indexed: IndexedSubscription): void {
     const search = this.#searches.get(keyOf(id))
-    if (!search?.audiences.remove(type, listener)) return
-    // Where the audience is remembered, nobody is in it any more: that need not be forgotten.
-    if (search.audiences.isEmpty) this.#searches.delete(keyOf(id))
-    if (search.audiences.has(type)) return
+    if (!search?.groups.remove(type, indexed)) return
+    // Where the group is remembered, nobody is in it any more: that need not be forgotten.
+    if (search.groups.isEmpty) this.#searches.delete(keyOf(id))
+    if (search.groups.has(type)) return
     const ofType = this.#searchesOf.get(type)
     ofType?.delete(search)
     if (ofType?.size === 0) this.#searchesOf.delete(type)
@@ -161,7 +161,7 @@ class TenantIndex {
     return type === untyped || this.#searchesOf.has(untyped) || this.#searchesOf.has(type)
   }
 
-  #sought(entity: Entity): readonly Audience[] {
+  #sought(entity: Entity): readonly MatchGroup[] {
     const name = this.#nameOf(entity)
     const remembered = this.#found.get(name)
     if (remembered) return remembered
@@ -170,21 +170,21 @@ class TenantIndex {
     return found
   }
 
-  #search(entity: Entity): readonly Audience[] {
+  #search(entity: Entity): readonly MatchGroup[] {
     const { type } = entity
-    const found: Audience[] = []
+    const found: MatchGroup[] = []
     if (type === untyped) {
       for (const search of this.#searches.values()) gatherFound(search, entity, found)
     } else {
       for (const search of this.#searchesOf.get(type) ?? none) gatherFound(search, entity, found)
       for (const search of this.#searchesOf.get(untyped) ?? none) {
-        if (!search.audiences.has(type)) gatherFound(search, entity, found)
+        if (!search.groups.has(type)) gatherFound(search, entity, found)
       }
     }
     return found.length === 0 ? nobody : found
   }
 
-  /** Tenants and paths have no blanks, and the type is as long as it says: the name is unambiguous whatever they hold. */
+  /** Tenants and paths have no spaces, and the type is as long as it says: the name is unambiguous whatever they hold. */
   #nameOf({ path, id, type }: Entity): string {
     return `${this.#tenant} ${path} ${type.length} ${type}${id}`
   }
@@ -192,8 +192,8 @@ class TenantIndex {
 
 const none: readonly Search[] = []
 
-function gatherFound({ finds, audiences }: Search, entity: Entity, into: Audience[]): void {
-  if (finds(entity.id)) audiences.gather(entity, into)
+function gatherFound({ finds, groups }: Search, entity: Entity, into: MatchGroup[]): void {
+  if (finds(entity.id)) groups.gather(entity, into)
 }
 
 /** A pattern may be anything, the empty text too: what means all ids has a key that no pattern has. */

@@ -1,15 +1,15 @@
 import type { Entity } from '../context/entity.js'
 import type { Log } from '../log/log.js'
 import type { Cause, Change } from './change.js'
-import { type Audience, type Listener, Triggered } from './match-group.js'
-import { type Silence, WakeTrace } from './match-trace.js'
-import { WakeIndex } from './matcher-index.js'
-import { lineOf, type NewNotice, type Notice, type NoticeWording } from './notice.js'
+import { type IndexedSubscription, type MatchGroup, Triggered } from './match-group.js'
+import { MatchTrace, type Silence } from './match-trace.js'
+import { MatcherIndex } from './matcher-index.js'
+import { type NewNotice, type Notice, type NoticeRenderer, orderingKeyOf } from './notice.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from './subscription.js'
 import { Claims, claimNotice } from './throttle.js'
 
-export interface WakesParts {
-  readonly word: NoticeWording
+export interface MatcherParts {
+  readonly word: NoticeRenderer
   readonly log: Log
   /** Bytes of what is remembered of which patterns find which entities. */
   readonly memory_bytes: number
@@ -17,24 +17,24 @@ export interface WakesParts {
 
 /**
  * What the changes of a turn wake: the notices that are to be committed with it [subscriptions 3]. One per partition; a
- * turn ends with `settle` or `undo`.
+ * turn ends with `commit` or `undo`.
  */
-export class Wakes {
-  readonly #index: WakeIndex
-  readonly #word: NoticeWording
-  readonly #trace: WakeTrace
+export class Matcher {
+  readonly #index: MatcherIndex
+  readonly #word: NoticeRenderer
+  readonly #trace: MatchTrace
   #notices: NewNotice[] = []
   readonly #claims = new Claims()
   /** How many changes were looked at. */
   #changes = 0
 
-  constructor({ word, log, memory_bytes }: WakesParts) {
-    this.#index = new WakeIndex(memory_bytes)
+  constructor({ word, log, memory_bytes }: MatcherParts) {
+    this.#index = new MatcherIndex(memory_bytes)
     this.#word = word
-    this.#trace = new WakeTrace(log)
+    this.#trace = new MatchTrace(log)
   }
 
-  /** Whether nothing wakes anybody. */
+  /** Whether nothing matcher anybody. */
   get isIdle(): boolean {
     return this.#index.isEmpty
   }
@@ -54,29 +54,29 @@ export class Wakes {
     this.#index.remove(id)
   }
 
-  /** Makes a notice for each subscription that the change wakes, with the entity as it now is [subscriptions 3.1]. */
-  wake(change: Change, cause: Cause): void {
+  /** Makes a notice for each subscription that the change matcher, with the entity as it now is [subscriptions 3.1]. */
+  match(change: Change, cause: Cause): void {
     // Then nothing was changed, or it is all gone and there is nothing to show.
     if (change.changed.length === 0) return
     this.#trace.change(change, cause)
-    const audiences = this.#index.audiences(change.tenant, change.entity)
-    if (audiences.length === 0) return
+    const groups = this.#index.groups(change.tenant, change.entity)
+    if (groups.length === 0) return
     this.#changes += 1
-    const triggered = triggeredOf(this.#changes, audiences, change.changed)
-    this.#trace.untriggered(audiences, triggered, change, cause)
+    const triggered = triggeredOf(this.#changes, groups, change.changed)
+    this.#trace.untriggered(groups, triggered, change, cause)
     const isShown = showing(change.entity)
     const isTraced = this.#trace.isOfTriggered
     const due: Subscription[] = []
-    for (const listener of triggered) {
-      const silence = this.#claim(listener, isShown, cause)
-      if (silence === undefined) due.push(listener.subscription)
-      if (isTraced) this.#trace.triggered(listener, silence, change, cause)
+    for (const indexed of triggered) {
+      const silence = this.#claim(indexed, isShown, cause)
+      if (silence === undefined) due.push(indexed.subscription)
+      if (isTraced) this.#trace.triggered(indexed, silence, change, cause)
     }
     if (due.length > 0) this.#notify(due, change, cause)
   }
 
   /** The turn is on disk. */
-  settle(): void {
+  commit(): void {
     if (this.#notices.length > 0) this.#notices = []
     this.#claims.clear()
   }
@@ -84,11 +84,11 @@ export class Wakes {
   /** The turn failed: its notices were not made, the moments that it noted are given back. */
   undo(): void {
     this.#claims.undo()
-    this.settle()
+    this.commit()
   }
 
   /** Notes the moment of a notice, or says why there is none. */
-  #claim({ subscription, clock }: Listener, isShown: Showing, { time, origin }: Cause): Silence | undefined {
+  #claim({ subscription, clock }: IndexedSubscription, isShown: Showing, { time, origin }: Cause): Silence | undefined {
     if (origin.ends) return 'come round'
     if (time >= subscription.expires) return 'expired'
     if (!isShown(subscription)) return 'nothing to show'
@@ -98,7 +98,15 @@ export class Wakes {
   /** The bodies are worded here as long as they are short together; else the entity is stored once for all of them. */
   #notify(due: readonly Subscription[], { tenant, entity }: Change, { origin, time }: Cause): void {
     const { correlator, token, via } = origin
-    const common = { line: lineOf(entity), made: time, tenant, paths: [entity.path], correlator, token, via }
+    const common = {
+      orderingKey: orderingKeyOf(entity),
+      made: time,
+      tenant,
+      paths: [entity.path],
+      correlator,
+      token,
+      via,
+    }
     const notices: Notice[] = []
     let characters = 0
     for (const subscription of due) {
@@ -114,7 +122,7 @@ export class Wakes {
   }
 }
 
-/** So many characters of bodies are worded and stored for one change that wakes several subscriptions. */
+/** So many characters of bodies are worded and stored for one change that matcher several subscriptions. */
 const mostWorded = 4096
 
 type Showing = (subscription: Subscription) => boolean
@@ -136,8 +144,12 @@ function showing({ attributes }: Entity): Showing {
   }
 }
 
-function triggeredOf(number: number, audiences: readonly Audience[], changed: readonly string[]): readonly Listener[] {
+function triggeredOf(
+  number: number,
+  groups: readonly MatchGroup[],
+  changed: readonly string[],
+): readonly IndexedSubscription[] {
   const triggered = new Triggered(number, changed)
-  for (const audience of audiences) audience.gatherTriggered(triggered)
-  return triggered.listeners
+  for (const group of groups) group.gatherTriggered(triggered)
+  return triggered.subscriptions
 }

@@ -12,7 +12,7 @@ export interface Notice {
    * Notices of one subscription and line go out one by one, in order [subscriptions 5.4]. The line of a change is that
    * of its entity (`lineOf`); other notices have a line of their kind.
    */
-  readonly line: Line
+  readonly orderingKey: OrderingKey
   readonly made: Milliseconds
   readonly tenant: Tenant
   /** The paths of the entities it shows, in their order [subscriptions 4.1]. */
@@ -50,7 +50,7 @@ export type NewNotice = Notice | SharedNotice
 /** A notice as an outbox gives it back: with its body, or with the entity that it is about. */
 export type StoredNotice = Notice | (NoticeHead & { readonly body: undefined; readonly entity: Entity })
 
-export type Line =
+export type OrderingKey =
   | { readonly kind: 'entity'; readonly key: string }
   /** Initial notifications, which are about several entities [subscriptions 3.5]. */
   | { readonly kind: 'initial' }
@@ -59,13 +59,13 @@ export type Line =
   /** Availability notifications: the line is the subscription [subscriptions 7.4]. */
   | { readonly kind: 'availability' }
 
-/** The line of the changes of an entity; paths have no blanks, and the length of the type tells where the id begins. */
-export function lineOf({ path, id, type }: Pick<Entity, 'path' | 'id' | 'type'>): Line {
+/** The line of the changes of an entity; paths have no spaces, and the length of the type tells where the id begins. */
+export function orderingKeyOf({ path, id, type }: Pick<Entity, 'path' | 'id' | 'type'>): OrderingKey {
   return { kind: 'entity', key: `${path} ${type.length} ${type}${id}` }
 }
 
 /** The body of a notification about these entities as they are now, in the words of an API [subscriptions 4.2]. */
-export type NoticeWording = (
+export type NoticeRenderer = (
   subscription: Pick<Subscription, 'id' | 'attributes'>,
   entities: readonly Entity[],
 ) => string
@@ -74,19 +74,19 @@ export type NoticeWording = (
 export type NoticeNumber = number
 
 /** What becomes of notices of one subscription in one outbox, stored in one transaction [subscriptions 5.7]. */
-export interface Settlement {
+export interface NoticeAck {
   readonly subscription: SubscriptionId
   /** The notices that leave the outbox. */
   readonly gone: readonly NoticeNumber[]
   /** The account of the subscription in this outbox from now on; nothing when the subscription has ended. */
-  readonly account: Account | undefined
+  readonly account: DeliveryStats | undefined
 }
 
 /**
  * How the deliveries of a subscription went, as one outbox knows it; the accounts of all outboxes together are what
  * operators see [subscriptions 5.7].
  */
-export interface Account {
+export interface DeliveryStats {
   /** Notices of which at least one attempt was made. */
   readonly sent: number
   /** Notices dropped by a limit. */

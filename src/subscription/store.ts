@@ -1,6 +1,6 @@
 import type { Packed } from '../shared-memory/packed.js'
 import type { Milliseconds } from '../time.js'
-import type { Notice, Settlement } from './notice.js'
+import type { Notice, NoticeAck } from './notice.js'
 import type { Subscription, SubscriptionId } from './subscription.js'
 
 /** What the coordinator writes in one transaction; what is absent stays. */
@@ -9,7 +9,7 @@ export interface ControlChange {
   readonly remove?: SubscriptionId
   /** Notices that no single change of an entity has caused. */
   readonly notices?: readonly Notice[]
-  readonly settlements?: readonly Settlement[]
+  readonly acks?: readonly NoticeAck[]
   /** Up to which moment the ticks of a subscription have been made. */
   readonly ticked?: { readonly id: SubscriptionId; readonly due: Milliseconds }
 }

@@ -8,9 +8,9 @@ import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { ReadPool } from '../../src/lmdb/read-pool.js'
 import { Measures, rowOf, rowsOf } from '../../src/measure/measures.js'
 import { takeTurn } from '../../src/partition/turn.js'
-import { Sheet } from '../../src/shared-memory/counter-table.js'
-import { ChangeMarks } from '../../src/shared-memory/versions.js'
-import { command, given, marks, noWords, query, storeSettings, tenant, wakes } from '../given.js'
+import { CounterTable } from '../../src/shared-memory/counter-table.js'
+import { Versions } from '../../src/shared-memory/versions.js'
+import { command, given, matcher, noWords, query, storeSettings, tenant, versions } from '../given.js'
 
 const entities = 3000
 const handles = 2
@@ -19,7 +19,7 @@ const long = query({ order: [{ by: 'level', reversed: false }], limit: 1 })
 /** A store with enough in it that a scan takes a while. */
 async function filled(folder: string): Promise<void> {
   const store = new LmdbPartitionStore(folder, storeSettings)
-  const parts = { store, interpret: noWords, wakes: wakes(), marks: marks() }
+  const parts = { store, interpret: noWords, matcher: matcher(), versions: versions() }
   takeTurn(
     parts,
     Array.from({ length: entities }, (_, n) => command('APPEND', `Silo${n}`, [given('level', String(n))])),
@@ -45,7 +45,7 @@ async function around(t: Test, entry = queryEntry): Promise<Around> {
   const threads = { frontEnds: 1, partitions: 1, queryThreads: 1 }
   const measures = Measures.make(threads)
   const pool = ReadPool.memory(handles, rowsOf(threads))
-  const memory = { measures: measures.memory, marks: [ChangeMarks.memory()], pools: [pool] }
+  const memory = { measures: measures.memory, versions: [Versions.memory()], pools: [pool] }
   const row = rowOf(threads, 'queryThread', 0)
   const members = PoolThreads.memory(1)
   const stops = ScanStops.memory(4)
@@ -98,9 +98,9 @@ test('a query thread that dies in its scans gives back what it held, and keeps i
   t.equal(workers.length, 4, 'each thread was replaced')
   t.equal(said.length, 3)
   t.match(said[0], /a query thread failed: exit code 1/)
-  const sheet = new Sheet(measures.memory.waits.sheet)
-  const written = Array.from({ length: sheet.rows }, (_, row) =>
-    Array.from({ length: measures.memory.waits.sheet.width }, (_, column) => sheet.cell(row, column)).some(
+  const table = new CounterTable(measures.memory.waits.table)
+  const written = Array.from({ length: table.rows }, (_, row) =>
+    Array.from({ length: measures.memory.waits.table.width }, (_, column) => table.cell(row, column)).some(
       (cell) => cell > 0n,
     ),
   )
@@ -110,7 +110,7 @@ test('a query thread that dies in its scans gives back what it held, and keeps i
 
 test('a scan that dies with two threads is refused, others go on', { timeout: 120_000 }, async (t) => {
   const { queries, workers, said } = await around(t, new URL('./fixtures/dying-query.js', import.meta.url))
-  t.same(await queries.page(long), { ok: false, refusal: { kind: 'scanLost' } })
+  t.same(await queries.page(long), { ok: false, error: { kind: 'scanLost' } })
   t.same(await queries.types(tenant, []), { ok: true, value: [] })
   t.equal(workers.length, 3, 'each thread was replaced')
   t.same(said, ['a query thread failed: exit code 3', 'a query thread failed: exit code 3'])

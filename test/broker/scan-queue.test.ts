@@ -85,8 +85,8 @@ test('a scan whose client goes is told to end, and one that still waits never be
   const outcomes = [scans.run('a', false, one.waits), scans.run('b', false), scans.run('c', false, three.waits)]
   one.goes()
   three.goes()
-  t.same(await outcomes[0], { ok: false, refusal: { kind: 'queryLate' } })
-  t.same(await outcomes[2], { ok: false, refusal: { kind: 'queryLate' } })
+  t.same(await outcomes[0], { ok: false, error: { kind: 'queryLate' } })
+  t.same(await outcomes[2], { ok: false, error: { kind: 'queryLate' } })
   t.ok(stops.isStopped(of('a').place))
   t.notOk(stops.isStopped(of('b').place))
   void scans.run('d', false)
@@ -99,7 +99,7 @@ test('a scan whose client goes is told to end, and one that still waits never be
 
 test('a scan that is not done in its time is ended, waiting or running', async (t) => {
   const { scans, of, stops } = queue(t, { long: 1, short: 0, limit_ms: 20 })
-  const late = { ok: false, refusal: { kind: 'queryLate' } }
+  const late = { ok: false, error: { kind: 'queryLate' } }
   t.same(await Promise.all([scans.run('a', false), scans.run('b', false)]), [late, late])
   t.ok(stops.isStopped(of('a').place))
 })
@@ -108,7 +108,7 @@ test('no more wait than may, and a scan that fails gives its place on', async (t
   const { scans, of, begun } = queue(t, { long: 1, short: 0, limit: 1 })
   const first = scans.run('a', false)
   void scans.run('b', false)
-  t.same(await scans.run('c', false), { ok: false, refusal: { kind: 'queriesFull' } })
+  t.same(await scans.run('c', false), { ok: false, error: { kind: 'queriesFull' } })
   of('a').fail(new Error('the thread died'))
   await t.rejects(first, /the thread died/)
   t.same(begun(), ['a', 'b'])

@@ -1,6 +1,6 @@
 import { MessageChannel } from 'node:worker_threads'
 import { test } from 'tap'
-import { deskBehind, serveDesk } from '../../src/broker/service-link.js'
+import { remoteService, serveService } from '../../src/broker/service-link.js'
 
 interface Counter {
   add(amount: number): Promise<number>
@@ -26,8 +26,8 @@ class OwnCounter implements Counter {
 test('an owner is used over a port as if it were here, several questions at a time', async (t) => {
   const { port1, port2 } = new MessageChannel()
   t.teardown(() => port1.close())
-  serveDesk(port1, new OwnCounter(), operations)
-  const counter = deskBehind<Counter, (typeof operations)[number]>(port2, operations)
+  serveService(port1, new OwnCounter(), operations)
+  const counter = remoteService<Counter, (typeof operations)[number]>(port2, operations)
   const slow = counter.add(1)
   t.equal(await counter.add(10), 10, 'a later question does not wait for an earlier one')
   t.equal(await slow, 11)

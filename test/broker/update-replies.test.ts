@@ -1,25 +1,25 @@
 import { test } from 'tap'
 import { type Replied, repliesOf } from '../../src/broker/update-replies.js'
 import type { UpdateElement } from '../../src/context/update.js'
-import type { Loss } from '../../src/mailbox/mailbox.js'
+import type { LostBatch } from '../../src/mailbox/mailbox.js'
 import type { FailedReply } from '../../src/partition/message.js'
-import { granted, refused } from '../../src/result.js'
+import { err, ok } from '../../src/result.js'
 import { atOnce } from '../../src/slices.js'
 import { command, given, id, type } from '../given.js'
 
 const elements: readonly UpdateElement[] = ['A', 'B'].map((name) => command('APPEND', name, [given('level', '1')]))
 const cost = { decided_ns: 1, committed_ns: 1 }
-const done = granted({
+const done = ok({
   reply: { kind: 'updated', items: [{ id: id('A'), type: type('') }], missing: [] },
   ...cost,
 } as const)
 
 function failed(why: FailedReply['why']): Replied[number] {
-  return granted({ reply: { kind: 'failed', why }, ...cost })
+  return ok({ reply: { kind: 'failed', why }, ...cost })
 }
 
-function lost(kind: Loss['kind']): Replied[number] {
-  return refused({ kind })
+function lost(kind: LostBatch['kind']): Replied[number] {
+  return err({ kind })
 }
 
 const failures = [
@@ -40,7 +40,7 @@ for (const [why, failure] of failures) {
 test('an update of which nothing was carried out is refused as a whole', async (t) => {
   for (const why of ['storageFull', 'partitionLost'] as const) {
     const failure = why === 'storageFull' ? failed(why) : lost(why)
-    t.same(atOnce(repliesOf(elements, [failure, failure])), { ok: false, refusal: { kind: why } })
+    t.same(atOnce(repliesOf(elements, [failure, failure])), { ok: false, error: { kind: why } })
   }
   t.throws(() => atOnce(repliesOf(elements, [failed('fault'), failed('fault')])), /the partition failed/)
 })
@@ -49,7 +49,7 @@ test('an update of which anything may have been carried out says so as a whole',
   for (const other of [lost('partitionLost'), failed('storageFull'), failed('fault'), lost('outcomeUnknown')]) {
     t.same(atOnce(repliesOf(elements, [other, lost('outcomeUnknown')])), {
       ok: false,
-      refusal: { kind: 'outcomeUnknown' },
+      error: { kind: 'outcomeUnknown' },
     })
   }
 })

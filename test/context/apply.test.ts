@@ -13,8 +13,8 @@ function after(...commands: readonly UpdateCommand[]): readonly Entity[] {
 
 function step(held: readonly Entity[], next: UpdateCommand): readonly Entity[] {
   return applyUpdate(held, next).effects.reduce<readonly Entity[]>((entities, effect) => {
-    const rest = entities.filter(({ place }) => place !== effect.entity.place)
-    return effect.kind === 'put' ? [...rest, effect.entity].sort((a, b) => a.place - b.place) : rest
+    const rest = entities.filter(({ sequence }) => sequence !== effect.entity.sequence)
+    return effect.kind === 'put' ? [...rest, effect.entity].sort((a, b) => a.sequence - b.sequence) : rest
   }, held)
 }
 
@@ -280,7 +280,7 @@ test('APPEND and UPDATE never lose an attribute or a metadata element', async ()
       const held = after(...commands)
       const updated = step(held, last)
       for (const entity of held) {
-        const now = updated.find(({ place }) => place === entity.place)
+        const now = updated.find(({ sequence }) => sequence === entity.sequence)
         for (const attribute of entity.attributes) {
           const same = now?.attributes.find((other) => compareAttributes(other, attribute) === 0)
           const names = new Set(same?.metadata.map(({ name }) => name))
@@ -312,7 +312,7 @@ test('the entities of one id in one path have the room of one, so that no update
   const apply = (...next: Parameters<typeof command>) => {
     const { reply, effects } = applyUpdate(held, command(...next), limits)
     for (const { kind, entity } of effects) {
-      const others = held.filter(({ place }) => place !== entity.place)
+      const others = held.filter(({ sequence }) => sequence !== entity.sequence)
       held = kind === 'put' ? [...others, entity] : others
     }
     return reply.items.map(({ refusal }) =>

@@ -37,7 +37,7 @@ test('an area is a circle or a polygon, its numbers and booleans texts or not', 
 test('inverted is true or 1, false or 0, text or not', async (t) => {
   const inverted = (value: Value): unknown => {
     const area = parseArea({ circle: { ...centred, radius: '1', inverted: value } })
-    return area.ok ? area.value.inverted : area.refusal
+    return area.ok ? area.value.inverted : area.error
   }
   t.same(['true', '1', true, 1].map(inverted), [true, true, true, true])
   t.same(['false', '0', false, 0, ''].map(inverted), [false, false, false, false, false])
@@ -82,7 +82,7 @@ test('an area that can not be understood is refused with its kind', async (t) =>
     ],
   ]
   for (const [value, refusal] of refusals) {
-    t.same(parseArea(value), { ok: false, refusal }, JSON.stringify(value))
+    t.same(parseArea(value), { ok: false, error: refusal }, JSON.stringify(value))
   }
 })
 

@@ -5,7 +5,7 @@ import { parseFilter } from '../../src/context/filter-parse.js'
 
 function read(text: string): readonly Statement[] | string {
   const filter = parseFilter(text, 'attributes')
-  return filter.ok ? filter.value.statements : filter.refusal.kind
+  return filter.ok ? filter.value.statements : filter.error.kind
 }
 
 function condition(text: string): unknown {
@@ -120,7 +120,7 @@ test('what can not be understood is refused with its kind', async (t) => {
 test('a malformed pattern is told', async (t) => {
   t.same(parseFilter('level~=*[', 'attributes'), {
     ok: false,
-    refusal: { kind: 'patternMalformed', pattern: '*[' },
+    error: { kind: 'patternMalformed', pattern: '*[' },
   })
 })
 
@@ -136,7 +136,7 @@ test('a metadata filter names an attribute and its metadata', async (t) => {
     on: 'metadata',
     statements: [{ path: ['level', 'unit', 'long'], condition: { kind: 'equal', values: ['raw'], negated: false } }],
   })
-  t.same(parseFilter('level==raw', 'metadata'), { ok: false, refusal: { kind: 'metadataUnnamed' } })
+  t.same(parseFilter('level==raw', 'metadata'), { ok: false, error: { kind: 'metadataUnnamed' } })
 })
 
 test('a filter is plain data', async (t) => {

@@ -8,7 +8,7 @@ import { attribute, entity, holding } from './given-entity.js'
 
 function meets(held: Entity, text: string, on: FilterSide = 'attributes'): boolean | string {
   const filter = parseFilter(text, on)
-  return filter.ok ? satisfies(held, filter.value) : filter.refusal.kind
+  return filter.ok ? satisfies(held, filter.value) : filter.error.kind
 }
 
 const silo = holding({ grain: 'rye', level: '64', heat: 21.5, open: true, note: null, 'tank.1': { level: 'low' } })
@@ -162,9 +162,9 @@ test('a metadata filter looks at the metadata of an attribute and its dates', as
     'level.maker.town==Graz',
   ]
   t.same(met(held, filters, 'metadata'), ['level.unit==raw', '!level.colour', 'level.maker.town==Graz'])
-  t.same(met(held, ['level.ID==north', '!place.ID', 'place.location==WGS84', 'spot.location'], 'metadata'), [
+  t.same(met(held, ['level.ID==north', '!sequence.ID', 'place.location==WGS84', 'spot.location'], 'metadata'), [
     'level.ID==north',
-    '!place.ID',
+    '!sequence.ID',
     'place.location==WGS84',
   ])
   t.same(

@@ -1,5 +1,5 @@
 import type { Attribute, Entity, EntityId, EntityType, ServicePath, Value } from '../../src/context/entity.js'
-import type { Place } from '../../src/shared-memory/sequences.js'
+import type { Sequence } from '../../src/shared-memory/sequences.js'
 import type { Milliseconds } from '../../src/time.js'
 
 /** An attribute of a test, of which only what matters to it is said. */
@@ -12,7 +12,7 @@ interface GivenEntity {
   readonly id?: string
   readonly type?: string
   readonly path?: string
-  readonly place?: number
+  readonly sequence?: number
   readonly created?: number
   readonly modified?: number
   readonly attributes?: readonly Attribute[]
@@ -24,7 +24,7 @@ export function entity(given: GivenEntity = {}): Entity {
     path: (given.path ?? '/') as ServicePath,
     id: (given.id ?? 'Silo1') as EntityId,
     type: (given.type ?? 'Silo') as EntityType,
-    place: (given.place ?? 1) as Place,
+    sequence: (given.sequence ?? 1) as Sequence,
     created: (given.created ?? 0) as Milliseconds,
     modified: (given.modified ?? 0) as Milliseconds,
     attributes: given.attributes ?? [],

@@ -7,7 +7,7 @@ import {
   latitudeOf,
   plus,
   times,
-  type Vector,
+  type Vector3,
   vectorOf,
 } from '../../src/context/sphere.js'
 
@@ -26,7 +26,7 @@ export function degreesBetween(a: Point, b: Point): number {
 export function going(from: Point, direction: number, distance: number): Point {
   const [turn, far, turned] = [radians(direction), radians(distance), radians(from.longitude)]
   const up = vectorOf(from)
-  const east: Vector = [-Math.sin(turned), Math.cos(turned), 0]
+  const east: Vector3 = [-Math.sin(turned), Math.cos(turned), 0]
   const ahead = plus(times(cross(up, east), Math.cos(turn)), times(east, Math.sin(turn)))
   const point = plus(times(up, Math.cos(far)), times(ahead, Math.sin(far)))
   return { latitude: latitudeOf(point), longitude: degrees(Math.atan2(point[1], point[0])) }

@@ -44,7 +44,7 @@ function pattern(text: string, type?: string): Selector {
 
 function filter(text: string): Scope {
   const parsed = parseFilter(text, 'attributes')
-  if (!parsed.ok) throw new Error(parsed.refusal.kind)
+  if (!parsed.ok) throw new Error(parsed.error.kind)
   return { kind: 'filter', filter: parsed.value }
 }
 

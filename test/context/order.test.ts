@@ -18,10 +18,10 @@ test('orderBy is a list of names, each reversed by an exclamation mark', async (
 })
 
 const silos = [
-  entity({ id: 'A', type: 'T2', place: 3, created: 10, modified: 50, attributes: [attribute('grain', 'rye')] }),
-  entity({ id: 'B', type: 'T1', place: 1, created: 30, modified: 40, attributes: [attribute('grain', 'barley')] }),
-  entity({ id: 'C', type: '', place: 4, created: 20, modified: 60, attributes: [attribute('grain', 'rye')] }),
-  entity({ id: 'D', type: 'T1', place: 2, created: 40, modified: 70 }),
+  entity({ id: 'A', type: 'T2', sequence: 3, created: 10, modified: 50, attributes: [attribute('grain', 'rye')] }),
+  entity({ id: 'B', type: 'T1', sequence: 1, created: 30, modified: 40, attributes: [attribute('grain', 'barley')] }),
+  entity({ id: 'C', type: '', sequence: 4, created: 20, modified: 60, attributes: [attribute('grain', 'rye')] }),
+  entity({ id: 'D', type: 'T1', sequence: 2, created: 40, modified: 70 }),
 ]
 
 test('entities are ordered by an attribute, those without it first, ties by creation', async (t) => {
@@ -41,8 +41,8 @@ test('entities are ordered by id, type and dates, and by a second name where the
 
 test('of several instances the first one counts', async (t) => {
   const instances = [attribute('level', '1', { instance: 'a' }), attribute('level', '9', { instance: 'b' })]
-  const other = entity({ id: 'X', place: 1, attributes: [attribute('level', '5')] })
-  t.same(ordered('level', [other, entity({ id: 'Y', place: 2, attributes: instances })]), ['Y', 'X'])
+  const other = entity({ id: 'X', sequence: 1, attributes: [attribute('level', '5')] })
+  t.same(ordered('level', [other, entity({ id: 'Y', sequence: 2, attributes: instances })]), ['Y', 'X'])
 })
 
 test('kinds come in the order null, numbers, texts, objects, vectors, booleans', async (t) => {

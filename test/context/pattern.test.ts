@@ -21,13 +21,13 @@ test('a pattern matches anywhere in a text unless it is anchored, and minds the 
 
 test('a pattern that does not compile, has a NUL or needs backtracking is malformed', async (t) => {
   for (const pattern of ['Silo[', '*', 'a**', '\\', 'Silo\0', '\0', 'x(?=y)', '(a)\\1']) {
-    t.same(compilePattern(pattern), { ok: false, refusal: { kind: 'patternMalformed', pattern } }, pattern)
+    t.same(compilePattern(pattern), { ok: false, error: { kind: 'patternMalformed', pattern } }, pattern)
   }
 })
 
 test('a pattern that would make a large program is malformed', async (t) => {
   for (const pattern of ['x{1000}{1000}', '((x{10}){10}){10}', '[a-z]{500}[0-9]', 'a?'.repeat(600), 'x'.repeat(2049)]) {
-    t.same(compilePattern(pattern), { ok: false, refusal: { kind: 'patternMalformed', pattern } }, pattern.slice(0, 20))
+    t.same(compilePattern(pattern), { ok: false, error: { kind: 'patternMalformed', pattern } }, pattern.slice(0, 20))
   }
   t.ok(compilePattern('x'.repeat(2048)).ok)
   t.ok(compilePattern('[a-z]{200}[0-9]').ok)
@@ -36,9 +36,9 @@ test('a pattern that would make a large program is malformed', async (t) => {
 test('the patterns of a request are limited together, those that need no engine are not', async (t) => {
   const large = Array.from({ length: 60 }, (_, at) => `[a-z]{${200 + at}}`)
   t.ok(compilePatterns(large.slice(0, 30)).ok)
-  t.match(compilePatterns(large), { ok: false, refusal: { kind: 'patternMalformed' } })
+  t.match(compilePatterns(large), { ok: false, error: { kind: 'patternMalformed' } })
   t.ok(compilePatterns(Array.from({ length: 10_000 }, (_, at) => `^Silo${at}$`)).ok)
-  t.same(compilePatterns(['Silo', '*']), { ok: false, refusal: { kind: 'patternMalformed', pattern: '*' } })
+  t.same(compilePatterns(['Silo', '*']), { ok: false, error: { kind: 'patternMalformed', pattern: '*' } })
 })
 
 test('a pattern costs what its text and its program can make it cost', async (t) => {

@@ -128,7 +128,7 @@ test('a change waits for those before it, not for longer than it may, and is not
     begun += 1
     return 'done'
   }
-  t.match(await all.inTurnSoon(changed, change), { ok: false, refusal: { kind: 'queryLate' } })
+  t.match(await all.inTurnSoon(changed, change), { ok: false, error: { kind: 'queryLate' } })
   end()
   await before
   t.equal(await all.inTurnSoon(changed, change), 'done')

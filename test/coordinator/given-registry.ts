@@ -1,11 +1,11 @@
 import assert from 'node:assert'
-import type { AvailabilityParts } from '../../src/coordinator/availability-subscriptions.js'
+import type { AvailabilitySubscriptionsParts } from '../../src/coordinator/availability-subscriptions.js'
 import { Registry, type RegistryParts } from '../../src/coordinator/registry.js'
 import type { DeliveryState, KnownState, Recipient } from '../../src/delivery/message.js'
 import { LmdbRegistryStore } from '../../src/lmdb/control-registry.js'
 import { ControlStore } from '../../src/lmdb/control-store.js'
 import { noticeAt, noticesAfter } from '../../src/lmdb/outbox-reader.js'
-import { wordAvailability } from '../../src/ngsi1/render/availability-notification.js'
+import { renderAvailabilityNotification } from '../../src/ngsi1/render/availability-notification.js'
 import { StorageFull } from '../../src/partition/store.js'
 import type { RegistrationChange } from '../../src/registration/registration.js'
 import type { Notice } from '../../src/subscription/notice.js'
@@ -52,7 +52,7 @@ export class Control {
   }
 }
 
-type Courier = AvailabilityParts['courier']
+type Courier = AvailabilitySubscriptionsParts['courier']
 
 /** Keeps what a courier is told. */
 export class ToldCourier implements Courier {
@@ -102,7 +102,7 @@ export function openRegistry(folder: string, more: Partial<RegistryParts> = {}) 
     limits: { registrationsMax: 1000, subscriptionsMax: 1000 },
     store: control.store,
     courier,
-    word: wordAvailability,
+    word: renderAvailabilityNotification,
     bell: {
       ring: () => {
         counted.rung += 1

@@ -5,8 +5,8 @@ import { ReadPool } from '../../src/lmdb/read-pool.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
 import { Measures } from '../../src/measure/measures.js'
 import { Bell } from '../../src/shared-memory/bell.js'
-import { MailboxRoom } from '../../src/shared-memory/mailbox-room.js'
-import { ChangeMarks } from '../../src/shared-memory/versions.js'
+import { MailboxCapacity } from '../../src/shared-memory/mailbox-room.js'
+import { Versions } from '../../src/shared-memory/versions.js'
 import { packedWithClocks } from '../../src/subscription/packed-clocks.js'
 import { command, given, silentLog, storeSettings } from '../given.js'
 
@@ -32,7 +32,7 @@ async function around(t: Test): Promise<Around> {
       port1.unref()
       const memory = {
         measures: measures.memory,
-        marks: [ChangeMarks.memory()],
+        versions: [Versions.memory()],
         pools: [ReadPool.memory(1)],
         bell: new Bell().memory,
       }
@@ -53,7 +53,7 @@ async function around(t: Test): Promise<Around> {
     fatal: (reason) => fatal.push(reason),
   })
   await partitions.start()
-  const mailbox = new Mailbox({ room: new MailboxRoom(100), measured: () => false, depth: () => {} })
+  const mailbox = new Mailbox({ room: new MailboxCapacity(100), measured: () => false, depth: () => {} })
   const ports: MessagePort[] = []
   partitions.add({
     connect: (_, port) => {
@@ -76,7 +76,7 @@ test('a partition that dies is replaced, its open requests are answered, and wha
   t.ok((await mailbox.ask(command('APPEND', 'Silo1', [given('level', '1')]))).ok)
   ports[0]?.postMessage(poison)
   const lost = await mailbox.ask(command('UPDATE', 'Silo1', [given('level', '2')]))
-  t.match(lost, { refusal: { kind: 'outcomeUnknown' } })
+  t.match(lost, { error: { kind: 'outcomeUnknown' } })
   await mailbox.connected()
   const outcome = await mailbox.ask(command('UPDATE', 'Silo1', [given('level', '3')]))
   t.match(outcome, { ok: true, value: { reply: { items: [{ id: 'Silo1' }] } } })

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'tap'
-import type { AvailabilityAsked, RegistrationAsked } from '../../src/broker/registry-service.js'
+import type { AvailabilityRequest, RegistrationRequest } from '../../src/broker/registry-service.js'
 import type { Tenant } from '../../src/context/entity.js'
 import type { RegistrationId } from '../../src/registration/registration.js'
 import { RegistrationIndex } from '../../src/registration/registration-index.js'
-import type { Outcome } from '../../src/result.js'
+import type { Result } from '../../src/result.js'
 import type { Notice } from '../../src/subscription/notice.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import { at, everywhere, path, root, silentLog, tenant } from '../given.js'
@@ -14,11 +14,11 @@ import { never, openRegistry, start } from './given-registry.js'
 const day_ms = 86_400_000
 const noise = context('S4:Street', 'noise')
 
-function asked(more: Partial<RegistrationAsked> = {}): RegistrationAsked {
+function asked(more: Partial<RegistrationRequest> = {}): RegistrationRequest {
   return { tenant, path: root, id: undefined, duration_ms: day_ms, contexts: [noise], correlator: 'corr-1', ...more }
 }
 
-function listening(more: Partial<AvailabilityAsked> = {}): AvailabilityAsked {
+function listening(more: Partial<AvailabilityRequest> = {}): AvailabilityRequest {
   const reference = 'http://maps.example/sources'
   return {
     tenant,
@@ -31,8 +31,8 @@ function listening(more: Partial<AvailabilityAsked> = {}): AvailabilityAsked {
   }
 }
 
-function granted<Value>(outcome: Outcome<Value, unknown>): Value {
-  if (!outcome.ok) throw new Error(`refused: ${JSON.stringify(outcome.refusal)}`)
+function granted<Value>(outcome: Result<Value, unknown>): Value {
+  if (!outcome.ok) throw new Error(`refused: ${JSON.stringify(outcome.error)}`)
   return outcome.value
 }
 
@@ -121,7 +121,7 @@ test('a registration is known in its tenant and service path only, expired or no
   const { registry, control, clock } = openRegistry(t.testdir())
   t.teardown(() => control.close())
   const id = granted(await registry.register(asked({ path: path('/west'), duration_ms: 0 })))
-  const unknown = { ok: false, refusal: { kind: 'registrationUnknown' } }
+  const unknown = { ok: false, error: { kind: 'registrationUnknown' } }
   t.match(await registry.register(asked({ id })), unknown)
   t.match(await registry.register(asked({ id, path: path('/west'), tenant: 'acme' as Tenant })), unknown)
   t.match(await registry.register(asked({ id: '65535a000000000000000000' as RegistrationId })), unknown)
@@ -175,7 +175,14 @@ test('a subscription is sent at once what is known, if anything is, and again af
   await registry.register(asked({ contexts: [context('S4:Street S5:Street', 'noise ozone')], path: path('/west') }))
   const id = granted(await registry.subscribe(listening({ selectors: [exact('S5')], attributes: ['ozone'] })))
   t.equal(counted.rung, 2)
-  const made = { made: start, tenant, paths: ['/'], correlator: 'corr-2', token: '', line: { kind: 'availability' } }
+  const made = {
+    made: start,
+    tenant,
+    paths: ['/'],
+    correlator: 'corr-2',
+    token: '',
+    orderingKey: { kind: 'availability' },
+  }
   t.match(control.notices()[1], { subscription: id, ...made })
   const change = { id, tenant, selectors: [exact('S4')], attributes: [], duration_ms: undefined, correlator: 'corr-3' }
   t.match(await registry.change(change), { ok: true })
@@ -237,7 +244,7 @@ test('a revival is refused while what waited for the subscription cannot leave t
   clock.time += 10
   courier.expires = false
   const revival = { id, tenant, selectors: [any()], attributes: [], correlator: 'c', duration_ms: 10 }
-  t.match(await registry.change(revival), { ok: false, refusal: { kind: 'partitionLost' } })
+  t.match(await registry.change(revival), { ok: false, error: { kind: 'partitionLost' } })
   t.equal(courier.recipients.get(id)?.expires, clock.time, 'it is as it was')
   courier.expires = true
   t.match(await registry.change(revival), { ok: true })
@@ -248,7 +255,7 @@ test('a subscription is known in its tenant only, and not any more after it was 
   t.teardown(() => control.close())
   const id = granted(await registry.subscribe(listening()))
   const change = { id, selectors: [any()], attributes: [], duration_ms: undefined, correlator: 'c' }
-  const unknown = { ok: false, refusal: { kind: 'subscriptionUnknown' } }
+  const unknown = { ok: false, error: { kind: 'subscriptionUnknown' } }
   t.match(await registry.change({ ...change, tenant: 'acme' as Tenant }), unknown)
   t.match(await registry.unsubscribe('acme' as Tenant, id), unknown)
   t.match(await registry.unsubscribe(tenant, id), { ok: true })
@@ -317,7 +324,7 @@ test('when the disk is full nothing is registered, nobody is told, and it can be
   const old = granted(await registry.register(asked()))
   const told = () => ({ ...counted, published: published.length, notices: control.notices().length })
   const before = told()
-  const full = { ok: false, refusal: { kind: 'storageFull' } }
+  const full = { ok: false, error: { kind: 'storageFull' } }
   const change = { id, tenant, selectors: [exact('S4')], attributes: [], duration_ms: 1, correlator: 'c' }
   control.full = true
   t.match(await registry.register(asked()), full)
@@ -406,7 +413,7 @@ test('a registration is refused whose notifications would take too much, and not
   t.equal(control.noticesMade, 15)
   granted(await registry.subscribe(listening()))
   const before = control.noticesMade
-  t.same(await registry.register(asked({ contexts: [large] })), { ok: false, refusal: { kind: 'noticesFull' } })
+  t.same(await registry.register(asked({ contexts: [large] })), { ok: false, error: { kind: 'noticesFull' } })
   t.same([...registry.index.all()].length, 1)
   t.equal(control.noticesMade, before)
   t.match(await registry.notified({ ...asked({ contexts: [large] }), subscription: 'a' }), { ok: false })
@@ -417,7 +424,7 @@ test('there is room for so many registrations and subscriptions, and what is lar
   const limits = { registrationsMax: 3, subscriptionsMax: 2 }
   const { registry, control } = openRegistry(t.testdir(), { limits })
   t.teardown(() => control.close())
-  const full = { ok: false, refusal: { kind: 'registrationsFull' } }
+  const full = { ok: false, error: { kind: 'registrationsFull' } }
   const [first] = [granted(await registry.register(asked())), granted(await registry.register(asked()))]
   t.match(await registry.notified({ ...asked(), subscription: 'a' }), { ok: true })
   t.match(await registry.register(asked()), full)
@@ -433,5 +440,5 @@ test('there is room for so many registrations and subscriptions, and what is lar
   const large = [{ ...noise, provider: `http://${'a'.repeat(4000)}` }]
   t.match(await registry.register(asked({ id: first, contexts: large })), full)
   for (const _ of [1, 2]) t.match(await registry.subscribe(listening()), { ok: true })
-  t.match(await registry.subscribe(listening()), { ok: false, refusal: { kind: 'subscriptionsFull' } })
+  t.match(await registry.subscribe(listening()), { ok: false, error: { kind: 'subscriptionsFull' } })
 })

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'tap'
 import type { ServicePath, Tenant } from '../../src/context/entity.js'
-import type { Line } from '../../src/subscription/notice.js'
+import type { OrderingKey } from '../../src/subscription/notice.js'
 import { lastNotified } from '../../src/subscription/throttle.js'
 import { clockStart, type Milliseconds, now } from '../../src/time.js'
 import { versionFacts } from '../../src/version.js'
@@ -12,8 +12,8 @@ import { courier, notice, nth, outboxes, recipient, subscriptionId, until } from
 
 const one = subscriptionId(1)
 const two = subscriptionId(2)
-const initial: Line = { kind: 'initial' }
-const tick: Line = { kind: 'tick' }
+const initial: OrderingKey = { kind: 'initial' }
+const tick: OrderingKey = { kind: 'tick' }
 
 test('what waits at the start is delivered, its clock set, and its outcome stored', async (t) => {
   const end = await FarEnd.listen(t)

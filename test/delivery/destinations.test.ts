@@ -9,7 +9,7 @@ import { Sender } from '../../src/delivery/sender.js'
 
 function list(text: string) {
   const parsed = destinationList.parse(text)
-  if (!parsed.ok) throw new Error(parsed.refusal)
+  if (!parsed.ok) throw new Error(parsed.error)
   return parsed.value
 }
 

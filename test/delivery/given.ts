@@ -11,11 +11,11 @@ import { Outbox } from '../../src/lmdb/outbox.js'
 import { noticesAfter, OutboxReader } from '../../src/lmdb/outbox-reader.js'
 import { LineLog, type Line as LogLine } from '../../src/log/log.js'
 import type { CounterName } from '../../src/measure/counters.js'
-import { DeliverySheet } from '../../src/measure/delivery-table.js'
+import { DeliveryTable } from '../../src/measure/delivery-table.js'
 import { rememberingNotice } from '../../src/ngsi1/render/notification.js'
 import { Bell } from '../../src/shared-memory/bell.js'
 import { logLevels, Switches } from '../../src/shared-memory/switches.js'
-import type { Account, Line, NewNotice, Notice, Settlement } from '../../src/subscription/notice.js'
+import type { DeliveryStats, NewNotice, Notice, NoticeAck, OrderingKey } from '../../src/subscription/notice.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import type { Milliseconds } from '../../src/time.js'
 import { clockStart } from '../../src/time.js'
@@ -27,13 +27,13 @@ export function subscriptionId(number: number): SubscriptionId {
 
 export function notice(
   subscription: SubscriptionId,
-  line: string | Line,
+  line: string | OrderingKey,
   body: string,
   more: Partial<Notice> = {},
 ): Notice {
   return {
     subscription,
-    line: typeof line === 'string' ? { kind: 'entity', key: line } : line,
+    orderingKey: typeof line === 'string' ? { kind: 'entity', key: line } : line,
     made: Date.now() as Milliseconds,
     tenant: '' as Tenant,
     paths: ['/' as ServicePath],
@@ -65,7 +65,7 @@ export class OwnedOutbox {
   refuse = false
   /** How long storing takes. */
   delay_ms = 0
-  readonly settled: (readonly Settlement[])[] = []
+  readonly settled: (readonly NoticeAck[])[] = []
 
   constructor(path: string) {
     this.path = path
@@ -81,11 +81,11 @@ export class OwnedOutbox {
     this.#environment.root.transactionSync(() => this.#outbox.enqueue(notices))
   }
 
-  store(settlements: readonly Settlement[]): void {
-    this.#environment.root.transactionSync(() => this.#outbox.settle(settlements))
+  store(settlements: readonly NoticeAck[]): void {
+    this.#environment.root.transactionSync(() => this.#outbox.ack(settlements))
   }
 
-  account(id: SubscriptionId): Account | undefined {
+  account(id: SubscriptionId): DeliveryStats | undefined {
     const text = this.#environment.accounts.get([id])
     return text === undefined ? undefined : JSON.parse(text)
   }
@@ -103,7 +103,7 @@ export class OwnedOutbox {
       after: (number, limit) => reader.after(number, limit),
       at: (number) => reader.at(number),
       accounts: () => reader.accounts(),
-      settle: async (settlements) => {
+      ack: async (settlements) => {
         if (this.refuse) return false
         if (this.delay_ms > 0) await sleep(this.delay_ms)
         this.settled.push(settlements)
@@ -146,7 +146,7 @@ export interface Running {
   readonly reports: CourierReport[]
   readonly lines: LogLine[]
   readonly counts: CounterName[]
-  readonly sheet: DeliverySheet
+  readonly sheet: DeliveryTable
   readonly courier: Courier
   obey(instruction: Obeyed): void
   /** Tells of new notices. */
@@ -183,7 +183,7 @@ export function courier(t: Test, circumstances: Circumstances = {}): Running {
   const reports: CourierReport[] = []
   const lines: LogLine[] = []
   const counts: CounterName[] = []
-  const sheet = new DeliverySheet(DeliverySheet.make(partitions.length + 1, 0n))
+  const sheet = new DeliveryTable(DeliveryTable.make(partitions.length + 1, 0n))
   const switches = new Switches()
   switches.set('logLevel', logLevels.indexOf(circumstances.level ?? 'WARN'))
   switches.set('infoPayloadMaxSize', 5120)

@@ -6,7 +6,7 @@ import { Watermark } from '../../src/delivery/limits.js'
 import { refusal, retryAfter, trouble } from '../../src/delivery/outcome.js'
 import { pauseAfter } from '../../src/delivery/pause.js'
 import { headersOf, messageSize } from '../../src/delivery/request.js'
-import type { Account } from '../../src/subscription/notice.js'
+import type { DeliveryStats } from '../../src/subscription/notice.js'
 import { at } from '../given.js'
 import { notice, subscriptionId } from './given.js'
 
@@ -65,7 +65,7 @@ test('an account counts a notice once, whatever becomes of its attempts', async 
 })
 
 test('the accounts of several outboxes say together what the last attempt says', async (t) => {
-  const account = (more: Partial<Account>): Account => ({ ...noAccount, ...more })
+  const account = (more: Partial<DeliveryStats>): DeliveryStats => ({ ...noAccount, ...more })
   t.same(merged([]), { timesSent: 0, discarded: 0, failsCounter: 0 })
   const both = [
     account({

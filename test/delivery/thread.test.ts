@@ -7,18 +7,18 @@ import type { CourierInstruction, CourierReport } from '../../src/delivery/messa
 import { packedRecipients } from '../../src/delivery/packed-recipients.js'
 import { ReadPool } from '../../src/lmdb/read-pool.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
-import type { Ready } from '../../src/mailbox/batch.js'
+import type { PartitionReady } from '../../src/mailbox/batch.js'
 import { ActorThread } from '../../src/mailbox/thread.js'
 import { Measures } from '../../src/measure/measures.js'
 import type { CourierTask, PartitionTask, SharedMemory, ThreadPorts } from '../../src/runtime/tasks.js'
 import { Bell } from '../../src/shared-memory/bell.js'
 import { ConnectionLimit } from '../../src/shared-memory/connection-limit.js'
 import { ForwardLimit } from '../../src/shared-memory/forward-limit.js'
-import { MailboxRoom } from '../../src/shared-memory/mailbox-room.js'
+import { MailboxCapacity } from '../../src/shared-memory/mailbox-room.js'
 import { RequestMemory } from '../../src/shared-memory/request-memory.js'
-import { Tickets } from '../../src/shared-memory/semaphore.js'
+import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 import { newTransactions } from '../../src/shared-memory/transaction-numbers.js'
-import { ChangeMarks } from '../../src/shared-memory/versions.js'
+import { Versions } from '../../src/shared-memory/versions.js'
 import { packedWithClocks } from '../../src/subscription/packed-clocks.js'
 import { clockStart } from '../../src/time.js'
 import { FarEnd } from '../far-end.js'
@@ -34,16 +34,16 @@ function entry(name: string): URL {
 function sharedMemory(measures: Measures, bell: Bell): SharedMemory {
   return {
     measures: measures.memory,
-    marks: [ChangeMarks.memory()],
+    versions: [Versions.memory()],
     pools: [ReadPool.memory(1)],
     bell: bell.memory,
-    permits: Tickets.memory(1),
+    permits: SharedSemaphore.memory(1),
     connections: ConnectionLimit.memory(1),
     requestMemory: RequestMemory.memory(),
     answerMemory: RequestMemory.memory(),
     forwards: ForwardLimit.memory(),
     alarms: AlarmReports.memory(),
-    rooms: [MailboxRoom.memory()],
+    rooms: [MailboxCapacity.memory()],
   }
 }
 
@@ -65,7 +65,7 @@ test('the thread of the courier delivers what partition and coordinator hold, an
 
   const log = () => new MessageChannel().port2
   const partitionLog = log()
-  const partition = new ActorThread<PartitionTask & Pick<ThreadPorts, 'log'>, Ready>({
+  const partition = new ActorThread<PartitionTask & Pick<ThreadPorts, 'log'>, PartitionReady>({
     entry: entry('partition'),
     task: {
       partition: 0,
@@ -104,9 +104,9 @@ test('the thread of the courier delivers what partition and coordinator hold, an
   const { port1, port2 } = new MessageChannel()
   partition.tell({ kind: 'connect', port: port1 }, [port1])
   tell({ kind: 'connect', partition: 0, port: port2 }, [port2])
-  const settle = await courier.hear('settle')
-  control.store(settle.settlements)
-  tell({ kind: 'settled', ticket: settle.ticket })
+  const settle = await courier.hear('ack')
+  control.store(settle.acks)
+  tell({ kind: 'acked', ticket: settle.ticket })
   t.same(end.bodies, ['from the partition', 'from the coordinator'])
   t.same(control.numbers, [])
   t.match(control.account(one), { sent: 1, lastSuccessCode: 200 })
@@ -114,8 +114,8 @@ test('the thread of the courier delivers what partition and coordinator hold, an
   control.enqueue(notice(one, { kind: 'tick' }, 'tick'))
   bell.ring()
   await until(() => end.bodies.includes('tick'))
-  const again = await courier.hear('settle')
-  tell({ kind: 'settled', ticket: again.ticket })
+  const again = await courier.hear('ack')
+  tell({ kind: 'acked', ticket: again.ticket })
   t.equal(measures.counts.flat('notificationsSent'), 3n)
   t.match(measures.delivery.read(), { out: 3, sentOk: 3, size: 0 })
   tell({ kind: 'drain', limit_ms: 1000 })
@@ -160,10 +160,10 @@ test('what the courier says before it is ready is heard, and is not taken for it
     },
     transfer: [port2],
     said: (report) => {
-      if (report.kind !== 'settle') return
+      if (report.kind !== 'ack') return
       settled.push(report)
-      control.store(report.settlements)
-      courier.tell({ kind: 'settled', ticket: report.ticket })
+      control.store(report.acks)
+      courier.tell({ kind: 'acked', ticket: report.ticket })
     },
   })
   courier.tell({ kind: 'begin' } satisfies CourierInstruction)

@@ -1,17 +1,17 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { Resource } from '../../src/api.js'
-import type { FrontEnd, FrontEndParts, HttpOptions } from '../../src/http/server.js'
-import { openFrontEnd } from '../../src/http/server.js'
+import type { HttpOptions, HttpServer, HttpServerParts } from '../../src/http/server.js'
+import { openHttpServer } from '../../src/http/server.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
 import { DamageLog } from '../../src/log/damage-log.js'
 import type { Log } from '../../src/log/log.js'
 import type { Rejection, RequestMeter } from '../../src/measure/requests.js'
 import type { WaitMeter } from '../../src/measure/waits.js'
-import { granted } from '../../src/result.js'
+import { ok } from '../../src/result.js'
 import { ConnectionLimit } from '../../src/shared-memory/connection-limit.js'
 import { RequestMemory } from '../../src/shared-memory/request-memory.js'
-import { Tickets } from '../../src/shared-memory/semaphore.js'
+import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 import { Switches } from '../../src/shared-memory/switches.js'
 
 /** A meter that keeps what it is told. */
@@ -107,13 +107,13 @@ export const echo: Resource = {
   operations: {
     POST: {
       use: 'write',
-      prepare: ({ body }) => granted(() => ({ status: 200, body })),
+      prepare: ({ body }) => ok(() => ({ status: 200, body })),
       wrapStatus: (status) => ({ errorCode: status }),
     },
     GET: {
       use: 'read',
       prepare: ({ segments, parameters, paths }) =>
-        granted(() => ({
+        ok(() => ({
           status: 200,
           body: () => JSON.stringify({ ...segments, parameters: Object.fromEntries(parameters), paths }),
         })),
@@ -122,7 +122,7 @@ export const echo: Resource = {
 }
 
 const json = JSON.stringify({ ok: true })
-const read = { use: 'read', prepare: () => granted(() => ({ status: 200, body: json })) } as const
+const read = { use: 'read', prepare: () => ok(() => ({ status: 200, body: json })) } as const
 
 export const managementResources: readonly Resource[] = [
   { pattern: '/version', anyCase: false, operations: { GET: read } },
@@ -134,14 +134,14 @@ export const managementResources: readonly Resource[] = [
     operations: {
       PUT: {
         use: 'write',
-        prepare: ({ segments, body }) => granted(() => ({ status: 200, body: `"${segments['levels']}${body}"` })),
+        prepare: ({ segments, body }) => ok(() => ({ status: 200, body: `"${segments['levels']}${body}"` })),
       },
     },
   },
 ]
 
 export interface Given {
-  readonly frontEnd: FrontEnd
+  readonly frontEnd: HttpServer
   readonly meter: Noted
   readonly lines: Line[]
   readonly switches: Switches
@@ -157,13 +157,13 @@ export async function givenFrontEnd(
   t: { teardown(end: () => unknown): void },
   { maxConnections = 1020, ...changed }: Partial<HttpOptions> & { readonly maxConnections?: number } = {},
   ngsi1: readonly Resource[] = [echo],
-  more: Partial<FrontEndParts> = {},
+  more: Partial<HttpServerParts> = {},
 ): Promise<Given> {
   const meter = new Noted()
   const lines: Line[] = []
   const switches = new Switches()
   switches.set('infoPayloadMaxSize', 100)
-  const opened = await openFrontEnd({
+  const opened = await openHttpServer({
     ngsi1,
     management: managementResources,
     checkParameters: () => undefined,
@@ -176,14 +176,14 @@ export async function givenFrontEnd(
     transaction: () => '1-000-00000000001',
     alarms: new AlarmReports(AlarmReports.memory(), () => undefined),
     takeReplies: () => {},
-    permits: Tickets.memory(changed.requestPermits ?? options.requestPermits),
+    permits: SharedSemaphore.memory(changed.requestPermits ?? options.requestPermits),
     connections: ConnectionLimit.memory(maxConnections),
     requestMemory: RequestMemory.memory(),
     answerMemory: RequestMemory.memory(),
     index: 0,
     ...more,
   })
-  if (!opened.ok) throw new Error(opened.refusal.kind)
+  if (!opened.ok) throw new Error(opened.error.kind)
   const frontEnd = opened.value
   t.teardown(() => frontEnd.stop(0))
   const open = () => connected(frontEnd.port)

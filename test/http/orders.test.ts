@@ -4,18 +4,18 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { Answer, Resource } from '../../src/api.js'
+import type { ApiResponse, Resource } from '../../src/api.js'
 import { requestLife } from '../../src/http/request-life.js'
-import { granted } from '../../src/result.js'
+import { ok } from '../../src/result.js'
 import { itsKey, unknownCertificate } from '../delivery/certificate.js'
 import { bodyOf, echo, everything, get, givenFrontEnd, headerOf, post, request, statusOf, until } from './given.js'
 
 const chunkedHead = ['Content-Type: application/json', 'Transfer-Encoding: chunked']
 
 /** A resource whose answers are given by the test, and one that answers late by itself. */
-function held(): { readonly answers: ((answer: Answer) => void)[]; readonly resource: Resource } {
-  const answers: ((answer: Answer) => void)[] = []
-  const prepare = () => granted(() => new Promise<Answer>((resolve) => void answers.push(resolve)))
+function held(): { readonly answers: ((answer: ApiResponse) => void)[]; readonly resource: Resource } {
+  const answers: ((answer: ApiResponse) => void)[] = []
+  const prepare = () => ok(() => new Promise<ApiResponse>((resolve) => void answers.push(resolve)))
   const operation = { use: 'read' as const, prepare }
   return { answers, resource: { pattern: '/v1/held', anyCase: true, operations: { GET: operation, POST: operation } } }
 }
@@ -26,7 +26,7 @@ const late: Resource = {
   operations: {
     GET: {
       use: 'read',
-      prepare: ({ segments }) => granted(() => delay(3, { status: 200, body: `"late ${segments['n']}"` })),
+      prepare: ({ segments }) => ok(() => delay(3, { status: 200, body: `"late ${segments['n']}"` })),
     },
   },
 }
@@ -177,7 +177,7 @@ test('a fault while an answer leaves costs its connection, and is logged once', 
   const broken = {
     pattern: '/v1/broken',
     anyCase: true,
-    operations: { GET: { use: 'read' as const, prepare: () => granted(() => answer) } },
+    operations: { GET: { use: 'read' as const, prepare: () => ok(() => answer) } },
   }
   const { talk, lines, meter } = await givenFrontEnd(t, {}, [broken])
   t.equal(await talk(get('/v1/broken')), '')
@@ -212,11 +212,11 @@ test('a connection has few requests in progress; the others wait and are answere
 
 test('requests that come in one packet begin in their order, whichever have a body, and all are answered', async (t) => {
   const begun: string[] = []
-  const noted = (verb: string, answer: () => Answer | Promise<Answer>) => ({
+  const noted = (verb: string, answer: () => ApiResponse | Promise<ApiResponse>) => ({
     use: 'write' as const,
     prepare: () => {
       begun.push(verb)
-      return granted(answer)
+      return ok(answer)
     },
   })
   const operations = {
@@ -290,7 +290,7 @@ test('an idle connection is closed after its time, and one whose request is work
 test('a client that does not read its answers is cut off, and one that reads slowly is not', async (t) => {
   const large = 'x'.repeat(64 * 2 ** 20)
   const answer = { status: 200, body: large }
-  const operations = { GET: { use: 'read' as const, prepare: () => granted(() => answer) } }
+  const operations = { GET: { use: 'read' as const, prepare: () => ok(() => answer) } }
   const { connect, meter } = await givenFrontEnd(t, { sendTimeout_s: 2 }, [
     { pattern: '/v1/large', anyCase: true, operations },
   ])

@@ -2,11 +2,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { test } from 'tap'
 import type { Resource } from '../../src/api.js'
 import { Admission } from '../../src/http/admission.js'
-import { Departures } from '../../src/http/departures.js'
-import { Interleaving } from '../../src/http/interleaving.js'
+import { ResponseBatch } from '../../src/http/departures.js'
+import { ReplyInterleaving } from '../../src/http/interleaving.js'
 import { Overload } from '../../src/http/overload.js'
-import { granted } from '../../src/result.js'
-import { Tickets } from '../../src/shared-memory/semaphore.js'
+import { ok } from '../../src/result.js'
+import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 import { givenFrontEnd } from './given.js'
 
 const ms = 1_000_000n
@@ -35,7 +35,7 @@ test('nobody waits longer than the longest wait, unless there is none', async (t
 
 test('a request that waits is refused in time where no permit comes back, and those after it at once', async (t) => {
   let refused = 0
-  const tickets = new Tickets(Tickets.memory(1))
+  const tickets = new SharedSemaphore(SharedSemaphore.memory(1))
   const count = () => {
     refused += 1
   }
@@ -67,8 +67,8 @@ test('a request that waits is refused in time where no permit comes back, and th
 
 test('between many requests answers leave and replies are taken in, before the event loop comes round', async (t) => {
   const seen: string[] = []
-  const departures = new Departures()
-  const interleaving = new Interleaving(departures, () => seen.push('replies'))
+  const departures = new ResponseBatch()
+  const interleaving = new ReplyInterleaving(departures, () => seen.push('replies'))
   departures.leave({ depart: () => seen.push('answer') })
   for (let request = 0; request < 31; request += 1) interleaving.requestCame()
   t.same(seen, [])
@@ -84,7 +84,7 @@ test('a front end takes replies in between requests only where some wait for a p
     operations: {
       GET: {
         use: 'read',
-        prepare: () => granted(() => new Promise((resolve) => answers.push(() => resolve({ status: 200 })))),
+        prepare: () => ok(() => new Promise((resolve) => answers.push(() => resolve({ status: 200 })))),
       },
     },
   }

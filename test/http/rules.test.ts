@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { Admission, type Place, permitShare } from '../../src/http/admission.js'
+import { Admission, type Permit, permitShare } from '../../src/http/admission.js'
 import { parseAccept } from '../../src/http/headers.js'
 import { kindOf } from '../../src/http/path-kind.js'
 import { Router, segmentsOf } from '../../src/http/router.js'
 import { parseServicePaths } from '../../src/http/service-paths.js'
 import { hasForbiddenParameter, parseParameters, Targets } from '../../src/http/target.js'
-import { Tickets } from '../../src/shared-memory/semaphore.js'
+import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 
 const resource = (pattern: string, anyCase = true) => ({ pattern, anyCase, operations: {} })
 
@@ -75,7 +75,7 @@ test('URI parameters are decoded, the last of one name counts, and only filters 
 test('an Accept header is met when one of its known types is JSON', async (t) => {
   const verdict = (accept: string) => {
     const accepted = parseAccept(accept)
-    return accepted.ok ? accepted.value : accepted.refusal.text
+    return accepted.ok ? accepted.value : accepted.error.text
   }
   t.equal(verdict('text/plain,,,Application/JSON ,,'), 'json')
   t.equal(verdict('image/png;level=1, */*;q=0.1'), 'json')
@@ -91,7 +91,7 @@ test('an Accept header is met when one of its known types is JSON', async (t) =>
 test('service paths are checked level by level', async (t) => {
   const parse = (header: string | undefined) => {
     const paths = parseServicePaths(header)
-    return paths.ok ? paths.value : paths.refusal
+    return paths.ok ? paths.value : paths.error
   }
   t.same(parse(undefined), [])
   t.same(parse(''), [])
@@ -122,7 +122,7 @@ test('permits are given first come, first served, never more than there are, wha
     fc.property(fc.integer({ min: 1, max: 4 }), steps, (permits, all) => {
       const waits: bigint[] = []
       const meter = { on: true, free: () => waits.push(0n), waited: (wait: bigint) => waits.push(wait) }
-      const admission = new Admission(new Tickets(Tickets.memory(permits)), permits, meter, {
+      const admission = new Admission(new SharedSemaphore(SharedSemaphore.memory(permits)), permits, meter, {
         permits: () => {},
         tracing: false,
         waited: () => {},
@@ -130,7 +130,7 @@ test('permits are given first come, first served, never more than there are, wha
       })
       const started: number[] = []
       const gone = new Set<number>()
-      const places: Place[] = []
+      const places: Permit[] = []
       for (const step of all) {
         if (step === 'ask') {
           const number = places.length
@@ -151,14 +151,14 @@ test('permits are given first come, first served, never more than there are, wha
 })
 
 test('a permit that comes back in one front end is given to the first that waits, in whichever it is', async (t) => {
-  const memory = Tickets.memory(1)
+  const memory = SharedSemaphore.memory(1)
   const meter = { on: false, free: () => {}, waited: () => {} }
   const taken = [0, 0]
   const [one, two] = [0, 1].map((at) => {
     const permits = (_: number, count: number): void => {
       taken[at] = count
     }
-    return new Admission(new Tickets(memory), 1 - at, meter, {
+    return new Admission(new SharedSemaphore(memory), 1 - at, meter, {
       permits,
       tracing: false,
       waited: () => {},
@@ -181,7 +181,7 @@ test('a permit that comes back in one front end is given to the first that waits
   t.same(started, ['one, first', 'two, second', 'one, fourth'], 'who gave up passes the permit on')
   t.same(taken, [1, 0])
   fourth.leave()
-  t.equal(new Tickets(memory).free, 1)
+  t.equal(new SharedSemaphore(memory).free, 1)
 })
 
 /** Time for what is told through shared memory. */

@@ -3,14 +3,14 @@ import { closeSync, fstatSync, openSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import { test } from 'tap'
-import type { Answer, Asked } from '../../src/api.js'
-import { openFrontEnd } from '../../src/http/server.js'
+import type { ApiRequest, ApiResponse } from '../../src/api.js'
+import { openHttpServer } from '../../src/http/server.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
 import { DamageLog } from '../../src/log/damage-log.js'
-import { granted } from '../../src/result.js'
+import { ok } from '../../src/result.js'
 import { ConnectionLimit } from '../../src/shared-memory/connection-limit.js'
 import { RequestMemory } from '../../src/shared-memory/request-memory.js'
-import { Tickets } from '../../src/shared-memory/semaphore.js'
+import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 import { Switches } from '../../src/shared-memory/switches.js'
 import {
   bodyOf,
@@ -30,8 +30,8 @@ import {
 
 /** A resource whose answers are given by the test. */
 function held() {
-  const answers: ((answer: Answer) => void)[] = []
-  const value = () => new Promise<Answer>((resolve) => void answers.push(resolve))
+  const answers: ((answer: ApiResponse) => void)[] = []
+  const value = () => new Promise<ApiResponse>((resolve) => void answers.push(resolve))
   const operation = { use: 'write' as const, prepare: () => ({ ok: true as const, value }) }
   return { answers, resource: { pattern: '/v1/held', anyCase: true, operations: { GET: operation, POST: operation } } }
 }
@@ -91,10 +91,10 @@ test('a permit comes back when the work is done, whether or not its answer can l
 
 test('work hears that its client has gone, and keeps its permit until it is over', async (t) => {
   const told: string[] = []
-  const answers: ((answer: Answer) => void)[] = []
-  const prepare = ({ client }: Asked) => {
+  const answers: ((answer: ApiResponse) => void)[] = []
+  const prepare = ({ client }: ApiRequest) => {
     client.whenGone(() => told.push(`gone: ${client.gone}`))
-    return granted(() => new Promise<Answer>((resolve) => void answers.push(resolve)))
+    return ok(() => new Promise<ApiResponse>((resolve) => void answers.push(resolve)))
   }
   const resource = { pattern: '/v1/held', anyCase: true, operations: { GET: { use: 'read' as const, prepare } } }
   const { connect, meter } = await givenFrontEnd(t, {}, [resource])
@@ -177,7 +177,7 @@ test('a port in use is a refusal', async (t) => {
   const address = other.address()
   const port = address !== null && typeof address === 'object' ? address.port : 0
   const switches = new Switches()
-  const opened = await openFrontEnd({
+  const opened = await openHttpServer({
     ngsi1: [],
     management: [],
     checkParameters: () => undefined,
@@ -190,13 +190,13 @@ test('a port in use is a refusal', async (t) => {
     transaction: () => '',
     alarms: new AlarmReports(AlarmReports.memory(), () => undefined),
     takeReplies: () => {},
-    permits: Tickets.memory(1),
+    permits: SharedSemaphore.memory(1),
     connections: ConnectionLimit.memory(1),
     requestMemory: RequestMemory.memory(),
     answerMemory: RequestMemory.memory(),
     index: 0,
   })
-  t.same(opened, { ok: false, refusal: { kind: 'portInUse', port } })
+  t.same(opened, { ok: false, error: { kind: 'portInUse', port } })
 })
 
 test('a key that can not be read or used is a refusal', async (t) => {

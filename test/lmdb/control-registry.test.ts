@@ -80,7 +80,7 @@ test('a change with its notices is there whole when the store is opened again', 
   const told = registration(1, [context('S4', 'noise')])
   const notice: Notice = {
     subscription: '65535a000000000000000001' as SubscriptionId,
-    line: { kind: 'availability' },
+    orderingKey: { kind: 'availability' },
     made: at(5),
     tenant,
     paths: [root],

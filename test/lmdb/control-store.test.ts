@@ -45,7 +45,7 @@ test('notices are numbered over restarts, and stay until they are settled', asyn
   const store = opened(folder)
   const notices = [1, 2, 3].map((n) => notice({ body: `{"n":"${n}"}` }))
   await store.commit({ notices })
-  await store.commit({ settlements: [{ subscription: subscriptionId(), gone: [1, 2, 3], account }] })
+  await store.commit({ acks: [{ subscription: subscriptionId(), gone: [1, 2, 3], account }] })
   await store.close()
   const again = opened(folder)
   t.teardown(() => again.close())
@@ -63,8 +63,8 @@ test('an account is what was settled last, and goes with its subscription', asyn
   const [kept, ended] = [subscriptionId(), subscriptionId()]
   const settle = (sent: number) =>
     [kept, ended].map((id) => ({ subscription: id, gone: [], account: { ...account, sent } }))
-  await store.commit({ settlements: settle(1) })
-  await store.commit({ settlements: [...settle(2), { subscription: ended, gone: [], account: undefined }] })
+  await store.commit({ acks: settle(1) })
+  await store.commit({ acks: [...settle(2), { subscription: ended, gone: [], account: undefined }] })
   t.same([...accountsOf(outboxOf(t, folder)())], [[kept, { ...account, sent: 2 }]])
 })
 
@@ -99,7 +99,7 @@ test('a notice is read as it was written, whatever is in it', async (t) => {
   const text = fc.string({ unit: 'grapheme', maxLength: 12 })
   const anyNotice = fc
     .record({
-      line: fc.oneof(
+      orderingKey: fc.oneof(
         text.map((key) => ({ kind: 'entity' as const, key: `/\n${key}\n` })),
         fc.constantFrom({ kind: 'initial' } as const, { kind: 'tick' } as const, { kind: 'availability' } as const),
       ),

@@ -8,7 +8,7 @@ import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { scan } from '../../src/lmdb/scan.js'
 import { takeTurn } from '../../src/partition/turn.js'
 import { answering, FarEnd } from '../far-end.js'
-import { command, given, id, marks, noWords, path, query, storeSettings, tenant, wakes } from '../given.js'
+import { command, given, id, matcher, noWords, path, query, storeSettings, tenant, versions } from '../given.js'
 import { RunningBroker } from '../running.js'
 
 const root = path('/')
@@ -16,22 +16,22 @@ const limits = { page_bytes: 2 ** 20 }
 
 /** What may become of the record of the first of two entities. */
 const damages = [
-  ['is missing', undefined, /data\.mdb: the record at place \d+ .*is missing, although an index names it: restore/],
-  ['is cut off', '["Silo1","Silo","/",1', /data\.mdb: the record at place \d+ .*cannot be read \(.+\): restore/],
-  ['is no record', 'xyz', /data\.mdb: the record at place \d+ .*cannot be read \(.+\): restore/],
+  ['is missing', undefined, /data\.mdb: the record at sequence \d+ .*is missing, although an index names it: restore/],
+  ['is cut off', '["Silo1","Silo","/",1', /data\.mdb: the record at sequence \d+ .*cannot be read \(.+\): restore/],
+  ['is no record', 'xyz', /data\.mdb: the record at sequence \d+ .*cannot be read \(.+\): restore/],
 ] as const
 
 async function damaged(t: Test, text: string | undefined): Promise<string> {
   const folder = t.testdir()
   const store = new LmdbPartitionStore(folder, storeSettings)
-  const parts = { store, interpret: noWords, wakes: wakes(), marks: marks() }
+  const parts = { store, interpret: noWords, matcher: matcher(), versions: versions() }
   const attributes = [given('level', '1')]
   takeTurn(parts, [command('APPEND', 'Silo1', attributes), command('APPEND', 'Silo2', attributes)])
-  const place = store.entities(tenant, root, id('Silo1'))[0]?.place
+  const sequence = store.entities(tenant, root, id('Silo1'))[0]?.sequence
   await store.close()
-  if (place === undefined) throw new Error('there is no such entity')
+  if (sequence === undefined) throw new Error('there is no such entity')
   const environment = openEnvironment(folder, { ...storeSettings, readOnly: false })
-  const key = recordKey(tenant, place)
+  const key = recordKey(tenant, sequence)
   if (text === undefined) environment.records.removeSync(key)
   else environment.records.putSync(key, text)
   await environment.root.close()
@@ -42,7 +42,7 @@ for (const [what, text, message] of damages) {
   test(`a record that ${what} is a fault that names it for all who read it, and other entities go on`, async (t) => {
     const folder = await damaged(t, text)
     const store = new LmdbPartitionStore(folder, storeSettings)
-    const reader = new PartitionReader(folder, storeSettings, marks())
+    const reader = new PartitionReader(folder, storeSettings, versions())
     t.teardown(async () => {
       await reader.close()
       await store.close()
@@ -78,7 +78,7 @@ test('a record that cannot be read is 500 for those who ask for it, and its line
   t.equal((await broker.send('GET', '/v1/contextEntities/Silo1')).status, 500)
   t.equal((await broker.send('GET', '/v1/contextEntities/Silo2')).status, 200)
   // One line for each thread that has met it: the front end and the partition.
-  const lines = broker.output.match(/partition-0\/data\.mdb: the record at place \d+ cannot be read/g)
+  const lines = broker.output.match(/partition-0\/data\.mdb: the record at sequence \d+ cannot be read/g)
   t.equal(lines?.length, 2)
   t.match((await broker.send('GET', '/metrics')).text, /^rigel_storage_damaged_total 4$/m)
   t.equal(await broker.end('SIGTERM'), 0)

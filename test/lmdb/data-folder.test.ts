@@ -17,7 +17,7 @@ function holder(folder: string, ...before: readonly string[]) {
   const program = `
     const { openDataFolder } = await import(${JSON.stringify(module)})
     const opened = await openDataFolder(process.argv[1], { preferred: 1, everyPage_bytes: 0, maxReaders: 64 })
-    console.log(process.pid, opened.ok ? 'taken' : opened.refusal.reason)
+    console.log(process.pid, opened.ok ? 'taken' : opened.error.reason)
     setInterval(() => {}, 1000)
   `
   const [command = '', ...args] = [...before, process.execPath, '--input-type=module', '-e', program, folder]

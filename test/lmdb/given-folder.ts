@@ -7,7 +7,7 @@ const settings: FolderSettings = { asked: undefined, preferred: 1, everyPage_byt
 /** Opens a folder with so many partitions; gives it, or why it was refused. */
 export async function opened(path: string, change: Partial<FolderSettings> = {}): Promise<DataFolder | string> {
   const folder = await openDataFolder(path, { ...settings, ...change })
-  return folder.ok ? folder.value : folder.refusal.reason
+  return folder.ok ? folder.value : folder.error.reason
 }
 
 /** Makes a folder and lets go of it. */

@@ -26,9 +26,9 @@ class OnDisk {
     this.environment.root.transactionSync(() => this.outbox.enqueue(notices))
   }
 
-  settle(...gone: readonly number[]): void {
+  ack(...gone: readonly number[]): void {
     const settlement = { subscription: subscriptionId(), gone, account: undefined }
-    this.environment.root.transactionSync(() => this.outbox.settle([settlement]))
+    this.environment.root.transactionSync(() => this.outbox.ack([settlement]))
   }
 
   /** For whom what is there is, by number; read in portions. */
@@ -63,11 +63,11 @@ test('what many are told of one change is stored once, and gone when the last of
   t.same(disk.entries, [0, 3, 2])
   t.match(noticeAt(disk.environment, 300), { subscription: many.subscriptions[299], entity: { id: 'Tank1' } })
   const numbers = many.subscriptions.map((_, at) => at + 1)
-  disk.settle(...numbers.filter((number) => number !== 300))
+  disk.ack(...numbers.filter((number) => number !== 300))
   t.same(disk.held(), [[300, many.subscriptions[299]]])
   t.equal(noticeAt(disk.environment, 299), undefined)
   t.match(noticeAt(disk.environment, 300), { entity: { id: 'Tank1' } })
-  disk.settle(300)
+  disk.ack(300)
   t.same(disk.entries, [0, 0, 0])
 })
 
@@ -95,12 +95,12 @@ test('whatever is put in and leaves, in whatever order and twice, what is left i
         } else {
           const numbers = each.leave.map((number) => begun + number)
           for (const number of numbers) expected.delete(number)
-          disk.settle(...numbers)
-          if (each.again) disk.settle(...numbers)
+          disk.ack(...numbers)
+          if (each.again) disk.ack(...numbers)
         }
       }
       t.strictSame(disk.held(portion), [...expected])
-      disk.settle(...expected.keys())
+      disk.ack(...expected.keys())
       t.same(disk.entries, [0, 0, 0])
     }),
     { numRuns: 25 },
@@ -139,7 +139,7 @@ test('a notice as it was stored before there were groups is read as ever', async
   const stored = `["5718a2f1c0de00112233aabb",["entity","/ 4 TankTank1"],5,"acme",["/"],"corr","tok",[1,2]]\n{"a":"b"}`
   const read = decodeNotice(stored)
   t.match(read, {
-    line: { kind: 'entity', key: '/ 4 TankTank1' },
+    orderingKey: { kind: 'entity', key: '/ 4 TankTank1' },
     made: 5,
     tenant: 'acme',
     token: 'tok',

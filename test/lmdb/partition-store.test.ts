@@ -11,12 +11,12 @@ import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { decodeEntity, encodeEntity } from '../../src/lmdb/record.js'
 import type { Reply } from '../../src/partition/message.js'
 import { commitTurn, publishTurn, takeTurn as takeAnyTurn } from '../../src/partition/turn.js'
-import { ChangeMarks } from '../../src/shared-memory/versions.js'
+import { Versions } from '../../src/shared-memory/versions.js'
 import {
   command,
   given,
   id,
-  marks,
+  matcher,
   metadata,
   noWords,
   path,
@@ -24,12 +24,12 @@ import {
   storeSettings,
   tenant,
   type,
-  wakes,
+  versions,
 } from '../given.js'
 
 /** A turn of commands, none of them in words. */
-function takeTurn(store: LmdbPartitionStore, batch: readonly UpdateCommand[], told = marks()): readonly Reply[] {
-  return takeAnyTurn({ store, interpret: noWords, wakes: wakes(), marks: told }, batch)
+function takeTurn(store: LmdbPartitionStore, batch: readonly UpdateCommand[], told = versions()): readonly Reply[] {
+  return takeAnyTurn({ store, interpret: noWords, matcher: matcher(), versions: told }, batch)
 }
 
 function opened(folder: string): LmdbPartitionStore {
@@ -50,7 +50,7 @@ test('what a turn wrote is there when the store is opened again', async (t) => {
   const again = opened(folder)
   t.teardown(() => again.close())
   t.match(again.entities(tenant, root, id('Silo1')), [{ attributes: [{ name: 'level', value: '2' }] }])
-  t.equal(again.highestPlace, again.entities(tenant, root, id('Silo1'))[0]?.place)
+  t.equal(again.highestPlace, again.entities(tenant, root, id('Silo1'))[0]?.sequence)
   t.equal(again.entityCount, 1)
 })
 
@@ -115,10 +115,10 @@ test('ids that are the beginning of others, of other paths and other types are k
   }
 })
 
-test('a reader in the same process sees a commit when the marks say so', async (t) => {
+test('a reader in the same process sees a commit when the versions say so', async (t) => {
   const folder = t.testdir()
   const store = opened(folder)
-  const told = marks()
+  const told = versions()
   const reader = new PartitionReader(folder, storeSettings, told)
   t.teardown(async () => {
     await reader.close()
@@ -134,15 +134,15 @@ test('a reader in the same process sees a commit when the marks say so', async (
 test('what one reader has seen of a commit that is not counted yet, every later read sees', async (t) => {
   const folder = t.testdir()
   const store = opened(folder)
-  const told = marks()
-  const parts = { store, interpret: noWords, wakes: wakes(), marks: told }
+  const told = versions()
+  const parts = { store, interpret: noWords, matcher: matcher(), versions: told }
   const earlier = new PartitionReader(folder, storeSettings, told)
   t.teardown(async () => {
     await earlier.close()
     await store.close()
   })
   const asked = [tenant, undefined, id('Silo1'), 10_000] as const
-  const [atHand, group] = [new EntitiesAtHand(50_000), ChangeMarks.groupOf(tenant, id('Silo1'))]
+  const [atHand, group] = [new EntitiesAtHand(50_000), Versions.groupOf(tenant, id('Silo1'))]
   takeTurn(store, [silo('1')], told)
   t.match(
     atHand.read('Silo1', group, told, () => earlier.entities(...asked)),
@@ -161,7 +161,7 @@ test('what one reader has seen of a commit that is not counted yet, every later 
 test('nothing is found under a name that is longer than any key', async (t) => {
   const folder = t.testdir()
   const store = opened(folder)
-  const reader = new PartitionReader(folder, storeSettings, marks())
+  const reader = new PartitionReader(folder, storeSettings, versions())
   t.teardown(async () => {
     await reader.close()
     await store.close()
@@ -181,7 +181,7 @@ test('nothing is found under a name that is longer than any key', async (t) => {
 test('a snapshot stays as it is while the store goes on', async (t) => {
   const folder = t.testdir()
   const store = opened(folder)
-  const told = marks()
+  const told = versions()
   const reader = new PartitionReader(folder, storeSettings, told)
   t.teardown(async () => {
     await reader.close()
@@ -243,8 +243,8 @@ class Model {
   apply(next: UpdateCommand): void {
     const held = this.entities.filter((entity) => entity.id === next.id && entity.path === next.path)
     for (const effect of applyUpdate(held, next).effects) {
-      const rest = this.entities.filter(({ place }) => place !== effect.entity.place)
-      this.entities = effect.kind === 'put' ? [...rest, effect.entity].sort((a, b) => a.place - b.place) : rest
+      const rest = this.entities.filter(({ sequence }) => sequence !== effect.entity.sequence)
+      this.entities = effect.kind === 'put' ? [...rest, effect.entity].sort((a, b) => a.sequence - b.sequence) : rest
     }
   }
 
@@ -274,7 +274,7 @@ test('the store holds what a list in memory would, in every index, over turns of
           await store.close()
         }
         const store = opened(folder)
-        const reader = new PartitionReader(folder, storeSettings, marks())
+        const reader = new PartitionReader(folder, storeSettings, versions())
         const snapshot = reader.snapshot()
         assert.deepEqual(
           [...snapshot.all(tenant)].map((candidate) => decodeEntity(candidate.read() ?? '')),
@@ -318,7 +318,7 @@ test('what a store keeps in memory is what it has on disk, also after turns that
         const store = new LmdbPartitionStore(t.testdir(), storeSettings, { cache_bytes })
         const model = new Model()
         for (const { commands, fails } of turns) {
-          const parts = { store, interpret: noWords, wakes: wakes(), marks: marks() }
+          const parts = { store, interpret: noWords, matcher: matcher(), versions: versions() }
           if (fails) assert.throws(() => takeAnyTurn(parts, commands, failing), { message: 'poison' })
           else {
             takeAnyTurn(parts, commands)

@@ -50,7 +50,7 @@ test('who finds no handle is served in the order of asking, and the wait is meas
   t.ok(meter.waits.every((wait) => wait > 0n))
 })
 
-test('a handle that another thread gives back wakes who waits here', async (t) => {
+test('a handle that another thread gives back matcher who waits here', async (t) => {
   const memory = ReadPool.memory(1)
   const pool = new ReadPool(memory, 0, noted(false))
   pool.take()

@@ -15,14 +15,14 @@ import {
   everywhere,
   given,
   id,
-  marks,
+  matcher,
   noWords,
   path,
   query,
   storeSettings,
   tenant,
   type,
-  wakes,
+  versions,
 } from '../given.js'
 
 const names = ['A1', 'A2', 'B1', 'B2', 'C1']
@@ -71,7 +71,7 @@ const asked: fc.Arbitrary<Query> = fc
 /** What a scan gives, its records decoded. */
 async function found(snapshots: readonly Snapshot[], wanted: Query): Promise<Page> {
   const page = await scan(snapshots, wanted, { page_bytes: 2 ** 20 })
-  if (!page.ok) return assert.fail(page.refusal.kind)
+  if (!page.ok) return assert.fail(page.error.kind)
   return { entities: page.value.records.map(decodeEntity), count: page.value.count }
 }
 
@@ -96,9 +96,11 @@ test('a page is the one that looking at every entity would give, whatever index 
         const stores = ['one', 'two'].map((name) => new LmdbPartitionStore(`${folders}/${name}`, storeSettings))
         for (const creation of creations) {
           const store = stores[shardOf(tenant, creation.id, stores.length)]
-          if (store) takeTurn({ store, interpret: noWords, wakes: wakes(), marks: marks() }, [creation])
+          if (store) takeTurn({ store, interpret: noWords, matcher: matcher(), versions: versions() }, [creation])
         }
-        const readers = ['one', 'two'].map((name) => new PartitionReader(`${folders}/${name}`, storeSettings, marks()))
+        const readers = ['one', 'two'].map(
+          (name) => new PartitionReader(`${folders}/${name}`, storeSettings, versions()),
+        )
         const snapshots = readers.map((reader) => reader.snapshot())
         const all = snapshots.flatMap((snapshot) =>
           [...snapshot.all(tenant)].flatMap((found) => decodeEntity(found.read() ?? '')),
@@ -119,8 +121,8 @@ async function stored(
 ): Promise<{ snapshot: Snapshot; close(): Promise<void> }> {
   const store = new LmdbPartitionStore(folder, storeSettings)
   const commands = values.map((value, n) => command('APPEND', `Silo${n}`, [given('v', value)], { type: type('Silo') }))
-  takeTurn({ store, interpret: noWords, wakes: wakes(), marks: marks() }, commands)
-  const reader = new PartitionReader(folder, storeSettings, marks())
+  takeTurn({ store, interpret: noWords, matcher: matcher(), versions: versions() }, commands)
+  const reader = new PartitionReader(folder, storeSettings, versions())
   const snapshot = reader.snapshot()
   const close = async (): Promise<void> => {
     snapshot.close()
@@ -139,14 +141,14 @@ function asking(more: Partial<Query>): Query {
 test('a page that takes more bytes than it may is refused, a smaller one and one of fewer attributes are not', async (t) => {
   const { snapshot, close } = await stored(t.testdir(), Array(10).fill('x'.repeat(100_000)))
   const limits = { page_bytes: 550_000 }
-  t.match(await scan([snapshot], asking({}), limits), { ok: false, refusal: { kind: 'pageTooLarge' } })
+  t.match(await scan([snapshot], asking({}), limits), { ok: false, error: { kind: 'pageTooLarge' } })
   t.match(await scan([snapshot], asking({ limit: 5, offset: 2 }), limits), {
     ok: true,
     value: { records: { length: 5 } },
   })
   t.match(await scan([snapshot], asking({ offset: 7 }), limits), { ok: true, value: { records: { length: 3 } } })
   const byId = [{ by: 'id', reversed: true }]
-  t.match(await scan([snapshot], asking({ order: byId }), limits), { ok: false, refusal: { kind: 'pageTooLarge' } })
+  t.match(await scan([snapshot], asking({ order: byId }), limits), { ok: false, error: { kind: 'pageTooLarge' } })
   t.match(await scan([snapshot], asking({ order: byId, limit: 5 }), limits), { ok: true })
   await close()
 })
@@ -155,7 +157,7 @@ test('what is sorted is bounded by bytes, whatever the offset is', async (t) => 
   const { snapshot, close } = await stored(t.testdir(), Array(2000).fill('v'))
   const order = [{ by: 'id', reversed: false }]
   const far = { order, offset: Number.MAX_SAFE_INTEGER, counted: true }
-  const refusal = { ok: false, refusal: { kind: 'pageTooLarge' } }
+  const refusal = { ok: false, error: { kind: 'pageTooLarge' } }
   t.match(await scan([snapshot], asking(far), { page_bytes: 100_000 }), refusal)
   t.match(await scan([snapshot], asking(far), { page_bytes: 2 ** 20 }), {
     ok: true,
@@ -181,7 +183,7 @@ test('a query whose patterns take too long for one entity is refused at once', a
   }
   const limits = { page_bytes: 2 ** 22 }
   const began = performance.now()
-  const refusal = { ok: false, refusal: { kind: 'queryTooCostly' } }
+  const refusal = { ok: false, error: { kind: 'queryTooCostly' } }
   t.match(await scan([snapshot], costly('[ab]*a[ab]{200}[cd]'), limits), refusal)
   t.ok(performance.now() - began < 2000, 'it is found out before the search')
   t.match(await scan([snapshot], costly('^[ab]*$'), limits), { ok: true, value: { records: { length: 2 } } })

@@ -1,13 +1,13 @@
 import { test } from 'tap'
-import { AlarmReports, type AlarmSaid, publishAlarms } from '../../src/log/alarm-reports.js'
+import { type AlarmReport, AlarmReports, publishAlarms } from '../../src/log/alarm-reports.js'
 import { Alarms } from '../../src/log/alarms.js'
 import { silentLog } from '../given.js'
 
 test('what is well is told once for each alarm that was raised, and not at all without any', async (t) => {
   const memory = AlarmReports.memory()
   const alarms = new Alarms(silentLog, false)
-  const said: AlarmSaid[] = []
-  const take = (one: AlarmSaid): void => {
+  const said: AlarmReport[] = []
+  const take = (one: AlarmReport): void => {
     said.push(one)
     if (one.reason === undefined) alarms.release(one.alarm, one.subject)
     else alarms.raise(one.alarm, one.subject, one.reason)

@@ -9,7 +9,7 @@ switches.set('logLevel', logLevels.indexOf('INFO'))
 switches.set('lineMaxSize', 32768)
 const settings = { logFormat: 'json', logForHumans: false, logDir: undefined, logAppend: false } as const
 const log = openLog(settings, switches)
-if (!log.ok) throw new Error(log.refusal.text)
+if (!log.ok) throw new Error(log.error.text)
 
 for (let number = 0; number < Number(process.argv[2]); number += 1) {
   log.value.info('o', `usual ${number}`)

@@ -29,7 +29,7 @@ function given(t: Test, switches: Switches, settings: Partial<LogSettings> = {},
     closeSync(outputs.stderr)
   })
   const log = openLog({ ...plain, ...settings }, switches, outputs)
-  if (!log.ok) throw new Error(log.refusal.text)
+  if (!log.ok) throw new Error(log.error.text)
   return {
     log: log.value,
     folder,
@@ -156,7 +156,7 @@ test('a directory that can not be written is refused', async (t) => {
   const logDir = join(t.testdir(), 'none')
   t.same(openLog({ ...plain, logDir }, switchesAt('WARN')), {
     ok: false,
-    refusal: { kind: 'logDirUnusable', text: `the log directory '${logDir}' cannot be written (ENOENT)` },
+    error: { kind: 'logDirUnusable', text: `the log directory '${logDir}' cannot be written (ENOENT)` },
   })
 })
 

@@ -5,15 +5,15 @@ import { askAll } from '../../src/mailbox/ask-all.js'
 import { Inbox } from '../../src/mailbox/inbox.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
 import { Bell } from '../../src/shared-memory/bell.js'
-import { MailboxRoom } from '../../src/shared-memory/mailbox-room.js'
-import { command, given, marks, noDamages, noWords, silentLog, storeSettings, wakes } from '../given.js'
+import { MailboxCapacity } from '../../src/shared-memory/mailbox-room.js'
+import { command, given, matcher, noDamages, noWords, silentLog, storeSettings, versions } from '../given.js'
 
 const unmeasured = { on: false, free: () => {}, waited: () => {} }
 
 interface Partition {
   readonly store: LmdbPartitionStore
   readonly mailbox: Mailbox
-  readonly room: MailboxRoom
+  readonly room: MailboxCapacity
   /** The commands of each turn. */
   readonly turns: number[]
   /** The thread is gone. */
@@ -24,7 +24,7 @@ interface Partition {
 function partition(
   t: Test,
   folder: string,
-  room = new MailboxRoom(100_000),
+  room = new MailboxCapacity(100_000),
   committed: (turns: number) => void = () => {},
 ): Partition {
   const store = new LmdbPartitionStore(folder, storeSettings)
@@ -32,8 +32,8 @@ function partition(
   const inbox = new Inbox({
     store,
     interpret: noWords,
-    wakes: wakes(),
-    marks: marks(),
+    matcher: matcher(),
+    versions: versions(),
     bell: new Bell(),
     storage: {
       committed: (commands) => committed(turns.push(commands)),
@@ -68,10 +68,10 @@ function names(prefix: string, count: number): readonly string[] {
 test('a request of which not everything has room applies nothing, in no partition', async (t) => {
   const folders = t.testdir({ one: {}, two: {} })
   const one = partition(t, `${folders}/one`)
-  const two = partition(t, `${folders}/two`, new MailboxRoom(10))
+  const two = partition(t, `${folders}/two`, new MailboxCapacity(10))
   t.ok(two.mailbox.reserve(5) === undefined)
   const outcome = await askAll([...appends(one.mailbox, names('A', 20)), ...appends(two.mailbox, names('B', 6))])
-  t.match(outcome, { ok: false, refusal: { kind: 'mailboxFull' } })
+  t.match(outcome, { ok: false, error: { kind: 'mailboxFull' } })
   await Promise.all([one.mailbox.ask({ kind: 'ping' }), two.mailbox.ask({ kind: 'ping' })])
   t.same([one.store.entityCount, two.store.entityCount], [0, 0])
   t.same([one.room.taken, two.room.taken], [0, 5])
@@ -83,19 +83,19 @@ test('a request of which not everything has room applies nothing, in no partitio
 
 test('a request to a partition that is not there applies nothing in the others', async (t) => {
   const one = partition(t, t.testdir())
-  const gone = new Mailbox({ room: new MailboxRoom(10), measured: () => false, depth: () => {} })
+  const gone = new Mailbox({ room: new MailboxCapacity(10), measured: () => false, depth: () => {} })
   const outcome = await askAll([...appends(one.mailbox, ['A']), ...appends(gone, ['B'])])
-  t.match(outcome, { ok: false, refusal: { kind: 'partitionLost' } })
+  t.match(outcome, { ok: false, error: { kind: 'partitionLost' } })
   await one.mailbox.ask({ kind: 'ping' })
   t.equal(one.store.entityCount, 0)
   t.equal(one.room.taken, 0)
 })
 
 test('what is larger than the mailbox is taken when nothing else waits, and only then', async (t) => {
-  const { mailbox, room, store } = partition(t, t.testdir(), new MailboxRoom(100))
+  const { mailbox, room, store } = partition(t, t.testdir(), new MailboxCapacity(100))
   const many = names('A', 1000)
   t.ok(room.take(1))
-  t.match(await askAll(appends(mailbox, many)), { ok: false, refusal: { kind: 'mailboxFull' } })
+  t.match(await askAll(appends(mailbox, many)), { ok: false, error: { kind: 'mailboxFull' } })
   t.equal(store.entityCount, 0)
   room.release(1)
   const outcome = await askAll(appends(mailbox, many))
@@ -128,10 +128,10 @@ test('what was not sent when the partition is lost is not sent any more, and its
   if (!outcome.ok) throw new Error('it was refused as a whole')
   t.ok(outcome.value[0]?.ok)
   t.ok(
-    outcome.value.some((one) => !one.ok && one.refusal.kind === 'outcomeUnknown'),
+    outcome.value.some((one) => !one.ok && one.error.kind === 'outcomeUnknown'),
     'what was under way',
   )
-  t.match(outcome.value.at(-1), { refusal: { kind: 'partitionLost' } })
+  t.match(outcome.value.at(-1), { error: { kind: 'partitionLost' } })
   t.equal(outcome.value.length, 5000)
   t.equal(room.taken, 0)
   await mailbox.empty()

@@ -8,13 +8,13 @@ import type { WaitMeter } from '../../src/measure/waits.js'
 import { encodeReplies } from '../../src/partition/encoding.js'
 import type { Command } from '../../src/partition/message.js'
 import { Bell } from '../../src/shared-memory/bell.js'
-import { MailboxRoom } from '../../src/shared-memory/mailbox-room.js'
-import type { ChangeMarks } from '../../src/shared-memory/versions.js'
+import { MailboxCapacity } from '../../src/shared-memory/mailbox-room.js'
+import type { Versions } from '../../src/shared-memory/versions.js'
 import {
   command,
   given,
   id,
-  marks,
+  matcher,
   noDamages,
   noWords,
   origin,
@@ -22,7 +22,7 @@ import {
   silentLog,
   storeSettings,
   tenant,
-  wakes,
+  versions,
 } from '../given.js'
 import { clock, lastOf, nth, nthId } from '../subscription/given.js'
 
@@ -51,14 +51,14 @@ interface Around {
   readonly inbox: Inbox
   readonly faults: unknown[]
   readonly turns: number[]
-  readonly told: ChangeMarks
+  readonly told: Versions
   readonly bell: Bell
   readonly mailboxWait: Noted
   readonly transactionWait: Noted
-  mailbox(room?: MailboxRoom): Mailbox
+  mailbox(room?: MailboxCapacity): Mailbox
 }
 
-function around(t: Test, measured = false, told = marks()): Around {
+function around(t: Test, measured = false, told = versions()): Around {
   const store = new LmdbPartitionStore(t.testdir(), storeSettings)
   const faults: unknown[] = []
   const turns: number[] = []
@@ -69,8 +69,8 @@ function around(t: Test, measured = false, told = marks()): Around {
   const inbox = new Inbox({
     store,
     interpret: noWords,
-    wakes: wakes(),
-    marks: told,
+    matcher: matcher(),
+    versions: told,
     bell,
     storage: { committed: (commands) => turns.push(commands), size: () => {}, writing: () => {}, full: () => {} },
     mailboxWait,
@@ -91,7 +91,7 @@ function around(t: Test, measured = false, told = marks()): Around {
     bell,
     mailboxWait,
     transactionWait,
-    mailbox: (room = new MailboxRoom(1000)) => {
+    mailbox: (room = new MailboxCapacity(1000)) => {
       const { port1, port2 } = new MessageChannel()
       const mailbox = new Mailbox({ room, measured: () => measured, depth: () => {} })
       mailbox.connect(port1)
@@ -136,7 +136,7 @@ test('commands that come together after others are taken into one turn', async (
 })
 
 test('who keeps the event loop from coming round sends and takes in what there is meanwhile', async (t) => {
-  const mailbox = new Mailbox({ room: new MailboxRoom(10), measured: () => false, depth: () => {} })
+  const mailbox = new Mailbox({ room: new MailboxCapacity(10), measured: () => false, depth: () => {} })
   const { port1, port2 } = new MessageChannel()
   t.teardown(() => port2.close())
   mailbox.catchUp()
@@ -147,7 +147,7 @@ test('who keeps the event loop from coming round sends and takes in what there i
   })
   const reply = mailbox.ask({ kind: 'ping' })
   mailbox.catchUp()
-  t.ok(receiveMessageOnPort(port2), 'the letter is on its way')
+  t.ok(receiveMessageOnPort(port2), 'the batch is on its way')
   port2.postMessage({ replies: encodeReplies([{ kind: 'pong' }]), decided_ns: 1, committed_ns: 2 })
   mailbox.catchUp()
   t.match(await reply, { ok: true, value: { reply: { kind: 'pong' } } })
@@ -157,31 +157,31 @@ test('who keeps the event loop from coming round sends and takes in what there i
 
 test('a full mailbox refuses and takes again when there is room', async (t) => {
   const { mailbox } = around(t)
-  const box = mailbox(new MailboxRoom(2))
+  const box = mailbox(new MailboxCapacity(2))
   const asked = [append('A', '1'), append('B', '1'), append('C', '1')].map((next) => box.ask(next))
   const outcomes = await Promise.all(asked)
   t.same(
     outcomes.map(({ ok }) => ok),
     [true, true, false],
   )
-  t.match(outcomes[2], { refusal: { kind: 'mailboxFull' } })
+  t.match(outcomes[2], { error: { kind: 'mailboxFull' } })
   t.ok((await box.ask(append('C', '1'))).ok)
 })
 
 test('the room is one for all front ends', async (t) => {
   const { mailbox } = around(t)
-  const room = new MailboxRoom(3)
+  const room = new MailboxCapacity(3)
   const [one, two] = [mailbox(room), mailbox(room)]
   const asked = [one.ask(append('A', '1')), two.ask(append('B', '1')), one.ask(append('C', '1'))]
   t.equal(room.taken, 3)
-  t.match(await two.ask(append('D', '1')), { refusal: { kind: 'mailboxFull' } })
+  t.match(await two.ask(append('D', '1')), { error: { kind: 'mailboxFull' } })
   t.ok((await Promise.all(asked)).every(({ ok }) => ok))
   t.equal(room.taken, 0)
 })
 
 test('a sign of life needs no room, and is asked for once however many want it', async (t) => {
   const { mailbox, turns } = around(t)
-  const room = new MailboxRoom(1)
+  const room = new MailboxCapacity(1)
   const box = mailbox(room)
   const asked = box.ask(append('A', '1'))
   const signs = await Promise.all([box.ping(), box.ping(), box.ping()])
@@ -200,8 +200,8 @@ test('a sign of life needs no room, and is asked for once however many want it',
 test('a command that makes its turn fail fails alone', async (t) => {
   const { mailbox, faults, store } = around(t)
   const box = mailbox()
-  const { place, time } = append('B', '1')
-  const broken: Command = { kind: 'worded', place, time, tenant, path: root, body: 'B', manner: 0, origin }
+  const { sequence, time } = append('B', '1')
+  const broken: Command = { kind: 'rawUpdate', sequence, time, tenant, path: root, body: 'B', flags: 0, origin }
   const batch: readonly Command[] = [append('A', '1'), broken, append('C', '1')]
   const outcomes = await Promise.all(batch.map((next) => box.ask(next)))
   t.same(
@@ -223,7 +223,7 @@ test('a subscription is in force from the next turn on, and the bell is rung whe
   await box.ask(append('A', '2'))
   await box.ask(append('A', '2'))
   t.same([store.lastNotice, rung[0]], [1, 1])
-  await box.ask({ kind: 'settle', settlements: [{ subscription: nthId(1), gone: [1], account: undefined }] })
+  await box.ask({ kind: 'ack', acks: [{ subscription: nthId(1), gone: [1], account: undefined }] })
   t.equal(inbox.unsubscribe(nthId(1)), 1)
   await box.ask(append('A', '3'))
   t.same([store.lastNotice, rung[0], faults], [1, 1, []])
@@ -233,8 +233,8 @@ test('commands that are taken one by one after a failure make their notices once
   const { inbox, mailbox, store, bell } = around(t)
   const memory = clock()
   inbox.subscribe(nth(1, { throttling_ms: Number.MAX_SAFE_INTEGER }, memory))
-  const { place, time } = append('B', '1')
-  const broken: Command = { kind: 'worded', place, time, tenant, path: root, body: 'B', manner: 0, origin }
+  const { sequence, time } = append('B', '1')
+  const broken: Command = { kind: 'rawUpdate', sequence, time, tenant, path: root, body: 'B', flags: 0, origin }
   const first = append('A', '1')
   const box = mailbox()
   await Promise.all([first, broken, append('C', '1')].map((next) => box.ask(next)))
@@ -242,8 +242,8 @@ test('commands that are taken one by one after a failure make their notices once
 })
 
 test('a partition that is lost answers what was open, and refuses until it is connected anew', async (t) => {
-  const box = new Mailbox({ room: new MailboxRoom(10), measured: () => false, depth: () => {} })
-  t.match(await box.ask(append('A', '1')), { refusal: { kind: 'partitionLost' } })
+  const box = new Mailbox({ room: new MailboxCapacity(10), measured: () => false, depth: () => {} })
+  t.match(await box.ask(append('A', '1')), { error: { kind: 'partitionLost' } })
   const { port1, port2 } = new MessageChannel()
   box.connect(port1)
   const asked: ReturnType<Mailbox['ask']>[] = []
@@ -257,10 +257,10 @@ test('a partition that is lost answers what was open, and refuses until it is co
   const kinds = [...asked.map(() => 'outcomeUnknown'), 'partitionLost']
   t.match(
     await Promise.all([...asked, gathering]),
-    kinds.map((kind) => ({ refusal: { kind } })),
+    kinds.map((kind) => ({ error: { kind } })),
     'what was sent may have been carried out, the rest was not',
   )
-  t.match(await box.ask(append('A', '1')), { refusal: { kind: 'partitionLost' } })
+  t.match(await box.ask(append('A', '1')), { error: { kind: 'partitionLost' } })
   await box.empty()
   const { inbox } = around(t)
   const again = new MessageChannel()
@@ -272,7 +272,7 @@ test('a partition that is lost answers what was open, and refuses until it is co
 
 test('a mailbox whose partition is replaced resolves what was under way before it takes the new port', async (t) => {
   const { inbox } = around(t)
-  const room = new MailboxRoom(10)
+  const room = new MailboxCapacity(10)
   const box = new Mailbox({ room, measured: () => false, depth: () => {} })
   const old = new MessageChannel()
   box.connect(old.port1)
@@ -281,13 +281,13 @@ test('a mailbox whose partition is replaced resolves what was under way before i
   const underWay = box.ask(append('B', '1'))
   await new Promise((resolve) => setImmediate(resolve))
   const gathering = box.ask(append('C', '1'))
-  // The old thread has answered the first letter; neither this nor its end was heard of when the new port comes.
+  // The old thread has answered the first batch; neither this nor its end was heard of when the new port comes.
   old.port2.postMessage({ replies: encodeReplies([{ kind: 'pong' }]), decided_ns: 1, committed_ns: 1 })
   const again = new MessageChannel()
   inbox.connect(again.port2)
   box.connect(again.port1)
   t.match(await answered, { value: { reply: { kind: 'pong' } } })
-  t.match(await underWay, { refusal: { kind: 'outcomeUnknown' } })
+  t.match(await underWay, { error: { kind: 'outcomeUnknown' } })
   t.match(await gathering, { value: { reply: { kind: 'updated' } } })
   t.match(await box.ask(append('D', '1')), { value: { reply: { kind: 'updated', items: [{ id: 'D' }] } } })
   t.equal(room.taken, 0)
@@ -295,9 +295,9 @@ test('a mailbox whose partition is replaced resolves what was under way before i
   old.port2.close()
 })
 
-test('commands that cannot be written into a letter fail, and take nobody with them', async (t) => {
+test('commands that cannot be written into a batch fail, and take nobody with them', async (t) => {
   const { mailbox } = around(t)
-  const room = new MailboxRoom(10)
+  const room = new MailboxCapacity(10)
   const box = mailbox(room)
   const unwritable = { ...append('A', '1'), tenant: 1n as never }
   await t.rejects(box.ask(unwritable), /BigInt/)
@@ -306,7 +306,7 @@ test('commands that cannot be written into a letter fail, and take nobody with t
 })
 
 test('a turn that was committed is not taken again because what follows it fails', async (t) => {
-  const told = marks()
+  const told = versions()
   let doubted = 0
   const failing = Object.assign(Object.create(told), {
     begin: () => {},
@@ -335,7 +335,7 @@ test('a turn that was committed is not taken again because what follows it fails
 
 test('much that has arrived is taken in several turns, answered in order, and others come in between', async (t) => {
   const { mailbox, turns, store } = around(t)
-  const [box, other] = [mailbox(new MailboxRoom(10_000)), mailbox()]
+  const [box, other] = [mailbox(new MailboxCapacity(10_000)), mailbox()]
   const names = Array.from({ length: 6000 }, (_, n) => `Silo${n}`)
   let answered = 0
   const asked = Promise.all(

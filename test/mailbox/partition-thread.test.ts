@@ -3,7 +3,7 @@ import { test } from 'tap'
 import { noLimits } from '../../src/context/entity-size.js'
 import { ReadPool } from '../../src/lmdb/read-pool.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
-import type { InForce, Instruction, Ready } from '../../src/mailbox/batch.js'
+import type { PartitionInstruction, PartitionReady, SubscriptionActivated } from '../../src/mailbox/batch.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
 import { ActorThread } from '../../src/mailbox/thread.js'
 import { Measures } from '../../src/measure/measures.js'
@@ -11,10 +11,10 @@ import type { PartitionTask, ThreadPorts } from '../../src/runtime/tasks.js'
 import { Bell } from '../../src/shared-memory/bell.js'
 import { ConnectionLimit } from '../../src/shared-memory/connection-limit.js'
 import { ForwardLimit } from '../../src/shared-memory/forward-limit.js'
-import { MailboxRoom } from '../../src/shared-memory/mailbox-room.js'
+import { MailboxCapacity } from '../../src/shared-memory/mailbox-room.js'
 import { RequestMemory } from '../../src/shared-memory/request-memory.js'
-import { Tickets } from '../../src/shared-memory/semaphore.js'
-import { ChangeMarks } from '../../src/shared-memory/versions.js'
+import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
+import { Versions } from '../../src/shared-memory/versions.js'
 import { packedWithClocks } from '../../src/subscription/packed-clocks.js'
 import { command, given, storeSettings } from '../given.js'
 import { nth, nthId } from '../subscription/given.js'
@@ -28,16 +28,16 @@ test("a partition's thread puts subscriptions in force and says after which noti
     storage: { ...storeSettings, paths: [t.testdir()] },
     memory: {
       measures: Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 }).memory,
-      marks: [ChangeMarks.memory()],
+      versions: [Versions.memory()],
       pools: [ReadPool.memory(1)],
       bell: bell.memory,
-      permits: Tickets.memory(1),
+      permits: SharedSemaphore.memory(1),
       connections: ConnectionLimit.memory(1),
       requestMemory: RequestMemory.memory(),
       answerMemory: RequestMemory.memory(),
       forwards: ForwardLimit.memory(),
       alarms: AlarmReports.memory(),
-      rooms: [MailboxRoom.memory()],
+      rooms: [MailboxCapacity.memory()],
     },
     entityCache_bytes: 10_000,
     limits: noLimits,
@@ -45,17 +45,21 @@ test("a partition's thread puts subscriptions in force and says after which noti
     log: port2,
   }
   const entry = new URL('../../workers/partition.js', import.meta.url)
-  const thread = new ActorThread<typeof task, Ready | InForce>({ entry, task, transfer: [port2] })
-  const tell = async (instruction: Instruction): Promise<InForce> => {
+  const thread = new ActorThread<typeof task, PartitionReady | SubscriptionActivated>({
+    entry,
+    task,
+    transfer: [port2],
+  })
+  const tell = async (instruction: PartitionInstruction): Promise<SubscriptionActivated> => {
     const heard = thread.hear('inForce')
     thread.tell(instruction)
     return await heard
   }
   t.match(await thread.ready, { kind: 'ready', lastNotice: 0 })
-  const mailbox = new Mailbox({ room: new MailboxRoom(100), measured: () => false, depth: () => {} })
+  const mailbox = new Mailbox({ room: new MailboxCapacity(100), measured: () => false, depth: () => {} })
   const front = new MessageChannel()
   mailbox.connect(front.port1)
-  thread.tell({ kind: 'connect', port: front.port2 } satisfies Instruction, [front.port2])
+  thread.tell({ kind: 'connect', port: front.port2 } satisfies PartitionInstruction, [front.port2])
 
   t.ok((await mailbox.ask(command('APPEND', 'Silo1', [given('level', '1')]))).ok)
   t.same(await tell({ kind: 'subscribe', ticket: 7, inForce: nth(2) }), {
@@ -73,7 +77,7 @@ test("a partition's thread puts subscriptions in force and says after which noti
   t.match(await tell({ kind: 'unsubscribe', ticket: 9, id: nthId(1) }), { ticket: 9, lastNotice: 4 })
   t.equal(new Int32Array(bell.memory)[0], 3)
   mailbox.close()
-  thread.tell({ kind: 'drain' } satisfies Instruction)
+  thread.tell({ kind: 'drain' } satisfies PartitionInstruction)
   await thread.ended
   await thread.close()
 })

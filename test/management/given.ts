@@ -1,12 +1,12 @@
-import type { Answer, Asked, Resource, Verb } from '../../src/api.js'
-import type { SubscriptionDesk } from '../../src/broker/broker.js'
+import type { ApiRequest, ApiResponse, Resource, Verb } from '../../src/api.js'
+import type { SubscriptionService } from '../../src/broker/broker.js'
 import type { Facts, Log } from '../../src/log/log.js'
 import type { ManagementParts } from '../../src/management/parts.js'
-import { alone, sharedAnswer } from '../../src/management/peers.js'
+import { sharedAnswer, withoutPeers } from '../../src/management/peers.js'
 import { processMetrics } from '../../src/management/process-metrics.js'
 import { managementResources } from '../../src/management/resources.js'
 import { Measures } from '../../src/measure/measures.js'
-import { refused } from '../../src/result.js'
+import { err } from '../../src/result.js'
 import { waiting } from '../given.js'
 
 /** A line that was logged. */
@@ -25,19 +25,19 @@ export function management(changed: Partial<ManagementParts> = {}) {
     log: logTo(lines, measures.switches.traces),
     broker: broker(),
     freeHandles: () => 1,
-    siblings: alone(sharedAnswer(measures, { process: processMetrics() })),
+    peers: withoutPeers(sharedAnswer(measures, { process: processMetrics() })),
     ...changed,
   }
   const resources = managementResources(parts)
   const requests = measures.requests(resources)
 
   /** Prepares, counts and does what a request asks for, in the order of the HTTP layer. */
-  async function ask(verb: Verb, pattern: string, given: Partial<Asked> = {}): Promise<Answer> {
+  async function ask(verb: Verb, pattern: string, given: Partial<ApiRequest> = {}): Promise<ApiResponse> {
     const resource = row(resources, pattern)
     const operation = resource.operations[verb]
     if (operation === undefined) throw new Error(`${pattern} has no ${verb}`)
     const prepared = await operation.prepare({ ...nothing, verb, ...given })
-    if (!prepared.ok) return prepared.refusal
+    if (!prepared.ok) return prepared.error
     requests.counted(resource, verb, 'none', false)
     return prepared.value()
   }
@@ -57,10 +57,10 @@ export function broker(script: Partial<ManagementParts['broker']> = {}): Managem
 const noRegistry = { states: async () => [], index: { size: 0 } }
 
 /** A desk without subscriptions, but for what the script says. */
-export function desk(script: Partial<SubscriptionDesk> = {}): SubscriptionDesk {
-  const none = async () => refused({ kind: 'subscriptionUnknown' } as const)
+export function desk(script: Partial<SubscriptionService> = {}): SubscriptionService {
+  const none = async () => err({ kind: 'subscriptionUnknown' } as const)
   return {
-    subscribe: async () => refused({ kind: 'storageFull' }),
+    subscribe: async () => err({ kind: 'storageFull' }),
     change: none,
     unsubscribe: none,
     states: async () => [],
@@ -69,7 +69,7 @@ export function desk(script: Partial<SubscriptionDesk> = {}): SubscriptionDesk {
   }
 }
 
-const nothing: Omit<Asked, 'verb'> = {
+const nothing: Omit<ApiRequest, 'verb'> = {
   segments: {},
   parameters: new Map(),
   headers: {},
@@ -79,7 +79,7 @@ const nothing: Omit<Asked, 'verb'> = {
   client: waiting,
 }
 
-export function parameters(...pairs: readonly (readonly [string, string])[]): Partial<Asked> {
+export function parameters(...pairs: readonly (readonly [string, string])[]): Partial<ApiRequest> {
   return { parameters: new Map(pairs) }
 }
 
@@ -89,11 +89,11 @@ export function row(resources: readonly Resource[], pattern: string): Resource {
   return found
 }
 
-export function text({ body = '' }: Answer): string {
+export function text({ body = '' }: ApiResponse): string {
   return typeof body === 'string' ? body : body()
 }
 
-export function bodyOf(answer: Answer): unknown {
+export function bodyOf(answer: ApiResponse): unknown {
   return JSON.parse(text(answer))
 }
 

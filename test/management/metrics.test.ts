@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { metricsShown } from '../../src/management/metrics.js'
-import { alone, type SharedAnswer, type Siblings, sharedAnswer } from '../../src/management/peers.js'
+import { type ProcessPeers, type SharedAnswer, sharedAnswer, withoutPeers } from '../../src/management/peers.js'
 import { Measures } from '../../src/measure/measures.js'
 import { bodyOf, management, parameters } from './given.js'
 
@@ -57,8 +57,8 @@ test('the parts of all front ends are added up', async (t) => {
   const measures = Measures.make({ frontEnds: 2, partitions: 1, queryThreads: 0 })
   const other = new Measures(measures.memory, 1)
   const answers: readonly SharedAnswer[] = [sharedAnswer(measures), sharedAnswer(other)]
-  const siblings: Siblings = { gather: (name, ask) => Promise.all(answers.map((answer) => answer(name, ask))) }
-  const { ask, requests } = management({ measures, siblings })
+  const peers: ProcessPeers = { gather: (name, ask) => Promise.all(answers.map((answer) => answer(name, ask))) }
+  const { ask, requests } = management({ measures, peers })
   requests.answered(answered)
   other.requests([]).answered(answered)
   t.match(bodyOf(await ask('GET', '/admin/metrics')), { sum: { sum: { incomingTransactions: 2 } } })
@@ -68,7 +68,7 @@ test('the parts of all front ends are added up', async (t) => {
 
 test('this front end is asked before the call returns', async (t) => {
   const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
-  const { gather } = alone(sharedAnswer(measures))
+  const { gather } = withoutPeers(sharedAnswer(measures))
   measures.services.record(answered)
   const gathered = gather('services', { reset: true })
   measures.services.record(answered)

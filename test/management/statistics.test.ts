@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { SubscriptionDesk } from '../../src/broker/broker.js'
+import type { SubscriptionService } from '../../src/broker/broker.js'
 import { statisticsText } from '../../src/management/statistics-answer.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import { bodyOf, broker, desk, management, parameters, text } from './given.js'
@@ -140,7 +140,7 @@ test('the parts are switched all or none, and bad values are named', async (t) =
 test('the index of subscriptions has its own counters and its own reset', async (t) => {
   const ids = ['5f9a01c2d4e6b8a0f1c3d5e7', '5f9a01c2d4e6b8a0f1c3d5e8'] as SubscriptionId[]
   let inserts = 2
-  const index: SubscriptionDesk['index'] = async (reset) => {
+  const index: SubscriptionService['index'] = async (reset) => {
     const changes = { refresh: 1, inserts, removes: 0, updates: 0 }
     if (reset) inserts = 0
     return { ids, changes }

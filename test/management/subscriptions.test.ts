@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { SubscriptionDesk, SubscriptionState } from '../../src/broker/broker.js'
+import type { SubscriptionService, SubscriptionState } from '../../src/broker/broker.js'
 import type { ServicePath, Tenant } from '../../src/context/entity.js'
 import { stateShown } from '../../src/management/subscription-states.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
@@ -47,7 +47,7 @@ const troubled: SubscriptionState = {
 /** A management interface whose desk has these subscriptions, and what the desk is asked for. */
 function withStates(...states: readonly SubscriptionState[]) {
   const asked: unknown[] = []
-  const find: SubscriptionDesk['states'] = async (which) => {
+  const find: SubscriptionService['states'] = async (which) => {
     asked.push(which)
     return which.id === undefined ? states : states.filter((state) => state.id === which.id)
   }

@@ -1,11 +1,11 @@
 import { test } from 'tap'
-import { DeliverySheet } from '../../src/measure/delivery-table.js'
+import { DeliveryTable } from '../../src/measure/delivery-table.js'
 import { Measures, rowOf } from '../../src/measure/measures.js'
 import { at } from '../given.js'
 
 test('the queue of notifications is counted since the reset, its size and the totals are not', async (t) => {
-  const sheet = new DeliverySheet(DeliverySheet.make(3, 0n))
-  const meter = sheet.meter()
+  const table = new DeliveryTable(DeliveryTable.make(3, 0n))
+  const meter = table.meter()
   meter.stored(5)
   meter.attempted('trouble', 2_000_000n)
   meter.attempted('refused', 1n)
@@ -16,20 +16,20 @@ test('the queue of notifications is counted since the reset, its size and the to
   meter.left('simulated')
   meter.queue(2, 1, 300)
   meter.oldest(at(77))
-  t.same(sheet.read(), { in: 5, out: 4, reject: 1, sentOk: 2, sentError: 2, timeInQueue: 3_000_000_000n, size: 1 })
-  sheet.reset()
-  t.same(sheet.read(), { in: 0, out: 0, reject: 0, sentOk: 0, sentError: 0, timeInQueue: 0n, size: 1 })
-  t.match(sheet.totals, {
+  t.same(table.read(), { in: 5, out: 4, reject: 1, sentOk: 2, sentError: 2, timeInQueue: 3_000_000_000n, size: 1 })
+  table.reset()
+  t.same(table.read(), { in: 0, out: 0, reject: 0, sentOk: 0, sentError: 0, timeInQueue: 0n, size: 1 })
+  t.match(table.totals, {
     notifications: { accepted: 1, dropped: 1, simulated: 1 },
     attempts: { accepted: 1, trouble: 1, refused: 1 },
     queueWaits: { sum: 3 },
   })
-  t.equal(sheet.totals.attemptDurations.counts.at(-1), 3)
-  t.same(sheet.outboxes()[2], { depth: 1, bytes: 300 })
-  t.equal(sheet.oldest, 77)
-  sheet.meter()
-  t.equal(sheet.oldest, undefined, 'another courier begins with nothing')
-  t.equal(sheet.read().size, 0)
+  t.equal(table.totals.attemptDurations.counts.at(-1), 3)
+  t.same(table.outboxes()[2], { depth: 1, bytes: 300 })
+  t.equal(table.oldest, 77)
+  table.meter()
+  t.equal(table.oldest, undefined, 'another courier begins with nothing')
+  t.equal(table.read().size, 0)
 })
 
 test('the courier has a row of its own, and its queue is reset with the rest', async (t) => {

@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { counterColumn } from '../../src/measure/counters.js'
 import { Measures } from '../../src/measure/measures.js'
 import type { Countable } from '../../src/measure/routes.js'
-import { Routes, routeSlots, verbPlace } from '../../src/measure/routes.js'
+import { Routes, routeSlots, verbIndex } from '../../src/measure/routes.js'
 
 const update: Countable = { pattern: '/v1/updateContext', counter: 'updates', operations: { POST: true } }
 const level: Countable = { pattern: '/a/{b}', countedAs: '/a[/{b}]', counter: 'logRequests', operations: { PUT: true } }
@@ -14,7 +14,7 @@ function given() {
   const measures = Measures.make({ frontEnds: 2, partitions: 1, queryThreads: 0 })
   const requests = measures.requests(resources)
   const asked = (route: number, verb: string) =>
-    Number(measures.counts.nested(measures.counts.requestColumn(route, verbPlace(verb))))
+    Number(measures.counts.nested(measures.counts.requestColumn(route, verbIndex(verb))))
   return { measures, requests, asked }
 }
 
@@ -32,7 +32,7 @@ test('patterns that share a name are one route with the verbs of all', async (t)
   t.equal(routes.place(levels), routes.place(level))
 })
 
-test('more resources than the sheets have room for are a fault', async (t) => {
+test('more resources than the tables have room for are a fault', async (t) => {
   const many = Array.from({ length: routeSlots }, (_, n) => ({ pattern: `/${n}`, operations: {} }))
   t.throws(() => new Routes(many), /more than can be counted/)
 })

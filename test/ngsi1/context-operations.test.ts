@@ -4,11 +4,11 @@ import type { EntityType, ServicePath } from '../../src/context/entity.js'
 import type { Query } from '../../src/context/query.js'
 import { updateContext } from '../../src/ngsi1/context-operations.js'
 import { LongPayloads } from '../../src/ngsi1/services.js'
-import { granted, refused } from '../../src/result.js'
+import { err, ok } from '../../src/result.js'
 import { waiting } from '../given.js'
 import { attribute, done, entity, plainOptions, recording, scripted, send } from './given.js'
 
-const ok = { code: '200', reasonPhrase: 'OK' }
+const okStatus = { code: '200', reasonPhrase: 'OK' }
 
 function update(updateAction: string, ...contextElements: readonly unknown[]) {
   return { contextElements, updateAction }
@@ -29,7 +29,7 @@ test('an update is echoed with empty values', async (t) => {
             id: 'Silo1',
             attributes: [{ name: 'level', type: 'percent', value: '' }],
           },
-          statusCode: ok,
+          statusCode: okStatus,
         },
       ],
     },
@@ -75,7 +75,7 @@ test('elements that can not be right are answered in their places and not sent',
   t.match(answer.body, {
     contextResponses: [
       { contextElement: { id: 'a', isPattern: 'true' }, statusCode: { code: '501' } },
-      { contextElement: { id: 'Silo1' }, statusCode: ok },
+      { contextElement: { id: 'Silo1' }, statusCode: okStatus },
       { statusCode: { code: '400', details: 'Too long entity id/type/servicePath combination' } },
     ],
   })
@@ -84,7 +84,7 @@ test('elements that can not be right are answered in their places and not sent',
 test('items for missing attributes come after those of all elements, with the attributes they speak of', async (t) => {
   const broker = scripted({
     update: async (elements) =>
-      granted(
+      ok(
         elements.map(({ id, type = '' as EntityType }) => ({
           items: [{ id, type, shown: [1] }],
           missing: [{ id, type, shown: [0], refusal: { kind: 'attributesMissing' } }],
@@ -103,8 +103,8 @@ test('items for missing attributes come after those of all elements, with the at
   const missing = (details: string) => ({ code: '404', reasonPhrase: 'No context element found', details })
   t.same((await send(broker, 'POST', 'updateContext', { body })).body, {
     contextResponses: [
-      item('Silo1', 'level', ok),
-      item('Silo2', 'level', ok),
+      item('Silo1', 'level', okStatus),
+      item('Silo2', 'level', okStatus),
       item('Silo1', 'smell', missing('Silo1')),
       item('Silo2', 'smell', missing('Silo2')),
     ],
@@ -158,7 +158,7 @@ const unavailable: readonly (readonly [
 
 for (const [kind, details, retryAfter] of unavailable) {
   test(`${kind} is 503 and says when to come back`, async (t) => {
-    const no = async () => refused({ kind })
+    const no = async () => err({ kind })
     const broker = scripted({ update: no, query: no, entities: no, types: no })
     const answer = {
       status: 503,
@@ -178,7 +178,7 @@ test('a query asks for what payload and parameters say', async (t) => {
   const broker = scripted({
     query: async (query) => {
       queries.push(query)
-      return granted({ entities: [], count: undefined })
+      return ok({ entities: [], count: undefined })
     },
   })
   const body = { entities: [{ id: 'Silo', isPattern: 'true', type: 'Silo' }], attributes: ['level'] }
@@ -199,7 +199,7 @@ test('a query asks for what payload and parameters say', async (t) => {
 })
 
 test('a query is answered with its page and the number of all results', async (t) => {
-  const query = async () => granted({ entities: [entity('Silo1', 'Silo', attribute('level', '64'))], count: 322 })
+  const query = async () => ok({ entities: [entity('Silo1', 'Silo', attribute('level', '64'))], count: 322 })
   const body = { entities: [{ id: 'Silo1' }] }
   const answer = await send(scripted({ query }), 'POST', 'queryContext?details=on&attributesFormat=object', { body })
   t.same(answer.body, {
@@ -211,17 +211,17 @@ test('a query is answered with its page and the number of all results', async (t
           id: 'Silo1',
           attributes: { level: { type: 'percent', value: '64' } },
         },
-        statusCode: ok,
+        statusCode: okStatus,
       },
     ],
-    errorCode: { ...ok, details: 'Count: 322' },
+    errorCode: { ...okStatus, details: 'Count: 322' },
   })
 })
 
 test('a page without results is 404 and says how many there are when that was asked for', async (t) => {
   const notFound = { code: '404', reasonPhrase: 'No context element found' }
   const answer = async (count: number | undefined, parameters: string) => {
-    const broker = scripted({ query: async () => granted({ entities: [], count }) })
+    const broker = scripted({ query: async () => ok({ entities: [], count }) })
     return (await send(broker, 'POST', `queryContext${parameters}`, { body: { entities: [{ id: 'a' }] } })).body
   }
   t.same(await answer(undefined, '?offset=400'), { errorCode: notFound })
@@ -233,7 +233,7 @@ test('a page without results is 404 and says how many there are when that was as
 
 test('the request is echoed in the order of its elements also when many are sent', async (t) => {
   const ids = Array.from({ length: 50 }, (_, at) => `Silo${at}`)
-  const broker = scripted({ update: async (elements) => granted(elements.map(done)) })
+  const broker = scripted({ update: async (elements) => ok(elements.map(done)) })
   const { body } = await send(broker, 'POST', 'updateContext', { body: update('APPEND', ...ids.map((id) => ({ id }))) })
   t.match(body, { contextResponses: ids.map((id) => ({ contextElement: { id } })) })
 })
@@ -266,7 +266,7 @@ test('a query names no more than it may', async (t) => {
 
 test('what a query finds may be too much for an answer, or too costly to find', async (t) => {
   const asked = (kind: 'pageTooLarge' | 'queryTooCostly') =>
-    send(scripted({ query: async () => refused({ kind }) }), 'POST', 'queryContext', {
+    send(scripted({ query: async () => err({ kind }) }), 'POST', 'queryContext', {
       body: { entities: [{ id: 'E1' }] },
     })
   t.match(await asked('pageTooLarge'), {

@@ -4,10 +4,10 @@ import type { Broker } from '../../src/broker/broker.js'
 import type { Entity, EntityId, EntityType, ServicePath } from '../../src/context/entity.js'
 import type { Query } from '../../src/context/query.js'
 import type { UpdateItem } from '../../src/context/update.js'
-import { granted } from '../../src/result.js'
+import { ok } from '../../src/result.js'
 import { attribute, entity, recording, scripted, send } from './given.js'
 
-const ok = { code: '200', reasonPhrase: 'OK' }
+const okStatus = { code: '200', reasonPhrase: 'OK' }
 const typed = 'contextEntities/type/Silo/id/Silo1'
 const notFound = (details: string) => ({ code: '404', reasonPhrase: 'No context element found', details })
 const badRequest = (details: string) => ({ code: '400', reasonPhrase: 'Bad Request', details })
@@ -16,12 +16,12 @@ const level = { name: 'level', type: 'percent', value: '64' }
 function holding(...entities: readonly Entity[]): Broker {
   return scripted({
     entities: async (_tenant, _paths, id, type) =>
-      granted(entities.filter((held) => held.id === id && (type === undefined || held.type === type))),
+      ok(entities.filter((held) => held.id === id && (type === undefined || held.type === type))),
   })
 }
 
 function answering(...items: readonly UpdateItem[]): Broker {
-  return scripted({ update: async () => granted([{ items, missing: [] }]) })
+  return scripted({ update: async () => ok([{ items, missing: [] }]) })
 }
 
 const tank = entity('Unit1', 'Tank', attribute('level', '1'))
@@ -38,11 +38,11 @@ test('an entity is shown alone and in the list of all that have its id', async (
   t.same((await send(holding(tank), 'GET', 'contextEntities/Unit1/attributes')).body, {
     contextElement: shown,
     contextElements: [shown],
-    statusCode: ok,
+    statusCode: okStatus,
   })
   t.same((await send(holding(tank), 'GET', 'contextEntities/type/Tank/id/Unit1')).body, {
     contextElement: shown,
-    statusCode: ok,
+    statusCode: okStatus,
   })
 })
 
@@ -106,11 +106,11 @@ test('an attribute is shown with all its instances in the first entity that has 
   })
   t.same((await send(broker, 'GET', 'contextEntities/Unit1/attributes/level')).body, {
     attributes: [instance('2', 'a'), instance('3', 'b')],
-    statusCode: ok,
+    statusCode: okStatus,
   })
   t.same((await send(broker, 'GET', 'contextEntities/Unit1/attributes/level/b')).body, {
     attributes: [instance('3', 'b')],
-    statusCode: ok,
+    statusCode: okStatus,
   })
 })
 
@@ -131,7 +131,7 @@ test('lists of entities are queries for every id', async (t) => {
   const queries: Query[] = []
   const query: Broker['query'] = async (asked) => {
     queries.push(asked)
-    return granted({ entities: [], count: undefined })
+    return ok({ entities: [], count: undefined })
   }
   const body = async (target: string) => (await send(scripted({ query }), 'GET', target)).body
   t.same(await body('contextEntities?entity::type=Silo&exist=entity::type'), {
@@ -201,16 +201,16 @@ test('POST of an entity answers with id and type of the entity found', async (t)
     type: 'Silo',
     isPattern: 'false',
     id: 'Silo1',
-    contextResponses: [{ attributes: [{ ...level, value: '' }], statusCode: ok }],
+    contextResponses: [{ attributes: [{ ...level, value: '' }], statusCode: okStatus }],
   })
 })
 
 test('PUT of an entity answers with the attributes, in the format asked for', async (t) => {
   const put = async (parameters: string) =>
     (await send(scripted(), 'PUT', `contextEntities/Silo1${parameters}`, { body: { attributes: [level] } })).body
-  t.same(await put(''), { contextResponses: [{ attributes: [{ ...level, value: '' }], statusCode: ok }] })
+  t.same(await put(''), { contextResponses: [{ attributes: [{ ...level, value: '' }], statusCode: okStatus }] })
   t.same(await put('?attributeFormat=object'), {
-    contextResponses: [{ attributes: { level: { type: 'percent', value: '' } }, statusCode: ok }],
+    contextResponses: [{ attributes: { level: { type: 'percent', value: '' } }, statusCode: okStatus }],
   })
 })
 
@@ -241,8 +241,8 @@ test('DELETE and single attributes answer with the status of the first entity', 
     status: 200,
     body: { code: '472', details: 'action: DELETE - entity: [Silo1, ] - offending attribute: a - attribute not found' },
   })
-  t.same((await send(scripted(), 'DELETE', 'contextEntities/Silo1')).body, ok)
-  t.same((await send(scripted(), 'PUT', 'contextEntities/Silo1/attributes/a', { body: { value: '1' } })).body, ok)
+  t.same((await send(scripted(), 'DELETE', 'contextEntities/Silo1')).body, okStatus)
+  t.same((await send(scripted(), 'PUT', 'contextEntities/Silo1/attributes/a', { body: { value: '1' } })).body, okStatus)
 })
 
 const appends: readonly (readonly [target: string, body: object, details: string])[] = [

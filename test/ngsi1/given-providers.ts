@@ -10,9 +10,9 @@ import type { Forwarding } from '../../src/ngsi1/services.js'
 import { Providers, type ProvidersSettings } from '../../src/providers/providers.js'
 import type { RegistrationId } from '../../src/registration/registration.js'
 import { RegistrationIndex } from '../../src/registration/registration-index.js'
-import { granted } from '../../src/result.js'
+import { ok } from '../../src/result.js'
 import { ForwardLimit } from '../../src/shared-memory/forward-limit.js'
-import type { Place } from '../../src/shared-memory/sequences.js'
+import type { Sequence } from '../../src/shared-memory/sequences.js'
 import { Switches } from '../../src/shared-memory/switches.js'
 import { type Milliseconds, now } from '../../src/time.js'
 import { noRegistrations, scripted } from './given.js'
@@ -130,10 +130,10 @@ export function holding(
     registry: { ...noRegistrations, index },
     update: async (elements) => {
       updates.push(...elements)
-      return granted(
+      return ok(
         elements.map((element) => {
           const meant = entities.filter(({ id, path }) => id === element.id && path === element.path)
-          const command = { ...element, kind: 'update', place: entities.length as Place, time: now() } as const
+          const command = { ...element, kind: 'update', sequence: entities.length as Sequence, time: now() } as const
           const { reply, effects } = applyUpdate(meant, command)
           for (const effect of effects) {
             const { id, type, path } = effect.entity
@@ -145,7 +145,7 @@ export function holding(
       )
     },
     entities: async (_, paths, id, type) =>
-      granted(
+      ok(
         entities.filter(
           (entity) => entity.id === id && inPaths(entity.path, paths) && (type === undefined || entity.type === type),
         ),
@@ -154,7 +154,7 @@ export function holding(
     query: async (query) => {
       const found = entities.filter(compileQuery(query))
       const page = found.slice(query.offset, query.offset + query.limit)
-      return granted({ entities: page, count: query.counted ? found.length : undefined })
+      return ok({ entities: page, count: query.counted ? found.length : undefined })
     },
   })
   return { broker, updates, entities: () => entities }
@@ -205,12 +205,16 @@ export function passing(
   }
 }
 
-const ok = { code: '200', reasonPhrase: 'OK' }
+const okStatus = { code: '200', reasonPhrase: 'OK' }
 
 /** An answer of a provider: attributes of one entity. */
 export function answering(
   attributes: readonly unknown[],
-  { id = 'Street-4', type = 'Street', statusCode = ok }: { id?: string; type?: string; statusCode?: unknown } = {},
+  {
+    id = 'Street-4',
+    type = 'Street',
+    statusCode = okStatus,
+  }: { id?: string; type?: string; statusCode?: unknown } = {},
 ): Served {
   return { body: { contextResponses: [elementOf(attributes, { id, type, statusCode })] } }
 }
@@ -218,7 +222,11 @@ export function answering(
 /** An element of an answer, of a provider's or of ours. */
 export function elementOf(
   attributes: readonly unknown[],
-  { id = 'Street-4', type = 'Street', statusCode = ok }: { id?: string; type?: string; statusCode?: unknown } = {},
+  {
+    id = 'Street-4',
+    type = 'Street',
+    statusCode = okStatus,
+  }: { id?: string; type?: string; statusCode?: unknown } = {},
 ): unknown {
   const shown = attributes.length === 0 ? {} : { attributes }
   return { contextElement: { type, isPattern: 'false', id, ...shown }, statusCode }

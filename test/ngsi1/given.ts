@@ -1,14 +1,14 @@
-import type { Answer, Asked, Operation, Resource, Verb } from '../../src/api.js'
-import type { Broker, SubscriptionDesk } from '../../src/broker/broker.js'
-import type { RegistryDesk } from '../../src/broker/registry-service.js'
+import type { ApiRequest, ApiResponse, Operation, Resource, Verb } from '../../src/api.js'
+import type { Broker, SubscriptionService } from '../../src/broker/broker.js'
+import type { RegistryService } from '../../src/broker/registry-service.js'
 import type { Attribute, Entity, EntityId, EntityType, ServicePath } from '../../src/context/entity.js'
 import type { GivenAttribute, UpdateElement, UpdateReply } from '../../src/context/update.js'
 import { ngsi1Resources } from '../../src/ngsi1/routes.js'
-import type { Environment } from '../../src/ngsi1/services.js'
+import type { Ngsi1Services } from '../../src/ngsi1/services.js'
 import type { RegistrationId } from '../../src/registration/registration.js'
 import { RegistrationIndex } from '../../src/registration/registration-index.js'
-import { granted, refused } from '../../src/result.js'
-import type { Place } from '../../src/shared-memory/sequences.js'
+import { err, ok } from '../../src/result.js'
+import type { Sequence } from '../../src/shared-memory/sequences.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import type { Milliseconds } from '../../src/time.js'
 import { waiting } from '../given.js'
@@ -36,7 +36,7 @@ export function entity(id: string, type: string, ...attributes: readonly Attribu
     path: '/' as ServicePath,
     id: id as EntityId,
     type: type as EntityType,
-    place: 1 as Place,
+    sequence: 1 as Sequence,
     created: time,
     modified: time,
     attributes,
@@ -54,34 +54,34 @@ export function done({ id, type = '' as EntityType }: UpdateElement): UpdateRepl
 }
 
 /** The desk of a broker without subscriptions. */
-const noSubscriptions: SubscriptionDesk = {
-  subscribe: async () => granted('5f0a1b2c3d4e5f6071829304' as SubscriptionId),
-  change: async () => refused({ kind: 'subscriptionUnknown' }),
-  unsubscribe: async () => refused({ kind: 'subscriptionUnknown' }),
+const noSubscriptions: SubscriptionService = {
+  subscribe: async () => ok('5f0a1b2c3d4e5f6071829304' as SubscriptionId),
+  change: async () => err({ kind: 'subscriptionUnknown' }),
+  unsubscribe: async () => err({ kind: 'subscriptionUnknown' }),
   states: async () => [],
   index: async () => ({ ids: [], changes: { refresh: 0, inserts: 0, removes: 0, updates: 0 } }),
 }
 
 /** The desk of a broker without registrations. */
-export const noRegistrations: RegistryDesk = {
+export const noRegistrations: RegistryService = {
   index: new RegistrationIndex(),
-  register: async () => granted('5f0a1b2c3d4e5f6071829305' as RegistrationId),
-  notified: async () => granted(undefined),
-  subscribe: async () => granted('5f0a1b2c3d4e5f6071829306' as SubscriptionId),
-  change: async () => refused({ kind: 'subscriptionUnknown' }),
-  unsubscribe: async () => refused({ kind: 'subscriptionUnknown' }),
+  register: async () => ok('5f0a1b2c3d4e5f6071829305' as RegistrationId),
+  notified: async () => ok(undefined),
+  subscribe: async () => ok('5f0a1b2c3d4e5f6071829306' as SubscriptionId),
+  change: async () => err({ kind: 'subscriptionUnknown' }),
+  unsubscribe: async () => err({ kind: 'subscriptionUnknown' }),
   states: async () => [],
 }
 
 /** A broker that does what it is told, for what is not about storing; everything else finds nothing. */
 export function scripted(script: Partial<Broker> = {}): Broker {
   return {
-    update: async (elements) => granted(elements.map(done)),
-    updateInWords: () => undefined,
-    entities: async () => granted([]),
+    update: async (elements) => ok(elements.map(done)),
+    rawUpdate: () => undefined,
+    entities: async () => ok([]),
     entitiesAtHand: () => undefined,
-    query: async ({ counted }) => granted({ entities: [], count: counted ? 0 : undefined }),
-    types: async () => granted([]),
+    query: async ({ counted }) => ok({ entities: [], count: counted ? 0 : undefined }),
+    types: async () => ok([]),
     subscriptions: noSubscriptions,
     registry: noRegistrations,
     health: async () => ({ total: 1, ready: 1, storageFull: false }),
@@ -90,7 +90,7 @@ export function scripted(script: Partial<Broker> = {}): Broker {
 }
 
 /** A broker whose desk does what it is told. */
-export function withDesk(script: Partial<SubscriptionDesk>): Broker {
+export function withDesk(script: Partial<SubscriptionService>): Broker {
   return scripted({ subscriptions: { ...noSubscriptions, ...script } })
 }
 
@@ -99,7 +99,7 @@ export function recording(): { readonly broker: Broker; readonly updates: Update
   const updates: UpdateElement[] = []
   const update: Broker['update'] = async (elements) => {
     updates.push(...elements)
-    return granted(elements.map(done))
+    return ok(elements.map(done))
   }
   return { broker: scripted({ update }), updates }
 }
@@ -112,11 +112,11 @@ export const plainOptions = {
 }
 
 export interface Sent {
-  readonly headers?: Asked['headers']
-  readonly paths?: Asked['paths']
+  readonly headers?: ApiRequest['headers']
+  readonly paths?: ApiRequest['paths']
   readonly body?: unknown
-  readonly options?: Partial<Environment['options']>
-  readonly forwarding?: Environment['forwarding']
+  readonly options?: Partial<Ngsi1Services['options']>
+  readonly forwarding?: Ngsi1Services['forwarding']
 }
 
 /** What a request is answered, as the HTTP layer would ask for it; `target` is a path of `/v1` with its parameters. */
@@ -125,9 +125,9 @@ export async function send(
   verb: Verb,
   target: string,
   sent: Sent = {},
-): Promise<{ readonly status: number; readonly body: unknown; readonly headers: Answer['headers'] }> {
+): Promise<{ readonly status: number; readonly body: unknown; readonly headers: ApiResponse['headers'] }> {
   const prepared = await prepare(broker, verb, target, sent)
-  const answer = prepared.ok ? await prepared.value() : prepared.refusal
+  const answer = prepared.ok ? await prepared.value() : prepared.error
   const text = typeof answer.body === 'function' ? answer.body() : (answer.body ?? '')
   return { status: answer.status, body: JSON.parse(text), headers: answer.headers }
 }

@@ -2,11 +2,11 @@ import { test } from 'tap'
 import type { Broker } from '../../src/broker/broker.js'
 import type { EntityType, ServicePath } from '../../src/context/entity.js'
 import type { UpdateElement } from '../../src/context/update.js'
-import { granted, refused } from '../../src/result.js'
+import { err, ok } from '../../src/result.js'
 import { done, entity, recording, scripted, send } from './given.js'
 
 const status = { code: '200', reasonPhrase: 'OK' }
-const ok = { status: 200, headers: undefined, body: { responseCode: status } }
+const okStatus = { status: 200, headers: undefined, body: { responseCode: status } }
 const speed = { name: 'speed', type: 'knot', value: '11' }
 
 function element(id: string, more: object = {}) {
@@ -27,10 +27,10 @@ function holding(...held: readonly { readonly path: string; readonly id: string;
   const entities = held.map(({ path, id, type }) => ({ ...entity(id, type), path: path as ServicePath }))
   const broker: Broker = scripted({
     entities: async (_tenant, _paths, id, type) =>
-      granted(entities.filter((entity) => entity.id === id && (type === undefined || entity.type === type))),
+      ok(entities.filter((entity) => entity.id === id && (type === undefined || entity.type === type))),
     update: async (elements) => {
       updates.push(...elements)
-      return granted(elements.map(done))
+      return ok(elements.map(done))
     },
   })
   return { broker, updates, places: () => updates.map(({ id, path }) => [id, path]) }
@@ -51,7 +51,7 @@ test('every element of a notification is appended, as it came with its request',
       element('Mike', { type: '', attributeDomainName: 'engine', metadatas: [{ name: 'flag', value: '' }] }),
     ),
   })
-  t.same(answer, ok)
+  t.same(answer, okStatus)
   const manner = { tenant: 'harbour_a', path: '/port', action: 'APPEND', autocast: true }
   const origin = { correlator: 'c', token: 'secret' }
   const accuracy = { name: 'accuracy', type: 'float', value: '0.5' }
@@ -72,7 +72,7 @@ test('every element of a notification is appended, as it came with its request',
 test('nothing has to be in a notification', async (t) => {
   const { broker, updates } = recording()
   for (const body of [{}, { subscriptionId: '' }, notification(), { contextResponses: 'x' }]) {
-    t.same(await send(broker, 'POST', 'notifyContext', { body }), ok)
+    t.same(await send(broker, 'POST', 'notifyContext', { body }), okStatus)
   }
   t.same(updates, [])
 })
@@ -93,7 +93,7 @@ test('elements that updateContext would refuse are left out, the others are not'
     { statusCode: status },
     element('Lima'),
   )
-  t.same(await send(broker, 'POST', 'notifyContext', { body }), ok)
+  t.same(await send(broker, 'POST', 'notifyContext', { body }), okStatus)
   t.same(
     updates.map(({ id }) => id),
     ['Lima'],
@@ -103,14 +103,14 @@ test('elements that updateContext would refuse are left out, the others are not'
 test('what the broker refuses of an element is left out, too', async (t) => {
   const broker = scripted({
     update: async (elements) =>
-      granted(
+      ok(
         elements.map((element) => {
           const [item] = done(element).items
           return { items: item ? [{ ...item, refusal: { kind: 'instancesMixed', name: 'speed' } }] : [], missing: [] }
         }),
       ),
   })
-  t.same(await send(broker, 'POST', 'notifyContext', { body: notification(element('Lima')) }), ok)
+  t.same(await send(broker, 'POST', 'notifyContext', { body: notification(element('Lima')) }), okStatus)
 })
 
 test('one path is that of all elements, as many paths as elements are each one of them', async (t) => {
@@ -133,7 +133,7 @@ test('one path is that of all elements, as many paths as elements are each one o
     const { broker, places } = holding({ path: '/elsewhere', id: 'Lima', type: 'Ferry' })
     const leftOut = given.length === 3 ? { isPattern: 'true' } : {}
     const body = notification(element('Lima'), element('Mike', leftOut), element('Lima'))
-    t.same(await send(broker, 'POST', 'notifyContext', { paths: paths(...given), body }), ok)
+    t.same(await send(broker, 'POST', 'notifyContext', { paths: paths(...given), body }), okStatus)
     t.same(
       places().map(([, path]) => path),
       expected,
@@ -182,16 +182,16 @@ test('what is wrong with a notification is said in the responseCode', async (t) 
   const { broker, updates } = recording()
   for (const [body, details] of refusals) {
     const responseCode = { code: '400', reasonPhrase: 'Bad Request', details }
-    t.same(await send(broker, 'POST', 'notifyContext', { body }), { ...ok, body: { responseCode } }, details)
+    t.same(await send(broker, 'POST', 'notifyContext', { body }), { ...okStatus, body: { responseCode } }, details)
   }
   const responseCode = { code: '400', reasonPhrase: 'Bad Request', details: 'Bad Character in Service-Path' }
   const below = { paths: [{ path: '/a' as ServicePath, below: true }], body: notification(element('a')) }
-  t.same(await send(broker, 'POST', 'notifyContext', below), { ...ok, body: { responseCode } })
+  t.same(await send(broker, 'POST', 'notifyContext', below), { ...okStatus, body: { responseCode } })
   t.same(updates, [])
 })
 
 test('what could not be stored or looked up is answered 503, so that it is sent again', async (t) => {
-  const full = async () => refused({ kind: 'storageFull' } as const)
+  const full = async () => err({ kind: 'storageFull' } as const)
   const sent = { body: notification(element('Lima')) }
   for (const broker of [scripted({ update: full }), scripted({ entities: full })]) {
     t.same(await send(broker, 'POST', 'notifyContext', sent), {
@@ -210,7 +210,7 @@ test('a notification of which a part could not be stored is answered 503, and sa
   ] as const
   for (const [why, retryAfter, details] of answers) {
     const update = async (elements: readonly UpdateElement[]) =>
-      granted(
+      ok(
         elements.map(({ id, type = '' as EntityType }, at) =>
           at === 0
             ? { items: [{ id, type }], missing: [] }
@@ -218,7 +218,7 @@ test('a notification of which a part could not be stored is answered 503, and sa
         ),
       )
     const sent = { body: notification(element('Lima'), element('Ica')) }
-    t.same(await send(scripted({ update, entities: async () => granted([]) }), 'POST', 'notifyContext', sent), {
+    t.same(await send(scripted({ update, entities: async () => ok([]) }), 'POST', 'notifyContext', sent), {
       status: 503,
       headers: { 'Retry-After': retryAfter },
       body: { orionError: { code: '503', reasonPhrase: 'Service Unavailable', details } },

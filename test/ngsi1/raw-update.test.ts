@@ -6,38 +6,38 @@ import { applyUpdate } from '../../src/context/apply.js'
 import type { Entity, ServicePath, Tenant } from '../../src/context/entity.js'
 import type { UpdateElement, UpdateReply } from '../../src/context/update.js'
 import { interpretUpdate, onlyId } from '../../src/ngsi1/raw-update.js'
-import { granted } from '../../src/result.js'
-import type { Place } from '../../src/shared-memory/sequences.js'
+import { ok } from '../../src/result.js'
+import type { Sequence } from '../../src/shared-memory/sequences.js'
 import type { Milliseconds } from '../../src/time.js'
 import { scripted, send } from './given.js'
 
 /** A broker on a list in memory, which takes updates in words or has them read by the front end. */
 function broker(words: boolean): Broker {
   let held: readonly Entity[] = []
-  let place = 0
+  let sequence = 0
   const apply = (element: UpdateElement): UpdateReply => {
-    place += 1
+    sequence += 1
     const { id, path } = element
-    const time = place as Milliseconds
+    const time = sequence as Milliseconds
     const own = held.filter((entity) => entity.id === id && entity.path === path)
-    const decision = applyUpdate(own, { ...element, kind: 'update', place: place as Place, time })
+    const decision = applyUpdate(own, { ...element, kind: 'update', sequence: sequence as Sequence, time })
     for (const effect of decision.effects) {
-      const rest = held.filter((entity) => entity.place !== effect.entity.place)
+      const rest = held.filter((entity) => entity.sequence !== effect.entity.sequence)
       held = effect.kind === 'put' ? [...rest, effect.entity] : rest
     }
     return decision.reply
   }
   return scripted({
-    update: async (elements) => granted(elements.map(apply)),
-    updateInWords: ({ tenant, path, body, manner, origin }) => {
+    update: async (elements) => ok(elements.map(apply)),
+    rawUpdate: ({ tenant, path, body, flags, origin }) => {
       if (!words) return undefined
-      const at = { place: 0 as Place, time: 0 as Milliseconds }
-      const meant = interpretUpdate({ kind: 'worded', ...at, tenant, path, body, manner, origin })
+      const at = { sequence: 0 as Sequence, time: 0 as Milliseconds }
+      const meant = interpretUpdate({ kind: 'rawUpdate', ...at, tenant, path, body, flags, origin })
       const reply =
         meant.kind === 'answered'
-          ? { kind: 'worded' as const, accepted: meant.accepted, text: meant.text }
-          : { kind: 'worded' as const, accepted: true, text: meant.answer(apply(meant.element)) }
-      return Promise.resolve(granted(reply))
+          ? { kind: 'rawUpdate' as const, accepted: meant.accepted, text: meant.text }
+          : { kind: 'rawUpdate' as const, accepted: true, text: meant.answer(apply(meant.element)) }
+      return Promise.resolve(ok(reply))
     },
   })
 }
@@ -112,12 +112,12 @@ test('the id is taken from a body that says it once and has nothing unusual', as
 
 test('what is wrong with a payload in words is not accepted, what is wrong with an element is', async (t) => {
   const words = {
-    kind: 'worded',
-    place: 1 as Place,
+    kind: 'rawUpdate',
+    sequence: 1 as Sequence,
     time: 1 as Milliseconds,
     tenant: '' as Tenant,
     path: '/' as ServicePath,
-    manner: 0,
+    flags: 0,
     origin: { correlator: 'corr-1', token: '' },
   } as const
   t.match(interpretUpdate({ ...words, body: '{"contextElements":[{"id":"A"}]' }), { kind: 'answered', accepted: false })

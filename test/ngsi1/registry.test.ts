@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { Asked, Verb } from '../../src/api.js'
+import type { ApiRequest, Verb } from '../../src/api.js'
 import type { PathRange } from '../../src/context/query.js'
 import { now } from '../../src/time.js'
 import { openRegistry } from '../coordinator/given-registry.js'
@@ -16,7 +16,7 @@ const body = { contextRegistrations: [registration], duration: 'P1M' }
 const subscription = { entities: [street4], reference: 'http://maps.example:8080/sources' }
 
 interface Given {
-  readonly headers?: Asked['headers']
+  readonly headers?: ApiRequest['headers']
   readonly paths?: readonly PathRange[]
   readonly strictNgsiv1Ids?: boolean
 }

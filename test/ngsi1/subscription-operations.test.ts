@@ -1,7 +1,7 @@
 import { test } from 'tap'
-import type { SubscriptionAsked, SubscriptionChange, Unavailable } from '../../src/broker/broker.js'
+import type { SubscriptionChange, SubscriptionRequest, Unavailable } from '../../src/broker/broker.js'
 import type { ServicePath } from '../../src/context/entity.js'
-import { granted, refused } from '../../src/result.js'
+import { err, ok } from '../../src/result.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import { counts, scripted, send, withDesk } from './given.js'
 
@@ -20,19 +20,19 @@ function badRequest(details: string) {
 
 /** A broker whose subscriptions all exist, and what its desk is asked. */
 function desk() {
-  const asked: (SubscriptionAsked | SubscriptionChange | SubscriptionId)[] = []
+  const asked: (SubscriptionRequest | SubscriptionChange | SubscriptionId)[] = []
   const broker = withDesk({
     subscribe: async (what) => {
       asked.push(what)
-      return granted(id)
+      return ok(id)
     },
     change: async (what) => {
       asked.push(what)
-      return granted(undefined)
+      return ok(undefined)
     },
     unsubscribe: async (_, which) => {
       asked.push(which)
-      return granted(undefined)
+      return ok(undefined)
     },
   })
   return { broker, asked }
@@ -294,7 +294,7 @@ test('payloads that are refused are not counted, ids that are not found are', as
 
 test('what the broker can not do now is answered 503, to be tried again', async (t) => {
   const full: Unavailable = { kind: 'storageFull' }
-  const no = async () => refused(full)
+  const no = async () => err(full)
   const broker = withDesk({ subscribe: no, change: no, unsubscribe: no })
   const storageFull = { code: '503', reasonPhrase: 'Service Unavailable', details: 'storage full' }
   const answer = { status: 503, headers: { 'Retry-After': '60' }, body: { orionError: storageFull } }

@@ -15,7 +15,7 @@ test('a tenant is folded to lower case, and the default one without multiservice
 test('a malformed tenant is refused with and without multiservice', async (t) => {
   const details = (name: string) => {
     const tenant = parseTenant({ 'fiware-service': name }, false)
-    return tenant.ok ? undefined : [tenant.refusal.status, JSON.parse(String(tenant.refusal.body)).orionError.details]
+    return tenant.ok ? undefined : [tenant.error.status, JSON.parse(String(tenant.error.body)).orionError.details]
   }
   t.same(details('a'.repeat(51)), [200, 'bad length - a tenant name can be max 50 characters long'])
   const bad = 'bad character in tenant name - only underscore and alphanumeric characters are allowed'
@@ -28,8 +28,8 @@ test('reads look everywhere without a path, updates in the root', async (t) => {
   t.same(pathsOfRead([range('/a', false)]), [range('/a', false)])
   t.same(pathOfUpdate([]), { ok: true, value: '/' })
   t.same(pathOfUpdate([range('/a', false)]), { ok: true, value: '/a' })
-  t.match(pathOfUpdate([range('/a', true)]), { refusal: { code: '400', details: 'Bad Character in Service-Path' } })
+  t.match(pathOfUpdate([range('/a', true)]), { error: { code: '400', details: 'Bad Character in Service-Path' } })
   t.match(pathOfUpdate([range('/a', false), range('/b', false)]), {
-    refusal: { code: '400', details: 'more than one service path in context update request' },
+    error: { code: '400', details: 'more than one service path in context update request' },
   })
 })

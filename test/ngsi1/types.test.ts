@@ -1,10 +1,10 @@
 import { test } from 'tap'
 import type { TypeSummary } from '../../src/broker/broker.js'
 import type { EntityType } from '../../src/context/entity.js'
-import { granted } from '../../src/result.js'
+import { ok } from '../../src/result.js'
 import { scripted, send } from './given.js'
 
-const ok = { code: '200', reasonPhrase: 'OK' }
+const okStatus = { code: '200', reasonPhrase: 'OK' }
 const notFound = { code: '404', reasonPhrase: 'No context element found' }
 
 function summary(type: string, ...attributes: readonly string[]): TypeSummary {
@@ -12,7 +12,7 @@ function summary(type: string, ...attributes: readonly string[]): TypeSummary {
 }
 
 async function answer(target: string, ...types: readonly TypeSummary[]): Promise<unknown> {
-  return (await send(scripted({ types: async () => granted(types) }), 'GET', target)).body
+  return (await send(scripted({ types: async () => ok(types) }), 'GET', target)).body
 }
 
 const types = [summary('Barn', 'humidity', 'light'), summary('Hangar'), summary('', 'level')]
@@ -23,14 +23,14 @@ test('types are listed with the names of their attributes, if there are any', as
     { name: 'Hangar' },
     { name: '', attributes: ['level'] },
   ]
-  t.same(await answer('contextTypes', ...types), { types: list, statusCode: ok })
+  t.same(await answer('contextTypes', ...types), { types: list, statusCode: okStatus })
   t.same(await answer('contextTypes?limit=1&offset=1&details=on', ...types), {
     types: list.slice(1, 2),
-    statusCode: { ...ok, details: 'Count: 3' },
+    statusCode: { ...okStatus, details: 'Count: 3' },
   })
   t.same(await answer('contextTypes?collapse=true', ...types), {
     types: list.map(({ name }) => ({ name })),
-    statusCode: ok,
+    statusCode: okStatus,
   })
 })
 
@@ -46,12 +46,12 @@ test('one type is shown with its attributes, in pages', async (t) => {
   t.same(await answer('contextTypes/Barn', ...types), {
     name: 'Barn',
     attributes: ['humidity', 'light'],
-    statusCode: ok,
+    statusCode: okStatus,
   })
   t.same(await answer('contextTypes/Barn?limit=1&offset=1&details=on&collapse=true', ...types), {
     name: 'Barn',
     attributes: ['light'],
-    statusCode: { ...ok, details: 'Count: 2' },
+    statusCode: { ...okStatus, details: 'Count: 2' },
   })
   t.same(await answer('contextTypes/Barn?offset=2&details=on', ...types), {
     name: 'Barn',

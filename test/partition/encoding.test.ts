@@ -4,8 +4,8 @@ import { test } from 'tap'
 import { updateActions } from '../../src/context/update.js'
 import { decodeCommands, decodeReplies, encodeCommands, encodeReplies } from '../../src/partition/encoding.js'
 import type { Command, Reply } from '../../src/partition/message.js'
-import type { Place } from '../../src/shared-memory/sequences.js'
-import type { Account } from '../../src/subscription/notice.js'
+import type { Sequence } from '../../src/shared-memory/sequences.js'
+import type { DeliveryStats } from '../../src/subscription/notice.js'
 import { at, id, path, tenant, type } from '../given.js'
 import { nthId } from '../subscription/given.js'
 
@@ -33,11 +33,11 @@ const origin = fc.oneof(
   fc.record({ correlator: text, token: text, via, ends: fc.constant(undefined) }, { noNullPrototype: true }),
   fc.record({ correlator: text, token: text, ends: fc.constant(true as const) }, { noNullPrototype: true }),
 )
-const place = fc.nat().map((number) => number as Place)
+const sequence = fc.nat().map((number) => number as Sequence)
 const time = fc.nat().map(at)
 const where = { tenant: fc.constantFrom(tenant), path: fc.constantFrom('/', '/a').map(path) }
 const number = fc.nat()
-const account: fc.Arbitrary<Account> = fc.record(
+const account: fc.Arbitrary<DeliveryStats> = fc.record(
   {
     sent: number,
     discarded: number,
@@ -63,17 +63,17 @@ const settlement = fc.record(
 const command: fc.Arbitrary<Command> = fc.oneof(
   fc.constant({ kind: 'ping' } as const),
   fc.record(
-    { kind: fc.constant('settle' as const), settlements: fc.array(settlement, { maxLength: 2 }) },
+    { kind: fc.constant('ack' as const), acks: fc.array(settlement, { maxLength: 2 }) },
     { noNullPrototype: true },
   ),
   fc.record(
-    { kind: fc.constant('worded' as const), place, time, ...where, body: text, manner: fc.nat(7), origin },
+    { kind: fc.constant('rawUpdate' as const), sequence, time, ...where, body: text, flags: fc.nat(7), origin },
     { noNullPrototype: true },
   ),
   fc.record(
     {
       kind: fc.constant('update' as const),
-      place,
+      sequence,
       time,
       ...where,
       id: text.map(id),
@@ -88,9 +88,9 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 )
 const item = { id: id('E'), type: type('T') }
 const reply: fc.Arbitrary<Reply> = fc.oneof(
-  fc.constantFrom({ kind: 'pong' } as const, { kind: 'settled' } as const),
+  fc.constantFrom({ kind: 'pong' } as const, { kind: 'acked' } as const),
   fc.constantFrom({ kind: 'failed', why: 'fault' } as const, { kind: 'failed', why: 'storageFull' } as const),
-  fc.record({ kind: fc.constant('worded' as const), accepted: fc.boolean(), text }, { noNullPrototype: true }),
+  fc.record({ kind: fc.constant('rawUpdate' as const), accepted: fc.boolean(), text }, { noNullPrototype: true }),
   fc.constant({
     kind: 'updated',
     items: [item],

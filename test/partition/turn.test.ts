@@ -6,15 +6,15 @@ import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import type { Command, Reply } from '../../src/partition/message.js'
 import { StorageFull } from '../../src/partition/store.js'
 import { takeTurn } from '../../src/partition/turn.js'
-import { Wakes } from '../../src/subscription/matcher.js'
-import type { Account, NoticeWording } from '../../src/subscription/notice.js'
+import { Matcher } from '../../src/subscription/matcher.js'
+import type { DeliveryStats, NoticeRenderer } from '../../src/subscription/notice.js'
 import type { SubscriptionClock, SubscriptionId } from '../../src/subscription/subscription.js'
-import { at, command, given, id, marks, noWords, root, silentLog, storeSettings, tenant } from '../given.js'
+import { at, command, given, id, noWords, root, silentLog, storeSettings, tenant, versions } from '../given.js'
 import { clock, lastOf, nth, nthId, shortWording } from '../subscription/given.js'
 
 interface Around {
   readonly store: LmdbPartitionStore
-  readonly wakes: Wakes
+  readonly matcher: Matcher
   turn(...batch: readonly Command[]): readonly Reply[]
   /** What is on disk. */
   outbox(): Promise<Outgoing>
@@ -22,17 +22,17 @@ interface Around {
 
 interface Outgoing {
   readonly notices: readonly NumberedNotice[]
-  readonly accounts: ReadonlyMap<SubscriptionId, Account>
+  readonly accounts: ReadonlyMap<SubscriptionId, DeliveryStats>
 }
 
-function around(t: Test, folder = t.testdir(), word: NoticeWording = shortWording): Around {
+function around(t: Test, folder = t.testdir(), word: NoticeRenderer = shortWording): Around {
   const store = new LmdbPartitionStore(folder, storeSettings)
   t.teardown(() => store.close())
-  const wakes = new Wakes({ word, log: silentLog, memory_bytes: 10_000 })
-  const parts = { store, interpret: noWords, wakes, marks: marks() }
+  const matcher = new Matcher({ word, log: silentLog, memory_bytes: 10_000 })
+  const parts = { store, interpret: noWords, matcher, versions: versions() }
   return {
     store,
-    wakes,
+    matcher,
     turn: (...batch) => takeTurn(parts, batch),
     outbox: async () => {
       const environment = openEnvironment(folder, { ...storeSettings, readOnly: true })
@@ -57,10 +57,10 @@ const poison: Command = new Proxy(append('poison'), {
 })
 
 test('the notices of a turn are on disk with its updates, in their order, behind all earlier ones', async (t) => {
-  const { turn, wakes, outbox, store } = around(t)
+  const { turn, matcher, outbox, store } = around(t)
   turn(append('0'))
-  wakes.put(nth(1))
-  wakes.put(nth(2, { onChange: ['door'] }))
+  matcher.put(nth(1))
+  matcher.put(nth(2, { onChange: ['door'] }))
   turn(append('1'), append('1'), append('2'))
   turn(append('3'), command('DELETE', 'Silo1'))
   const { notices } = await outbox()
@@ -77,9 +77,9 @@ test('the notices of a turn are on disk with its updates, in their order, behind
 })
 
 test('a turn that fails leaves neither entities nor notices nor moments, and the next one goes on from there', async (t) => {
-  const { turn, wakes, outbox, store } = around(t)
+  const { turn, matcher, outbox, store } = around(t)
   const memory = clock()
-  wakes.put(nth(1, { throttling_ms: 5000 }, memory))
+  matcher.put(nth(1, { throttling_ms: 5000 }, memory))
   turn(append('1', 10_000))
   t.throws(() => turn(append('2', 16_000), poison), { message: 'poison' })
   t.equal(lastOf(memory), 10_000)
@@ -90,9 +90,9 @@ test('a turn that fails leaves neither entities nor notices nor moments, and the
 })
 
 test('a turn whose commit fails gives the moments back that it noted', async (t) => {
-  const { wakes, store } = around(t)
+  const { matcher, store } = around(t)
   const memory = clock(7)
-  wakes.put(nth(1, {}, memory))
+  matcher.put(nth(1, {}, memory))
   const full = Object.create(store, {
     hasRoom: { value: true },
     transact: {
@@ -105,21 +105,21 @@ test('a turn whose commit fails gives the moments back that it noted', async (t)
     entities: { value: store.entities.bind(store) },
     write: { value: store.write.bind(store) },
     enqueue: { value: store.enqueue.bind(store) },
-    settle: { value: store.settle.bind(store) },
+    ack: { value: store.ack.bind(store) },
     committed: { value: store.committed.bind(store) },
   })
-  const parts = { store: full, interpret: noWords, wakes, marks: marks() }
+  const parts = { store: full, interpret: noWords, matcher, versions: versions() }
   t.throws(() => takeTurn(parts, [append('1')]), StorageFull)
   t.equal(lastOf(memory), 7)
-  t.same(wakes.notices, [])
+  t.same(matcher.notices, [])
 })
 
 test('an update whose notice can not be worded is not done', async (t) => {
-  const { turn, wakes, outbox, store } = around(t, t.testdir(), () => {
+  const { turn, matcher, outbox, store } = around(t, t.testdir(), () => {
     throw new Error('no words')
   })
   const memory = clock()
-  wakes.put(nth(1, {}, memory))
+  matcher.put(nth(1, {}, memory))
   t.throws(() => turn(append('1')), { message: 'no words' })
   t.same(store.entities(tenant, root, id('Silo1')), [])
   t.same((await outbox()).notices, [])
@@ -130,7 +130,7 @@ test('throttling holds over all partitions that share the clock', async (t) => {
   const folders = t.testdir({ one: {}, two: {} })
   const [one, two] = [around(t, `${folders}/one`), around(t, `${folders}/two`)]
   const memory: SubscriptionClock = clock()
-  for (const { wakes } of [one, two]) wakes.put(nth(1, { throttling_ms: 5000 }, memory))
+  for (const { matcher } of [one, two]) matcher.put(nth(1, { throttling_ms: 5000 }, memory))
   one.turn(append('1', 10_000))
   two.turn(append('2', 14_000))
   two.turn(append('3', 15_000))
@@ -140,17 +140,24 @@ test('throttling holds over all partitions that share the clock', async (t) => {
 })
 
 test('what became of notices is stored, also when there is no room for updates, and doing so twice changes nothing', async (t) => {
-  const { turn, wakes, outbox, store } = around(t)
-  wakes.put(nth(1))
+  const { turn, matcher, outbox, store } = around(t)
+  matcher.put(nth(1))
   turn(append('1'), append('2'))
-  const account: Account = { sent: 1, discarded: 0, tried: [], fails: 0, lastSuccess: at(2000), lastSuccessCode: 200 }
-  const settle = (settled: Account | undefined): Command => ({
-    kind: 'settle',
-    settlements: [{ subscription: nthId(1), gone: [1], account: settled }],
+  const account: DeliveryStats = {
+    sent: 1,
+    discarded: 0,
+    tried: [],
+    fails: 0,
+    lastSuccess: at(2000),
+    lastSuccessCode: 200,
+  }
+  const settle = (settled: DeliveryStats | undefined): Command => ({
+    kind: 'ack',
+    acks: [{ subscription: nthId(1), gone: [1], account: settled }],
   })
   Object.defineProperty(store, 'hasRoom', { value: false })
   for (let times = 0; times < 2; times += 1) {
-    t.match(turn(append('3'), settle(account)), [{ kind: 'failed', why: 'storageFull' }, { kind: 'settled' }])
+    t.match(turn(append('3'), settle(account)), [{ kind: 'failed', why: 'storageFull' }, { kind: 'acked' }])
     const { notices, accounts } = await outbox()
     t.match(notices, [{ number: 2, notice: { body: 'Silo1: level=2' } }])
     t.same([...accounts], [[nthId(1), account]])

@@ -83,7 +83,7 @@ test('redirects are not followed', async (t) => {
     outgoing.writeHead(302, { Location: '/elsewhere' }).end()
   })
   const { providers } = opened(t)
-  t.same(await providers.ask(request(url), whole), { ok: false, refusal: { kind: 'answerEmpty' } })
+  t.same(await providers.ask(request(url), whole), { ok: false, error: { kind: 'answerEmpty' } })
   t.equal(asked, 1)
 })
 
@@ -94,7 +94,7 @@ test('the time limit is for the whole exchange, also when the answer never ends'
     outgoing.on('close', () => clearInterval(timer))
   })
   const { providers, attempts } = opened(t, { limit_ms: 60 })
-  t.same(await providers.ask(request(url), whole), { ok: false, refusal: { kind: 'unreachable', reason: 'timeout' } })
+  t.same(await providers.ask(request(url), whole), { ok: false, error: { kind: 'unreachable', reason: 'timeout' } })
   t.same(attempts, [[`${url}//queryContext`, 'timeout']])
 })
 
@@ -105,9 +105,9 @@ test('a request that is too long is not sent, an answer that is too long is not 
     outgoing.end('x'.repeat(2000))
   })
   const { providers } = opened(t, { requestLimit_bytes: 1000, answerLimit_bytes: 1000 })
-  t.match(await providers.ask(request(url, 'x'.repeat(900)), whole), { refusal: { reason: 'request too long' } })
+  t.match(await providers.ask(request(url, 'x'.repeat(900)), whole), { error: { reason: 'request too long' } })
   t.equal(asked, 0)
-  t.match(await providers.ask(request(url), whole), { refusal: { kind: 'unreachable' } })
+  t.match(await providers.ask(request(url), whole), { error: { kind: 'unreachable' } })
   t.equal(asked, 1)
 })
 
@@ -117,7 +117,7 @@ test('the limit of a request is its length on the wire, head included', async (t
   server.on('connection', (socket) => socket.on('data', () => (received = socket.bytesRead)))
   await opened(t).providers.ask(request(url, '{"a":"ä"}'), whole)
   const { providers } = opened(t, { requestLimit_bytes: received - 1 })
-  t.match(await providers.ask(request(url, '{"a":"ä"}'), whole), { refusal: { reason: 'request too long' } })
+  t.match(await providers.ask(request(url, '{"a":"ä"}'), whole), { error: { reason: 'request too long' } })
   const just = opened(t, { requestLimit_bytes: received })
   t.same(await just.providers.ask(request(url, '{"a":"ä"}'), whole), { ok: true, value: 'ok' })
 })
@@ -151,7 +151,7 @@ test('who waits for a connection longer than the time limit has failed, and take
   })
   const { providers } = opened(t, { perOrigin: 1, limit_ms: 60 })
   const answers = await Promise.all([1, 2].map(() => providers.ask(request(url), whole)))
-  for (const answer of answers) t.match(answer, { refusal: { kind: 'unreachable', reason: 'timeout' } })
+  for (const answer of answers) t.match(answer, { error: { kind: 'unreachable', reason: 'timeout' } })
   t.equal(asked, 1)
 })
 
@@ -176,9 +176,9 @@ test('destinations that are not allowed are not asked, by name or by address', a
       done(new Error(`${host} is not allowed`), ''),
   }
   const { providers } = opened(t, { destinations })
-  t.match(await providers.ask(request(url), whole), { refusal: { reason: 'destination not allowed' } })
+  t.match(await providers.ask(request(url), whole), { error: { reason: 'destination not allowed' } })
   const named = url.replace('127.0.0.1', 'localhost')
-  t.match(await providers.ask(request(named), whole), { refusal: { reason: 'localhost is not allowed' } })
+  t.match(await providers.ask(request(named), whole), { error: { reason: 'localhost is not allowed' } })
 })
 
 test('an alarm is raised by whatever is no answer and released by one', async (t) => {
@@ -246,7 +246,7 @@ test('closing gives up what is under way', async (t) => {
   const asked = providers.ask(request(url), whole)
   await new Promise((resolve) => server.once('request', resolve))
   await providers.close()
-  t.match(await asked, { ok: false, refusal: { kind: 'unreachable' } })
+  t.match(await asked, { ok: false, error: { kind: 'unreachable' } })
 })
 
 test('answers take room together, in however small pieces they come; the last of it is the last that is read', async (t) => {
@@ -259,7 +259,7 @@ test('answers take room together, in however small pieces they come; the last of
   t.match(await providers.ask(request(url), whole, room), { ok: true, value: 'x'.repeat(300) + 'y'.repeat(300) })
   t.same(await providers.ask(request(url), whole, room), {
     ok: false,
-    refusal: { kind: 'unreachable', reason: 'answer too long' },
+    error: { kind: 'unreachable', reason: 'answer too long' },
   })
   t.ok((await providers.ask(request(url), whole, providers.answerRoom())).ok, 'the next request has room of its own')
 })
@@ -301,7 +301,7 @@ test('what a provider may do to whoever waits for it ends as no answer, in time'
   const { providers } = opened(t, { limit_ms: 400 })
   for (const [what, handle] of attacks) {
     const { url } = await listening(t, handle)
-    t.match(await providers.ask(request(url), whole), { ok: false, refusal: { kind: 'unreachable' } }, what)
+    t.match(await providers.ask(request(url), whole), { ok: false, error: { kind: 'unreachable' } }, what)
   }
 })
 

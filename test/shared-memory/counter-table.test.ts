@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { Sheet } from '../../src/shared-memory/counter-table.js'
+import { CounterTable } from '../../src/shared-memory/counter-table.js'
 
 test('sums since a mark are exact for any interleaving of adds and resets', async (t) => {
   const rows = 3
@@ -13,7 +13,7 @@ test('sums since a mark are exact for any interleaving of adds and resets', asyn
   )
   fc.assert(
     fc.property(fc.array(step), (steps) => {
-      const sheet = Sheet.make(rows, 2, 2, 0n)
+      const table = CounterTable.make(rows, 2, 2, 0n)
       const expected = [
         [0n, 0n],
         [0n, 0n],
@@ -21,38 +21,38 @@ test('sums since a mark are exact for any interleaving of adds and resets', asyn
       const totals = [0n, 0n]
       steps.forEach((taken, at) => {
         if ('mark' in taken) {
-          sheet.mark(taken.mark, BigInt(at))
+          table.mark(taken.mark, BigInt(at))
           expected[taken.mark] = [0n, 0n]
         } else {
-          sheet.add(taken.row, taken.column, taken.amount)
+          table.add(taken.row, taken.column, taken.amount)
           for (const sums of [...expected, totals]) sums[taken.column] = (sums[taken.column] ?? 0n) + taken.amount
         }
       })
       t.same(
-        [0, 1].map((mark) => [sheet.since(mark, 0), sheet.since(mark, 1)]),
+        [0, 1].map((mark) => [table.since(mark, 0), table.since(mark, 1)]),
         expected,
       )
-      t.same([sheet.total(0), sheet.total(1)], totals)
+      t.same([table.total(0), table.total(1)], totals)
     }),
   )
 })
 
 test('a mark only moves forward, whichever of two resets writes last', async (t) => {
-  const sheet = Sheet.make(1, 1, 1, 100n)
-  sheet.mark(0, 50n)
-  t.equal(sheet.markedAt(0), 100n)
-  sheet.mark(0, 150n)
-  t.equal(sheet.markedAt(0), 150n)
+  const table = CounterTable.make(1, 1, 1, 100n)
+  table.mark(0, 50n)
+  t.equal(table.markedAt(0), 100n)
+  table.mark(0, 150n)
+  t.equal(table.markedAt(0), 150n)
 })
 
 test('threads that count at the same time as others reset lose nothing', async (t) => {
   const threads = 2
   const adds = 20_000
-  const sheet = Sheet.make(threads, 1, 1, 0n)
+  const table = CounterTable.make(threads, 1, 1, 0n)
   const adder = new URL('./fixtures/adder.js', import.meta.url)
   const workers = Array.from(
     { length: threads },
-    (_, row) => new Worker(adder, { workerData: { memory: sheet.memory, row, adds } }),
+    (_, row) => new Worker(adder, { workerData: { memory: table.memory, row, adds } }),
   )
   let ended = false
   const done = Promise.all(workers.map((worker) => once(worker, 'exit'))).finally(() => {
@@ -60,12 +60,12 @@ test('threads that count at the same time as others reset lose nothing', async (
   })
   let least = 0n
   for (let at = 1n; !ended; at += 1n) {
-    sheet.mark(0, at)
-    const since = sheet.since(0, 0)
+    table.mark(0, at)
+    const since = table.since(0, 0)
     if (since < least) least = since
     await setImmediate()
   }
   await done
   t.equal(least, 0n, 'never negative')
-  t.equal(sheet.total(0), BigInt(threads * adds))
+  t.equal(table.total(0), BigInt(threads * adds))
 })

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'tap'
 import type { EntityId, Tenant } from '../../src/context/entity.js'
-import { ChangeMarks } from '../../src/shared-memory/versions.js'
-import { id, marks, tenant } from '../given.js'
+import { Versions } from '../../src/shared-memory/versions.js'
+import { id, tenant, versions } from '../given.js'
 
 const other = 'other' as Tenant
 
@@ -11,17 +11,17 @@ test('every commit is counted, and every entity that it changed counts in its gr
   const change = fc.record({ tenant: fc.constantFrom(tenant, other), id: fc.string({ minLength: 1 }).map(id) })
   fc.assert(
     fc.property(fc.array(fc.array(change)), (commits) => {
-      const written = marks()
+      const written = versions()
       const expected = new Map<number, number>()
       for (const changes of commits) {
         written.begin(changes.map(({ tenant: of, id: name }) => ({ tenant: of, entity: { id: name } })))
         assert.equal(written.commits, undefined)
         for (const { tenant: of, id: name } of changes) {
-          assert.equal(written.endedChangesOf(ChangeMarks.groupOf(of, name)), undefined)
+          assert.equal(written.endedChangesOf(Versions.groupOf(of, name)), undefined)
         }
         written.end()
         for (const { tenant: of, id: name } of changes) {
-          const group = ChangeMarks.groupOf(of, name)
+          const group = Versions.groupOf(of, name)
           expected.set(group, (expected.get(group) ?? 0) + 1)
         }
       }
@@ -34,27 +34,27 @@ test('every commit is counted, and every entity that it changed counts in its gr
   )
 })
 
-test('other threads see the marks in the same memory', async (t) => {
-  const memory = ChangeMarks.memory()
-  const group = ChangeMarks.groupOf(tenant, id('Silo1'))
-  const writer = new ChangeMarks(memory)
+test('other threads see the versions in the same memory', async (t) => {
+  const memory = Versions.memory()
+  const group = Versions.groupOf(tenant, id('Silo1'))
+  const writer = new Versions(memory)
   writer.begin([{ tenant, entity: { id: id('Silo1') } }])
-  t.equal(new ChangeMarks(memory).commits, undefined)
-  t.equal(new ChangeMarks(memory).changesOf(group), 1)
+  t.equal(new Versions(memory).commits, undefined)
+  t.equal(new Versions(memory).changesOf(group), 1)
   writer.end()
-  t.equal(new ChangeMarks(memory).commits, 1)
-  t.equal(new ChangeMarks(memory).changesOf(group), 1)
+  t.equal(new Versions(memory).commits, 1)
+  t.equal(new Versions(memory).changesOf(group), 1)
 })
 
 test('ids are spread over the groups, so that one change makes few others doubtful', async (t) => {
   const groups = new Set<number>()
-  for (let n = 0; n < 1000; n += 1) groups.add(ChangeMarks.groupOf(tenant, `Device-${n}` as EntityId))
+  for (let n = 0; n < 1000; n += 1) groups.add(Versions.groupOf(tenant, `Device-${n}` as EntityId))
   t.ok(groups.size > 980, `${groups.size}`)
 })
 
 test('a new thread makes everything doubtful', async (t) => {
-  const all = marks()
-  const groups = ['a', 'b', 'c'].map((name) => ChangeMarks.groupOf(tenant, id(name)))
+  const all = versions()
+  const groups = ['a', 'b', 'c'].map((name) => Versions.groupOf(tenant, id(name)))
   const before = groups.map((group) => all.changesOf(group))
   all.begin([{ tenant, entity: { id: id('a') } }])
   all.doubtAll()

@@ -1,6 +1,6 @@
 import type { EntityId, EntityType } from '../../src/context/entity.js'
 import { type Selector, shownAttributes } from '../../src/context/query.js'
-import type { NoticeWording } from '../../src/subscription/notice.js'
+import type { NoticeRenderer } from '../../src/subscription/notice.js'
 import type {
   Subscription,
   SubscriptionClock,
@@ -44,7 +44,7 @@ export function lastOf({ moments, at }: SubscriptionClock): number {
 }
 
 /** Says what a notification would show, in short. */
-export const shortWording: NoticeWording = ({ attributes }, entities) =>
+export const shortWording: NoticeRenderer = ({ attributes }, entities) =>
   entities
     .map((entity) => {
       const shown = shownAttributes(entity, attributes)

@@ -3,7 +3,7 @@ import { applyUpdate } from '../../src/context/apply.js'
 import type { Entity } from '../../src/context/entity.js'
 import type { UpdateCommand } from '../../src/context/update.js'
 import type { Facts, LineContext } from '../../src/log/log.js'
-import { Wakes } from '../../src/subscription/matcher.js'
+import { Matcher } from '../../src/subscription/matcher.js'
 import { type TraceArea, traceArea } from '../../src/trace-area.js'
 import { at, command, given, id, metadata, silentLog } from '../given.js'
 import { clock, exact, nth, nthId, shortWording } from './given.js'
@@ -22,28 +22,28 @@ function traced(...areas: readonly TraceArea[]) {
   const trace = (area: TraceArea, _message: string, facts?: Facts, context?: LineContext) => {
     lines.push({ area, facts, context })
   }
-  const wakes = new Wakes({ word: shortWording, log: { ...silentLog, traces, trace }, memory_bytes: 10_000 })
+  const matcher = new Matcher({ word: shortWording, log: { ...silentLog, traces, trace }, memory_bytes: 10_000 })
   let held: readonly Entity[] = []
   const update = (next: UpdateCommand): readonly TraceLine[] => {
     lines.splice(0)
     for (const effect of applyUpdate(held, next).effects) {
-      if (effect.kind === 'put') wakes.wake({ ...effect, tenant: next.tenant }, next)
+      if (effect.kind === 'put') matcher.match({ ...effect, tenant: next.tenant }, next)
       held = [effect.entity]
     }
-    wakes.settle()
+    matcher.commit()
     return [...lines]
   }
-  return { wakes, update }
+  return { matcher, update }
 }
 
-test('traces say which subscriptions a change wakes and why others are silent', async (t) => {
-  const { wakes, update } = traced('subscription.match')
-  wakes.put(nth(1))
-  wakes.put(nth(2, { onChange: ['door'] }))
-  wakes.put(nth(3, { expires: at(0) }))
-  wakes.put(nth(4, { attributes: ['door'] }))
-  wakes.put(nth(5, { throttling_ms: 60_000 }, clock(1_700_000_000_000)))
-  wakes.put(nth(6, { selectors: [exact(id('Tank1'))] }))
+test('traces say which subscriptions a change matcher and why others are silent', async (t) => {
+  const { matcher, update } = traced('subscription.match')
+  matcher.put(nth(1))
+  matcher.put(nth(2, { onChange: ['door'] }))
+  matcher.put(nth(3, { expires: at(0) }))
+  matcher.put(nth(4, { attributes: ['door'] }))
+  matcher.put(nth(5, { throttling_ms: 60_000 }, clock(1_700_000_000_000)))
+  matcher.put(nth(6, { selectors: [exact(id('Tank1'))] }))
   const lines = update(command('APPEND', 'Silo1', [given('level', '1')], { time: at(1_700_000_000_001) }))
   const whys = new Map(lines.map(({ facts }) => [facts?.['subscription'], facts?.['why']]))
   t.same(
@@ -55,8 +55,8 @@ test('traces say which subscriptions a change wakes and why others are silent', 
 })
 
 test('traces say that a notification is due and what triggered it, or that throttling holds it back', async (t) => {
-  const { wakes, update } = traced('notify', 'notify.throttle')
-  wakes.put(nth(1, { onChange: ['level'], throttling_ms: 1000 }))
+  const { matcher, update } = traced('notify', 'notify.throttle')
+  matcher.put(nth(1, { onChange: ['level'], throttling_ms: 1000 }))
   const facts = { subscription: nthId(1), entity: 'Silo1' }
   t.match(update(command('APPEND', 'Silo1', [given('level', '1'), given('door', 'shut')], { time: at(5000) })), [
     { area: 'notify', facts: { ...facts, trigger: 'level' } },
@@ -67,8 +67,8 @@ test('traces say that a notification is due and what triggered it, or that throt
 })
 
 test('traces say what counted as a change', async (t) => {
-  const { wakes, update } = traced('subscription.change')
-  wakes.put(nth(1))
+  const { matcher, update } = traced('subscription.change')
+  matcher.put(nth(1))
   const whats = (next: UpdateCommand) =>
     update(next).map(({ facts }) => `${facts?.['attribute']}${facts?.['instance']} ${facts?.['what']}`)
   const level = given('level', '1')
@@ -85,7 +85,7 @@ test('traces say what counted as a change', async (t) => {
 })
 
 test('nothing is traced while the levels are off', async (t) => {
-  const { wakes, update } = traced()
-  wakes.put(nth(1))
+  const { matcher, update } = traced()
+  matcher.put(nth(1))
   t.same(update(command('APPEND', 'Silo1', [given('level', '1')])), [])
 })

@@ -4,9 +4,9 @@ import { test } from 'tap'
 import type { Entity, EntityType, Tenant } from '../../src/context/entity.js'
 import { acceptedPattern } from '../../src/context/pattern.js'
 import { inPaths, type Selector } from '../../src/context/query.js'
-import type { Place } from '../../src/shared-memory/sequences.js'
+import type { Sequence } from '../../src/shared-memory/sequences.js'
 import { Triggered } from '../../src/subscription/match-group.js'
-import { WakeIndex } from '../../src/subscription/matcher-index.js'
+import { MatcherIndex } from '../../src/subscription/matcher-index.js'
 import type { Subscription, SubscriptionId } from '../../src/subscription/subscription.js'
 import { at, id, path, tenant, type } from '../given.js'
 import { any, exact, nth, nthId, pattern } from './given.js'
@@ -19,16 +19,24 @@ interface Asked {
 
 function entity(name: string, kind = '', where = '/'): Entity {
   const [created, modified] = [at(1), at(1)]
-  return { path: path(where), id: id(name), type: type(kind), place: 1 as Place, created, modified, attributes: [] }
+  return {
+    path: path(where),
+    id: id(name),
+    type: type(kind),
+    sequence: 1 as Sequence,
+    created,
+    modified,
+    attributes: [],
+  }
 }
 
 let changes = 0
 
-function foundBy(index: WakeIndex, asked: Asked): readonly SubscriptionId[] {
+function foundBy(index: MatcherIndex, asked: Asked): readonly SubscriptionId[] {
   changes += 1
   const triggered = new Triggered(changes, asked.changed)
-  for (const audience of index.audiences(asked.tenant, asked.entity)) audience.gatherTriggered(triggered)
-  const found = triggered.listeners.map((listener) => listener.subscription)
+  for (const group of index.groups(asked.tenant, asked.entity)) group.gatherTriggered(triggered)
+  const found = triggered.subscriptions.map((listener) => listener.subscription)
   assert.deepEqual(
     found.map(({ order }) => order),
     found.map(({ order }) => order).sort((a, b) => a - b),
@@ -94,7 +102,7 @@ test('the index finds those that asking one subscription after another finds, wh
       fc.array(step, { minLength: 40, maxLength: 80 }),
       fc.array(asking, { minLength: 1, maxLength: 5 }),
       (steps, pool) => {
-        const index = new WakeIndex(1000)
+        const index = new MatcherIndex(1000)
         const all = new Map<SubscriptionId, Subscription>()
         for (const next of steps) {
           if ('put' in next) {
@@ -119,8 +127,8 @@ test('the index finds those that asking one subscription after another finds, wh
   t.ok(found > 1000, `${found} were to be found`)
 })
 
-test('more audiences of one entity than are remembered are found all the same', async (t) => {
-  const index = new WakeIndex(10_000)
+test('more groups of one entity than are remembered are found all the same', async (t) => {
+  const index = new MatcherIndex(10_000)
   for (let n = 1; n <= 100; n += 1) index.put(nth(n, { selectors: [pattern(`Silo1|x${n}`)] }))
   const asked = { tenant, entity: entity('Silo1', 'Silo'), changed: ['level'] }
   t.equal(foundBy(index, asked).length, 100)
@@ -128,7 +136,7 @@ test('more audiences of one entity than are remembered are found all the same', 
 })
 
 test('many who listen to one id are told apart by type, path and attribute, and all of them go again', async (t) => {
-  const index = new WakeIndex(10_000)
+  const index = new MatcherIndex(10_000)
   const conditions = [
     { selectors: [exact(id('Silo1'), type('Silo'))], onChange: ['level'] },
     { selectors: [exact(id('Silo1'))], onChange: ['door'] },
@@ -146,11 +154,11 @@ test('many who listen to one id are told apart by type, path and attribute, and 
   t.same(foundBy(index, asked), [nthId(0)])
   index.remove(nthId(0))
   t.ok(index.isEmpty)
-  t.equal(index.audiences(tenant, asked.entity).length, 0)
+  t.equal(index.groups(tenant, asked.entity).length, 0)
 })
 
 test('what was found for an entity holds for its path and type only, whatever characters they have', async (t) => {
-  const index = new WakeIndex(10_000)
+  const index = new MatcherIndex(10_000)
   index.put(nth(1, { selectors: [pattern('.', type('T'))], path: { path: path('/a'), below: false } }))
   const found = (name: string, of: string, where: string) =>
     foundBy(index, { tenant, entity: entity(name, of, where), changed: ['level'] }).length
@@ -162,11 +170,11 @@ test('what was found for an entity holds for its path and type only, whatever ch
   t.equal(found('TSilo1', '', '/a'), 1)
 })
 
-test('entities that nobody has subscribed to have no audience, and share one answer', async (t) => {
-  const index = new WakeIndex(10_000)
+test('entities that nobody has subscribed to have no group, and share one answer', async (t) => {
+  const index = new MatcherIndex(10_000)
   const [silo, tank] = [entity('Silo1', 'Silo'), entity('Tank1', 'Tank')]
-  t.equal(index.audiences(tenant, silo).length, 0)
+  t.equal(index.groups(tenant, silo).length, 0)
   index.put(nth(1, { selectors: [exact(id('Silo2')), pattern('2$', type('Silo'))] }))
-  t.equal(index.audiences(tenant, silo).length, 0)
-  t.equal(index.audiences(tenant, silo), index.audiences(tenant, tank))
+  t.equal(index.groups(tenant, silo).length, 0)
+  t.equal(index.groups(tenant, silo), index.groups(tenant, tank))
 })

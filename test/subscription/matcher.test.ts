@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { applyUpdate } from '../../src/context/apply.js'
 import type { Entity, Tenant } from '../../src/context/entity.js'
 import type { UpdateCommand } from '../../src/context/update.js'
-import { Wakes } from '../../src/subscription/matcher.js'
+import { Matcher } from '../../src/subscription/matcher.js'
 import type { Notice } from '../../src/subscription/notice.js'
 import type { Subscription } from '../../src/subscription/subscription.js'
 import { at, command, given, id, metadata, path, silentLog, type } from '../given.js'
@@ -12,11 +12,11 @@ const silo = { type: type('Silo') }
 
 /** Entities and who has subscribed to them: every update is a turn of its own. */
 class World {
-  readonly wakes = new Wakes({ word: shortWording, log: silentLog, memory_bytes: 10_000 })
+  readonly matcher = new Matcher({ word: shortWording, log: silentLog, memory_bytes: 10_000 })
   #held: readonly Entity[] = []
 
   constructor(...subscriptions: readonly Partial<Subscription>[]) {
-    for (const [index, more] of subscriptions.entries()) this.wakes.put(nth(index + 1, more))
+    for (const [index, more] of subscriptions.entries()) this.matcher.put(nth(index + 1, more))
   }
 
   /** The notices that an update makes. */
@@ -27,13 +27,13 @@ class World {
   take(next: UpdateCommand): readonly Notice[] {
     const meant = this.#held.filter((entity) => entity.id === next.id && entity.path === next.path)
     for (const effect of applyUpdate(meant, next).effects) {
-      this.#held = this.#held.filter(({ place }) => place !== effect.entity.place)
+      this.#held = this.#held.filter(({ sequence }) => sequence !== effect.entity.sequence)
       if (effect.kind === 'remove') continue
       this.#held = [...this.#held, effect.entity]
-      this.wakes.wake({ ...effect, tenant: next.tenant }, next)
+      this.matcher.match({ ...effect, tenant: next.tenant }, next)
     }
-    const notices = this.wakes.notices.flatMap((notice) => ('body' in notice ? [notice] : []))
-    this.wakes.settle()
+    const notices = this.matcher.notices.flatMap((notice) => ('body' in notice ? [notice] : []))
+    this.matcher.commit()
     return notices
   }
 }
@@ -53,7 +53,7 @@ test('a notice has what its change has: the line, path and tenant of the entity,
   t.same(world.take(next), [
     {
       subscription: nthId(1),
-      line: { kind: 'entity', key: '/a/b 4 SiloSilo1' },
+      orderingKey: { kind: 'entity', key: '/a/b 4 SiloSilo1' },
       made: next.time,
       tenant: 'acme',
       paths: ['/a/b'],
@@ -126,9 +126,9 @@ test('one notice is made for a subscription and a change, however many of its el
   })
   const attributes = [given('level', '1'), given('door', 'shut')]
   t.same(bodies(world.update('APPEND', 'Silo1', attributes, silo)), ['Silo1: door=shut level=1'])
-  world.wakes.remove(nthId(1))
+  world.matcher.remove(nthId(1))
   t.same(world.update('APPEND', 'Silo1', [given('level', '2')], silo), [])
-  t.ok(world.wakes.isIdle)
+  t.ok(world.matcher.isIdle)
 })
 
 test('a change is notified only of a triggering attribute; without triggers of any', async (t) => {
@@ -143,7 +143,7 @@ test('a change is notified only of a triggering attribute; without triggers of a
 
 test('a subscription that changes do not fire is never woken', async (t) => {
   const world = new World({ onChange: undefined, interval_ms: 1000 })
-  t.ok(world.wakes.isIdle)
+  t.ok(world.matcher.isIdle)
   t.same(world.update('APPEND', 'Silo1', [given('level', '1')]), [])
 })
 
@@ -164,14 +164,15 @@ test('an update of entities of several types makes a notice for each', async (t)
   world.update('APPEND', 'Silo1', [given('level', '1')], { type: type('Tank') })
   const notices = world.update('UPDATE', 'Silo1', [given('level', '2')])
   t.same(
-    notices.map(({ line }) => line),
+    notices.map(({ orderingKey }) => orderingKey),
     ['Silo', 'Tank'].map((kind) => ({ kind: 'entity', key: `/ 4 ${kind}Silo1` })),
   )
 })
 
-test('the subscriptions that one change wakes are notified in the order of their creation', async (t) => {
+test('the subscriptions that one change matcher are notified in the order of their creation', async (t) => {
   const world = new World()
-  for (const order of [3, 1, 2]) world.wakes.put(nth(order, { selectors: [exact(id('Silo1')), pattern(`o|${order}`)] }))
+  for (const order of [3, 1, 2])
+    world.matcher.put(nth(order, { selectors: [exact(id('Silo1')), pattern(`o|${order}`)] }))
   t.same(
     world.update('APPEND', 'Silo1', [given('level', '1')]).map(({ subscription }) => subscription),
     [1, 2, 3].map(nthId),
@@ -262,7 +263,7 @@ test('an element that ends in an error notifies nobody', async (t) => {
 test('a notice that throttling suppresses is not made up for, and silent changes do not count as notices', async (t) => {
   const memory = clock()
   const world = new World()
-  world.wakes.put(nth(1, { throttling_ms: 5000, onChange: ['level'] }, memory))
+  world.matcher.put(nth(1, { throttling_ms: 5000, onChange: ['level'] }, memory))
   const woken = (time: number, name: string) =>
     bodies(world.update('APPEND', 'Silo1', [given(name, String(time))], { time: at(time) }))
   t.same(woken(10_000, 'level'), ['Silo1: level=10000'])
@@ -273,9 +274,9 @@ test('a notice that throttling suppresses is not made up for, and silent changes
   t.equal(lastOf(memory), 15_001)
 })
 
-test('a subscription that is put again takes the place of the earlier one', async (t) => {
+test('a subscription that is put again takes the sequence of the earlier one', async (t) => {
   const world = new World({ onChange: ['level'] })
-  world.wakes.put(nth(1, { onChange: ['door'] }))
+  world.matcher.put(nth(1, { onChange: ['door'] }))
   t.same(world.update('APPEND', 'Silo1', [given('level', '1')]), [])
   t.equal(world.update('APPEND', 'Silo1', [given('door', '1')]).length, 1)
 })
@@ -283,30 +284,31 @@ test('a subscription that is put again takes the place of the earlier one', asyn
 test('a turn that is undone leaves neither notices nor moments, the last one noted is given back first', async (t) => {
   const [throttled, free] = [clock(1000), clock(7)]
   const world = new World()
-  world.wakes.put(nth(1, { throttling_ms: 100 }, throttled))
-  world.wakes.put(nth(2, {}, free))
+  world.matcher.put(nth(1, { throttling_ms: 100 }, throttled))
+  world.matcher.put(nth(2, {}, free))
   const entity = applyUpdate([], command('APPEND', 'Silo1', [given('level', '1')])).effects[0]
   if (entity?.kind !== 'put') throw new Error('the entity is created')
   const next = command('APPEND', 'Silo1')
-  for (const time of [2000, 2050, 2100].map(at)) world.wakes.wake({ ...entity, tenant: next.tenant }, { ...next, time })
-  t.equal(world.wakes.notices.length, 5)
+  for (const time of [2000, 2050, 2100].map(at))
+    world.matcher.match({ ...entity, tenant: next.tenant }, { ...next, time })
+  t.equal(world.matcher.notices.length, 5)
   t.same([lastOf(throttled), lastOf(free)], [2100, 2100])
-  world.wakes.undo()
-  t.same(world.wakes.notices, [])
+  world.matcher.undo()
+  t.same(world.matcher.notices, [])
   t.same([lastOf(throttled), lastOf(free)], [1000, 7])
 })
 
-test('a change that wakes many is told to all of them at once, with the entity instead of a body for each', async (t) => {
+test('a change that matcher many is told to all of them at once, with the entity instead of a body for each', async (t) => {
   const world = new World(
     ...Array.from({ length: 400 }, (_, at) => ({ attributes: at % 2 === 0 ? ['level'] : ['door'] })),
   )
   const next = command('APPEND', 'Silo1', [given('level', 'x'.repeat(100_000))], silo)
   const [effect] = applyUpdate([], next).effects
   if (effect?.kind !== 'put') throw new Error('nothing was created')
-  world.wakes.wake({ ...effect, tenant: next.tenant }, next)
-  const [told, ...others] = world.wakes.notices
+  world.matcher.match({ ...effect, tenant: next.tenant }, next)
+  const [told, ...others] = world.matcher.notices
   t.same(others, [])
-  t.match(told, { line: { kind: 'entity' }, made: next.time, entity: { id: 'Silo1' } })
+  t.match(told, { orderingKey: { kind: 'entity' }, made: next.time, entity: { id: 'Silo1' } })
   const even = Array.from({ length: 200 }, (_, at) => nthId(2 * at + 1))
   t.same(told && 'subscriptions' in told && told.subscriptions, even, 'those that are shown something, by creation')
 })

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import type { Asked } from '../../api.js'
+import type { ApiRequest } from '../../api.js'
 import type { EntityId, Tenant } from '../../context/entity.js'
 import { endsHere, viaOf } from '../../hops.js'
 import { lineContextOf } from '../../log/line-context.js'
@@ -9,40 +9,44 @@ import type { ProviderFailure, ProviderOperation, ProviderRequest } from '../../
 import type { ReadAnswer } from '../../providers/providers.js'
 import type { RegistrationId } from '../../registration/registration.js'
 import type { RegistrationIndex } from '../../registration/registration-index.js'
-import { granted, type Outcome, refused } from '../../result.js'
+import { err, ok, type Result } from '../../result.js'
 import type { ForwardLimit, ForwardRefusal } from '../../shared-memory/forward-limit.js'
 import { Slices } from '../../slices.js'
 import { now } from '../../time.js'
 import { traceArea } from '../../trace-area.js'
 import { versionFacts } from '../../version.js'
-import type { Environment, Forwarding } from '../services.js'
+import type { Forwarding, Ngsi1Services } from '../services.js'
 import { pathsOfRead } from '../tenant.js'
 import { originOf } from './origin.js'
 
 /** To whom what is to go out is to go. */
-export interface Addressed {
+export interface AddressedRequest {
   readonly provider: string
   readonly registration: RegistrationId
 }
 
 /** What became of one request that was passed on. */
-export interface PassedOn<Forward extends Addressed, Read> {
+export interface ForwardResult<Forward extends AddressedRequest, Read> {
   readonly forward: Forward
-  readonly answer: Outcome<Read, ProviderFailure>
+  readonly answer: Result<Read, ProviderFailure>
 }
 
 /**
  * The way on for a request of a client; nothing when it is answered from what is held here: nothing is registered in its
  * tenant, or it has been here before.
  */
-export function wayOf({ broker, forwarding, log }: Environment, asked: Asked, tenant: Tenant): Way | undefined {
+export function forwarderOf(
+  { broker, forwarding, log }: Ngsi1Services,
+  asked: ApiRequest,
+  tenant: Tenant,
+): Forwarder | undefined {
   if (forwarding === undefined || broker.registry.index.isEmpty(tenant)) return undefined
   if (endsHere(asked.headers.via, forwarding.brokerId)) return undefined
-  return new Way(broker.registry.index, forwarding, asked, tenant, log)
+  return new Forwarder(broker.registry.index, forwarding, asked, tenant, log)
 }
 
 /** Whether somebody is registered for an entity of this id, of whatever type. */
-export function mayPassOn({ broker, forwarding }: Environment, tenant: Tenant, id: EntityId): boolean {
+export function mayPassOn({ broker, forwarding }: Ngsi1Services, tenant: Tenant, id: EntityId): boolean {
   const { index } = broker.registry
   if (forwarding === undefined || index.isEmpty(tenant)) return false
   const lookup = { tenant, paths: pathsOfRead([]), now: now() }
@@ -50,14 +54,20 @@ export function mayPassOn({ broker, forwarding }: Environment, tenant: Tenant, i
 }
 
 /** How the requests that a request of a client causes are passed on. */
-export class Way {
+export class Forwarder {
   readonly index: RegistrationIndex
   readonly #forwarding: Forwarding
-  readonly #asked: Asked
+  readonly #asked: ApiRequest
   readonly #tenant: Tenant
   readonly #log: Log | undefined
 
-  constructor(index: RegistrationIndex, forwarding: Forwarding, asked: Asked, tenant: Tenant, log: Log | undefined) {
+  constructor(
+    index: RegistrationIndex,
+    forwarding: Forwarding,
+    asked: ApiRequest,
+    tenant: Tenant,
+    log: Log | undefined,
+  ) {
     this.index = index
     this.#forwarding = forwarding
     this.#asked = asked
@@ -74,18 +84,18 @@ export class Way {
    * Passes on what the limit allows, all at the same time; what became of it in the order of asking [subscriptions 8.4].
    * Refused when too many requests wait for providers, or for one of these. The request has no permit meanwhile.
    */
-  async ask<Forward extends Addressed, Read>(
+  async ask<Forward extends AddressedRequest, Read>(
     operation: ProviderOperation,
     forwards: readonly Forward[],
     render: (forward: Forward) => string,
     read: ReadAnswer<Read>,
-  ): Promise<Outcome<readonly PassedOn<Forward, Read>[], ForwardRefusal>> {
+  ): Promise<Result<readonly ForwardResult<Forward, Read>[], ForwardRefusal>> {
     const { limit, waiting } = this.#forwarding
     const passed = forwards.slice(0, limit)
-    if (passed.length === 0) return granted([])
+    if (passed.length === 0) return ok([])
     const origins = new Origins(passed, waiting)
     const refusal = waiting.take(origins.all)
-    if (refusal) return refused(refusal)
+    if (refusal) return err(refusal)
     const headers = this.#headers()
     const context = lineContextOf(this.#asked.correlator, this.#asked.headers)
     if (this.#log?.traces[traceArea['http.providers']] === 1) {
@@ -98,7 +108,7 @@ export class Way {
         const { provider, registration } = forward
         return { provider, registration, operation, headers, body: render(forward), context, gone }
       }
-      return granted(await this.#asked.client.aside(() => this.#passOn(passed, requestOf, read, origins)))
+      return ok(await this.#asked.client.aside(() => this.#passOn(passed, requestOf, read, origins)))
     } finally {
       origins.end()
       waiting.release()
@@ -116,15 +126,15 @@ export class Way {
   }
 
   /** Words the requests in slices: they may be long, and many. */
-  async #passOn<Forward extends Addressed, Read>(
+  async #passOn<Forward extends AddressedRequest, Read>(
     forwards: readonly Forward[],
     requestOf: (forward: Forward) => ProviderRequest,
     read: ReadAnswer<Read>,
     origins: Origins,
-  ): Promise<readonly PassedOn<Forward, Read>[]> {
+  ): Promise<readonly ForwardResult<Forward, Read>[]> {
     const { providers } = this.#forwarding
     const room = providers.answerRoom()
-    const asked: Promise<PassedOn<Forward, Read>>[] = []
+    const asked: Promise<ForwardResult<Forward, Read>>[] = []
     const slices = new Slices()
     for (const forward of forwards) {
       if (slices.isOver) await slices.next()
@@ -157,7 +167,7 @@ class Origins {
   /** How many answers are still to come from each. */
   readonly #open = new Map<string, number>()
 
-  constructor(forwards: readonly Addressed[], waiting: ForwardLimit) {
+  constructor(forwards: readonly AddressedRequest[], waiting: ForwardLimit) {
     this.#waiting = waiting
     for (const forward of forwards) {
       const origin = originOfProvider(forward)
@@ -169,7 +179,7 @@ class Origins {
     return this.#open.keys()
   }
 
-  answered(forward: Addressed): void {
+  answered(forward: AddressedRequest): void {
     const origin = originOfProvider(forward)
     const left = (this.#open.get(origin) ?? 0) - 1
     this.#open.set(origin, left)
@@ -184,6 +194,6 @@ class Origins {
 }
 
 /** Protocol, host and port; what is no URL fails at once, and counts as one. */
-function originOfProvider({ provider }: Addressed): string {
+function originOfProvider({ provider }: AddressedRequest): string {
   return URL.canParse(provider) ? new URL(provider).origin : ''
 }

@@ -3,7 +3,7 @@ import type { GivenAttribute, UpdateItem } from '../../context/update.js'
 import { entityKey } from '../../providers/query-plan.js'
 import type { Lacking } from '../../providers/update-plan.js'
 import { mapInSlices } from '../../slices.js'
-import { attributesOf, type Fate, type UpdateAsked } from '../carry-out.js'
+import { attributesOf, type ElementResult, type UpdateRequest } from '../carry-out.js'
 import type { GivenElement } from '../parse/update-payload.js'
 
 /** What an update left undone of an entity because it is not held here. */
@@ -14,7 +14,10 @@ export interface Gap extends Lacking {
 }
 
 /** Everything that is not held here of an update that was carried out here. */
-export async function gapsOf({ elements, untyped }: UpdateAsked, fates: readonly Fate[]): Promise<readonly Gap[]> {
+export async function gapsOf(
+  { elements, untyped }: UpdateRequest,
+  fates: readonly ElementResult[],
+): Promise<readonly Gap[]> {
   const gaps = await mapInSlices(elements, (element, at) => {
     const fate = fates[at]
     if (fate === undefined || 'status' in fate) return []

@@ -2,10 +2,10 @@ import type { StatusText } from '../../api.js'
 import type { GivenAttribute, UpdateItem } from '../../context/update.js'
 import { entityKey } from '../../providers/query-plan.js'
 import type { Share, Sharing } from '../../providers/update-plan.js'
-import { type ElementResponse, type Fate, responseOf, type UpdateAsked } from '../carry-out.js'
+import { type ElementResponse, type ElementResult, responseOf, type UpdateRequest } from '../carry-out.js'
 import { isOk, okStatus, statusOf } from '../render/status.js'
 import { byEntity, type Gap } from './gaps.js'
-import type { Settlement } from './results.js'
+import type { UpdateOutcome } from './results.js'
 
 /** A gap of which somebody is registered for a part, and to whom it goes. */
 interface Shared {
@@ -28,10 +28,10 @@ export function sharedGaps(gaps: readonly Gap[], sharings: readonly Sharing[]): 
  * request say of one of those is put together, at the place of the first [subscriptions 8.3].
  */
 export function joined(
-  { elements, action }: UpdateAsked,
-  fates: readonly Fate[],
+  { elements, action }: UpdateRequest,
+  fates: readonly ElementResult[],
   shared: ReadonlyMap<UpdateItem, Shared>,
-  settlements: ReadonlyMap<Share, readonly Settlement[]>,
+  settlements: ReadonlyMap<Share, readonly UpdateOutcome[]>,
 ): readonly ElementResponse[] {
   const [inPlace, atEnd]: [Placed[], Placed[]] = [[], []]
   const together = new Map([...shared.keys()].map((item) => [entityKey(item), new Groups(item)]))
@@ -72,9 +72,9 @@ type Placed = ElementResponse | Groups
 /** Attributes of one entity by what became of them, success first: one response for each status. */
 class Groups {
   readonly #head: Pick<ElementResponse, 'id' | 'type' | 'isPattern'>
-  readonly #done: Settlement[] = []
-  readonly #settled: Settlement[] = []
-  readonly #unfound: Settlement[] = []
+  readonly #done: UpdateOutcome[] = []
+  readonly #settled: UpdateOutcome[] = []
+  readonly #unfound: UpdateOutcome[] = []
 
   constructor({ id, type }: UpdateItem) {
     this.#head = { id, type, isPattern: false }
@@ -89,7 +89,7 @@ class Groups {
   }
 
   /** What became of an element of which something was. */
-  addShared({ gap, sharing }: Shared, settlements: ReadonlyMap<Share, readonly Settlement[]>): void {
+  addShared({ gap, sharing }: Shared, settlements: ReadonlyMap<Share, readonly UpdateOutcome[]>): void {
     this.#done.push({ status: okStatus, attributes: gap.done ?? [] })
     for (const share of sharing.shares) this.#settled.push(...(settlements.get(share) ?? []))
     this.#unfound.push({ status: statusOf(404, gap.id), attributes: sharing.unfound })

@@ -3,7 +3,7 @@ import type { Metadata, Value } from '../../context/entity.js'
 import type { GivenAttribute } from '../../context/update.js'
 import type { ShownAttribute, ShownEntity } from '../../providers/merge-answers.js'
 import { inSlices, Slices } from '../../slices.js'
-import { isJsonVector, type Json, type JsonObject, readJson } from '../parse/json.js'
+import { isJsonArray, type Json, type JsonObject, readJson } from '../parse/json.js'
 import { storedValue } from '../parse/shape.js'
 import { isOk, okStatus } from '../render/status.js'
 
@@ -72,7 +72,7 @@ async function readAnswer(body: string): Promise<ReadAnswer | undefined> {
   if (whole === undefined) return undefined
   const responses = memberOf(whole, 'contextResponses')
   const errorCode = objectOf(memberOf(whole, 'errorCode'))
-  if (errorCode === undefined && (responses === undefined || !isJsonVector(responses))) return undefined
+  if (errorCode === undefined && (responses === undefined || !isJsonArray(responses))) return undefined
   const elements: AnsweredEntity[] = []
   for (const item of itemsOf(responses)) {
     const entity = await entityOf(memberOf(item, 'contextElement'), slices)
@@ -125,11 +125,11 @@ function statusIn(json: JsonObject | undefined): StatusText {
 }
 
 function objectOf(json: Json | undefined): JsonObject | undefined {
-  return json === undefined || typeof json === 'string' || isJsonVector(json) ? undefined : json
+  return json === undefined || typeof json === 'string' || isJsonArray(json) ? undefined : json
 }
 
 function itemsOf(json: Json | undefined): readonly JsonObject[] {
-  if (json === undefined || !isJsonVector(json)) return []
+  if (json === undefined || !isJsonArray(json)) return []
   return json.flatMap((item) => objectOf(item) ?? [])
 }
 

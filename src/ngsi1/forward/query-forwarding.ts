@@ -1,6 +1,6 @@
-import type { Asked, Client } from '../../api.js'
+import type { ApiRequest, Client } from '../../api.js'
 import type { Broker, Unavailable } from '../../broker/broker.js'
-import { Effort, mostSteps } from '../../context/effort.js'
+import { Effort, maxSteps } from '../../context/effort.js'
 import type { Entity, EntityId } from '../../context/entity.js'
 import { compileQuery } from '../../context/match.js'
 import { gathered, type Page, type Query, type Scope, type Selector } from '../../context/query.js'
@@ -8,23 +8,23 @@ import { mergeAnswers, type ShownEntity } from '../../providers/merge-answers.js
 import { askableEntities, entityKey, forwardsOf, type QueryForward } from '../../providers/query-plan.js'
 import type { RegisteredEntity } from '../../registration/registration.js'
 import type { Lookup } from '../../registration/registration-index.js'
-import { granted, type Outcome, refused } from '../../result.js'
+import { err, ok, type Result } from '../../result.js'
 import { Slices } from '../../slices.js'
 import { now } from '../../time.js'
-import type { Environment } from '../services.js'
-import { type PassedOn, type Way, wayOf } from './forwarder.js'
+import type { Ngsi1Services } from '../services.js'
+import { type Forwarder, type ForwardResult, forwarderOf } from './forwarder.js'
 import { type QueryAnswer, readQueryAnswer } from './provider-answers.js'
 import { queryForProvider } from './provider-requests.js'
 
 /** Entities one after the other, of which only the number may be known yet. */
-export interface Shown extends Iterable<ShownEntity> {
+export interface ShownNames extends Iterable<ShownEntity> {
   readonly length: number
 }
 
 /** What a read finds, here and at providers. */
-export interface Found {
+export interface FoundEntities {
   /** Read one by one where nobody else is asked. */
-  readonly entities: Shown
+  readonly entities: ShownNames
   /** What is said when nothing is found, if a provider gives cause to say something. */
   readonly details: string | undefined
 }
@@ -37,13 +37,13 @@ export const invalidAnswer = 'invalid context provider response'
  * query; its count may be missing.
  */
 export async function withProviders(
-  environment: Environment,
-  asked: Asked,
+  environment: Ngsi1Services,
+  asked: ApiRequest,
   query: Query,
   page: Page,
-): Promise<Outcome<Found, Unavailable>> {
-  const way = wayOf(environment, asked, query.tenant)
-  if (way === undefined) return granted({ entities: page.entities, details: undefined })
+): Promise<Result<FoundEntities, Unavailable>> {
+  const way = forwarderOf(environment, asked, query.tenant)
+  if (way === undefined) return ok({ entities: page.entities, details: undefined })
   const held = { ...page, entities: await gathered(page.entities) }
   const { broker, options } = environment
   const planned = await new ReadPlan(broker, way, query, held, asked.client, options.queryTimeout_ms).forwards()
@@ -51,7 +51,7 @@ export async function withProviders(
   const passed = await way.ask('queryContext', planned.value, queryForProvider, readQueryAnswer)
   if (!passed.ok) return passed
   const entities = mergeAnswers(held.entities, passed.value.flatMap(answeredElements))
-  return granted({ entities, details: entities.length === 0 ? detailsOfNothing(passed.value) : undefined })
+  return ok({ entities, details: entities.length === 0 ? detailsOfNothing(passed.value) : undefined })
 }
 
 /** What is to be asked of an entity, and which of its attributes are held here. */
@@ -65,7 +65,7 @@ interface ReadForward extends QueryForward {
  */
 class ReadPlan {
   readonly #broker: Broker
-  readonly #way: Way
+  readonly #way: Forwarder
   readonly #query: Query
   readonly #page: Page
   readonly #client: Client
@@ -73,7 +73,7 @@ class ReadPlan {
   readonly #lookup: Lookup
   readonly #onPage = new Map<EntityId, Entity[]>()
 
-  constructor(broker: Broker, way: Way, query: Query, page: Page, client: Client, limit_ms: number) {
+  constructor(broker: Broker, way: Forwarder, query: Query, page: Page, client: Client, limit_ms: number) {
     this.#limit_ms = limit_ms
     this.#broker = broker
     this.#way = way
@@ -89,16 +89,16 @@ class ReadPlan {
   }
 
   /** What is to be asked, as far as anything is: no more than the limit allows is looked for [subscriptions 8.4]. */
-  async forwards(): Promise<Outcome<readonly ReadForward[], Unavailable>> {
+  async forwards(): Promise<Result<readonly ReadForward[], Unavailable>> {
     const slices = new Slices()
     const { selectors, scopes } = this.#query
     const forwards: ReadForward[] = []
     let [free, passedOver] = [this.#query.limit - this.#page.entities.length, 0]
     let before: number | undefined
-    const effort = new Effort(mostSteps)
+    const effort = new Effort(maxSteps)
     const isResult = compileQuery(this.#query, effort)
     const askable = await this.#askable(selectors, slices)
-    if (askable === undefined) return refused({ kind: 'queryLate' })
+    if (askable === undefined) return err({ kind: 'queryLate' })
     for (const entity of askable) {
       if (forwards.length >= this.#way.limit) break
       if (slices.isOver) await slices.next()
@@ -109,7 +109,7 @@ class ReadPlan {
       const held = await this.#heldHere(entity)
       if (!held.ok) return held
       const isHere = held.value.some(isResult)
-      if (effort.isSpent) return refused({ kind: 'queryTooCostly' })
+      if (effort.isSpent) return err({ kind: 'queryTooCostly' })
       const lacking = isHere ? [] : this.#forwardsFor(entity, held.value)
       if (lacking.length === 0) continue // It is on another page, or nobody has more of it.
       if (before === undefined) {
@@ -122,7 +122,7 @@ class ReadPlan {
       free -= 1
       forwards.push(...lacking)
     }
-    return granted(forwards)
+    return ok(forwards)
   }
 
   /** Nothing when there are so many to be tried that it takes too long, or when the client has gone. */
@@ -146,19 +146,19 @@ class ReadPlan {
   }
 
   /** One that is registered without a type stands for all of its id. */
-  #heldHere({ id, type }: RegisteredEntity): Promise<Outcome<readonly Entity[], Unavailable>> {
+  #heldHere({ id, type }: RegisteredEntity): Promise<Result<readonly Entity[], Unavailable>> {
     const { tenant, paths } = this.#query
     return this.#broker.entities(tenant, paths, id, type === '' ? undefined : type, this.#client)
   }
 
   /** How many results are held here: known from the page, unless it is an empty one further back. */
-  async #countHere(): Promise<Outcome<number, Unavailable>> {
+  async #countHere(): Promise<Result<number, Unavailable>> {
     const { count, entities } = this.#page
     const { offset } = this.#query
-    if (count !== undefined) return granted(count)
-    if (entities.length > 0 || offset === 0) return granted(offset + entities.length)
+    if (count !== undefined) return ok(count)
+    if (entities.length > 0 || offset === 0) return ok(offset + entities.length)
     const counted = await this.#broker.query({ ...this.#query, offset: 0, limit: 1, counted: true }, this.#client)
-    return counted.ok ? granted(counted.value.count ?? 0) : counted
+    return counted.ok ? ok(counted.value.count ?? 0) : counted
   }
 }
 
@@ -172,7 +172,7 @@ function typeMeant({ type }: RegisteredEntity, scopes: readonly Scope[]): boolea
 }
 
 /** What a provider says of what is held here does not count. */
-function answeredElements({ forward, answer }: PassedOn<ReadForward, QueryAnswer>): readonly ShownEntity[] {
+function answeredElements({ forward, answer }: ForwardResult<ReadForward, QueryAnswer>): readonly ShownEntity[] {
   if (!answer.ok) return []
   const key = entityKey(forward.entity)
   return answer.value.elements.map((element) => {
@@ -181,7 +181,7 @@ function answeredElements({ forward, answer }: PassedOn<ReadForward, QueryAnswer
   })
 }
 
-function detailsOfNothing(passed: readonly PassedOn<ReadForward, QueryAnswer>[]): string | undefined {
+function detailsOfNothing(passed: readonly ForwardResult<ReadForward, QueryAnswer>[]): string | undefined {
   const [first] = passed
   if (first === undefined || passed.some(({ forward }) => forward.provider !== first.forward.provider)) return undefined
   return first.answer.ok ? first.answer.value.details : invalidAnswer

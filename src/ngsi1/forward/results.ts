@@ -4,26 +4,26 @@ import type { ProviderFailure } from '../../providers/provider-request.js'
 import { entityKey } from '../../providers/query-plan.js'
 import type { Share, UpdateForward } from '../../providers/update-plan.js'
 import { statusOf } from '../render/status.js'
-import type { PassedOn } from './forwarder.js'
+import type { ForwardResult } from './forwarder.js'
 import type { AnsweredElement, UpdateAnswer } from './provider-answers.js'
 import { invalidAnswer } from './query-forwarding.js'
 
 /** An update that was passed on. */
-export type PassedUpdate = PassedOn<UpdateForward, UpdateAnswer>
+export type ForwardedUpdate = ForwardResult<UpdateForward, UpdateAnswer>
 
 /** What became of some attributes of a share. */
-export interface Settlement {
+export interface UpdateOutcome {
   readonly status: StatusText
   readonly attributes: readonly GivenAttribute[]
 }
 
 /** What became of each share of those that were passed on; nothing of those that the limit left out. */
-export function settlementsOf(passed: readonly PassedUpdate[]): ReadonlyMap<Share, readonly Settlement[]> {
-  const settlements = new Map<Share, readonly Settlement[]>()
+export function outcomesOf(passed: readonly ForwardedUpdate[]): ReadonlyMap<Share, readonly UpdateOutcome[]> {
+  const settlements = new Map<Share, readonly UpdateOutcome[]>()
   for (const { forward, answer } of passed) {
     if (answer.ok) for (const [share, settled] of settle(forward.shares, answer.value)) settlements.set(share, settled)
     else {
-      const status = statusOfFailure(answer.refusal)
+      const status = statusOfFailure(answer.error)
       for (const share of forward.shares) settlements.set(share, [{ status, attributes: share.attributes }])
     }
   }
@@ -49,7 +49,7 @@ export function statusOfFailure({ kind }: ProviderFailure): StatusText {
 function settle(
   shares: readonly Share[],
   { elements, status }: UpdateAnswer,
-): ReadonlyMap<Share, readonly Settlement[]> {
+): ReadonlyMap<Share, readonly UpdateOutcome[]> {
   const open = shares.map((share) => new OpenShare(share))
   const find = finder(open)
   for (const element of elements) find(element)?.hear(element)
@@ -119,7 +119,7 @@ function attributeKey({ name, instance }: GivenAttribute): string {
 class OpenShare {
   readonly share: Share
   readonly #left: Map<string, GivenAttribute>
-  readonly #settled: Settlement[] = []
+  readonly #settled: UpdateOutcome[] = []
 
   constructor(share: Share) {
     this.share = share
@@ -145,7 +145,7 @@ class OpenShare {
   }
 
   /** The status of the whole goes for what no element speaks of. */
-  end(status: StatusText | undefined): readonly Settlement[] {
+  end(status: StatusText | undefined): readonly UpdateOutcome[] {
     if (this.isOpen) this.settleRest(status ?? statusOf(404, this.share.id))
     return this.#settled
   }

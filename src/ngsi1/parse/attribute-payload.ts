@@ -1,16 +1,16 @@
 import type { Metadata } from '../../context/entity.js'
 import type { GivenAttribute } from '../../context/update.js'
-import { granted, type Outcome, refused } from '../../result.js'
+import { err, ok, type Result } from '../../result.js'
 import type { CheckRefusal, NamedThing } from './payload-refusal.js'
 import { type CompoundValue, identifier, list, record, text, value } from './shape.js'
 import { excessiveLength } from './text-rules.js'
 
 const metadata = record({ name: identifier, type: identifier, value: text })
 
-/** A vector of metadata [context 2.3]. */
+/** A array of metadata [context 2.3]. */
 export const metadatas = list('metadata', metadata)
 
-/** A vector of attributes [context 2.2]. */
+/** A array of attributes [context 2.2]. */
 export const attributes = list('attribute', record({ name: identifier, type: identifier, value, metadatas }))
 
 /** An attribute as it was read, unchecked. */
@@ -31,12 +31,12 @@ interface MetadataDraft {
 const reserved = new Set(['creData', 'modDate', 'dateCreated', 'dateModified'])
 
 const none: readonly never[] = []
-const noAttributes: Outcome<readonly GivenAttribute[], CheckRefusal> = granted(none)
+const noAttributes: Result<readonly GivenAttribute[], CheckRefusal> = ok(none)
 
 /** Checks the attributes of a payload, in order [context 10.3]. */
 export function checkAttributes(
   drafts: readonly AttributeDraft[] | undefined,
-): Outcome<readonly GivenAttribute[], CheckRefusal> {
+): Result<readonly GivenAttribute[], CheckRefusal> {
   if (drafts === undefined) return noAttributes
   const given: GivenAttribute[] = []
   for (const draft of drafts) {
@@ -44,23 +44,23 @@ export function checkAttributes(
     if (!attribute.ok) return attribute
     given.push(attribute.value)
   }
-  return granted(given)
+  return ok(given)
 }
 
 /** Checks one attribute; its metadata ID and location become what they mean [context 2.3]. */
-export function checkAttribute(draft: AttributeDraft): Outcome<GivenAttribute, CheckRefusal> {
+export function checkAttribute(draft: AttributeDraft): Result<GivenAttribute, CheckRefusal> {
   const { name = '', type = '', metadatas = none } = draft
   const wrong = checkName('attribute', name, type) ?? checkMetadata(metadatas)
-  if (wrong) return refused(wrong)
+  if (wrong) return err(wrong)
   const given = meantBy(name, type, metadatas)
-  if (draft.value === undefined) return granted(given)
+  if (draft.value === undefined) return ok(given)
   if (typeof draft.value === 'string') given.value = draft.value
   else {
     const { stored, refusal } = draft.value
-    if (refusal) return refused(refusal)
+    if (refusal) return err(refusal)
     given.value = stored
   }
-  return granted(given)
+  return ok(given)
 }
 
 type Mutable<Thing> = { -readonly [Key in keyof Thing]: Thing[Key] }

@@ -1,5 +1,5 @@
 import type { Discovery } from '../../registration/registration-index.js'
-import { granted, type Outcome, refused } from '../../result.js'
+import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
 import type { SubscriptionId } from '../../subscription/subscription.js'
 import { parseDuration } from './duration.js'
@@ -45,54 +45,54 @@ const changeShape = record({ ...asked, subscriptionId: text, duration: text })
 type Asked = ReadBy<typeof discoveryShape>
 
 /** Reads and checks the payload of discoverContextAvailability; without entities nothing is found [subscriptions 7.2]. */
-export function* parseDiscovery(body: string, strictIds: boolean): Steps<Outcome<Discovery, PayloadRefusal>> {
+export function* parseDiscovery(body: string, strictIds: boolean): Steps<Result<Discovery, PayloadRefusal>> {
   const read = yield* readBody(body, discoveryShape, strictIds)
   if (!read.ok) return read
   const { entities = [], attributes = [] } = read.value
-  return entities.length === 0 ? granted({ selectors: [], attributes }) : checkAsked(read.value)
+  return entities.length === 0 ? ok({ selectors: [], attributes }) : checkAsked(read.value)
 }
 
 /** Reads and checks the payload of subscribeContextAvailability, in the order of the rows of [subscriptions 2.1.1]. */
 export function* parseAvailability(
   body: string,
   strictIds: boolean,
-): Steps<Outcome<AvailabilityPayload, PayloadRefusal>> {
+): Steps<Result<AvailabilityPayload, PayloadRefusal>> {
   const read = yield* readBody(body, availabilityShape, strictIds)
   if (!read.ok) return read
   const discovery = checkAsked(read.value)
   if (!discovery.ok) return discovery
   const { reference = '', duration: span = '' } = read.value
-  if (reference === '') return refused({ kind: 'referenceEmpty' })
-  if (!isReference(reference)) return refused({ kind: 'referenceMalformed' })
+  if (reference === '') return err({ kind: 'referenceEmpty' })
+  if (!isReference(reference)) return err({ kind: 'referenceMalformed' })
   const duration = parseDuration(span)
   if (!duration.ok) return duration
   const duration_ms = duration.value ?? defaultDuration_ms
-  return granted({ ...discovery.value, reference, duration_ms, duration: span || defaultDuration })
+  return ok({ ...discovery.value, reference, duration_ms, duration: span || defaultDuration })
 }
 
 /** Reads and checks the payload of updateContextAvailabilitySubscription [subscriptions 7.4]. */
 export function* parseAvailabilityChange(
   body: string,
   strictIds: boolean,
-): Steps<Outcome<AvailabilityChangePayload, AvailabilityChangeRefusal>> {
+): Steps<Result<AvailabilityChangePayload, AvailabilityChangeRefusal>> {
   const read = yield* readBody(body, changeShape, strictIds)
-  if (!read.ok) return refused({ ...read.refusal, subscriptionId: unknownId })
+  if (!read.ok) return err({ ...read.error, subscriptionId: unknownId })
   const { subscriptionId: givenId = '' } = read.value
   const checked = checkChange(read.value, givenId)
-  return checked.ok ? checked : refused({ ...checked.refusal, subscriptionId: givenId || unknownId })
+  return checked.ok ? checked : err({ ...checked.error, subscriptionId: givenId || unknownId })
 }
 
 function checkChange(
   draft: ReadBy<typeof changeShape>,
   givenId: string,
-): Outcome<AvailabilityChangePayload, CheckRefusal> {
+): Result<AvailabilityChangePayload, CheckRefusal> {
   const discovery = checkAsked(draft)
   if (!discovery.ok) return discovery
   const duration = parseDuration(draft.duration ?? '')
   if (!duration.ok) return duration
-  const id = givenId === '' ? granted(undefined) : parseGivenId(givenId)
-  if (!id.ok) return refused({ kind: 'givenIdMalformed', why: id.refusal })
-  return granted({
+  const id = givenId === '' ? ok(undefined) : parseGivenId(givenId)
+  if (!id.ok) return err({ kind: 'givenIdMalformed', why: id.error })
+  return ok({
     ...discovery.value,
     id: id.value as SubscriptionId | undefined,
     givenId,
@@ -101,8 +101,8 @@ function checkChange(
   })
 }
 
-function checkAsked({ entities, attributes = [] }: Asked): Outcome<Discovery, CheckRefusal> {
+function checkAsked({ entities, attributes = [] }: Asked): Result<Discovery, CheckRefusal> {
   const meant = checkSelectors(entities)
   if (!meant.ok) return meant
-  return attributes.includes('') ? refused({ kind: 'shownNameEmpty' }) : granted({ selectors: meant.value, attributes })
+  return attributes.includes('') ? err({ kind: 'shownNameEmpty' }) : ok({ selectors: meant.value, attributes })
 }

@@ -1,5 +1,5 @@
 import type { ServicePath } from '../../context/entity.js'
-import { metadataOf, mostAttributes, mostMetadata } from '../../context/entity-size.js'
+import { maxAttributes, maxMetadata, metadataOf } from '../../context/entity-size.js'
 import type { GivenAttribute, UpdateAction } from '../../context/update.js'
 import type { GivenElement } from './update-payload.js'
 
@@ -28,11 +28,11 @@ export function checkElement(
   path: ServicePath,
 ): RefusedElement | undefined {
   const { attributes } = element
-  if (attributes.length > mostAttributes) {
-    return { refusal: { kind: 'entityTooLarge', what: 'attributes', max: mostAttributes }, shown: [] }
+  if (attributes.length > maxAttributes) {
+    return { refusal: { kind: 'entityTooLarge', what: 'attributes', max: maxAttributes }, shown: [] }
   }
-  if (metadataOf(attributes) > mostMetadata) {
-    return { refusal: { kind: 'entityTooLarge', what: 'metadata', max: mostMetadata }, shown: [] }
+  if (metadataOf(attributes) > maxMetadata) {
+    return { refusal: { kind: 'entityTooLarge', what: 'metadata', max: maxMetadata }, shown: [] }
   }
   const twice = doubled(attributes)
   if (twice) return { refusal: { kind: 'attributeTwice', name: twice.name }, shown: [twice] }

@@ -1,4 +1,4 @@
-import { granted, type Outcome, refused } from '../../result.js'
+import { err, ok, type Result } from '../../result.js'
 import type { Subscription } from '../../subscription/subscription.js'
 import { parseDuration } from './duration.js'
 import type { CheckRefusal } from './payload-refusal.js'
@@ -25,11 +25,11 @@ const shortestInterval_ms = 1000
 const maxTriggers = 1000
 
 /** Checks conditions and joins those of one type; nothing when there are none [subscriptions 2.1, 2.1.1]. */
-export function checkConditions(drafts: Drafts = []): Outcome<Conditions | undefined, CheckRefusal> {
-  if (drafts.length === 0) return granted(undefined)
+export function checkConditions(drafts: Drafts = []): Result<Conditions | undefined, CheckRefusal> {
+  if (drafts.length === 0) return ok(undefined)
   const wrong = wrongType(drafts)
-  if (wrong) return refused(wrong)
-  if (drafts.some(({ condValues = [] }) => condValues.includes(''))) return refused({ kind: 'triggerEmpty' })
+  if (wrong) return err(wrong)
+  if (drafts.some(({ condValues = [] }) => condValues.includes(''))) return err({ kind: 'triggerEmpty' })
   const few = atMost(
     maxTriggers,
     'condValues',
@@ -38,7 +38,7 @@ export function checkConditions(drafts: Drafts = []): Outcome<Conditions | undef
   if (!few.ok) return few
   const interval = shortestInterval(drafts.filter(isOf('ONTIMEINTERVAL')))
   if (!interval.ok) return interval
-  return granted({ onChange: triggers(drafts.filter(isOf('ONCHANGE'))), interval_ms: interval.value })
+  return ok({ onChange: triggers(drafts.filter(isOf('ONCHANGE'))), interval_ms: interval.value })
 }
 
 function isOf(...types: readonly string[]): (draft: Drafts[number]) => boolean {
@@ -60,13 +60,13 @@ function triggers(drafts: Drafts): readonly string[] | undefined {
 }
 
 /** The shortest of several intervals counts: whoever asks for both wants to hear as often. */
-function shortestInterval(drafts: Drafts): Outcome<number | undefined, CheckRefusal> {
+function shortestInterval(drafts: Drafts): Result<number | undefined, CheckRefusal> {
   let shortest_ms: number | undefined
   for (const { condValues: [value = ''] = [] } of drafts) {
     const interval = parseDuration(value)
     const interval_ms = interval.ok ? (interval.value ?? 0) : 0
-    if (interval_ms < shortestInterval_ms) return refused({ kind: 'intervalMalformed', value })
+    if (interval_ms < shortestInterval_ms) return err({ kind: 'intervalMalformed', value })
     shortest_ms = Math.min(shortest_ms ?? interval_ms, interval_ms)
   }
-  return granted(shortest_ms)
+  return ok(shortest_ms)
 }

@@ -1,4 +1,4 @@
-import { granted, type Outcome, refused } from '../../result.js'
+import { err, ok, type Result } from '../../result.js'
 
 const pattern = /^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/
 
@@ -12,10 +12,10 @@ const longest_ms = 6_000_000_000_000_000
  * A duration, throttling or time interval in milliseconds, by whole seconds; nothing for the empty text, which counts as
  * not given. Refuses what is no ISO 8601 duration [subscriptions 1.5].
  */
-export function parseDuration(text: string): Outcome<number | undefined, { readonly kind: 'durationMalformed' }> {
-  if (text === '') return granted(undefined)
+export function parseDuration(text: string): Result<number | undefined, { readonly kind: 'durationMalformed' }> {
+  if (text === '') return ok(undefined)
   const amounts = text === 'P' ? null : pattern.exec(text)
-  if (amounts === null) return refused({ kind: 'durationMalformed' })
+  if (amounts === null) return err({ kind: 'durationMalformed' })
   const seconds = units_s.reduce((sum, unit_s, at) => sum + Number(amounts[at + 1] ?? 0) * unit_s, 0)
-  return granted(Math.min(Math.round(seconds) * 1000, longest_ms))
+  return ok(Math.min(Math.round(seconds) * 1000, longest_ms))
 }

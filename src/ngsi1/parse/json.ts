@@ -1,13 +1,13 @@
-import { granted, type Outcome, refused } from '../../result.js'
+import { err, ok, type Result } from '../../result.js'
 import { atOnce, type Steps } from '../../slices.js'
 
 /**
  * A JSON text as NGSIv1 reads it: a scalar is its characters, so that `21.50` stays `21.50` [context 3.1]; members keep
  * their order, and doubled ones stay, because a compound value may not have them [context 10.3].
  */
-export type Json = string | JsonVector | JsonObject
+export type Json = string | JsonArray | JsonObject
 
-export type JsonVector = readonly Json[]
+export type JsonArray = readonly Json[]
 
 export interface JsonObject {
   readonly members: readonly (readonly [key: string, value: Json])[]
@@ -21,18 +21,18 @@ export interface JsonMalformed {
 export const maxNesting = 200
 
 /** Reads a text that is JSON by RFC 8259, to the letter. A scalar at the top is for the caller to judge. */
-export function parseJson(text: string): Outcome<Json, JsonMalformed> {
+export function parseJson(text: string): Result<Json, JsonMalformed> {
   return atOnce(readJson(text))
 }
 
 /** As `parseJson`, for a text that may be so long that others are to have their turn meanwhile. */
-export function* readJson(text: string): Steps<Outcome<Json, JsonMalformed>> {
+export function* readJson(text: string): Steps<Result<Json, JsonMalformed>> {
   const reader = new JsonReader(text)
   while (!reader.read()) yield
-  return reader.outcome
+  return reader.result
 }
 
-export function isJsonVector(json: Json): json is JsonVector {
+export function isJsonArray(json: Json): json is JsonArray {
   return Array.isArray(json)
 }
 
@@ -40,7 +40,7 @@ const scalar = /(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|fal
 /** A string with an escape or a control character: all others stand for themselves. */
 const needsCare = /[^ -[\]-\uffff]/
 
-/** A vector or an object of which not all is read yet. */
+/** A array or an object of which not all is read yet. */
 type Open = { readonly items: Json[] } | { readonly members: (readonly [string, Json])[]; key: string }
 
 /** Values that are read before somebody may look at the clock. */
@@ -63,8 +63,8 @@ class JsonReader {
     return false
   }
 
-  get outcome(): Outcome<Json, JsonMalformed> {
-    return this.#whole === undefined ? refused({ kind: 'jsonMalformed' }) : granted(this.#whole)
+  get result(): Result<Json, JsonMalformed> {
+    return this.#whole === undefined ? err({ kind: 'jsonMalformed' }) : ok(this.#whole)
   }
 
   /** Reads a scalar, or the beginning of what others are in; whether there is more to come. */
@@ -74,7 +74,7 @@ class JsonReader {
       case '{':
         return this.#object()
       case '[':
-        return this.#vector()
+        return this.#array()
       case '"':
         return this.#put(this.#string())
       default:
@@ -91,7 +91,7 @@ class JsonReader {
     return key !== undefined
   }
 
-  #vector(): boolean {
+  #array(): boolean {
     if (this.#open.length === maxNesting) return false
     this.#at += 1
     if (this.#taken(']')) return this.#put([])

@@ -1,4 +1,4 @@
-import { granted, type Outcome, refused } from '../../result.js'
+import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
 import { attributes, metadatas } from './attribute-payload.js'
 import { parseGivenId } from './given-id.js'
@@ -28,17 +28,17 @@ const notificationShape = record({
 })
 
 /** Reads and checks the payload of notifyContext, in which everything may be missing [subscriptions 4.2, 6.1]. */
-export function* parseNotification(body: string, strictIds: boolean): Steps<Outcome<NotifiedElements, PayloadRefusal>> {
+export function* parseNotification(body: string, strictIds: boolean): Steps<Result<NotifiedElements, PayloadRefusal>> {
   const read = yield* readBody(body, notificationShape, strictIds)
   if (!read.ok) return read
   const { subscriptionId = '', contextResponses = [] } = read.value
-  const id = subscriptionId === '' ? granted('') : parseGivenId(subscriptionId)
-  if (!id.ok) return refused({ kind: 'givenIdMalformed', why: id.refusal })
+  const id = subscriptionId === '' ? ok('') : parseGivenId(subscriptionId)
+  if (!id.ok) return err({ kind: 'givenIdMalformed', why: id.error })
   const elements: (GivenElement | undefined)[] = []
   for (const { contextElement = {} } of contextResponses) {
     const element = parseElement(contextElement)
     elements.push(element.ok ? element.value : undefined)
     if (elements.length % checkedAtOnce === 0) yield
   }
-  return granted(elements)
+  return ok(elements)
 }

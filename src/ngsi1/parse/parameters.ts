@@ -1,4 +1,4 @@
-import type { Answer } from '../../api.js'
+import type { ApiResponse } from '../../api.js'
 import type { EntityType } from '../../context/entity.js'
 import { type OrderKey, parseOrder } from '../../context/order.js'
 import type { Scope } from '../../context/query.js'
@@ -11,64 +11,68 @@ const maxLimit = 1000
 const maxOrderKeys = 20
 
 /** Checks the URI parameters that have rules, on every path of NGSIv1, known or not [context 1.5, 10.2]. */
-export function checkParameters(parameters: Parameters): Answer | undefined {
-  const details = wrongLimit(given(parameters, 'limit')) ?? wrongOffset(given(parameters, 'offset'))
-  const wrong = details ?? wrongDetails(given(parameters, 'details')) ?? wrongOrder(given(parameters, 'orderBy'))
+export function checkParameters(parameters: Parameters): ApiResponse | undefined {
+  const details = wrongLimit(givenParameter(parameters, 'limit')) ?? wrongOffset(givenParameter(parameters, 'offset'))
+  const wrong =
+    details ?? wrongDetails(givenParameter(parameters, 'details')) ?? wrongOrder(givenParameter(parameters, 'orderBy'))
   return wrong === undefined ? undefined : badRequest(wrong)
 }
 
 /** A parameter's value; an empty one is ignored as if it were not there [context 1.6]. */
-export function given(parameters: Parameters, name: string): string | undefined {
+export function givenParameter(parameters: Parameters, name: string): string | undefined {
   return parameters.get(name) || undefined
 }
 
 /** Which part of the results is asked for, from checked parameters [context 7.6]. */
-export interface PageAsked {
+export interface RequestedPage {
   readonly offset: number
   readonly limit: number
   readonly counted: boolean
 }
 
-export function pageAsked(parameters: Parameters): PageAsked {
+export function requestedPage(parameters: Parameters): RequestedPage {
   return {
-    offset: Math.min(Number(given(parameters, 'offset') ?? 0), Number.MAX_SAFE_INTEGER),
-    limit: Number(given(parameters, 'limit') ?? defaultLimit),
-    counted: given(parameters, 'details')?.toLowerCase() === 'on',
+    offset: Math.min(Number(givenParameter(parameters, 'offset') ?? 0), Number.MAX_SAFE_INTEGER),
+    limit: Number(givenParameter(parameters, 'limit') ?? defaultLimit),
+    counted: givenParameter(parameters, 'details')?.toLowerCase() === 'on',
   }
 }
 
 /** The order asked for, empty for that of creation [context 7.7]. */
-export function orderAsked(parameters: Parameters): readonly OrderKey[] {
-  const order = given(parameters, 'orderBy')
+export function requestedOrder(parameters: Parameters): readonly OrderKey[] {
+  const order = givenParameter(parameters, 'orderBy')
   return order === undefined ? [] : parseOrder(order)
 }
 
 /** The type that `entity::type` names [context 8.1]. */
-export function typeAsked(parameters: Parameters): EntityType | undefined {
-  return given(parameters, 'entity::type') as EntityType | undefined
+export function requestedType(parameters: Parameters): EntityType | undefined {
+  return givenParameter(parameters, 'entity::type') as EntityType | undefined
 }
 
 /** What `exist` and `!exist` ask of the type [context 8.1]. */
-export function existenceAsked(parameters: Parameters): readonly Scope[] {
+export function requestedExistence(parameters: Parameters): readonly Scope[] {
   const scopes: Scope[] = []
-  if (given(parameters, 'exist') === 'entity::type') scopes.push({ kind: 'typed' })
+  if (givenParameter(parameters, 'exist') === 'entity::type') scopes.push({ kind: 'typed' })
   if (asksUntyped(parameters)) scopes.push({ kind: 'untyped' })
   return scopes
 }
 
 /** Whether only entities without a type are meant [context 6.2, 8.1]. */
 export function asksUntyped(parameters: Parameters): boolean {
-  return given(parameters, '!exist') === 'entity::type'
+  return givenParameter(parameters, '!exist') === 'entity::type'
 }
 
 /** Whether attributes are answered as an object, keyed by name [context 7.8]. */
 export function asksObject(parameters: Parameters): boolean {
-  return given(parameters, 'attributesFormat') === 'object' || given(parameters, 'attributeFormat') === 'object'
+  return (
+    givenParameter(parameters, 'attributesFormat') === 'object' ||
+    givenParameter(parameters, 'attributeFormat') === 'object'
+  )
 }
 
 /** Whether types are answered without their attributes [context 9]. */
 export function asksCollapsed(parameters: Parameters): boolean {
-  return given(parameters, 'collapse') === 'true'
+  return givenParameter(parameters, 'collapse') === 'true'
 }
 
 function wrongLimit(limit: string | undefined): string | undefined {

@@ -1,5 +1,5 @@
 import type { Scope, Selector } from '../../context/query.js'
-import { granted, type Outcome, refused } from '../../result.js'
+import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
 import type { CheckRefusal, PayloadRefusal } from './payload-refusal.js'
 import { checkScopes, isEmptyRestriction, type RestrictionDraft, restriction } from './restriction-payload.js'
@@ -22,7 +22,7 @@ export const queryShape = record({ entities: selectors, attributes: list('attrib
 const maxAttributes = 1000
 
 /** Reads and checks the payload of queryContext [context 7.1, 10.3]. */
-export function* parseQuery(body: string, strictIds: boolean): Steps<Outcome<QueryPayload, PayloadRefusal>> {
+export function* parseQuery(body: string, strictIds: boolean): Steps<Result<QueryPayload, PayloadRefusal>> {
   const read = yield* readBody(body, queryShape, strictIds)
   if (!read.ok) return read
   const { entities, attributes = [], restriction } = read.value
@@ -30,10 +30,10 @@ export function* parseQuery(body: string, strictIds: boolean): Steps<Outcome<Que
   if (!meant.ok) return meant
   const few = atMost(maxAttributes, 'attributes', attributes)
   if (!few.ok) return few
-  if (attributes.includes('')) return refused({ kind: 'nameEmpty' })
-  const scopes = restriction === undefined ? granted([]) : yield* checkRestriction(restriction)
+  if (attributes.includes('')) return err({ kind: 'nameEmpty' })
+  const scopes = restriction === undefined ? ok([]) : yield* checkRestriction(restriction)
   if (!scopes.ok) return scopes
-  return granted({ selectors: meant.value, attributes: namesShown(attributes), scopes: scopes.value })
+  return ok({ selectors: meant.value, attributes: namesShown(attributes), scopes: scopes.value })
 }
 
 /** Names of the attributes to show, none for all, which `*` means, too [context 7.3]. */
@@ -42,8 +42,8 @@ export function namesShown(names: readonly string[]): readonly string[] {
 }
 
 /** A restriction must restrict; its expression only has to be there [context 7.4]. */
-function* checkRestriction(restriction: RestrictionDraft): Steps<Outcome<readonly Scope[], CheckRefusal>> {
-  if (isEmptyRestriction(restriction)) return refused({ kind: 'restrictionEmpty' })
-  if (restriction.attributeExpression === '') return refused({ kind: 'expressionEmpty' })
+function* checkRestriction(restriction: RestrictionDraft): Steps<Result<readonly Scope[], CheckRefusal>> {
+  if (isEmptyRestriction(restriction)) return err({ kind: 'restrictionEmpty' })
+  if (restriction.attributeExpression === '') return err({ kind: 'expressionEmpty' })
   return yield* checkScopes(restriction, parseScope)
 }

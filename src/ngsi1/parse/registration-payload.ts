@@ -5,7 +5,7 @@ import type {
   RegisteredEntity,
   RegistrationId,
 } from '../../registration/registration.js'
-import { granted, type Outcome, refused } from '../../result.js'
+import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
 import { checkMetadata, metadatas } from './attribute-payload.js'
 import { parseDuration } from './duration.js'
@@ -74,44 +74,44 @@ type AttributeDraft = NonNullable<ContextDraft['attributes']>[number]
 export function* parseRegistration(
   body: string,
   strictIds: boolean,
-): Steps<Outcome<RegistrationPayload, RegistrationRefusal>> {
+): Steps<Result<RegistrationPayload, RegistrationRefusal>> {
   const read = yield* readBody(body, registrationShape, strictIds)
-  if (!read.ok) return refused({ ...read.refusal, registrationId: unknownId })
+  if (!read.ok) return err({ ...read.error, registrationId: unknownId })
   const checked = checkRegistration(read.value)
   if (checked.ok) return checked
-  return refused({ ...checked.refusal, registrationId: read.value.registrationId || unknownId })
+  return err({ ...checked.error, registrationId: read.value.registrationId || unknownId })
 }
 
 /** Reads and checks the payload of a convenience registration [subscriptions 7.6]. */
-export function* parseProvider(body: string, strictIds: boolean): Steps<Outcome<ProviderPayload, PayloadRefusal>> {
+export function* parseProvider(body: string, strictIds: boolean): Steps<Result<ProviderPayload, PayloadRefusal>> {
   const read = yield* readBody(body, providerShape, strictIds)
   if (!read.ok) return read
   const { providingApplication: provider = '' } = read.value
-  if (provider === '') return refused({ kind: 'providerMissing' })
+  if (provider === '') return err({ kind: 'providerMissing' })
   const checked = checkTerms(read.value)
-  return checked.ok ? granted({ provider, ...checked.value }) : checked
+  return checked.ok ? ok({ provider, ...checked.value }) : checked
 }
 
 /** Reads and checks the payload of notifyContextAvailability [subscriptions 7.5]. */
-export function* parseTold(body: string, strictIds: boolean): Steps<Outcome<ToldPayload, PayloadRefusal>> {
+export function* parseTold(body: string, strictIds: boolean): Steps<Result<ToldPayload, PayloadRefusal>> {
   const read = yield* readBody(body, toldShape, strictIds)
   if (!read.ok) return read
   const { subscriptionId = '', contextRegistrationResponses = [] } = read.value
-  const subscription = subscriptionId === '' ? granted('') : parseGivenId(subscriptionId)
-  if (!subscription.ok) return refused({ kind: 'givenIdMalformed', why: subscription.refusal })
+  const subscription = subscriptionId === '' ? ok('') : parseGivenId(subscriptionId)
+  if (!subscription.ok) return err({ kind: 'givenIdMalformed', why: subscription.error })
   const drafts = contextRegistrationResponses.map(({ contextRegistration = {} }) => contextRegistration)
-  if (drafts.some(({ entities = [] }) => entities.length === 0)) return refused({ kind: 'selectorsMissing' })
+  if (drafts.some(({ entities = [] }) => entities.length === 0)) return err({ kind: 'selectorsMissing' })
   const contexts = checkContexts(drafts)
-  return contexts.ok ? granted({ subscription: subscription.value, contexts: contexts.value }) : contexts
+  return contexts.ok ? ok({ subscription: subscription.value, contexts: contexts.value }) : contexts
 }
 
-function checkRegistration(draft: ReadBy<typeof registrationShape>): Outcome<RegistrationPayload, CheckRefusal> {
+function checkRegistration(draft: ReadBy<typeof registrationShape>): Result<RegistrationPayload, CheckRefusal> {
   const { contextRegistrations = [] } = draft
-  if (contextRegistrations.length === 0) return refused({ kind: 'registrationsMissing' })
+  if (contextRegistrations.length === 0) return err({ kind: 'registrationsMissing' })
   const contexts = checkContexts(contextRegistrations)
   if (!contexts.ok) return contexts
   const checked = checkTerms(draft)
-  return checked.ok ? granted({ contexts: contexts.value, ...checked.value }) : checked
+  return checked.ok ? ok({ contexts: contexts.value, ...checked.value }) : checked
 }
 
 function checkTerms({
@@ -120,12 +120,12 @@ function checkTerms({
 }: {
   readonly duration?: string
   readonly registrationId?: string
-}): Outcome<RegistrationTerms, CheckRefusal> {
+}): Result<RegistrationTerms, CheckRefusal> {
   const duration = parseDuration(span)
   if (!duration.ok) return duration
-  const id = givenId === '' ? granted(undefined) : parseGivenId(givenId)
-  if (!id.ok) return refused({ kind: 'givenIdMalformed', why: id.refusal })
-  return granted({
+  const id = givenId === '' ? ok(undefined) : parseGivenId(givenId)
+  if (!id.ok) return err({ kind: 'givenIdMalformed', why: id.error })
+  return ok({
     id: id.value as RegistrationId | undefined,
     givenId,
     duration_ms: duration.value ?? defaultDuration_ms,
@@ -134,13 +134,13 @@ function checkTerms({
 }
 
 /** All contexts: each of their entities is entered with each of their attributes wherever registrations are looked up. */
-function checkContexts(drafts: readonly ContextDraft[]): Outcome<readonly RegisteredContext[], CheckRefusal> {
+function checkContexts(drafts: readonly ContextDraft[]): Result<readonly RegisteredContext[], CheckRefusal> {
   const number = drafts.reduce(
     (sum, { entities = [], attributes = [] }) => sum + Math.max(1, entities.length) * Math.max(1, attributes.length),
     0,
   )
   if (number > maxEntries) {
-    return refused({ kind: 'tooMany', of: 'registered entities and attributes', number, max: maxEntries })
+    return err({ kind: 'tooMany', of: 'registered entities and attributes', number, max: maxEntries })
   }
   return checkAll(drafts, checkContext)
 }
@@ -148,45 +148,45 @@ function checkContexts(drafts: readonly ContextDraft[]): Outcome<readonly Regist
 const maxEntries = 5000
 
 /** Metadata are checked and not kept: nobody is ever shown them. */
-function checkContext(draft: ContextDraft): Outcome<RegisteredContext, CheckRefusal> {
+function checkContext(draft: ContextDraft): Result<RegisteredContext, CheckRefusal> {
   const entities = checkAll(draft.entities ?? [], checkEntity)
   if (!entities.ok) return entities
   const attributes = checkAll(draft.attributes ?? [], checkAttribute)
   if (!attributes.ok) return attributes
   const wrong = checkMetadata(draft.metadatas ?? [])
-  if (wrong) return refused(wrong)
+  if (wrong) return err(wrong)
   const { providingApplication: provider = '' } = draft
-  if (provider === '') return refused({ kind: 'providerMissing' })
-  return granted({ entities: entities.value, attributes: attributes.value, provider })
+  if (provider === '') return err({ kind: 'providerMissing' })
+  return ok({ entities: entities.value, attributes: attributes.value, provider })
 }
 
-function checkEntity({ id = '', type = '', isPattern = '' }: EntityDraft): Outcome<RegisteredEntity, CheckRefusal> {
-  if (id === '') return refused({ kind: 'idEmpty' })
+function checkEntity({ id = '', type = '', isPattern = '' }: EntityDraft): Result<RegisteredEntity, CheckRefusal> {
+  if (id === '') return err({ kind: 'idEmpty' })
   const flag = parseIsPattern(isPattern)
   if (!flag.ok) return flag
-  if (flag.value) return refused({ kind: 'patternRegistered' })
-  return granted({ id: id as EntityId, type: type as EntityType })
+  if (flag.value) return err({ kind: 'patternRegistered' })
+  return ok({ id: id as EntityId, type: type as EntityType })
 }
 
-function checkAttribute(draft: AttributeDraft): Outcome<RegisteredAttribute, CheckRefusal> {
+function checkAttribute(draft: AttributeDraft): Result<RegisteredAttribute, CheckRefusal> {
   const { name = '', type = '', isDomain: domain = '' } = draft
-  if (name === '') return refused({ kind: 'registeredNameMissing' })
+  if (name === '') return err({ kind: 'registeredNameMissing' })
   const isDomain = domain || 'false' // Agents of devices leave it out.
-  if (isDomain !== 'true' && isDomain !== 'false') return refused({ kind: 'isDomainUnknown', value: isDomain })
+  if (isDomain !== 'true' && isDomain !== 'false') return err({ kind: 'isDomainUnknown', value: isDomain })
   const wrong = checkMetadata(draft.metadatas ?? [])
-  return wrong ? refused(wrong) : granted({ name, type, isDomain: isDomain === 'true' })
+  return wrong ? err(wrong) : ok({ name, type, isDomain: isDomain === 'true' })
 }
 
 /** Checks all of them, in order, up to the first that is refused. */
 function checkAll<Draft, Checked>(
   drafts: readonly Draft[],
-  check: (draft: Draft) => Outcome<Checked, CheckRefusal>,
-): Outcome<readonly Checked[], CheckRefusal> {
+  check: (draft: Draft) => Result<Checked, CheckRefusal>,
+): Result<readonly Checked[], CheckRefusal> {
   const checked: Checked[] = []
   for (const draft of drafts) {
     const each = check(draft)
     if (!each.ok) return each
     checked.push(each.value)
   }
-  return granted(checked)
+  return ok(checked)
 }

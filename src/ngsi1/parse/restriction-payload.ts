@@ -1,5 +1,5 @@
 import type { Scope } from '../../context/query.js'
-import { granted, type Outcome, refused } from '../../result.js'
+import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
 import type { CheckRefusal } from './payload-refusal.js'
 import type { ScopeParser } from './scope-payload.js'
@@ -25,17 +25,17 @@ const maxScopes = 100
 export function* checkScopes(
   { scopes = [] }: RestrictionDraft,
   parse: ScopeParser,
-): Steps<Outcome<readonly Scope[], CheckRefusal>> {
+): Steps<Result<readonly Scope[], CheckRefusal>> {
   const few = atMost(maxScopes, 'scopes', scopes)
   if (!few.ok) return few
   const checked: Scope[] = []
   for (const { type = '', value } of scopes) {
-    if (type === '') return refused({ kind: 'scopeTypeEmpty' })
-    if (value === undefined || value.compound === '') return refused({ kind: 'scopeValueEmpty' })
+    if (type === '') return err({ kind: 'scopeTypeEmpty' })
+    if (value === undefined || value.compound === '') return err({ kind: 'scopeValueEmpty' })
     const scope = parse(type, value.compound)
     if (!scope.ok) return scope
     if (scope.value) checked.push(scope.value)
     yield
   }
-  return granted(checked)
+  return ok(checked)
 }

@@ -2,14 +2,14 @@ import { parseArea } from '../../context/area.js'
 import type { FilterSide } from '../../context/filter.js'
 import { parseFilter } from '../../context/filter-parse.js'
 import type { Scope } from '../../context/query.js'
-import { granted, type Outcome, refused } from '../../result.js'
+import { err, ok, type Result } from '../../result.js'
 import type { Json } from './json.js'
 import type { CheckRefusal } from './payload-refusal.js'
 import { hasLeaf, storedValue } from './shape.js'
 import { hasForbidden } from './text-rules.js'
 
 /** Reads a scope that has a type and a value; nothing for one that restricts nothing. */
-export type ScopeParser = (type: string, value: Json) => Outcome<Scope | undefined, CheckRefusal>
+export type ScopeParser = (type: string, value: Json) => Result<Scope | undefined, CheckRefusal>
 
 type Parsed = ReturnType<ScopeParser>
 
@@ -20,7 +20,7 @@ type Parsed = ReturnType<ScopeParser>
 export function parseScope(type: string, value: Json): Parsed {
   const side = filterSides.get(type)
   if (side) return filterScope(type, value, side)
-  if (hasLeaf(value, hasForbidden)) return refused({ kind: 'scopeCharactersForbidden' })
+  if (hasLeaf(value, hasForbidden)) return err({ kind: 'scopeCharactersForbidden' })
   return scopes.get(type)?.(type, value) ?? noScope
 }
 
@@ -29,7 +29,7 @@ export function parseSubscriptionScope(type: string, value: Json): Parsed {
   return (type === untypedOfSubscriptions ? untyped : scopes.get(type))?.(type, value) ?? noScope
 }
 
-const noScope: Parsed = granted(undefined)
+const noScope: Parsed = ok(undefined)
 
 const filterSides: ReadonlyMap<string, FilterSide> = new Map([
   ['FIWARE::StringQuery', 'attributes'],
@@ -48,17 +48,17 @@ const scopes: ReadonlyMap<string, ScopeParser> = new Map<string, ScopeParser>([
 ])
 
 function existence(type: string, value: Json, scope: Scope): Parsed {
-  return value === 'entity::type' ? granted(scope) : refused({ kind: 'scopeValueUnknown', type })
+  return value === 'entity::type' ? ok(scope) : err({ kind: 'scopeValueUnknown', type })
 }
 
 function areaScope(_type: string, value: Json): Parsed {
   const area = parseArea(storedValue(value))
-  return area.ok ? granted({ kind: 'area', area: area.value }) : refused({ kind: 'areaMalformed', why: area.refusal })
+  return area.ok ? ok({ kind: 'area', area: area.value }) : err({ kind: 'areaMalformed', why: area.error })
 }
 
 function filterScope(type: string, value: Json, side: FilterSide): Parsed {
-  if (typeof value !== 'string') return refused({ kind: 'scopeValueUnknown', type })
+  if (typeof value !== 'string') return err({ kind: 'scopeValueUnknown', type })
   const filter = parseFilter(value, side)
-  if (!filter.ok) return refused({ kind: 'filterMalformed', why: filter.refusal })
-  return granted({ kind: 'filter', filter: filter.value })
+  if (!filter.ok) return err({ kind: 'filterMalformed', why: filter.error })
+  return ok({ kind: 'filter', filter: filter.value })
 }

@@ -1,7 +1,7 @@
 import type { EntityId, EntityType } from '../../context/entity.js'
 import { compilePatterns } from '../../context/pattern.js'
 import type { Selector } from '../../context/query.js'
-import { granted, type Outcome, refused } from '../../result.js'
+import { err, ok, type Result } from '../../result.js'
 import type { CheckRefusal, CountedThing } from './payload-refusal.js'
 import { identifier, list, type ReadBy, record, text } from './shape.js'
 import { parseIsPattern } from './update-payload.js'
@@ -15,8 +15,8 @@ const maxSelectors = 1000
 type Drafts = ReadBy<typeof selectors>
 
 /** Checks which entities are meant: there has to be one at least [context 7.1, 10.3], [subscriptions 2.1.1]. */
-export function checkSelectors(drafts: Drafts = []): Outcome<readonly Selector[], CheckRefusal> {
-  if (drafts.length === 0) return refused({ kind: 'selectorsMissing' })
+export function checkSelectors(drafts: Drafts = []): Result<readonly Selector[], CheckRefusal> {
+  if (drafts.length === 0) return err({ kind: 'selectorsMissing' })
   const few = atMost(maxSelectors, 'entities', drafts)
   if (!few.ok) return few
   const checked: Selector[] = []
@@ -26,7 +26,7 @@ export function checkSelectors(drafts: Drafts = []): Outcome<readonly Selector[]
     checked.push(selector.value)
   }
   const patterns = checked.flatMap(({ id }) => (id.kind === 'pattern' ? [id.pattern] : []))
-  return compilePatterns(patterns).ok ? granted(checked) : refused({ kind: 'patternMalformed' })
+  return compilePatterns(patterns).ok ? ok(checked) : err({ kind: 'patternMalformed' })
 }
 
 /** Whether there are no more of something than are taken. */
@@ -34,15 +34,15 @@ export function atMost(
   max: number,
   of: CountedThing,
   given: readonly unknown[],
-): Outcome<undefined, Extract<CheckRefusal, { kind: 'tooMany' }>> {
-  return given.length <= max ? granted(undefined) : refused({ kind: 'tooMany', of, number: given.length, max })
+): Result<undefined, Extract<CheckRefusal, { kind: 'tooMany' }>> {
+  return given.length <= max ? ok(undefined) : err({ kind: 'tooMany', of, number: given.length, max })
 }
 
-function checkSelector({ id = '', type = '', isPattern = '' }: Drafts[number]): Outcome<Selector, CheckRefusal> {
-  if (id === '') return refused({ kind: 'idEmpty' })
+function checkSelector({ id = '', type = '', isPattern = '' }: Drafts[number]): Result<Selector, CheckRefusal> {
+  if (id === '') return err({ kind: 'idEmpty' })
   const flag = parseIsPattern(isPattern)
   if (!flag.ok) return flag
-  return granted({
+  return ok({
     id: flag.value ? patternOf(id) : { kind: 'exact', id: id as EntityId },
     type: type === '' ? undefined : (type as EntityType),
   })

@@ -1,8 +1,8 @@
 import type { Value } from '../../context/entity.js'
-import { mostValues } from '../../context/entity-size.js'
-import { granted, type Outcome, refused } from '../../result.js'
+import { maxValues } from '../../context/entity-size.js'
+import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
-import { isJsonVector, type Json, type JsonMalformed, type JsonObject, type JsonVector, readJson } from './json.js'
+import { isJsonArray, type Json, type JsonArray, type JsonMalformed, type JsonObject, readJson } from './json.js'
 import { hasForbidden, hasForbiddenInId } from './text-rules.js'
 
 /** What the parser finds in a payload, before its content is looked at [context 10.3]. */
@@ -97,7 +97,7 @@ export function record<Fields extends { readonly [key: string]: Shape<unknown> }
   return {
     *steps(json, path, walk) {
       if (typeof json === 'string') return {}
-      if (isJsonVector(json)) {
+      if (isJsonArray(json)) {
         walk.refuse({ kind: 'fieldUnknown', path: `${path}/` })
         return {}
       }
@@ -124,12 +124,12 @@ export function record<Fields extends { readonly [key: string]: Shape<unknown> }
   }
 }
 
-/** A vector; `item` is what paths call its items. */
+/** A array; `item` is what paths call its items. */
 export function list<Item>(item: string, shape: Shape<Item>): Long<readonly Item[]> {
   return {
     *steps(json, path, walk) {
       if (typeof json === 'string') return []
-      if (!isJsonVector(json)) {
+      if (!isJsonArray(json)) {
         walk.refuse({ kind: 'jsonMalformed' })
         return []
       }
@@ -183,9 +183,9 @@ export function* readBody<Read>(
   body: string,
   shape: Long<Read>,
   strictIds: boolean,
-): Steps<Outcome<Read, ParserRefusal>> {
+): Steps<Result<Read, ParserRefusal>> {
   const quick = strictIds || body.length > quickMost ? undefined : readQuickly(body, shape)
-  return quick === undefined ? yield* readThoroughly(body, shape, strictIds) : granted(quick)
+  return quick === undefined ? yield* readThoroughly(body, shape, strictIds) : ok(quick)
 }
 
 /** Escapes can stand for forbidden characters, and numbers and literals have no business in a body of the usual kind. */
@@ -215,13 +215,13 @@ export function* readThoroughly<Read>(
   body: string,
   shape: Long<Read>,
   strictIds: boolean,
-): Steps<Outcome<Read, ParserRefusal>> {
+): Steps<Result<Read, ParserRefusal>> {
   const json = yield* readJson(body)
   if (!json.ok) return json
-  if (typeof json.value === 'string') return refused({ kind: 'jsonMalformed' })
+  if (typeof json.value === 'string') return err({ kind: 'jsonMalformed' })
   const walk = new Walk(strictIds)
   const read = yield* shape.steps(json.value, '', walk)
-  return walk.refusal === undefined ? granted(read) : refused(walk.refusal)
+  return walk.refusal === undefined ? ok(read) : err(walk.refusal)
 }
 
 /** Reads a compound value as it is stored, and looks for what must not be in it. */
@@ -233,17 +233,17 @@ class CompoundReader {
     this.#walk = walk
   }
 
-  *read(json: JsonVector | JsonObject): Steps<CompoundValue> {
+  *read(json: JsonArray | JsonObject): Steps<CompoundValue> {
     const stored = yield* this.#compound(json, '')
     const { values: number } = this.#walk
-    if (number <= mostValues) return { stored, refusal: this.#doubled }
-    return { stored: '', refusal: { kind: 'tooMany', of: 'values', number, max: mostValues } }
+    if (number <= maxValues) return { stored, refusal: this.#doubled }
+    return { stored: '', refusal: { kind: 'tooMany', of: 'values', number, max: maxValues } }
   }
 
-  *#compound(json: JsonVector | JsonObject, path: string): Steps<Value> {
-    const { length } = isJsonVector(json) ? json : json.members
+  *#compound(json: JsonArray | JsonObject, path: string): Steps<Value> {
+    const { length } = isJsonArray(json) ? json : json.members
     this.#walk.values += length
-    if (isJsonVector(json)) {
+    if (isJsonArray(json)) {
       const items: Value[] = []
       for (const item of json) {
         items.push(typeof item === 'string' ? this.#leaf(item) : yield* this.#compound(item, `${path}/item`))
@@ -260,7 +260,7 @@ class CompoundReader {
       )
       if (this.#walk.mayPause()) yield
     }
-    return this.#walk.values > mostValues ? '' : yield* this.#object(members)
+    return this.#walk.values > maxValues ? '' : yield* this.#object(members)
   }
 
   /** Many members are given one by one: all at once they would take too long. */
@@ -284,14 +284,14 @@ class CompoundReader {
 /** Whether one of the texts of a value is such a one; the keys of its objects do not count. */
 export function hasLeaf(json: Json, isSuch: (text: string) => boolean): boolean {
   if (typeof json === 'string') return isSuch(json)
-  if (isJsonVector(json)) return json.some((item) => hasLeaf(item, isSuch))
+  if (isJsonArray(json)) return json.some((item) => hasLeaf(item, isSuch))
   return json.members.some(([, member]) => hasLeaf(member, isSuch))
 }
 
 /** A compound value as it is stored. */
 export function storedValue(json: Json): Value {
   if (typeof json === 'string') return json
-  if (isJsonVector(json)) return json.map(storedValue)
+  if (isJsonArray(json)) return json.map(storedValue)
   return Object.fromEntries(json.members.map(([key, member]) => [key, storedValue(member)]))
 }
 
@@ -305,7 +305,7 @@ function readText(json: Json, path: string, walk: Walk): string {
 }
 
 function firstMember(json: Exclude<Json, string>, path: string): string {
-  if (isJsonVector(json)) return `${path}/`
+  if (isJsonArray(json)) return `${path}/`
   return json.members[0] === undefined ? path : `${path}/${json.members[0][0]}`
 }
 

@@ -1,5 +1,5 @@
 import type { Scope, Selector } from '../../context/query.js'
-import { granted, type Outcome, refused } from '../../result.js'
+import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
 import type { SubscriptionId } from '../../subscription/subscription.js'
 import { anyChange, type Conditions, checkConditions, notifyConditions } from './conditions-payload.js'
@@ -69,21 +69,21 @@ export const defaultDuration_ms = 86_400_000
 export function* parseSubscription(
   body: string,
   strictIds: boolean,
-): Steps<Outcome<SubscriptionPayload, PayloadRefusal>> {
+): Steps<Result<SubscriptionPayload, PayloadRefusal>> {
   const read = yield* readBody(body, subscriptionShape, strictIds)
   if (!read.ok) return read
   const { entities, attributes = [], reference = '' } = read.value
   const meant = checkSelectors(entities)
   if (!meant.ok) return meant
-  if (attributes.includes('')) return refused({ kind: 'shownNameEmpty' })
-  if (reference === '') return refused({ kind: 'referenceEmpty' })
-  if (!isReference(reference)) return refused({ kind: 'referenceMalformed' })
+  if (attributes.includes('')) return err({ kind: 'shownNameEmpty' })
+  if (reference === '') return err({ kind: 'referenceEmpty' })
+  if (!isReference(reference)) return err({ kind: 'referenceMalformed' })
   const duration = parseDuration(read.value.duration ?? '')
   if (!duration.ok) return duration
   const terms = yield* checkTerms(read.value)
   if (!terms.ok) return terms
   const { conditions = anyChange, scopes = [], throttling_ms = 0 } = terms.value
-  return granted({
+  return ok({
     ...conditions,
     selectors: meant.value,
     attributes: namesShown([...new Set(attributes)]),
@@ -96,28 +96,28 @@ export function* parseSubscription(
 }
 
 /** Reads and checks the payload of updateContextSubscription, in the order of the rows of [subscriptions 2.2]. */
-export function* parseChange(body: string, strictIds: boolean): Steps<Outcome<ChangePayload, ChangeRefusal>> {
+export function* parseChange(body: string, strictIds: boolean): Steps<Result<ChangePayload, ChangeRefusal>> {
   const read = yield* readBody(body, changeShape, strictIds)
-  if (!read.ok) return refused({ ...read.refusal, subscriptionId: unknownId })
+  if (!read.ok) return err({ ...read.error, subscriptionId: unknownId })
   const { subscriptionId: givenId = '' } = read.value
   const checked = yield* checkChange(read.value, givenId)
-  return checked.ok ? checked : refused({ ...checked.refusal, subscriptionId: givenId || unknownId })
+  return checked.ok ? checked : err({ ...checked.error, subscriptionId: givenId || unknownId })
 }
 
 /** The id in a payload that has nothing else, as it was given; the empty text without one [subscriptions 2.3]. */
-export function* parseIdPayload(body: string, strictIds: boolean): Steps<Outcome<string, ParserRefusal>> {
+export function* parseIdPayload(body: string, strictIds: boolean): Steps<Result<string, ParserRefusal>> {
   const read = yield* readBody(body, idShape, strictIds)
-  return read.ok ? granted(read.value.subscriptionId ?? '') : read
+  return read.ok ? ok(read.value.subscriptionId ?? '') : read
 }
 
-function* checkChange(draft: ReadBy<typeof changeShape>, givenId: string): Steps<Outcome<ChangePayload, CheckRefusal>> {
+function* checkChange(draft: ReadBy<typeof changeShape>, givenId: string): Steps<Result<ChangePayload, CheckRefusal>> {
   const duration = parseDuration(draft.duration ?? '')
   if (!duration.ok) return duration
-  const id = givenId === '' ? granted(undefined) : parseGivenId(givenId)
-  if (!id.ok) return refused({ kind: 'givenIdMalformed', why: id.refusal })
+  const id = givenId === '' ? ok(undefined) : parseGivenId(givenId)
+  if (!id.ok) return err({ kind: 'givenIdMalformed', why: id.error })
   const terms = yield* checkTerms(draft)
   if (!terms.ok) return terms
-  return granted({
+  return ok({
     ...terms.value,
     id: id.value as SubscriptionId | undefined,
     givenId,
@@ -133,16 +133,15 @@ function* checkTerms({
   restriction,
   notifyConditions,
   throttling: text = '',
-}: ReadBy<typeof changeShape>): Steps<Outcome<Terms, CheckRefusal>> {
-  if (restriction !== undefined && isEmptyRestriction(restriction)) return refused({ kind: 'restrictionEmpty' })
-  const scopes =
-    restriction === undefined ? granted(undefined) : yield* checkScopes(restriction, parseSubscriptionScope)
+}: ReadBy<typeof changeShape>): Steps<Result<Terms, CheckRefusal>> {
+  if (restriction !== undefined && isEmptyRestriction(restriction)) return err({ kind: 'restrictionEmpty' })
+  const scopes = restriction === undefined ? ok(undefined) : yield* checkScopes(restriction, parseSubscriptionScope)
   if (!scopes.ok) return scopes
   const conditions = checkConditions(notifyConditions)
   if (!conditions.ok) return conditions
   const throttling = parseDuration(text)
-  if (!throttling.ok) return refused({ kind: 'throttlingMalformed' })
-  return granted({ conditions: conditions.value, scopes: scopes.value, throttling_ms: throttling.value })
+  if (!throttling.ok) return err({ kind: 'throttlingMalformed' })
+  return ok({ conditions: conditions.value, scopes: scopes.value, throttling_ms: throttling.value })
 }
 
 /** An empty text counts as not given [subscriptions 1.5]. */

@@ -1,6 +1,6 @@
 import type { EntityId, EntityType } from '../../context/entity.js'
 import { type GivenAttribute, type UpdateAction, updateActions } from '../../context/update.js'
-import { granted, type Outcome, refused } from '../../result.js'
+import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
 import { type AttributeDraft, attributes, checkAttribute, checkAttributes, metadatas } from './attribute-payload.js'
 import type { CheckRefusal, PayloadRefusal } from './payload-refusal.js'
@@ -65,11 +65,11 @@ const attributeShape = record({ type: identifier, value, metadatas })
 export const checkedAtOnce = 256
 
 /** Reads and checks the payload of updateContext [context 6.1, 10.3]. */
-export function* parseUpdate(body: string, strictIds: boolean): Steps<Outcome<UpdatePayload, PayloadRefusal>> {
+export function* parseUpdate(body: string, strictIds: boolean): Steps<Result<UpdatePayload, PayloadRefusal>> {
   const read = yield* readBody(body, updateShape, strictIds)
   if (!read.ok) return read
   const { contextElements = [], updateAction = '' } = read.value
-  if (contextElements.length === 0) return refused({ kind: 'elementsMissing' })
+  if (contextElements.length === 0) return err({ kind: 'elementsMissing' })
   const elements: GivenElement[] = []
   for (const draft of contextElements) {
     const element = parseElement(draft)
@@ -78,11 +78,11 @@ export function* parseUpdate(body: string, strictIds: boolean): Steps<Outcome<Up
     if (elements.length % checkedAtOnce === 0) yield
   }
   const action = parseAction(updateAction)
-  return action.ok ? granted({ action: action.value, elements }) : action
+  return action.ok ? ok({ action: action.value, elements }) : action
 }
 
 /** Reads and checks an appendContextElementRequest [context 8.2]. */
-export function* parseAppend(body: string, strictIds: boolean): Steps<Outcome<AppendPayload, PayloadRefusal>> {
+export function* parseAppend(body: string, strictIds: boolean): Steps<Result<AppendPayload, PayloadRefusal>> {
   const read = yield* readBody(body, appendShape, strictIds)
   if (!read.ok) return read
   const { id = '', type = '', isPattern = '' } = read.value
@@ -90,7 +90,7 @@ export function* parseAppend(body: string, strictIds: boolean): Steps<Outcome<Ap
   if (!flag.ok) return flag
   const given = checkAttributes(read.value.attributes)
   if (!given.ok) return given
-  return granted({
+  return ok({
     id: id as EntityId,
     type: type as EntityType,
     isPattern: isPattern === '' ? '' : flag.value ? 'true' : 'false',
@@ -102,7 +102,7 @@ export function* parseAppend(body: string, strictIds: boolean): Steps<Outcome<Ap
 export function* parseAttributes(
   body: string,
   strictIds: boolean,
-): Steps<Outcome<readonly GivenAttribute[], PayloadRefusal>> {
+): Steps<Result<readonly GivenAttribute[], PayloadRefusal>> {
   const read = yield* readBody(body, replaceShape, strictIds)
   return read.ok ? checkAttributes(read.value.attributes) : read
 }
@@ -112,26 +112,26 @@ export function* parseAttribute(
   body: string,
   strictIds: boolean,
   name: string,
-): Steps<Outcome<GivenAttribute, PayloadRefusal>> {
+): Steps<Result<GivenAttribute, PayloadRefusal>> {
   const read = yield* readBody(body, attributeShape, strictIds)
   return read.ok ? checkAttribute({ ...read.value, name }) : read
 }
 
 /** The flag `isPattern`, in the spellings that clients use [context 2.1]. */
-export function parseIsPattern(value: string): Outcome<boolean, CheckRefusal> {
-  if (value === '' || value === 'false' || value === '0') return granted(false)
-  return value === 'true' || value === '1' ? granted(true) : refused({ kind: 'isPatternUnknown', value })
+export function parseIsPattern(value: string): Result<boolean, CheckRefusal> {
+  if (value === '' || value === 'false' || value === '0') return ok(false)
+  return value === 'true' || value === '1' ? ok(true) : err({ kind: 'isPatternUnknown', value })
 }
 
 /** Checks a context element by itself [context 10.3]. */
-export function parseElement(draft: ElementDraft): Outcome<GivenElement, CheckRefusal> {
+export function parseElement(draft: ElementDraft): Result<GivenElement, CheckRefusal> {
   const { id = '', type = '', isPattern = '' } = draft
-  if (id === '') return refused({ kind: 'idEmpty' })
+  if (id === '') return err({ kind: 'idEmpty' })
   const flag = parseIsPattern(isPattern)
   if (!flag.ok) return flag
   const given = checkAttributes(draft.attributes)
   if (!given.ok) return given
-  return granted({
+  return ok({
     id: id as EntityId,
     type: type as EntityType,
     isPattern: flag.value,
@@ -139,9 +139,9 @@ export function parseElement(draft: ElementDraft): Outcome<GivenElement, CheckRe
   })
 }
 
-function parseAction(value: string): Outcome<UpdateAction, CheckRefusal> {
-  if (value === '') return refused({ kind: 'actionEmpty' })
+function parseAction(value: string): Result<UpdateAction, CheckRefusal> {
+  if (value === '') return err({ kind: 'actionEmpty' })
   const capitals = value.toUpperCase()
   const action = updateActions.find((known) => known === capitals)
-  return action === undefined ? refused({ kind: 'actionUnknown', value }) : granted(action)
+  return action === undefined ? err({ kind: 'actionUnknown', value }) : ok(action)
 }

@@ -1,4 +1,4 @@
-import type { AvailabilityWording } from '../../registration/availability.js'
+import type { AvailabilityRenderer } from '../../registration/availability.js'
 import type { RegisteredContext } from '../../registration/registration.js'
 import { LongText, type Steps } from '../../slices.js'
 
@@ -13,7 +13,7 @@ export function* renderRegistered(contexts: readonly RegisteredContext[]): Steps
 }
 
 /** The body of a notification about registrations [subscriptions 7.4]. */
-export const wordAvailability: AvailabilityWording = function* (subscriptionId, contexts) {
+export const renderAvailabilityNotification: AvailabilityRenderer = function* (subscriptionId, contexts) {
   return `{"subscriptionId":${JSON.stringify(subscriptionId)},${yield* renderRegistered(contexts)}}`
 }
 

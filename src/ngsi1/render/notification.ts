@@ -1,25 +1,25 @@
 import type { Entity } from '../../context/entity.js'
-import type { NoticeWording } from '../../subscription/notice.js'
+import type { NoticeRenderer } from '../../subscription/notice.js'
 import type { SubscriptionId } from '../../subscription/subscription.js'
 import { renderFound } from './elements.js'
 
-const vector = { asObject: false }
+const array = { asObject: false }
 
 /**
  * The body of a notification: what a query would show of the entities [subscriptions 4.2]. An entity without attributes
  * can only be here if no attributes are named; then it is shown without any, as a query does [subscriptions 3.5].
  */
-export const wordNotice: NoticeWording = ({ id, attributes }, entities) =>
-  wordedFor(id, renderFound(entities, attributes, vector))
+export const renderNotice: NoticeRenderer = ({ id, attributes }, entities) =>
+  wordedFor(id, renderFound(entities, attributes, array))
 
 /** The same wording for somebody who words much about one entity: remembers what was shown last, and to whom. */
-export function rememberingNotice(): NoticeWording {
+export function rememberingNotice(): NoticeRenderer {
   let last: { readonly of: Entity | undefined; readonly names: string; readonly text: string } | undefined
   return ({ id, attributes }, entities) => {
     const [of, ...others] = entities
     const names = JSON.stringify(attributes)
-    if (others.length > 0 || of === undefined) return wordedFor(id, renderFound(entities, attributes, vector))
-    if (last?.of !== of || last.names !== names) last = { of, names, text: renderFound(entities, attributes, vector) }
+    if (others.length > 0 || of === undefined) return wordedFor(id, renderFound(entities, attributes, array))
+    if (last?.of !== of || last.names !== names) last = { of, names, text: renderFound(entities, attributes, array) }
     return wordedFor(id, last.text)
   }
 }

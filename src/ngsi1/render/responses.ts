@@ -1,4 +1,4 @@
-import type { Answer, StatusText } from '../../api.js'
+import type { ApiResponse, StatusText } from '../../api.js'
 import type { Unavailable } from '../../broker/broker.js'
 import type { QueryRefusal } from '../../context/query.js'
 import { isParserRefusal, type PayloadRefusal } from '../parse/payload-refusal.js'
@@ -14,17 +14,17 @@ export function wrapped(shape: ErrorShape, status: StatusText): unknown {
 }
 
 /** An answer that is a status object, with HTTP status 200 unless something else is said [context 1.1]. */
-export function statusAnswer(shape: ErrorShape, status: StatusText, http = 200): Answer {
+export function statusAnswer(shape: ErrorShape, status: StatusText, http = 200): ApiResponse {
   return { status: http, body: JSON.stringify(wrapped(shape, status)) }
 }
 
 /** An answer of this API that HTTP takes for a success, whatever it says [subscriptions 1.2]. */
-export function bodyAnswer(body: unknown): Answer {
+export function bodyAnswer(body: unknown): ApiResponse {
   return { status: 200, body: JSON.stringify(body) }
 }
 
 /** An error that HTTP knows, too [context 10.2]. */
-export function badRequest(details: string): Answer {
+export function badRequest(details: string): ApiResponse {
   return statusAnswer('orionError', statusOf(400, details), 400)
 }
 
@@ -35,14 +35,14 @@ export interface PayloadErrors {
 }
 
 /** The answer to a payload that is refused as a whole [context 10.3]. */
-export function payloadAnswer(errors: PayloadErrors, refusal: PayloadRefusal): Answer {
+export function payloadAnswer(errors: PayloadErrors, refusal: PayloadRefusal): ApiResponse {
   const status = statusOf(400, detailsOfPayload(refusal))
   if (!isParserRefusal(refusal)) return statusAnswer(errors.checks, status)
   return statusAnswer(errors.parser, status, errors.parser === 'orionError' ? 400 : 200)
 }
 
 /** The answer when the broker can not do its work now [management 11.9], or not as it is asked. */
-export function unavailableAnswer(refusal: Unavailable): Answer {
+export function unavailableAnswer(refusal: Unavailable): ApiResponse {
   const { kind } = refusal
   if (kind === 'pageTooLarge' || kind === 'queryTooCostly') {
     const [code, details] = unanswerable[kind]

@@ -1,11 +1,11 @@
 import { test } from 'tap'
 import type { EntityId, EntityType } from '../../../src/context/entity.js'
 import type { GivenAttribute } from '../../../src/context/update.js'
-import { settlementsOf } from '../../../src/ngsi1/forward/results.js'
+import { outcomesOf } from '../../../src/ngsi1/forward/results.js'
 import { okStatus, statusOf } from '../../../src/ngsi1/render/status.js'
 import type { Share } from '../../../src/providers/update-plan.js'
 import type { RegistrationId } from '../../../src/registration/registration.js'
-import { granted } from '../../../src/result.js'
+import { ok } from '../../../src/result.js'
 
 function given(name: string): GivenAttribute {
   return { name, instance: '', type: '', metadata: [] }
@@ -22,7 +22,7 @@ function settled(
 ) {
   const forward = { provider: 'p', registration: 'r' as RegistrationId, shares }
   const answered = elements.map(([status, ...names]) => ({ id: 'E', type: 'T', status, attributes: names.map(given) }))
-  const settlements = settlementsOf([{ forward, answer: granted({ elements: answered, status: undefined }) }])
+  const settlements = outcomesOf([{ forward, answer: ok({ elements: answered, status: undefined }) }])
   return shares.map((one) =>
     (settlements.get(one) ?? []).map(({ status, attributes }) => [status.code, ...attributes.map(({ name }) => name)]),
   )

@@ -282,9 +282,9 @@ test('an update stays in words unless somebody is registered for its id', async 
   const words: string[] = []
   const wordy: typeof broker = {
     ...broker,
-    updateInWords: async ({ id }) => {
+    rawUpdate: async ({ id }) => {
       words.push(id)
-      return { ok: true, value: { kind: 'worded', accepted: true, text: '{}' } }
+      return { ok: true, value: { kind: 'rawUpdate', accepted: true, text: '{}' } }
     },
   }
   const { forwarding } = passing(t)

@@ -2,9 +2,9 @@ import { test } from 'tap'
 import {
   asksObject,
   checkParameters,
-  existenceAsked,
-  pageAsked,
-  typeAsked,
+  requestedExistence,
+  requestedPage,
+  requestedType,
 } from '../../../src/ngsi1/parse/parameters.js'
 
 function parameters(query: string): ReadonlyMap<string, string> {
@@ -38,19 +38,22 @@ test('good parameters, empty ones and unknown ones pass', async (t) => {
 })
 
 test('a page has 20 results from the first on unless something else is asked for', async (t) => {
-  t.same(pageAsked(parameters('')), { offset: 0, limit: 20, counted: false })
-  t.same(pageAsked(parameters('limit=5&offset=7&details=On')), { offset: 7, limit: 5, counted: true })
-  t.equal(pageAsked(parameters(`offset=${'9'.repeat(400)}`)).offset, Number.MAX_SAFE_INTEGER)
+  t.same(requestedPage(parameters('')), { offset: 0, limit: 20, counted: false })
+  t.same(requestedPage(parameters('limit=5&offset=7&details=On')), { offset: 7, limit: 5, counted: true })
+  t.equal(requestedPage(parameters(`offset=${'9'.repeat(400)}`)).offset, Number.MAX_SAFE_INTEGER)
 })
 
 test('exist and !exist speak of the type only', async (t) => {
-  t.same(existenceAsked(parameters('exist=entity::type&!exist=entity::type')), [{ kind: 'typed' }, { kind: 'untyped' }])
-  t.same(existenceAsked(parameters('exist=colour&!exist=')), [])
+  t.same(requestedExistence(parameters('exist=entity::type&!exist=entity::type')), [
+    { kind: 'typed' },
+    { kind: 'untyped' },
+  ])
+  t.same(requestedExistence(parameters('exist=colour&!exist=')), [])
 })
 
 test('the parameters of type and format', async (t) => {
-  t.equal(typeAsked(parameters('entity::type=Silo')), 'Silo')
-  t.equal(typeAsked(parameters('entity::type=')), undefined)
+  t.equal(requestedType(parameters('entity::type=Silo')), 'Silo')
+  t.equal(requestedType(parameters('entity::type=')), undefined)
   t.equal(asksObject(parameters('attributesFormat=object')), true)
   t.equal(asksObject(parameters('attributeFormat=object')), true)
   t.equal(asksObject(parameters('attributesFormat=list')), false)

@@ -9,7 +9,7 @@ function parse(payload: unknown, strictIds = false) {
 
 function details(payload: unknown): string | undefined {
   const parsed = parse(payload)
-  return parsed.ok ? undefined : detailsOfPayload(parsed.refusal)
+  return parsed.ok ? undefined : detailsOfPayload(parsed.error)
 }
 
 function restricted(restriction: unknown): unknown {

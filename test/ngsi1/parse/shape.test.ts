@@ -86,10 +86,10 @@ test('of equal members the last one counts', async (t) => {
 })
 
 test('the first thing that is wrong, in the order of the document, decides', async (t) => {
-  const forbidden = { ok: false, refusal: { kind: 'charactersForbidden' } }
+  const forbidden = { ok: false, error: { kind: 'charactersForbidden' } }
   t.match(atOnce(readBody('{"updateAction":"<","colour":"red"}', updateShape, false)), forbidden)
   t.match(atOnce(readBody('{"colour":"red","updateAction":"<"}', updateShape, false)), {
-    refusal: { kind: 'fieldUnknown', path: '/colour' },
+    error: { kind: 'fieldUnknown', path: '/colour' },
   })
 })
 
@@ -109,7 +109,7 @@ const unknownFields: readonly (readonly [body: string, path: string])[] = [
 
 for (const [text, path] of unknownFields) {
   test(`the unknown field of ${text} is ${path}`, async (t) => {
-    t.same(atOnce(readBody(text, updateShape, false)), { ok: false, refusal: { kind: 'fieldUnknown', path } })
+    t.same(atOnce(readBody(text, updateShape, false)), { ok: false, error: { kind: 'fieldUnknown', path } })
   })
 }
 
@@ -123,7 +123,7 @@ for (const text of [
   '{"updateAction":"a" "b"}',
 ]) {
   test(`${text} is no payload`, async (t) => {
-    t.same(atOnce(readBody(text, updateShape, false)), { ok: false, refusal: { kind: 'jsonMalformed' } })
+    t.same(atOnce(readBody(text, updateShape, false)), { ok: false, error: { kind: 'jsonMalformed' } })
   })
 }
 
@@ -137,7 +137,7 @@ test('a scalar in place of a vector or an object is taken as empty', async (t) =
 
 for (const character of "<>'=;()") {
   test(`${character} is forbidden in texts and leaves, but not in keys and in values of scopes`, async (t) => {
-    const refused = { ok: false, refusal: { kind: 'charactersForbidden' } }
+    const refused = { ok: false, error: { kind: 'charactersForbidden' } }
     const value = (json: unknown) => JSON.stringify({ contextElements: [{ attributes: [{ value: json }] }] })
     t.same(atOnce(readBody(value(character), updateShape, false)), refused)
     t.same(atOnce(readBody(value({ rows: ['a', character] }), updateShape, false)), refused)
@@ -156,7 +156,7 @@ for (const character of "<>'=;()") {
 test('a double quote is forbidden', async (t) => {
   t.same(atOnce(readBody('{"updateAction":"\\""}', updateShape, false)), {
     ok: false,
-    refusal: { kind: 'charactersForbidden' },
+    error: { kind: 'charactersForbidden' },
   })
 })
 

@@ -47,7 +47,7 @@ for (const [at, [wrong, details]] of rows.entries()) {
   test(`${JSON.stringify(wrong)} is refused before what is wrong in later rows: ${details}`, async (t) => {
     const refusalOf = (payload: object) => {
       const parsed = parse(payload)
-      return parsed.ok ? undefined : detailsOfPayload(parsed.refusal)
+      return parsed.ok ? undefined : detailsOfPayload(parsed.error)
     }
     t.equal(refusalOf({ ...whole, ...wrong }), details)
     for (const [later] of rows.slice(at)) t.equal(refusalOf({ ...whole, ...later, ...wrong }), details)
@@ -88,7 +88,7 @@ const refusals: readonly (readonly [payload: unknown, details: string])[] = [
 for (const [payload, details] of refusals) {
   test(`${JSON.stringify(payload).slice(-90)} is refused: ${details}`, async (t) => {
     const parsed = parse(payload)
-    t.equal(parsed.ok ? undefined : detailsOfPayload(parsed.refusal), details)
+    t.equal(parsed.ok ? undefined : detailsOfPayload(parsed.error), details)
   })
 }
 

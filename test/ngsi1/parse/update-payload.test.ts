@@ -6,7 +6,7 @@ import { atOnce } from '../../../src/slices.js'
 /** The details of the refusal of an update with this element. */
 function wrong(element: unknown, updateAction: unknown = 'APPEND'): string | undefined {
   const parsed = atOnce(parseUpdate(JSON.stringify({ contextElements: [element], updateAction }), false))
-  return parsed.ok ? undefined : detailsOfPayload(parsed.refusal)
+  return parsed.ok ? undefined : detailsOfPayload(parsed.error)
 }
 
 function withAttribute(attribute: unknown): unknown {
@@ -48,7 +48,7 @@ test('names and types of 256 bytes are accepted', async (t) => {
 test('two equal keys in a compound value are refused with the path of their object', async (t) => {
   const details = (value: string) => {
     const parsed = atOnce(parseAttribute(`{"value":${value}}`, false, 'plan'))
-    return parsed.ok ? undefined : detailsOfPayload(parsed.refusal)
+    return parsed.ok ? undefined : detailsOfPayload(parsed.error)
   }
   const start = 'compound value error: duplicated tag-name:'
   t.equal(details('{"rows":"1","rows":"2"}'), `${start} /rows/ in path: /`)
@@ -61,7 +61,7 @@ test('two equal keys in a compound value are refused with the path of their obje
 test('an update needs elements and an action that exists', async (t) => {
   const details = (body: string) => {
     const parsed = atOnce(parseUpdate(body, false))
-    return parsed.ok ? undefined : detailsOfPayload(parsed.refusal)
+    return parsed.ok ? undefined : detailsOfPayload(parsed.error)
   }
   t.equal(details('{}'), 'No context elements')
   t.equal(details('{"contextElements":[],"updateAction":"x"}'), 'No context elements')
@@ -165,12 +165,12 @@ test('the payloads of convenience operations have their own members', async (t) 
   })
   t.match(atOnce(parseAppend('{}', false)), { value: { isPattern: '' } })
   t.ok(atOnce(parseAttributes('{"attributes":[],"attributeDomainName":"d"}', false)).ok)
-  t.match(atOnce(parseAttributes('{"id":"a"}', false)), { refusal: { kind: 'fieldUnknown', path: '/id' } })
-  t.match(atOnce(parseAttribute('{"name":"a"}', false, 'b')), { refusal: { kind: 'fieldUnknown', path: '/name' } })
+  t.match(atOnce(parseAttributes('{"id":"a"}', false)), { error: { kind: 'fieldUnknown', path: '/id' } })
+  t.match(atOnce(parseAttribute('{"name":"a"}', false, 'b')), { error: { kind: 'fieldUnknown', path: '/name' } })
   t.match(atOnce(parseAttribute('{"attributes":[]}', false, 'b')), {
-    refusal: { kind: 'fieldUnknown', path: '/attributes' },
+    error: { kind: 'fieldUnknown', path: '/attributes' },
   })
   t.match(atOnce(parseAttribute('{}', false, long)), {
-    refusal: { kind: 'tooLong', of: 'attribute', part: 'name', bytes: 257 },
+    error: { kind: 'tooLong', of: 'attribute', part: 'name', bytes: 257 },
   })
 })

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { ServicePath, Tenant } from '../../../src/context/entity.js'
-import { wordNotice } from '../../../src/ngsi1/render/notification.js'
+import { renderNotice } from '../../../src/ngsi1/render/notification.js'
 import type { Subscription, SubscriptionId } from '../../../src/subscription/subscription.js'
 import type { Milliseconds } from '../../../src/time.js'
 import { attribute, entity } from '../given.js'
@@ -26,7 +26,7 @@ test('a notification has its members in the order of the document', async (t) =>
   const accuracy = { name: 'accuracy', type: 'float', value: '0.2' }
   const airTemp = attribute('airTemp', '21.4', { type: 'float', metadata: [accuracy] })
   t.equal(
-    wordNotice(subscription('airTemp'), [entity('Greenhouse-7', 'Greenhouse', airTemp, attribute('co2', '410'))]),
+    renderNotice(subscription('airTemp'), [entity('Greenhouse-7', 'Greenhouse', airTemp, attribute('co2', '410'))]),
     '{"subscriptionId":"5718a2f1c0de00112233aabb","originator":"localhost","contextResponses":[' +
       '{"contextElement":{"type":"Greenhouse","isPattern":"false","id":"Greenhouse-7","attributes":[' +
       '{"name":"airTemp","type":"float","value":"21.4",' +
@@ -41,7 +41,7 @@ test('types without a name and empty values are empty texts, compound values are
     attribute('b', { deep: ['1', { x: '"' }] }),
     attribute('c', { empty: [] }),
   ]
-  const body: unknown = JSON.parse(wordNotice(subscription(), [entity('x', '', ...attributes)]))
+  const body: unknown = JSON.parse(renderNotice(subscription(), [entity('x', '', ...attributes)]))
   t.match(body, {
     contextResponses: [
       {
@@ -69,7 +69,7 @@ test('all instances of the attributes named are shown in the order of the entity
     attribute('soil', '12.5', { instance: 'south' }),
   )
   const shown = (...names: readonly string[]) => {
-    const body = JSON.parse(wordNotice(subscription(...names), [held]))
+    const body = JSON.parse(renderNotice(subscription(...names), [held]))
     return body.contextResponses[0].contextElement.attributes
   }
   const id = (value: string) => ({ name: 'ID', type: 'string', value })
@@ -83,7 +83,7 @@ test('all instances of the attributes named are shown in the order of the entity
 })
 
 test('several entities are in their order, one without attributes has no such member', async (t) => {
-  const body = JSON.parse(wordNotice(subscription(), [entity('b', 'T', attribute('x', '1')), entity('a', 'T')]))
+  const body = JSON.parse(renderNotice(subscription(), [entity('b', 'T', attribute('x', '1')), entity('a', 'T')]))
   const status = { code: '200', reasonPhrase: 'OK' }
   t.same(body.contextResponses[1], {
     contextElement: { type: 'T', isPattern: 'false', id: 'a' },
