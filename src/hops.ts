@@ -1,4 +1,4 @@
-/** A message that came through the hands of so many others goes no further [subscriptions 8.4]. */
+/** A message that has passed this many brokers goes no further [subscriptions 8.4]. */
 const mostHops = 10
 /** A longer `Via` is that of too many: it is stored and sent on with every message. */
 const longest = 4096
@@ -16,7 +16,7 @@ export function hopsOf(via: string | undefined): readonly string[] {
 }
 
 /**
- * Whether what came with this header has gone far enough: it has been at this broker before, or in the hands of ten others. It is
+ * Whether what came with this header has gone far enough: it has been at this broker before, or at ten others. It is
  * then dealt with here alone, so that every ring comes to its end [subscriptions 8.4].
  */
 export function endsHere(via: string | undefined, brokerId: string): boolean {

@@ -17,7 +17,7 @@ export class LruCache<Held extends object> {
   #young_bytes = 0
   #old_bytes = 0
 
-  /** Holds at most so many bytes, at least half as many before it forgets anything. */
+  /** Holds at most this many bytes, at least half as many before it forgets anything. */
   constructor(limit_bytes: number) {
     this.#share_bytes = limit_bytes / 2
   }
@@ -38,7 +38,7 @@ export class LruCache<Held extends object> {
   }
 
   /**
-   * Holds something that takes this many bytes in the place of what was held under the name. What is larger than half of
+   * Holds something that takes this many bytes replacing what was held under the name. What is larger than half of
    * the limit is not held.
    */
   put(name: string, held: Held, bytes: number): void {

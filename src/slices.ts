@@ -78,7 +78,7 @@ export class LongText {
 
 const joined_characters = 64 * 1024
 
-/** So many are done at once without a look at the clock. */
+/** At most this many are done between two looks at the clock. */
 const fewItems = 256
 
 /**

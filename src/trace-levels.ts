@@ -24,7 +24,7 @@ export function parseTraceLevels(text: string): Result<readonly number[], Malfor
 }
 
 /**
- * The levels that are on, in normal form: ascending, neighbours as `first-last`, joined with a comma and a blank; the
+ * The levels that are on, in normal form: ascending, neighbours as `first-last`, joined with a comma and a space; the
  * empty text when all are off [management 2.3].
  */
 export function traceLevelsText(traces: Uint8Array): string {

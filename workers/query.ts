@@ -49,7 +49,7 @@ export default async function query(task: ScanTask): Promise<Scanned> {
 }
 
 async function found(task: ScanTask): Promise<Result<unknown, QueryRefusal>> {
-  if (stops.isStopped(task.place)) throw stopped
+  if (stops.isStopped(task.permit)) throw stopped
   const limits = { page_bytes: data.page_bytes, giveWay: pauses(task) }
   switch (task.kind) {
     case 'page':
@@ -62,13 +62,13 @@ async function found(task: ScanTask): Promise<Result<unknown, QueryRefusal>> {
 }
 
 /** What a scan does between its slices: lets others run, short ones first, and looks whether it is to go on. */
-function pauses({ place, slices }: ScanTask): () => Promise<void> {
+function pauses({ permit, slices }: ScanTask): () => Promise<void> {
   let pauses = 0
   return async () => {
     pauses += 1
     await nextTurn()
     for (let turns = 1; slices === undefined && trials > 0 && turns < courtesy; turns += 1) await nextTurn()
-    if (pauses === slices || stops.isStopped(place)) throw stopped
+    if (pauses === slices || stops.isStopped(permit)) throw stopped
   }
 }
 

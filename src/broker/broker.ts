@@ -78,7 +78,7 @@ export interface SubscriptionService {
   index(reset: boolean): Promise<SubscriptionIndexState>
 }
 
-/** The operations of the desk, for whoever asks it over a port. */
+/** The operations of the service, for callers behind a port. */
 export const subscriptionOperations = ['subscribe', 'change', 'unsubscribe', 'states', 'index'] as const
 export type SubscriptionOperation = (typeof subscriptionOperations)[number]
 
@@ -106,7 +106,7 @@ export interface Broker {
    * The same of every type, if they can be had at once: they were read lately and have not changed since. It is the same
    * array for as long as that holds. Nothing is given while the stages of requests are timed apart.
    */
-  entitiesAtHand(tenant: Tenant, paths: readonly PathRange[], id: EntityId): readonly Entity[] | undefined
+  recentEntities(tenant: Tenant, paths: readonly PathRange[], id: EntityId): readonly Entity[] | undefined
   /** One page of what a query matches, in its order over all partitions. A scan ends when its client has gone. */
   query(query: Query, client: Client): Promise<Result<Page, Unavailable>>
   /** The types of the entities in these paths, ascending, the one of entities without type last. */

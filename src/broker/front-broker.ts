@@ -28,7 +28,7 @@ export interface FrontBrokerParts {
   readonly mailboxes: readonly Mailbox[]
   readonly readers: PartitionReaders
   readonly queries: QueryPool
-  readonly places: SequenceCounter
+  readonly sequences: SequenceCounter
   readonly timing: Pick<RequestMeter, 'timingOn' | 'stage'>
   /** Whether the last commit of some partition failed for want of room. */
   readonly storageFull: () => boolean
@@ -37,7 +37,7 @@ export interface FrontBrokerParts {
   readonly log: Log
 }
 
-/** An answer is there several times on its way: as records, in words, together, and in the buffers of its socket. */
+/** A response exists several times on its way: as records, rendered, joined, and in the buffers of its socket. */
 const answerFactor = 4
 
 /** The bytes that a page may have: its answer must find room. */
@@ -87,7 +87,7 @@ export class FrontBroker implements Broker {
   rawUpdate(words: RawUpdate): Promise<Result<RawUpdateReply, Unavailable>> | undefined {
     if (this.#parts.timing.timingOn) return undefined
     const { tenant, path, id, body, flags, origin } = words
-    const sequence = this.#parts.places.next()
+    const sequence = this.#parts.sequences.next()
     const command = { kind: 'rawUpdate', sequence, time: now(), tenant, path, body, flags, origin } as const
     return this.#mailbox(tenant, id).ask(command).then(wordedReply)
   }
@@ -104,7 +104,7 @@ export class FrontBroker implements Broker {
     return ok(type === undefined ? found : found.filter((entity) => entity.type === type))
   }
 
-  entitiesAtHand(tenant: Tenant, paths: readonly PathRange[], id: EntityId): readonly Entity[] | undefined {
+  recentEntities(tenant: Tenant, paths: readonly PathRange[], id: EntityId): readonly Entity[] | undefined {
     const { timing, readers } = this.#parts
     return timing.timingOn ? undefined : readers.entitiesAtHand(tenant, paths, id)
   }
@@ -126,7 +126,7 @@ export class FrontBroker implements Broker {
     return held(page, client)
   }
 
-  /** The same, with what is needed to give the page its place among the notices of changes [subscriptions 5.2]. */
+  /** The same, with what is needed to order the page among the notices of changes [subscriptions 5.2]. */
   async state(query: Query): Promise<Result<StatePage, Unavailable>> {
     const { readers, queries } = this.#parts
     const here = this.#isSmall(query) ? await readers.state(query, lookups) : undefined
@@ -204,7 +204,7 @@ export class FrontBroker implements Broker {
   }
 
   #commandOf(element: UpdateElement, time: Milliseconds): UpdateCommand {
-    return commandOf(element, this.#parts.places.next(), time)
+    return commandOf(element, this.#parts.sequences.next(), time)
   }
 
   #mailbox(tenant: Tenant, id: EntityId): Mailbox {

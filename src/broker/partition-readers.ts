@@ -11,7 +11,7 @@ import { Versions } from '../shared-memory/versions.js'
 import { Slices } from '../slices.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { TypeSummary } from './broker.js'
-import type { EntitiesAtHand } from './entities-at-hand.js'
+import type { RecentEntities } from './recent-entities.js'
 import { TypeSums } from './type-summary.js'
 
 /** A partition as one thread reads it: snapshots, the pool that bounds how many there are at one time, what has changed. */
@@ -37,9 +37,9 @@ export type StateRecords = RecordPage & Dated
 /** Reads all partitions from the thread that holds it: a front end for single ids, a query thread for scans. */
 export class PartitionReaders {
   readonly #sides: readonly ReadSide[]
-  readonly #atHand: EntitiesAtHand
+  readonly #atHand: RecentEntities
 
-  constructor(sides: readonly ReadSide[], atHand: EntitiesAtHand) {
+  constructor(sides: readonly ReadSide[], atHand: RecentEntities) {
     this.#sides = sides
     this.#atHand = atHand
   }

@@ -22,7 +22,7 @@ type PeerMessage<Questions extends Asking<Questions>> =
 /** Front ends answer within this time or are left out [management 5.5]. */
 const limit_ms = 250
 
-interface Open {
+interface OpenQuestion {
   readonly parts: unknown[]
   readonly complete: () => void
 }
@@ -36,7 +36,7 @@ export class Peers<Questions extends Asking<Questions>> {
   readonly #others: number
   readonly #answer: PeerAnswer<Questions>
   readonly #channel: BroadcastChannel | undefined
-  readonly #open = new Map<number, Open>()
+  readonly #open = new Map<number, OpenQuestion>()
   #questions = 0
 
   /** One of `count` threads, the front ends and the courier, with its own answers. */

@@ -17,7 +17,7 @@ const limit_ms = 10_000
 export class PoolThreads {
   readonly #cells: Int32Array
 
-  /** The memory of a pool of so many threads, none of which has started. */
+  /** The memory of a pool of this many threads, none of which has started. */
   static memory(threads: number): SharedArrayBuffer {
     return new SharedArrayBuffer((firstNumber + threads * cellsPerNumber) * Int32Array.BYTES_PER_ELEMENT)
   }

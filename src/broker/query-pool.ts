@@ -28,7 +28,7 @@ export type Scanned =
   | undefined
 
 /** How many scans run at a time, of either kind. */
-export interface ScanPlaces {
+export interface ScanPermits {
   readonly long: number
   readonly short: number
 }
@@ -39,7 +39,7 @@ export interface QueryPoolSettings {
   readonly threads: number
   /** How large the heap of each may grow, in MiB: beyond it the thread dies. As large as Node allows unless it is given. */
   readonly heap_MiB?: number
-  readonly places: ScanPlaces
+  readonly permits: ScanPermits
   /** Queries that may wait for a thread. */
   readonly queueLimit: number
   /** How long a query may take, waiting included. */
@@ -58,14 +58,14 @@ export interface QueryPoolSettings {
 /** Scans that a thread has under way at one time: a long one gives way to short ones. */
 const scansPerThread = 4
 
-/** A plain page that ends after so many entities is short. */
+/** A plain page that ends within this many entities is short. */
 const shortPage = 2000
 
 /**
- * The places for scans of one front end: a quarter of them are kept for short ones. All long scans of all front ends
+ * The permits for scans of one front end: a quarter of them are kept for short ones. All long scans of all front ends
  * leave read handles to others as far as there are enough of them.
  */
-export function scanPlaces(threads: number, frontEnds: number, readHandles: number): ScanPlaces {
+export function scanPermits(threads: number, frontEnds: number, readHandles: number): ScanPermits {
   const handles = Math.max(1, Math.floor((readHandles * 2) / 3 / frontEnds))
   const long = Math.min(threads * (scansPerThread - 1), handles)
   return { long, short: threads }
@@ -74,7 +74,7 @@ export function scanPlaces(threads: number, frontEnds: number, readHandles: numb
 /** The threads that scan, so that a scan delays neither updates nor other requests. */
 export class QueryPool {
   readonly #pool: Piscina
-  readonly #queue: ScanQueue<QueryTask, Found>
+  readonly #queue: ScanQueue<QueryTask, QueryThreadAnswer>
   readonly #stops: ScanStops
   readonly #log: Pick<Log, 'error'>
   #closing = false
@@ -83,7 +83,7 @@ export class QueryPool {
   readonly #watched = new Set<Worker>()
 
   constructor(settings: QueryPoolSettings) {
-    const { entry, threads, places, queueLimit, limit_ms, members, ended, stops, workerData, heap_MiB, log } = settings
+    const { entry, threads, permits, queueLimit, limit_ms, members, ended, stops, workerData, heap_MiB, log } = settings
     this.#pool = new Piscina({
       filename: entry.href,
       minThreads: threads,
@@ -97,8 +97,8 @@ export class QueryPool {
     })
     this.#stops = stops
     this.#log = log
-    this.#queue = new ScanQueue<QueryTask, Found>({
-      ...places,
+    this.#queue = new ScanQueue<QueryTask, QueryThreadAnswer>({
+      ...permits,
       limit: queueLimit,
       limit_ms,
       stops,
@@ -149,7 +149,7 @@ export class QueryPool {
   }
 
   /** A scan only reads: what dies with its thread is done again, once. */
-  async #scan(task: ScanTask): Promise<Found | undefined> {
+  async #scan(task: ScanTask): Promise<QueryThreadAnswer | undefined> {
     const first = await this.#tried(task)
     const found = first === threadLost ? await this.#tried(task) : first
     if (found === threadLost) return err({ kind: 'scanLost' })
@@ -160,7 +160,7 @@ export class QueryPool {
 
   /** Whatever a task has to say is its result: when there is none its thread has died. */
   async #tried(task: ScanTask): Promise<Scanned | typeof threadLost> {
-    if (this.#stops.isStopped(task.place)) return undefined
+    if (this.#stops.isStopped(task.permit)) return undefined
     const scanned: Promise<Scanned> = this.#pool.run(task)
     this.#watch() // A pool that had lost its threads while they started has made one for this.
     try {
@@ -171,7 +171,7 @@ export class QueryPool {
   }
 
   /**
-   * Hears of the end of every thread that there is: a pool starts others in the place of those that die, and says of none
+   * Hears of the end of every thread that there is: a pool replaces those that die, and says of none
    * what it held.
    */
   #watch(): void {
@@ -199,7 +199,7 @@ export class QueryPool {
 const threadLost = 'threadLost'
 
 /** Beside what a scan finds or refuses: it died with two threads. */
-type Found = Result<unknown, QueryRefusal | { readonly kind: 'scanLost' }>
+type QueryThreadAnswer = Result<unknown, QueryRefusal | { readonly kind: 'scanLost' }>
 
 /** Whether every entity that a scan meets in its paths is a result of it, and it ends with the page. */
 function isShort({ selectors, attributes, scopes, order, offset, limit }: Query): boolean {

@@ -57,7 +57,7 @@ export interface RegistryService {
   readonly index: RegistrationIndex
   /** Answers when the registration is on disk with the notifications that it causes, and in every thread's index. */
   register(asked: RegistrationRequest): Promise<Result<RegistrationId, RegistrationUnknown | Unavailable>>
-  /** Registers what another registry tells, in the place of what it told before. */
+  /** Registers what another registry notifies, replacing what it notified before. */
   notified(told: AvailabilityNotification): Promise<Result<undefined, Unavailable>>
   /** Answers when the subscription is on disk with its initial notification. */
   subscribe(asked: AvailabilityRequest): Promise<Result<SubscriptionId, Unavailable>>
@@ -69,6 +69,6 @@ export interface RegistryService {
   states(which: { readonly tenant?: Tenant; readonly id?: SubscriptionId }): Promise<readonly SubscriptionState[]>
 }
 
-/** The operations of the desk, for whoever asks it over a port; the index is each thread's own. */
+/** The operations of the service, for callers behind a port; the index is each thread's own. */
 export const registryOperations = ['register', 'notified', 'subscribe', 'change', 'unsubscribe', 'states'] as const
 export type RegistryOperation = (typeof registryOperations)[number]

@@ -8,43 +8,43 @@ export type ScanRefusal =
   /** It was not done within its time, waiting included, or its client has gone. */
   | { readonly kind: 'queryLate' }
 
-/** Memory by which a scan under way is told to end, a cell for each place. */
+/** Memory by which a scan under way is told to end, a cell for each permit. */
 export class ScanStops {
   readonly #cells: Int32Array
 
-  static memory(places: number): SharedArrayBuffer {
-    return new SharedArrayBuffer(places * Int32Array.BYTES_PER_ELEMENT)
+  static memory(permits: number): SharedArrayBuffer {
+    return new SharedArrayBuffer(permits * Int32Array.BYTES_PER_ELEMENT)
   }
 
   constructor(memory: SharedArrayBuffer) {
     this.#cells = new Int32Array(memory)
   }
 
-  clear(place: number): void {
-    Atomics.store(this.#cells, place, 0)
+  clear(permit: number): void {
+    Atomics.store(this.#cells, permit, 0)
   }
 
-  stop(place: number): void {
-    Atomics.store(this.#cells, place, 1)
+  stop(permit: number): void {
+    Atomics.store(this.#cells, permit, 1)
   }
 
-  isStopped(place: number): boolean {
-    return Atomics.load(this.#cells, place) === 1
+  isStopped(permit: number): boolean {
+    return Atomics.load(this.#cells, permit) === 1
   }
 }
 
 /** Where and for how long a scan runs. */
 export interface ScanRun {
-  readonly place: number
+  readonly permit: number
   /** Slices after which it ends without a result, to be run again from its beginning; none for one that may run on. */
   readonly slices: number | undefined
 }
 
 export interface ScanQueueSettings<Task, Found> {
-  /** Places for scans that may take long, and for those that are short or have not shown yet that they are not. */
+  /** Permits for scans that may take long, and for those that are short or have not shown yet that they are not. */
   readonly long: number
   readonly short: number
-  /** Scans that may wait for a place. */
+  /** Scans that may wait for a permit. */
   readonly limit: number
   /** From asking to the result. */
   readonly limit_ms: number
@@ -60,8 +60,8 @@ const trialSlices = 2
 const shortSlices = 20
 
 /**
- * The order in which scans run. Places are kept for short ones: those that can not take long, and the beginning of every
- * other one. Whatever is not done by then waits for a place among the long ones and begins anew there, so that a page of
+ * The order in which scans run. Permits are kept for short ones: those that can not take long, and the beginning of every
+ * other one. Whatever is not done by then waits for a permit among the long ones and begins anew there, so that a page of
  * one waits for no more than the trials of those before it, however long they take in the end.
  */
 export class ScanQueue<Task, Found> {
@@ -76,8 +76,8 @@ export class ScanQueue<Task, Found> {
 
   constructor(settings: ScanQueueSettings<Task, Found>) {
     this.#settings = settings
-    const places = (count: number, first: number) => Array.from({ length: count }, (_, at) => first + at)
-    this.#free = { long: places(settings.long, 0), short: places(settings.short, settings.long) }
+    const permits = (count: number, first: number) => Array.from({ length: count }, (_, at) => first + at)
+    this.#free = { long: permits(settings.long, 0), short: permits(settings.short, settings.long) }
   }
 
   /** Runs a scan when it is its turn. One whose client has gone, or that is late, is ended wherever it is. */
@@ -89,7 +89,7 @@ export class ScanQueue<Task, Found> {
       const timer = setTimeout(end, this.#settings.limit_ms)
       const scan: Scan<Task, Found> = {
         task,
-        place: undefined,
+        permit: undefined,
         over: false,
         resolve: (result) => {
           clearTimeout(timer)
@@ -117,11 +117,11 @@ export class ScanQueue<Task, Found> {
     return this.#short.size + this.#untried.size + this.#long.size
   }
 
-  /** Nobody waits for its result any more. Its place is free when its thread has noticed. */
+  /** Nobody waits for its result any more. Its permit is free when its thread has noticed. */
   #giveUp(scan: Scan<Task, Found>): void {
     if (scan.over) return
     scan.over = true
-    if (scan.place !== undefined) this.#settings.stops.stop(scan.place)
+    if (scan.permit !== undefined) this.#settings.stops.stop(scan.permit)
     for (const queue of [this.#short, this.#untried, this.#long]) queue.delete(scan)
     scan.resolve(err({ kind: 'queryLate' }))
   }
@@ -138,20 +138,20 @@ export class ScanQueue<Task, Found> {
     }
   }
 
-  #take(places: number[], queue: Set<Scan<Task, Found>>, slices?: number): void {
+  #take(permits: number[], queue: Set<Scan<Task, Found>>, slices?: number): void {
     const [scan] = queue
-    const place = places.pop()
-    if (scan === undefined || place === undefined) throw new Error('a scan needs somebody who waits, and a place')
+    const permit = permits.pop()
+    if (scan === undefined || permit === undefined) throw new Error('a scan needs somebody who waits, and a permit')
     queue.delete(scan)
-    scan.place = place
+    scan.permit = permit
     this.#running.add(scan)
-    this.#settings.stops.clear(place)
+    this.#settings.stops.clear(permit)
     const left = () => {
-      scan.place = undefined
+      scan.permit = undefined
       this.#running.delete(scan)
-      places.push(place)
+      permits.push(permit)
     }
-    this.#settings.run(scan.task, { place, slices }).then(
+    this.#settings.run(scan.task, { permit, slices }).then(
       (found) => {
         left()
         this.#ended(scan, found)
@@ -179,7 +179,7 @@ export class ScanQueue<Task, Found> {
 interface Scan<Task, Found> {
   readonly task: Task
   /** While it runs. */
-  place: number | undefined
+  permit: number | undefined
   over: boolean
   readonly resolve: (result: Result<Found, ScanRefusal>) => void
   readonly fail: (fault: unknown) => void

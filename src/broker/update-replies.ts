@@ -48,7 +48,7 @@ function failedReply(element: UpdateElement | undefined, why: ElementFailure): U
   return { items: [{ id, type, refusal: { kind: 'unavailable', why } }], missing: [] }
 }
 
-/** A fault is not an answer: it is logged and worded as every other one. */
+/** A fault is not a reply: it is logged and reported as every other one. */
 function whole(why: ElementFailure): Result<never, Unavailable> {
   if (why === 'fault') throw new Error('the partition failed at an update; its log says why')
   return err({ kind: why })

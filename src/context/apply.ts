@@ -114,7 +114,7 @@ function replace(entity: Entity, command: UpdateCommand): UpdateDecision {
   const { changed } = made.value
   const reply = { items: [itemOf(entity)], missing: [] }
   if (changed.length === 0 && entity.attributes.length === 0) return { reply, effects: [] }
-  // Subscribers are told of the attributes that it writes; those that it drops wake nobody [subscriptions 3.3].
+  // Subscribers are told of the attributes that it writes; those that it drops notify nobody [subscriptions 3.3].
   const replaced = { ...made.value.entity, modified: command.time }
   return { reply, effects: [{ kind: 'put', entity: replaced, before: entity, changed }] }
 }
@@ -157,7 +157,7 @@ function laid(
     const at = heldAttributes.position(given)
     const held = after[at]
     const isNew = held === undefined && moment === 'update' && action !== 'REPLACE'
-    const isLocation = location.settle(held, given, isNew ? 'newAttribute' : moment)
+    const isLocation = location.decide(held, given, isNew ? 'newAttribute' : moment)
     if (!isLocation.ok) return isLocation
     const making = { time, autocast: autocast === true, isLocation: isLocation.value }
     const made = held ? updatedAttribute(held, given, making) : newAttribute(given, making)

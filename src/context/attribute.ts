@@ -67,7 +67,7 @@ export function overlayMetadata(held: readonly Metadata[], given: readonly Metad
   return after.length === held.length ? after : after.sort((a, b) => compareBytes(a.name, b.name))
 }
 
-/** From so many elements on, building an index costs less than looking through all of them for each one given. */
+/** From this many elements on, building an index costs less than looking through all of them for each one given. */
 const indexFrom = 16
 
 function positionOf(elements: readonly Metadata[], name: string): number {

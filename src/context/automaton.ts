@@ -2,7 +2,7 @@ import type { RE2JS } from 're2js'
 
 /**
  * The states of the engine's automaton: sets of instructions that a search can be at. The engine makes them when it first
- * meets them, which takes far longer than to look one up, and some expressions have so many that each character makes one.
+ * meets them, which takes far longer than to look one up, and some expressions have enough of them that each character makes a new one.
  */
 export interface Automaton {
   /** By what the engine itself counts. */
@@ -65,7 +65,7 @@ export function completeAutomaton({ re2Input }: RE2JS): Automaton {
 /** How many transitions there are from all states that a search can come to; nothing when they are too many. */
 function explored(dfa: RE2JS['re2Input']['dfa']): number | undefined {
   const { numClasses, classBounds } = dfa
-  const first: State | null = dfa.start({ context: () => beginOfText }, 0)
+  const first: AutomatonState | null = dfa.start({ context: () => beginOfText }, 0)
   if (first === null) return undefined
   const states = new Set([first])
   let transitions = 0
@@ -76,7 +76,7 @@ function explored(dfa: RE2JS['re2Input']['dfa']): number | undefined {
     if (transitions > mostTransitions) return undefined
     for (let one = 0; one <= numClasses; one += 1) {
       const rune = one === numClasses ? endOfText : one === 0 ? 0 : classBounds[one - 1]
-      const next: State | null = dfa.step(state, one, rune, unanchored)
+      const next: AutomatonState | null = dfa.step(state, one, rune, unanchored)
       if (next === null) return undefined
       if (one < numClasses) states.add(next)
     }
@@ -84,6 +84,6 @@ function explored(dfa: RE2JS['re2Input']['dfa']): number | undefined {
   return transitions
 }
 
-interface State {
+interface AutomatonState {
   readonly isMatch: boolean
 }

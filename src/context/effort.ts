@@ -19,7 +19,7 @@ export class Effort {
     return this.#left < 0
   }
 
-  /** Takes so many steps; false when there are not as many left. */
+  /** Takes this many steps; false when fewer are left. */
   spend(steps: number): boolean {
     this.#left -= steps
     return this.#left >= 0

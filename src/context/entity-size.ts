@@ -60,7 +60,7 @@ export class EntityRoom {
     if (limits.size === Number.POSITIVE_INFINITY) return undefined
     const size = sizeOf(after)
     if (size > limits.size && size > sizeBefore(before)) return 'size'
-    // In most it is told by the size that they cannot have so many.
+    // In most it is told by the size that they cannot have that many.
     if (size > least_size * limits.values) {
       const values = valuesIn(after.attributes)
       if (values > limits.values && values > valuesIn(before?.attributes ?? [])) return 'values'

@@ -35,7 +35,7 @@ const maxStatements = 1000
 const maxCharacters = 65_536
 
 /**
- * Reads a string filter, of which one `;` at the end is ignored [context 7.4.2]. Blanks around its parts have no
+ * Reads a string filter, of which one `;` at the end is ignored [context 7.4.2]. Spaces around its parts have no
  * meaning. Between single quotation marks the separators and operators are ordinary characters, but as names and values
  * can not have them, none of the forbidden characters is let in there either [context 4.1].
  */
@@ -59,7 +59,7 @@ function patternsOf(condition: Condition): readonly string[] {
   return condition.kind === 'matches' ? [condition.pattern] : []
 }
 
-type Read<Part> = Result<Part, FilterMalformed>
+type ParsedStatement<Part> = Result<Part, FilterMalformed>
 
 function malformed<Kind extends Exclude<FilterMalformed['kind'], 'patternMalformed'>>(
   kind: Kind,
@@ -67,7 +67,7 @@ function malformed<Kind extends Exclude<FilterMalformed['kind'], 'patternMalform
   return err({ kind })
 }
 
-function parseStatement(text: string, on: FilterSide): Read<Statement> {
+function parseStatement(text: string, on: FilterSide): ParsedStatement<Statement> {
   if (text === '') return malformed('statementEmpty')
   const found = findOperator(text)
   if (found === undefined) return parseUnary(text, on)
@@ -81,7 +81,7 @@ function parseStatement(text: string, on: FilterSide): Read<Statement> {
   return condition.ok ? ok({ path: path.value, condition: condition.value }) : condition
 }
 
-function parseUnary(text: string, on: FilterSide): Read<Statement> {
+function parseUnary(text: string, on: FilterSide): ParsedStatement<Statement> {
   const negated = text.startsWith('!')
   const left = negated ? text.slice(1).trim() : text
   if (left === '') return malformed('rightSideEmpty')
@@ -104,7 +104,7 @@ function findOperator(text: string): { readonly operator: Operator; readonly at:
   return undefined
 }
 
-function parsePath(text: string, on: FilterSide): Read<readonly string[]> {
+function parsePath(text: string, on: FilterSide): ParsedStatement<readonly string[]> {
   const path: string[] = []
   for (const part of cut(text, '.')) {
     const step = unquoted(part.trim())
@@ -116,7 +116,7 @@ function parsePath(text: string, on: FilterSide): Read<readonly string[]> {
   return on === 'metadata' && path.length < 2 ? malformed('metadataUnnamed') : ok(path)
 }
 
-function parseCondition(operator: Operator, text: string): Read<Condition> {
+function parseCondition(operator: Operator, text: string): ParsedStatement<Condition> {
   switch (operator) {
     case '~=':
       return parseMatch(text)
@@ -130,19 +130,19 @@ function parseCondition(operator: Operator, text: string): Read<Condition> {
   }
 }
 
-function parseMatch(text: string): Read<Condition> {
+function parseMatch(text: string): ParsedStatement<Condition> {
   const pattern = unquoted(text)
   return pattern.ok ? ok({ kind: 'matches', pattern: pattern.value }) : pattern
 }
 
-function parseOrdering(by: Ordering, text: string): Read<Condition> {
+function parseOrdering(by: Ordering, text: string): ParsedStatement<Condition> {
   if (cut(text, ',').length > 1) return malformed('listOrdered')
   if (cut(text, '..').length > 1) return malformed('rangeOrdered')
   const than = parseLiteral(text)
   return than.ok ? ok({ kind: 'ordered', by, than: than.value.value }) : than
 }
 
-function parseEquality(text: string, negated: boolean): Read<Condition> {
+function parseEquality(text: string, negated: boolean): ParsedStatement<Condition> {
   const items = cut(text, ',')
   if (items.length > 1) return parseList(items, negated)
   const ends = cut(text, '..')
@@ -151,7 +151,7 @@ function parseEquality(text: string, negated: boolean): Read<Condition> {
   return value.ok ? ok({ kind: 'equal', values: [value.value.value], negated }) : value
 }
 
-function parseList(items: readonly string[], negated: boolean): Read<Condition> {
+function parseList(items: readonly string[], negated: boolean): ParsedStatement<Condition> {
   const literals = parseLiterals(items, 'listItemEmpty')
   if (!literals.ok) return literals
   const ranged = items.some((item) => cut(item, '..').length > 1)
@@ -159,7 +159,7 @@ function parseList(items: readonly string[], negated: boolean): Read<Condition> 
   return ok({ kind: 'equal', values: literals.value.map(({ value }) => value), negated })
 }
 
-function parseRange(ends: readonly string[], negated: boolean): Read<Condition> {
+function parseRange(ends: readonly string[], negated: boolean): ParsedStatement<Condition> {
   const literals = parseLiterals(ends, 'rangeItemEmpty')
   if (!literals.ok) return literals
   const [from, to, ...more] = literals.value
@@ -177,7 +177,7 @@ interface Literal {
 function parseLiterals(
   texts: readonly string[],
   whenEmpty: 'listItemEmpty' | 'rangeItemEmpty',
-): Read<readonly Literal[]> {
+): ParsedStatement<readonly Literal[]> {
   const literals: Literal[] = []
   for (const text of texts) {
     if (text.trim() === '') return malformed(whenEmpty)
@@ -193,7 +193,7 @@ function ofOneKind(literals: readonly Literal[]): boolean {
 }
 
 /** Quoted a text; else a number, a date, `true`, `false` or `null` if it is one; else a text. */
-function parseLiteral(text: string): Read<Literal> {
+function parseLiteral(text: string): ParsedStatement<Literal> {
   const content = unquoted(text)
   if (!content.ok) return content
   if (text.startsWith("'")) return ok({ kind: 'text', value: content.value })
@@ -208,7 +208,7 @@ function parseLiteral(text: string): Read<Literal> {
 const forbidden = /[<>"'=;()]/
 
 /** A name, value or pattern without the quotation marks around it, if it has them. */
-function unquoted(text: string): Read<string> {
+function unquoted(text: string): ParsedStatement<string> {
   const end = text.startsWith("'") ? text.indexOf("'", 1) : undefined
   if (end === -1) return malformed('quoteOpen')
   const content = end === text.length - 1 ? text.slice(1, end) : text

@@ -114,15 +114,15 @@ function orderedBy(by: Ordering, than: Scalar): Holds {
 }
 
 /** The values that the left side of a statement means: one for each instance that has it. */
-type Reader = (entity: Entity) => readonly Value[]
+type ScalarReader = (entity: Entity) => readonly Value[]
 
-function attributeReader([name = '', ...keys]: readonly string[]): Reader {
+function attributeReader([name = '', ...keys]: readonly string[]): ScalarReader {
   if (name === 'dateCreated') return ({ created }) => reached(seconds(created), keys)
   if (name === 'dateModified') return ({ modified }) => reached(seconds(modified), keys)
   return ({ attributes }) => instancesOf(attributes, name).flatMap(({ value }) => reached(value, keys))
 }
 
-function metadataReader([name = '', metadataName = '', ...keys]: readonly string[]): Reader {
+function metadataReader([name = '', metadataName = '', ...keys]: readonly string[]): ScalarReader {
   return ({ attributes }) =>
     instancesOf(attributes, name).flatMap((attribute) => {
       const value = metadataValue(attribute, metadataName)

@@ -1,7 +1,7 @@
 import type { Attribute } from './entity.js'
 import type { GivenAttribute } from './update.js'
 
-/** From so many attributes on, building an index costs less than looking through all of them for each one given. */
+/** From this many attributes on, building an index costs less than looking through all of them for each one given. */
 const indexFrom = 16
 
 type Identity = Pick<GivenAttribute, 'name' | 'instance'>

@@ -23,7 +23,7 @@ export class LocationKeeper {
    * it when the request says nothing about location. Refuses another coordinate system, a second location, and a value
    * that is not coordinates [context 6.5].
    */
-  settle(held: Attribute | undefined, given: GivenAttribute, when: LocationMoment): Result<boolean, UpdateRefusal> {
+  decide(held: Attribute | undefined, given: GivenAttribute, when: LocationMoment): Result<boolean, UpdateRefusal> {
     const { name, location } = given
     if (location !== undefined && !coordinateSystems.has(location)) {
       return err({ kind: 'coordinateSystemUnknown', name, found: location, when })

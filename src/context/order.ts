@@ -77,9 +77,9 @@ export function compareValues(a: Value | undefined, b: Value | undefined): numbe
   return rank(a) - rank(b)
 }
 
-type Reader = (entity: Entity) => Value | undefined
+type ValueReader = (entity: Entity) => Value | undefined
 
-function reader(by: string): Reader {
+function reader(by: string): ValueReader {
   switch (by) {
     case 'id':
       return ({ id }) => id

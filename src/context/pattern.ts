@@ -27,7 +27,7 @@ const maxCharacters = 2048
  */
 const maxInstructions = 500
 
-/** Of all patterns of one request: compiling so many takes about 10 ms. */
+/** Of all patterns of one request: compiling this many takes about 10 ms. */
 const maxInstructionsTogether = 10_000
 
 /**
@@ -42,7 +42,7 @@ export function compilePattern(text: string): Result<Pattern, PatternMalformed> 
 
 /**
  * The patterns of one request. Refuses the first one that {@link compilePattern} does, and the one with which they are
- * too large together: a request has room for so many that compiling them would hold up all others.
+ * too large together: a request could hold enough of them that compiling them would hold up all others.
  */
 export function compilePatterns(texts: Iterable<string>): Result<readonly Pattern[], PatternMalformed> {
   const patterns: Pattern[] = []

@@ -26,7 +26,7 @@ export interface Origin {
   readonly correlator: string
   /** X-Auth-Token; the empty text without it. */
   readonly token: string
-  /** The header `Via` of those through whose hands it came; nothing, or the empty text, for none. */
+  /** The header `Via` of the brokers that it passed through; nothing, or the empty text, for none. */
   readonly via?: string | undefined
   /** It has come round, or far enough: what it changes is stored, and notified no further [subscriptions 8.4]. */
   readonly ends?: true | undefined
@@ -46,7 +46,7 @@ export interface UpdateElement {
   readonly origin: Origin
 }
 
-/** A context element with what makes its turn deterministic: its date and the place of an entity that it may create. */
+/** A context element with what makes its turn deterministic: its date and the sequence of an entity that it may create. */
 export interface UpdateCommand extends UpdateElement {
   readonly kind: 'update'
   readonly sequence: Sequence
@@ -87,7 +87,7 @@ export type UpdateRefusal =
 /** Why an element of a request has no reply of its partition. All but `outcomeUnknown` were certainly not carried out. */
 export type ElementFailure = 'storageFull' | 'partitionLost' | 'outcomeUnknown' | 'fault'
 
-/** Location errors are worded by what was being done: an entity created, an attribute appended, anything else. */
+/** The text of a location error depends on what was being done: an entity created, an attribute appended, anything else. */
 export type LocationMoment = 'creation' | 'newAttribute' | 'update'
 
 /** What became of one entity. */
@@ -102,7 +102,7 @@ export interface UpdateItem {
 
 /** What became of one context element. */
 export interface UpdateReply {
-  /** One per entity, oldest first, in the place of the element in the answer. */
+  /** One per entity, oldest first, at the position of the element in the response. */
   readonly items: readonly UpdateItem[]
   /** Items for attributes that do not exist, which come after those of all elements [context 6.4]. */
   readonly missing: readonly UpdateItem[]

@@ -10,7 +10,7 @@ import type { AvailabilityRenderer, AvailabilitySubscription } from '../registra
 import { AvailabilityIndex } from '../registration/availability-index.js'
 import { inForce, type Registration, type RegistrationChange } from '../registration/registration.js'
 import { type Discovery, type RegistrationIndex, wholeDiscovery } from '../registration/registration-index.js'
-import type { RegistryChange, RegistryStore } from '../registration/store.js'
+import type { RegistryChange, RegistryStore } from '../registration/registry-store.js'
 import { err, ok, type Result } from '../result.js'
 import type { Bell } from '../shared-memory/bell.js'
 import { inSlices, mapInSlices, type Steps } from '../slices.js'
@@ -91,7 +91,7 @@ export class AvailabilitySubscriptions {
     const notices: Notice[] = []
     if (origin.ends) return ok(notices)
     let characters = 0
-    for (const awakened of this.#index.awakenedBy(registration, made)) {
+    for (const awakened of this.#index.matchesOf(registration, made)) {
       yield
       if (awakened === undefined) continue
       const { subscription, discovery } = awakened

@@ -8,12 +8,12 @@ export class Capacity {
   #number = 0
   #bytes = 0
 
-  /** Room for so many things, which may take 1 KiB each on average. */
+  /** Room for this many items, which may take 1 KiB each on average. */
   constructor(max: number) {
     this.#max = max
   }
 
-  /** Whether a thing that takes so much could be added, in the place of one that takes `instead_bytes`. */
+  /** Whether an item of this size could be added, replacing one that takes `instead_bytes`. */
   hasRoom(bytes: number, instead_bytes?: number): boolean {
     const number = instead_bytes === undefined ? this.#number + 1 : this.#number
     return number <= this.#max && this.#bytes + bytes - (instead_bytes ?? 0) <= this.#max * average_bytes

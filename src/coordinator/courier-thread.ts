@@ -25,7 +25,7 @@ export interface CourierThreadSettings<Task> {
 type Thread<Task extends object> = ActorThread<Task, CourierReport>
 type Ticketed = 'remove' | 'expire' | 'report'
 
-interface Open {
+interface OpenInstruction {
   readonly instruction: CourierInstruction & { readonly kind: Ticketed }
   readonly resolve: (states: readonly KnownState[]) => void
 }
@@ -46,7 +46,7 @@ const ackAgainMost_ms = 2000
 /** The courier's thread as the coordinator has it: started, told what changes, asked, replaced when it dies, drained. */
 export class CourierThread<Task extends object> {
   readonly #settings: CourierThreadSettings<Task>
-  readonly #open = new Map<number, Open>()
+  readonly #open = new Map<number, OpenInstruction>()
   /** The ports of the partitions go to whichever thread there is. */
   readonly #link: FrontEndLink
   #thread: Thread<Task> | undefined

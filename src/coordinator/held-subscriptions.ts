@@ -96,7 +96,7 @@ export class HeldSubscriptions {
     }, packed_ms).unref()
   }
 
-  /** A place in the order of creation behind all others. */
+  /** A number in the order of creation after all others. */
   nextOrder(): number {
     return this.#order + 1
   }
@@ -121,7 +121,7 @@ export class HeldSubscriptions {
     return this.#patterns.prepare(subscription)
   }
 
-  /** Why there is no room for a subscription, which may take the place of one of its id. */
+  /** Why there is no room for a subscription, which may replace one of its id. */
   objection(subscription: Subscription): Unavailable | undefined {
     const held = this.#held.get(subscription.id)?.subscription
     const size = sizeOfSubscription(subscription)

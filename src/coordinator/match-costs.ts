@@ -163,7 +163,7 @@ function mostOf(held: OfTenant | undefined): number {
   return most
 }
 
-/** To look up so many names or selectors takes as long as a notification. */
+/** Looking up this many names or selectors takes as long as a notification. */
 const lookedUpAsOne = 16
 
 function weightsOf({ selectors, onChange, attributes }: Subscription) {

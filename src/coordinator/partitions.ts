@@ -55,7 +55,7 @@ export class Partitions<Task extends object> {
     this.#settings = settings
   }
 
-  /** Opens all partitions; gives the highest place at which an entity was ever created. */
+  /** Opens all partitions; gives the highest sequence that an entity ever had. */
   async start(): Promise<number> {
     const numbers = Array.from({ length: this.#settings.count }, (_, number) => number)
     const started = await Promise.all(numbers.map((partition) => this.#start(partition)))

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { errorFacts, type Log } from '../log/log.js'
 import type { Bell } from '../shared-memory/bell.js'
 import type { Notice } from '../subscription/notice.js'
-import type { SubscriptionStore } from '../subscription/store.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
+import type { SubscriptionStore } from '../subscription/subscription-store.js'
 import { advanceClock, lastNotified } from '../subscription/throttle.js'
 import { type Milliseconds, now } from '../time.js'
 import type { HeldSubscriptions } from './held-subscriptions.js'
-import { noticesAbout, type StateParts, stateToShow } from './initial.js'
+import { noticesAbout, type StateParts, stateToShow } from './initial-notices.js'
 
 export interface TickerParts extends StateParts {
   readonly held: HeldSubscriptions
@@ -30,7 +30,7 @@ const longestWait_ms = 2 ** 31 - 1
 /** Ticks that are being made at one time: the others wait, so that they do not fill the queue of the scans. */
 const atOnce = 4
 
-/** A subscription with an interval shows at most so many entities when initial notifications are switched off. */
+/** A subscription with an interval shows at most this many entities when initial notifications are switched off. */
 const defaultLimit = 20
 
 /** Makes the notices of time-interval conditions, paced from the first one [subscriptions 3.6]. */

@@ -3,7 +3,7 @@ import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entit
 import type { Selector } from '../context/query.js'
 import type { AvailabilitySubscription } from '../registration/availability.js'
 import type { RegisteredContext, Registration, RegistrationId } from '../registration/registration.js'
-import type { RegistryChange, RegistryStore } from '../registration/store.js'
+import type { RegistryChange, RegistryStore } from '../registration/registry-store.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 import { storedAs } from './damage.js'

@@ -3,7 +3,7 @@ import type { RegistryService } from '../broker/registry-service.js'
 import type { Log } from '../log/log.js'
 import type { Measures } from '../measure/measures.js'
 import type { RegistrationIndex } from '../registration/registration-index.js'
-import type { ProcessPeers } from './peers.js'
+import type { ProcessPeers } from './shared-answers.js'
 
 /** What the management interface of one front end works on. */
 export interface ManagementParts {

@@ -120,7 +120,7 @@ const wordedAnswers = new WeakMap<readonly Entity[], string>()
 function allOfIdAtHand({ broker, forwarding }: Ngsi1Services, asked: ApiRequest, tenant: Tenant): string | undefined {
   const isHeldHere = forwarding === undefined || broker.registry.index.isEmpty(tenant)
   if (asked.parameters.size > 0 || !isHeldHere) return undefined
-  const entities = broker.entitiesAtHand(tenant, pathsOfRead(asked.paths), segment(asked, 'id') as EntityId)
+  const entities = broker.recentEntities(tenant, pathsOfRead(asked.paths), segment(asked, 'id') as EntityId)
   if (entities === undefined || entities.length === 0) return undefined
   if (entities.length > requestedPage(asked.parameters).limit) return undefined
   const worded = wordedAnswers.get(entities)

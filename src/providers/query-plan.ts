@@ -1,5 +1,5 @@
 import type { Selector } from '../context/query.js'
-import type { Listed } from '../registration/ordered.js'
+import type { IndexedContext } from '../registration/indexed-contexts.js'
 import type { RegisteredEntity, RegistrationId } from '../registration/registration.js'
 import type { Lookup, RegistrationIndex } from '../registration/registration-index.js'
 import type { Steps } from '../slices.js'
@@ -81,7 +81,7 @@ class Drafts {
     this.#entity = entity
   }
 
-  of({ registration, context }: Listed): Draft {
+  of({ registration, context }: IndexedContext): Draft {
     const held = this.#drafts.get(context.provider)
     if (held !== undefined) return held
     const draft = { registration: registration.id, attributes: new Set<string>(), whole: false }

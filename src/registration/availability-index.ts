@@ -17,17 +17,17 @@ interface Held {
   readonly isMeant: (entity: RegisteredEntity) => boolean
 }
 
-interface Audience {
+interface TenantSubscriptions {
   /** Those that name the id of an entity. */
   readonly exact: Map<EntityId, Set<Held>>
   /** Those that search ids. */
   readonly searching: Set<Held>
 }
 
-/** The availability subscriptions in memory, by what they listen to. */
+/** The availability subscriptions in memory, by the entities that they select. */
 export class AvailabilityIndex {
   readonly #held = new Map<SubscriptionId, Held>()
-  readonly #audiences = new Map<Tenant, Audience>()
+  readonly #byTenant = new Map<Tenant, TenantSubscriptions>()
 
   /** The one of this id, expired or not, whatever its tenant. */
   get(id: SubscriptionId): AvailabilitySubscription | undefined {
@@ -39,16 +39,16 @@ export class AvailabilityIndex {
     for (const { subscription } of this.#held.values()) yield subscription
   }
 
-  /** Adds a subscription, or puts it in the place of the one with its id. */
+  /** Adds a subscription, or replaces the one with its id. */
   put(subscription: AvailabilitySubscription): void {
     this.remove(subscription.id)
     const held = { subscription, isMeant: compileSelectors(subscription.selectors) }
     this.#held.set(subscription.id, held)
-    const audience = this.#audiences.get(subscription.tenant) ?? { exact: new Map(), searching: new Set() }
-    this.#audiences.set(subscription.tenant, audience)
+    const ofTenant = this.#byTenant.get(subscription.tenant) ?? { exact: new Map(), searching: new Set() }
+    this.#byTenant.set(subscription.tenant, ofTenant)
     for (const { id } of subscription.selectors) {
-      if (id.kind === 'exact') audience.exact.set(id.id, (audience.exact.get(id.id) ?? new Set()).add(held))
-      else audience.searching.add(held)
+      if (id.kind === 'exact') ofTenant.exact.set(id.id, (ofTenant.exact.get(id.id) ?? new Set()).add(held))
+      else ofTenant.searching.add(held)
     }
   }
 
@@ -57,30 +57,30 @@ export class AvailabilityIndex {
     if (held === undefined) return
     this.#held.delete(id)
     const { tenant, selectors } = held.subscription
-    const audience = this.#audiences.get(tenant)
-    if (audience === undefined) return
-    audience.searching.delete(held)
+    const ofTenant = this.#byTenant.get(tenant)
+    if (ofTenant === undefined) return
+    ofTenant.searching.delete(held)
     for (const { id } of selectors) {
       if (id.kind !== 'exact') continue
-      const listeners = audience.exact.get(id.id)
-      listeners?.delete(held)
-      if (listeners?.size === 0) audience.exact.delete(id.id)
+      const meant = ofTenant.exact.get(id.id)
+      meant?.delete(held)
+      if (meant?.size === 0) ofTenant.exact.delete(id.id)
     }
-    if (audience.searching.size === 0 && audience.exact.size === 0) this.#audiences.delete(tenant)
+    if (ofTenant.searching.size === 0 && ofTenant.exact.size === 0) this.#byTenant.delete(tenant)
   }
 
   /**
    * Whom a registration concerns that was created or updated just now, by creation [subscriptions 7.4]; and nothing for each
    * that it does not: whoever looks may pause there.
    */
-  *awakenedBy({ tenant, contexts }: Registration, now: Milliseconds): Generator<AvailabilityMatch | undefined> {
-    const audience = this.#audiences.get(tenant)
-    if (audience === undefined) return
-    const listeners = new Set(audience.searching)
+  *matchesOf({ tenant, contexts }: Registration, now: Milliseconds): Generator<AvailabilityMatch | undefined> {
+    const ofTenant = this.#byTenant.get(tenant)
+    if (ofTenant === undefined) return
+    const meant = new Set(ofTenant.searching)
     for (const { entities } of contexts) {
-      for (const { id } of entities) for (const held of audience.exact.get(id) ?? []) listeners.add(held)
+      for (const { id } of entities) for (const held of ofTenant.exact.get(id) ?? []) meant.add(held)
     }
-    for (const { subscription, isMeant } of [...listeners].sort(byCreation)) {
+    for (const { subscription, isMeant } of [...meant].sort(byCreation)) {
       if (!inForce(subscription, now)) continue
       const discovery = discoveryOf(subscription.attributes, isMeant, contexts)
       yield discovery && { subscription, discovery }

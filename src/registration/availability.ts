@@ -9,7 +9,7 @@ import type { Discovery } from './registration-index.js'
 /** A subscription to registrations, of every service path of its tenant [subscriptions 7.4]. */
 export interface AvailabilitySubscription {
   readonly id: SubscriptionId
-  /** Its place in the order of creation. */
+  /** Its number in the order of creation. */
   readonly order: number
   readonly tenant: Tenant
   /** A registered entity that one of them matches is meant; one without type means every type. */

@@ -1,7 +1,7 @@
-import { enterListed, type Listed, leaveListed } from './ordered.js'
+import { type IndexedContext, insertContext, removeContext } from './indexed-contexts.js'
 import type { RegisteredEntity } from './registration.js'
 
-/** So many names of attributes are looked through; more are looked up. */
+/** Up to this many names of attributes are searched one by one; more are looked up in a set. */
 const fewNames = 16
 
 /**
@@ -10,14 +10,14 @@ const fewNames = 16
  */
 export class NamedEntity {
   readonly entity: RegisteredEntity
-  readonly #contexts: Listed[]
+  readonly #contexts: IndexedContext[]
   /** How many names the contexts have together. */
   #names: number
   /** By attribute, once there are many names; under the empty name, which no attribute has, those without attributes. */
-  #byAttribute: Map<string, Listed[]> | undefined
+  #byAttribute: Map<string, IndexedContext[]> | undefined
 
   /** One that a first context names. */
-  constructor(entity: RegisteredEntity, first: Listed) {
+  constructor(entity: RegisteredEntity, first: IndexedContext) {
     this.entity = entity
     this.#contexts = [first]
     this.#names = namesOf(first).length
@@ -25,21 +25,21 @@ export class NamedEntity {
   }
 
   /** The contexts that name it, in their order. Changes with what is registered. */
-  get contexts(): readonly Listed[] {
+  get contexts(): readonly IndexedContext[] {
     return this.#contexts
   }
 
   /** Those of an attribute, in their order; of the empty name those without attributes. */
-  having(name: string): readonly Listed[] {
+  having(name: string): readonly IndexedContext[] {
     if (this.#byAttribute !== undefined) return this.#byAttribute.get(name) ?? none
-    const isMeant = ({ context: { attributes } }: Listed): boolean =>
+    const isMeant = ({ context: { attributes } }: IndexedContext): boolean =>
       name === '' ? attributes.length === 0 : attributes.some((attribute) => attribute.name === name)
     return this.#contexts.filter(isMeant)
   }
 
-  enter(listed: Listed): void {
+  enter(listed: IndexedContext): void {
     const before = this.#contexts.length
-    enterListed(this.#contexts, listed)
+    insertContext(this.#contexts, listed)
     if (this.#contexts.length === before) return // The context has the entity twice.
     this.#names += namesOf(listed).length
     if (this.#byAttribute === undefined) this.#look()
@@ -47,15 +47,15 @@ export class NamedEntity {
   }
 
   /** Gives whether a context still names it. */
-  leave(listed: Listed): boolean {
+  leave(listed: IndexedContext): boolean {
     const before = this.#contexts.length
-    leaveListed(this.#contexts, listed)
+    removeContext(this.#contexts, listed)
     if (this.#contexts.length < before) {
       this.#names -= namesOf(listed).length
       for (const name of namesOf(listed)) {
         const contexts = this.#byAttribute?.get(name)
         if (contexts === undefined) continue
-        leaveListed(contexts, listed)
+        removeContext(contexts, listed)
         if (contexts.length === 0) this.#byAttribute?.delete(name)
       }
     }
@@ -70,17 +70,17 @@ export class NamedEntity {
   }
 }
 
-const none: readonly Listed[] = []
+const none: readonly IndexedContext[] = []
 
-function lookUp(byAttribute: Map<string, Listed[]>, listed: Listed): void {
+function lookUp(byAttribute: Map<string, IndexedContext[]>, listed: IndexedContext): void {
   for (const name of namesOf(listed)) {
     const contexts = byAttribute.get(name)
     if (contexts === undefined) byAttribute.set(name, [listed])
-    else enterListed(contexts, listed)
+    else insertContext(contexts, listed)
   }
 }
 
-function namesOf({ context: { attributes } }: Listed): readonly string[] {
+function namesOf({ context: { attributes } }: IndexedContext): readonly string[] {
   return attributes.length === 0 ? withoutAttributes : attributes.map(({ name }) => name)
 }
 

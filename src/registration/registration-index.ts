@@ -3,8 +3,8 @@ import { compileSelectors } from '../context/match.js'
 import { inPaths, type PathRange, type Selector } from '../context/query.js'
 import { atOnce, inSlices, Slices, type Steps } from '../slices.js'
 import type { Milliseconds } from '../time.js'
+import { compareContexts, type IndexedContext } from './indexed-contexts.js'
 import type { NamedEntity } from './named-entity.js'
-import { compareListed, type Listed } from './ordered.js'
 import {
   inForce,
   type RegisteredContext,
@@ -81,7 +81,7 @@ export class RegistrationIndex {
     }
   }
 
-  /** Adds a registration, or puts it in the place of the one with its id. */
+  /** Adds a registration, or replaces the one with its id. */
   put(registration: Registration): void {
     const { id, tenant, contexts } = registration
     this.remove(id)
@@ -124,7 +124,7 @@ export class RegistrationIndex {
     changes: readonly RegistrationChange[] = [],
   ): Steps<Discovered> {
     const changed = new Set(changes.map((change) => (change.kind === 'put' ? change.registration.id : change.id)))
-    const found = new Set<Listed>()
+    const found = new Set<IndexedContext>()
     let looked = 0
     for (const each of this.#finding(lookup, asked)) {
       if (each !== undefined && !changed.has(each.registration.id)) found.add(each)
@@ -150,14 +150,14 @@ export class RegistrationIndex {
     isLate: () => boolean,
   ): Promise<Discovered | undefined> {
     const slices = new Slices()
-    const found = new Set<Listed>()
+    const found = new Set<IndexedContext>()
     for (const each of this.#finding(lookup, asked)) {
       if (each !== undefined) found.add(each)
       if (!slices.isOver) continue
       await slices.next()
       if (isLate()) return undefined
     }
-    const isHeld = ({ registration }: Listed) => this.#registrations.get(registration.id) === registration
+    const isHeld = ({ registration }: IndexedContext) => this.#registrations.get(registration.id) === registration
     const held = new Set<RegistrationId>()
     for (const each of found) if (isHeld(each)) held.add(each.registration.id)
     for (const each of found) if (!isHeld(each) && held.has(each.registration.id)) found.delete(each)
@@ -173,10 +173,10 @@ export class RegistrationIndex {
   }
 
   /** As `providerOf`, with the registration that says so. */
-  sourceOf(lookup: Lookup, entity: RegisteredEntity, attribute: string): Listed | undefined {
+  sourceOf(lookup: Lookup, entity: RegisteredEntity, attribute: string): IndexedContext | undefined {
     const named = this.#tenants.get(lookup.tenant)?.named(entity)
     const counts = counting(lookup)
-    const first = (name: string): Listed | undefined => named?.having(name).find(counts)
+    const first = (name: string): IndexedContext | undefined => named?.having(name).find(counts)
     return first(attribute) ?? first('')
   }
 
@@ -186,7 +186,7 @@ export class RegistrationIndex {
   }
 
   /** As `naming`, with the registrations that they belong to. */
-  sources(lookup: Lookup, entity: RegisteredEntity): readonly Listed[] {
+  sources(lookup: Lookup, entity: RegisteredEntity): readonly IndexedContext[] {
     const listed = this.#tenants.get(lookup.tenant)?.named(entity)?.contexts ?? []
     return listed.filter(counting(lookup))
   }
@@ -199,7 +199,7 @@ export class RegistrationIndex {
     const registrations = this.#tenants.get(lookup.tenant)
     if (registrations === undefined) return []
     const counts = counting(lookup)
-    const byFirst = new Map<Listed, Set<NamedEntity>>()
+    const byFirst = new Map<IndexedContext, Set<NamedEntity>>()
     let looked = 0
     for (const named of registrations.tried(selector)) {
       looked += 1
@@ -208,7 +208,7 @@ export class RegistrationIndex {
       if (named && first) byFirst.set(first, (byFirst.get(first) ?? new Set()).add(named))
     }
     const entities: RegisteredEntity[] = []
-    for (const [{ context }, left] of [...byFirst].sort(([a], [b]) => compareListed(a, b))) {
+    for (const [{ context }, left] of [...byFirst].sort(([a], [b]) => compareContexts(a, b))) {
       const [only] = left
       // The context may have thousands of entities, of which each of as many selectors means one.
       if (only && left.size === 1) entities.push(only.entity)
@@ -237,7 +237,7 @@ export class RegistrationIndex {
   }
 
   /** What is asked for, some of it several times, and nothing for every entity that is not. */
-  *#finding(lookup: Lookup, { selectors, attributes }: Discovery): Generator<Listed | undefined> {
+  *#finding(lookup: Lookup, { selectors, attributes }: Discovery): Generator<IndexedContext | undefined> {
     const registrations = this.#tenants.get(lookup.tenant)
     if (registrations === undefined) return
     const counts = counting(lookup)
@@ -254,11 +254,11 @@ export class RegistrationIndex {
   }
 }
 
-/** So many are looked at before somebody may look at the clock. */
+/** At most this many are looked at between two looks at the clock. */
 const lookedAtOnce = 256
 
 /** What a discovery would find of a registration if it were held. */
-function asIfHeld(registration: Registration, lookup: Lookup, asked: Discovery): readonly Listed[] {
+function asIfHeld(registration: Registration, lookup: Lookup, asked: Discovery): readonly IndexedContext[] {
   const isMeant = compileSelectors(asked.selectors)
   const names = new Set(asked.attributes)
   return registration.contexts
@@ -269,12 +269,12 @@ function asIfHeld(registration: Registration, lookup: Lookup, asked: Discovery):
 }
 
 /** A page of what was found, in order. */
-function* paged(found: ReadonlySet<Listed>, asked: Discovery, page: DiscoveryPage): Steps<Discovered> {
+function* paged(found: ReadonlySet<IndexedContext>, asked: Discovery, page: DiscoveryPage): Steps<Discovered> {
   const narrow = narrowing(asked)
   const contexts: RegisteredContext[] = []
   let [count, looked] = [0, 0]
   let last: Registration | undefined
-  for (const { registration, context } of [...found].sort(compareListed)) {
+  for (const { registration, context } of [...found].sort(compareContexts)) {
     if (registration !== last) count += 1
     last = registration
     if (count > page.offset && count - page.offset <= page.limit) contexts.push(narrow(context))
@@ -284,7 +284,7 @@ function* paged(found: ReadonlySet<Listed>, asked: Discovery, page: DiscoveryPag
   return { contexts, count }
 }
 
-function counting({ paths, now }: Lookup): (listed: Listed) => boolean {
+function counting({ paths, now }: Lookup): (listed: IndexedContext) => boolean {
   return ({ registration }) => inForce(registration, now) && inPaths(registration.path, paths)
 }
 

@@ -8,7 +8,7 @@ export type RegistrationId = Brand<string, 'RegistrationId'>
 /** A source of context: who provides what, in one tenant and service path, for a time [subscriptions 7.1]. */
 export interface Registration {
   readonly id: RegistrationId
-  /** Its place in the order of creation, which it keeps when it is replaced. */
+  /** Its number in the order of creation, which it keeps when it is replaced. */
   readonly order: number
   readonly tenant: Tenant
   readonly path: ServicePath
@@ -44,7 +44,7 @@ export interface RegisteredAttribute {
 
 /** A change of what is registered, as every copy of the index is told it. */
 export type RegistrationChange =
-  /** New, or in the place of the one with the same id. */
+  /** New, or the replacement of the one with the same id. */
   | { readonly kind: 'put'; readonly registration: Registration }
   | { readonly kind: 'remove'; readonly id: RegistrationId }
 

@@ -1,8 +1,8 @@
 import type { EntityId, EntityType } from '../context/entity.js'
 import { acceptedPattern } from '../context/pattern.js'
 import type { Selector } from '../context/query.js'
+import type { IndexedContext } from './indexed-contexts.js'
 import { NamedEntity } from './named-entity.js'
-import type { Listed } from './ordered.js'
 import type { RegisteredEntity } from './registration.js'
 
 /** Who names what in one tenant, by id and by type, so that what one request asks for does not walk all registrations. */
@@ -11,7 +11,7 @@ export class TenantRegistrations {
   /** The entities of an id: the only one, as most are, or those of several types. */
   readonly #byId = new Map<EntityId, NamedEntity | Set<NamedEntity>>()
 
-  enter(listed: Listed): void {
+  enter(listed: IndexedContext): void {
     for (const entity of listed.context.entities) {
       const named = this.named(entity)
       if (named === undefined) this.#begin(new NamedEntity(entity, listed))
@@ -19,7 +19,7 @@ export class TenantRegistrations {
     }
   }
 
-  leave(listed: Listed): void {
+  leave(listed: IndexedContext): void {
     for (const entity of listed.context.entities) {
       const named = this.named(entity)
       if (named === undefined) continue // The context has the entity twice.

@@ -31,7 +31,7 @@ import type { Switches } from '../shared-memory/switches.js'
 import { newTransactions, type TransactionMemory } from '../shared-memory/transaction-numbers.js'
 import { Versions } from '../shared-memory/versions.js'
 import { RunningDelivery } from './delivery.js'
-import { openFront, type RunningFrontEnd } from './front-end.js'
+import { openFront, type RunningFrontEnd } from './front-end-assembly.js'
 import { type ThreadHeaps, threadHeaps } from './memory-needed.js'
 import type {
   FrontEndTask,
@@ -78,7 +78,7 @@ export class Core {
   readonly #transactions = newTransactions()
   #delivery: RunningDelivery | undefined
   #front: RunningFrontEnd | undefined
-  #places = SequenceCounter.after(0)
+  #sequences = SequenceCounter.after(0)
 
   constructor(options: Options, folder: DataFolder, log: MainLog, switches: Switches, fatal: (reason: string) => void) {
     this.#options = options
@@ -147,7 +147,7 @@ export class Core {
     })
     // The threads open their stores while the registry is read here.
     const [highest] = await Promise.all([this.#partitions.start(), this.#delivery.load()])
-    this.#places = SequenceCounter.after(highest)
+    this.#sequences = SequenceCounter.after(highest)
     await this.#delivery.start()
   }
 
@@ -158,7 +158,7 @@ export class Core {
       queryHeap_MiB: this.#heaps.query_MiB,
       storage: this.#storage,
       memory: this.#memory,
-      places: this.#places.memory,
+      sequences: this.#sequences.memory,
       brokerId: this.#brokerId,
       transactions: this.#transactions,
     }

@@ -1,6 +1,6 @@
 import { MessageChannel } from 'node:worker_threads'
 import { CourierThread } from '../coordinator/courier-thread.js'
-import type { StateParts } from '../coordinator/initial.js'
+import type { StateParts } from '../coordinator/initial-notices.js'
 import type { Launch, Partitions } from '../coordinator/partitions.js'
 import { Registry, type RegistryParts } from '../coordinator/registry.js'
 import { Subscriptions } from '../coordinator/subscriptions.js'

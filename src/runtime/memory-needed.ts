@@ -73,7 +73,7 @@ const spare = 2
 /** What a subscription takes in a thread, at most, which is 1 KiB on disk. */
 const subscription_KiB = 3
 
-/** So many notices may wait for each MB that may: a smaller one takes as much of the courier's heap as one of 1 KiB. */
+/** At most this many notices may wait for each MB of the limit: a smaller one takes as much of the courier's heap as one of 1 KiB. */
 export const noticesPerMB = 1024
 
 /** What a notice that waits takes in the heap of the courier for each of its bytes on disk, or of 1 KiB, at most. */

@@ -1,5 +1,5 @@
-import { EntitiesAtHand } from '../broker/entities-at-hand.js'
 import { PartitionReaders } from '../broker/partition-readers.js'
+import { RecentEntities } from '../broker/recent-entities.js'
 import { PartitionReader } from '../lmdb/partition-reader.js'
 import { ReadPool } from '../lmdb/read-pool.js'
 import type { Log } from '../log/log.js'
@@ -7,7 +7,7 @@ import type { Measures } from '../measure/measures.js'
 import { Versions } from '../shared-memory/versions.js'
 import { numbered, type SharedMemory, type StoragePlan } from './tasks.js'
 
-/** Opens all partitions for reading in this thread, which keeps so many bytes of what it has read at hand. */
+/** Opens all partitions for reading in this thread, which caches this many bytes of what it has read. */
 export function openReaders(
   storage: StoragePlan,
   memory: SharedMemory,
@@ -23,5 +23,5 @@ export function openReaders(
       versions,
     }
   })
-  return new PartitionReaders(sides, new EntitiesAtHand(readCache_bytes))
+  return new PartitionReaders(sides, new RecentEntities(readCache_bytes))
 }

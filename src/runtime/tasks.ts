@@ -26,13 +26,13 @@ export interface StoragePlan {
 /** Memory that all threads share beside the measures. */
 export interface SharedMemory {
   readonly measures: MeasureMemory
-  /** Each partition's marks of what has changed, see `ChangeMarks`. */
+  /** Each partition's versions of what has changed, see `Versions`. */
   readonly versions: readonly SharedArrayBuffer[]
   /** Each partition's pool of read handles. */
   readonly pools: readonly SharedArrayBuffer[]
   /** Rung when there are new notices in an outbox, see `Bell`. */
   readonly bell: SharedArrayBuffer
-  /** The permits for requests, see `Tickets`. */
+  /** The permits for requests, see `SharedSemaphore`. */
   readonly permits: SharedArrayBuffer
   /** How many requests wait for providers, see `ForwardLimit`. */
   readonly forwards: SharedArrayBuffer
@@ -80,7 +80,7 @@ export interface FrontEndTask {
   readonly queryHeap_MiB: number
   readonly storage: StoragePlan
   readonly memory: SharedMemory
-  readonly places: SharedArrayBuffer
+  readonly sequences: SharedArrayBuffer
   readonly transactions: TransactionMemory
   /** Names this broker in what it passes on [subscriptions 8.4]. */
   readonly brokerId: string
@@ -88,7 +88,7 @@ export interface FrontEndTask {
   readonly fd: number
 }
 
-/** The desks of the coordinator, for a front end in a thread of its own. */
+/** The services of the coordinator, for a front end in a thread of its own. */
 export interface ServicePorts {
   readonly subscriptions: MessagePort
   readonly registry: MessagePort

@@ -2,7 +2,7 @@ import type { Entity, EntityId, EntityType } from '../context/entity.js'
 import { inRange } from '../context/query.js'
 import { type IndexedSubscription, type MatchGroup, MatchGroups, type Triggered, untyped } from './match-group.js'
 
-/** So many subscriptions to an id are gone through; more are arranged. */
+/** Up to this many subscriptions to an id are searched one by one; more are indexed by type and path. */
 const fewListeners = 8
 
 /**
@@ -29,8 +29,8 @@ export class ExactIds {
     if (held === undefined) return
     if (held instanceof MatchGroups) held.remove(type, indexed)
     else {
-      const place = held.findIndex((single) => single.is(type, indexed))
-      if (place !== -1) held.splice(place, 1)
+      const position = held.findIndex((single) => single.is(type, indexed))
+      if (position !== -1) held.splice(position, 1)
     }
     if (held instanceof MatchGroups ? held.isEmpty : held.length === 0) this.#ofId.delete(id)
   }

@@ -8,7 +8,7 @@ import type { IndexedSubscription, MatchGroup } from './match-group.js'
 /** Why a subscription that is about a changed entity is not notified. */
 export type Silence = 'not triggered' | 'expired' | 'nothing to show' | 'throttled' | 'come round'
 
-/** Lines about which changes wake whom, and why not [management 2.5]. */
+/** Trace lines about which changes match which subscriptions, and why others do not [management 2.5]. */
 export class MatchTrace {
   readonly #log: Log
 

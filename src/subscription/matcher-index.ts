@@ -14,10 +14,10 @@ import type { SubscriptionId, SubscriptionInForce } from './subscription.js'
 export class MatcherIndex {
   readonly #subscriptions = new Map<SubscriptionId, IndexedSubscription>()
   readonly #tenants = new Map<Tenant, TenantIndex>()
-  readonly #found: Found
+  readonly #found: FoundSubscriptions
   readonly #names = new SharedNames()
 
-  /** Remembers at most so many bytes of what was found. */
+  /** Caches at most this many bytes of what was found. */
   constructor(limit_bytes: number) {
     this.#found = new LruCache(limit_bytes)
   }
@@ -26,7 +26,7 @@ export class MatcherIndex {
     return this.#subscriptions.size === 0
   }
 
-  /** Takes up a subscription in the place of an earlier one of its id. One that changes do not fire is of no use here. */
+  /** Adds a subscription, or replaces the one of its id. One that changes do not fire is of no use here. */
   put({ subscription, clock }: SubscriptionInForce): void {
     const { id, tenant, selectors, onChange, attributes } = subscription
     this.remove(id)
@@ -84,7 +84,7 @@ class SharedNames {
 }
 
 /** What patterns have found for entities, by tenant and entity. */
-type Found = LruCache<readonly MatchGroup[]>
+type FoundSubscriptions = LruCache<readonly MatchGroup[]>
 
 const nobody: readonly MatchGroup[] = []
 
@@ -104,13 +104,13 @@ type Sought = Exclude<Selector['id'], { kind: 'exact' }>
 /** The part of the index that belongs to one tenant. */
 class TenantIndex {
   readonly #tenant: Tenant
-  readonly #found: Found
+  readonly #found: FoundSubscriptions
   readonly #exact = new ExactIds()
   /** By pattern, so that equal ones are tested once. */
   readonly #searches = new Map<string, Search>()
   readonly #searchesOf = new Map<EntityType, Set<Search>>()
 
-  constructor(tenant: Tenant, found: Found) {
+  constructor(tenant: Tenant, found: FoundSubscriptions) {
     this.#tenant = tenant
     this.#found = found
   }

@@ -16,7 +16,7 @@ export interface MatcherParts {
 }
 
 /**
- * What the changes of a turn wake: the notices that are to be committed with it [subscriptions 3]. One per partition; a
+ * What the changes of a turn match: the notices that are to be committed with it [subscriptions 3]. One per partition; a
  * turn ends with `commit` or `undo`.
  */
 export class Matcher {
@@ -44,7 +44,7 @@ export class Matcher {
     return this.#notices
   }
 
-  /** From now on the subscription is in force, in the place of an earlier one of its id. */
+  /** From now on the subscription is in force, replacing an earlier one of its id. */
   put(inForce: SubscriptionInForce): void {
     this.#index.put(inForce)
   }
@@ -95,7 +95,7 @@ export class Matcher {
     return claimNotice(clock, time, subscription.throttling_ms, this.#claims) ? undefined : 'throttled'
   }
 
-  /** The bodies are worded here as long as they are short together; else the entity is stored once for all of them. */
+  /** The bodies are rendered here as long as they are short together; else the entity is stored once for all of them. */
   #notify(due: readonly Subscription[], { tenant, entity }: Change, { origin, time }: Cause): void {
     const { correlator, token, via } = origin
     const common = {
@@ -122,7 +122,7 @@ export class Matcher {
   }
 }
 
-/** So many characters of bodies are worded and stored for one change that matcher several subscriptions. */
+/** At most this many characters of bodies are rendered and stored for one change that several subscriptions match. */
 const mostWorded = 4096
 
 type Showing = (subscription: Subscription) => boolean

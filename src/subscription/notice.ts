@@ -35,7 +35,7 @@ export type NoticeHead = Omit<Notice, 'body'>
 
 /**
  * What several subscriptions are told of one change. Their notices differ in nothing but the subscription, so what they
- * show is stored once, and each body is worded when it is sent. In the outbox it is one notice for each of them.
+ * show is stored once, and each body is rendered when it is sent. In the outbox it is one notice for each of them.
  */
 export interface SharedNotice extends Omit<Notice, 'subscription' | 'body' | 'after'> {
   /** By creation, which is the order of their numbers. */
@@ -64,7 +64,7 @@ export function orderingKeyOf({ path, id, type }: Pick<Entity, 'path' | 'id' | '
   return { kind: 'entity', key: `${path} ${type.length} ${type}${id}` }
 }
 
-/** The body of a notification about these entities as they are now, in the words of an API [subscriptions 4.2]. */
+/** The body of a notification about these entities as they are now, as an API renders it [subscriptions 4.2]. */
 export type NoticeRenderer = (
   subscription: Pick<Subscription, 'id' | 'attributes'>,
   entities: readonly Entity[],
@@ -78,12 +78,12 @@ export interface NoticeAck {
   readonly subscription: SubscriptionId
   /** The notices that leave the outbox. */
   readonly gone: readonly NoticeNumber[]
-  /** The account of the subscription in this outbox from now on; nothing when the subscription has ended. */
+  /** The delivery stats of the subscription in this outbox from now on; nothing when the subscription has ended. */
   readonly account: DeliveryStats | undefined
 }
 
 /**
- * How the deliveries of a subscription went, as one outbox knows it; the accounts of all outboxes together are what
+ * How the deliveries of a subscription went, as one outbox knows it; the stats of all outboxes together are what
  * operators see [subscriptions 5.7].
  */
 export interface DeliveryStats {

@@ -9,7 +9,7 @@ export type SubscriptionId = Brand<string, 'SubscriptionId'>
 /** A subscription to changes of context, as it is stored and as every partition holds a copy [subscriptions 2.1]. */
 export interface Subscription {
   readonly id: SubscriptionId
-  /** Its place in the order of creation, over all kinds of subscriptions. */
+  /** Its number in the order of creation, over all kinds of subscriptions. */
   readonly order: number
   readonly tenant: Tenant
   readonly path: PathRange

@@ -57,7 +57,7 @@ async function around(t: Test, entry = queryEntry): Promise<Around> {
   const queries = new QueryPool({
     entry,
     threads: 1,
-    places: { long: 3, short: 1 },
+    permits: { long: 3, short: 1 },
     queueLimit: 100,
     limit_ms: 60_000,
     stops: new ScanStops(stops),

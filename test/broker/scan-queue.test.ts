@@ -87,21 +87,21 @@ test('a scan whose client goes is told to end, and one that still waits never be
   three.goes()
   t.same(await outcomes[0], { ok: false, error: { kind: 'queryLate' } })
   t.same(await outcomes[2], { ok: false, error: { kind: 'queryLate' } })
-  t.ok(stops.isStopped(of('a').place))
-  t.notOk(stops.isStopped(of('b').place))
+  t.ok(stops.isStopped(of('a').permit))
+  t.notOk(stops.isStopped(of('b').permit))
   void scans.run('d', false)
   t.same(begun(), ['a', 'b'], 'its place is free when it has ended')
   of('a').end(undefined)
   await soon()
   t.same(begun(), ['a', 'b', 'd'])
-  t.notOk(stops.isStopped(of('d').place), 'who comes after it is not stopped with it')
+  t.notOk(stops.isStopped(of('d').permit), 'who comes after it is not stopped with it')
 })
 
 test('a scan that is not done in its time is ended, waiting or running', async (t) => {
   const { scans, of, stops } = queue(t, { long: 1, short: 0, limit_ms: 20 })
   const late = { ok: false, error: { kind: 'queryLate' } }
   t.same(await Promise.all([scans.run('a', false), scans.run('b', false)]), [late, late])
-  t.ok(stops.isStopped(of('a').place))
+  t.ok(stops.isStopped(of('a').permit))
 })
 
 test('no more wait than may, and a scan that fails gives its place on', async (t) => {
@@ -119,6 +119,6 @@ test('closing ends everything', async (t) => {
   const asked = [scans.run('a', false), scans.run('b', true)]
   scans.close()
   for (const outcome of await Promise.all(asked)) t.match(outcome, { ok: false })
-  t.ok(stops.isStopped(of('a').place))
+  t.ok(stops.isStopped(of('a').permit))
   t.match(await scans.run('c', true), { ok: false })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { EntitiesAtHand } from '../../src/broker/entities-at-hand.js'
+import { RecentEntities } from '../../src/broker/recent-entities.js'
 import { applyUpdate } from '../../src/context/apply.js'
 import type { Entity } from '../../src/context/entity.js'
 import type { UpdateCommand } from '../../src/context/update.js'
@@ -142,7 +142,7 @@ test('what one reader has seen of a commit that is not counted yet, every later 
     await store.close()
   })
   const asked = [tenant, undefined, id('Silo1'), 10_000] as const
-  const [atHand, group] = [new EntitiesAtHand(50_000), Versions.groupOf(tenant, id('Silo1'))]
+  const [atHand, group] = [new RecentEntities(50_000), Versions.groupOf(tenant, id('Silo1'))]
   takeTurn(store, [silo('1')], told)
   t.match(
     atHand.read('Silo1', group, told, () => earlier.entities(...asked)),

@@ -1,6 +1,11 @@
 import { test } from 'tap'
 import { metricsShown } from '../../src/management/metrics.js'
-import { type ProcessPeers, type SharedAnswer, sharedAnswer, withoutPeers } from '../../src/management/peers.js'
+import {
+  type ProcessPeers,
+  type SharedAnswer,
+  sharedAnswer,
+  withoutPeers,
+} from '../../src/management/shared-answers.js'
 import { Measures } from '../../src/measure/measures.js'
 import { bodyOf, management, parameters } from './given.js'
 

@@ -50,7 +50,7 @@ test('what is at hand is answered as what has to be read', async (t) => {
   const crowd = Array.from({ length: 21 }, (_, n) => entity('Unit1', `Type${n}`, attribute('level', String(n))))
   for (const held of [[], [tank], [tank, bare, silo], crowd]) {
     const read = holding(...held)
-    const atHand: Broker = { ...read, entitiesAtHand: () => held }
+    const atHand: Broker = { ...read, recentEntities: () => held }
     for (const path of [
       '',
       '/attributes',

@@ -150,7 +150,7 @@ export function holding(
           (entity) => entity.id === id && inPaths(entity.path, paths) && (type === undefined || entity.type === type),
         ),
       ),
-    entitiesAtHand: (_, paths, id) => entities.filter((entity) => entity.id === id && inPaths(entity.path, paths)),
+    recentEntities: (_, paths, id) => entities.filter((entity) => entity.id === id && inPaths(entity.path, paths)),
     query: async (query) => {
       const found = entities.filter(compileQuery(query))
       const page = found.slice(query.offset, query.offset + query.limit)

@@ -79,7 +79,7 @@ export function scripted(script: Partial<Broker> = {}): Broker {
     update: async (elements) => ok(elements.map(done)),
     rawUpdate: () => undefined,
     entities: async () => ok([]),
-    entitiesAtHand: () => undefined,
+    recentEntities: () => undefined,
     query: async ({ counted }) => ok({ entities: [], count: counted ? 0 : undefined }),
     types: async () => ok([]),
     subscriptions: noSubscriptions,

@@ -26,7 +26,7 @@ function indexOf(...subscriptions: readonly AvailabilitySubscription[]): Availab
 }
 
 function concerned(index: AvailabilityIndex, told: ReturnType<typeof registration>, time: number) {
-  return [...index.awakenedBy(told, at(time))].filter((one) => one !== undefined)
+  return [...index.matchesOf(told, at(time))].filter((one) => one !== undefined)
 }
 
 function awakened(index: AvailabilityIndex, ...contexts: ReturnType<typeof context>[]): readonly string[] {

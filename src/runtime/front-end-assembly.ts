@@ -4,7 +4,7 @@ import { FrontBroker, pageLimit_bytes } from '../broker/front-broker.js'
 import type { PartitionReaders } from '../broker/partition-readers.js'
 import { Peers } from '../broker/peers.js'
 import { PoolThreads } from '../broker/pool-threads.js'
-import { QueryPool, scanPlaces } from '../broker/query-pool.js'
+import { QueryPool, scanPermits } from '../broker/query-pool.js'
 import type { RegistryService } from '../broker/registry-service.js'
 import { ScanStops } from '../broker/scan-queue.js'
 import { Destinations } from '../delivery/destinations.js'
@@ -14,9 +14,9 @@ import type { AlarmCounts } from '../log/alarms.js'
 import { DamageLog } from '../log/damage-log.js'
 import type { Log } from '../log/log.js'
 import { Mailbox } from '../mailbox/mailbox.js'
-import { type Shared, sharedAnswer } from '../management/peers.js'
 import { processMetrics } from '../management/process-metrics.js'
 import { managementResources } from '../management/resources.js'
+import { type Shared, sharedAnswer } from '../management/shared-answers.js'
 import { Measures, rowOf } from '../measure/measures.js'
 import { checkParameters } from '../ngsi1/parse/parameters.js'
 import { ngsi1Resources } from '../ngsi1/routes.js'
@@ -124,7 +124,7 @@ function interfaces(
   const broker = new FrontBroker({
     ...behind,
     log,
-    places: new SequenceCounter(task.places),
+    sequences: new SequenceCounter(task.sequences),
     storageFull: () => memory.versions.some((_, partition) => measures.storageSheet.reading(partition).full),
     // The meter counts by the resources, which are made for the broker: it is there before the first request.
     timing: {
@@ -215,20 +215,20 @@ function openQueryPool(
   readers: PartitionReaders,
 ): QueryPool {
   const { threads } = memory.measures
-  const places = scanPlaces(options.queryThreads, options.httpThreads, options.dbPoolSize)
+  const permits = scanPermits(options.queryThreads, options.httpThreads, options.dbPoolSize)
   const workerData: QueryThreadData = {
     storage,
     memory,
     row: rowOf(threads, 'queryThread', frontEnd * options.queryThreads),
     page_bytes: pageLimit_bytes(options),
     members: PoolThreads.memory(options.queryThreads),
-    stops: ScanStops.memory(places.long + places.short),
+    stops: ScanStops.memory(permits.long + permits.short),
   }
   return new QueryPool({
     entry: new URL('../../workers/query.js', import.meta.url),
     threads: options.queryThreads,
     heap_MiB: queryHeap_MiB,
-    places,
+    permits,
     queueLimit: options.queryQueueSize,
     limit_ms: options.queryTimeout_ms,
     stops: new ScanStops(workerData.stops),

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { EntitiesAtHand } from '../../src/broker/entities-at-hand.js'
+import { RecentEntities } from '../../src/broker/recent-entities.js'
 import { Versions } from '../../src/shared-memory/versions.js'
 import { id, tenant, versions } from '../given.js'
 import { attribute, entity } from '../ngsi1/given.js'
@@ -10,7 +10,7 @@ const change = [{ tenant, entity: { id: id('Silo1') } }]
 const silo = (level: string) => [entity('Silo1', 'Silo', attribute('level', level))]
 
 test('what was read is at hand until it has changed', async (t) => {
-  const [atHand, told] = [new EntitiesAtHand(50_000), versions()]
+  const [atHand, told] = [new RecentEntities(50_000), versions()]
   t.equal(atHand.get(name, group, told), undefined)
   const read = atHand.read(name, group, told, () => silo('1'))
   t.equal(atHand.get(name, group, told), read)
@@ -25,7 +25,7 @@ test('what was read is at hand until it has changed', async (t) => {
 })
 
 test('what changes while it is read is not at hand', async (t) => {
-  const [atHand, told] = [new EntitiesAtHand(50_000), versions()]
+  const [atHand, told] = [new RecentEntities(50_000), versions()]
   atHand.read(name, group, told, () => {
     told.begin(change)
     told.end()
@@ -35,7 +35,7 @@ test('what changes while it is read is not at hand', async (t) => {
 })
 
 test('while it is changing it is read each time', async (t) => {
-  const [atHand, told] = [new EntitiesAtHand(50_000), versions()]
+  const [atHand, told] = [new RecentEntities(50_000), versions()]
   atHand.read(name, group, told, () => silo('1'))
   told.begin(change)
   t.equal(atHand.get(name, group, told), undefined, 'others may see the change already')
@@ -47,7 +47,7 @@ test('while it is changing it is read each time', async (t) => {
 })
 
 test('that there is nothing is read each time', async (t) => {
-  const [atHand, told] = [new EntitiesAtHand(50_000), versions()]
+  const [atHand, told] = [new RecentEntities(50_000), versions()]
   t.same(
     atHand.read(name, group, told, () => []),
     [],
@@ -56,14 +56,14 @@ test('that there is nothing is read each time', async (t) => {
 })
 
 test('what was read long ago makes room', async (t) => {
-  const [atHand, told] = [new EntitiesAtHand(50_000), versions()]
+  const [atHand, told] = [new RecentEntities(50_000), versions()]
   for (let n = 0; n < 100; n += 1) atHand.read(`${n}`, group, told, () => silo(`${n}`))
   t.equal(atHand.get('0', group, told), undefined)
   t.match(atHand.get('99', group, told), [{ attributes: [{ value: '99' }] }])
 })
 
 test('large entities are at hand for as many bytes as there is room, not for as many ids', async (t) => {
-  const [atHand, told] = [new EntitiesAtHand(64 * 2 ** 20), versions()]
+  const [atHand, told] = [new RecentEntities(64 * 2 ** 20), versions()]
   const names = Array.from({ length: 200 }, (_, n) => `${n}`)
   for (const name of names) atHand.read(name, group, told, () => silo('x'.repeat(2 ** 20)))
   const held = names.filter((name) => atHand.get(name, group, told) !== undefined)

@@ -3,9 +3,9 @@ import { heapSize } from '../context/heap-size.js'
 import { LruCache } from '../lru-cache.js'
 import type { VersionGroup, Versions } from '../shared-memory/versions.js'
 
-/** What was read, and the mark that its group of ids had before. */
-interface Read {
-  readonly mark: number
+/** What was read, and the version of its group of ids before the read. */
+interface RecentRead {
+  readonly version: number
   readonly entities: readonly Entity[]
 }
 
@@ -14,12 +14,12 @@ const withAnswer = 3
 
 /**
  * Entities that a front end has read lately, decoded. Nobody tells it when they change: whenever it is asked it compares
- * the mark of the id's group with the one that was there before it read.
+ * the version of the id's group with the one from before the read.
  */
-export class EntitiesAtHand {
-  readonly #read: LruCache<Read>
+export class RecentEntities {
+  readonly #read: LruCache<RecentRead>
 
-  /** Holds at most so many bytes of entities and of the answers that are worded of them. */
+  /** Holds at most this many bytes of entities and of the responses rendered from them. */
   constructor(limit_bytes: number) {
     this.#read = new LruCache(limit_bytes)
   }
@@ -27,7 +27,7 @@ export class EntitiesAtHand {
   /** What was read under this name and has not changed since. */
   get(name: string, group: VersionGroup, versions: Versions): readonly Entity[] | undefined {
     const read = this.#read.get(name)
-    return read?.mark === versions.changesOf(group) ? read.entities : undefined
+    return read?.version === versions.changesOf(group) ? read.entities : undefined
   }
 
   /**
@@ -40,10 +40,10 @@ export class EntitiesAtHand {
     versions: Versions,
     read: () => Found,
   ): Found {
-    const mark = versions.endedChangesOf(group)
+    const version = versions.endedChangesOf(group)
     const entities = read()
-    if (mark !== undefined && entities !== undefined && entities.length > 0)
-      this.#read.put(name, { mark, entities }, heapSize(entities) * withAnswer)
+    if (version !== undefined && entities !== undefined && entities.length > 0)
+      this.#read.put(name, { version, entities }, heapSize(entities) * withAnswer)
     return entities
   }
 }
