@@ -11,9 +11,9 @@ import { renderNotice } from '../src/ngsi1/render/notification.js'
 import { numbered, type PartitionTask, type ThreadPorts } from '../src/runtime/tasks.js'
 import { Bell } from '../src/shared-memory/bell.js'
 import { Versions } from '../src/shared-memory/versions.js'
+import { unpackedWithClocks } from '../src/subscription/clocks.js'
 import { Matcher } from '../src/subscription/matcher.js'
 import type { NoticeNumber } from '../src/subscription/notice.js'
-import { unpackedWithClocks } from '../src/subscription/packed-clocks.js'
 import type { SubscriptionInForce } from '../src/subscription/subscription.js'
 
 /** How often the sizes of the store are looked up for the metrics. */

@@ -5,11 +5,10 @@ import type { Origin, UpdateElement, UpdateReply } from '../context/update.js'
 import type { RawUpdateReply } from '../partition/message.js'
 import type { Result } from '../result.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
-import type { RegistryService } from './registry-service.js'
-import type { SubscriptionState, SubscriptionUnknown } from './subscription-state.js'
+import type { RegistryService, SubscriptionState, SubscriptionUnknown } from './registry-service.js'
 import type { Unavailable } from './unavailable.js'
 
-export type { SubscriptionState, SubscriptionUnknown } from './subscription-state.js'
+export type { SubscriptionState, SubscriptionUnknown } from './registry-service.js'
 export type { Unavailable } from './unavailable.js'
 
 /** A type of entities with the names of their attributes, ascending [context 9]. */

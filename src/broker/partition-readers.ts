@@ -1,8 +1,7 @@
-import type { Entity, EntityId, Tenant } from '../context/entity.js'
-import type { PathRange, Query, QueryRefusal } from '../context/query.js'
-import { inPaths } from '../context/query.js'
+import { compareBytes, type Entity, type EntityId, type EntityType, type Tenant } from '../context/entity.js'
+import { inPaths, type PathRange, type Query, type QueryRefusal } from '../context/query.js'
 import { shardOf } from '../hash.js'
-import type { PartitionReader, Snapshot } from '../lmdb/partition-reader.js'
+import type { Count, PartitionReader, Snapshot } from '../lmdb/partition-reader.js'
 import type { ReadPool } from '../lmdb/read-pool.js'
 import type { RecordPage } from '../lmdb/result-page.js'
 import { type ScanLimits, scan } from '../lmdb/scan.js'
@@ -12,7 +11,6 @@ import { Slices } from '../slices.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { TypeSummary } from './broker.js'
 import type { RecentEntities } from './recent-entities.js'
-import { TypeSums } from './type-summary.js'
 
 /** A partition as one thread reads it: snapshots, the pool that bounds how many there are at one time, what has changed. */
 export interface ReadSide {
@@ -181,4 +179,41 @@ function read(
   if (found === undefined) return undefined
   const meant = path === undefined ? found.filter((entity) => inPaths(entity.path, paths)) : found
   return meant.length > 1 ? [...meant].sort((a, b) => a.sequence - b.sequence) : meant
+}
+
+/** What a type and the name of one of its attributes take in memory beside their characters. */
+const entry_bytes = 100
+
+/** Adds up the counts of several paths and partitions [context 9]. */
+export class TypeSums {
+  readonly #types = new Map<EntityType, { entities: number; readonly names: Set<string> }>()
+  #bytes = 0
+
+  /** What the types and names take in memory, about. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  add({ type, attribute, count }: Count): void {
+    const summary = this.#types.get(type) ?? this.#begin(type)
+    if (attribute === undefined) summary.entities += count
+    else if (!summary.names.has(attribute)) {
+      summary.names.add(attribute)
+      this.#bytes += entry_bytes + attribute.length
+    }
+  }
+
+  /** Types ascending, the empty one last, names ascending. */
+  summaries(): readonly TypeSummary[] {
+    return [...this.#types]
+      .map(([type, { entities, names }]) => ({ type, entities, attributes: [...names].sort(compareBytes) }))
+      .sort((a, b) => Number(a.type === '') - Number(b.type === '') || compareBytes(a.type, b.type))
+  }
+
+  #begin(type: EntityType) {
+    const summary = { entities: 0, names: new Set<string>() }
+    this.#types.set(type, summary)
+    this.#bytes += entry_bytes + type.length
+    return summary
+  }
 }

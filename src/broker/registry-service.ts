@@ -1,11 +1,13 @@
 import type { ServicePath, Tenant } from '../context/entity.js'
+import type { PathRange } from '../context/query.js'
 import type { Origin } from '../context/update.js'
+import type { DeliveryState } from '../delivery/message.js'
 import type { AvailabilitySubscription } from '../registration/availability.js'
 import type { RegisteredContext, RegistrationId } from '../registration/registration.js'
 import type { RegistrationIndex } from '../registration/registration-index.js'
 import type { Result } from '../result.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
-import type { SubscriptionState, SubscriptionUnknown } from './subscription-state.js'
+import type { Milliseconds } from '../time.js'
 import type { Unavailable } from './unavailable.js'
 
 /** The request, as far as the notifications tell of it that what it registers causes. */
@@ -72,3 +74,18 @@ export interface RegistryService {
 /** The operations of the service, for callers behind a port; the index is each thread's own. */
 export const registryOperations = ['register', 'notified', 'subscribe', 'change', 'unsubscribe', 'states'] as const
 export type RegistryOperation = (typeof registryOperations)[number]
+
+export interface SubscriptionUnknown {
+  readonly kind: 'subscriptionUnknown'
+}
+
+/** A subscription of either kind with how its deliveries go [subscriptions 5.7]. */
+export interface SubscriptionState {
+  readonly id: SubscriptionId
+  readonly tenant: Tenant
+  readonly path: PathRange
+  readonly reference: string
+  readonly expires: Milliseconds
+  readonly throttling_ms: number
+  readonly delivery: DeliveryState
+}

@@ -4,7 +4,7 @@ import { newAttribute, updatedAttribute } from './attribute.js'
 import { compareAttributes, type Entity, type EntityType } from './entity.js'
 import { type EntityLimits, EntityRoom, noLimits } from './entity-size.js'
 import { HeldAttributes } from './held-attributes.js'
-import { LocationKeeper } from './location-keeper.js'
+import { LocationKeeper } from './location.js'
 import type { GivenAttribute, UpdateAction, UpdateCommand, UpdateItem, UpdateRefusal, UpdateReply } from './update.js'
 
 /**

@@ -1,12 +1,10 @@
 import { err, ok, type Result } from '../result.js'
 import { boundsOf, inBoxes } from './bounds.js'
-import { parseDecimal } from './decimal.js'
 import type { Value } from './entity.js'
-import { isLatitude, isLongitude, type Point } from './location.js'
-import { isArray, isObject } from './path.js'
+import { type Area, type Circle, isLatitude, isLongitude, type Point, type Polygon } from './location.js'
 import { ringOf } from './polygon.js'
 import { angleBetween, earthRadius_m, vectorOf } from './sphere.js'
-import type { Area, Circle, Polygon } from './surface.js'
+import { isArray, isObject, parseDecimal } from './value.js'
 
 /** Why an area can not be understood; each API has its words [context 7.4.1]. */
 export type AreaMalformed =

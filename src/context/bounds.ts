@@ -1,4 +1,4 @@
-import type { Point } from './location.js'
+import type { Area, Circle, Point } from './location.js'
 import { clearance, ringOf } from './polygon.js'
 import {
   type Arc,
@@ -12,7 +12,6 @@ import {
   times,
   type Vector3,
 } from './sphere.js'
-import type { Area, Circle } from './surface.js'
 
 /** All points between two latitudes and two longitudes, in degrees; `west` is never greater than `east`. */
 export interface Box {

@@ -1,5 +1,5 @@
 import type { Entity, Metadata, Value } from './entity.js'
-import { isArray } from './path.js'
+import { isArray } from './value.js'
 
 /** How large an entity may become; what is larger already may change and shrink. */
 export interface EntityLimits {

@@ -1,8 +1,8 @@
 import { type Err, err, ok, type Result } from '../result.js'
 import { parseDate } from './date.js'
-import { parseDecimal } from './decimal.js'
 import type { Condition, Filter, FilterSide, Ordering, Scalar, Statement } from './filter.js'
 import { compilePatterns, type PatternMalformed } from './pattern.js'
+import { parseDecimal } from './value.js'
 
 /** Why a filter can not be understood; each API has its words [context 7.4.2]. */
 export type FilterMalformed =

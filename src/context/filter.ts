@@ -1,8 +1,8 @@
 import type { Seconds } from './date.js'
 import { type Effort, unbounded } from './effort.js'
 import { type Attribute, compareBytes, type Entity, type Value } from './entity.js'
-import { isArray, valueAt } from './path.js'
 import { acceptedPattern } from './pattern.js'
+import { isArray, valueAt } from './value.js'
 
 /** A string filter: all its statements must hold [context 7.4.2]. Plain data, so that it can cross to a query thread. */
 export interface Filter {

@@ -2,10 +2,9 @@ import { compileArea } from './area.js'
 import { type Effort, unbounded } from './effort.js'
 import type { Entity, EntityId, EntityType } from './entity.js'
 import { compileFilter } from './filter.js'
-import { locationOf } from './location.js'
+import { type Area, locationOf } from './location.js'
 import { acceptedPattern, type Pattern } from './pattern.js'
 import { inPaths, type Query, type Scope, type Selector } from './query.js'
-import type { Area } from './surface.js'
 
 /**
  * What tells whether an entity is a result of the query: it lives in one of the paths, matches a selector, has one of the

@@ -1,6 +1,6 @@
 import type { Sequence } from '../shared-memory/sequences.js'
 import { type Attribute, compareBytes, type Entity, type Value } from './entity.js'
-import { isArray } from './path.js'
+import { isArray } from './value.js'
 
 /** By what results are ordered: an attribute's name, or `id`, `type`, `dateCreated`, `dateModified` [context 7.7]. */
 export interface OrderKey {

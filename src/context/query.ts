@@ -1,8 +1,8 @@
 import { Slices } from '../slices.js'
 import type { Entity, EntityId, EntityType, ServicePath, Tenant } from './entity.js'
 import type { Filter } from './filter.js'
+import type { Area } from './location.js'
 import type { OrderKey } from './order.js'
-import type { Area } from './surface.js'
 
 /** A service path, alone or with everything under it (`/a/#`) [context 5.2]. */
 export interface PathRange {

@@ -1,6 +1,5 @@
 import { parseDate } from './date.js'
 import type { Value } from './entity.js'
-import { isArray } from './path.js'
 
 /** Whether two values are the same: kind and content, members of objects in any order, items of arrays in theirs [context 11]. */
 export function sameValue(a: Value, b: Value): boolean {
@@ -36,4 +35,32 @@ export function castText(value: Value, type: string): Value {
     default:
       return value
   }
+}
+
+/** What stands in a compound value under these keys; nothing when there is no such member [context 7.4.2]. */
+export function valueAt(value: Value, keys: readonly string[]): Value | undefined {
+  let found: Value | undefined = value
+  for (const key of keys) {
+    if (found === undefined || !isObject(found)) return undefined
+    found = Object.hasOwn(found, key) ? found[key] : undefined
+  }
+  return found
+}
+
+/** Whether a value is an object: no array and no scalar. */
+export function isObject(value: Value): value is { readonly [key: string]: Value } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Whether a value is an array. */
+export function isArray(value: Value): value is readonly Value[] {
+  return Array.isArray(value)
+}
+
+const decimalForm = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
+
+/** The number that a text writes in decimal form, with or without an exponent; nothing for any other text or kind. */
+export function parseDecimal(text: string): number | undefined {
+  const number = decimalForm.test(text) ? Number(text) : Number.NaN
+  return Number.isFinite(number) ? number : undefined
 }

@@ -1,5 +1,10 @@
-import type { AvailabilityChange, AvailabilityRequest, RegistryOrigin } from '../broker/registry-service.js'
-import type { SubscriptionState, SubscriptionUnknown } from '../broker/subscription-state.js'
+import type {
+  AvailabilityChange,
+  AvailabilityRequest,
+  RegistryOrigin,
+  SubscriptionState,
+  SubscriptionUnknown,
+} from '../broker/registry-service.js'
 import type { Unavailable } from '../broker/unavailable.js'
 import type { ServicePath, Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'

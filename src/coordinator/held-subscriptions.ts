@@ -2,12 +2,7 @@ import type { Unavailable } from '../broker/unavailable.js'
 import type { Tenant } from '../context/entity.js'
 import { type Err, err } from '../result.js'
 import type { Packed } from '../shared-memory/packed.js'
-import {
-  type PackedWithClocks,
-  packedWithClocks,
-  unpackedWithClocks,
-  withClocks,
-} from '../subscription/packed-clocks.js'
+import { type PackedWithClocks, packedWithClocks, unpackedWithClocks, withClocks } from '../subscription/clocks.js'
 import type {
   Subscription,
   SubscriptionClock,

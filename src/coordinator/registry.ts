@@ -6,8 +6,9 @@ import type {
   RegistrationUnknown,
   RegistryOrigin,
   RegistryService,
+  SubscriptionState,
+  SubscriptionUnknown,
 } from '../broker/registry-service.js'
-import type { SubscriptionState, SubscriptionUnknown } from '../broker/subscription-state.js'
 import type { Unavailable } from '../broker/unavailable.js'
 import type { Tenant } from '../context/entity.js'
 import type { Recipient } from '../delivery/message.js'

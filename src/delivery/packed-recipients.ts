@@ -1,4 +1,4 @@
-import { type PackedWithClocks, packedWithClocks, unpackedWithClocks } from '../subscription/packed-clocks.js'
+import { type PackedWithClocks, packedWithClocks, unpackedWithClocks } from '../subscription/clocks.js'
 import type { Recipient } from './message.js'
 
 /**

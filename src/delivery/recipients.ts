@@ -1,7 +1,7 @@
 import type { Log } from '../log/log.js'
 import type { DeliveryMeter } from '../measure/delivery-table.js'
+import { advanceClock, lastNotified } from '../subscription/clocks.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
-import { advanceClock, lastNotified } from '../subscription/throttle.js'
 import type { Milliseconds } from '../time.js'
 import type { Backlog } from './backlog.js'
 import type { Books } from './books.js'

@@ -1,3 +1,4 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import { warningsOf } from '../command-line/command-line.js'
@@ -7,11 +8,11 @@ import { errorFacts } from '../log/log.js'
 import type { MainLog } from '../log/main-log.js'
 import type { Options } from '../options.js'
 import { halfTheProcessors } from '../processors.js'
+import { err, ok, type Result } from '../result.js'
 import type { Switches } from '../shared-memory/switches.js'
 import { versionFacts } from '../version.js'
 import { Core, readersOf } from './core.js'
 import { memoryNeeded, memoryWarnings } from './memory-needed.js'
-import { type PidFile, writePidFile } from './pid-file.js'
 
 /** What the process ends with [management 9.5]. */
 export const exitCodes = {
@@ -169,4 +170,42 @@ function textOf(fault: unknown): string {
 
 function toMiB(bytes: number): number {
   return Math.floor(bytes / 2 ** 20)
+}
+
+/** A file that holds the number of this process until it is released [management 12.3]. */
+export interface PidFile {
+  release(): void
+}
+
+/** Writes the file. A leftover of a process that is gone is replaced; one of a living process is refused. */
+export function writePidFile(path: string): Result<PidFile, string> {
+  try {
+    const pid = heldPid(path)
+    if (pid !== undefined && pid !== process.pid && lives(pid)) {
+      return err(`PID-file '${path}' found, a broker seems to be running already (PID: ${pid})`)
+    }
+    writeFileSync(path, `${process.pid}\n`)
+    return ok({ release: () => rmSync(path, { force: true }) })
+  } catch (fault) {
+    return err(`PID-file '${path}' cannot be written: ${fault instanceof Error ? fault.message : String(fault)}`)
+  }
+}
+
+function heldPid(path: string): number | undefined {
+  try {
+    const text = readFileSync(path, 'utf8').trim()
+    return /^\d+$/.test(text) ? Number(text) : undefined
+  } catch (fault) {
+    if (fault instanceof Error && 'code' in fault && fault.code === 'ENOENT') return undefined
+    throw fault
+  }
+}
+
+function lives(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (fault) {
+    return fault instanceof Error && 'code' in fault && fault.code === 'EPERM'
+  }
 }

@@ -7,7 +7,7 @@ import type { NotificationOptions, Options } from '../options.js'
 import type { Registration } from '../registration/registration.js'
 import type { Packed } from '../shared-memory/packed.js'
 import type { TransactionMemory } from '../shared-memory/transaction-numbers.js'
-import type { PackedWithClocks } from '../subscription/packed-clocks.js'
+import type { PackedWithClocks } from '../subscription/clocks.js'
 import type { Subscription } from '../subscription/subscription.js'
 import type { ClockStart } from '../time.js'
 

@@ -1,5 +1,6 @@
-import type { Entity, EntityType } from '../context/entity.js'
+import type { Entity, EntityType, Tenant } from '../context/entity.js'
 import { inRange, type PathRange } from '../context/query.js'
+import type { UpdateCommand } from '../context/update.js'
 import type { SubscriptionInForce } from './subscription.js'
 
 /** A subscription as the index holds it. */
@@ -180,3 +181,16 @@ export function entry<Key, Item>(map: Map<Key, Item>, key: Key, make: () => Item
   map.set(key, made)
   return made
 }
+
+/** An entity that an update created or changed. */
+export interface Change {
+  readonly tenant: Tenant
+  readonly before: Entity | undefined
+  /** As it is after the update. */
+  readonly entity: Entity
+  /** Names of the attributes that count as changed [subscriptions 3.3]. */
+  readonly changed: readonly string[]
+}
+
+/** What the update came with. */
+export type Cause = Pick<UpdateCommand, 'origin' | 'time'>

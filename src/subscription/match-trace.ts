@@ -2,8 +2,7 @@ import type { Attribute, Metadata, Value } from '../context/entity.js'
 import { sameValue } from '../context/value.js'
 import type { LineContext, Log } from '../log/log.js'
 import { traceArea } from '../trace-area.js'
-import type { Cause, Change } from './change.js'
-import type { IndexedSubscription, MatchGroup } from './match-group.js'
+import type { Cause, Change, IndexedSubscription, MatchGroup } from './match-group.js'
 
 /** Why a subscription that is about a changed entity is not notified. */
 export type Silence = 'not triggered' | 'expired' | 'nothing to show' | 'throttled' | 'come round'

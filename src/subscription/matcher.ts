@@ -1,12 +1,11 @@
 import type { Entity } from '../context/entity.js'
 import type { Log } from '../log/log.js'
-import type { Cause, Change } from './change.js'
-import { type IndexedSubscription, type MatchGroup, Triggered } from './match-group.js'
+import { Claims, claimNotice } from './clocks.js'
+import { type Cause, type Change, type IndexedSubscription, type MatchGroup, Triggered } from './match-group.js'
 import { MatchTrace, type Silence } from './match-trace.js'
 import { MatcherIndex } from './matcher-index.js'
 import { type NewNotice, type Notice, type NoticeRenderer, orderingKeyOf } from './notice.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from './subscription.js'
-import { Claims, claimNotice } from './throttle.js'
 
 export interface MatcherParts {
   readonly word: NoticeRenderer

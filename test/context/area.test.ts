@@ -1,8 +1,7 @@
 import { test } from 'tap'
 import { inArea, parseArea } from '../../src/context/area.js'
 import type { Value } from '../../src/context/entity.js'
-import type { Point } from '../../src/context/location.js'
-import type { Area } from '../../src/context/surface.js'
+import type { Area, Point } from '../../src/context/location.js'
 
 const corners = [
   { latitude: '48.15', longitude: '16.3' },

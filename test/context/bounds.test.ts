@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { boundsOf, inBoxes } from '../../src/context/bounds.js'
-import type { Point } from '../../src/context/location.js'
+import type { Area, Point } from '../../src/context/location.js'
 import { ringOf } from '../../src/context/polygon.js'
 import { earthRadius_m, vectorOf } from '../../src/context/sphere.js'
-import type { Area } from '../../src/context/surface.js'
 import { anyPoint, degreesBetween, going, polygonAround, regular } from './given-shape.js'
 
 const world = [{ south: -90, north: 90, west: -180, east: 180 }]

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { valueAt } from '../../src/context/path.js'
+import { valueAt } from '../../src/context/value.js'
 
 test('keys reach into objects and nowhere else', async (t) => {
   const value = { a: { b: ['x'], '': 'empty' }, 'c.d': null }

@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { inArea } from '../../src/context/area.js'
-import type { Point } from '../../src/context/location.js'
+import type { Area, Point } from '../../src/context/location.js'
 import { clearance, ringOf } from '../../src/context/polygon.js'
 import { vectorOf } from '../../src/context/sphere.js'
-import type { Area } from '../../src/context/surface.js'
 import { anyPoint, degreesBetween, polygonAround, regular } from './given-shape.js'
 
 function polygon(vertices: readonly (readonly [latitude: number, longitude: number])[], inverted = false): Area {

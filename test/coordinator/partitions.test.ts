@@ -7,7 +7,7 @@ import { Measures } from '../../src/measure/measures.js'
 import { Bell } from '../../src/shared-memory/bell.js'
 import { MailboxCapacity } from '../../src/shared-memory/mailbox-room.js'
 import { Versions } from '../../src/shared-memory/versions.js'
-import { packedWithClocks } from '../../src/subscription/packed-clocks.js'
+import { packedWithClocks } from '../../src/subscription/clocks.js'
 import { command, given, silentLog, storeSettings } from '../given.js'
 
 interface Around {

@@ -15,7 +15,7 @@ import { MailboxCapacity } from '../../src/shared-memory/mailbox-room.js'
 import { RequestMemory } from '../../src/shared-memory/request-memory.js'
 import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 import { Versions } from '../../src/shared-memory/versions.js'
-import { packedWithClocks } from '../../src/subscription/packed-clocks.js'
+import { packedWithClocks } from '../../src/subscription/clocks.js'
 import { command, given, storeSettings } from '../given.js'
 import { nth, nthId } from '../subscription/given.js'
 
