@@ -150,7 +150,7 @@ function metadataValue(attribute: Attribute, name: string): Value | undefined {
   }
 }
 
-/** A list of one or none: flatMap takes an array, and a array must not be taken for several values. */
+/** A list of one or none: flatMap takes an array, and an array must not be taken for several values. */
 function reached(value: Value, keys: readonly string[]): readonly Value[] {
   const found = valueAt(value, keys)
   return found === undefined ? [] : [found]

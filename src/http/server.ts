@@ -71,7 +71,7 @@ export interface HttpServerParts {
   readonly alarms: ServerContext['alarms']
   /** Takes in what the partitions have replied meanwhile. */
   readonly takeReplies: () => void
-  /** The permits of all front ends for requests, see `Tickets`. */
+  /** The permits of all front ends for requests, see `SharedSemaphore`. */
   readonly permits: SharedArrayBuffer
   /** The places of all front ends for connections, see `ConnectionLimit`. */
   readonly connections: SharedArrayBuffer

@@ -118,7 +118,7 @@ export class RunningDelivery {
     this.registry.start()
   }
 
-  /** Ends in order, before the partitions do; what can be sent at once is sent, for at most so long [subscriptions 5.5]. */
+  /** Ends in order, before the partitions do; what can be sent at once is sent, within this time [subscriptions 5.5]. */
   async drain(limit_ms: number): Promise<void> {
     this.subscriptions.stop()
     this.registry.stop()

@@ -44,7 +44,7 @@ export interface SharedMemory {
   readonly answerMemory: SharedArrayBuffer
   /** How the alarms stand, see `AlarmReports`. */
   readonly alarms: SharedArrayBuffer
-  /** The room for commands before each partition, see `MailboxRoom`. */
+  /** The room for commands before each partition, see `MailboxCapacity`. */
   readonly rooms: readonly SharedArrayBuffer[]
 }
 

@@ -6,8 +6,8 @@ import { type IndexedSubscription, type MatchGroup, MatchGroups, type Triggered,
 const fewListeners = 8
 
 /**
- * Who listens to entities of exact ids. There are many of them and most have one indexed or two, which are held as they
- * are: arranged by type, path and attribute each would take several times the memory.
+ * The subscriptions to entities of exact ids. There are many ids and most have one or two subscriptions, which are kept in
+ * an array: an index by type, path and attribute for each id would take several times the memory.
  */
 export class ExactIds {
   readonly #ofId = new Map<EntityId, Single[] | MatchGroups>()
@@ -48,7 +48,7 @@ export class ExactIds {
   }
 }
 
-/** One indexed to entities of a type. */
+/** A subscription to entities of a type. */
 class Single implements MatchGroup {
   readonly #type: EntityType
   readonly #indexed: IndexedSubscription

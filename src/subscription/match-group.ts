@@ -120,7 +120,7 @@ export class MatchGroups {
     return this.#ofType.has(type)
   }
 
-  /** Adds a indexed; gives whether there is a new group. */
+  /** Adds a subscription; gives whether there is a new group. */
   add(type: EntityType, indexed: IndexedSubscription): boolean {
     const { path } = indexed.subscription
     const ofPath = entry(this.#ofType, type, newMap<string, PathMatchGroup>)
@@ -129,7 +129,7 @@ export class MatchGroups {
     return ofPath.size > before
   }
 
-  /** Removes a indexed; gives whether an group is gone. */
+  /** Removes a subscription; gives whether a group is gone. */
   remove(type: EntityType, indexed: IndexedSubscription): boolean {
     const ofPath = this.#ofType.get(type)
     const name = nameOf(indexed.subscription.path)

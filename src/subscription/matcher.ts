@@ -33,7 +33,7 @@ export class Matcher {
     this.#trace = new MatchTrace(log)
   }
 
-  /** Whether nothing matcher anybody. */
+  /** Whether there is no subscription that a change could match. */
   get isIdle(): boolean {
     return this.#index.isEmpty
   }
@@ -53,7 +53,7 @@ export class Matcher {
     this.#index.remove(id)
   }
 
-  /** Makes a notice for each subscription that the change matcher, with the entity as it now is [subscriptions 3.1]. */
+  /** Makes a notice for each subscription that the change matches, with the entity as it now is [subscriptions 3.1]. */
   match(change: Change, cause: Cause): void {
     // Then nothing was changed, or it is all gone and there is nothing to show.
     if (change.changed.length === 0) return

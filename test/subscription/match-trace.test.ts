@@ -36,7 +36,7 @@ function traced(...areas: readonly TraceArea[]) {
   return { matcher, update }
 }
 
-test('traces say which subscriptions a change matcher and why others are silent', async (t) => {
+test('traces say which subscriptions a change matches and why others are silent', async (t) => {
   const { matcher, update } = traced('subscription.match')
   matcher.put(nth(1))
   matcher.put(nth(2, { onChange: ['door'] }))

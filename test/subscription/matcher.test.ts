@@ -169,7 +169,7 @@ test('an update of entities of several types makes a notice for each', async (t)
   )
 })
 
-test('the subscriptions that one change matcher are notified in the order of their creation', async (t) => {
+test('the subscriptions that one change matches are notified in the order of their creation', async (t) => {
   const world = new World()
   for (const order of [3, 1, 2])
     world.matcher.put(nth(order, { selectors: [exact(id('Silo1')), pattern(`o|${order}`)] }))
@@ -298,7 +298,7 @@ test('a turn that is undone leaves neither notices nor moments, the last one not
   t.same([lastOf(throttled), lastOf(free)], [1000, 7])
 })
 
-test('a change that matcher many is told to all of them at once, with the entity instead of a body for each', async (t) => {
+test('a change that matches many is told to all of them at once, with the entity instead of a body for each', async (t) => {
   const world = new World(
     ...Array.from({ length: 400 }, (_, at) => ({ attributes: at % 2 === 0 ? ['level'] : ['door'] })),
   )

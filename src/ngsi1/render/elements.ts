@@ -18,7 +18,7 @@ export function quote(text: string): string {
   return needsEscape.test(text) ? JSON.stringify(text) : `"${text}"`
 }
 
-/** How attributes are shown: as a array, or as an object keyed by name [context 7.8]. */
+/** How attributes are shown: as an array, or as an object keyed by name [context 7.8]. */
 export interface Format {
   readonly asObject: boolean
 }
