@@ -55,14 +55,25 @@ export interface ApiResponse {
 /** What is left to do when a request's payload has passed its checks and the request has been counted [management 4.3]. */
 export type Work = () => ApiResponse | Promise<ApiResponse>
 
+/**
+ * Work on a payload that is checked where the work is done. It gives a response as an error when the payload is refused;
+ * otherwise the request is counted when the response is there.
+ */
+export interface UncheckedWork {
+  readonly run: () => Promise<Result<ApiResponse, ApiResponse>>
+}
+
+/** A request that is ready for its work, or the response to a payload that is refused. */
+export type Prepared = Result<Work | UncheckedWork, ApiResponse>
+
 /** How an operation uses the broker, for the request semaphore's policy [management 5.2]. */
 export type Use = 'read' | 'write'
 
 /** What one verb of a resource does. */
 export interface Operation {
   readonly use: Use
-  /** Parses and checks the payload, here or where that is done; a refusal is the answer. */
-  readonly prepare: (asked: ApiRequest) => Result<Work, ApiResponse> | Promise<Result<Work, ApiResponse>>
+  /** Checks the request and changes nothing; what the operation changes is changed by the work that it gives. */
+  readonly prepare: (request: ApiRequest) => Prepared | Promise<Prepared>
   /** Wraps the errors 411 and 413, which are found before the payload, where the operation reports its errors [management 11.3]. */
   readonly wrapStatus?: (status: StatusText) => unknown
 }

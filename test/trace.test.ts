@@ -11,6 +11,35 @@ async function areas(broker: RunningBroker): Promise<ReadonlySet<string>> {
   return new Set(lines.map((line) => (JSON.parse(line) as { area: string }).area))
 }
 
+test('a single element is traced by the partition that parses it, with strict ids too', async (t) => {
+  const broker = await RunningBroker.start(t, ['-partitions', '1', '-strictNgsiv1Ids', '-t', '40,42'])
+  await broker.update('APPEND', update)
+  t.same(await areas(broker), new Set(['parse']))
+  const refused = await broker.update('APPEND', { ...update, id: 'Pump?' })
+  t.match(refused.json, { errorCode: { code: '400' } })
+  t.same(await areas(broker), new Set(['parse', 'parse.check']))
+})
+
+test('the stages of an update are timed, by whichever thread they are done', async (t) => {
+  const broker = await RunningBroker.start(t, ['-partitions', '1', '-statTiming'])
+  const stages = ['jsonV1Parse', 'mongoBackend', 'mongoWriteWait', 'render', 'total']
+  const spent = async () => {
+    const { timing } = (await broker.send('GET', '/statistics')).json as {
+      timing: { accumulated: object; last: Record<string, number> }
+    }
+    await broker.send('DELETE', '/statistics')
+    return timing.last
+  }
+  for (const elements of [[update], [update, { ...update, id: 'Pump5' }]]) {
+    await broker.update('APPEND', ...elements)
+    const { total = 0, ...parts } = await spent()
+    t.same(Object.keys({ ...parts, total }), stages)
+    t.ok(Object.values(parts).reduce((sum, part) => sum + part) < total)
+  }
+  await broker.update('APPEND', { ...update, id: '' })
+  t.match(await spent(), { jsonV1Parse: Number, total: Number })
+})
+
 test('a trace level that is on shows the lines of its area, of every thread, whatever the log level', async (t) => {
   const broker = await RunningBroker.start(t, ['-logLevel', 'ERROR', '-partitions', '1', '-httpThreads', '2'])
   await broker.update('APPEND', update)

@@ -6,7 +6,7 @@ import type { PartitionInstruction, PartitionReady, SubscriptionActivated } from
 import { Inbox } from '../src/mailbox/inbox.js'
 import { Measures, rowOf } from '../src/measure/measures.js'
 import { watchLoop } from '../src/measure/storage-table.js'
-import { interpretUpdate } from '../src/ngsi1/raw-update.js'
+import { rawUpdateInterpreter } from '../src/ngsi1/raw-update.js'
 import { renderNotice } from '../src/ngsi1/render/notification.js'
 import { numbered, type PartitionTask, type ThreadPorts } from '../src/runtime/tasks.js'
 import { Bell } from '../src/shared-memory/bell.js'
@@ -39,7 +39,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   for (const inForce of byCreation(task.subscriptions)) matcher.put(inForce)
   const inbox = new Inbox({
     store,
-    interpret: interpretUpdate,
+    interpret: rawUpdateInterpreter(log, () => measures.isOn('timing')),
     matcher,
     versions,
     bell: new Bell(memory.bell),

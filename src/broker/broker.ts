@@ -88,11 +88,8 @@ export interface Broker {
    * order. Elements of one entity are applied in their order.
    */
   update(elements: readonly UpdateElement[]): Promise<Result<readonly UpdateReply[], Unavailable>>
-  /**
-   * Lets the partition of an id understand and answer an update in the words that it came in. Nothing when that is of no
-   * use now, because the stages of requests are timed apart: then the update has to be read here.
-   */
-  rawUpdate(words: RawUpdate): Promise<Result<RawUpdateReply, Unavailable>> | undefined
+  /** Has the partition of an id parse, apply and answer an update as it came. */
+  rawUpdate(update: RawUpdate): Promise<Result<RawUpdateReply, Unavailable>>
   /** The entities of one id, of one type or of every type, oldest first, from a snapshot. */
   entities(
     tenant: Tenant,
@@ -103,7 +100,7 @@ export interface Broker {
   ): Promise<Result<readonly Entity[], Unavailable>>
   /**
    * The same of every type, if they can be had at once: they were read lately and have not changed since. It is the same
-   * array for as long as that holds. Nothing is given while the stages of requests are timed apart.
+   * array for as long as that holds.
    */
   recentEntities(tenant: Tenant, paths: readonly PathRange[], id: EntityId): readonly Entity[] | undefined
   /** One page of what a query matches, in its order over all partitions. A scan ends when its client has gone. */

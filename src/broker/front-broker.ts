@@ -79,17 +79,18 @@ export class FrontBroker implements Broker {
     const sent =
       first && elements.length === 1 ? await this.#updateOne(first, time) : await this.#updateAll(elements, time)
     if (!sent.ok) return sent
-    this.#time(sent.value)
+    if (this.#parts.timing.timingOn) this.#timeUpdate(sent.value)
     const replies = repliesOf(elements, sent.value)
     return elements.length === 1 ? atOnce(replies) : inSlices(replies)
   }
 
-  rawUpdate(words: RawUpdate): Promise<Result<RawUpdateReply, Unavailable>> | undefined {
-    if (this.#parts.timing.timingOn) return undefined
-    const { tenant, path, id, body, flags, origin } = words
+  rawUpdate(update: RawUpdate): Promise<Result<RawUpdateReply, Unavailable>> {
+    const { tenant, path, id, body, flags, origin } = update
     const sequence = this.#parts.sequences.next()
     const command = { kind: 'rawUpdate', sequence, time: now(), tenant, path, body, flags, origin } as const
-    return this.#mailbox(tenant, id).ask(command).then(wordedReply)
+    return this.#mailbox(tenant, id)
+      .ask(command)
+      .then((result) => this.#rawReply(result))
   }
 
   async entities(
@@ -105,8 +106,7 @@ export class FrontBroker implements Broker {
   }
 
   recentEntities(tenant: Tenant, paths: readonly PathRange[], id: EntityId): readonly Entity[] | undefined {
-    const { timing, readers } = this.#parts
-    return timing.timingOn ? undefined : readers.entitiesAtHand(tenant, paths, id)
+    return this.#parts.readers.entitiesAtHand(tenant, paths, id)
   }
 
   /**
@@ -218,16 +218,33 @@ export class FrontBroker implements Broker {
     return mailbox
   }
 
-  /** Elements of one request that share a turn share its cost; the longest turn is what the request took. */
-  #time(outcomes: Replied): void {
+  #rawReply(result: Result<Posted, MailboxRefusal>): Result<RawUpdateReply, Unavailable> {
+    if (!result.ok) return result
+    const { reply, decided_ns, committed_ns } = result.value
+    if (reply.kind !== 'rawUpdate') return failed(reply)
     const { timing } = this.#parts
-    if (!timing.timingOn) return
+    if (timing.timingOn && reply.spent) {
+      const { parse_ns, render_ns } = reply.spent
+      timing.stage('jsonV1Parse', BigInt(parse_ns))
+      timing.stage('render', BigInt(render_ns))
+      this.#timeTurn(Math.max(0, decided_ns - parse_ns - render_ns), committed_ns)
+    }
+    return ok(reply)
+  }
+
+  /** Elements of one request that share a turn share its cost; the longest turn is what the request took. */
+  #timeUpdate(outcomes: Replied): void {
     let [decided_ns, committed_ns] = [0, 0]
     for (const result of outcomes) {
       if (!result.ok) continue
       decided_ns = Math.max(decided_ns, result.value.decided_ns)
       committed_ns = Math.max(committed_ns, result.value.committed_ns)
     }
+    this.#timeTurn(decided_ns, committed_ns)
+  }
+
+  #timeTurn(decided_ns: number, committed_ns: number): void {
+    const { timing } = this.#parts
     timing.stage('mongoBackend', BigInt(decided_ns))
     timing.stage('mongoWriteWait', BigInt(committed_ns))
   }
@@ -255,12 +272,6 @@ function held(page: Result<RecordPage, Unavailable>, client: Client): Result<Rec
 function commandOf(element: UpdateElement, sequence: Sequence, time: Milliseconds): UpdateCommand {
   const { tenant, path, id, type, action, attributes, autocast, origin } = element
   return { kind: 'update', sequence, time, tenant, path, id, type, action, attributes, autocast, origin }
-}
-
-function wordedReply(result: Result<Posted, MailboxRefusal>): Result<RawUpdateReply, Unavailable> {
-  if (!result.ok) return result
-  const { reply } = result.value
-  return reply.kind === 'rawUpdate' ? ok(reply) : failed(reply)
 }
 
 /** Full storage is an answer; everything else that is no reply to what was asked is a fault. */

@@ -1,4 +1,12 @@
-import { type ApiRequest, type ApiResponse, isLong, type Operation, type Resource, type Work } from '../api.js'
+import {
+  type ApiRequest,
+  type ApiResponse,
+  isLong,
+  type Operation,
+  type Prepared,
+  type Resource,
+  type UncheckedWork,
+} from '../api.js'
 import type { Result } from '../result.js'
 import type { Nanoseconds } from '../time.js'
 import { reasonOf } from './errors.js'
@@ -47,20 +55,41 @@ function isRead({ meter }: ServerContext, { stages }: OperationRun, since: Nanos
   stages?.over('parse')
 }
 
-function work(context: ServerContext, due: OperationRun, prepared: Result<Work, ApiResponse>): void {
-  if (due.judged) judgeInput(context, due.lines, prepared)
+function work(context: ServerContext, due: OperationRun, prepared: Prepared): void {
   if (!prepared.ok) {
+    payloadChecked(context, due, prepared)
     due.done(prepared.error)
     return
   }
-  context.meter.counted(due.resource, due.asked.verb, due.payload, false)
-  const answer = prepared.value()
+  const work = prepared.value
+  if (typeof work === 'object') {
+    runUnchecked(context, due, work)
+    return
+  }
+  payloadChecked(context, due, prepared)
+  const answer = work()
   if (answer instanceof Promise) answer.then(due.done, due.failed)
   else due.done(answer)
 }
 
+function runUnchecked(context: ServerContext, due: OperationRun, unchecked: UncheckedWork): void {
+  unchecked
+    .run()
+    .then((checked) => {
+      payloadChecked(context, due, checked)
+      due.done(checked.ok ? checked.value : checked.error)
+    })
+    .catch((fault) => due.failed(fault))
+}
+
+/** A request whose payload passed its checks counts [management 4.3]. */
+function payloadChecked(context: ServerContext, due: OperationRun, checked: Result<unknown, ApiResponse>): void {
+  if (due.judged) judgeInput(context, due.lines, checked)
+  if (checked.ok) context.meter.counted(due.resource, due.asked.verb, due.payload, false)
+}
+
 /** Whoever sends what can not be understood raises an alarm, which the next good request ends [management 10.7]. */
-function judgeInput({ alarms }: ServerContext, lines: RequestLog, prepared: Result<Work, ApiResponse>): void {
+function judgeInput({ alarms }: ServerContext, lines: RequestLog, prepared: Result<unknown, ApiResponse>): void {
   if (prepared.ok && !alarms.isActive('BadInput')) return
   const { from } = lines.context
   if (prepared.ok) alarms.over('BadInput', from)

@@ -10,10 +10,11 @@ import {
   parseAvailabilityChange,
 } from './parse/availability-payload.js'
 import { parseGivenId, unknownId } from './parse/given-id.js'
+import { parseTraced } from './parse/traced.js'
 import { detailsOfPayload } from './render/payload-errors.js'
 import { bodyAnswer, unavailableAnswer } from './render/responses.js'
 import { okStatus, statusOf } from './render/status.js'
-import { forTenant, type Ngsi1Services, reading, readTraced } from './services.js'
+import { forTenant, type Ngsi1Services, reading } from './services.js'
 import { cancelled, readId, unmatchingId } from './subscription-id.js'
 
 /** `POST /v1/registry/subscribeContextAvailability` [subscriptions 7.4]. */
@@ -26,8 +27,8 @@ export function postAvailability(environment: Ngsi1Services): Operation {
   return {
     use: 'write',
     prepare: reading(environment, function* (asked) {
-      const payload = yield* readTraced(
-        environment,
+      const payload = yield* parseTraced(
+        environment.log,
         asked.body,
         parseAvailability(asked.body, environment.options.strictNgsiv1Ids),
       )
@@ -95,8 +96,8 @@ function changing(
   return {
     use: 'write',
     prepare: reading(environment, function* (asked) {
-      const payload = yield* readTraced(
-        environment,
+      const payload = yield* parseTraced(
+        environment.log,
         asked.body,
         parseAvailabilityChange(asked.body, environment.options.strictNgsiv1Ids),
       )

@@ -1,5 +1,5 @@
-import { type ApiRequest, type ApiResponse, isLong, type Operation, type StatusText, type Work } from '../api.js'
-import type { Unavailable } from '../broker/broker.js'
+import { type ApiRequest, type ApiResponse, isLong, type Operation, type StatusText } from '../api.js'
+import type { RawUpdate, Unavailable } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
 import type { Page, Query } from '../context/query.js'
 import type { RawUpdateReply } from '../partition/message.js'
@@ -11,13 +11,14 @@ import { withProviders } from './forward/query-forwarding.js'
 import { carryOutEverywhere, failedUpdate } from './forward/update-forwarding.js'
 import { asksObject, asksUntyped, requestedOrder, requestedPage } from './parse/parameters.js'
 import { parseQuery, type QueryPayload } from './parse/query-payload.js'
+import { parseTraced } from './parse/traced.js'
 import { parseUpdate, type UpdatePayload } from './parse/update-payload.js'
 import { encodeFlags, onlyId } from './raw-update.js'
 import { renderResult, renderStatus } from './render/elements.js'
 import { type PayloadErrors, payloadAnswer, statusAnswer, unavailableAnswer, wrapped } from './render/responses.js'
 import { statusOf } from './render/status.js'
 import { renderLargeUpdate, renderUpdate } from './render/update-response.js'
-import { forTenant, type Ngsi1Services, reading, readTraced, tracesParsing } from './services.js'
+import { forTenant, type Ngsi1Services, reading } from './services.js'
 import { parseTenant, pathOfUpdate, pathsOfRead } from './tenant.js'
 
 const payloadErrors: PayloadErrors = { parser: 'errorCode', checks: 'errorCode' }
@@ -30,26 +31,30 @@ const fewResponses = 256
 /** `POST /v1/updateContext` [context 6]. */
 export function updateContext(environment: Ngsi1Services): Operation {
   const { strictNgsiv1Ids } = environment.options
-  const prepare = reading(environment, function* (asked) {
-    const payload = yield* readTraced(environment, asked.body, parseUpdate(asked.body, strictNgsiv1Ids))
+  const readHere = reading(environment, function* (asked) {
+    const payload = yield* parseTraced(environment.log, asked.body, parseUpdate(asked.body, strictNgsiv1Ids))
     if (!payload.ok) return err(payloadAnswer(payloadErrors, payload.error))
     return ok(() => forTenant(environment, asked, (tenant) => update(environment, asked, tenant, payload.value)))
   })
   return {
     use: 'write',
     wrapStatus,
-    prepare: (asked) => updateInWords(environment, asked) ?? prepare(asked),
+    prepare: (request) => {
+      const raw = rawUpdateOf(environment, request)
+      return raw === undefined ? readHere(request) : ok({ run: () => environment.broker.rawUpdate(raw).then(checked) })
+    },
   }
 }
 
 /**
- * An update of one entity, as nearly all are, is read and answered by its partition. Nothing when the payload has to be
- * read here: it is long or of another kind, or something else is wrong with the request that comes after the payload's checks.
+ * An update of one entity, as nearly all are, is parsed and answered by its partition. Undefined when the payload has to be
+ * read here: it is long or not about one id, it may have to be passed on, or the headers are wrong, which is said after
+ * what is wrong with the payload.
  */
-function updateInWords(environment: Ngsi1Services, asked: ApiRequest): Promise<Result<Work, ApiResponse>> | undefined {
-  if (isLong(asked.body) || tracesParsing(environment)) return undefined
-  const { broker, options } = environment
-  const id = options.strictNgsiv1Ids ? undefined : onlyId(asked.body)
+function rawUpdateOf(environment: Ngsi1Services, asked: ApiRequest): RawUpdate | undefined {
+  if (isLong(asked.body)) return undefined
+  const { options } = environment
+  const id = onlyId(asked.body)
   if (id === undefined) return undefined
   const tenant = parseTenant(asked.headers, options.multiservice)
   const path = pathOfUpdate(asked.paths)
@@ -60,15 +65,16 @@ function updateInWords(environment: Ngsi1Services, asked: ApiRequest): Promise<R
     untyped: asksUntyped(parameters),
     autocast: options.ngsiv1Autocast,
     asObject: asksObject(parameters),
+    strictIds: options.strictNgsiv1Ids,
   })
-  const origin = originOf(environment, asked)
-  return broker.rawUpdate({ tenant: tenant.value, path: path.value, id, body, flags, origin })?.then(workOf)
+  return { tenant: tenant.value, path: path.value, id, body, flags, origin: originOf(environment, asked) }
 }
 
-function workOf(reply: Result<RawUpdateReply, Unavailable>): Result<Work, ApiResponse> {
-  if (!reply.ok) return ok(() => unavailableAnswer(reply.error))
-  const answer = { status: 200, body: reply.value.text }
-  return reply.value.accepted ? ok(() => answer) : err(answer)
+/** An update that the broker cannot take now counts, since nobody knows better. */
+function checked(reply: Result<RawUpdateReply, Unavailable>): Result<ApiResponse, ApiResponse> {
+  if (!reply.ok) return ok(unavailableAnswer(reply.error))
+  const response = { status: 200, body: reply.value.text }
+  return reply.value.accepted ? ok(response) : err(response)
 }
 
 async function update(
@@ -102,8 +108,8 @@ export function queryContext(environment: Ngsi1Services): Operation {
     use: 'read',
     wrapStatus,
     prepare: reading(environment, function* (asked) {
-      const payload = yield* readTraced(
-        environment,
+      const payload = yield* parseTraced(
+        environment.log,
         asked.body,
         parseQuery(asked.body, environment.options.strictNgsiv1Ids),
       )

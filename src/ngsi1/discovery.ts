@@ -10,11 +10,12 @@ import { checkSegments } from './convenience.js'
 import { parseDiscovery } from './parse/availability-payload.js'
 import { requestedPage } from './parse/parameters.js'
 import { type NamedByPath, namedByPath } from './parse/registry-path.js'
+import { parseTraced } from './parse/traced.js'
 import { renderRegistered } from './render/availability-notification.js'
 import { renderStatus } from './render/elements.js'
 import { payloadAnswer, statusAnswer, unavailableAnswer, wrapped } from './render/responses.js'
 import { statusOf } from './render/status.js'
-import { forTenant, type Ngsi1Services, reading, readTraced } from './services.js'
+import { forTenant, type Ngsi1Services, reading } from './services.js'
 import { pathsOfRead } from './tenant.js'
 
 /** `POST /v1/registry/discoverContextAvailability` [subscriptions 7.2]. */
@@ -23,8 +24,8 @@ export function discoverContextAvailability(environment: Ngsi1Services): Operati
     use: 'read',
     wrapStatus: (status) => wrapped('errorCode', status),
     prepare: reading(environment, function* (asked) {
-      const payload = yield* readTraced(
-        environment,
+      const payload = yield* parseTraced(
+        environment.log,
         asked.body,
         parseDiscovery(asked.body, environment.options.strictNgsiv1Ids),
       )

@@ -8,11 +8,12 @@ import { toSend } from './carry-out.js'
 import { originOf } from './forward/origin.js'
 import { checkElement } from './parse/check-element.js'
 import { type NotifiedElements, parseNotification } from './parse/notification-payload.js'
+import { parseTraced } from './parse/traced.js'
 import type { GivenElement } from './parse/update-payload.js'
 import { detailsOfPayload } from './render/payload-errors.js'
 import { unavailableAnswer } from './render/responses.js'
 import { okStatus, statusOf } from './render/status.js'
-import { forTenant, type Ngsi1Services, reading, readTraced } from './services.js'
+import { forTenant, type Ngsi1Services, reading } from './services.js'
 import { pathsOfRead } from './tenant.js'
 
 /**
@@ -24,8 +25,8 @@ export function notifyContext(environment: Ngsi1Services): Operation {
     use: 'write',
     wrapStatus: (responseCode) => ({ responseCode }),
     prepare: reading(environment, function* (asked) {
-      const elements = yield* readTraced(
-        environment,
+      const elements = yield* parseTraced(
+        environment.log,
         asked.body,
         parseNotification(asked.body, environment.options.strictNgsiv1Ids),
       )

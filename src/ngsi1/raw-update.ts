@@ -1,10 +1,12 @@
 import type { EntityId } from '../context/entity.js'
-import type { Interpretation } from '../partition/interpreter.js'
-import type { RawUpdateCommand } from '../partition/message.js'
+import type { Log } from '../log/log.js'
+import type { Interpreter } from '../partition/interpreter.js'
+import type { RawUpdateReply } from '../partition/message.js'
 import { atOnce } from '../slices.js'
 import { refusedResponse, responsesOf, toSend, type UpdateFlags } from './carry-out.js'
 import type { PayloadRefusal } from './parse/payload-refusal.js'
 import { isUsual } from './parse/shape.js'
+import { parseTraced } from './parse/traced.js'
 import { parseUpdate } from './parse/update-payload.js'
 import { detailsOfPayload } from './render/payload-errors.js'
 import { wrapped } from './render/responses.js'
@@ -14,15 +16,22 @@ import { renderUpdate } from './render/update-response.js'
 /** How the request means its update, beside the payload: what its URI parameters and the options of the broker say. */
 export interface RawUpdateFlags extends UpdateFlags {
   readonly asObject: boolean
+  /** `-strictNgsiv1Ids` [context 4.1]. */
+  readonly strictIds: boolean
 }
 
 /** The flags as a number, for a command. */
-export function encodeFlags({ untyped, autocast, asObject }: RawUpdateFlags): number {
-  return (untyped ? 1 : 0) | (autocast ? 2 : 0) | (asObject ? 4 : 0)
+export function encodeFlags({ untyped, autocast, asObject, strictIds }: RawUpdateFlags): number {
+  return (untyped ? 1 : 0) | (autocast ? 2 : 0) | (asObject ? 4 : 0) | (strictIds ? 8 : 0)
 }
 
 function decodeFlags(number: number): RawUpdateFlags {
-  return { untyped: (number & 1) !== 0, autocast: (number & 2) !== 0, asObject: (number & 4) !== 0 }
+  return {
+    untyped: (number & 1) !== 0,
+    autocast: (number & 2) !== 0,
+    asObject: (number & 4) !== 0,
+    strictIds: (number & 8) !== 0,
+  }
 }
 
 const idMember = /"id"[ \t\r\n]*:[ \t\r\n]*"([^"]+)"/
@@ -38,24 +47,37 @@ export function onlyId(body: string): EntityId | undefined {
 }
 
 /**
- * Reads a payload of updateContext with one element, and words the answer; the partition does the rest. What it gives
- * is what the general way gives for the same payload [context 6, 10.3].
+ * What a partition parses and answers raw updates with. Its responses are those of the front end to the same payload
+ * [context 6, 10.3]. While `isTimed`, its replies say how long it took.
  */
-export function interpretUpdate({ tenant, path, body, flags: number, origin }: RawUpdateCommand): Interpretation {
-  const payload = atOnce(parseUpdate(body, false))
-  if (!payload.ok) return { kind: 'answered', accepted: false, text: refusalText(payload.error) }
-  const { action, elements } = payload.value
-  const [element] = elements
-  if (element === undefined || elements.length > 1) throw new Error('an update in words has one element')
-  const flags = decodeFlags(number)
-  const asked = { tenant, path, action, untyped: flags.untyped, autocast: flags.autocast, origin }
-  const refusal = refusedResponse(element, asked)
-  if (refusal) return { kind: 'answered', accepted: true, text: renderUpdate([refusal], flags) }
-  return {
-    kind: 'understood',
-    element: toSend(element, asked),
-    answer: (reply) => renderUpdate(responsesOf(elements, [reply], action), flags),
+export function rawUpdateInterpreter(log: Log | undefined, isTimed: () => boolean): Interpreter {
+  return ({ tenant, path, body, flags: number, origin }) => {
+    const flags = decodeFlags(number)
+    const since = isTimed() ? process.hrtime.bigint() : undefined
+    const payload = atOnce(parseTraced(log, body, parseUpdate(body, flags.strictIds)))
+    const parse_ns = since === undefined ? undefined : Number(process.hrtime.bigint() - since)
+    if (!payload.ok) return { kind: 'answered', reply: replyOf(false, () => refusalText(payload.error), parse_ns) }
+    const { action, elements } = payload.value
+    const [element] = elements
+    if (element === undefined || elements.length > 1) throw new Error('a raw update has one element')
+    const update = { tenant, path, action, untyped: flags.untyped, autocast: flags.autocast, origin }
+    const refused = refusedResponse(element, update)
+    if (refused) return { kind: 'answered', reply: replyOf(true, () => renderUpdate([refused], flags), parse_ns) }
+    return {
+      kind: 'understood',
+      element: toSend(element, update),
+      answer: (reply) => replyOf(true, () => renderUpdate(responsesOf(elements, [reply], action), flags), parse_ns),
+    }
   }
+}
+
+/** Rendering is timed where parsing was. */
+function replyOf(accepted: boolean, render: () => string, parse_ns: number | undefined): RawUpdateReply {
+  if (parse_ns === undefined) return { kind: 'rawUpdate', accepted, text: render() }
+  const since = process.hrtime.bigint()
+  const text = render()
+  const render_ns = Number(process.hrtime.bigint() - since)
+  return { kind: 'rawUpdate', accepted, text, spent: { parse_ns, render_ns } }
 }
 
 /** updateContext reports what is wrong with its payload in one shape, whoever found it [context 10.3]. */

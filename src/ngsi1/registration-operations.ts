@@ -14,10 +14,11 @@ import {
   type ToldPayload,
 } from './parse/registration-payload.js'
 import { type NamedByPath, namedByPath } from './parse/registry-path.js'
+import { parseTraced } from './parse/traced.js'
 import { detailsOfPayload } from './render/payload-errors.js'
 import { bodyAnswer, payloadAnswer, unavailableAnswer } from './render/responses.js'
 import { okStatus, statusOf } from './render/status.js'
-import { forTenant, type Ngsi1Services, reading, readTraced } from './services.js'
+import { forTenant, type Ngsi1Services, reading } from './services.js'
 
 /** `POST /v1/registry/registerContext` [subscriptions 7.1]. */
 export function registerContext(environment: Ngsi1Services): Operation {
@@ -25,8 +26,8 @@ export function registerContext(environment: Ngsi1Services): Operation {
     use: 'write',
     wrapStatus: (status) => notRegistered(unknownId, status),
     prepare: reading(environment, function* (asked) {
-      const payload = yield* readTraced(
-        environment,
+      const payload = yield* parseTraced(
+        environment.log,
         asked.body,
         parseRegistration(asked.body, environment.options.strictNgsiv1Ids),
       )
@@ -47,7 +48,7 @@ export function registerByPath(environment: Ngsi1Services): Operation {
     prepare: reading(environment, function* (asked) {
       const wrong = checkSegments(asked, strictNgsiv1Ids)
       if (wrong) return err(wrong)
-      const payload = yield* readTraced(environment, asked.body, parseProvider(asked.body, strictNgsiv1Ids))
+      const payload = yield* parseTraced(environment.log, asked.body, parseProvider(asked.body, strictNgsiv1Ids))
       if (!payload.ok) return err(payloadAnswer({ parser: 'orionError', checks: 'errorCode' }, payload.error))
       const { provider, ...terms } = payload.value
       return ok(() =>
@@ -68,8 +69,8 @@ export function notifyContextAvailability(environment: Ngsi1Services): Operation
     use: 'write',
     wrapStatus: (responseCode) => ({ responseCode }),
     prepare: reading(environment, function* (asked) {
-      const payload = yield* readTraced(
-        environment,
+      const payload = yield* parseTraced(
+        environment.log,
         asked.body,
         parseTold(asked.body, environment.options.strictNgsiv1Ids),
       )

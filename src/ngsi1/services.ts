@@ -7,9 +7,6 @@ import type { Providers } from '../providers/providers.js'
 import type { Result } from '../result.js'
 import type { ForwardLimit } from '../shared-memory/forward-limit.js'
 import { atOnce, inSlices, type Steps } from '../slices.js'
-import { traceArea } from '../trace-area.js'
-import type { PayloadRefusal } from './parse/payload-refusal.js'
-import { detailsOfPayload } from './render/payload-errors.js'
 import { parseTenant } from './tenant.js'
 
 /** How requests for what is not held here are passed on [subscriptions 8]. */
@@ -60,25 +57,4 @@ export function forTenant(
 ): ApiResponse | Promise<ApiResponse> {
   const tenant = parseTenant(asked.headers, options.multiservice)
   return tenant.ok ? work(tenant.value) : tenant.error
-}
-
-/** Whether somebody traces how payloads are read: then all are read here. */
-export function tracesParsing({ log }: Ngsi1Services): boolean {
-  return log?.traces[traceArea['parse']] === 1 || log?.traces[traceArea['parse.check']] === 1
-}
-
-/** Reads a payload, with a line on how long that took and one on the check that failed, for whoever traces them. */
-export function* readTraced<Read, Refusal extends PayloadRefusal>(
-  environment: Ngsi1Services,
-  body: string,
-  read: Steps<Result<Read, Refusal>>,
-): Steps<Result<Read, Refusal>> {
-  const { log } = environment
-  if (log === undefined || !tracesParsing(environment)) return yield* read
-  const since = process.hrtime.bigint()
-  const result = yield* read
-  const duration_ns = String(process.hrtime.bigint() - since)
-  log.trace('parse', `${Buffer.byteLength(body)} bytes read`, { bytes: Buffer.byteLength(body), duration_ns })
-  if (!result.ok) log.trace('parse.check', detailsOfPayload(result.error))
-  return result
 }

@@ -3,9 +3,10 @@ import { err, ok, type Result } from '../result.js'
 import type { Steps } from '../slices.js'
 import { segment } from './convenience.js'
 import { parseIdPayload } from './parse/subscription-payload.js'
+import { parseTraced } from './parse/traced.js'
 import { detailsOfPayload } from './render/payload-errors.js'
 import { statusOf } from './render/status.js'
-import { type Ngsi1Services, readTraced } from './services.js'
+import type { Ngsi1Services } from './services.js'
 
 /** What operations on subscriptions of both kinds have in common: the id that they name. */
 
@@ -18,7 +19,7 @@ export function unmatchingId(asked: ApiRequest, givenId: string): StatusText | u
 
 /** The id in a payload that has nothing else, as it was written; the empty text without one [subscriptions 2.3, 7.4]. */
 export function* readId(environment: Ngsi1Services, { body }: ApiRequest): Steps<Result<string, StatusText>> {
-  const given = yield* readTraced(environment, body, parseIdPayload(body, environment.options.strictNgsiv1Ids))
+  const given = yield* parseTraced(environment.log, body, parseIdPayload(body, environment.options.strictNgsiv1Ids))
   return given.ok ? ok(given.value) : err(statusOf(400, detailsOfPayload(given.error)))
 }
 

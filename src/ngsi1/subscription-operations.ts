@@ -16,10 +16,11 @@ import {
   type Spans,
   type SubscriptionPayload,
 } from './parse/subscription-payload.js'
+import { parseTraced } from './parse/traced.js'
 import { detailsOfPayload } from './render/payload-errors.js'
 import { bodyAnswer, unavailableAnswer } from './render/responses.js'
 import { okStatus, statusOf } from './render/status.js'
-import { forTenant, type Ngsi1Services, reading, readTraced } from './services.js'
+import { forTenant, type Ngsi1Services, reading } from './services.js'
 import { cancelled, readId, unmatchingId } from './subscription-id.js'
 import { everywhere, pathOfSubscription } from './tenant.js'
 
@@ -87,8 +88,8 @@ function subscribing(environment: Ngsi1Services, scopesOf: (asked: ApiRequest) =
   return {
     use: 'write',
     prepare: reading(environment, function* (asked) {
-      const payload = yield* readTraced(
-        environment,
+      const payload = yield* parseTraced(
+        environment.log,
         asked.body,
         parseSubscription(asked.body, environment.options.strictNgsiv1Ids),
       )
@@ -129,8 +130,8 @@ function changing(
   return {
     use: 'write',
     prepare: reading(environment, function* (asked) {
-      const payload = yield* readTraced(
-        environment,
+      const payload = yield* parseTraced(
+        environment.log,
         asked.body,
         parseChange(asked.body, environment.options.strictNgsiv1Ids),
       )

@@ -36,9 +36,7 @@ function update(view: Overlay, command: UpdateCommand): Decision {
 
 function worded(view: Overlay, words: RawUpdateCommand, interpret: Interpreter): Decision {
   const meant = interpret(words)
-  if (meant.kind === 'answered') {
-    return { reply: { kind: 'rawUpdate', accepted: meant.accepted, text: meant.text }, effects: [] }
-  }
+  if (meant.kind === 'answered') return { reply: meant.reply, effects: [] }
   const { tenant, path, id, type, action, attributes, autocast, origin } = meant.element
   const { sequence, time } = words
   const command = {
@@ -56,7 +54,7 @@ function worded(view: Overlay, words: RawUpdateCommand, interpret: Interpreter):
   } as const
   const { reply, effects } = update(view, command)
   if (reply.kind !== 'updated') return { reply, effects }
-  return { reply: { kind: 'rawUpdate', accepted: true, text: meant.answer(reply) }, effects }
+  return { reply: meant.answer(reply), effects }
 }
 
 const noRoom: Decision = { reply: { kind: 'failed', why: 'storageFull' }, effects: [] }

@@ -84,8 +84,9 @@ type PackedWords = readonly [
 /** 0 is a ping; acks are what they are. */
 type PackedCommand = PackedUpdate | PackedWords | AckCommand | 0
 
-/** An update in words that was accepted is 1, one that was not is 0; the text stands beside. */
-type PackedReply = Exclude<Reply, RawUpdateReply> | 0 | 1
+/** A raw update that was accepted is 1, one that was not is 0, followed by its times if they were taken; the text stands beside. */
+type PackedReply = Exclude<Reply, RawUpdateReply> | Accepted | readonly [Accepted, parse_ns: number, render_ns: number]
+type Accepted = 0 | 1
 
 function packed(command: Command, bodies: string[]): PackedCommand {
   switch (command.kind) {
@@ -181,12 +182,15 @@ function unpackedMetadata([name, type, value]: PackedMetadata): Metadata {
 function packedReply(reply: Reply, bodies: string[]): PackedReply {
   if (reply.kind !== 'rawUpdate') return reply
   bodies.push(reply.text)
-  return reply.accepted ? 1 : 0
+  const accepted = reply.accepted ? 1 : 0
+  return reply.spent === undefined ? accepted : [accepted, reply.spent.parse_ns, reply.spent.render_ns]
 }
 
 function unpackedReply(reply: PackedReply, bodies: Iterator<string>): Reply {
-  if (typeof reply === 'object') return reply
-  return { kind: 'rawUpdate', accepted: reply === 1, text: next(bodies) }
+  if (typeof reply === 'number') return { kind: 'rawUpdate', accepted: reply === 1, text: next(bodies) }
+  if ('kind' in reply) return reply
+  const [accepted, parse_ns, render_ns] = reply
+  return { kind: 'rawUpdate', accepted: accepted === 1, text: next(bodies), spent: { parse_ns, render_ns } }
 }
 
 function next(bodies: Iterator<string>): string {

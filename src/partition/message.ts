@@ -46,6 +46,14 @@ export interface RawUpdateReply {
   /** Whether the payload passed its checks, so that the request counts [management 4.3]. */
   readonly accepted: boolean
   readonly text: string
+  /** While stages are timed [management 4.5]. */
+  readonly spent?: InterpreterTimes
+}
+
+/** How long the interpreter took for one raw update, in ns. */
+export interface InterpreterTimes {
+  readonly parse_ns: number
+  readonly render_ns: number
 }
 
 export interface UpdatedReply extends UpdateReply {

@@ -39,6 +39,7 @@ export function management(changed: Partial<ManagementParts> = {}) {
     const prepared = await operation.prepare({ ...nothing, verb, ...given })
     if (!prepared.ok) return prepared.error
     requests.counted(resource, verb, 'none', false)
+    if (typeof prepared.value === 'object') throw new Error(`the payload of ${pattern} is not checked`)
     return prepared.value()
   }
   return { measures, parts, resources, requests, lines, ask }

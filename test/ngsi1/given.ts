@@ -1,13 +1,14 @@
-import type { ApiRequest, ApiResponse, Operation, Resource, Verb } from '../../src/api.js'
-import type { Broker, SubscriptionService } from '../../src/broker/broker.js'
+import type { ApiRequest, ApiResponse, Operation, Prepared, Resource, Verb } from '../../src/api.js'
+import type { Broker, RawUpdate, SubscriptionService } from '../../src/broker/broker.js'
 import type { RegistryService } from '../../src/broker/registry-service.js'
 import type { Attribute, Entity, EntityId, EntityType, ServicePath } from '../../src/context/entity.js'
 import type { GivenAttribute, UpdateElement, UpdateReply } from '../../src/context/update.js'
+import { rawUpdateInterpreter } from '../../src/ngsi1/raw-update.js'
 import { ngsi1Resources } from '../../src/ngsi1/routes.js'
 import type { Ngsi1Services } from '../../src/ngsi1/services.js'
 import type { RegistrationId } from '../../src/registration/registration.js'
 import { RegistrationIndex } from '../../src/registration/registration-index.js'
-import { err, ok } from '../../src/result.js'
+import { err, ok, type Result } from '../../src/result.js'
 import type { Sequence } from '../../src/shared-memory/sequences.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import type { Milliseconds } from '../../src/time.js'
@@ -73,11 +74,25 @@ export const noRegistrations: RegistryService = {
   states: async () => [],
 }
 
+const interpret = rawUpdateInterpreter(undefined, () => false)
+
+/** Parses a raw update and answers it, as its partition does. */
+async function updateRaw(update: Broker['update'], raw: RawUpdate): ReturnType<Broker['rawUpdate']> {
+  const understood = interpret({ kind: 'rawUpdate', sequence: 0 as Sequence, time, ...raw })
+  if (understood.kind === 'answered') return ok(understood.reply)
+  const replies = await update([understood.element])
+  if (!replies.ok) return replies
+  const [reply] = replies.value
+  if (reply === undefined) throw new Error('an update without a reply')
+  return ok(understood.answer(reply))
+}
+
 /** A broker that does what it is told, for what is not about storing; everything else finds nothing. */
 export function scripted(script: Partial<Broker> = {}): Broker {
+  const { update = async (elements) => ok(elements.map(done)) } = script
   return {
-    update: async (elements) => ok(elements.map(done)),
-    rawUpdate: () => undefined,
+    update,
+    rawUpdate: (raw) => updateRaw(update, raw),
     entities: async () => ok([]),
     recentEntities: () => undefined,
     query: async ({ counted }) => ok({ entities: [], count: counted ? 0 : undefined }),
@@ -126,15 +141,22 @@ export async function send(
   target: string,
   sent: Sent = {},
 ): Promise<{ readonly status: number; readonly body: unknown; readonly headers: ApiResponse['headers'] }> {
-  const prepared = await prepare(broker, verb, target, sent)
-  const answer = prepared.ok ? await prepared.value() : prepared.error
+  const result = await perform(await prepare(broker, verb, target, sent))
+  const answer = result.ok ? result.value : result.error
   const text = typeof answer.body === 'function' ? answer.body() : (answer.body ?? '')
   return { status: answer.status, body: JSON.parse(text), headers: answer.headers }
 }
 
 /** Whether a request passes the checks of its payload, so that it counts [management 4.3]. */
 export async function counts(broker: Broker, verb: Verb, target: string, sent: Sent = {}): Promise<boolean> {
-  return (await prepare(broker, verb, target, sent)).ok
+  return (await perform(await prepare(broker, verb, target, sent))).ok
+}
+
+/** What a request is answered; an error when its payload is refused. */
+async function perform(prepared: Prepared): Promise<Result<ApiResponse, ApiResponse>> {
+  if (!prepared.ok) return prepared
+  const work = prepared.value
+  return typeof work === 'object' ? work.run() : ok(await work())
 }
 
 function prepare(

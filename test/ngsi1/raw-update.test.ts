@@ -3,16 +3,19 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import type { Broker } from '../../src/broker/broker.js'
 import { applyUpdate } from '../../src/context/apply.js'
-import type { Entity, ServicePath, Tenant } from '../../src/context/entity.js'
+import type { Entity, EntityId, EntityType, ServicePath, Tenant } from '../../src/context/entity.js'
 import type { UpdateElement, UpdateReply } from '../../src/context/update.js'
-import { interpretUpdate, onlyId } from '../../src/ngsi1/raw-update.js'
+import { type Line, LineLog } from '../../src/log/log.js'
+import { onlyId, rawUpdateInterpreter } from '../../src/ngsi1/raw-update.js'
 import { ok } from '../../src/result.js'
 import type { Sequence } from '../../src/shared-memory/sequences.js'
+import { logLevels, Switches } from '../../src/shared-memory/switches.js'
 import type { Milliseconds } from '../../src/time.js'
+import { traceArea } from '../../src/trace-area.js'
 import { scripted, send } from './given.js'
 
-/** A broker on a list in memory, which takes updates in words or has them read by the front end. */
-function broker(words: boolean): Broker {
+/** A broker on a list in memory. */
+function broker(): Broker {
   let held: readonly Entity[] = []
   let sequence = 0
   const apply = (element: UpdateElement): UpdateReply => {
@@ -27,22 +30,13 @@ function broker(words: boolean): Broker {
     }
     return decision.reply
   }
-  return scripted({
-    update: async (elements) => ok(elements.map(apply)),
-    rawUpdate: ({ tenant, path, body, flags, origin }) => {
-      if (!words) return undefined
-      const at = { sequence: 0 as Sequence, time: 0 as Milliseconds }
-      const meant = interpretUpdate({ kind: 'rawUpdate', ...at, tenant, path, body, flags, origin })
-      const reply =
-        meant.kind === 'answered'
-          ? { kind: 'rawUpdate' as const, accepted: meant.accepted, text: meant.text }
-          : { kind: 'rawUpdate' as const, accepted: true, text: meant.answer(apply(meant.element)) }
-      return Promise.resolve(ok(reply))
-    },
-  })
+  return scripted({ update: async (elements) => ok(elements.map(apply)) })
 }
 
-const name = fc.constantFrom('a', 'b', 'id', '', 'x;')
+/** So long that the front end reads it: blanks at the end of a body mean nothing. */
+const blanks = ' '.repeat(64 * 1024)
+
+const name = fc.constantFrom('a', 'b', 'id', '', 'x;', 'a b')
 const attribute = fc.record(
   {
     name,
@@ -61,7 +55,7 @@ const attribute = fc.record(
 )
 const element = fc.record(
   {
-    id: fc.constantFrom<unknown>('E', '', 7),
+    id: fc.constantFrom<unknown>('E', '', 7, 'E?'),
     type: fc.constantFrom('', 'T', 'U'),
     isPattern: fc.constantFrom<unknown>('false', 'true', 'maybe', false),
     attributes: fc.array(attribute, { maxLength: 3 }),
@@ -85,14 +79,16 @@ const target = fc.constantFrom(
   'updateContext?attributesFormat=object',
 )
 
-test('an update in words is answered, and does, what the general way answers and does', async () => {
+test('a raw update does and answers what the same body does that the front end reads', async () => {
+  const sent = fc.array(fc.tuple(target, body), { minLength: 1, maxLength: 6 })
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.tuple(target, body), { minLength: 1, maxLength: 6 }), async (requests) => {
-      const [quick, general] = [broker(true), broker(false)]
+    fc.asyncProperty(sent, fc.boolean(), async (requests, strictNgsiv1Ids) => {
+      const [raw, read] = [broker(), broker()]
+      const options = { strictNgsiv1Ids }
       for (const [where, text] of requests) {
         assert.deepEqual(
-          await send(quick, 'POST', where, { body: text }),
-          await send(general, 'POST', where, { body: text }),
+          await send(raw, 'POST', where, { body: text, options }),
+          await send(read, 'POST', where, { body: text + blanks, options }),
         )
       }
     }),
@@ -110,17 +106,48 @@ test('the id is taken from a body that says it once and has nothing unusual', as
   t.equal(onlyId('{}'), undefined)
 })
 
-test('what is wrong with a payload in words is not accepted, what is wrong with an element is', async (t) => {
-  const words = {
-    kind: 'rawUpdate',
-    sequence: 1 as Sequence,
-    time: 1 as Milliseconds,
-    tenant: '' as Tenant,
-    path: '/' as ServicePath,
-    flags: 0,
-    origin: { correlator: 'corr-1', token: '' },
-  } as const
-  t.match(interpretUpdate({ ...words, body: '{"contextElements":[{"id":"A"}]' }), { kind: 'answered', accepted: false })
+const command = {
+  kind: 'rawUpdate',
+  sequence: 1 as Sequence,
+  time: 1 as Milliseconds,
+  tenant: '' as Tenant,
+  path: '/' as ServicePath,
+  flags: 0,
+  origin: { correlator: 'corr-1', token: '' },
+} as const
+const malformed = '{"contextElements":[{"id":"A"}]'
+const plain = '{"contextElements":[{"id":"A","attributes":[{"name":"a","value":"1"}]}],"updateAction":"APPEND"}'
+
+test('what is wrong with the payload of a raw update is not accepted, what is wrong with its element is', async (t) => {
+  const interpret = rawUpdateInterpreter(undefined, () => false)
+  t.match(interpret({ ...command, body: malformed }), { kind: 'answered', reply: { accepted: false } })
   const pattern = '{"contextElements":[{"id":"A","isPattern":"true"}],"updateAction":"UPDATE"}'
-  t.match(interpretUpdate({ ...words, body: pattern }), { kind: 'answered', accepted: true, text: /501/ })
+  t.match(interpret({ ...command, body: pattern }), { kind: 'answered', reply: { accepted: true, text: /501/ } })
+})
+
+test('a raw update is parsed and rendered on the clock only while stages are timed', async (t) => {
+  let timed = false
+  const interpret = rawUpdateInterpreter(undefined, () => timed)
+  const spent = (body: string) => {
+    const understood = interpret({ ...command, body })
+    if (understood.kind === 'answered') return understood.reply.spent
+    return understood.answer({ items: [{ id: 'A' as EntityId, type: '' as EntityType }], missing: [] }).spent
+  }
+  t.equal(spent(plain), undefined)
+  timed = true
+  for (const body of [plain, malformed]) {
+    const { parse_ns = 0, render_ns = 0 } = spent(body) ?? {}
+    t.ok(parse_ns > 0 && render_ns > 0)
+  }
+})
+
+test('a raw update is traced where it is parsed', async (t) => {
+  const switches = new Switches()
+  switches.set('logLevel', logLevels.indexOf('ERROR'))
+  for (const area of ['parse', 'parse.check'] as const) switches.traces[traceArea[area]] = 1
+  const lines: Line[] = []
+  const interpret = rawUpdateInterpreter(new LineLog(switches, (line) => lines.push(line)), () => false)
+  interpret({ ...command, body: plain })
+  interpret({ ...command, body: malformed })
+  t.match(lines, [{ area: 'parse' }, { area: 'parse' }, { area: 'parse.check', message: 'JSON Parse Error' }])
 })

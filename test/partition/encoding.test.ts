@@ -67,7 +67,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     { noNullPrototype: true },
   ),
   fc.record(
-    { kind: fc.constant('rawUpdate' as const), sequence, time, ...where, body: text, flags: fc.nat(7), origin },
+    { kind: fc.constant('rawUpdate' as const), sequence, time, ...where, body: text, flags: fc.nat(15), origin },
     { noNullPrototype: true },
   ),
   fc.record(
@@ -90,7 +90,15 @@ const item = { id: id('E'), type: type('T') }
 const reply: fc.Arbitrary<Reply> = fc.oneof(
   fc.constantFrom({ kind: 'pong' } as const, { kind: 'acked' } as const),
   fc.constantFrom({ kind: 'failed', why: 'fault' } as const, { kind: 'failed', why: 'storageFull' } as const),
-  fc.record({ kind: fc.constant('rawUpdate' as const), accepted: fc.boolean(), text }, { noNullPrototype: true }),
+  fc.record(
+    {
+      kind: fc.constant('rawUpdate' as const),
+      accepted: fc.boolean(),
+      text,
+      spent: fc.record({ parse_ns: fc.nat(), render_ns: fc.nat() }, { noNullPrototype: true }),
+    },
+    { requiredKeys: ['kind', 'accepted', 'text'], noNullPrototype: true },
+  ),
   fc.constant({
     kind: 'updated',
     items: [item],
