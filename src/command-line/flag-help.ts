@@ -35,7 +35,7 @@ const laterNote = 'not taken into account yet'
 
 const introduction = `Usage: rigel [flags]
 
-Rigel is a context broker. A flag takes one dash or two, and its value after a blank or an equals sign. The last of
+Rigel is a context broker. A flag takes one dash or two, and its value after a space or an equals sign. The last of
 several equal flags counts. A flag wins over its environment variable, a variable over the default.`
 
 const examples = `Examples

@@ -3,7 +3,7 @@ import { flagsOf } from './flag.js'
 import { integer, type NotificationMode, notificationMode, oneOf } from './flag-values.js'
 
 const delivery = flagsOf('Notifications and forwarding')
-const forwarding = flagsOf('Notifications and forwarding', { later: true })
+const ngsi2 = flagsOf('Notifications and forwarding', { later: true })
 const limits = flagsOf('HTTP limits')
 const persistent: NotificationMode = { kind: 'persistent' }
 
@@ -28,16 +28,16 @@ export const deliveryFlags = {
     'how connections to receivers are used; permanent is persistent',
   ),
   simulatedNotification: delivery.onOff('ORION_DROP_NOTIF', 'count notifications instead of sending them'),
-  disableCustomNotifications: forwarding.onOff('ORION_DISABLE_CUSTOM_NOTIF', 'httpCustom is taken as http'),
+  disableCustomNotifications: ngsi2.onOff('ORION_DISABLE_CUSTOM_NOTIF', 'httpCustom is taken as http'),
   insecureNotif: delivery.onOff('ORION_INSECURE_NOTIF', 'accept certificates of unknown authorities'),
-  cprForwardLimit: forwarding.value(integer(0), 1000, 'ORION_CPR_FORWARD_LIMIT', 'requests forwarded per request'),
-  forwardMax: forwarding.value(
+  cprForwardLimit: delivery.value(integer(0), 1000, 'ORION_CPR_FORWARD_LIMIT', 'requests forwarded per request'),
+  forwardMax: delivery.value(
     integer(1, 1_000_000),
     1000,
     'RIGEL_FORWARD_MAX',
     'requests of clients that wait for context providers at a time',
   ),
-  forwardPerProvider: forwarding.other<number | undefined>(
+  forwardPerProvider: delivery.other<number | undefined>(
     integer(1, 1_000_000),
     [undefined, 'half of -forwardMax'],
     'RIGEL_FORWARD_PER_PROVIDER',

@@ -200,7 +200,7 @@ test('flags of what is not served yet are checked, kept and warned of', async (t
   const read = options(['-cprForwardLimit', '60', '-simulatedNotification', '-disableCustomNotifications'])
   t.equal(read.notifications.forwardLimit, 60)
   t.equal(read.notifications.simulated, true)
-  t.equal(warningsOf(read)[0], 'no effect yet: -cprForwardLimit, -disableCustomNotifications')
+  t.equal(warningsOf(read)[0], 'no effect yet: -disableCustomNotifications')
   t.match(mistake(['-notifRetention', '0']), /is not an integer from 1 to 31536000$/)
 })
 
