@@ -1,0 +1,130 @@
+// Writes the pages that are made, not written: docs/flags.md from the tables of flags, docs/measured.svg from the figures in
+// docs/benchmarks.md. They go to the folder that is named, or to docs.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { flagGroups } from '../dist/src/command-line/flag.js'
+import { flagsByName, takesValue } from '../dist/src/command-line/flags.js'
+
+const docs = fileURLToPath(new URL('../docs/', import.meta.url))
+
+/** A text as the cell of a table shows it. */
+function cell(text) {
+  return text.replaceAll('|', '\\|')
+}
+
+function spelled(name, flag) {
+  return `\`-${name}\`${takesValue(flag) ? ` \`<${cell(flag.takes.shown)}>\`` : ''}`
+}
+
+function variableOf(flag) {
+  return flag.variable === undefined ? '' : `\`${flag.variable}\``
+}
+
+function row(name, flag) {
+  const byDefault = flag.kind === 'value' ? flag.shownDefault : flag.kind === 'switch' ? 'off' : ''
+  return `| ${spelled(name, flag)} | ${cell(byDefault)} | ${variableOf(flag)} | ${cell(flag.meaning)} |`
+}
+
+/** A table of the flags of a group that have an effect. */
+function groupTable(group, flags) {
+  const members = flags.filter(([, flag]) => flag.group === group && flag.later !== true)
+  const rows = members.map(([name, flag]) => row(name, flag))
+  return [`## ${group}`, '', '| flag | default | variable | meaning |', '|---|---|---|---|', ...rows, '']
+}
+
+function reasonTable(title, introduction, flags) {
+  const rows = flags.map(([name, flag]) => `| ${spelled(name, flag)} | ${variableOf(flag)} | ${cell(flag.meaning)} |`)
+  return [`## ${title}`, '', introduction, '', '| flag | variable | reason |', '|---|---|---|', ...rows, '']
+}
+
+function flagsPage() {
+  const all = [...flagsByName]
+  const ours = all.filter(([, flag]) => flag.kind !== 'ignored' && flag.kind !== 'refused')
+  const later = ours.filter(([, flag]) => flag.later === true)
+  return [
+    '# Flags',
+    '',
+    '`npm run docs` makes this page from the tables that the program parses its command line with.',
+    '`rigel -h` prints the same; `rigel -u` prints names and values only.',
+    '',
+    'A flag takes one dash or two, and its value after a space or an equals sign. The last of several equal flags counts.',
+    'A flag wins over its environment variable, the variable over the default. An unknown flag or a wrong value ends the',
+    'start with exit code 1 and a line that names it.',
+    '',
+    ...flagGroups
+      .filter((group) => ours.some(([, flag]) => flag.group === group && flag.later !== true))
+      .flatMap((group) => groupTable(group, ours)),
+    ...reasonTable(
+      'Without effect until NGSIv2 is served',
+      'Accepted and checked; a line at the start names them.',
+      later,
+    ),
+    ...reasonTable(
+      'Accepted and ignored',
+      'For start scripts that were written for Orion. A line at the start names those that were given.',
+      all.filter(([, flag]) => flag.kind === 'ignored'),
+    ),
+    ...reasonTable(
+      'Refused',
+      'An operator would notice too late that these do nothing, so they end the start with exit code 1.',
+      all.filter(([, flag]) => flag.kind === 'refused'),
+    ),
+  ].join('\n')
+}
+
+/** The rows of the first table below a heading of a page, as arrays of cells. */
+function tableBelow(page, heading) {
+  const [, text = ''] = page.split(`\n${heading}\n`)
+  const lines = text
+    .split(/\n#/, 1)[0]
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+  return lines.slice(1).map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((each) => each.trim()),
+  )
+}
+
+/** Requests per second of Rigel and of the bare server, by connections, as two bars for each row of the table. */
+function chart(rows) {
+  const figures = rows.map(([, connections, rigel, bare]) => ({ connections, rigel, bare }))
+  const numberOf = (text) => Number(text.replaceAll(',', ''))
+  const longest = Math.max(...figures.flatMap(({ rigel, bare }) => [numberOf(rigel), numberOf(bare)]))
+  const width = (text) => ((numberOf(text) / longest) * 420).toFixed(1)
+  const bars = figures.flatMap(({ connections, rigel, bare }, at) => {
+    const top = 66 + at * 50
+    const bar = (y, text, colour) => [
+      `  <rect x="130" y="${y}" width="${width(text)}" height="16" fill="${colour}"/>`,
+      `  <text x="${(136 + Number(width(text))).toFixed(1)}" y="${y + 13}">${text}</text>`,
+    ]
+    return [
+      `  <text x="120" y="${top + 22}" text-anchor="end">${connections} connection${connections === '1' ? '' : 's'}</text>`,
+      ...bar(top, rigel, '#1f6feb'),
+      ...bar(top + 18, bare, '#b6bdc6'),
+    ]
+  })
+  const height = 76 + figures.length * 50
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="640" height="${height}" viewBox="0 0 640 ${height}" font-family="sans-serif" font-size="13" fill="#1f2328">`,
+    `  <rect width="640" height="${height}" fill="#ffffff"/>`,
+    '  <text x="16" y="24" font-size="15" font-weight="bold">Durable updates per second</text>',
+    '  <rect x="16" y="36" width="12" height="12" fill="#1f6feb"/>',
+    '  <text x="34" y="47">Rigel: on disk before the response</text>',
+    '  <rect x="276" y="36" width="12" height="12" fill="#b6bdc6"/>',
+    '  <text x="294" y="47">bare Hono server that echoes the same JSON</text>',
+    ...bars,
+    '</svg>',
+    '',
+  ].join('\n')
+}
+
+const folder = process.argv[2] ?? docs
+writeFileSync(join(folder, 'flags.md'), flagsPage())
+const benchmarks = readFileSync(join(docs, 'benchmarks.md'), 'utf8')
+const updates = tableBelow(benchmarks, '### Updates and reads of one entity').filter(
+  ([what]) => what === 'durable `updateContext`',
+)
+writeFileSync(join(folder, 'measured.svg'), chart(updates))

@@ -1,0 +1,168 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { test } from 'tap'
+import { flagsByName } from '../src/command-line/flags.js'
+import { traceArea } from '../src/trace-area.js'
+import { playCalls } from './documented-calls.js'
+import { RunningBroker } from './running.js'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** All pages by their path. */
+const pages: ReadonlyMap<string, string> = new Map(
+  ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...namesIn('docs', '.md')].map((path) => [path, textOf(path)]),
+)
+
+function textOf(path: string): string {
+  return readFileSync(join(root, path), 'utf8')
+}
+
+/** The files of a folder and of those in it that have an ending. */
+function namesIn(folder: string, ending: string): readonly string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(ending))
+    .map((name) => `${folder}/${name}`)
+}
+
+function pageOf(path: string): string {
+  const page = pages.get(path)
+  if (page === undefined) throw new Error(`there is no ${path}`)
+  return page
+}
+
+test('every call of a page gets the response that the page shows', async (t) => {
+  let calls = 0
+  for (const [path, page] of pages) {
+    if (!page.includes('```console\n')) continue
+    await t.test(path, async (t) => {
+      calls += await playCalls(t, page)
+    })
+  }
+  t.ok(calls > 30, 'the pages have calls to play')
+})
+
+test('README.md is a front door: below 10,000 bytes', async (t) => {
+  t.ok(Buffer.byteLength(pageOf('README.md')) < 10_000)
+})
+
+test('generated pages are up to date: npm run docs', async (t) => {
+  const folder = t.testdir()
+  execFileSync(process.execPath, [join(root, 'scripts/build-docs.mjs'), folder])
+  for (const name of readdirSync(folder)) {
+    t.equal(textOf(`docs/${name}`), readFileSync(join(folder, name), 'utf8'), `docs/${name}`)
+  }
+})
+
+test('every link leads to a file and a heading that are there', async (t) => {
+  for (const [path, page] of pages) {
+    for (const [link, target = ''] of prose(page).matchAll(/\[[^\]]*\]\(([^)\s]+)\)/g)) {
+      if (/^https?:/.test(target)) continue
+      const [file = '', anchor] = target.split('#')
+      const linked = file === '' ? path : join(dirname(path), file)
+      if (anchor === undefined) t.ok(existsSync(join(root, linked)), `${path}: ${link}`)
+      else t.ok(anchorsOf(pageOf(linked)).has(anchor), `${path}: ${link}`)
+    }
+  }
+})
+
+test('every file of the project that a page names is there', async (t) => {
+  let named = 0
+  for (const [path, page] of pages) {
+    if (path === 'CHANGELOG.md') continue // It also speaks of what was there once.
+    for (const file of filesNamedIn(page)) {
+      named += 1
+      t.ok(
+        [file, `src/${file}`].some((each) => existsSync(join(root, each))),
+        `${path}: ${file}`,
+      )
+    }
+  }
+  t.ok(named > 100, 'the pages name files')
+})
+
+test('every flag, variable and metric that a page names is one of the program', async (t) => {
+  const variables = new Set([...flagsByName.values()].map(({ variable }) => variable))
+  const sources = namesIn('src', '.ts').map(textOf).join('\n')
+  for (const [path, page] of pages) {
+    for (const [, flag = ''] of page.matchAll(/`-(\w\w+)[^`]*`/g)) t.ok(flagsByName.has(flag), `${path}: -${flag}`)
+    for (const [variable] of page.matchAll(/\b(?:ORION|RIGEL)_\w+/g)) {
+      t.ok(variables.has(variable) || ofTests.has(variable), `${path}: ${variable}`)
+    }
+    for (const [metric] of page.matchAll(/\brigel_\w+/g)) t.ok(sources.includes(metric), `${path}: ${metric}`)
+  }
+})
+
+/** The variables that switch tests to their long forms. */
+const ofTests: ReadonlySet<string> = new Set(['RIGEL_FAULTS', 'RIGEL_MANY', 'RIGEL_MAXIMAL'])
+
+test('every trace level of docs/operating.md is one of the program', async (t) => {
+  const [, section = ''] = pageOf('docs/operating.md').split('\n## Trace levels\n')
+  const [table = ''] = section.split('\n## ')
+  const levels = [...table.matchAll(/^\| (\d[\d, ]*) \|.*?\| (\d[\d, ]*) \|/gm)].flatMap(([, left = '', right = '']) =>
+    [left, right].flatMap((cell) => cell.split(',').map(Number)),
+  )
+  const known = new Set<number>(Object.values(traceArea))
+  t.ok(levels.length > 40, 'the table has levels')
+  for (const level of levels) t.ok(known.has(level), `level ${level}`)
+})
+
+test('every path of docs/api.md has the verbs of its row', async (t) => {
+  const rows = pageOf('docs/api.md').split('\n').flatMap(pathsOfRow)
+  t.ok(rows.length > 80, 'the page has paths')
+  const broker = await RunningBroker.start(t)
+  for (const { path, verbs } of rows) {
+    const { status, headers } = await broker.send('PURGE', path.replace(/\{\w+\}/g, '1'))
+    t.equal(status, 405, path)
+    const allowed = headers.get('allow')?.split(', ') ?? []
+    t.same(new Set(verbs), new Set(allowed), path)
+  }
+})
+
+test('docs/architecture.md names every room and every dependency', async (t) => {
+  const page = pageOf('docs/architecture.md')
+  const rooms = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  for (const { name } of rooms) t.match(page, `| \`src/${name}\` |`, name)
+  const { dependencies } = JSON.parse(textOf('package.json')) as { dependencies: Readonly<Record<string, string>> }
+  for (const name of Object.keys(dependencies)) t.match(page, `| \`${name}\` |`, name)
+})
+
+/** A page without its blocks of code, in which brackets are no links. */
+function prose(page: string): string {
+  return page.replace(/^```.*?^```$/gms, '')
+}
+
+/** The names by which headings are linked. */
+function anchorsOf(page: string): ReadonlySet<string> {
+  return new Set(
+    [...prose(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\w\- ]/g, '')
+        .replaceAll(' ', '-'),
+    ),
+  )
+}
+
+/** Paths from the root, in text and in code, and in backticks also those from src. What is built stands for its source. */
+function filesNamedIn(page: string): ReadonlySet<string> {
+  const fromRoot = [...page.matchAll(/(?<![\w./-])(?:bench|dist|docs|scripts|src|test|workers)\/[\w./-]*\w/g)]
+  const inBackticks = [...page.matchAll(/(?<=`)[\w-]+(?:\/[\w.-]+)+\.(?:ts|mjs|svg|md)(?=`)/g)]
+  return new Set(
+    [...fromRoot, ...inBackticks].map(([path]) => {
+      return path.startsWith('dist/') ? path.slice('dist/'.length).replace(/\.js$/, '.ts') : path
+    }),
+  )
+}
+
+/** The paths of a row of a table, with those that it is also under, and the verbs that the row has. */
+function pathsOfRow(line: string): readonly { readonly path: string; readonly verbs: readonly string[] }[] {
+  const cells = line.split('|').map((cell) => cell.trim())
+  const [, path = '', ...rest] = cells
+  if (!path.startsWith('`/')) return []
+  const byColumn = ['GET', 'POST', 'PUT', 'DELETE'].filter((_, at) => rest[at] !== '')
+  const verbs = /^[A-Z, ]+$/.test(rest[0] ?? '') ? (rest[0] ?? '').split(', ') : byColumn
+  const named = [path, cells.at(-2) ?? ''].flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)])
+  return named.map(([, each = '']) => ({ path: each, verbs }))
+}

@@ -1,0 +1,131 @@
+import type { Test } from 'tap'
+import { RunningBroker } from './running.js'
+
+/** What differs from run to run: ages in whole seconds, waits, dates, and ids that the broker gave. */
+const ages: ReadonlySet<string> = new Set(['uptime_in_secs', 'measuring_interval_in_secs'])
+const wait = /^\d+\.\d{9}$/
+const date = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+const givenId = /^[0-9a-f]{24}$/
+
+/** How long what a page shows may take to come about: notifications arrive a moment after their cause. */
+const patience_ms = 10_000
+
+/** A call as a page shows it: `$ curl …` in a block marked `console`, the response on the lines below. */
+interface Call {
+  readonly command: string
+  readonly words: readonly string[]
+  readonly response: string
+}
+
+interface Request {
+  /** As the page writes it; each stands for a broker of its own. */
+  readonly port: string
+  readonly verb: string
+  readonly path: string
+  readonly headers: Record<string, string>
+  readonly body: string | undefined
+}
+
+/**
+ * Plays the calls of a page in their order and compares every response. Each port that the page names stands for a
+ * broker on an empty data folder. Returns the number of calls.
+ */
+export async function playCalls(t: Test, page: string): Promise<number> {
+  const calls = callsIn(page).map((call) => ({ call, request: requestOf(call.words) }))
+  const ports = [...new Set(calls.map(({ request }) => request.port))]
+  const started = await RunningBroker.startAll(t, ports.length)
+  const brokers = new Map(started.map((broker, at) => [ports[at] ?? '', broker]))
+  for (const { call, request } of calls) {
+    const until = Date.now() + (request.verb === 'GET' ? patience_ms : 0)
+    let reply = await send(brokers, request)
+    while (!isExpected(call, reply.text) && Date.now() < until) reply = await send(brokers, request)
+    t.equal(reply.status, 200, call.command)
+    if (call.response === '') t.equal(reply.text, '', call.command)
+    else t.same(comparable(reply.text), comparable(call.response), call.command)
+  }
+  return calls.length
+}
+
+function callsIn(page: string): readonly Call[] {
+  const blocks = [...page.matchAll(/^```console\n(.*?)^```$/gms)].map(([, block = '']) => block)
+  return blocks.flatMap((block) =>
+    block
+      .split(/^\$ /m)
+      .slice(1)
+      .map((shown) => {
+        const { words, end } = shellWords(shown)
+        return { command: shown.slice(0, end), words, response: shown.slice(end).trim() }
+      }),
+  )
+}
+
+/** The words of a shell command without their quotes, and where the command ends: at the first line end outside of quotes. */
+function shellWords(text: string): { readonly words: readonly string[]; readonly end: number } {
+  const line = /^(?:'[^']*'|"[^"]*"|\\\n|[^'"\n])*/.exec(text)?.[0] ?? ''
+  const words = [...line.matchAll(/(?:'[^']*'|"[^"]*"|[^'"\s\\])+/g)].map(([word]) =>
+    word.replace(/'([^']*)'|"([^"]*)"/g, (_, single: string | undefined, double: string | undefined) => {
+      return single ?? double ?? ''
+    }),
+  )
+  return { words, end: line.length }
+}
+
+/** What curl would send, for the options that the pages use; any other one is an error. */
+function requestOf([program, ...words]: readonly string[]): Request {
+  if (program !== 'curl') throw new Error(`a page shows a call of '${program}', not of curl`)
+  const headers: Record<string, string> = {}
+  let [verb, url, body]: (string | undefined)[] = []
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at] ?? ''
+    const value = (): string => words[++at] ?? ''
+    if (word === '-s') continue
+    if (word === '-X') verb = value()
+    else if (word === '-d') body = value()
+    else if (word === '-H') {
+      const [name = '', ...rest] = value().split(':')
+      headers[name] = rest.join(':').trim()
+    } else if (word.startsWith('-'))
+      throw new Error(`a page uses an option of curl that its test does not know: ${word}`)
+    else url = word
+  }
+  const [, port, path] = /^localhost:(\d+)(\/.*)$/.exec(url ?? '') ?? []
+  if (port === undefined || path === undefined) throw new Error(`a call of a page goes elsewhere: ${url}`)
+  return { port, verb: verb ?? (body === undefined ? 'GET' : 'POST'), path, headers, body }
+}
+
+/** Sends a request with the real ports in its body, and returns the response with those of the page. */
+async function send(
+  brokers: ReadonlyMap<string, RunningBroker>,
+  { port, verb, path, headers, body }: Request,
+): Promise<{ readonly status: number; readonly text: string }> {
+  const brokerAt = (named: string): RunningBroker => {
+    const broker = brokers.get(named)
+    if (broker === undefined) throw new Error(`no call of the page goes to port ${named}`)
+    return broker
+  }
+  const outwards = body?.replace(/localhost:(\d{4})/g, (_, named: string) => `localhost:${brokerAt(named).port}`)
+  const { status, text } = await brokerAt(port).send(verb, path, outwards, headers)
+  const inwards = [...brokers].reduce(
+    (sofar, [named, broker]) => sofar.replaceAll(`localhost:${broker.port}`, `localhost:${named}`),
+    text,
+  )
+  return { status, text: inwards }
+}
+
+function isExpected({ response }: Call, text: string): boolean {
+  if (response === '') return text === ''
+  return JSON.stringify(comparable(text)) === JSON.stringify(comparable(response))
+}
+
+/** A response, with what differs from run to run replaced by its form. */
+function comparable(text: string): unknown {
+  // Waits that are numbers have nine digits in their text, which parsing would lose.
+  return JSON.parse(text.replace(/: ?(\d+\.\d{9})(?=[\s,}])/g, ':"number $1"'), (name, value: unknown) => {
+    if (typeof value === 'number' && ages.has(name)) return Number.isInteger(value) ? 'an age' : value
+    if (typeof value !== 'string') return value
+    if (wait.test(value)) return 'a wait'
+    if (date.test(value)) return 'a date'
+    if (givenId.test(value)) return 'an id'
+    return wait.test(value.replace('number ', '')) ? 'a wait as a number' : value
+  })
+}
