@@ -1,12 +1,12 @@
-import { openSync, renameSync } from 'node:fs'
+import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import { err, ok, type Result } from '../result.js'
 import type { Switches } from '../shared-memory/switches.js'
 import { now } from '../time.js'
-import { type FormName, forms } from './form.js'
+import { checkAppendable, LineDestination, unblocked, writeNow } from './destination.js'
+import { type Form, type FormName, forms } from './form.js'
 import { type Facts, type Line, type LineContext, LineLog, lineWeight, shownLine } from './log.js'
-import { LineSink, type SinkLimits, unblocked, writtenNow } from './sink.js'
 
 /** Where lines go and in which form [management 10.2, 10.6]. */
 export interface LogSettings {
@@ -21,7 +21,6 @@ export interface LogSettings {
 export interface Outputs {
   readonly stdout: number
   readonly stderr: number
-  readonly limits?: SinkLimits
 }
 
 /** Why a log can not be opened: exit code 1 [management 10.6]. */
@@ -42,7 +41,8 @@ export function openLog(
   const path = join(logDir, 'contextBroker.log')
   try {
     if (!logAppend) keepOld(path)
-    return ok(new MainLog(settings, switches, outputs, { path, descriptor: openSync(path, 'a') }))
+    checkAppendable(path)
+    return ok(new MainLog(settings, switches, outputs, path))
   } catch (fault) {
     return err({
       kind: 'logDirUnusable',
@@ -55,30 +55,25 @@ export function openLog(
 export class MainLog extends LineLog {
   readonly #switches: Switches
   readonly #stderr: number
-  readonly #targets: readonly Target[]
-  readonly #file: { readonly path: string; readonly sink: LineSink } | undefined
+  readonly #stdout: Target
+  readonly #file: Target | undefined
   readonly #ports = new Set<MessagePort>()
+  /** Why the process ends, until it is known to be on standard output. */
+  #reason: Line | undefined
 
-  constructor(settings: LogSettings, switches: Switches, outputs: Outputs, file?: OpenFile) {
+  /** `file`: the path of the log file, if there is to be one. */
+  constructor(settings: LogSettings, switches: Switches, outputs: Outputs, file?: string) {
     super(switches, (line) => this.#write(line))
     this.#switches = switches
     this.#stderr = outputs.stderr
-    const { descriptor, owned } = unblocked(outputs.stdout)
-    const form = settings.logForHumans ? 'humans' : settings.logFormat
-    const stdout = this.#target(form, descriptor, owned, outputs.limits)
-    const target = file && this.#target(settings.logFormat, file.descriptor, true, outputs.limits)
-    this.#file = file && target && { path: file.path, sink: target.sink }
-    this.#targets = target === undefined ? [stdout] : [stdout, target]
+    this.#stdout = this.#target(settings.logForHumans ? 'humans' : settings.logFormat, unblocked(outputs.stdout))
+    this.#file = file === undefined ? undefined : this.#target(settings.logFormat, file)
   }
 
   /** Writes the lines that another thread hands over through this port, in their order. */
   take(port: MessagePort): void {
     this.#ports.add(port)
-    port.on('message', (lines: readonly Line[]) => {
-      this.#taken(lines)
-      // The other side counts what is on the way and hands over no more than this side can bear.
-      port.postMessage(lines.reduce((sum, line) => sum + lineWeight(line), 0))
-    })
+    port.on('message', (lines: readonly Line[]) => this.#take(lines, port))
     port.on('close', () => this.#ports.delete(port))
     port.unref()
   }
@@ -89,81 +84,79 @@ export class MainLog extends LineLog {
   }
 
   /**
-   * The reason why the process ends: written before this call returns. On stderr when the level hides it or standard
-   * output does not take it [management 9.5].
+   * The reason why the process ends [management 9.5]. It is on stderr when the level hides it, and after `flush` when
+   * standard output has not taken it.
    */
   override fatal(op: string, message: string, facts?: Facts, context?: LineContext): void {
     if (this.shows('FATAL')) super.fatal(op, message, facts, context)
-    else this.#last({ ...blank, time: now(), op, ...shownLine(message, facts, context) })
+    else this.#writeToStderr({ ...blank, time: now(), op, ...shownLine(message, facts, context) })
   }
 
   /** Opens the file anew, so that it can be rotated [management 10.6]. */
   reopen(): void {
-    if (this.#file === undefined) return
-    try {
-      this.#file.sink.replace(openSync(this.#file.path, 'a'))
-    } catch (fault) {
-      this.error('log:reopen', `${this.#file.path} cannot be opened anew (${codeOf(fault)})`)
-    }
+    this.#file?.destination.reopen()
   }
 
   /** Writes everything that was logged until now, also what other threads have handed over; waits for a slow reader at most this long. */
   async flush(limit_ms = 1000): Promise<void> {
     this.#drainPorts()
-    await Promise.all(this.#targets.map(({ sink }) => sink.flush(limit_ms)))
+    const [written] = await Promise.all([
+      this.#stdout.destination.flush(limit_ms),
+      this.#file?.destination.flush(limit_ms),
+    ])
+    const reason = this.#reason
+    this.#reason = undefined
+    if (reason !== undefined && !written) this.#writeToStderr(reason)
   }
 
-  #target(name: FormName, descriptor: number, owned: boolean, limits: SinkLimits | undefined): Target {
+  #target(name: FormName, to: number | string): Target {
     const form = forms[name]
-    const sink: LineSink = new LineSink(
-      descriptor,
-      owned,
-      (dropped) => {
+    const destination: LineDestination = new LineDestination(to, {
+      caughtUp: (dropped) => {
         const message = `${dropped} lines were dropped because they could not be written fast enough`
         const line: Line = { ...blank, time: now(), level: 'WARN', op: 'log:dropped', message, facts: { dropped } }
-        if (this.shows('FATAL')) sink.put(form(line, this.#switches.get('lineMaxSize')), true)
+        if (this.shows('FATAL')) destination.put(form(line, this.#switches.get('lineMaxSize')), true)
       },
-      limits,
-    )
-    return { form, sink }
+      notReopened: (fault) => this.error('log:reopen', `${to} cannot be opened anew (${codeOf(fault)})`),
+    })
+    return { form, destination }
   }
 
   #write(line: Line): void {
+    // What other threads have logged before the end comes before its reason.
+    if (line.level === 'FATAL') this.#drainPorts()
     const maxSize = this.#switches.get('lineMaxSize')
-    if (line.level === 'FATAL') this.#last(line)
-    else for (const { form, sink } of this.#targets) sink.put(form(line, maxSize), line.level === 'ERROR')
+    const matters = line.level === 'ERROR' || line.level === 'FATAL'
+    const [taken] = [this.#stdout, this.#file].map((target) =>
+      target?.destination.put(target.form(line, maxSize), matters),
+    )
+    if (line.level !== 'FATAL') return
+    if (taken === true) this.#reason = line
+    else this.#writeToStderr(line)
   }
 
-  #last(line: Line): void {
-    const maxSize = this.#switches.get('lineMaxSize')
-    this.#drainPorts()
-    const shown = this.shows('FATAL')
-    const [first] = shown ? this.#targets.map(({ form, sink }) => sink.putNow(form(line, maxSize))) : []
-    if (first !== true) writtenNow(this.#stderr, Buffer.from(forms.json(line, maxSize)))
+  #writeToStderr(line: Line): void {
+    writeNow(this.#stderr, forms.json(line, this.#switches.get('lineMaxSize')))
   }
 
-  #taken(lines: readonly Line[]): void {
+  /** The other side counts what is on the way and hands over no more than this side can bear. */
+  #take(lines: readonly Line[], port: MessagePort): void {
     for (const line of lines) this.#write(line)
+    port.postMessage(lines.reduce((sum, line) => sum + lineWeight(line), 0))
   }
 
   #drainPorts(): void {
     for (const port of this.#ports) {
       for (let taken = receiveMessageOnPort(port); taken !== undefined; taken = receiveMessageOnPort(port)) {
-        this.#taken(taken.message)
-        port.postMessage(taken.message.length)
+        this.#take(taken.message, port)
       }
     }
   }
 }
 
-interface OpenFile {
-  readonly path: string
-  readonly descriptor: number
-}
-
 interface Target {
-  readonly form: (line: Line, maxSize: number) => string
-  readonly sink: LineSink
+  readonly form: Form
+  readonly destination: LineDestination
 }
 
 const blank = { level: 'FATAL', facts: undefined, context: undefined, area: undefined, partition: undefined } as const

@@ -3,7 +3,7 @@ import { writeSync } from 'node:fs'
 import { openLog } from '../../src/log/main-log.js'
 import { logLevels, Switches } from '../../src/shared-memory/switches.js'
 
-/** A process that logs many lines, says so on stderr, and ends in order when its standard input ends. */
+/** A process that logs many lines, says so on stderr, and ends when its standard input ends, with a reason if it has one. */
 const switches = new Switches()
 switches.set('logLevel', logLevels.indexOf('INFO'))
 switches.set('lineMaxSize', 32768)
@@ -19,5 +19,7 @@ for (let number = 0; number < Number(process.argv[2]); number += 1) {
 writeSync(2, 'logged\n')
 process.stdin.resume()
 await once(process.stdin, 'end')
+const [, , , reason] = process.argv
+if (reason !== undefined) log.value.fatal('main:end', reason)
 await log.value.flush(200)
 process.exit(0)

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { closeSync, existsSync, openSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { text as allOf } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import { type Test, test } from 'tap'
@@ -99,14 +100,13 @@ test('summaries are shown at every level', async (t) => {
   t.match(JSON.parse(stdout()), { lvl: 'SUMMARY', msg: 'Transactions: 1 (new: 1)' })
 })
 
-test('a FATAL line is written before the call returns, behind what was logged before', async (t) => {
+test('a FATAL line is written behind what was logged before, and only there', async (t) => {
   const { log, stdout, stderr } = given(t, switchesAt('WARN'))
   log.warn('o', 'before')
   log.fatal('main:end', 'port 1026 is in use')
+  await log.flush()
   t.same(messagesIn(stdout()), ['before', 'port 1026 is in use'])
   t.equal(stderr(), '')
-  await log.flush()
-  t.same(messagesIn(stdout()), ['before', 'port 1026 is in use'], 'and only once')
 })
 
 test('with the level NONE the FATAL line is on stderr', async (t) => {
@@ -141,15 +141,41 @@ test('a file that was moved away is opened anew, and no line is lost or cut', as
   const logDir = t.testdir()
   const file = join(logDir, 'contextBroker.log')
   const { log } = given(t, switchesAt('WARN'), { logDir }, logDir)
-  for (let number = 0; number < 100; number += 1) log.warn('o', `before ${number}`)
+  for (let number = 0; number < 100; number += 1) log.warn('o', `line ${number}`)
   // Now the lines are being written.
   await new Promise(setImmediate)
   renameSync(file, `${file}.1`)
   log.reopen()
-  log.warn('o', 'after')
+  log.warn('o', 'line 100')
   await log.flush()
-  t.same(messagesIn(readFileSync(`${file}.1`, 'utf8')).length, 100)
-  t.same(messagesIn(readFileSync(file, 'utf8')), ['after'])
+  const [before, after] = [`${file}.1`, file].map((path) => messagesIn(readFileSync(path, 'utf8')))
+  t.same(
+    [...(before ?? []), ...(after ?? [])],
+    Array.from({ length: 101 }, (_, number) => `line ${number}`),
+  )
+  t.equal(after?.at(-1), 'line 100')
+})
+
+test('a file that can not be opened anew stays the one that is open, until it can', async (t) => {
+  const folder = t.testdir({ logs: {} })
+  const logDir = join(folder, 'logs')
+  const { log } = given(t, switchesAt('WARN'), { logDir }, folder)
+  log.warn('o', 'first')
+  await log.flush()
+  renameSync(logDir, join(folder, 'moved'))
+  log.reopen()
+  await sleep(50)
+  log.warn('o', 'second')
+  await log.flush()
+  const held = messagesIn(readFileSync(join(folder, 'moved', 'contextBroker.log'), 'utf8'))
+  t.same(held, ['first', `${join(logDir, 'contextBroker.log')} cannot be opened anew (ENOENT)`, 'second'])
+
+  renameSync(join(folder, 'moved'), logDir)
+  renameSync(join(logDir, 'contextBroker.log'), join(logDir, 'rotated'))
+  log.reopen()
+  log.warn('o', 'third')
+  await log.flush()
+  t.same(messagesIn(readFileSync(join(logDir, 'contextBroker.log'), 'utf8')), ['third'])
 })
 
 test('a directory that can not be written is refused', async (t) => {
@@ -180,10 +206,11 @@ test('lines of other threads come in their order, with their partition', async (
   t.match(JSON.parse(stdout().split('\n')[0] ?? ''), { partition: 3, op: 'thread', n: 0 })
 })
 
-/** Starts the writer in a process of its own, which writes this many lines into a real pipe. */
-function writing(lines: number) {
+/** Starts the writer in a process of its own, which writes this many lines into a real pipe, and at its end this reason. */
+function writing(lines: number, reason?: string) {
   const script = fileURLToPath(new URL('./log-process.js', import.meta.url))
-  return spawn(process.execPath, [script, String(lines)], { stdio: ['pipe', 'pipe', 'pipe'] })
+  const words = [script, String(lines), ...(reason === undefined ? [] : [reason])]
+  return spawn(process.execPath, words, { stdio: ['pipe', 'pipe', 'pipe'] })
 }
 
 test('a reader that does not read stops neither the broker nor its end', async (t) => {
@@ -218,6 +245,22 @@ test('a reader that has gone is no fault', async (t) => {
   const [code] = await once(broker, 'exit')
   t.equal(code, 0)
 })
+
+for (const [what, lines, leave] of [
+  ['has gone', 1, (broker: ReturnType<typeof writing>) => broker.stdout.destroy()],
+  ['does not read', 20_000, () => {}],
+] as const) {
+  test(`the reason of the end is on stderr when the reader of standard output ${what}`, async (t) => {
+    const broker = writing(lines, 'port 1026 is in use')
+    const stderr = allOf(broker.stderr)
+    leave(broker)
+    broker.stdin.end('end\n')
+    const [code] = await once(broker, 'exit')
+    t.equal(code, 0)
+    broker.stdout.resume()
+    t.same(messagesIn((await stderr).replace('logged\n', '')), ['port 1026 is in use'])
+  })
+}
 
 test('a fault is logged with its stack and those of its causes', async (t) => {
   const { error, errorStack } = errorFacts(new TypeError('outer', { cause: new Error('inner') }))

@@ -1,0 +1,169 @@
+import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs'
+import sonicBoom, { type SonicBoom } from 'sonic-boom'
+
+/** What is told of a destination, to whoever logs it. */
+export interface DestinationEvents {
+  /** Everything is written again, after this number of lines had to be dropped. */
+  caughtUp(dropped: number): void
+  /** The file could not be opened anew; lines go to the one that was open. */
+  notReopened(fault: NodeJS.ErrnoException): void
+}
+
+/** sonic-boom's type does not say that it takes bytes when its content mode is `buffer`. */
+type ByteDestination = Omit<SonicBoom, 'write'> & { write(line: string | Uint8Array): boolean }
+
+/** How many bytes of lines below ERROR may wait for a slow reader, and of any lines [management 10.2]. */
+const usual_bytes = 1 << 20
+const most_bytes = 8 << 20
+
+/** Lines are gathered into writes of at most this size. */
+const write_bytes = 64 * 1024
+
+/** How long a full pipe or disk is left alone before the next try. */
+const pause_ms = 20
+
+/**
+ * A destination of log lines: pino's, sonic-boom, which writes without blocking the thread and drops what exceeds its
+ * `maxLength`. Around it stands only what sonic-boom does not do: lines below ERROR have a lower limit, dropped lines are
+ * counted, a failed write is repeated without a new line, and a flush ends at a time limit.
+ *
+ * It is not made by `pino.destination`, which calls `flushSync` when the process exits. `flushSync` repeats a write without
+ * end when it fails with anything but EAGAIN, for example because the reader has gone: the process would never end. So
+ * nothing calls `flushSync` here; the process ends after `flush`.
+ */
+export class LineDestination {
+  /** Undefined once its reader has gone. */
+  #sonic: ByteDestination | undefined
+  #waiting_bytes = 0
+  #dropped = 0
+  #retrying = false
+  #flushed: (() => void)[] = []
+
+  /** `to`: a descriptor, or the path of a file that is appended to. */
+  constructor(to: number | string, events: DestinationEvents) {
+    const sonic: ByteDestination = new sonicBoom.SonicBoom({
+      dest: to,
+      contentMode: 'buffer', // It would measure the whole of a gathered text again with every line.
+      maxLength: most_bytes,
+      maxWrite: write_bytes,
+      append: true,
+      retryEAGAIN: () => false, // Its own pause of 100 ms is not cut short by new lines and lets a pipe run empty.
+    })
+    sonic.on('write', (size: number) => {
+      this.#waiting_bytes -= size
+    })
+    sonic.on('drop', (line: Uint8Array) => {
+      this.#waiting_bytes -= line.length
+      this.#dropped += 1
+    })
+    sonic.on('drain', () => this.#drained(events))
+    sonic.on('error', (fault: NodeJS.ErrnoException) => this.#failed(fault, events))
+    this.#sonic = sonic
+  }
+
+  /**
+   * Takes a line with its line end; false if it is dropped. Lines that matter are only dropped at the outermost limit. Once
+   * a line was dropped, the others are dropped too until the reader has caught up.
+   */
+  put(line: string, matters: boolean): boolean {
+    if (this.#sonic === undefined) return false
+    const bytes = Buffer.from(line)
+    const dropped = this.#dropped
+    const full = this.#waiting_bytes > 0 && (dropped > 0 || this.#waiting_bytes + bytes.length > usual_bytes)
+    if (full && !matters) {
+      this.#dropped += 1
+      return false
+    }
+    this.#waiting_bytes += bytes.length
+    this.#sonic.write(bytes)
+    return this.#dropped === dropped
+  }
+
+  /** Opens the file at its path anew: what is being written is finished in the file that was open. */
+  reopen(): void {
+    this.#sonic?.reopen()
+  }
+
+  /** Resolves when everything is written or after this time; says whether everything is written. */
+  async flush(limit_ms: number): Promise<boolean> {
+    if (this.#waiting_bytes > 0 && this.#sonic !== undefined) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, limit_ms)
+        this.#flushed.push(() => {
+          clearTimeout(timer)
+          resolve()
+        })
+      })
+    }
+    return this.#waiting_bytes === 0 && this.#sonic !== undefined
+  }
+
+  #drained({ caughtUp }: DestinationEvents): void {
+    const dropped = this.#dropped
+    this.#dropped = 0
+    if (dropped > 0) caughtUp(dropped)
+    if (this.#waiting_bytes === 0) this.#resolveFlushes()
+  }
+
+  /** sonic-boom keeps what it could not write and goes on with it at the next write. */
+  #failed(fault: NodeJS.ErrnoException, { notReopened }: DestinationEvents): void {
+    if (fault.code === 'EPIPE' || fault.code === 'EBADF') {
+      // The reader has gone and does not come back.
+      this.#sonic = undefined
+      this.#waiting_bytes = 0
+      this.#resolveFlushes()
+      return
+    }
+    if (fault.syscall === 'open') {
+      // They close the old descriptor, each of them, after the next reopening that succeeds: twice after one failure.
+      this.#sonic?.removeAllListeners('ready')
+      notReopened(fault)
+    }
+    if (this.#retrying) return
+    this.#retrying = true
+    setTimeout(() => {
+      this.#retrying = false
+      this.#sonic?.write(new Uint8Array())
+    }, pause_ms).unref()
+  }
+
+  #resolveFlushes(): void {
+    for (const resolve of this.#flushed.splice(0)) resolve()
+  }
+}
+
+/**
+ * The descriptor to write to for one that the process was given, so that a stuck reader leaves no write hanging: that
+ * would keep the process from ending. A pipe is opened anew where the system allows it, so that only this end does not
+ * block. A socket can not be; Node makes that of standard output non-blocking, until it exits, when it opens its stream.
+ */
+export function unblocked(descriptor: number): number {
+  try {
+    const stats = fstatSync(descriptor)
+    if (stats.isFIFO()) return openSync(`/proc/self/fd/${descriptor}`, constants.O_WRONLY | constants.O_NONBLOCK)
+    if (stats.isSocket() && descriptor === 1) process.stdout.on('error', () => {})
+  } catch {
+    // Not on this system, or not by this user: the descriptor is used as it is.
+  }
+  return descriptor
+}
+
+/** Throws unless lines can be appended to this file; it exists afterwards. */
+export function checkAppendable(path: string): void {
+  closeSync(openSync(path, 'a'))
+}
+
+/** Writes before the call returns, for a short while against a full pipe; what is not taken by then is lost. */
+export function writeNow(descriptor: number, text: string): void {
+  let rest: Uint8Array = Buffer.from(text)
+  for (let tries = 0; rest.length > 0 && tries < 10; ) {
+    try {
+      rest = rest.subarray(writeSync(descriptor, rest))
+    } catch (fault) {
+      const full = fault instanceof Error && 'code' in fault && fault.code === 'EAGAIN'
+      if (!full) return
+      tries += 1
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pause_ms)
+    }
+  }
+}
