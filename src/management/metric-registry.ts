@@ -1,0 +1,85 @@
+import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client'
+import type { BucketReading } from '../measure/buckets.js'
+
+export type Labels = Readonly<Record<string, string>>
+
+/** One value of a metric. */
+export interface Sample {
+  readonly labels: Labels
+  readonly value: number
+}
+
+/** The values of a metric; a number is that of a metric without labels. */
+type Reading = number | readonly Sample[]
+/** The histograms of a metric by their labels. */
+export type ReadBuckets = () => readonly (readonly [Labels, BucketReading])[]
+type Read = () => Reading | Promise<Reading>
+
+/** The metrics of a front end, held by prom-client. Each reads its values, mostly from shared memory, when it is shown. */
+export class MetricRegistry {
+  readonly #registry = new Registry()
+
+  get contentType(): string {
+    return this.#registry.contentType
+  }
+
+  /** The metrics as Prometheus text, but for those with these names. */
+  async text(hidden: ReadonlySet<string>): Promise<string> {
+    const shown = this.#registry.getMetricsAsArray().filter(({ name }) => !hidden.has(name))
+    const texts = await Promise.all(shown.map(({ name }) => this.#registry.getSingleMetricAsString(name)))
+    return `${texts.join('\n\n')}\n`
+  }
+
+  counter(name: string, help: string, labelNames: readonly string[], read: Read): void {
+    const collect = async () => {
+      const samples = samplesOf(await read())
+      counter.reset()
+      for (const { labels, value } of samples) counter.inc(labels, value)
+    }
+    const counter: Counter = new Counter({ name, help, labelNames, registers: [this.#registry], collect })
+  }
+
+  gauge(name: string, help: string, labelNames: readonly string[], read: Read): void {
+    const collect = async () => {
+      const samples = samplesOf(await read())
+      gauge.reset()
+      for (const { labels, value } of samples) gauge.set(labels, value)
+    }
+    const gauge: Gauge = new Gauge({ name, help, labelNames, registers: [this.#registry], collect })
+  }
+
+  /**
+   * prom-client's own Histogram only takes single observations: it can not be set to buckets that were counted in shared
+   * memory. What its registry needs of a metric is a name and a `get`, which its type does not say.
+   */
+  histogram(name: string, help: string, read: ReadBuckets): void {
+    const type = 'histogram'
+    const get = async () => {
+      const values = read().flatMap(([labels, reading]) => bucketValues(name, labels, reading))
+      return { name, help, type, values }
+    }
+    this.#registry.registerMetric({ name, help, type, get } as unknown as Metric)
+  }
+}
+
+/** Begins to collect the metrics of the process; the function gives them as Prometheus text [management 7]. */
+export function processMetrics(): () => Promise<string> {
+  const register = new Registry()
+  collectDefaultMetrics({ register })
+  return () => register.metrics()
+}
+
+function samplesOf(reading: Reading): readonly Sample[] {
+  return typeof reading === 'number' ? [{ labels: {}, value: reading }] : reading
+}
+
+function bucketValues(name: string, labels: Labels, { bounds, counts, sum }: BucketReading) {
+  const buckets = counts.map((value, bucket) => {
+    return { metricName: `${name}_bucket`, labels: { ...labels, le: String(bounds[bucket] ?? '+Inf') }, value }
+  })
+  return [
+    ...buckets,
+    { metricName: `${name}_sum`, labels, value: sum },
+    { metricName: `${name}_count`, labels, value: counts.at(-1) ?? 0 },
+  ]
+}
