@@ -4,7 +4,7 @@ const mostHops = 10
 const longest = 4096
 
 /** How a broker names itself in `Via`. */
-export function hopName(brokerId: string): string {
+function hopName(brokerId: string): string {
   return `rigel-${brokerId}`
 }
 

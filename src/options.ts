@@ -103,7 +103,6 @@ export interface NotificationOptions {
   readonly httpTimeout_ms: number
   readonly mode: NotificationMode
   readonly simulated: boolean
-  readonly customDisabled: boolean
   /** Accept certificates of unknown authorities. */
   readonly insecure: boolean
   readonly forwardLimit: number

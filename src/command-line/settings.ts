@@ -123,7 +123,6 @@ function notificationsFrom(settings: Settings): NotificationOptions {
     httpTimeout_ms: httpTimeout_ms <= 0 ? 5000 : httpTimeout_ms,
     mode: value(flags.notificationMode),
     simulated: on(flags.simulatedNotification),
-    customDisabled: on(flags.disableCustomNotifications),
     insecure: on(flags.insecureNotif),
     forwardLimit: value(flags.cprForwardLimit),
     forwardsMax: value(flags.forwardMax),

@@ -21,11 +21,6 @@ export type AreaMalformed =
 
 type Coordinate = 'latitude' | 'longitude'
 
-/** Whether a point lies in an area; who asks for many points compiles the area once. */
-export function inArea(area: Area, point: Point): boolean {
-  return compileArea(area)(point)
-}
-
 /** What tells whether a point lies in the area. Points on the border may be in it or not. */
 export function compileArea(area: Area): (point: Point) => boolean {
   const inside = area.kind === 'circle' ? compileCircle(area) : compilePolygon(area)

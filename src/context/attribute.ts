@@ -51,7 +51,7 @@ export function updatedAttribute(
  * The metadata of an attribute after an update, ascending by name. An element given again takes the new value, and the
  * new type if it names one; a new element joins; none is ever lost [context 2.6].
  */
-export function overlayMetadata(held: readonly Metadata[], given: readonly Metadata[]): readonly Metadata[] {
+function overlayMetadata(held: readonly Metadata[], given: readonly Metadata[]): readonly Metadata[] {
   if (given.length === 0) return held
   const after = [...held]
   const positions = held.length + given.length < indexFrom ? undefined : new Map(held.map(({ name }, at) => [name, at]))

@@ -1,5 +1,5 @@
 import type { Seconds } from './date.js'
-import { type Effort, unbounded } from './effort.js'
+import type { Effort } from './effort.js'
 import { type Attribute, compareBytes, type Entity, type Value } from './entity.js'
 import { acceptedPattern } from './pattern.js'
 import { isArray, valueAt } from './value.js'
@@ -33,11 +33,6 @@ export type Ordering = '<' | '<=' | '>' | '>='
 
 /** What values are compared with. A date is the number of its seconds, as it is stored. */
 export type Scalar = string | number | boolean | null
-
-/** Whether an entity meets a filter; who asks for many entities compiles the filter once. */
-export function satisfies(entity: Entity, filter: Filter): boolean {
-  return compileFilter(filter, unbounded())(entity)
-}
 
 /**
  * What tells whether an entity meets the filter, its regular expressions compiled [context 7.4.2]. An entity for which

@@ -2,7 +2,7 @@ const secretHeaders = new Set(['authorization', 'proxy-authorization', 'x-auth-t
 const secretParameters = new Set(['token', 'access_token', 'apikey', 'api_key', 'password'])
 
 /** What stands in a log for what is secret [management 10.5]. */
-export const hidden = '***'
+const hidden = '***'
 
 /** Headers as a log may show them: the values of those that carry secrets are hidden [management 10.5]. */
 export function withoutSecrets(

@@ -17,7 +17,7 @@ export function workerLog(port: MessagePort, switches: Switches, partition?: num
 }
 
 /** See `workerLog`. */
-export class WorkerLog extends LineLog {
+class WorkerLog extends LineLog {
   readonly #port: MessagePort
   #gathered: Line[] = []
   #underWay = 0

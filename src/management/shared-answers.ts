@@ -47,8 +47,3 @@ export function sharedAnswer(
   return (name, ask) => answers[name](ask)
 }
 type SharedPart<Name extends SharedName> = Shared[Name]['part'] | Promise<Shared[Name]['part']>
-
-/** The only front end there is. */
-export function withoutPeers(answer: SharedAnswer): ProcessPeers {
-  return { gather: async (name, ask) => [await answer(name, ask)] }
-}

@@ -25,7 +25,7 @@ export function statisticsText(measures: Measures, fullCounters: boolean, at: Na
 }
 
 /** Whole seconds, rounded down. */
-export function wholeSeconds(duration: Nanoseconds): string {
+function wholeSeconds(duration: Nanoseconds): string {
   return String(duration / 1_000_000_000n)
 }
 

@@ -178,7 +178,7 @@ export interface PidFile {
 }
 
 /** Writes the file. A leftover of a process that is gone is replaced; one of a living process is refused. */
-export function writePidFile(path: string): Result<PidFile, string> {
+function writePidFile(path: string): Result<PidFile, string> {
   try {
     const pid = heldPid(path)
     if (pid !== undefined && pid !== process.pid && lives(pid)) {

@@ -3,7 +3,7 @@
 export const logLevels = ['NONE', 'FATAL', 'ERROR', 'WARN', 'INFO', 'DEBUG'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-export const settingNames = [
+const settingNames = [
   'logLevel', // index in logLevels
   'verbosity',
   'infoPayloadMaxSize',

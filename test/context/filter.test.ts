@@ -1,14 +1,15 @@
 import fc from 'fast-check'
 import { test } from 'tap'
+import { unbounded } from '../../src/context/effort.js'
 import { compareBytes, type Entity } from '../../src/context/entity.js'
-import { type FilterSide, satisfies } from '../../src/context/filter.js'
+import { compileFilter, type FilterSide } from '../../src/context/filter.js'
 import { parseFilter } from '../../src/context/filter-parse.js'
 import type { Milliseconds } from '../../src/time.js'
 import { attribute, entity, holding } from './given-entity.js'
 
 function meets(held: Entity, text: string, on: FilterSide = 'attributes'): boolean | string {
   const filter = parseFilter(text, on)
-  return filter.ok ? satisfies(held, filter.value) : filter.error.kind
+  return filter.ok ? compileFilter(filter.value, unbounded())(held) : filter.error.kind
 }
 
 const silo = holding({ grain: 'rye', level: '64', heat: 21.5, open: true, note: null, 'tank.1': { level: 'low' } })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { inArea } from '../../src/context/area.js'
+import { compileArea } from '../../src/context/area.js'
 import type { Area, Point } from '../../src/context/location.js'
 import { clearance, ringOf } from '../../src/context/polygon.js'
 import { vectorOf } from '../../src/context/sphere.js'
@@ -11,7 +11,7 @@ function polygon(vertices: readonly (readonly [latitude: number, longitude: numb
 }
 
 function holds(area: Area, latitude: number, longitude: number): boolean {
-  return inArea(area, { latitude, longitude })
+  return compileArea(area)({ latitude, longitude })
 }
 
 /** Whether a point is about on the border, of which nothing is promised. */
@@ -137,7 +137,7 @@ test('a point is in a polygon or in the inverted one, and in one of them only', 
   fc.assert(
     fc.property(polygonAround, anyPoint, (vertices, point) => {
       const area = { kind: 'polygon', vertices, inverted: false } as const
-      return inArea(area, point) !== inArea({ ...area, inverted: true }, point)
+      return compileArea(area)(point) !== compileArea({ ...area, inverted: true })(point)
     }),
   )
 })

@@ -4,7 +4,7 @@ import type { Facts, Log } from '../../src/log/log.js'
 import { processMetrics } from '../../src/management/metric-registry.js'
 import type { ManagementParts } from '../../src/management/parts.js'
 import { managementResources } from '../../src/management/resources.js'
-import { sharedAnswer, withoutPeers } from '../../src/management/shared-answers.js'
+import { type ProcessPeers, type SharedAnswer, sharedAnswer } from '../../src/management/shared-answers.js'
 import { Measures } from '../../src/measure/measures.js'
 import { err } from '../../src/result.js'
 import { waiting } from '../given.js'
@@ -43,6 +43,11 @@ export function management(changed: Partial<ManagementParts> = {}) {
     return prepared.value()
   }
   return { measures, parts, resources, requests, lines, ask }
+}
+
+/** The only front end there is. */
+export function withoutPeers(answer: SharedAnswer): ProcessPeers {
+  return { gather: async (name, ask) => [await answer(name, ask)] }
 }
 
 /** A broker that is well and has no subscriptions, but for what the script says. */

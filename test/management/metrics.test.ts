@@ -1,13 +1,8 @@
 import { test } from 'tap'
 import { metricsShown } from '../../src/management/metrics.js'
-import {
-  type ProcessPeers,
-  type SharedAnswer,
-  sharedAnswer,
-  withoutPeers,
-} from '../../src/management/shared-answers.js'
+import { type ProcessPeers, type SharedAnswer, sharedAnswer } from '../../src/management/shared-answers.js'
 import { Measures } from '../../src/measure/measures.js'
-import { bodyOf, management, parameters } from './given.js'
+import { bodyOf, management, parameters, withoutPeers } from './given.js'
 
 const answered = {
   ...{ resource: undefined, verb: 'GET', status: 200, request_bytes: 0, response_bytes: 23, duration: 2_000_000n },

@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '../../result.js'
-import { atOnce, type Steps } from '../../slices.js'
+import type { Steps } from '../../slices.js'
 
 /**
  * A JSON text as NGSIv1 reads it: a scalar is its characters, so that `21.50` stays `21.50` [context 3.1]; members keep
@@ -20,12 +20,10 @@ export interface JsonMalformed {
 /** Deeper bodies are not read: reading and answering them would need a stack as deep. */
 export const maxNesting = 200
 
-/** Reads a text that is JSON by RFC 8259, to the letter. A scalar at the top is for the caller to judge. */
-export function parseJson(text: string): Result<Json, JsonMalformed> {
-  return atOnce(readJson(text))
-}
-
-/** As `parseJson`, for a text that may be so long that others are to have their turn meanwhile. */
+/**
+ * Reads a text that is JSON by RFC 8259, to the letter, in steps: it may be so long that others are to have their turn
+ * meanwhile. A scalar at the top is for the caller to judge.
+ */
 export function* readJson(text: string): Steps<Result<Json, JsonMalformed>> {
   const reader = new JsonReader(text)
   while (!reader.read()) yield

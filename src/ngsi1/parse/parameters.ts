@@ -19,7 +19,7 @@ export function checkParameters(parameters: Parameters): ApiResponse | undefined
 }
 
 /** A parameter's value; an empty one is ignored as if it were not there [context 1.6]. */
-export function givenParameter(parameters: Parameters, name: string): string | undefined {
+function givenParameter(parameters: Parameters, name: string): string | undefined {
   return parameters.get(name) || undefined
 }
 

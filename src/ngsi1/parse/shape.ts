@@ -147,7 +147,7 @@ export function list<Item>(item: string, shape: Shape<Item>): Long<readonly Item
 }
 
 /** What is wrong with a payload, found in the order of the document: the first thing decides [context 1.5]. */
-export class Walk {
+class Walk {
   readonly strictIds: boolean
   #refusal: ParserRefusal | undefined
   /** Members and items of compound values. */

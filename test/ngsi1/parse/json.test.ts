@@ -1,6 +1,9 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { type Json, maxNesting, parseJson } from '../../../src/ngsi1/parse/json.js'
+import { type Json, maxNesting, readJson } from '../../../src/ngsi1/parse/json.js'
+import { atOnce } from '../../../src/slices.js'
+
+const parseJson = (text: string) => atOnce(readJson(text))
 
 /** What a parsed value is to NGSIv1: all scalars are texts. */
 function asTexts(value: unknown): Json {

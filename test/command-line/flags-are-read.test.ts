@@ -1,0 +1,48 @@
+import { test } from 'tap'
+import { sourceOf, sourcesOf } from '../sources.js'
+
+const readers = sourcesOf('src', 'workers').filter(
+  ({ path }) => !/^src\/(command-line\/|options\.ts|shared-memory\/switches\.ts)/.test(path),
+)
+
+/** What shows that an option is read of which the command line makes something else before any other part sees it. */
+const readAs: Readonly<Record<string, string>> = {
+  traceLevels: '.traces[',
+  logLevel: "get('logLevel')",
+  verbose: "get('verbosity')",
+  logLineMaxSize: "get('lineMaxSize')",
+  logInfoPayloadMaxSize: "get('infoPayloadMaxSize')",
+  logDeprecate: "get('deprecate')",
+  disableMetrics: "get('disableMetrics')",
+  statSemWait: "'statSemWait'",
+  statCounters: "'statCounters'",
+  statTiming: "'statTiming'",
+  statNotifQueue: "'statNotifQueue'",
+  // They are named at the start.
+  ignored: 'warningsOf(',
+  deferred: 'warningsOf(',
+}
+
+test('each option is read outside of the command line', async (t) => {
+  const members = [...sourceOf('src/options.ts').code.matchAll(/^ {2}readonly (\w+):/gm)].map(([, name = '']) => name)
+  t.ok(members.length > 80)
+  for (const name of members) {
+    const other = readAs[name]
+    // As a member, or as what is taken from an object.
+    const read = new RegExp(`\\.${name}\\b|[{,]\\s*${name}\\s*[,}:]`)
+    const isRead = ({ code }: { readonly code: string }) =>
+      other === undefined ? read.test(code) : code.includes(other)
+    t.ok(readers.some(isRead), name)
+  }
+})
+
+test('each flag makes an option, or says what it stands for', async (t) => {
+  const settings = sourceOf('src/command-line/settings.ts').code
+  const tables = sourcesOf('src/command-line').filter(({ path }) => /flags-(delivery|running|serving)/.test(path))
+  const flags = tables.flatMap(({ code }) => [...code.matchAll(/^ {2}(\w+): (\w+)\.(?!prints)/gm)])
+  t.ok(flags.length > 80)
+  for (const [, name = '', group] of flags) {
+    if (group === 'ngsi2' || name === 'fg') continue // They are accepted, and have no effect yet or at all.
+    t.match(settings, new RegExp(`flags\\.${name}\\b`), name)
+  }
+})

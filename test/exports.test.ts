@@ -1,0 +1,25 @@
+import { test } from 'tap'
+import { type Source, sourcesOf } from './sources.js'
+
+const sources = sourcesOf('src', 'workers')
+const tests = sourcesOf('test', 'bench')
+
+/** The whole turn of a partition in one step, as tests and benchmarks take it. */
+const forTests = new Set(['takeTurn'])
+
+function imports({ path, code }: Source, name: string, from: string): boolean {
+  const file = from.slice(from.lastIndexOf('/') + 1).replace(/\.ts$/, '.js')
+  return path !== from && code.includes(`/${file}'`) && new RegExp(`\\b${name}\\b`).test(code)
+}
+
+test('each value that is exported is used by another file, and not by tests only', async (t) => {
+  const declared = /^export (?:async )?(?:abstract )?(?:function\*?|const|class) (\w+)/gm
+  for (const source of sources) {
+    for (const [, name = ''] of source.code.matchAll(declared)) {
+      const used = sources.some((other) => imports(other, name, source.path))
+      const usedHere = source.code.split(new RegExp(`\\b${name}\\b`)).length > 2
+      const tested = tests.some((other) => imports(other, name, source.path))
+      t.ok(used || (tested && (usedHere || forTests.has(name))), `${name} of ${source.path}`)
+    }
+  }
+})
