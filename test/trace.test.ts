@@ -63,3 +63,40 @@ test('a trace level that is on shows the lines of its area, of every thread, wha
   await delay(300)
   t.equal(broker.output.length, before)
 })
+
+test('start, headers, subscriptions and the end are traced', async (t) => {
+  const flags = [
+    '-partitions',
+    '1',
+    '-corsOrigin',
+    '__ALL',
+    '-adminToken',
+    'sixteen-characters',
+    '-t',
+    '30,34,45,50,80,120,212,244,245',
+  ]
+  const broker = await RunningBroker.start(t, flags)
+  await broker.update('APPEND', update, { ...update, id: 'Pump5' })
+  await broker.send('GET', '/v1/contextEntities/Pump4', undefined, { origin: 'http://page.example' })
+  await broker.send('GET', '/statistics')
+  await broker.send('POST', '/v1/subscribeContext', {
+    entities: [{ id: 'Pump4', type: '' }],
+    reference: 'http://127.0.0.1:1/',
+    duration: 'PT1H',
+    notifyConditions: [{ type: 'ONCHANGE', condValues: ['level'] }],
+  })
+  t.equal(await broker.end('SIGTERM'), 0)
+  const spoken = await areas(broker)
+  const expected = [
+    'http.tenant',
+    'http.cors',
+    'parse.dump',
+    'render',
+    'worker',
+    'shutdown',
+    'subscription.sync',
+    'config',
+    'security',
+  ]
+  for (const area of expected) t.ok(spoken.has(area), area)
+})

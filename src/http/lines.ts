@@ -27,12 +27,13 @@ const headAreas = placesOf(
   'http.headers',
   'http.headers.unknown',
   'http.params',
+  'http.tenant',
   'http.servicepath',
   'http.ip',
   'http.transaction',
 )
 const bodyAreas = placesOf('http.payload', 'payload.in')
-const answerAreas = placesOf('http.response', 'http.transaction', 'payload.out')
+const answerAreas = placesOf('http.response', 'http.cors', 'http.transaction', 'payload.out', 'render', 'security')
 
 /** The log lines of one request. Whoever calls looks first whether they are wanted. */
 export class RequestLog {
@@ -67,6 +68,7 @@ export class RequestLog {
     this.#maybe('http.headers', () => JSON.stringify(withoutSecrets(headers)))
     this.#maybe('http.headers.unknown', () => unusedHeaders(headers).join(', '))
     this.#maybe('http.ip', () => `${socket.remoteFamily} ${socket.remoteAddress}, taken as ${this.context.from}`)
+    this.#maybe('http.tenant', () => single(headers['fiware-service']) ?? '<none>')
     this.#maybe('http.servicepath', () => single(headers['fiware-servicepath']) ?? '<none>')
     this.#maybe('http.params', () => target.slice(path.length))
     this.#maybe('http.connection', () => `request with ${rawHeaders.length / 2} headers on port ${socket.remotePort}`)
@@ -87,7 +89,10 @@ export class RequestLog {
     const { status, headers, responseBody, response_bytes, stages } = answered
     this.#maybe('http.response', () => `${status}, ${response_bytes} bytes, ${pairs(headers)}`)
     this.#maybe('payload.out', () => this.#shown(responseBody))
-    const { method, url } = this.#incoming
+    this.#maybe('render', () => `${response_bytes} bytes`, stages)
+    const { method, url, headers: given } = this.#incoming
+    if (given.origin !== undefined) this.#maybe('http.cors', () => `origin ${given.origin}: ${corsHeaders(headers)}`)
+    if (status === 401) this.#maybe('security', () => 'the management token is missing or wrong')
     const target = urlWithoutSecrets(url ?? '')
     this.#maybe('http.transaction', () => `done: ${method} ${target}, ${status}`, stages)
     if (shown)
@@ -154,6 +159,12 @@ export class RequestLog {
 
 function placesOf(...areas: readonly TraceArea[]): Places {
   return areas.map((area) => traceArea[area])
+}
+
+function corsHeaders(headers: readonly string[]): string {
+  const isCors = (name: string | undefined) => name?.toLowerCase().startsWith('access-control-') === true
+  const shown = headers.filter((_, at) => isCors(headers[at - (at % 2)]))
+  return shown.length === 0 ? 'no headers' : pairs(shown)
 }
 
 function pairs(headers: readonly string[]): string {

@@ -5,18 +5,26 @@ import { traceArea } from '../../trace-area.js'
 import { detailsOfPayload } from '../render/payload-errors.js'
 import type { PayloadRefusal } from './payload-refusal.js'
 
-/** Parses a payload. Writes a line on how long that took and one on the check that failed, for those who trace them. */
+const areas = ['parse', 'parse.check', 'parse.dump'] as const
+
+/** Parses a payload. Traces how long that took, the check that failed, and what the broker has understood. */
 export function* parseTraced<Payload, Refusal extends PayloadRefusal>(
   log: Log | undefined,
   body: string,
   parse: Steps<Result<Payload, Refusal>>,
 ): Steps<Result<Payload, Refusal>> {
-  if (log?.traces[traceArea['parse']] !== 1 && log?.traces[traceArea['parse.check']] !== 1) return yield* parse
+  if (!areas.some((area) => log?.traces[traceArea[area]] === 1)) return yield* parse
   const since = process.hrtime.bigint()
   const result = yield* parse
   const duration_ns = String(process.hrtime.bigint() - since)
   const bytes = Buffer.byteLength(body)
-  log.trace('parse', `${bytes} bytes read`, { bytes, duration_ns })
-  if (!result.ok) log.trace('parse.check', detailsOfPayload(result.error))
+  log?.trace('parse', `${bytes} bytes read`, { bytes, duration_ns })
+  if (!result.ok) log?.trace('parse.check', detailsOfPayload(result.error))
+  else if (log?.traces[traceArea['parse.dump']] === 1) log.trace('parse.dump', dumpOf(result.value))
   return result
+}
+
+/** As JSON: in the quotation marks of a text the log finds the secrets of a URL, whatever stands in it. */
+function dumpOf(payload: unknown): string {
+  return String(JSON.stringify(payload, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)))
 }
