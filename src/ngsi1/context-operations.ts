@@ -5,23 +5,24 @@ import type { Page, Query } from '../context/query.js'
 import type { RawUpdateReply } from '../partition/message.js'
 import { err, ok, type Result } from '../result.js'
 import { LongText, Slices } from '../slices.js'
-import { mayPassOn } from './forward/forwarder.js'
-import { originOf } from './forward/origin.js'
+import { type ElementResponse, manyResponsesOf, resultsOf, type UpdateRequest } from './element-results.js'
+import { forwarderOf, mayPassOn } from './forward/forwarder.js'
 import { withProviders } from './forward/query-forwarding.js'
-import { carryOutEverywhere, failedUpdate } from './forward/update-forwarding.js'
-import { asksObject, asksUntyped, requestedOrder, requestedPage } from './parse/parameters.js'
+import { fillGaps, type NothingDone } from './forward/update-forwarding.js'
+import { payloadOperation } from './operation.js'
+import { requestedOrder, requestedPage, requestsObject, requestsUntyped } from './parse/parameters.js'
+import type { PayloadRefusal } from './parse/payload-refusal.js'
 import { parseQuery, type QueryPayload } from './parse/query-payload.js'
-import { parseTraced } from './parse/traced.js'
 import { parseUpdate, type UpdatePayload } from './parse/update-payload.js'
 import { encodeFlags, onlyId } from './raw-update.js'
-import { renderResult, renderStatus } from './render/elements.js'
-import { type PayloadErrors, payloadAnswer, statusAnswer, unavailableAnswer, wrapped } from './render/responses.js'
+import { renderLargeUpdate, renderResult, renderStatus, renderUpdate } from './render/elements.js'
+import { type ErrorShape, payloadResponse, statusResponse, unavailableResponse, wrapped } from './render/responses.js'
 import { statusOf } from './render/status.js'
-import { renderLargeUpdate, renderUpdate } from './render/update-response.js'
-import { forTenant, type Ngsi1Services, reading } from './services.js'
-import { parseTenant, pathOfUpdate, pathsOfRead } from './tenant.js'
+import { originOf, parseTenant, pathOfUpdate, pathsOfRead } from './request-head.js'
+import type { Ngsi1Services } from './services.js'
 
-const payloadErrors: PayloadErrors = { parser: 'errorCode', checks: 'errorCode' }
+const refused = (refusal: PayloadRefusal): ApiResponse =>
+  payloadResponse({ parser: 'errorCode', checks: 'errorCode' }, refusal)
 
 const wrapStatus = (status: StatusText): unknown => wrapped('errorCode', status)
 
@@ -29,19 +30,20 @@ const wrapStatus = (status: StatusText): unknown => wrapped('errorCode', status)
 const fewResponses = 256
 
 /** `POST /v1/updateContext` [context 6]. */
-export function updateContext(environment: Ngsi1Services): Operation {
-  const { strictNgsiv1Ids } = environment.options
-  const readHere = reading(environment, function* (asked) {
-    const payload = yield* parseTraced(environment.log, asked.body, parseUpdate(asked.body, strictNgsiv1Ids))
-    if (!payload.ok) return err(payloadAnswer(payloadErrors, payload.error))
-    return ok(() => forTenant(environment, asked, (tenant) => update(environment, asked, tenant, payload.value)))
-  })
-  return {
+export function updateContext(services: Ngsi1Services): Operation {
+  const readHere = payloadOperation(services, {
     use: 'write',
     wrapStatus,
+    parse: parseUpdate,
+    refused,
+    work: (request, tenant, payload) => update(services, request, tenant, payload),
+  })
+  return {
+    ...readHere,
     prepare: (request) => {
-      const raw = rawUpdateOf(environment, request)
-      return raw === undefined ? readHere(request) : ok({ run: () => environment.broker.rawUpdate(raw).then(checked) })
+      const raw = rawUpdateOf(services, request)
+      if (raw === undefined) return readHere.prepare(request)
+      return ok({ run: () => services.broker.rawUpdate(raw).then(checked) })
     },
   }
 }
@@ -51,80 +53,90 @@ export function updateContext(environment: Ngsi1Services): Operation {
  * read here: it is long or not about one id, it may have to be passed on, or the headers are wrong, which is said after
  * what is wrong with the payload.
  */
-function rawUpdateOf(environment: Ngsi1Services, asked: ApiRequest): RawUpdate | undefined {
+function rawUpdateOf(services: Ngsi1Services, asked: ApiRequest): RawUpdate | undefined {
   if (isLong(asked.body)) return undefined
-  const { options } = environment
+  const { options } = services
   const id = onlyId(asked.body)
   if (id === undefined) return undefined
   const tenant = parseTenant(asked.headers, options.multiservice)
   const path = pathOfUpdate(asked.paths)
   if (!tenant.ok || !path.ok) return undefined
-  if (mayPassOn(environment, tenant.value, id)) return undefined
+  if (mayPassOn(services, tenant.value, id)) return undefined
   const { body, parameters } = asked
   const flags = encodeFlags({
-    untyped: asksUntyped(parameters),
+    untyped: requestsUntyped(parameters),
     autocast: options.ngsiv1Autocast,
-    asObject: asksObject(parameters),
+    asObject: requestsObject(parameters),
     strictIds: options.strictNgsiv1Ids,
   })
-  return { tenant: tenant.value, path: path.value, id, body, flags, origin: originOf(environment, asked) }
+  return { tenant: tenant.value, path: path.value, id, body, flags, origin: originOf(services, asked) }
 }
 
 /** An update that the broker cannot take now counts, since nobody knows better. */
 function checked(reply: Result<RawUpdateReply, Unavailable>): Result<ApiResponse, ApiResponse> {
-  if (!reply.ok) return ok(unavailableAnswer(reply.error))
+  if (!reply.ok) return ok(unavailableResponse(reply.error))
   const response = { status: 200, body: reply.value.text }
   return reply.value.accepted ? ok(response) : err(response)
 }
 
 async function update(
-  environment: Ngsi1Services,
-  asked: ApiRequest,
+  services: Ngsi1Services,
+  request: ApiRequest,
   tenant: Tenant,
-  payload: UpdatePayload,
+  { action, elements }: UpdatePayload,
 ): Promise<ApiResponse> {
-  const { paths, parameters } = asked
-  const path = pathOfUpdate(paths)
-  if (!path.ok) return statusAnswer('errorCode', path.error)
-  const responses = await carryOutEverywhere(environment, asked, {
-    tenant,
-    path: path.value,
-    action: payload.action,
-    elements: payload.elements,
-    untyped: asksUntyped(parameters),
-    autocast: environment.options.ngsiv1Autocast,
-    origin: originOf(environment, asked),
-  })
+  const path = pathOfUpdate(request.paths)
+  if (!path.ok) return statusResponse('errorCode', path.error)
+  const responses = await carryOut(services, request, { tenant, path: path.value, action, elements })
   if (!responses.ok) return failedUpdate('errorCode', responses.error)
-  const format = { asObject: asksObject(parameters) }
-  const isShort = responses.value.length <= fewResponses && !isLong(asked.body)
+  const format = { asObject: requestsObject(request.parameters) }
+  const isShort = responses.value.length <= fewResponses && !isLong(request.body)
   if (isShort) return { status: 200, body: () => renderUpdate(responses.value, format) }
   return { status: 200, body: await renderLargeUpdate(responses.value, format) }
 }
 
+/**
+ * Carries out an update here, then passes on what is not held here and somebody is registered for [subscriptions 8.3].
+ * What is done here is on disk before the first request goes out.
+ */
+export async function carryOut(
+  services: Ngsi1Services,
+  request: ApiRequest,
+  what: Pick<UpdateRequest, 'tenant' | 'path' | 'action' | 'elements'>,
+): Promise<Result<readonly ElementResponse[], Unavailable | NothingDone>> {
+  const untyped = requestsUntyped(request.parameters)
+  const autocast = services.options.ngsiv1Autocast
+  const update: UpdateRequest = { ...what, untyped, autocast, origin: originOf(services, request) }
+  const { action, elements, tenant } = update
+  const results = await resultsOf(services.broker, update)
+  if (!results.ok) return results
+  const isPassedOn = action === 'UPDATE' || action === 'REPLACE'
+  const forwarder = isPassedOn ? forwarderOf(services, request, tenant) : undefined
+  const joined = forwarder && (await fillGaps(forwarder, update, results.value))
+  return joined ?? ok(await manyResponsesOf(elements, results.value, action))
+}
+
+/** The response to an update of which nothing could be done; `shape` is that of the errors of its operation. */
+export function failedUpdate(shape: ErrorShape, refusal: Unavailable | NothingDone): ApiResponse {
+  return refusal.kind === 'nothingDone' ? statusResponse(shape, refusal.status) : unavailableResponse(refusal)
+}
+
 /** `POST /v1/queryContext` [context 7]. */
-export function queryContext(environment: Ngsi1Services): Operation {
-  return {
+export function queryContext(services: Ngsi1Services): Operation {
+  return payloadOperation(services, {
     use: 'read',
     wrapStatus,
-    prepare: reading(environment, function* (asked) {
-      const payload = yield* parseTraced(
-        environment.log,
-        asked.body,
-        parseQuery(asked.body, environment.options.strictNgsiv1Ids),
-      )
-      if (!payload.ok) return err(payloadAnswer(payloadErrors, payload.error))
-      const what = payload.value
-      return ok(() => forTenant(environment, asked, (tenant) => query(environment, asked, tenant, what)))
-    }),
-  }
+    parse: parseQuery,
+    refused,
+    work: (request, tenant, payload) => query(services, request, tenant, payload),
+  })
 }
 
 /**
  * Answers what queryContext and the lists of entities answer. `notFound` is the status without results [context 7.5].
  */
 export async function query(
-  environment: Ngsi1Services,
+  services: Ngsi1Services,
   request: ApiRequest,
   tenant: Tenant,
   what: QueryPayload,
@@ -132,17 +144,17 @@ export async function query(
 ): Promise<ApiResponse> {
   const { paths, parameters } = request
   const order = requestedOrder(parameters)
-  const asked: Query = { tenant, paths: pathsOfRead(paths), ...what, order, ...requestedPage(parameters) }
-  const page = await environment.broker.query(asked, request.client)
-  if (!page.ok) return unavailableAnswer(page.error)
-  const found = await withProviders(environment, request, asked, page.value)
-  if (!found.ok) return unavailableAnswer(found.error)
+  const wanted: Query = { tenant, paths: pathsOfRead(paths), ...what, order, ...requestedPage(parameters) }
+  const page = await services.broker.query(wanted, request.client)
+  if (!page.ok) return unavailableResponse(page.error)
+  const found = await withProviders(services, request, wanted, page.value)
+  if (!found.ok) return unavailableResponse(found.error)
   const { entities, details } = found.value
   if (entities.length === 0) {
-    const status = details === undefined ? nothingOn(page.value, asked, notFound) : statusOf(404, details)
-    return statusAnswer('errorCode', status)
+    const status = details === undefined ? nothingOn(page.value, wanted, notFound) : statusOf(404, details)
+    return statusResponse('errorCode', status)
   }
-  const format = { asObject: asksObject(parameters) }
+  const format = { asObject: requestsObject(parameters) }
   const texts = new LongText()
   const slices = new Slices()
   for (const entity of entities) {

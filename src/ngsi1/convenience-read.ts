@@ -5,48 +5,34 @@ import { compileQuery } from '../context/match.js'
 import { compareEntities } from '../context/order.js'
 import type { Page, Query } from '../context/query.js'
 import type { ShownAttribute, ShownEntity } from '../providers/merge-answers.js'
-import { err, ok, type Result } from '../result.js'
+import type { Result } from '../result.js'
 import { query } from './context-operations.js'
-import { checkSegments, segment, type TypesMeant, typesMeant } from './convenience.js'
 import { type FoundEntities, withProviders } from './forward/query-forwarding.js'
-import { asksObject, requestedOrder, requestedPage } from './parse/parameters.js'
+import { pathOperation } from './operation.js'
+import { requestedOrder, requestedPage, requestsObject } from './parse/parameters.js'
 import { type Format, renderElement, renderEntity, renderItem, renderStatus, renderStored } from './render/elements.js'
-import { statusAnswer, unavailableAnswer } from './render/responses.js'
+import { statusResponse, unavailableResponse } from './render/responses.js'
 import { okStatus, statusOf } from './render/status.js'
-import { forTenant, type Ngsi1Services } from './services.js'
-import { pathsOfRead } from './tenant.js'
+import { pathsOfRead, segment, type TypesMeant, typesMeant } from './request-head.js'
+import type { Ngsi1Services } from './services.js'
 
 /** A convenience operation that reads: one row of a table [context 8.3 to 8.6]. */
 export interface ReadRow {
-  readonly read: (
-    environment: Ngsi1Services,
-    asked: ApiRequest,
-    tenant: Tenant,
-    types: TypesMeant,
-  ) => Promise<ApiResponse>
+  readonly read: (services: Ngsi1Services, asked: ApiRequest, tenant: Tenant, types: TypesMeant) => Promise<ApiResponse>
   /** The same answer as a text that is at hand; nothing when there is none, or when more has to be looked at. */
-  readonly atHand?: (environment: Ngsi1Services, asked: ApiRequest, tenant: Tenant) => string | undefined
+  readonly atHand?: (services: Ngsi1Services, asked: ApiRequest, tenant: Tenant) => string | undefined
   /** The answer to a type that contradicts the path [context 8.1]. */
   readonly contradicted: (asked: ApiRequest, status: StatusText) => ApiResponse
 }
 
 /** The operation of a row. */
-export function readOperation(environment: Ngsi1Services, { read, atHand, contradicted }: ReadRow): Operation {
-  return {
-    use: 'read',
-    prepare: (asked) => {
-      const wrong = checkSegments(asked, environment.options.strictNgsiv1Ids)
-      if (wrong) return err(wrong)
-      return ok(() =>
-        forTenant(environment, asked, (tenant) => {
-          const body = atHand?.(environment, asked, tenant)
-          if (body !== undefined) return { status: 200, body }
-          const types = typesMeant(asked)
-          return types.ok ? read(environment, asked, tenant, types.value) : contradicted(asked, types.error)
-        }),
-      )
-    },
-  }
+export function readOperation(services: Ngsi1Services, { read, atHand, contradicted }: ReadRow): Operation {
+  return pathOperation(services, 'read', (request, tenant) => {
+    const body = atHand?.(services, request, tenant)
+    if (body !== undefined) return { status: 200, body }
+    const types = typesMeant(request)
+    return types.ok ? read(services, request, tenant, types.value) : contradicted(request, types.error)
+  })
 }
 
 /** GET of every entity [context 8.3]. */
@@ -63,11 +49,11 @@ export const attributeOfType = listRow(() => statusOf(404, 'entityId::type/attri
 
 /** GET of the entities of an id, of any type or of the one asked for [context 8.3]. */
 export const entitiesOfId: ReadRow = {
-  read: (environment, asked, tenant, types) =>
-    ofId(environment, asked, tenant, types, async (held) => {
+  read: (services, asked, tenant, types) =>
+    ofId(services, asked, tenant, types, async (held) => {
       const { counted, offset, limit } = requestedPage(asked.parameters)
       const found = await held.page([], offset, limit)
-      if (!found.ok) return unavailableAnswer(found.error)
+      if (!found.ok) return unavailableResponse(found.error)
       const { entities, details } = found.value
       const none = entities.length === 0
       if (none) return noEntity(asked, types.type ?? '', ',"contextElements":[]', nothingOf(asked, held.count, details))
@@ -76,16 +62,16 @@ export const entitiesOfId: ReadRow = {
     }),
   atHand: allOfIdAtHand,
   // There is no type in the path that could be contradicted.
-  contradicted: (_, status) => statusAnswer('statusCode', status),
+  contradicted: (_, status) => statusResponse('statusCode', status),
 }
 
 /** GET of the entity of a type and id [context 8.3]. */
 export const entityOfTypeAndId: ReadRow = {
-  read: (environment, asked, tenant, types) =>
-    ofId(environment, asked, tenant, types, async (held) => {
+  read: (services, asked, tenant, types) =>
+    ofId(services, asked, tenant, types, async (held) => {
       const { counted, offset } = requestedPage(asked.parameters)
       const found = await held.page([], offset, 1)
-      if (!found.ok) return unavailableAnswer(found.error)
+      if (!found.ok) return unavailableResponse(found.error)
       const [entity] = found.value.entities
       if (entity === undefined) {
         return noEntity(asked, segment(asked, 'type'), '', nothingOf(asked, held.count, found.value.details))
@@ -133,34 +119,34 @@ function allOfIdAtHand({ broker, forwarding }: Ngsi1Services, asked: ApiRequest,
 /** A list of entities is a query for every id. */
 function listRow(notFound: (asked: ApiRequest) => StatusText, named: boolean): ReadRow {
   return {
-    read: (environment, asked, tenant, { type, scopes }) => {
+    read: (services, asked, tenant, { type, scopes }) => {
       const attributes = named ? [segment(asked, 'name')] : []
       const what = { selectors: [{ id: { kind: 'any' }, type }], attributes, scopes } as const
-      return query(environment, asked, tenant, what, notFound(asked))
+      return query(services, asked, tenant, what, notFound(asked))
     },
-    contradicted: (_, status) => statusAnswer('errorCode', status),
+    contradicted: (_, status) => statusResponse('errorCode', status),
   }
 }
 
 /** All instances of an attribute, or the one that the path names, in the first entity that has it. */
 function attributeRow(notFound: (asked: ApiRequest) => StatusText): ReadRow {
   return {
-    read: (environment, asked, tenant, types) =>
-      ofId(environment, asked, tenant, types, async (held) => {
+    read: (services, asked, tenant, types) =>
+      ofId(services, asked, tenant, types, async (held) => {
         const name = segment(asked, 'name')
         const { metaID } = asked.segments
         const here = firstWith(held.entities, name, metaID)
         const found = here.length > 0 ? undefined : await held.page([name], 0, Number.POSITIVE_INFINITY)
-        if (found?.ok === false) return unavailableAnswer(found.error)
+        if (found?.ok === false) return unavailableResponse(found.error)
         const attributes = found === undefined ? here : firstWith([...found.value.entities], name, metaID)
         if (attributes.length === 0) {
           const details = found?.value.details
-          return statusAnswer('statusCode', details === undefined ? notFound(asked) : statusOf(404, details))
+          return statusResponse('statusCode', details === undefined ? notFound(asked) : statusOf(404, details))
         }
         const format = formatAsked(asked)
         return { status: 200, body: () => renderItem(renderStored(attributes, format), okStatus) }
       }),
-    contradicted: (_, status) => statusAnswer('statusCode', status),
+    contradicted: (_, status) => statusResponse('statusCode', status),
   }
 }
 
@@ -177,15 +163,15 @@ interface HeldOfId {
 }
 
 async function ofId(
-  environment: Ngsi1Services,
+  services: Ngsi1Services,
   asked: ApiRequest,
   tenant: Tenant,
   { type, scopes }: TypesMeant,
   answer: (held: HeldOfId) => Promise<ApiResponse>,
 ): Promise<ApiResponse> {
   const [id, paths] = [segment(asked, 'id') as EntityId, pathsOfRead(asked.paths)]
-  const held = await environment.broker.entities(tenant, paths, id, type, asked.client)
-  if (!held.ok) return unavailableAnswer(held.error)
+  const held = await services.broker.entities(tenant, paths, id, type, asked.client)
+  if (!held.ok) return unavailableResponse(held.error)
   const meant = held.value.filter((entity) => scopes.every(({ kind }) => (kind === 'typed') === (entity.type !== '')))
   const order = requestedOrder(asked.parameters)
   const entities = order.length === 0 ? meant : meant.toSorted(compareEntities(order))
@@ -195,7 +181,7 @@ async function ofId(
     page: (attributes, offset, limit) => {
       const selectors = [{ id: { kind: 'exact', id }, type }] as const
       const query = { tenant, paths, selectors, attributes, scopes, order, offset, limit, counted: true }
-      return withProviders(environment, asked, query, pageOf(entities, query))
+      return withProviders(services, asked, query, pageOf(entities, query))
     },
   })
 }
@@ -217,7 +203,7 @@ function firstWith(
 }
 
 function formatAsked({ parameters }: ApiRequest): Format {
-  return { asObject: asksObject(parameters) }
+  return { asObject: requestsObject(parameters) }
 }
 
 function foundStatus(count: number, counted: boolean): StatusText {

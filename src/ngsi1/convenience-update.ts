@@ -2,13 +2,11 @@ import type { ApiRequest, ApiResponse, Operation, StatusText } from '../api.js'
 import type { EntityId, EntityType, Tenant } from '../context/entity.js'
 import type { GivenAttribute, UpdateAction } from '../context/update.js'
 import { err, ok, type Result } from '../result.js'
-import { noSteps, type Steps } from '../slices.js'
-import type { ElementResponse } from './carry-out.js'
-import { checkSegments, segment, typesMeant } from './convenience.js'
-import { originOf } from './forward/origin.js'
-import { carryOutEverywhere, failedUpdate } from './forward/update-forwarding.js'
-import { asksObject, asksUntyped } from './parse/parameters.js'
-import type { PayloadRefusal } from './parse/payload-refusal.js'
+import { noSteps } from '../slices.js'
+import { carryOut, failedUpdate } from './context-operations.js'
+import type { ElementResponse } from './element-results.js'
+import { type ParsePayload, payloadOperation } from './operation.js'
+import { requestsObject } from './parse/parameters.js'
 import {
   type AppendPayload,
   type GivenElement,
@@ -17,10 +15,10 @@ import {
   parseAttributes,
 } from './parse/update-payload.js'
 import { type Format, renderEcho, renderHead, renderItem } from './render/elements.js'
-import { type ErrorShape, type PayloadErrors, payloadAnswer, statusAnswer } from './render/responses.js'
+import { type ErrorShape, type PayloadErrors, payloadResponse, statusResponse } from './render/responses.js'
 import { isOk, statusOf } from './render/status.js'
-import { forTenant, type Ngsi1Services, reading } from './services.js'
-import { pathOfUpdate } from './tenant.js'
+import { pathOfUpdate, segment, typesMeant } from './request-head.js'
+import type { Ngsi1Services } from './services.js'
 
 /**
  * A convenience operation that writes: one row of a table. It says how its payload is read, which context element of an
@@ -28,54 +26,47 @@ import { pathOfUpdate } from './tenant.js'
  */
 export interface UpdateRow<Payload> {
   readonly action: UpdateAction
-  readonly read: (asked: ApiRequest, strictIds: boolean) => Steps<Result<Payload, PayloadRefusal>>
+  readonly parse: ParsePayload<Payload>
   readonly payloadErrors: PayloadErrors
-  /** `type` is that of path or parameter, nothing when neither names one. */
-  readonly mean: (asked: ApiRequest, type: EntityType | undefined, payload: Payload) => Result<GivenElement, StatusText>
+  /** `type` is that of path or parameter, undefined when neither names one. */
+  readonly mean: (
+    request: ApiRequest,
+    type: EntityType | undefined,
+    payload: Payload,
+  ) => Result<GivenElement, StatusText>
   /** The shape of every error that is not one of the payload. */
   readonly errors: ErrorShape
-  readonly answer: (responses: readonly ElementResponse[], format: Format) => ApiResponse
+  readonly respond: (responses: readonly ElementResponse[], format: Format) => ApiResponse
 }
 
 /** The operation of a row. */
-export function updateOperation<Payload>(environment: Ngsi1Services, row: UpdateRow<Payload>): Operation {
-  const { strictNgsiv1Ids } = environment.options
-  return {
+export function updateOperation<Payload>(services: Ngsi1Services, row: UpdateRow<Payload>): Operation {
+  return payloadOperation(services, {
     use: 'write',
-    prepare: reading(environment, function* (asked) {
-      const wrong = checkSegments(asked, strictNgsiv1Ids)
-      if (wrong) return err(wrong)
-      const payload = yield* row.read(asked, strictNgsiv1Ids)
-      if (!payload.ok) return err(payloadAnswer(row.payloadErrors, payload.error))
-      return ok(() => forTenant(environment, asked, (tenant) => update(environment, row, asked, tenant, payload.value)))
-    }),
-  }
+    checksPath: true,
+    parse: row.parse,
+    refused: (refusal) => payloadResponse(row.payloadErrors, refusal),
+    work: (request, tenant, payload) => update(services, row, request, tenant, payload),
+  })
 }
 
 async function update<Payload>(
-  environment: Ngsi1Services,
-  row: UpdateRow<Payload>,
-  asked: ApiRequest,
+  services: Ngsi1Services,
+  { action, mean, errors, respond }: UpdateRow<Payload>,
+  request: ApiRequest,
   tenant: Tenant,
   payload: Payload,
 ): Promise<ApiResponse> {
-  const path = pathOfUpdate(asked.paths)
-  if (!path.ok) return statusAnswer(row.errors, path.error)
-  const types = typesMeant(asked)
-  if (!types.ok) return statusAnswer(row.errors, types.error)
-  const element = row.mean(asked, types.value.type, payload)
-  if (!element.ok) return statusAnswer(row.errors, element.error)
-  const responses = await carryOutEverywhere(environment, asked, {
-    tenant,
-    path: path.value,
-    action: row.action,
-    elements: [element.value],
-    untyped: asksUntyped(asked.parameters),
-    autocast: environment.options.ngsiv1Autocast,
-    origin: originOf(environment, asked),
-  })
-  if (!responses.ok) return failedUpdate(row.errors, responses.error)
-  return row.answer(responses.value, { asObject: asksObject(asked.parameters) })
+  const path = pathOfUpdate(request.paths)
+  if (!path.ok) return statusResponse(errors, path.error)
+  const types = typesMeant(request)
+  if (!types.ok) return statusResponse(errors, types.error)
+  const element = mean(request, types.value.type, payload)
+  if (!element.ok) return statusResponse(errors, element.error)
+  const what = { tenant, path: path.value, action, elements: [element.value] }
+  const responses = await carryOut(services, request, what)
+  if (!responses.ok) return failedUpdate(errors, responses.error)
+  return respond(responses.value, { asObject: requestsObject(request.parameters) })
 }
 
 const entityPayload: PayloadErrors = { parser: 'orionError', checks: 'errorCode' }
@@ -84,11 +75,11 @@ const attributePayload: PayloadErrors = { parser: 'orionError', checks: 'statusC
 /** POST of an entity [context 8.3]. */
 export const appendEntity: UpdateRow<AppendPayload> = {
   action: 'APPEND',
-  read: ({ body }, strictIds) => parseAppend(body, strictIds),
+  parse: parseAppend,
   payloadErrors: entityPayload,
   mean: meantByAppend,
   errors: 'errorCode',
-  answer: (responses, format) =>
+  respond: (responses, format) =>
     onlyFailure(responses) ?? {
       status: 200,
       body: () => `{${renderHead(first(responses))},${renderResponses(responses, format)}}`,
@@ -98,22 +89,22 @@ export const appendEntity: UpdateRow<AppendPayload> = {
 /** PUT of an entity [context 8.3]. */
 export const updateEntity: UpdateRow<readonly GivenAttribute[]> = {
   action: 'UPDATE',
-  read: ({ body }, strictIds) => parseAttributes(body, strictIds),
+  parse: parseAttributes,
   payloadErrors: entityPayload,
   mean: (asked, type, attributes) => ok(elementOf(asked, type, attributes)),
   errors: 'errorCode',
-  answer: (responses, format) =>
+  respond: (responses, format) =>
     onlyFailure(responses) ?? { status: 200, body: () => `{${renderResponses(responses, format)}}` },
 }
 
 /** DELETE of an entity [context 8.3]. */
 export const deleteEntity: UpdateRow<undefined> = {
   action: 'DELETE',
-  read: () => noSteps(ok(undefined)),
+  parse: () => noSteps(ok(undefined)),
   payloadErrors: entityPayload,
   mean: (asked, type) => ok(elementOf(asked, type, [])),
   errors: 'bare',
-  answer: bareAnswer,
+  respond: bareResponse,
 }
 
 /** POST of an attribute or of an instance of one [context 8.4, 8.5]. */
@@ -125,13 +116,14 @@ export const updateAttribute: UpdateRow<GivenAttribute> = attributeRow('UPDATE')
 /** DELETE of an attribute or of an instance of one [context 8.4, 8.5]. */
 export const deleteAttribute: UpdateRow<GivenAttribute> = {
   ...attributeRow('DELETE'),
-  read: (asked) => noSteps(ok({ name: segment(asked, 'name'), instance: '', type: '', metadata: [] })),
+  parse: (_body, _strictIds, request) =>
+    noSteps(ok({ name: segment(request, 'name'), instance: '', type: '', metadata: [] })),
 }
 
 function attributeRow(action: UpdateAction): UpdateRow<GivenAttribute> {
   return {
     action,
-    read: (asked, strictIds) => parseAttribute(asked.body, strictIds, segment(asked, 'name')),
+    parse: (body, strictIds, request) => parseAttribute(body, strictIds, segment(request, 'name')),
     payloadErrors: attributePayload,
     mean: (asked, type, attribute) => {
       const instance = asked.segments['metaID'] ?? attribute.instance
@@ -142,7 +134,7 @@ function attributeRow(action: UpdateAction): UpdateRow<GivenAttribute> {
       return ok(elementOf(asked, type, [{ ...attribute, instance }]))
     },
     errors: 'bare',
-    answer: bareAnswer,
+    respond: bareResponse,
   }
 }
 
@@ -178,14 +170,14 @@ function elementOf(
 }
 
 /** When several entities were meant, the status of the first stands for all [context 8.4]. */
-function bareAnswer(responses: readonly ElementResponse[]): ApiResponse {
-  return statusAnswer('bare', first(responses).status)
+function bareResponse(responses: readonly ElementResponse[]): ApiResponse {
+  return statusResponse('bare', first(responses).status)
 }
 
 /** A single failed item is answered as an error, without what it echoes [context 8.3]. */
 function onlyFailure(responses: readonly ElementResponse[]): ApiResponse | undefined {
   const { status } = first(responses)
-  return responses.length === 1 && !isOk(status) ? statusAnswer('errorCode', status) : undefined
+  return responses.length === 1 && !isOk(status) ? statusResponse('errorCode', status) : undefined
 }
 
 function renderResponses(responses: readonly ElementResponse[], format: Format): string {

@@ -2,62 +2,55 @@ import type { ApiRequest, ApiResponse, Client, Operation, StatusText } from '../
 import type { Broker, Unavailable } from '../broker/broker.js'
 import type { ServicePath, Tenant } from '../context/entity.js'
 import type { ElementFailure, UpdateElement, UpdateReply } from '../context/update.js'
-import { err, ok, type Result } from '../result.js'
+import { ok, type Result } from '../result.js'
 import { mapInSlices, Slices } from '../slices.js'
-import { toSend } from './carry-out.js'
-import { originOf } from './forward/origin.js'
+import { toSend } from './element-results.js'
+import { payloadOperation } from './operation.js'
 import { checkElement } from './parse/check-element.js'
-import { type NotifiedElements, parseNotification } from './parse/notification-payload.js'
-import { parseTraced } from './parse/traced.js'
 import type { GivenElement } from './parse/update-payload.js'
+import { type NotifiedElements, parseNotification } from './parse/update-payload.js'
 import { detailsOfPayload } from './render/payload-errors.js'
-import { unavailableAnswer } from './render/responses.js'
+import { bodyResponse, unavailableResponse } from './render/responses.js'
 import { okStatus, statusOf } from './render/status.js'
-import { forTenant, type Ngsi1Services, reading } from './services.js'
-import { pathsOfRead } from './tenant.js'
+import { originOf, pathsOfRead } from './request-head.js'
+import type { Ngsi1Services } from './services.js'
 
 /**
  * `POST /v1/notifyContext`: the broker is itself a receiver of notifications, whose elements it appends. One that
  * updateContext would refuse is left out, which a repetition could not cure [subscriptions 6.1].
  */
-export function notifyContext(environment: Ngsi1Services): Operation {
-  return {
+export function notifyContext(services: Ngsi1Services): Operation {
+  return payloadOperation(services, {
     use: 'write',
     wrapStatus: (responseCode) => ({ responseCode }),
-    prepare: reading(environment, function* (asked) {
-      const elements = yield* parseTraced(
-        environment.log,
-        asked.body,
-        parseNotification(asked.body, environment.options.strictNgsiv1Ids),
-      )
-      if (!elements.ok) return err(answer(statusOf(400, detailsOfPayload(elements.error))))
-      return ok(() => forTenant(environment, asked, (tenant) => store(environment, asked, tenant, elements.value)))
-    }),
-  }
+    parse: parseNotification,
+    refused: (refusal) => responseOf(statusOf(400, detailsOfPayload(refusal))),
+    work: (request, tenant, elements) => store(services, request, tenant, elements),
+  })
 }
 
 async function store(
-  environment: Ngsi1Services,
+  services: Ngsi1Services,
   asked: ApiRequest,
   tenant: Tenant,
   elements: NotifiedElements,
 ): Promise<ApiResponse> {
-  const { broker, options } = environment
-  if (asked.paths.some(({ below }) => below)) return answer(statusOf(400, 'Bad Character in Service-Path'))
+  const { broker, options } = services
+  if (asked.paths.some(({ below }) => below)) return responseOf(statusOf(400, 'Bad Character in Service-Path'))
   const placed = await place(broker, tenant, asked, elements)
-  if (!placed.ok) return unavailableAnswer(placed.error)
-  const manner = { tenant, action: 'APPEND', untyped: false, autocast: options.ngsiv1Autocast } as const
-  const origin = originOf(environment, asked)
+  if (!placed.ok) return unavailableResponse(placed.error)
+  const flags = { tenant, action: 'APPEND', untyped: false, autocast: options.ngsiv1Autocast } as const
+  const origin = originOf(services, asked)
   const mapped = await mapInSlices(placed.value, ({ element, paths }): readonly UpdateElement[] =>
     paths
       .filter((path) => checkElement(element, 'APPEND', path) === undefined)
-      .map((path) => toSend(element, { ...manner, path, origin })),
+      .map((path) => toSend(element, { ...flags, path, origin })),
   )
   const sent = mapped.flat()
   const replies = sent.length === 0 ? ok([]) : await broker.update(sent)
-  if (!replies.ok) return unavailableAnswer(replies.error)
+  if (!replies.ok) return unavailableResponse(replies.error)
   const failure = failureOf(replies.value)
-  return failure === undefined ? answer(okStatus) : unavailableAnswer(failure)
+  return failure === undefined ? responseOf(okStatus) : unavailableResponse(failure)
 }
 
 /** Whoever notifies is to send everything again unless everything was stored that can be. */
@@ -112,6 +105,6 @@ async function pathsHeld(
   return ok(paths.size === 0 ? ['/' as ServicePath] : [...paths])
 }
 
-function answer(responseCode: StatusText): ApiResponse {
-  return { status: 200, body: JSON.stringify({ responseCode }) }
+function responseOf(responseCode: StatusText): ApiResponse {
+  return bodyResponse({ responseCode })
 }

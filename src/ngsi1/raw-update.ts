@@ -3,15 +3,15 @@ import type { Log } from '../log/log.js'
 import type { Interpreter } from '../partition/interpreter.js'
 import type { RawUpdateReply } from '../partition/message.js'
 import { atOnce } from '../slices.js'
-import { refusedResponse, responsesOf, toSend, type UpdateFlags } from './carry-out.js'
+import { refusedResponse, responsesOf, toSend, type UpdateFlags } from './element-results.js'
 import type { PayloadRefusal } from './parse/payload-refusal.js'
 import { isUsual } from './parse/shape.js'
 import { parseTraced } from './parse/traced.js'
 import { parseUpdate } from './parse/update-payload.js'
+import { renderUpdate } from './render/elements.js'
 import { detailsOfPayload } from './render/payload-errors.js'
 import { wrapped } from './render/responses.js'
 import { statusOf } from './render/status.js'
-import { renderUpdate } from './render/update-response.js'
 
 /** How the request means its update, beside the payload: what its URI parameters and the options of the broker say. */
 export interface RawUpdateFlags extends UpdateFlags {

@@ -1,37 +1,37 @@
 import type { Resource } from '../api.js'
 import {
-  deleteAvailability,
-  postAvailability,
-  putAvailability,
-  subscribeContextAvailability,
-  unsubscribeContextAvailability,
-  updateContextAvailabilitySubscription,
-} from './availability-operations.js'
-import { discoverByPath, discoverContextAvailability } from './discovery.js'
-import { notifyContextAvailability, registerByPath, registerContext } from './registration-operations.js'
+  discoverByPath,
+  discoverContextAvailability,
+  notifyContextAvailability,
+  registerByPath,
+  registerContext,
+} from './registry-operations.js'
 import type { Ngsi1Services } from './services.js'
+import { availabilitySubscriptions } from './subscription-kinds.js'
+import { subscriptionOperations } from './subscription-operations.js'
 
 /**
  * The resources of NGSIv1's registry, their verbs in the order of the Allow header [subscriptions 1.1, 7], [management
  * 4.4, 11.4]. Where a path fits two patterns, the earlier one is meant.
  */
-export function registryResources(environment: Ngsi1Services): readonly Resource[] {
-  const byPath = { POST: registerByPath(environment), GET: discoverByPath(environment) }
+export function registryResources(services: Ngsi1Services): readonly Resource[] {
+  const subscriptions = subscriptionOperations(services, availabilitySubscriptions(services))
+  const byPath = { POST: registerByPath(services), GET: discoverByPath(services) }
   const ofEntity = 'contextEntities/type/{type}/id/{id}'
   return [
-    aliased('registerContext', 'registrations', { POST: registerContext(environment) }),
-    aliased('discoverContextAvailability', 'discoveries', { POST: discoverContextAvailability(environment) }),
+    aliased('registerContext', 'registrations', { POST: registerContext(services) }),
+    aliased('discoverContextAvailability', 'discoveries', { POST: discoverContextAvailability(services) }),
     aliased('subscribeContextAvailability', 'availabilitySubscriptions', {
-      POST: subscribeContextAvailability(environment),
+      POST: subscriptions.subscribe,
     }),
     aliased('updateContextAvailabilitySubscription', 'availabilitySubscriptionUpdates', {
-      POST: updateContextAvailabilitySubscription(environment),
+      POST: subscriptions.update,
     }),
     aliased('unsubscribeContextAvailability', 'availabilityUnsubscriptions', {
-      POST: unsubscribeContextAvailability(environment),
+      POST: subscriptions.unsubscribe,
     }),
     aliased('notifyContextAvailability', 'availabilityNotificationsReceived', {
-      POST: notifyContextAvailability(environment),
+      POST: notifyContextAvailability(services),
     }),
     resource(ofEntity, 'contextEntitiesByEntityIdAndType', byPath),
     resource(`${ofEntity}/attributes/{name}`, 'entityByIdAttributeByNameIdAndType', byPath),
@@ -41,10 +41,10 @@ export function registryResources(environment: Ngsi1Services): readonly Resource
     aliased('contextEntityTypes/{type}', 'contextEntityTypes', byPath),
     aliased('contextEntityTypes/{type}/attributes', 'contextEntityTypeAttributeContainer', byPath),
     aliased('contextEntityTypes/{type}/attributes/{name}', 'contextEntityTypeAttribute', byPath),
-    aliased('contextAvailabilitySubscriptions', 'availabilitySubscriptions', { POST: postAvailability(environment) }),
+    aliased('contextAvailabilitySubscriptions', 'availabilitySubscriptions', { POST: subscriptions.post }),
     aliased('contextAvailabilitySubscriptions/{id}', 'subscriptionsNgsi9ConvOp', {
-      PUT: putAvailability(environment),
-      DELETE: deleteAvailability(environment),
+      PUT: subscriptions.put,
+      DELETE: subscriptions.delete,
     }),
   ]
 }

@@ -1,5 +1,6 @@
 import type { Operation, Resource } from '../api.js'
 import { queryContext, updateContext } from './context-operations.js'
+import { listTypes, showType } from './context-types.js'
 import {
   allEntities,
   attributeOfId,
@@ -25,40 +26,34 @@ import {
 import { notifyContext } from './notify-context.js'
 import { registryResources } from './registry-routes.js'
 import { LongPayloads, type Ngsi1Services } from './services.js'
-import {
-  deleteSubscription,
-  postSubscription,
-  putSubscription,
-  subscribeContext,
-  unsubscribeContext,
-  updateContextSubscription,
-} from './subscription-operations.js'
-import { listTypes, showType } from './types.js'
+import { contextSubscriptions } from './subscription-kinds.js'
+import { subscriptionOperations } from './subscription-operations.js'
 
 /**
  * The resources of NGSIv1, their verbs in the order of the Allow header [context 1.3, 8, 9],
  * [subscriptions 1.1, 2], [management 4.4, 11.4]. Where a path fits two patterns, the earlier one is meant.
  */
 export function ngsi1Resources(surroundings: Omit<Ngsi1Services, 'longPayloads'>): readonly Resource[] {
-  const environment = { ...surroundings, longPayloads: new LongPayloads() }
-  const read = (row: ReadRow): Operation => readOperation(environment, row)
-  const update = <Payload>(row: UpdateRow<Payload>): Operation => updateOperation(environment, row)
+  const services = { ...surroundings, longPayloads: new LongPayloads() }
+  const subscriptions = subscriptionOperations(services, contextSubscriptions(services))
+  const read = (row: ReadRow): Operation => readOperation(services, row)
+  const update = <Payload>(row: UpdateRow<Payload>): Operation => updateOperation(services, row)
   const entityWrites = { PUT: update(updateEntity), DELETE: update(deleteEntity) }
   const entity = { POST: update(appendEntity), GET: read(entitiesOfId), ...entityWrites }
   const attributeWrites = { PUT: update(updateAttribute), DELETE: update(deleteAttribute) }
   const ofType = { GET: read(entitiesOfType) }
   return [
-    aliased('updateContext', 'updates', { POST: updateContext(environment) }),
-    aliased('queryContext', 'queries', { POST: queryContext(environment) }),
-    aliased('subscribeContext', 'subscriptions', { POST: subscribeContext(environment) }),
-    aliased('updateContextSubscription', 'subscriptionUpdates', { POST: updateContextSubscription(environment) }),
-    aliased('unsubscribeContext', 'unsubscriptions', { POST: unsubscribeContext(environment) }),
-    aliased('contextSubscriptions', 'subscriptions', { POST: postSubscription(environment) }),
+    aliased('updateContext', 'updates', { POST: updateContext(services) }),
+    aliased('queryContext', 'queries', { POST: queryContext(services) }),
+    aliased('subscribeContext', 'subscriptions', { POST: subscriptions.subscribe }),
+    aliased('updateContextSubscription', 'subscriptionUpdates', { POST: subscriptions.update }),
+    aliased('unsubscribeContext', 'unsubscriptions', { POST: subscriptions.unsubscribe }),
+    aliased('contextSubscriptions', 'subscriptions', { POST: subscriptions.post }),
     aliased('contextSubscriptions/{id}', 'subscriptionsNgsi10ConvOp', {
-      PUT: putSubscription(environment),
-      DELETE: deleteSubscription(environment),
+      PUT: subscriptions.put,
+      DELETE: subscriptions.delete,
     }),
-    aliased('notifyContext', 'notificationsReceived', { POST: notifyContext(environment) }),
+    aliased('notifyContext', 'notificationsReceived', { POST: notifyContext(services) }),
     resource('contextEntities', 'allContextEntitiesRequests', { POST: update(appendEntity), GET: read(allEntities) }),
     resource('contextEntities/type/{type}/id/{id}', 'allContextEntitiesWithTypeAndIdRequests', {
       POST: update(appendEntity),
@@ -91,9 +86,9 @@ export function ngsi1Resources(surroundings: Omit<Ngsi1Services, 'longPayloads'>
     aliased('contextEntityTypes/{type}/attributes/{name}', 'contextEntityTypeAttributeNgsi10', {
       GET: read(attributeOfType),
     }),
-    resource('contextTypes', 'entityTypes', { GET: listTypes(environment) }),
-    resource('contextTypes/{type}', 'attributesForEntityType', { GET: showType(environment) }),
-    ...registryResources(environment),
+    resource('contextTypes', 'entityTypes', { GET: listTypes(services) }),
+    resource('contextTypes/{type}', 'attributesForEntityType', { GET: showType(services) }),
+    ...registryResources(services),
   ]
 }
 

@@ -1,13 +1,9 @@
-import { type ApiRequest, type ApiResponse, isLong, type Operation, type Work } from '../api.js'
 import type { Broker } from '../broker/broker.js'
-import type { Tenant } from '../context/entity.js'
 import type { Log } from '../log/log.js'
 import type { Options } from '../options.js'
 import type { Providers } from '../providers/providers.js'
-import type { Result } from '../result.js'
 import type { ForwardLimit } from '../shared-memory/forward-limit.js'
-import { atOnce, inSlices, type Steps } from '../slices.js'
-import { parseTenant } from './tenant.js'
+import { inSlices, type Steps } from '../slices.js'
 
 /** How requests for what is not held here are passed on [subscriptions 8]. */
 export interface Forwarding {
@@ -36,25 +32,7 @@ export class LongPayloads {
 
   read<Read>(steps: Steps<Read>): Promise<Read> {
     const read = this.#last.then(() => inSlices(steps))
-    this.#last = read.catch(() => {}) // Whoever asked hears of it.
+    this.#last = read.catch(() => {}) // Whoever waits for the payload gets the fault.
     return read
   }
-}
-
-/** Prepares an operation in steps: at once when the body is short, else in slices. */
-export function reading(
-  { longPayloads }: Ngsi1Services,
-  prepare: (asked: ApiRequest) => Steps<Result<Work, ApiResponse>>,
-): Operation['prepare'] {
-  return (asked) => (isLong(asked.body) ? longPayloads.read(prepare(asked)) : atOnce(prepare(asked)))
-}
-
-/** Does something for the tenant of a request, whose name is checked after the payload [context 1.5]. */
-export function forTenant(
-  { options }: Ngsi1Services,
-  asked: ApiRequest,
-  work: (tenant: Tenant) => ApiResponse | Promise<ApiResponse>,
-): ApiResponse | Promise<ApiResponse> {
-  const tenant = parseTenant(asked.headers, options.multiservice)
-  return tenant.ok ? work(tenant.value) : tenant.error
 }

@@ -1,194 +1,175 @@
 import type { ApiRequest, ApiResponse, Operation, StatusText } from '../api.js'
+import type { SubscriptionUnknown, Unavailable } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
-import type { Scope } from '../context/query.js'
-import { err, ok } from '../result.js'
+import type { PathRange } from '../context/query.js'
+import { ok, type Result } from '../result.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
-import { segment } from './convenience.js'
-import { originOf } from './forward/origin.js'
-import { parseGivenId, unknownId } from './parse/given-id.js'
-import { requestedExistence } from './parse/parameters.js'
-import { isParserRefusal, type PayloadRefusal } from './parse/payload-refusal.js'
-import {
-  type ChangePayload,
-  defaultDuration,
-  parseChange,
-  parseSubscription,
-  type Spans,
-  type SubscriptionPayload,
-} from './parse/subscription-payload.js'
-import { parseTraced } from './parse/traced.js'
+import { forTenant, type ParsePayload, payloadOperation } from './operation.js'
+import type { PayloadRefusal } from './parse/payload-refusal.js'
+import { type NamedRefusal, type NamedSubscription, parseIdPayload, type Spans } from './parse/subscription-payload.js'
+import { parseGivenId, unknownId } from './parse/text-rules.js'
 import { detailsOfPayload } from './render/payload-errors.js'
-import { bodyAnswer, unavailableAnswer } from './render/responses.js'
+import { bodyResponse, unavailableResponse } from './render/responses.js'
 import { okStatus, statusOf } from './render/status.js'
-import { forTenant, type Ngsi1Services, reading } from './services.js'
-import { cancelled, readId, unmatchingId } from './subscription-id.js'
-import { everywhere, pathOfSubscription } from './tenant.js'
+import { segment } from './request-head.js'
+import type { Ngsi1Services } from './services.js'
 
-/** `POST /v1/subscribeContext` [subscriptions 2.1]. */
-export function subscribeContext(environment: Ngsi1Services): Operation {
-  return { ...subscribing(environment, () => []), wrapStatus: (status) => subscribeError(status) }
+/** What the operations on context subscriptions and on availability subscriptions differ in. */
+export interface SubscriptionKind<Creation extends Spanned, Change extends Spanned & NamedSubscription> {
+  readonly parseCreation: ParsePayload<Creation>
+  /** The same for the convenience operation. */
+  readonly parsePosted: ParsePayload<Creation>
+  readonly parseChange: ParsePayload<Change, NamedRefusal>
+  /** The path that a request binds its subscription to. */
+  readonly pathOf: (request: ApiRequest) => Result<PathRange | undefined, StatusText>
+  readonly create: (head: SubscriptionHead, creation: Creation) => Promise<Result<SubscriptionId, Unavailable>>
+  readonly change: (
+    head: SubscriptionHead,
+    id: SubscriptionId,
+    change: Change,
+  ) => Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
+  readonly remove: (tenant: Tenant, id: SubscriptionId) => Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
+  /** The body that says that a subscription is in force as requested. */
+  readonly accepted: (subscriptionId: string, spans: Spans) => unknown
+  /** The body of an error; without an id for a creation. */
+  readonly failed: (status: StatusText, subscriptionId?: string) => unknown
+  readonly detailsOfCreation: (refusal: PayloadRefusal) => string
+  /** The body for an id that cannot be one. */
+  readonly malformedId: (givenId: string, why: string) => unknown
+  /** Why the subscription with an id cannot be removed: there is none. */
+  readonly notFound: (givenId: string) => StatusText
 }
 
-/** `POST /v1/contextSubscriptions`: URI parameters restrict, too [subscriptions 2.1.2, 2.4]. */
-export function postSubscription(environment: Ngsi1Services): Operation {
-  return subscribing(environment, ({ parameters }) => requestedExistence(parameters))
+interface Spanned {
+  readonly spans: Spans
 }
 
-/** `POST /v1/updateContextSubscription` [subscriptions 2.2]. */
-export function updateContextSubscription(environment: Ngsi1Services): Operation {
-  return { ...changing(environment, () => undefined), wrapStatus: (status) => subscribeError(status, unknownId) }
+/** What the head of a request says of its subscription. */
+export interface SubscriptionHead {
+  readonly request: ApiRequest
+  readonly tenant: Tenant
+  readonly path: PathRange | undefined
 }
 
-/** `PUT /v1/contextSubscriptions/{id}`: the payload has to repeat the id [subscriptions 2.4]. */
-export function putSubscription(environment: Ngsi1Services): Operation {
-  return changing(environment, (asked, { givenId }) => unmatchingId(asked, givenId))
+export interface SubscriptionOperations {
+  /** `POST /v1/subscribeContext` and its like [subscriptions 2.1, 7.4]. */
+  readonly subscribe: Operation
+  /** POST of the convenience operations [subscriptions 2.4, 7.6]. */
+  readonly post: Operation
+  /** `POST /v1/updateContextSubscription` and its like [subscriptions 2.2, 7.4]. */
+  readonly update: Operation
+  /** PUT of the convenience operations: the payload has to repeat the id of the path [subscriptions 2.4, 7.6]. */
+  readonly put: Operation
+  /** `POST /v1/unsubscribeContext` and its like [subscriptions 2.3, 7.4]. */
+  readonly unsubscribe: Operation
+  /** DELETE of the convenience operations: a malformed id is an unknown one [subscriptions 2.4, 7.6]. */
+  readonly delete: Operation
 }
 
-/** `POST /v1/unsubscribeContext` [subscriptions 2.3]. */
-export function unsubscribeContext(environment: Ngsi1Services): Operation {
+/** The operations on subscriptions of one kind. */
+export function subscriptionOperations<Creation extends Spanned, Change extends Spanned & NamedSubscription>(
+  services: Ngsi1Services,
+  kind: SubscriptionKind<Creation, Change>,
+): SubscriptionOperations {
+  const creating = (parse: ParsePayload<Creation>) =>
+    payloadOperation(services, {
+      use: 'write',
+      parse,
+      refused: (refusal) => bodyResponse(kind.failed(statusOf(400, kind.detailsOfCreation(refusal)))),
+      work: (request, tenant, creation) => create(kind, request, tenant, creation),
+    })
+  const changing = (objection: (request: ApiRequest, change: Change) => StatusText | undefined) =>
+    payloadOperation(services, {
+      use: 'write',
+      parse: kind.parseChange,
+      refused: (refusal) => bodyResponse(kind.failed(statusOf(400, detailsOfPayload(refusal)), refusal.subscriptionId)),
+      work: (request, tenant, payload) => {
+        const wrong = objection(request, payload)
+        return wrong ? bodyResponse(kind.failed(wrong, unknownId)) : change(kind, request, tenant, payload)
+      },
+    })
   return {
-    use: 'write',
-    wrapStatus: (status) => cancelled(unknownId, status),
-    prepare: reading(environment, function* (asked) {
-      const given = yield* readId(environment, asked)
-      if (!given.ok) return err(bodyAnswer(cancelled(unknownId, given.error)))
-      const text = given.value
-      if (text === '') return ok(() => forTenant(environment, asked, () => bodyAnswer(cancelled(unknownId, unknown))))
-      const id = parseGivenId(text)
-      if (!id.ok) {
-        const status = statusOf(400, `Invalid Subscription Id: /${text}/: ${id.error}`)
-        return err(bodyAnswer(cancelled(unknownId, status)))
-      }
-      return ok(() =>
-        forTenant(environment, asked, (tenant) => unsubscribe(environment, tenant, id.value as SubscriptionId, text)),
-      )
-    }),
-  }
-}
-
-/** `DELETE /v1/contextSubscriptions/{id}`: a malformed id is an unknown one [subscriptions 2.4]. */
-export function deleteSubscription(environment: Ngsi1Services): Operation {
-  return {
-    use: 'write',
-    prepare: (asked) => {
-      const text = segment(asked, 'id')
-      const id = parseGivenId(text)
-      return ok(() =>
-        forTenant(environment, asked, (tenant) =>
-          id.ok
-            ? unsubscribe(environment, tenant, id.value as SubscriptionId, text)
-            : bodyAnswer(cancelled(text, unknown)),
+    subscribe: { ...creating(kind.parseCreation), wrapStatus: (status) => kind.failed(status) },
+    post: creating(kind.parsePosted),
+    update: { ...changing(() => undefined), wrapStatus: (status) => kind.failed(status, unknownId) },
+    put: changing(unmatchingId),
+    unsubscribe: payloadOperation(services, {
+      use: 'write',
+      wrapStatus: (status) => cancelled(unknownId, status),
+      parse: parseIdPayload,
+      refused: (refusal) =>
+        bodyResponse(
+          refusal.kind === 'givenIdMalformed'
+            ? kind.malformedId(refusal.subscriptionId, refusal.why)
+            : cancelled(unknownId, statusOf(400, detailsOfPayload(refusal))),
         ),
-      )
+      work: (_, tenant, { id, givenId }) => remove(kind, tenant, id, givenId),
+    }),
+    delete: {
+      use: 'write',
+      prepare: (request) => {
+        const givenId = segment(request, 'id')
+        const id = parseGivenId(givenId)
+        const known = id.ok ? (id.value as SubscriptionId) : undefined
+        return ok(() => forTenant(services, request, (tenant) => remove(kind, tenant, known, givenId)))
+      },
     },
   }
 }
 
-function subscribing(environment: Ngsi1Services, scopesOf: (asked: ApiRequest) => readonly Scope[]): Operation {
-  return {
-    use: 'write',
-    prepare: reading(environment, function* (asked) {
-      const payload = yield* parseTraced(
-        environment.log,
-        asked.body,
-        parseSubscription(asked.body, environment.options.strictNgsiv1Ids),
-      )
-      if (!payload.ok) return err(bodyAnswer(subscribeError(statusOf(400, detailsOfCreation(payload.error)))))
-      const what = { ...payload.value, scopes: [...payload.value.scopes, ...scopesOf(asked)] }
-      return ok(() => forTenant(environment, asked, (tenant) => subscribe(environment, asked, tenant, what)))
-    }),
-  }
-}
-
-/** Only the creation says that it is the payload that is wrong, and not of what the parser finds [subscriptions 2.1.1]. */
-function detailsOfCreation(refusal: PayloadRefusal): string {
-  const details = detailsOfPayload(refusal)
-  return isParserRefusal(refusal) ? details : `invalid payload: ${details}`
-}
-
-async function subscribe(
-  environment: Ngsi1Services,
-  asked: ApiRequest,
+async function create<Creation extends Spanned, Change extends Spanned & NamedSubscription>(
+  kind: SubscriptionKind<Creation, Change>,
+  request: ApiRequest,
   tenant: Tenant,
-  { spans, ...what }: SubscriptionPayload,
+  creation: Creation,
 ): Promise<ApiResponse> {
-  const path = pathOfSubscription(asked.paths)
-  if (!path.ok) return bodyAnswer(subscribeError(path.error))
-  const origin = originOf(environment, asked)
-  const asking = { ...what, tenant, path: path.value ?? everywhere, origin }
-  // Its initial notification may need a scan.
-  const id = await asked.client.aside(() => environment.broker.subscriptions.subscribe(asking))
-  if (!id.ok) return unavailableAnswer(id.error)
-  return bodyAnswer(subscribed(id.value, { duration: defaultDuration, ...spans }))
+  const path = kind.pathOf(request)
+  if (!path.ok) return bodyResponse(kind.failed(path.error))
+  const id = await kind.create({ request, tenant, path: path.value }, creation)
+  return id.ok ? bodyResponse(kind.accepted(id.value, creation.spans)) : unavailableResponse(id.error)
 }
 
-/** `objection` is what else may be wrong with a change whose payload is right. */
-function changing(
-  environment: Ngsi1Services,
-  objection: (asked: ApiRequest, payload: ChangePayload) => StatusText | undefined,
-): Operation {
-  return {
-    use: 'write',
-    prepare: reading(environment, function* (asked) {
-      const payload = yield* parseTraced(
-        environment.log,
-        asked.body,
-        parseChange(asked.body, environment.options.strictNgsiv1Ids),
-      )
-      if (!payload.ok) {
-        const { error } = payload
-        return err(bodyAnswer(subscribeError(statusOf(400, detailsOfPayload(error)), error.subscriptionId)))
-      }
-      const what = payload.value
-      return ok(() =>
-        forTenant(environment, asked, (tenant) => {
-          const wrong = objection(asked, what)
-          return wrong ? bodyAnswer(subscribeError(wrong, unknownId)) : change(environment, asked, tenant, what)
-        }),
-      )
-    }),
-  }
-}
-
-async function change(
-  environment: Ngsi1Services,
-  asked: ApiRequest,
+async function change<Creation extends Spanned, Change extends Spanned & NamedSubscription>(
+  kind: SubscriptionKind<Creation, Change>,
+  request: ApiRequest,
   tenant: Tenant,
-  { id, givenId, spans, ...what }: ChangePayload,
+  payload: Change,
 ): Promise<ApiResponse> {
-  if (id === undefined) return bodyAnswer(subscribeError(unknown, unknownId))
-  const path = pathOfSubscription(asked.paths)
-  if (!path.ok) return bodyAnswer(subscribeError(path.error, givenId))
-  const asking = { ...what, tenant, id, path: path.value, origin: originOf(environment, asked) }
-  const changed = await asked.client.aside(() => environment.broker.subscriptions.change(asking))
-  if (changed.ok) return bodyAnswer(subscribed(givenId, spans))
+  const { id, givenId, spans } = payload
+  if (id === undefined) return bodyResponse(kind.failed(unknown, unknownId))
+  const path = kind.pathOf(request)
+  if (!path.ok) return bodyResponse(kind.failed(path.error, givenId))
+  const changed = await kind.change({ request, tenant, path: path.value }, id, payload)
+  if (changed.ok) return bodyResponse(kind.accepted(givenId, spans))
   const { error } = changed
-  return error.kind === 'subscriptionUnknown' ? bodyAnswer(subscribeError(unknown, givenId)) : unavailableAnswer(error)
+  return error.kind === 'subscriptionUnknown' ? bodyResponse(kind.failed(unknown, givenId)) : unavailableResponse(error)
 }
 
-/** `given` is the id as the client wrote it, which is what the answer repeats. */
-async function unsubscribe(
-  { broker }: Ngsi1Services,
+async function remove(
+  kind: Pick<SubscriptionKind<never, never>, 'remove' | 'notFound'>,
   tenant: Tenant,
-  id: SubscriptionId,
-  given: string,
+  id: SubscriptionId | undefined,
+  givenId: string,
 ): Promise<ApiResponse> {
-  const gone = await broker.subscriptions.unsubscribe(tenant, id)
-  if (gone.ok) return bodyAnswer(cancelled(given, okStatus))
-  const { error } = gone
+  if (id === undefined) return bodyResponse(cancelled(givenId || unknownId, unknown))
+  const removed = await kind.remove(tenant, id)
+  if (removed.ok) return bodyResponse(cancelled(givenId, okStatus))
+  const { error } = removed
   return error.kind === 'subscriptionUnknown'
-    ? bodyAnswer(cancelled(given, statusOf(404, `subscriptionId: /${given}/`)))
-    : unavailableAnswer(error)
+    ? bodyResponse(cancelled(givenId, kind.notFound(givenId)))
+    : unavailableResponse(error)
 }
 
-/** No such subscription, without a word on which. */
+/** No such subscription; the status does not say which. */
 const unknown = statusOf(404)
 
-function subscribed(subscriptionId: string, { duration, throttling }: Spans): unknown {
-  return { subscribeResponse: { subscriptionId, duration, throttling } }
+function unmatchingId(request: ApiRequest, { givenId }: NamedSubscription): StatusText | undefined {
+  const inPath = segment(request, 'id')
+  if (inPath.toLowerCase() === givenId.toLowerCase()) return undefined
+  return statusOf(400, `unmatching subscriptionId URI/payload: /${inPath}/ vs /${givenId}/`)
 }
 
-/** An id is not given where subscriptions are made, and always where they are changed [subscriptions 2.1.1, 2.2]. */
-function subscribeError(errorCode: StatusText, subscriptionId?: string): unknown {
-  return { subscribeError: { subscriptionId, errorCode } }
+/** The body of the response to the end of a subscription [subscriptions 2.3, 7.4]. */
+export function cancelled(subscriptionId: string, statusCode: StatusText): unknown {
+  return { subscriptionId, statusCode }
 }

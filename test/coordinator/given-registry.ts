@@ -5,7 +5,7 @@ import type { DeliveryState, KnownState, Recipient } from '../../src/delivery/me
 import { LmdbRegistryStore } from '../../src/lmdb/control-registry.js'
 import { ControlStore } from '../../src/lmdb/control-store.js'
 import { noticeAt, noticesAfter } from '../../src/lmdb/outbox-reader.js'
-import { renderAvailabilityNotification } from '../../src/ngsi1/render/availability-notification.js'
+import { renderAvailabilityNotification } from '../../src/ngsi1/render/notifications.js'
 import { StorageFull } from '../../src/partition/store.js'
 import type { RegistrationChange } from '../../src/registration/registration.js'
 import type { Notice } from '../../src/subscription/notice.js'

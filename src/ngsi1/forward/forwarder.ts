@@ -15,9 +15,8 @@ import { Slices } from '../../slices.js'
 import { now } from '../../time.js'
 import { traceArea } from '../../trace-area.js'
 import { versionFacts } from '../../version.js'
+import { originOf, pathsOfRead } from '../request-head.js'
 import type { Forwarding, Ngsi1Services } from '../services.js'
-import { pathsOfRead } from '../tenant.js'
-import { originOf } from './origin.js'
 
 /** To whom what is to go out is to go. */
 export interface AddressedRequest {

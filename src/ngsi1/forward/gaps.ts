@@ -1,10 +1,19 @@
+import type { StatusText } from '../../api.js'
 import type { EntityType } from '../../context/entity.js'
 import type { GivenAttribute, UpdateItem } from '../../context/update.js'
 import { entityKey } from '../../providers/query-plan.js'
-import type { Lacking } from '../../providers/update-plan.js'
+import type { Lacking, Share, Sharing } from '../../providers/update-plan.js'
 import { mapInSlices } from '../../slices.js'
-import { attributesOf, type ElementResult, type UpdateRequest } from '../carry-out.js'
+import {
+  attributesOf,
+  type ElementResponse,
+  type ElementResult,
+  responseOf,
+  type UpdateRequest,
+} from '../element-results.js'
 import type { GivenElement } from '../parse/update-payload.js'
+import { isOk, okStatus, statusOf } from '../render/status.js'
+import type { UpdateOutcome } from './share-outcomes.js'
 
 /** What an update left undone of an entity because it is not held here. */
 export interface Gap extends Lacking {
@@ -47,7 +56,7 @@ function gapOf(
 }
 
 /** Items by the entity that they are about, as `entityKey` names it. */
-export function byEntity(items: readonly UpdateItem[]): ReadonlyMap<string, readonly UpdateItem[]> {
+function byEntity(items: readonly UpdateItem[]): ReadonlyMap<string, readonly UpdateItem[]> {
   const groups = new Map<string, UpdateItem[]>()
   for (const item of items) {
     const key = entityKey(item)
@@ -61,4 +70,123 @@ export function byEntity(items: readonly UpdateItem[]): ReadonlyMap<string, read
 /** What is registered without a type is meant only by requests without one [subscriptions 8.1]. */
 function typesOf({ type: asked }: GivenElement, untyped: boolean, { type: found }: UpdateItem): readonly EntityType[] {
   return asked !== '' || untyped || found === '' ? [found] : [found, '' as EntityType]
+}
+
+/** A gap of which somebody is registered for a part, and to whom it goes. */
+interface Shared {
+  readonly gap: Gap
+  readonly sharing: Sharing
+}
+
+/** The gaps that providers are asked to fill, by the item of the local update that left them. */
+export function sharedGaps(gaps: readonly Gap[], sharings: readonly Sharing[]): ReadonlyMap<UpdateItem, Shared> {
+  const shared = new Map<UpdateItem, Shared>()
+  for (const [at, gap] of gaps.entries()) {
+    const sharing = sharings[at]
+    if (sharing && sharing.shares.length > 0) shared.set(gap.item, { gap, sharing })
+  }
+  return shared
+}
+
+/**
+ * The responses to all elements: as without providers, but for the entities that they were asked about. What the elements of the
+ * request say of one of those is put together, at the place of the first [subscriptions 8.3].
+ */
+export function joined(
+  { elements, action }: UpdateRequest,
+  fates: readonly ElementResult[],
+  shared: ReadonlyMap<UpdateItem, Shared>,
+  settlements: ReadonlyMap<Share, readonly UpdateOutcome[]>,
+): readonly ElementResponse[] {
+  const [inPlace, atEnd]: [Placed[], Placed[]] = [[], []]
+  const together = new Map([...shared.keys()].map((item) => [entityKey(item), new Groups(item)]))
+  const placed = new Set<Groups>()
+  for (const [at, element] of elements.entries()) {
+    const fate = fates[at]
+    if (fate === undefined) throw new Error('the broker has not answered every element of an update')
+    if ('status' in fate) {
+      inPlace.push(fate)
+      continue
+    }
+    const missing = byEntity(fate.missing)
+    for (const item of fate.items) {
+      const here = responseOf(item, element, action)
+      const lacks = (missing.get(entityKey(item)) ?? []).map((lack) => responseOf(lack, element, action))
+      const groups = together.get(entityKey(item))
+      if (groups === undefined) {
+        inPlace.push(here)
+        atEnd.push(...lacks)
+        continue
+      }
+      const there = shared.get(item)
+      if (there === undefined) groups.addLocal(item, here, lacks)
+      else groups.addShared(there, settlements)
+      if (placed.has(groups)) continue
+      placed.add(groups)
+      inPlace.push(groups)
+      atEnd.push(groups)
+    }
+  }
+  const said = (one: Placed, which: 'inPlace' | 'atEnd') => (one instanceof Groups ? one[which] : [one])
+  return [...inPlace.flatMap((one) => said(one, 'inPlace')), ...atEnd.flatMap((one) => said(one, 'atEnd'))]
+}
+
+/** A response, or the place of those about an entity of which not everything is gathered yet. */
+type Placed = ElementResponse | Groups
+
+/** Attributes of one entity by what became of them, success first: one response for each status. */
+class Groups {
+  readonly #head: Pick<ElementResponse, 'id' | 'type' | 'isPattern'>
+  readonly #done: UpdateOutcome[] = []
+  readonly #settled: UpdateOutcome[] = []
+  readonly #unfound: UpdateOutcome[] = []
+
+  constructor({ id, type }: UpdateItem) {
+    this.#head = { id, type, isPattern: false }
+  }
+
+  /** What became of an element of which nothing was passed on. */
+  addLocal({ refusal }: UpdateItem, here: ElementResponse, lacks: readonly ElementResponse[]): void {
+    if (refusal === undefined) this.#done.push(here)
+    else if (refusal.kind !== 'attributeUnknown') this.#unfound.push(here)
+    else this.#unfound.push({ status: statusOf(404, here.id), attributes: here.attributes })
+    this.#unfound.push(...lacks)
+  }
+
+  /** What became of an element of which something was. */
+  addShared({ gap, sharing }: Shared, settlements: ReadonlyMap<Share, readonly UpdateOutcome[]>): void {
+    this.#done.push({ status: okStatus, attributes: gap.done ?? [] })
+    for (const share of sharing.shares) this.#settled.push(...(settlements.get(share) ?? []))
+    this.#unfound.push({ status: statusOf(404, gap.id), attributes: sharing.unfound })
+  }
+
+  get inPlace(): readonly ElementResponse[] {
+    const all = this.#responses
+    return all.length === 1 ? all : all.filter(({ status }) => !this.#isMissing(status))
+  }
+
+  /** What does not exist comes after all elements, unless there is nothing else to say of the entity [context 6.4]. */
+  get atEnd(): readonly ElementResponse[] {
+    const all = this.#responses
+    return all.length === 1 ? [] : all.filter(({ status }) => this.#isMissing(status))
+  }
+
+  get #responses(): readonly ElementResponse[] {
+    const groups = new Map<string, { readonly status: StatusText; readonly attributes: GivenAttribute[] }>()
+    const settled = [...this.#done, ...this.#settled, ...this.#unfound].filter(
+      ({ attributes }) => attributes.length > 0,
+    )
+    const [done, others] = [settled.filter(({ status }) => isOk(status)), settled.filter(({ status }) => !isOk(status))]
+    for (const { status, attributes } of [...done, ...others]) {
+      const key = `${status.code} ${status.details ?? ''}`
+      const group = groups.get(key) ?? { status, attributes: [] }
+      groups.set(key, group)
+      for (const attribute of attributes) group.attributes.push(attribute)
+    }
+    return Array.from(groups.values(), (group) => ({ ...this.#head, ...group }))
+  }
+
+  #isMissing({ code, details }: StatusText): boolean {
+    return code === '404' && details === this.#head.id
+  }
 }

@@ -13,8 +13,7 @@ import { Slices } from '../../slices.js'
 import { now } from '../../time.js'
 import type { Ngsi1Services } from '../services.js'
 import { type Forwarder, type ForwardResult, forwarderOf } from './forwarder.js'
-import { type QueryAnswer, readQueryAnswer } from './provider-answers.js'
-import { queryForProvider } from './provider-requests.js'
+import { type QueryAnswer, queryForProvider, readQueryAnswer } from './provider-messages.js'
 
 /** Entities one after the other, of which only the number may be known yet. */
 export interface ShownNames extends Iterable<ShownEntity> {
@@ -37,15 +36,15 @@ export const invalidAnswer = 'invalid context provider response'
  * query; its count may be missing.
  */
 export async function withProviders(
-  environment: Ngsi1Services,
+  services: Ngsi1Services,
   asked: ApiRequest,
   query: Query,
   page: Page,
 ): Promise<Result<FoundEntities, Unavailable>> {
-  const way = forwarderOf(environment, asked, query.tenant)
+  const way = forwarderOf(services, asked, query.tenant)
   if (way === undefined) return ok({ entities: page.entities, details: undefined })
   const held = { ...page, entities: await gathered(page.entities) }
-  const { broker, options } = environment
+  const { broker, options } = services
   const planned = await new ReadPlan(broker, way, query, held, asked.client, options.queryTimeout_ms).forwards()
   if (!planned.ok) return planned
   const passed = await way.ask('queryContext', planned.value, queryForProvider, readQueryAnswer)

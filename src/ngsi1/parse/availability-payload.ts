@@ -1,55 +1,50 @@
 import type { Discovery } from '../../registration/registration-index.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
-import type { SubscriptionId } from '../../subscription/subscription.js'
-import { parseDuration } from './duration.js'
-import { parseGivenId, unknownId } from './given-id.js'
 import type { CheckRefusal, PayloadRefusal } from './payload-refusal.js'
-import { isReference } from './reference.js'
+import { checkSelectors, selectors } from './query-payload.js'
 import { restriction } from './restriction-payload.js'
-import { checkSelectors, selectors } from './selectors-payload.js'
 import { identifier, list, type ReadBy, readBody, record, text } from './shape.js'
-import { defaultDuration, defaultDuration_ms } from './subscription-payload.js'
+import {
+  checkId,
+  defaultDuration,
+  defaultDuration_ms,
+  type NamedRefusal,
+  type NamedSubscription,
+  type Spans,
+} from './subscription-payload.js'
+import { isReference, parseDuration, unknownId } from './text-rules.js'
 
-/** What subscribeContextAvailability asks for [subscriptions 7.4]. */
+/** What subscribeContextAvailability requests [subscriptions 7.4]. */
 export interface AvailabilityPayload extends Discovery {
   readonly reference: string
   readonly duration_ms: number
-  /** As it was written, for the answer. */
-  readonly duration: string
+  readonly spans: Spans
 }
 
-/** What updateContextAvailabilitySubscription asks for [subscriptions 7.4]. */
-export interface AvailabilityChangePayload extends Discovery {
-  /** Nothing when the payload names none. */
-  readonly id: SubscriptionId | undefined
-  /** The id as it was given. */
-  readonly givenId: string
+/** What updateContextAvailabilitySubscription requests [subscriptions 7.4]. */
+export interface AvailabilityChangePayload extends Discovery, NamedSubscription {
   readonly duration_ms: number | undefined
-  /** As it was written, for the answer; nothing when it was not given. */
-  readonly duration: string | undefined
+  readonly spans: Spans
 }
 
-/** Why a payload of a change is refused, with the id that its answer carries [subscriptions 7.4]. */
-export type AvailabilityChangeRefusal = PayloadRefusal & { readonly subscriptionId: string }
+/** What is looked for; the restriction is accepted and means nothing. */
+const discovery = { entities: selectors, attributes: list('attribute', identifier), restriction }
 
-/** What is asked for; the restriction is accepted and means nothing. */
-const asked = { entities: selectors, attributes: list('attribute', identifier), restriction }
+const discoveryShape = record(discovery)
 
-const discoveryShape = record(asked)
+const availabilityShape = record({ ...discovery, reference: text, duration: text })
 
-const availabilityShape = record({ ...asked, reference: text, duration: text })
+const changeShape = record({ ...discovery, subscriptionId: text, duration: text })
 
-const changeShape = record({ ...asked, subscriptionId: text, duration: text })
-
-type Asked = ReadBy<typeof discoveryShape>
+type DiscoveryDraft = ReadBy<typeof discoveryShape>
 
 /** Reads and checks the payload of discoverContextAvailability; without entities nothing is found [subscriptions 7.2]. */
 export function* parseDiscovery(body: string, strictIds: boolean): Steps<Result<Discovery, PayloadRefusal>> {
   const read = yield* readBody(body, discoveryShape, strictIds)
   if (!read.ok) return read
   const { entities = [], attributes = [] } = read.value
-  return entities.length === 0 ? ok({ selectors: [], attributes }) : checkAsked(read.value)
+  return entities.length === 0 ? ok({ selectors: [], attributes }) : checkDiscovery(read.value)
 }
 
 /** Reads and checks the payload of subscribeContextAvailability, in the order of the rows of [subscriptions 2.1.1]. */
@@ -59,7 +54,7 @@ export function* parseAvailability(
 ): Steps<Result<AvailabilityPayload, PayloadRefusal>> {
   const read = yield* readBody(body, availabilityShape, strictIds)
   if (!read.ok) return read
-  const discovery = checkAsked(read.value)
+  const discovery = checkDiscovery(read.value)
   if (!discovery.ok) return discovery
   const { reference = '', duration: span = '' } = read.value
   if (reference === '') return err({ kind: 'referenceEmpty' })
@@ -67,14 +62,14 @@ export function* parseAvailability(
   const duration = parseDuration(span)
   if (!duration.ok) return duration
   const duration_ms = duration.value ?? defaultDuration_ms
-  return ok({ ...discovery.value, reference, duration_ms, duration: span || defaultDuration })
+  return ok({ ...discovery.value, reference, duration_ms, spans: { duration: span || defaultDuration } })
 }
 
 /** Reads and checks the payload of updateContextAvailabilitySubscription [subscriptions 7.4]. */
 export function* parseAvailabilityChange(
   body: string,
   strictIds: boolean,
-): Steps<Result<AvailabilityChangePayload, AvailabilityChangeRefusal>> {
+): Steps<Result<AvailabilityChangePayload, NamedRefusal>> {
   const read = yield* readBody(body, changeShape, strictIds)
   if (!read.ok) return err({ ...read.error, subscriptionId: unknownId })
   const { subscriptionId: givenId = '' } = read.value
@@ -86,22 +81,17 @@ function checkChange(
   draft: ReadBy<typeof changeShape>,
   givenId: string,
 ): Result<AvailabilityChangePayload, CheckRefusal> {
-  const discovery = checkAsked(draft)
+  const discovery = checkDiscovery(draft)
   if (!discovery.ok) return discovery
   const duration = parseDuration(draft.duration ?? '')
   if (!duration.ok) return duration
-  const id = givenId === '' ? ok(undefined) : parseGivenId(givenId)
-  if (!id.ok) return err({ kind: 'givenIdMalformed', why: id.error })
-  return ok({
-    ...discovery.value,
-    id: id.value as SubscriptionId | undefined,
-    givenId,
-    duration_ms: duration.value,
-    duration: draft.duration || undefined,
-  })
+  const named = checkId(givenId)
+  if (!named.ok) return named
+  const spans = draft.duration ? { duration: draft.duration } : {}
+  return ok({ ...discovery.value, ...named.value, duration_ms: duration.value, spans })
 }
 
-function checkAsked({ entities, attributes = [] }: Asked): Result<Discovery, CheckRefusal> {
+function checkDiscovery({ entities, attributes = [] }: DiscoveryDraft): Result<Discovery, CheckRefusal> {
   const meant = checkSelectors(entities)
   if (!meant.ok) return meant
   return attributes.includes('') ? err({ kind: 'shownNameEmpty' }) : ok({ selectors: meant.value, attributes })

@@ -53,17 +53,17 @@ export function requestedType(parameters: Parameters): EntityType | undefined {
 export function requestedExistence(parameters: Parameters): readonly Scope[] {
   const scopes: Scope[] = []
   if (givenParameter(parameters, 'exist') === 'entity::type') scopes.push({ kind: 'typed' })
-  if (asksUntyped(parameters)) scopes.push({ kind: 'untyped' })
+  if (requestsUntyped(parameters)) scopes.push({ kind: 'untyped' })
   return scopes
 }
 
 /** Whether only entities without a type are meant [context 6.2, 8.1]. */
-export function asksUntyped(parameters: Parameters): boolean {
+export function requestsUntyped(parameters: Parameters): boolean {
   return givenParameter(parameters, '!exist') === 'entity::type'
 }
 
 /** Whether attributes are answered as an object, keyed by name [context 7.8]. */
-export function asksObject(parameters: Parameters): boolean {
+export function requestsObject(parameters: Parameters): boolean {
   return (
     givenParameter(parameters, 'attributesFormat') === 'object' ||
     givenParameter(parameters, 'attributeFormat') === 'object'
@@ -71,7 +71,7 @@ export function asksObject(parameters: Parameters): boolean {
 }
 
 /** Whether types are answered without their attributes [context 9]. */
-export function asksCollapsed(parameters: Parameters): boolean {
+export function requestsCollapsed(parameters: Parameters): boolean {
   return givenParameter(parameters, 'collapse') === 'true'
 }
 

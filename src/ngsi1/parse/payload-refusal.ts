@@ -1,5 +1,6 @@
 import type { AreaMalformed } from '../../context/area.js'
 import type { FilterMalformed } from '../../context/filter-parse.js'
+import { err, ok, type Result } from '../../result.js'
 import type { ParserRefusal } from './shape.js'
 
 /** Why a payload is refused as a whole: what the parser or what the checks have found [context 10.3], [subscriptions 1.3]. */
@@ -56,6 +57,15 @@ export type CountedThing =
   | 'registered entities and attributes'
   /** Members and items of compound values. */
   | 'values'
+
+/** Whether there are no more of something than are taken. */
+export function atMost(
+  max: number,
+  of: CountedThing,
+  given: readonly unknown[],
+): Result<undefined, Extract<CheckRefusal, { kind: 'tooMany' }>> {
+  return given.length <= max ? ok(undefined) : err({ kind: 'tooMany', of, number: given.length, max })
+}
 
 /** Whether the parser found it: then NGSIv1 answers in another shape than for a failed check [context 10.3]. */
 export function isParserRefusal(refusal: PayloadRefusal): refusal is ParserRefusal {

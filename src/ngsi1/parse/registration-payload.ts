@@ -8,11 +8,10 @@ import type {
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
 import { checkMetadata, metadatas } from './attribute-payload.js'
-import { parseDuration } from './duration.js'
-import { parseGivenId, unknownId } from './given-id.js'
 import type { CheckRefusal, PayloadRefusal } from './payload-refusal.js'
 import { identifier, list, type ReadBy, readBody, record, text } from './shape.js'
 import { defaultDuration, defaultDuration_ms } from './subscription-payload.js'
+import { parseDuration, parseGivenId, unknownId } from './text-rules.js'
 import { parseIsPattern } from './update-payload.js'
 
 /** For how long a registration is asked for, and in the place of which one [subscriptions 7.1]. */

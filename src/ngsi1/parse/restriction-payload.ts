@@ -1,10 +1,13 @@
+import { parseArea } from '../../context/area.js'
+import type { FilterSide } from '../../context/filter.js'
+import { parseFilter } from '../../context/filter-parse.js'
 import type { Scope } from '../../context/query.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
-import type { CheckRefusal } from './payload-refusal.js'
-import type { ScopeParser } from './scope-payload.js'
-import { atMost } from './selectors-payload.js'
-import { anything, list, type ReadBy, record, text } from './shape.js'
+import type { Json } from './json.js'
+import { atMost, type CheckRefusal } from './payload-refusal.js'
+import { anything, hasLeaf, list, type ReadBy, record, storedValue, text } from './shape.js'
+import { hasForbidden } from './text-rules.js'
 
 /** What restricts a query or a subscription. */
 export const restriction = record({
@@ -38,4 +41,59 @@ export function* checkScopes(
     yield
   }
   return ok(checked)
+}
+
+/** Reads a scope that has a type and a value; nothing for one that restricts nothing. */
+export type ScopeParser = (type: string, value: Json) => Result<Scope | undefined, CheckRefusal>
+
+type Parsed = ReturnType<ScopeParser>
+
+/**
+ * Reads a scope of a query. All scopes must hold, so one that is not understood is refused: without it the answer would
+ * show too much. One of an unknown type is no scope [context 7.4].
+ */
+export function parseScope(type: string, value: Json): Parsed {
+  const side = filterSides.get(type)
+  if (side) return filterScope(type, value, side)
+  if (hasLeaf(value, hasForbidden)) return err({ kind: 'scopeCharactersForbidden' })
+  return scopeParsers.get(type)?.(type, value) ?? noScope
+}
+
+/** Reads a scope of a subscription, which knows areas and the existence of types, no filters [subscriptions 2.1.2]. */
+export function parseSubscriptionScope(type: string, value: Json): Parsed {
+  return (type === untypedOfSubscriptions ? untyped : scopeParsers.get(type))?.(type, value) ?? noScope
+}
+
+const noScope: Parsed = ok(undefined)
+
+const filterSides: ReadonlyMap<string, FilterSide> = new Map([
+  ['FIWARE::StringQuery', 'attributes'],
+  ['FIWARE::StringQuery::Metadata', 'metadata'],
+])
+
+/** What subscriptions call `FIWARE::Filter::Not::Existence`, beside that name. */
+const untypedOfSubscriptions = 'FIWARE::Filter::!::Existence'
+const untyped: ScopeParser = (type, value) => existence(type, value, { kind: 'untyped' })
+
+const scopeParsers: ReadonlyMap<string, ScopeParser> = new Map<string, ScopeParser>([
+  ['FIWARE::Filter::Existence', (type, value) => existence(type, value, { kind: 'typed' })],
+  ['FIWARE::Filter::Not::Existence', untyped],
+  ['FIWARE::Location', areaScope],
+  ['FIWARE_Location', areaScope],
+])
+
+function existence(type: string, value: Json, scope: Scope): Parsed {
+  return value === 'entity::type' ? ok(scope) : err({ kind: 'scopeValueUnknown', type })
+}
+
+function areaScope(_type: string, value: Json): Parsed {
+  const area = parseArea(storedValue(value))
+  return area.ok ? ok({ kind: 'area', area: area.value }) : err({ kind: 'areaMalformed', why: area.error })
+}
+
+function filterScope(type: string, value: Json, side: FilterSide): Parsed {
+  if (typeof value !== 'string') return err({ kind: 'scopeValueUnknown', type })
+  const filter = parseFilter(value, side)
+  if (!filter.ok) return err({ kind: 'filterMalformed', why: filter.error })
+  return ok({ kind: 'filter', filter: filter.value })
 }

@@ -1,17 +1,78 @@
 import type { Scope, Selector } from '../../context/query.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
-import type { SubscriptionId } from '../../subscription/subscription.js'
-import { anyChange, type Conditions, checkConditions, notifyConditions } from './conditions-payload.js'
-import { parseDuration } from './duration.js'
-import { parseGivenId, unknownId } from './given-id.js'
-import type { CheckRefusal, PayloadRefusal } from './payload-refusal.js'
-import { namesShown } from './query-payload.js'
-import { isReference } from './reference.js'
-import { checkScopes, isEmptyRestriction, restriction } from './restriction-payload.js'
-import { parseSubscriptionScope } from './scope-payload.js'
-import { checkSelectors, selectors } from './selectors-payload.js'
-import { identifier, list, type ParserRefusal, type ReadBy, readBody, record, text } from './shape.js'
+import type { Subscription, SubscriptionId } from '../../subscription/subscription.js'
+import { atMost, type CheckRefusal, type PayloadRefusal } from './payload-refusal.js'
+import { checkSelectors, namesShown, selectors } from './query-payload.js'
+import { checkScopes, isEmptyRestriction, parseSubscriptionScope, restriction } from './restriction-payload.js'
+import { identifier, list, type ReadBy, readBody, record, text } from './shape.js'
+import { isReference, parseDuration, parseGivenId, unknownId } from './text-rules.js'
+
+/** When a subscription fires: by changes, by time, or both. */
+type Conditions = Pick<Subscription, 'onChange' | 'interval_ms'>
+
+/** The conditions of a subscription. The restriction of a single one is a text without effect [subscriptions 2.1]. */
+const notifyConditions = list(
+  'notifyCondition',
+  record({ type: text, condValues: list('condValue', identifier), restriction: text }),
+)
+
+type ConditionDrafts = ReadBy<typeof notifyConditions>
+
+/** What holds without conditions: every change fires [subscriptions 2.1]. */
+const anyChange: Conditions = { onChange: [], interval_ms: undefined }
+
+const shortestInterval_ms = 1000
+
+/** Of all conditions together. */
+const maxTriggers = 1000
+
+/** Checks conditions and joins those of one type; nothing when there are none [subscriptions 2.1, 2.1.1]. */
+function checkConditions(drafts: ConditionDrafts = []): Result<Conditions | undefined, CheckRefusal> {
+  if (drafts.length === 0) return ok(undefined)
+  const wrong = wrongType(drafts)
+  if (wrong) return err(wrong)
+  if (drafts.some(({ condValues = [] }) => condValues.includes(''))) return err({ kind: 'triggerEmpty' })
+  const few = atMost(
+    maxTriggers,
+    'condValues',
+    drafts.flatMap(({ condValues = [] }) => condValues),
+  )
+  if (!few.ok) return few
+  const interval = shortestInterval(drafts.filter(isOf('ONTIMEINTERVAL')))
+  if (!interval.ok) return interval
+  return ok({ onChange: triggers(drafts.filter(isOf('ONCHANGE'))), interval_ms: interval.value })
+}
+
+function isOf(...types: readonly string[]): (draft: ConditionDrafts[number]) => boolean {
+  return ({ type = '' }) => types.includes(type.toUpperCase())
+}
+
+function wrongType(drafts: ConditionDrafts): CheckRefusal | undefined {
+  const isKnown = isOf('ONCHANGE', 'ONTIMEINTERVAL')
+  if (drafts.some(({ type = '' }) => type === '')) return { kind: 'conditionTypeEmpty' }
+  const unknown = drafts.find((draft) => !isKnown(draft))
+  return unknown && { kind: 'conditionTypeUnknown', value: unknown.type ?? '' }
+}
+
+/** The triggering attributes of all conditions; one without any means every attribute, which others can not narrow. */
+function triggers(drafts: ConditionDrafts): readonly string[] | undefined {
+  if (drafts.length === 0) return undefined
+  const named = drafts.map(({ condValues = [] }) => condValues)
+  return named.some((names) => names.length === 0) ? [] : [...new Set(named.flat())]
+}
+
+/** The shortest of several intervals counts: whoever asks for both wants to hear as often. */
+function shortestInterval(drafts: ConditionDrafts): Result<number | undefined, CheckRefusal> {
+  let shortest_ms: number | undefined
+  for (const { condValues: [value = ''] = [] } of drafts) {
+    const interval = parseDuration(value)
+    const interval_ms = interval.ok ? (interval.value ?? 0) : 0
+    if (interval_ms < shortestInterval_ms) return err({ kind: 'intervalMalformed', value })
+    shortest_ms = Math.min(shortest_ms ?? interval_ms, interval_ms)
+  }
+  return ok(shortest_ms)
+}
 
 /** What subscribeContext asks for [subscriptions 2.1]. */
 export interface SubscriptionPayload extends Conditions {
@@ -26,11 +87,7 @@ export interface SubscriptionPayload extends Conditions {
 }
 
 /** What updateContextSubscription asks for; what is not given is to stay [subscriptions 2.2]. */
-export interface ChangePayload {
-  /** Nothing when the payload names none. */
-  readonly id: SubscriptionId | undefined
-  /** The id as it was given. */
-  readonly givenId: string
+export interface ChangePayload extends NamedSubscription {
   readonly duration_ms: number | undefined
   readonly throttling_ms: number | undefined
   readonly conditions: Conditions | undefined
@@ -44,8 +101,16 @@ export interface Spans {
   readonly throttling?: string
 }
 
-/** Why a payload of updateContextSubscription is refused, with the id that its answer carries [subscriptions 2.2]. */
-export type ChangeRefusal = PayloadRefusal & { readonly subscriptionId: string }
+/** Why a payload that names a subscription is refused, with the id that the response carries [subscriptions 2.2, 7.4]. */
+export type NamedRefusal = PayloadRefusal & { readonly subscriptionId: string }
+
+/** A subscription as a payload names it. */
+export interface NamedSubscription {
+  /** Undefined when the payload names none. */
+  readonly id: SubscriptionId | undefined
+  /** The id as the client wrote it; the empty text without one. */
+  readonly givenId: string
+}
 
 /** What a subscription and its changes have in common. */
 const terms = { duration: text, throttling: text, notifyConditions, restriction }
@@ -91,12 +156,12 @@ export function* parseSubscription(
     duration_ms: duration.value ?? defaultDuration_ms,
     throttling_ms,
     scopes,
-    spans: spansOf(read.value),
+    spans: { duration: defaultDuration, ...spansOf(read.value) },
   })
 }
 
 /** Reads and checks the payload of updateContextSubscription, in the order of the rows of [subscriptions 2.2]. */
-export function* parseChange(body: string, strictIds: boolean): Steps<Result<ChangePayload, ChangeRefusal>> {
+export function* parseChange(body: string, strictIds: boolean): Steps<Result<ChangePayload, NamedRefusal>> {
   const read = yield* readBody(body, changeShape, strictIds)
   if (!read.ok) return err({ ...read.error, subscriptionId: unknownId })
   const { subscriptionId: givenId = '' } = read.value
@@ -104,26 +169,31 @@ export function* parseChange(body: string, strictIds: boolean): Steps<Result<Cha
   return checked.ok ? checked : err({ ...checked.error, subscriptionId: givenId || unknownId })
 }
 
-/** The id in a payload that has nothing else, as it was given; the empty text without one [subscriptions 2.3]. */
-export function* parseIdPayload(body: string, strictIds: boolean): Steps<Result<string, ParserRefusal>> {
+/** Reads and checks a payload that has nothing but the id of a subscription [subscriptions 2.3, 7.4]. */
+export function* parseIdPayload(body: string, strictIds: boolean): Steps<Result<NamedSubscription, NamedRefusal>> {
   const read = yield* readBody(body, idShape, strictIds)
-  return read.ok ? ok(read.value.subscriptionId ?? '') : read
+  if (!read.ok) return err({ ...read.error, subscriptionId: unknownId })
+  const { subscriptionId: givenId = '' } = read.value
+  const named = checkId(givenId)
+  return named.ok ? named : err({ ...named.error, subscriptionId: givenId })
+}
+
+/** Checks the id of a subscription, which may be missing. */
+export function checkId(givenId: string): Result<NamedSubscription, CheckRefusal> {
+  if (givenId === '') return ok({ id: undefined, givenId })
+  const id = parseGivenId(givenId)
+  if (!id.ok) return err({ kind: 'givenIdMalformed', why: id.error })
+  return ok({ id: id.value as SubscriptionId, givenId })
 }
 
 function* checkChange(draft: ReadBy<typeof changeShape>, givenId: string): Steps<Result<ChangePayload, CheckRefusal>> {
   const duration = parseDuration(draft.duration ?? '')
   if (!duration.ok) return duration
-  const id = givenId === '' ? ok(undefined) : parseGivenId(givenId)
-  if (!id.ok) return err({ kind: 'givenIdMalformed', why: id.error })
+  const named = checkId(givenId)
+  if (!named.ok) return named
   const terms = yield* checkTerms(draft)
   if (!terms.ok) return terms
-  return ok({
-    ...terms.value,
-    id: id.value as SubscriptionId | undefined,
-    givenId,
-    duration_ms: duration.value,
-    spans: spansOf(draft),
-  })
+  return ok({ ...terms.value, ...named.value, duration_ms: duration.value, spans: spansOf(draft) })
 }
 
 type Terms = Pick<ChangePayload, 'conditions' | 'scopes' | 'throttling_ms'>

@@ -5,6 +5,7 @@ import type { Steps } from '../../slices.js'
 import { type AttributeDraft, attributes, checkAttribute, checkAttributes, metadatas } from './attribute-payload.js'
 import type { CheckRefusal, PayloadRefusal } from './payload-refusal.js'
 import { identifier, list, readBody, record, text, value } from './shape.js'
+import { parseGivenId } from './text-rules.js'
 
 /** A context element of an update as the request gives it [context 6.1]. */
 export interface GivenElement {
@@ -62,7 +63,7 @@ const replaceShape = record({ attributes, attributeDomainName: text })
 const attributeShape = record({ type: identifier, value, metadatas })
 
 /** Elements that are checked before somebody may look at the clock. */
-export const checkedAtOnce = 256
+const checkedAtOnce = 256
 
 /** Reads and checks the payload of updateContext [context 6.1, 10.3]. */
 export function* parseUpdate(body: string, strictIds: boolean): Steps<Result<UpdatePayload, PayloadRefusal>> {
@@ -124,7 +125,7 @@ export function parseIsPattern(value: string): Result<boolean, CheckRefusal> {
 }
 
 /** Checks a context element by itself [context 10.3]. */
-export function parseElement(draft: ElementDraft): Result<GivenElement, CheckRefusal> {
+function parseElement(draft: ElementDraft): Result<GivenElement, CheckRefusal> {
   const { id = '', type = '', isPattern = '' } = draft
   if (id === '') return err({ kind: 'idEmpty' })
   const flag = parseIsPattern(isPattern)
@@ -144,4 +145,41 @@ function parseAction(value: string): Result<UpdateAction, CheckRefusal> {
   const capitals = value.toUpperCase()
   const action = updateActions.find((known) => known === capitals)
   return action === undefined ? err({ kind: 'actionUnknown', value }) : ok(action)
+}
+
+/** The context elements of a notification, each in its place; nothing for one that updateContext would refuse. */
+export type NotifiedElements = readonly (GivenElement | undefined)[]
+
+const notifiedElement = record({
+  id: identifier,
+  type: identifier,
+  isPattern: text,
+  attributes,
+  attributeDomainName: text,
+  metadatas,
+})
+
+const notificationShape = record({
+  subscriptionId: text,
+  originator: text,
+  contextResponses: list(
+    'contextResponse',
+    record({ contextElement: notifiedElement, statusCode: record({ code: text, reasonPhrase: text, details: text }) }),
+  ),
+})
+
+/** Reads and checks the payload of notifyContext, in which everything may be missing [subscriptions 4.2, 6.1]. */
+export function* parseNotification(body: string, strictIds: boolean): Steps<Result<NotifiedElements, PayloadRefusal>> {
+  const read = yield* readBody(body, notificationShape, strictIds)
+  if (!read.ok) return read
+  const { subscriptionId = '', contextResponses = [] } = read.value
+  const id = subscriptionId === '' ? ok('') : parseGivenId(subscriptionId)
+  if (!id.ok) return err({ kind: 'givenIdMalformed', why: id.error })
+  const elements: (GivenElement | undefined)[] = []
+  for (const { contextElement = {} } of contextResponses) {
+    const element = parseElement(contextElement)
+    elements.push(element.ok ? element.value : undefined)
+    if (elements.length % checkedAtOnce === 0) yield
+  }
+  return ok(elements)
 }

@@ -3,6 +3,8 @@ import { compareBytes, type Metadata, type Value } from '../../context/entity.js
 import { shownAttributes } from '../../context/query.js'
 import type { GivenAttribute } from '../../context/update.js'
 import type { ShownAttribute, ShownEntity } from '../../providers/merge-answers.js'
+import { LongText, Slices } from '../../slices.js'
+import type { ElementResponse } from '../element-results.js'
 import { okStatus } from './status.js'
 
 /**
@@ -43,6 +45,29 @@ export function renderHead({ type, isPattern, id }: ElementHead): string {
 /** Attributes with the status of what was done or found. */
 export function renderItem(attributes: string, status: StatusText): string {
   return `{${attributes}${attributes === '' ? '' : ','}"statusCode":${renderStatus(status)}}`
+}
+
+/** The answer to an update: an item for each response [context 6.3]. */
+export function renderUpdate(responses: readonly ElementResponse[], format: Format): string {
+  let text = ''
+  for (const response of responses) text += `${text === '' ? '' : ','}${renderResponse(response, format)}`
+  return `{"contextResponses":[${text}]}`
+}
+
+/** The same, in slices: there are many, or they may be long. */
+export async function renderLargeUpdate(responses: readonly ElementResponse[], format: Format): Promise<string> {
+  const items = new LongText()
+  const slices = new Slices()
+  for (const response of responses) {
+    items.push(renderResponse(response, format))
+    if (slices.isOver) await slices.next()
+  }
+  return `{"contextResponses":[${items.joined}]}`
+}
+
+function renderResponse(response: ElementResponse, format: Format): string {
+  const element = renderElement(response, renderEcho(response.attributes, format))
+  return `{"contextElement":${element},"statusCode":${renderStatus(response.status)}}`
 }
 
 /** The member `contextResponses` of entities that were found, with the attributes named [context 7.5], [subscriptions 4.2]. */

@@ -14,18 +14,18 @@ export function wrapped(shape: ErrorShape, status: StatusText): unknown {
 }
 
 /** An answer that is a status object, with HTTP status 200 unless something else is said [context 1.1]. */
-export function statusAnswer(shape: ErrorShape, status: StatusText, http = 200): ApiResponse {
+export function statusResponse(shape: ErrorShape, status: StatusText, http = 200): ApiResponse {
   return { status: http, body: JSON.stringify(wrapped(shape, status)) }
 }
 
 /** An answer of this API that HTTP takes for a success, whatever it says [subscriptions 1.2]. */
-export function bodyAnswer(body: unknown): ApiResponse {
+export function bodyResponse(body: unknown): ApiResponse {
   return { status: 200, body: JSON.stringify(body) }
 }
 
 /** An error that HTTP knows, too [context 10.2]. */
 export function badRequest(details: string): ApiResponse {
-  return statusAnswer('orionError', statusOf(400, details), 400)
+  return statusResponse('orionError', statusOf(400, details), 400)
 }
 
 /** How an operation reports a payload that is refused: what the parser finds, and what the checks find. */
@@ -35,22 +35,22 @@ export interface PayloadErrors {
 }
 
 /** The answer to a payload that is refused as a whole [context 10.3]. */
-export function payloadAnswer(errors: PayloadErrors, refusal: PayloadRefusal): ApiResponse {
+export function payloadResponse(errors: PayloadErrors, refusal: PayloadRefusal): ApiResponse {
   const status = statusOf(400, detailsOfPayload(refusal))
-  if (!isParserRefusal(refusal)) return statusAnswer(errors.checks, status)
-  return statusAnswer(errors.parser, status, errors.parser === 'orionError' ? 400 : 200)
+  if (!isParserRefusal(refusal)) return statusResponse(errors.checks, status)
+  return statusResponse(errors.parser, status, errors.parser === 'orionError' ? 400 : 200)
 }
 
 /** The answer when the broker can not do its work now [management 11.9], or not as it is asked. */
-export function unavailableAnswer(refusal: Unavailable): ApiResponse {
+export function unavailableResponse(refusal: Unavailable): ApiResponse {
   const { kind } = refusal
   if (kind === 'pageTooLarge' || kind === 'queryTooCostly') {
     const [code, details] = unanswerable[kind]
-    return statusAnswer('orionError', statusOf(code, details), code)
+    return statusResponse('orionError', statusOf(code, details), code)
   }
   const [general, retryAfter_s] = unavailable[kind]
   const details = kind === 'providerFull' ? `${general} ${refusal.origin}` : general
-  const answer = statusAnswer('orionError', statusOf(503, details), 503)
+  const answer = statusResponse('orionError', statusOf(503, details), 503)
   return { ...answer, headers: { 'Retry-After': String(retryAfter_s) } }
 }
 

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { parseDuration } from '../../../src/ngsi1/parse/duration.js'
+import { parseDuration } from '../../../src/ngsi1/parse/text-rules.js'
 
 test('durations are sums of their units, in whole seconds', async (t) => {
   const seconds = {

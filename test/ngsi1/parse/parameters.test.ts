@@ -1,10 +1,10 @@
 import { test } from 'tap'
 import {
-  asksObject,
   checkParameters,
   requestedExistence,
   requestedPage,
   requestedType,
+  requestsObject,
 } from '../../../src/ngsi1/parse/parameters.js'
 
 function parameters(query: string): ReadonlyMap<string, string> {
@@ -54,7 +54,7 @@ test('exist and !exist speak of the type only', async (t) => {
 test('the parameters of type and format', async (t) => {
   t.equal(requestedType(parameters('entity::type=Silo')), 'Silo')
   t.equal(requestedType(parameters('entity::type=')), undefined)
-  t.equal(asksObject(parameters('attributesFormat=object')), true)
-  t.equal(asksObject(parameters('attributeFormat=object')), true)
-  t.equal(asksObject(parameters('attributesFormat=list')), false)
+  t.equal(requestsObject(parameters('attributesFormat=object')), true)
+  t.equal(requestsObject(parameters('attributeFormat=object')), true)
+  t.equal(requestsObject(parameters('attributesFormat=list')), false)
 })

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { isReference } from '../../../src/ngsi1/parse/reference.js'
+import { isReference } from '../../../src/ngsi1/parse/text-rules.js'
 
 const legal = [
   'http://alerts.example:8080/inbox',

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { ServicePath } from '../../src/context/entity.js'
-import { parseTenant, pathOfUpdate, pathsOfRead } from '../../src/ngsi1/tenant.js'
+import { parseTenant, pathOfUpdate, pathsOfRead } from '../../src/ngsi1/request-head.js'
 
 test('a tenant is folded to lower case, and the default one without multiservice', async (t) => {
   const tenant = (name: string | undefined, multiservice: boolean) =>

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { ServicePath, Tenant } from '../../../src/context/entity.js'
-import { renderNotice } from '../../../src/ngsi1/render/notification.js'
+import { renderNotice } from '../../../src/ngsi1/render/notifications.js'
 import type { Subscription, SubscriptionId } from '../../../src/subscription/subscription.js'
 import type { Milliseconds } from '../../../src/time.js'
 import { attribute, entity } from '../given.js'

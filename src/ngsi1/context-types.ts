@@ -1,29 +1,27 @@
 import type { ApiRequest, ApiResponse, Operation } from '../api.js'
-import type { Broker, TypeSummary } from '../broker/broker.js'
-import type { Tenant } from '../context/entity.js'
-import { err, ok } from '../result.js'
-import { checkSegments, segment } from './convenience.js'
-import { asksCollapsed, requestedPage } from './parse/parameters.js'
+import type { TypeSummary } from '../broker/broker.js'
+import { pathOperation } from './operation.js'
+import { requestedPage, requestsCollapsed } from './parse/parameters.js'
 import { renderStatus } from './render/elements.js'
-import { statusAnswer, unavailableAnswer } from './render/responses.js'
+import { statusResponse, unavailableResponse } from './render/responses.js'
 import { okStatus, statusOf } from './render/status.js'
-import { forTenant, type Ngsi1Services } from './services.js'
-import { pathsOfRead } from './tenant.js'
+import { pathsOfRead, segment } from './request-head.js'
+import type { Ngsi1Services } from './services.js'
 
 /** `GET /v1/contextTypes`: the types of the entities in the paths of the request [context 9]. */
-export function listTypes(environment: Ngsi1Services): Operation {
-  return typesOperation(environment, (types, asked) => {
+export function listTypes(services: Ngsi1Services): Operation {
+  return typesOperation(services, (types, asked) => {
     const { offset, limit, counted } = requestedPage(asked.parameters)
     const shown = types.slice(offset, offset + limit)
-    if (shown.length === 0) return statusAnswer('statusCode', nothing('types', types.length, offset, counted))
-    const collapsed = asksCollapsed(asked.parameters)
+    if (shown.length === 0) return statusResponse('statusCode', nothing('types', types.length, offset, counted))
+    const collapsed = requestsCollapsed(asked.parameters)
     return { status: 200, body: () => renderTypes(shown, collapsed, found(types.length, counted)) }
   })
 }
 
 /** `GET /v1/contextTypes/{type}`: the attributes of the entities of a type [context 9]. */
-export function showType(environment: Ngsi1Services): Operation {
-  return typesOperation(environment, (types, asked) => {
+export function showType(services: Ngsi1Services): Operation {
+  return typesOperation(services, (types, asked) => {
     const name = segment(asked, 'type')
     const { offset, limit, counted } = requestedPage(asked.parameters)
     const attributes = types.find(({ type }) => type === name)?.attributes ?? []
@@ -38,27 +36,13 @@ export function showType(environment: Ngsi1Services): Operation {
 }
 
 function typesOperation(
-  environment: Ngsi1Services,
-  answer: (types: readonly TypeSummary[], asked: ApiRequest) => ApiResponse,
+  services: Ngsi1Services,
+  respond: (types: readonly TypeSummary[], request: ApiRequest) => ApiResponse,
 ): Operation {
-  return {
-    use: 'read',
-    prepare: (asked) => {
-      const wrong = checkSegments(asked, environment.options.strictNgsiv1Ids)
-      if (wrong) return err(wrong)
-      return ok(() => forTenant(environment, asked, (tenant) => withTypes(environment.broker, asked, tenant, answer)))
-    },
-  }
-}
-
-async function withTypes(
-  broker: Broker,
-  asked: ApiRequest,
-  tenant: Tenant,
-  answer: (types: readonly TypeSummary[], asked: ApiRequest) => ApiResponse,
-): Promise<ApiResponse> {
-  const types = await broker.types(tenant, pathsOfRead(asked.paths), asked.client)
-  return types.ok ? answer(types.value, asked) : unavailableAnswer(types.error)
+  return pathOperation(services, 'read', async (request, tenant) => {
+    const types = await services.broker.types(tenant, pathsOfRead(request.paths), request.client)
+    return types.ok ? respond(types.value, request) : unavailableResponse(types.error)
+  })
 }
 
 function found(count: number, counted: boolean) {

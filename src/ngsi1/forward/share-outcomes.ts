@@ -5,7 +5,7 @@ import { entityKey } from '../../providers/query-plan.js'
 import type { Share, UpdateForward } from '../../providers/update-plan.js'
 import { statusOf } from '../render/status.js'
 import type { ForwardResult } from './forwarder.js'
-import type { AnsweredElement, UpdateAnswer } from './provider-answers.js'
+import type { AnsweredElement, UpdateAnswer } from './provider-messages.js'
 import { invalidAnswer } from './query-forwarding.js'
 
 /** An update that was passed on. */

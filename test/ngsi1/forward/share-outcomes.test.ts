@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import type { EntityId, EntityType } from '../../../src/context/entity.js'
 import type { GivenAttribute } from '../../../src/context/update.js'
-import { outcomesOf } from '../../../src/ngsi1/forward/results.js'
+import { outcomesOf } from '../../../src/ngsi1/forward/share-outcomes.js'
 import { okStatus, statusOf } from '../../../src/ngsi1/render/status.js'
 import type { Share } from '../../../src/providers/update-plan.js'
 import type { RegistrationId } from '../../../src/registration/registration.js'

@@ -2,10 +2,27 @@ import type { StatusText } from '../../api.js'
 import type { Metadata, Value } from '../../context/entity.js'
 import type { GivenAttribute } from '../../context/update.js'
 import type { ShownAttribute, ShownEntity } from '../../providers/merge-answers.js'
+import type { QueryForward } from '../../providers/query-plan.js'
+import type { UpdateForward } from '../../providers/update-plan.js'
 import { inSlices, Slices } from '../../slices.js'
 import { isJsonArray, type Json, type JsonObject, readJson } from '../parse/json.js'
 import { storedValue } from '../parse/shape.js'
+import { renderElement, renderGiven, renderHead } from '../render/elements.js'
 import { isOk, okStatus } from '../render/status.js'
+
+/** The body of a query that is passed on; without `attributes` for the whole entity [subscriptions 8.2]. */
+export function queryForProvider({ entity, attributes }: QueryForward): string {
+  const names = attributes.length === 0 ? '' : `,"attributes":${JSON.stringify(attributes)}`
+  return `{"entities":[{${renderHead({ ...entity, isPattern: false })}}]${names}}`
+}
+
+/** The body of an update that is passed on, whose action is always UPDATE [subscriptions 8.3]. */
+export function updateForProvider({ shares }: UpdateForward): string {
+  const elements = shares.map(({ id, type, attributes }) =>
+    renderElement({ id, type, isPattern: false }, renderGiven(attributes)),
+  )
+  return `{"contextElements":[${elements.join(',')}],"updateAction":"UPDATE"}`
+}
 
 /**
  * What providers answer. They are strangers: whatever is not as it should be is passed over, as long as the answer as a

@@ -1,0 +1,165 @@
+import type { ApiRequest, ApiResponse, Operation, StatusText } from '../api.js'
+import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
+import type { PathRange, Selector } from '../context/query.js'
+import type { RegisteredContext } from '../registration/registration.js'
+import type { Discovery } from '../registration/registration-index.js'
+import { err, ok, type Result } from '../result.js'
+import { inSlices } from '../slices.js'
+import { now } from '../time.js'
+import { traceArea } from '../trace-area.js'
+import { pathOperation, payloadOperation } from './operation.js'
+import { parseDiscovery } from './parse/availability-payload.js'
+import { requestedPage } from './parse/parameters.js'
+import {
+  parseProvider,
+  parseRegistration,
+  parseTold,
+  type RegistrationPayload,
+  type ToldPayload,
+} from './parse/registration-payload.js'
+import { unknownId } from './parse/text-rules.js'
+import { renderStatus } from './render/elements.js'
+import { renderRegistered } from './render/notifications.js'
+import { detailsOfPayload } from './render/payload-errors.js'
+import { bodyResponse, payloadResponse, statusResponse, unavailableResponse, wrapped } from './render/responses.js'
+import { okStatus, statusOf } from './render/status.js'
+import { type NamedByPath, namedByPath, originOf, pathsOfRead } from './request-head.js'
+import type { Ngsi1Services } from './services.js'
+
+/** `POST /v1/registry/registerContext` [subscriptions 7.1]. */
+export function registerContext(services: Ngsi1Services): Operation {
+  return payloadOperation(services, {
+    use: 'write',
+    wrapStatus: (status) => notRegistered(unknownId, status),
+    parse: parseRegistration,
+    refused: (refusal) => bodyResponse(notRegistered(refusal.registrationId, statusOf(400, detailsOfPayload(refusal)))),
+    work: (request, tenant, payload) => register(services, request, tenant, payload),
+  })
+}
+
+/** POST on the paths of convenience registrations: registers a provider for what the path names [subscriptions 7.6]. */
+export function registerByPath(services: Ngsi1Services): Operation {
+  return payloadOperation(services, {
+    use: 'write',
+    checksPath: true,
+    parse: parseProvider,
+    refused: (refusal) => payloadResponse({ parser: 'orionError', checks: 'errorCode' }, refusal),
+    work: (request, tenant, { provider, ...terms }) => {
+      const named = namedByPath(request)
+      if (!named.ok) return bodyResponse(notRegistered(unknownId, named.error))
+      return register(services, request, tenant, { contexts: [contextOf(named.value, provider)], ...terms })
+    },
+  })
+}
+
+/** `POST /v1/registry/notifyContextAvailability` [subscriptions 7.5]. */
+export function notifyContextAvailability(services: Ngsi1Services): Operation {
+  return payloadOperation(services, {
+    use: 'write',
+    wrapStatus: (responseCode) => ({ responseCode }),
+    parse: parseTold,
+    refused: (refusal) => bodyResponse({ responseCode: statusOf(400, detailsOfPayload(refusal)) }),
+    work: (request, tenant, payload) => store(services, request, tenant, payload),
+  })
+}
+
+/** `POST /v1/registry/discoverContextAvailability` [subscriptions 7.2]. */
+export function discoverContextAvailability(services: Ngsi1Services): Operation {
+  return payloadOperation(services, {
+    use: 'read',
+    wrapStatus: (status) => wrapped('errorCode', status),
+    parse: parseDiscovery,
+    refused: (refusal) => payloadResponse({ parser: 'errorCode', checks: 'errorCode' }, refusal),
+    work: (request, tenant, discovery) => discover(services, request, tenant, discovery),
+  })
+}
+
+/** GET on the paths of convenience registrations: what is registered for what the path names [subscriptions 7.6]. */
+export function discoverByPath(services: Ngsi1Services): Operation {
+  return pathOperation(services, 'read', (request, tenant) => {
+    const named = namedByPath(request)
+    if (!named.ok) return statusResponse('errorCode', named.error)
+    return discover(services, request, tenant, discoveryOf(named.value))
+  })
+}
+
+async function register(
+  services: Ngsi1Services,
+  asked: ApiRequest,
+  tenant: Tenant,
+  { givenId, duration, ...what }: RegistrationPayload,
+): Promise<ApiResponse> {
+  const path = pathOfRegistration(asked.paths)
+  if (!path.ok) return bodyResponse(notRegistered(unknownId, path.error))
+  const origin = originOf(services, asked)
+  const registered = await services.broker.registry.register({ ...what, tenant, path: path.value, ...origin })
+  if (registered.ok) return bodyResponse({ duration, registrationId: registered.value })
+  const { error } = registered
+  if (error.kind !== 'registrationUnknown') return unavailableResponse(error)
+  return bodyResponse(notRegistered(givenId, statusOf(404, `registration id: /${givenId}/`)))
+}
+
+async function store(
+  services: Ngsi1Services,
+  asked: ApiRequest,
+  tenant: Tenant,
+  told: ToldPayload,
+): Promise<ApiResponse> {
+  const path = pathOfRegistration(asked.paths)
+  if (!path.ok) return bodyResponse({ responseCode: path.error })
+  const origin = originOf(services, asked)
+  const stored = await services.broker.registry.notified({ ...told, tenant, path: path.value, ...origin })
+  return stored.ok ? bodyResponse({ responseCode: okStatus }) : unavailableResponse(stored.error)
+}
+
+/** The one path that a registration belongs to [subscriptions 7.1]. */
+function pathOfRegistration([first, ...others]: readonly PathRange[]): Result<ServicePath, StatusText> {
+  if (first === undefined) return ok('/' as ServicePath)
+  if (others.length > 0) return err(statusOf(400, 'more than one service path for notification'))
+  return first.below ? err(statusOf(400, 'Bad Character in Service-Path')) : ok(first.path)
+}
+
+/** What the path does not name is empty; the attribute has neither a type nor a domain [subscriptions 7.6]. */
+function contextOf({ id, type, attribute }: NamedByPath, provider: string): RegisteredContext {
+  return {
+    entities: [{ id: id ?? ('' as EntityId), type: type ?? ('' as EntityType) }],
+    attributes: attribute === undefined ? [] : [{ name: attribute, type: '', isDomain: false }],
+    provider,
+  }
+}
+
+function notRegistered(registrationId: string, errorCode: StatusText): unknown {
+  return { registrationId, errorCode }
+}
+
+async function discover(
+  { broker, log, options }: Ngsi1Services,
+  asked: ApiRequest,
+  tenant: Tenant,
+  discovery: Discovery,
+): Promise<ApiResponse> {
+  const { counted, offset, limit } = requestedPage(asked.parameters)
+  const lookup = { tenant, paths: pathsOfRead(asked.paths), now: now() }
+  const until = performance.now() + options.queryTimeout_ms
+  const isLate = () => asked.client.gone || performance.now() > until
+  const found = await broker.registry.index.discoverInSlices(lookup, discovery, { offset, limit }, isLate)
+  if (found === undefined) return unavailableResponse({ kind: 'queryLate' })
+  const { contexts, count } = found
+  if (log?.traces[traceArea['registration.match']] === 1) {
+    log.trace('registration.match', `${count} registrations match`, { registrations: count })
+  }
+  if (contexts.length === 0) {
+    const past = counted && count > 0
+    const details = past ? `Number of matching registrations: ${count}. Offset is ${offset}` : undefined
+    return statusResponse('errorCode', statusOf(404, details))
+  }
+  const responses = await inSlices(renderRegistered(contexts))
+  const errorCode = counted ? `,"errorCode":${renderStatus(statusOf(200, `Count: ${count}`))}` : ''
+  return { status: 200, body: `{${responses}${errorCode}}` }
+}
+
+/** A path without a type means every type, one without an id every id, also the empty one [subscriptions 7.3, 7.6]. */
+function discoveryOf({ id, type, attribute }: NamedByPath): Discovery {
+  const selector: Selector = { id: id === undefined ? { kind: 'any' } : { kind: 'exact', id }, type }
+  return { selectors: [selector], attributes: attribute === undefined ? [] : [attribute] }
+}

@@ -1,0 +1,116 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { ApiRequest, ApiResponse, StatusText } from '../api.js'
+import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
+import type { PathRange, Scope } from '../context/query.js'
+import type { Origin } from '../context/update.js'
+import { endsHere } from '../hops.js'
+import { err, ok, type Result } from '../result.js'
+import { requestedExistence, requestedType, requestsUntyped } from './parse/parameters.js'
+import { hasForbiddenInId } from './parse/text-rules.js'
+import { badRequest, statusResponse } from './render/responses.js'
+import { statusOf } from './render/status.js'
+import type { Ngsi1Services } from './services.js'
+
+const defaultTenant = '' as Tenant
+const maxTenant_characters = 50
+
+/** The tenant of a request; without `multiservice` the header is checked but means nothing [context 5.1]. */
+export function parseTenant(headers: IncomingHttpHeaders, multiservice: boolean): Result<Tenant, ApiResponse> {
+  const header = headers['fiware-service']
+  if (header === undefined || header === '') return ok(defaultTenant)
+  const name = String(header)
+  if (name.length > maxTenant_characters) {
+    return malformed('bad length - a tenant name can be max 50 characters long')
+  }
+  if (!/^[A-Za-z0-9_]+$/.test(name)) {
+    return malformed('bad character in tenant name - only underscore and alphanumeric characters are allowed')
+  }
+  return ok(multiservice ? (name.toLowerCase() as Tenant) : defaultTenant)
+}
+
+function malformed(details: string): Result<Tenant, ApiResponse> {
+  return err(statusResponse('orionError', statusOf(400, details)))
+}
+
+/** All paths: `/#`. */
+export const everywhere: PathRange = { path: '/' as ServicePath, below: true }
+const allPaths: readonly PathRange[] = [everywhere]
+
+/** Where a read looks: everywhere unless the request says where [context 5.2]. */
+export function pathsOfRead(paths: readonly PathRange[]): readonly PathRange[] {
+  return paths.length === 0 ? allPaths : paths
+}
+
+/** The one path of an update [context 5.2]. */
+export function pathOfUpdate(paths: readonly PathRange[]): Result<ServicePath, StatusText> {
+  const [first] = paths
+  if (first === undefined) return ok('/' as ServicePath)
+  if (paths.length > 1) return err(statusOf(400, 'more than one service path in context update request'))
+  return first.below ? err(statusOf(400, 'Bad Character in Service-Path')) : ok(first.path)
+}
+
+/** The one path that a subscription is bound to, if the request names one [subscriptions 2.1.1, 2.1.3]. */
+export function pathOfSubscription(paths: readonly PathRange[]): Result<PathRange | undefined, StatusText> {
+  const tooMany = paths.length > 1
+  return tooMany ? err(statusOf(400, 'max one service-path allowed for subscriptions')) : ok(paths[0])
+}
+
+/** What the notifications that a request causes tell of it [subscriptions 4.1]. */
+export function originOf(
+  { forwarding }: Pick<Ngsi1Services, 'forwarding'>,
+  { correlator, headers }: Pick<ApiRequest, 'correlator' | 'headers'>,
+): Origin {
+  const { 'x-auth-token': given, via } = headers
+  const token = typeof given === 'string' ? given : ''
+  const ends = via !== undefined && endsHere(via, forwarding?.brokerId ?? '')
+  return { correlator, token, via: ends ? undefined : via, ends: ends ? true : undefined }
+}
+
+/** Which types a convenience operation means [context 8.1]. */
+export interface TypesMeant {
+  /** Nothing for any. */
+  readonly type: EntityType | undefined
+  /** What is asked of the type of the entities besides. */
+  readonly scopes: readonly Scope[]
+}
+
+/** Reads the type from path and parameters, which may not contradict each other [context 8.1]. */
+export function typesMeant({ segments, parameters }: ApiRequest): Result<TypesMeant, StatusText> {
+  const inPath = segments['type'] as EntityType | undefined
+  const asked = requestedType(parameters)
+  if (inPath === undefined) return ok({ type: asked, scopes: requestedExistence(parameters) })
+  if (asked !== undefined && asked !== inPath) return err(statusOf(400, 'non-matching entity::types in URL'))
+  if (requestsUntyped(parameters)) return err(statusOf(400, 'entity::type cannot be empty for this request'))
+  return ok({ type: inPath, scopes: [] })
+}
+
+/** The text that stands for a placeholder of the resource's pattern; asking for one that it lacks is a fault. */
+export function segment({ segments }: ApiRequest, name: string): string {
+  const text = segments[name]
+  if (text === undefined) throw new Error(`the path has no segment ${name}`)
+  return text
+}
+
+/** The answer to ids, names and types in the path that `-strictNgsiv1Ids` forbids [context 4.1]. */
+export function checkSegments({ segments }: ApiRequest, strictIds: boolean): ApiResponse | undefined {
+  if (!strictIds) return undefined
+  const isForbidden = (name: string) => name !== 'metaID' && hasForbiddenInId(segments[name] ?? '')
+  return Object.keys(segments).some(isForbidden) ? badRequest('invalid character in URI') : undefined
+}
+
+/** What the path of a convenience operation of the registry names [subscriptions 7.6]. */
+export interface NamedByPath {
+  readonly id: EntityId | undefined
+  readonly type: EntityType | undefined
+  readonly attribute: string | undefined
+}
+
+/** Reads the path; where it names type and id, URI parameters may not contradict the type [subscriptions 7.6]. */
+export function namedByPath(asked: ApiRequest): Result<NamedByPath, StatusText> {
+  const { id, type, name: attribute } = asked.segments
+  if (id !== undefined && type !== undefined) {
+    const types = typesMeant(asked)
+    if (!types.ok) return types
+  }
+  return ok({ id: id as EntityId | undefined, type: type as EntityType | undefined, attribute })
+}
