@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { ServicePath, Tenant } from '../../src/context/entity.js'
-import { Courier, type CourierSettings, type Obeyed } from '../../src/delivery/courier.js'
+import { Courier, type CourierSettings, type DeliveryInstruction } from '../../src/delivery/courier.js'
 import type { CourierReport, DeliveryState, Recipient } from '../../src/delivery/message.js'
 import type { Source } from '../../src/delivery/source.js'
 import { type Environment, openEnvironment } from '../../src/lmdb/environment.js'
@@ -148,7 +148,7 @@ export interface Running {
   readonly counts: CounterName[]
   readonly sheet: DeliveryTable
   readonly courier: Courier
-  obey(instruction: Obeyed): void
+  obey(instruction: DeliveryInstruction): void
   /** Tells of new notices. */
   ring(): void
   state(id: SubscriptionId): Promise<DeliveryState | undefined>

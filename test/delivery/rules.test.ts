@@ -1,11 +1,10 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { afterAttempt, afterDeparture, merged, noAccount } from '../../src/delivery/accounts.js'
+import { afterAttempt, afterDeparture, mergedStats, noStats } from '../../src/delivery/delivery-stats.js'
 import { Fifo } from '../../src/delivery/fifo.js'
-import { Watermark } from '../../src/delivery/limits.js'
 import { refusal, retryAfter, trouble } from '../../src/delivery/outcome.js'
-import { pauseAfter } from '../../src/delivery/pause.js'
 import { headersOf, messageSize } from '../../src/delivery/request.js'
+import { pauseAfter, Watermark } from '../../src/delivery/subscription-queue.js'
 import type { DeliveryStats } from '../../src/subscription/notice.js'
 import { at } from '../given.js'
 import { notice, subscriptionId } from './given.js'
@@ -34,9 +33,9 @@ test('Retry-After is a number of seconds or a date', async (t) => {
   for (const text of [undefined, '', '-1', '1.5', 'soon', '2026-02-03']) t.equal(retryAfter(text, now), undefined)
 })
 
-test('an account counts a notice once, whatever becomes of its attempts', async (t) => {
+test('delivery stats count a notice once, whatever becomes of its attempts', async (t) => {
   const facts = { number: 4, at: at(10), fails: 1, attempted: at(10) }
-  const failed = afterAttempt(noAccount, { ...facts, first: true, outcome: trouble('timeout') })
+  const failed = afterAttempt(noStats, { ...facts, first: true, outcome: trouble('timeout') })
   t.same(failed, {
     sent: 1,
     discarded: 0,
@@ -64,11 +63,11 @@ test('an account counts a notice once, whatever becomes of its attempts', async 
   t.match(afterDeparture(refused, { number: 4, made: at(5), discarded: true }), { tried: [], discarded: 1 })
 })
 
-test('the accounts of several outboxes say together what the last attempt says', async (t) => {
-  const account = (more: Partial<DeliveryStats>): DeliveryStats => ({ ...noAccount, ...more })
-  t.same(merged([]), { timesSent: 0, discarded: 0, failsCounter: 0 })
+test('the delivery stats of several outboxes together say what the last attempt says', async (t) => {
+  const stats = (more: Partial<DeliveryStats>): DeliveryStats => ({ ...noStats, ...more })
+  t.same(mergedStats([]), { timesSent: 0, discarded: 0, failsCounter: 0 })
   const both = [
-    account({
+    stats({
       sent: 2,
       discarded: 1,
       fails: 3,
@@ -76,7 +75,7 @@ test('the accounts of several outboxes say together what the last attempt says',
       lastFailure: at(50),
       lastFailureReason: 'refused: 404',
     }),
-    account({
+    stats({
       sent: 5,
       fails: 0,
       attempted: at(40),
@@ -89,8 +88,8 @@ test('the accounts of several outboxes say together what the last attempt says',
     ...{ timesSent: 7, discarded: 1, failsCounter: 3, lastNotification: 30 },
     ...{ lastSuccess: 40, lastSuccessCode: 200, lastFailure: 50, lastFailureReason: 'refused: 404' },
   }
-  t.same(merged(both), together)
-  t.same(merged([...both].reverse()), together)
+  t.same(mergedStats(both), together)
+  t.same(mergedStats([...both].reverse()), together)
 })
 
 test('a queue gives what was put into it, at both ends', async (t) => {
@@ -120,7 +119,7 @@ test('a queue gives what was put into it, at both ends', async (t) => {
   )
 })
 
-test('what is nearly full is said once, and again after it was less than half full', async (t) => {
+test('what is nearly full is told once, and again after it was less than half full', async (t) => {
   const mark = new Watermark()
   t.same(
     [80, 81, 100, 60, 90, 49, 81, 82].map((taken) => mark.passed(taken, 100)),

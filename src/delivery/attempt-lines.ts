@@ -11,8 +11,8 @@ import type { Outgoing } from './sender.js'
 
 const requestAreas: readonly TraceArea[] = ['notify.request', 'payload.client.out', 'payload.client.dump']
 
-/** What the lines about attempts need. */
-export interface LineParts {
+/** What the log lines about attempts need. */
+export interface AttemptLineParts {
   readonly log: Log
   readonly switches: Switches
   /** The number by which the log tells notifications apart [management 10.3]. */
@@ -20,15 +20,15 @@ export interface LineParts {
 }
 
 /** The log lines of one attempt; nothing is built of those that are not shown [management 10.4]. */
-export class DeliveryLines {
-  readonly #parts: LineParts
+export class AttemptLines {
+  readonly #parts: AttemptLineParts
   readonly #notice: NoticeHead
   readonly #body: string
   readonly #url: string
   readonly #transaction: string
   #context: LineContext | undefined
 
-  constructor(parts: LineParts, notice: NoticeHead, body: string, url: string) {
+  constructor(parts: AttemptLineParts, notice: NoticeHead, body: string, url: string) {
     this.#parts = parts
     this.#notice = notice
     this.#body = body
@@ -57,7 +57,7 @@ export class DeliveryLines {
     log.info('notif:delivery', message, { duration_ns }, this.#lineContext)
   }
 
-  /** Who wants the body of the response; nobody while it is not traced. */
+  /** What is to be called with the body of the response; undefined while that is not traced. */
   get heard(): ((body: string) => void) | undefined {
     if (!this.#isOn('payload.client.in')) return undefined
     return (body) => this.#trace('payload.client.in', () => this.#shown(body))

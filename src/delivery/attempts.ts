@@ -1,0 +1,187 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { alarmSubject } from '../log/kept-name.js'
+import type { CounterName } from '../measure/counters.js'
+import type { DeliveryMeter } from '../measure/delivery-table.js'
+import type { SentRequest } from '../measure/service-metrics.js'
+import type { NoticeHead, NoticeRenderer, StoredNotice } from '../subscription/notice.js'
+import { type AttemptLineParts, AttemptLines } from './attempt-lines.js'
+import type { DeliveryQueue } from './delivery-queue.js'
+import type { Recipient } from './message.js'
+import { type AttemptOutcome, reasonText } from './outcome.js'
+import type { BegunAttempt } from './receiver-turns.js'
+import { headersOf, messageSize, pathsText, tooLong } from './request.js'
+import type { Outgoing, Sender } from './sender.js'
+import type { NumberedNotice, Source, SourceNumber } from './source.js'
+
+/** What decides how long a notification is, and how long it may be. */
+export interface MessageLimits {
+  /** Names this broker in the notifications [subscriptions 8.4]. */
+  readonly brokerId: string
+  /** Bytes of a notification as it is sent, head and body. */
+  readonly maxSize: number
+}
+
+export interface AttemptParts extends AttemptLineParts, MessageLimits {
+  readonly sources: readonly Source[]
+  readonly sender: Sender
+  readonly queue: DeliveryQueue
+  readonly meter: DeliveryMeter
+  /** Renders the bodies that were not rendered when their change was made. */
+  readonly word: NoticeRenderer
+  readonly count: (name: CounterName) => void
+  /** An attempt has ended; what the receiver responded beside its status is not measured [management 6.2]. */
+  readonly sent: (request: SentRequest) => void
+  /** An attempt failed for this reason, or succeeded again, at this URL. */
+  readonly alarm: (url: string, reason: string | undefined) => void
+}
+
+/** URLs at which the last attempt failed, as far as they are remembered; alarms are no longer kept either [management 10.7]. */
+const mostAlarmed = 10_000
+
+/** How often it is checked whether all attempts have ended. */
+const idleCheck_ms = 10
+
+/** Makes the attempts that the delivery queue begins, and tells it how they ended [subscriptions 5.3]. */
+export class Attempts {
+  readonly #parts: AttemptParts
+  readonly #alarmed = new Set<string>()
+  #ended = 0
+  #scheduled = false
+  #running = false
+  #closed = false
+
+  constructor(parts: AttemptParts) {
+    this.#parts = parts
+  }
+
+  /** From now on attempts are begun. */
+  start(): void {
+    this.#running = true
+    this.schedule()
+  }
+
+  /** The queue may have something to begin. */
+  schedule(): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    // Whoever calls is in the middle of a change of the queue.
+    queueMicrotask(() => {
+      this.#scheduled = false
+      this.#beginAll()
+    })
+  }
+
+  /**
+   * Resolves when nothing is under way and nothing can be begun, and at the latest after this time, or when no attempt
+   * has ended for as long as patience lasts.
+   */
+  async idle(limit_ms: number, patience_ms: number): Promise<void> {
+    const begun = performance.now()
+    let progress = { ended: this.#ended, at: begun }
+    while (!this.#parts.queue.isIdle) {
+      const at = performance.now()
+      if (this.#ended !== progress.ended) progress = { ended: this.#ended, at }
+      if (at - begun >= limit_ms || at - progress.at >= patience_ms) return
+      await sleep(idleCheck_ms)
+    }
+  }
+
+  /** No attempt is begun any more, and what is under way changes nothing. */
+  close(): void {
+    this.#running = false
+    this.#closed = true
+  }
+
+  #beginAll(): void {
+    const { queue } = this.#parts
+    while (this.#running) {
+      const attempt = queue.next()
+      if (attempt === undefined) return
+      // A fault in here ends the thread, as every fault does.
+      this.#make(attempt).finally(() => {
+        this.#ended += 1
+      })
+    }
+  }
+
+  async #make(attempt: BegunAttempt): Promise<void> {
+    const { sources, queue, maxSize, brokerId } = this.#parts
+    const { notice: queued, recipient } = attempt
+    const notice = sources[queued.source]?.at(queued.number)
+    if (notice === undefined) {
+      queue.missing(attempt)
+      return
+    }
+    if (notice === 'damaged') {
+      queue.unsendable(attempt, `notice ${queued.number} cannot be read`)
+      return
+    }
+    const body = this.#bodyOf(notice, recipient)
+    const lines = new AttemptLines(this.#parts, notice, body, recipient.reference)
+    const headers = headersOf(notice, queued.source, queued.number, brokerId)
+    const outgoing = { url: recipient.reference, headers, body: Buffer.from(body), heard: lines.heard }
+    const size = notice.body === undefined ? messageSize(outgoing.url, headers, outgoing.body.length) : 0
+    if (size > maxSize) queue.unsendable(attempt, tooLong(size))
+    else await this.#send(attempt, notice, outgoing, lines)
+  }
+
+  async #send(attempt: BegunAttempt, notice: StoredNotice, outgoing: Outgoing, lines: AttemptLines): Promise<void> {
+    const { queue, sender, meter, sent, count } = this.#parts
+    const { reference, kind } = attempt.recipient
+    lines.begun(outgoing)
+    const begun = process.hrtime.bigint()
+    const outcome = await sender.send(outgoing)
+    if (this.#closed) return // It was cut off by the end of the courier, which is no failure of the receiver.
+    const duration = process.hrtime.bigint() - begun
+    meter.attempted(outcome.kind, duration)
+    lines.ended(outcome, duration)
+    sent(sentRequest(notice, outgoing, outcome))
+    this.#alarm(reference, outcome)
+    if (outcome.kind === 'accepted') {
+      count(kind === 'context' ? 'notificationsSent' : 'availabilityNotificationsSent')
+      queue.accepted(attempt, outcome)
+    } else queue.failed(attempt, outcome)
+  }
+
+  #bodyOf(notice: StoredNotice, { id, attributes }: Recipient): string {
+    return notice.body ?? this.#parts.word({ id, attributes }, [notice.entity])
+  }
+
+  #alarm(reference: string, outcome: AttemptOutcome): void {
+    if (outcome.kind === 'accepted' && this.#alarmed.size === 0) return
+    const url = alarmSubject(reference)
+    if (outcome.kind === 'accepted') {
+      if (this.#alarmed.delete(url)) this.#parts.alarm(url, undefined)
+      return
+    }
+    this.#alarmed.add(url)
+    if (this.#alarmed.size > mostAlarmed) for (const oldest of this.#alarmed) return void this.#alarmed.delete(oldest)
+    this.#parts.alarm(url, reasonText(outcome))
+  }
+}
+
+/** What a notification is longer than its record on disk, at most: names of headers, and what they always contain. */
+const headSpare_bytes = 1024
+
+/** Why a notice whose body is rendered is too long to be sent to a recipient; undefined of any other notice. */
+export function tooLongFor(
+  { reference }: Recipient,
+  source: SourceNumber,
+  { number, notice, size_bytes, body_bytes }: NumberedNotice,
+  { maxSize, brokerId }: MessageLimits,
+): string | undefined {
+  if (body_bytes === undefined || size_bytes + reference.length + headSpare_bytes <= maxSize) return undefined
+  const size = messageSize(reference, headersOf(notice, source, number, brokerId), body_bytes)
+  return size > maxSize ? tooLong(size) : undefined
+}
+
+function sentRequest(notice: NoticeHead, { body }: Outgoing, { kind }: AttemptOutcome): SentRequest {
+  const { tenant } = notice
+  return {
+    service: tenant === '' ? undefined : tenant,
+    servicePath: pathsText(notice),
+    request_bytes: body.length,
+    response_bytes: 0,
+    failed: kind !== 'accepted',
+  }
+}

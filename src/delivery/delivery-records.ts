@@ -1,0 +1,130 @@
+import type { DeliveryStats, NoticeAck } from '../subscription/notice.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
+import type { Milliseconds } from '../time.js'
+import { PendingAcks } from './acks.js'
+import {
+  afterAttempt,
+  afterDeparture,
+  afterSimulation,
+  type MergedStats,
+  mergedStats,
+  noStats,
+} from './delivery-stats.js'
+import type { QueuedNotice } from './notice-order.js'
+import type { AttemptOutcome } from './outcome.js'
+import type { SourceNumber } from './source.js'
+
+/** The stats of one subscription by outbox, with what its last attempt says over all of them. */
+interface SubscriptionStats {
+  readonly bySource: Map<SourceNumber, DeliveryStats>
+  fails: number
+  attempted: number
+}
+
+type LeavingNotice = Pick<QueuedNotice, 'source' | 'number' | 'made'>
+
+/**
+ * The delivery stats of all subscriptions, and the acks by which they go to disk [subscriptions 5.7]: every change of the stats
+ * is one, together with the notice that leaves if there is one.
+ */
+export class DeliveryRecords {
+  readonly #subscriptions = new Map<SubscriptionId, SubscriptionStats>()
+  readonly #acks: readonly PendingAcks[]
+  readonly #pending: (source: SourceNumber) => void
+
+  /** `pending` is called with the outbox of each ack that is to be stored. */
+  constructor(sources: number, pending: (source: SourceNumber) => void) {
+    this.#pending = pending
+    const statsOf = (source: SourceNumber) => (id: SubscriptionId) => this.#subscriptions.get(id)?.bySource.get(source)
+    this.#acks = Array.from({ length: sources }, (_, source) => new PendingAcks(statsOf(source)))
+  }
+
+  /** The stats of a subscription as an outbox holds them at the start. */
+  restore(id: SubscriptionId, source: SourceNumber, stats: DeliveryStats): void {
+    const own = this.#of(id)
+    own.bySource.set(source, stats)
+    const { attempted = 0, fails } = stats
+    if (attempted > own.attempted) Object.assign(own, { attempted, fails })
+  }
+
+  has(id: SubscriptionId): boolean {
+    return this.#subscriptions.has(id)
+  }
+
+  /** The stats of all outboxes as one. */
+  merged(id: SubscriptionId): MergedStats {
+    return mergedStats([...(this.#subscriptions.get(id)?.bySource.values() ?? [])])
+  }
+
+  /** An attempt has ended: failures are counted over all outboxes. */
+  attempted(id: SubscriptionId, notice: QueuedNotice, outcome: AttemptOutcome, at: Milliseconds): void {
+    const own = this.#of(id)
+    own.fails = outcome.kind === 'accepted' ? 0 : own.fails + 1
+    own.attempted = Math.max(at, own.attempted + 1)
+    const { source, number, tried } = notice
+    const attempt = { number, first: !tried, outcome, at, fails: own.fails, attempted: own.attempted as Milliseconds }
+    this.#change(id, source, (stats) => afterAttempt(stats, attempt))
+    notice.tried = true
+  }
+
+  /** A notice leaves its outbox; `discarded` when a limit dropped it. */
+  left(id: SubscriptionId, { source, number, made }: LeavingNotice, discarded: boolean): void {
+    this.#change(id, source, (stats) => afterDeparture(stats, { number, made, discarded }), number)
+  }
+
+  /** A notice leaves its outbox that counts as accepted without being sent. */
+  simulated(id: SubscriptionId, { source, number, made }: LeavingNotice): void {
+    this.#change(id, source, (stats) => afterSimulation(stats, made), number)
+  }
+
+  /** A subscription has ended, or is unknown: its stats leave the disk with these notices. */
+  ended(id: SubscriptionId, gone: Iterable<Pick<QueuedNotice, 'source' | 'number'>>): void {
+    const sources = new Set(this.#subscriptions.get(id)?.bySource.keys())
+    this.#subscriptions.delete(id)
+    for (const { source, number } of gone) {
+      sources.add(source)
+      this.#acks[source]?.note(id, number)
+    }
+    for (const source of sources) this.#note(id, source)
+  }
+
+  /** The next batch of acks of an outbox, which is under way from now on; undefined while another one is, or if there is none. */
+  acks(source: SourceNumber): readonly NoticeAck[] | undefined {
+    return this.#acks[source]?.next()
+  }
+
+  /** The batch of an outbox is on disk; whether it has more acks. */
+  acked(source: SourceNumber): boolean {
+    return this.#acks[source]?.acked() ?? false
+  }
+
+  /** Resolves when all acks are on disk: those of a subscription, or all. */
+  async allAcked(id?: SubscriptionId): Promise<void> {
+    await Promise.all(this.#acks.map((acks) => (id === undefined ? acks.empty() : acks.stored(id))))
+  }
+
+  #change(
+    id: SubscriptionId,
+    source: SourceNumber,
+    change: (stats: DeliveryStats) => DeliveryStats,
+    gone?: number,
+  ): void {
+    const { bySource } = this.#of(id)
+    bySource.set(source, change(bySource.get(source) ?? noStats))
+    this.#note(id, source, gone)
+  }
+
+  #note(id: SubscriptionId, source: SourceNumber, gone?: number): void {
+    this.#acks[source]?.note(id, gone)
+    this.#pending(source)
+  }
+
+  #of(id: SubscriptionId): SubscriptionStats {
+    let own = this.#subscriptions.get(id)
+    if (own === undefined) {
+      own = { bySource: new Map(), fails: 0, attempted: 0 }
+      this.#subscriptions.set(id, own)
+    }
+    return own
+  }
+}

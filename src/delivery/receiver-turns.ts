@@ -1,0 +1,135 @@
+import { Fifo } from './fifo.js'
+import type { Recipient } from './message.js'
+import type { QueuedNotice } from './notice-order.js'
+import type { SubscriptionQueue } from './subscription-queue.js'
+
+export interface ReceiverLimits {
+  /** Attempts at a time against one scheme, host and port. */
+  readonly perReceiver: number
+  /** Attempts at a time in all. */
+  readonly total: number
+  /** Bytes of all attempts under way, by their notices; at this many or more none is begun. */
+  readonly underWay_bytes: number
+}
+
+/** A receiver that is slow with large notifications leaves the others the rest of the bytes under way. */
+const shareOfReceiver = 1 / 4
+
+/** A scheme, host and port with the subscriptions that have something to send to it, in the order of their turns. */
+interface Receiver {
+  readonly origin: string
+  readonly turns: Fifo<SubscriptionQueue>
+  underWay: number
+  bytes: number
+  /** Whether it is in the list of those that may begin an attempt. */
+  listed: boolean
+}
+
+/** An attempt under way: a notice, and the recipient as it was known when the attempt was begun. */
+export interface BegunAttempt {
+  readonly notice: QueuedNotice
+  readonly recipient: Recipient
+  readonly queue: SubscriptionQueue
+  readonly receiver: Receiver
+}
+
+/**
+ * Shares the attempts that may run at a time: receivers take turns, and so do the subscriptions of a receiver. A receiver
+ * that uses up its share only makes its own notifications wait [subscriptions 5.4].
+ */
+export class ReceiverTurns {
+  readonly #limits: ReceiverLimits
+  readonly #receivers = new Map<string, Receiver>()
+  readonly #turns = new Fifo<Receiver>()
+  readonly #waiting = new Set<SubscriptionQueue>()
+  #underWay = 0
+  #bytes = 0
+
+  constructor(limits: ReceiverLimits) {
+    this.#limits = limits
+  }
+
+  /** Whether no attempt is under way and no subscription waits for its turn. */
+  get isIdle(): boolean {
+    return this.#waiting.size === 0 && this.#underWay === 0
+  }
+
+  /** The subscription gets turns until it has nothing to send; whether that is new. */
+  add(queue: SubscriptionQueue): boolean {
+    if (queue.recipient === undefined || this.#waiting.has(queue) || !queue.mayBegin) return false
+    this.#waiting.add(queue)
+    const receiver = this.#receiverOf(originOf(queue.recipient.reference))
+    receiver.turns.push(queue)
+    this.#offer(receiver)
+    return true
+  }
+
+  /** Begins the next attempt, if the limits allow one and there is something to send. */
+  next(): BegunAttempt | undefined {
+    const { total, underWay_bytes } = this.#limits
+    while (this.#underWay < total && this.#bytes < underWay_bytes) {
+      const receiver = this.#turns.shift()
+      if (receiver === undefined) return undefined
+      receiver.listed = false
+      const queue = receiver.turns.shift()
+      if (queue === undefined) continue
+      this.#waiting.delete(queue)
+      const attempt = this.#begin(receiver, queue)
+      this.#offer(receiver)
+      this.#forgetIdle(receiver)
+      if (attempt !== undefined) return attempt
+    }
+    return undefined
+  }
+
+  /** The attempt has ended, whatever its outcome. */
+  ended({ receiver, notice: { sent_bytes } }: BegunAttempt): void {
+    receiver.underWay -= 1
+    receiver.bytes -= sent_bytes
+    this.#underWay -= 1
+    this.#bytes -= sent_bytes
+    this.#offer(receiver)
+    this.#forgetIdle(receiver)
+  }
+
+  #begin(receiver: Receiver, queue: SubscriptionQueue): BegunAttempt | undefined {
+    const { recipient } = queue
+    if (recipient !== undefined && originOf(recipient.reference) !== receiver.origin) {
+      this.add(queue) // The subscription was changed while it waited for its turn.
+      return undefined
+    }
+    const notice = queue.begin()
+    if (recipient === undefined || notice === undefined) return undefined
+    receiver.underWay += 1
+    receiver.bytes += notice.sent_bytes
+    this.#underWay += 1
+    this.#bytes += notice.sent_bytes
+    this.add(queue)
+    return { notice, recipient, queue, receiver }
+  }
+
+  #offer(receiver: Receiver): void {
+    if (receiver.listed || receiver.turns.size === 0) return
+    const { perReceiver, underWay_bytes } = this.#limits
+    if (receiver.underWay >= perReceiver || receiver.bytes >= underWay_bytes * shareOfReceiver) return
+    receiver.listed = true
+    this.#turns.push(receiver)
+  }
+
+  #receiverOf(origin: string): Receiver {
+    let receiver = this.#receivers.get(origin)
+    if (receiver === undefined) {
+      receiver = { origin, turns: new Fifo(), underWay: 0, bytes: 0, listed: false }
+      this.#receivers.set(origin, receiver)
+    }
+    return receiver
+  }
+
+  #forgetIdle(receiver: Receiver): void {
+    if (receiver.turns.size === 0 && receiver.underWay === 0) this.#receivers.delete(receiver.origin)
+  }
+}
+
+function originOf(reference: string): string {
+  return URL.canParse(reference) ? new URL(reference).origin : reference
+}

@@ -1,0 +1,270 @@
+import fc from 'fast-check'
+import { test } from 'tap'
+import { noStats } from '../../src/delivery/delivery-stats.js'
+import { at } from '../given.js'
+import { DeliveryModel } from './delivery-model.js'
+import { nth, recipient, subscriptionId } from './given.js'
+import { coordinator, QueueUnderTest } from './given-queue.js'
+
+const change = fc.record({ partition: fc.nat(1), key: fc.nat(1) })
+const subscription = fc.nat(3)
+const step = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ kind: fc.constant('add' as const), subscription, what: change }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      ...{ kind: fc.constant('add' as const), subscription },
+      what: fc.constantFrom('initial' as const, 'tick' as const),
+    }),
+  },
+  {
+    weight: 12,
+    arbitrary: fc.record({
+      ...{ kind: fc.constant('finish' as const), attempt: fc.nat(2) },
+      outcome: fc.constantFrom(
+        ...(['accepted', 'accepted', 'trouble', 'trouble', 'refused', 'refused', 'unsendable', 'missing'] as const),
+      ),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({ kind: fc.constant('advance' as const), by_ms: fc.integer({ min: 1, max: 30 }) }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('put' as const, 'hold' as const), subscription }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('expire' as const, 'end' as const), subscription }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constantFrom('beginAck' as const, 'endAck' as const), source: fc.nat(2) }),
+  },
+)
+type Step = typeof step extends fc.Arbitrary<infer Kind> ? Kind : never
+
+function take(model: DeliveryModel, taken: Step): void {
+  switch (taken.kind) {
+    case 'add':
+      model.add(nth(model.subscriptions, taken.subscription), taken.what)
+      break
+    case 'finish':
+      model.finish(taken.attempt, taken.outcome)
+      break
+    case 'advance':
+      model.advance(taken.by_ms)
+      model.sweep()
+      break
+    case 'beginAck':
+    case 'endAck':
+      model.tested[taken.kind](taken.source)
+      break
+    default:
+      model[taken.kind](nth(model.subscriptions, taken.subscription))
+  }
+}
+
+test('whatever happens, exactly what the rules of delivery allow is under way, counted and acked once', async (t) => {
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 10, maxLength: 120 }), (steps) => {
+      const model = new DeliveryModel()
+      for (const taken of steps) {
+        take(model, taken)
+        model.beginAll()
+        model.check()
+      }
+      model.finishAll()
+      model.check()
+      model.checkStored()
+    }),
+    { numRuns: 500 },
+  )
+  t.pass()
+})
+
+test('receivers take turns, and so do the subscriptions of a receiver', async (t) => {
+  const shape = fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 2, maxLength: 4 })
+  fc.assert(
+    fc.property(shape, fc.integer({ min: 1, max: 5 }), (subscriptionsOf, atATime) => {
+      const tested = new QueueUnderTest({ total: atATime, perReceiver: atATime })
+      const receivers = subscriptionsOf.map((length, receiver) =>
+        Array.from({ length }, (_, number) => subscriptionId(10 * receiver + number)),
+      )
+      for (const [receiver, ids] of receivers.entries()) {
+        for (const id of ids) tested.queue.put(recipient(id, `http://receiver-${receiver}.example/in`))
+      }
+      const each = 30
+      for (const id of receivers.flat()) {
+        for (let key = 0; key < each; key += 1) {
+          tested.arrive(0, { subscription: id, orderingKey: { kind: 'entity', key: String(key) } })
+        }
+      }
+      const begun = new Map(receivers.flat().map((id) => [id, 0]))
+      // As long as everybody still has something to send.
+      for (let count = 0; count < each; count += 1) {
+        const attempt = tested.queue.next()
+        if (attempt === undefined) throw new Error('nothing is begun')
+        begun.set(attempt.recipient.id, (begun.get(attempt.recipient.id) ?? 0) + 1)
+        tested.queue.accepted(attempt, { kind: 'accepted', status: 200 })
+        const shares = receivers.map((ids) => ids.map((id) => begun.get(id) ?? 0))
+        const sums = shares.map((own) => own.reduce((sum, share) => sum + share, 0))
+        for (const all of [sums, ...shares]) t.ok(Math.max(...all) - Math.min(...all) <= 1)
+      }
+    }),
+    { numRuns: 30 },
+  )
+})
+
+test('a receiver that does not respond takes its share of the attempts and of their bytes, and no more', async (t) => {
+  const [slow, fast] = [subscriptionId(1), subscriptionId(2)]
+  for (const [limits, size_bytes, share] of [
+    [{ perReceiver: 5, total: 100 }, 100, 5],
+    [{ perReceiver: 50, total: 100, underWay_bytes: 4000 }, 100, 10],
+  ] as const) {
+    const tested = new QueueUnderTest(limits)
+    tested.queue.put(recipient(slow, 'http://slow.example/in'))
+    tested.queue.put(recipient(fast, 'http://fast.example/in'))
+    for (const id of [slow, fast]) {
+      for (let key = 0; key < 40; key += 1) {
+        tested.arrive(0, { subscription: id, size_bytes, orderingKey: { kind: 'entity', key: String(key) } })
+      }
+    }
+    const begun = { [slow]: 0, [fast]: 0 }
+    for (let attempt = tested.queue.next(); attempt !== undefined; attempt = tested.queue.next()) {
+      begun[attempt.recipient.id] = (begun[attempt.recipient.id] ?? 0) + 1
+      if (attempt.recipient.id === fast) tested.queue.accepted(attempt, { kind: 'accepted', status: 200 })
+    }
+    t.same(begun, { [slow]: share, [fast]: 40 })
+    t.notOk(tested.queue.isIdle)
+  }
+})
+
+test('no more waits than the limits allow; what is dropped is the oldest of its subscription, and counted', async (t) => {
+  const arrivals = fc.array(fc.record({ subscription: fc.nat(2), size_bytes: fc.integer({ min: 1, max: 400 }) }), {
+    maxLength: 80,
+  })
+  fc.assert(
+    fc.property(
+      arrivals,
+      fc.integer({ min: 1, max: 20 }),
+      fc.integer({ min: 400, max: 3000 }),
+      (all, most, bytesMax) => {
+        const tested = new QueueUnderTest({ queueMax: 8, noticesMax: most, bytesMax })
+        const ids = [0, 1, 2].map(subscriptionId)
+        // Nothing is begun of a subscription on hold.
+        for (const id of ids) {
+          tested.queue.put(recipient(id, 'http://receiver.example/in'))
+          tested.queue.hold(id)
+        }
+        const sizes: number[][] = ids.map(() => [])
+        const space = () => sizes.flat().reduce((sum, size) => sum + size, 0)
+        let dropped = 0
+        for (const { subscription: of, size_bytes } of all) {
+          tested.arrive(0, { subscription: nth(ids, of), size_bytes, orderingKey: { kind: 'entity', key: 'a' } })
+          tested.queue.check()
+          nth(sizes, of).push(size_bytes)
+          if (nth(sizes, of).length > 8) nth(sizes, of).shift()
+          const states = tested.queue.states(ids).map(({ delivery }) => delivery)
+          for (const [number, own] of sizes.entries()) {
+            while (own.length > (states[number]?.queueDepth ?? 0)) own.shift()
+          }
+          t.same(
+            states.map(({ queueBytes }) => queueBytes),
+            sizes.map((own) => own.reduce((sum, size) => sum + size, 0)),
+          )
+          t.ok(space() <= bytesMax && sizes.flat().length <= most)
+          dropped = states.reduce((sum, { discarded }) => sum + discarded, 0)
+        }
+        t.equal(dropped, all.length - sizes.flat().length)
+        t.equal(tested.left.dropped, dropped)
+        t.equal(tested.ackAll().size, dropped)
+      },
+    ),
+    { numRuns: 50 },
+  )
+})
+
+test('a barrier waits for notices that are on disk and have not arrived yet', async (t) => {
+  const tested = new QueueUnderTest()
+  const id = subscriptionId(1)
+  tested.queue.put(recipient(id, 'http://receiver.example/in'))
+  tested.arrive(coordinator, { subscription: id, orderingKey: { kind: 'initial' }, after: [1, 0] })
+  t.equal(tested.queue.next(), undefined)
+  tested.arrive(0, { subscription: id, orderingKey: { kind: 'entity', key: 'a' } })
+  tested.arrive(0, { subscription: id, orderingKey: { kind: 'entity', key: 'b' } })
+  tested.queue.check()
+  const early = tested.queue.next()
+  t.match(early, { notice: { source: 0, number: 1 } })
+  t.equal(tested.queue.next(), undefined)
+  if (early !== undefined) tested.queue.accepted(early, { kind: 'accepted', status: 200 })
+  const barrier = tested.queue.next()
+  t.match(barrier, { notice: { source: coordinator, number: 1 } })
+  t.equal(tested.queue.next(), undefined)
+  if (barrier !== undefined) tested.queue.accepted(barrier, { kind: 'accepted', status: 200 })
+  t.match(tested.queue.next(), { notice: { source: 0, number: 2 } })
+})
+
+test('a batch of acks has at most 400 notices, and whoever waits for a subscription is told when all are on disk', async (t) => {
+  const tested = new QueueUnderTest()
+  const id = subscriptionId(1)
+  tested.queue.put(recipient(id, 'http://receiver.example/in'))
+  tested.queue.hold(id)
+  for (let count = 0; count < 900; count += 1) {
+    tested.arrive(0, { subscription: id, orderingKey: { kind: 'entity', key: 'a' } })
+  }
+  tested.queue.expire(id)
+  let stored = false
+  const waiting = tested.queue.allAcked(id).then(() => {
+    stored = true
+  })
+  const batches: number[] = []
+  for (let batch = tested.queue.acks(0); batch !== undefined; batch = tested.queue.acks(0)) {
+    await new Promise(setImmediate)
+    t.notOk(stored)
+    t.equal(tested.queue.acks(0), undefined, 'one batch is under way at a time')
+    batches.push(batch.reduce((sum, { gone }) => sum + gone.length, 0))
+    t.equal(tested.queue.acked(0), batches.length < 3)
+  }
+  t.same(batches, [400, 400, 100])
+  await waiting
+  await tested.queue.allAcked()
+})
+
+test('while deliveries are simulated a notice counts as accepted when it arrives, or when its subscription is put', async (t) => {
+  let count = 0
+  const countSimulated = (): void => {
+    count += 1
+  }
+  const tested = new QueueUnderTest({}, { simulated: true, countSimulated })
+  const id = subscriptionId(1)
+  const orderingKey = { kind: 'entity', key: 'a' } as const
+  tested.arrive(0, { subscription: id, orderingKey })
+  t.equal(count, 0)
+  tested.queue.put(recipient(id, 'http://receiver.example/in'))
+  tested.arrive(0, { subscription: id, orderingKey })
+  t.equal(count, 2)
+  t.equal(tested.queue.next(), undefined)
+  t.match(tested.queue.states([id]), [{ delivery: { timesSent: 2, queueDepth: 0, failsCounter: 0 } }])
+  t.equal(tested.left.simulated, 2)
+  t.equal(tested.ackAll().size, 2)
+})
+
+test('what outboxes held of a subscription at the start goes on; stats of an unknown one are removed', async (t) => {
+  const tested = new QueueUnderTest()
+  const [known, unknown] = [subscriptionId(1), subscriptionId(2)]
+  tested.queue.put(recipient(known, 'http://receiver.example/in'))
+  const stats = { ...noStats, sent: 3, fails: 2, attempted: at(5), tried: [1] }
+  tested.queue.restore(0, [
+    [known, stats],
+    [unknown, stats],
+  ])
+  tested.arrive(0, { subscription: known, orderingKey: { kind: 'entity', key: 'a' } })
+  tested.queue.started()
+  const attempt = tested.queue.next()
+  if (attempt !== undefined) tested.queue.failed(attempt, { kind: 'refused', reason: '404' })
+  t.match(tested.queue.states([known]), [{ delivery: { timesSent: 3, failsCounter: 3 } }])
+  t.same(tested.queue.states([unknown]), [])
+  t.same(
+    tested.queue.acks(0)?.map(({ subscription, account }) => [subscription, account?.sent]),
+    [
+      [unknown, undefined],
+      [known, 3],
+    ],
+  )
+})

@@ -1,0 +1,137 @@
+import assert from 'node:assert'
+import { DeliveryQueue, type DeliveryQueueParts } from '../../src/delivery/delivery-queue.js'
+import type { QueueLimits } from '../../src/delivery/queue-totals.js'
+import type { QueueClock } from '../../src/delivery/subscription-queue.js'
+import { LineLog } from '../../src/log/log.js'
+import type { AttemptResult } from '../../src/measure/delivery-table.js'
+import { logLevels, Switches } from '../../src/shared-memory/switches.js'
+import type { DeliveryStats, NoticeNumber, OrderingKey } from '../../src/subscription/notice.js'
+import type { SubscriptionId } from '../../src/subscription/subscription.js'
+import type { Milliseconds } from '../../src/time.js'
+import { notice } from './given.js'
+
+/** A clock that stands still until it is advanced. */
+export class ManualClock implements QueueClock {
+  #now = 1_000_000
+  readonly #timers = new Set<{ readonly due: number; readonly act: () => void }>()
+
+  readonly now = (): Milliseconds => this.#now as Milliseconds
+  readonly steady_ms = (): number => this.#now
+
+  readonly later = (delay_ms: number, act: () => void): (() => void) => {
+    const timer = { due: this.#now + delay_ms, act }
+    this.#timers.add(timer)
+    return () => this.#timers.delete(timer)
+  }
+
+  advance(by_ms: number): void {
+    this.#now += by_ms
+    for (const timer of [...this.#timers].sort((a, b) => a.due - b.due)) {
+      if (timer.due > this.#now || !this.#timers.delete(timer)) continue
+      timer.act()
+    }
+  }
+}
+
+/** What waits in an outbox: of partition 0 or 1, or of the coordinator, which is number 2. */
+export const coordinator = 2
+
+const limits: QueueLimits = {
+  retention_ms: 1e9,
+  queueMax: 1e9,
+  bytesMax: 1e9,
+  noticesMax: 1e9,
+  perReceiver: 8,
+  total: 256,
+  underWay_bytes: 1e9,
+}
+
+/** A delivery queue with outboxes in memory: it keeps all acks, and what was counted. */
+export class QueueUnderTest {
+  readonly clock = new ManualClock()
+  readonly queue: DeliveryQueue
+  readonly left: Record<AttemptResult, number> = { accepted: 0, simulated: 0, dropped: 0, ended: 0 }
+  readonly warnings: string[] = []
+  /** The stats as the outboxes hold them. */
+  readonly stored = new Map<string, DeliveryStats>()
+  /** The number of the last notice of each outbox that has arrived. */
+  readonly known: NoticeNumber[] = [0, 0, 0]
+  readonly #acked = new Set<string>()
+  readonly #batches = new Set<number>()
+  #arrivals = 0
+
+  constructor(more: Partial<QueueLimits> = {}, parts: Partial<DeliveryQueueParts> = {}) {
+    const switches = new Switches()
+    switches.set('logLevel', logLevels.indexOf('WARN'))
+    this.queue = new DeliveryQueue({
+      limits: { ...limits, ...more },
+      ...{ simulated: false, coordinator, clock: this.clock },
+      known: (source) => this.known[source] ?? 0,
+      pause_ms: (failures) => failures * 10,
+      tooLong: () => undefined,
+      countSimulated: () => undefined,
+      ready: () => undefined,
+      ackPending: () => undefined,
+      meter: {
+        ...{ stored: () => undefined, attempted: () => undefined, queue: () => undefined, oldest: () => undefined },
+        left: (how) => {
+          this.left[how] += 1
+        },
+      },
+      log: new LineLog(switches, ({ message }) => this.warnings.push(message)),
+      ...parts,
+    })
+    this.queue.started()
+  }
+
+  /** A notice arrives; gives when it was made by the steady clock, of which no two are the same. */
+  arrive(
+    source: number,
+    given: {
+      readonly subscription: SubscriptionId
+      readonly orderingKey: OrderingKey
+      readonly after?: readonly number[] | undefined
+      readonly made?: number
+      readonly size_bytes?: number
+    },
+  ): { readonly number: NoticeNumber; readonly since_ms: number } {
+    const { subscription, orderingKey, after, made = this.clock.now(), size_bytes = 100 } = given
+    const number = (this.known[source] ?? 0) + 1
+    this.known[source] = number
+    this.#arrivals += 1
+    const since_ms = this.clock.steady_ms() + this.#arrivals * 1e-6
+    const { body: _, ...head } = notice(subscription, orderingKey, '', { made: made as Milliseconds, after })
+    this.queue.add(source, { number, size_bytes, body_bytes: 10, notice: head }, since_ms)
+    return { number, since_ms }
+  }
+
+  /** Begins to store a batch of acks; asserts that no other one is under way, and that no notice leaves twice. */
+  beginAck(source: number): void {
+    const batch = this.queue.acks(source)
+    if (batch === undefined) return
+    assert(!this.#batches.has(source), 'one batch of an outbox is under way at a time')
+    this.#batches.add(source)
+    assert(batch.reduce((sum, { gone }) => sum + gone.length, 0) <= 400)
+    for (const { subscription, gone, account } of batch) {
+      for (const number of gone) {
+        assert(!this.#acked.has(`${source}-${number}`), 'a notice leaves once')
+        this.#acked.add(`${source}-${number}`)
+      }
+      if (account === undefined) this.stored.delete(`${source} ${subscription}`)
+      else this.stored.set(`${source} ${subscription}`, account)
+    }
+  }
+
+  endAck(source: number): void {
+    if (this.#batches.delete(source)) this.queue.acked(source)
+  }
+
+  /** Stores everything; gives the notices that have left their outboxes, by outbox and number. */
+  ackAll(): ReadonlySet<string> {
+    for (const source of this.known.keys()) {
+      this.endAck(source)
+      for (this.beginAck(source); this.#batches.has(source); this.beginAck(source)) this.endAck(source)
+    }
+    return this.#acked
+  }
+}
