@@ -1,4 +1,4 @@
-import { oneLine } from '../log/one-line.js'
+import { oneLine } from '../log/form.js'
 import type { Options } from '../options.js'
 import { logLevels, Switches } from '../shared-memory/switches.js'
 import { versionText } from '../version.js'
@@ -28,12 +28,12 @@ export interface Setting {
  * is one line that names it, followed by the short usage.
  */
 export function readOptions(argv: readonly string[], env: EnvironmentVariables): CommandLine {
-  const asked = readWords(argv, env)
-  if (!asked.ok) return wrong(asked.error)
-  if (asked.value === 'help') return { kind: 'print', text: helpText(), exitCode: 0 }
-  if (asked.value === 'usage') return { kind: 'print', text: usageText(), exitCode: 0 }
-  if (asked.value === 'version') return { kind: 'print', text: versionText(), exitCode: 0 }
-  const settings = asked.value
+  const read = readWords(argv, env)
+  if (!read.ok) return wrong(read.error)
+  if (read.value === 'help') return { kind: 'print', text: helpText(), exitCode: 0 }
+  if (read.value === 'usage') return { kind: 'print', text: usageText(), exitCode: 0 }
+  if (read.value === 'version') return { kind: 'print', text: versionText(), exitCode: 0 }
+  const settings = read.value
   const against = contradiction(settings)
   if (against !== undefined) return wrong(against)
   const token = tokenFrom(settings)

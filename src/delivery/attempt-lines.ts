@@ -1,6 +1,5 @@
 import type { LineContext, Log } from '../log/log.js'
-import { payloadShown } from '../log/payload.js'
-import { urlWithoutSecrets, withoutSecrets } from '../log/secrets.js'
+import { payloadShown, urlWithoutSecrets, withoutSecrets } from '../log/secrets.js'
 import type { Switches } from '../shared-memory/switches.js'
 import type { NoticeHead } from '../subscription/notice.js'
 import { type Nanoseconds, secondsText } from '../time.js'

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Facts, LineContext, Log } from '../log/log.js'
-import { payloadShown } from '../log/payload.js'
-import { urlWithoutSecrets, withoutSecrets } from '../log/secrets.js'
+import { payloadShown, urlWithoutSecrets, withoutSecrets } from '../log/secrets.js'
 import type { Switches } from '../shared-memory/switches.js'
 import { type TraceArea, traceArea } from '../trace-area.js'
 import { originOf, single, unusedHeaders } from './headers.js'

@@ -1,9 +1,8 @@
 import pino from 'pino'
 import { traceArea } from '../trace-area.js'
 import type { Line, LineContext } from './log.js'
-import { oneLine } from './one-line.js'
 
-/** Turns a line into text of at most so many bytes, its line end not counted [management 10.2]. */
+/** Turns a line into text of at most `maxSize` bytes, its line end not counted [management 10.2]. */
 export type Form = (line: Line, maxSize: number) => string
 
 const formNames = ['json', 'pipe', 'humans'] as const
@@ -110,7 +109,7 @@ function humanText(line: Line): string {
   return oneLine([start, ...worker, ...facts, ...who].join(' '))
 }
 
-/** The longest start of a text that takes so many bytes when it is written in JSON. */
+/** The longest start of a text that takes at most `room` bytes when it is written in JSON. */
 function cutEscaped(text: string, room: number): string {
   const escaped = cutBytes(oneLine(JSON.stringify(text)).slice(1, -1), Math.max(room, 0))
   // An escape that was cut through is not valid; the longest has six characters.
@@ -134,11 +133,28 @@ function cutText(text: string, maxSize: number): string {
   return Buffer.byteLength(text) <= maxSize ? text : cutBytes(text, maxSize - mark.length) + mark
 }
 
-/** The longest start of a text that takes so many bytes; no character is cut through. */
+/** The longest start of a text that takes at most `size` bytes; no character is cut through. */
 function cutBytes(text: string, size: number): string {
   const bytes = Buffer.from(text.slice(0, Math.max(size, 0)))
   if (bytes.length <= size) return bytes.toString()
   let end = Math.max(size, 0)
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1
   return bytes.toString('utf8', 0, end)
+}
+
+/**
+ * A text on one line: line breaks, control characters and what else some readers take for the end of a line are written
+ * as escapes, so that nobody can forge a record of a log or a second line of an error [management 10.2].
+ */
+export function oneLine(text: string): string {
+  return unsafe.test(text) ? text.replaceAll(everyUnsafe, escaped) : text
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+const unsafe = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/
+const everyUnsafe = new RegExp(unsafe, 'g')
+
+function escaped(character: string): string {
+  const short = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }[character]
+  return short ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

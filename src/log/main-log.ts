@@ -89,7 +89,7 @@ export class MainLog extends LineLog {
    */
   override fatal(op: string, message: string, facts?: Facts, context?: LineContext): void {
     if (this.shows('FATAL')) super.fatal(op, message, facts, context)
-    else this.#writeToStderr({ ...blank, time: now(), op, ...shownLine(message, facts, context) })
+    else this.#writeToStderr({ ...bare, time: now(), op, ...shownLine(message, facts, context) })
   }
 
   /** Opens the file anew, so that it can be rotated [management 10.6]. */
@@ -114,7 +114,7 @@ export class MainLog extends LineLog {
     const destination: LineDestination = new LineDestination(to, {
       caughtUp: (dropped) => {
         const message = `${dropped} lines were dropped because they could not be written fast enough`
-        const line: Line = { ...blank, time: now(), level: 'WARN', op: 'log:dropped', message, facts: { dropped } }
+        const line: Line = { ...bare, time: now(), level: 'WARN', op: 'log:dropped', message, facts: { dropped } }
         if (this.shows('FATAL')) destination.put(form(line, this.#switches.get('lineMaxSize')), true)
       },
       notReopened: (fault) => this.error('log:reopen', `${to} cannot be opened anew (${codeOf(fault)})`),
@@ -159,7 +159,7 @@ interface Target {
   readonly destination: LineDestination
 }
 
-const blank = { level: 'FATAL', facts: undefined, context: undefined, area: undefined, partition: undefined } as const
+const bare = { level: 'FATAL', facts: undefined, context: undefined, area: undefined, partition: undefined } as const
 
 function keepOld(path: string): void {
   try {

@@ -41,7 +41,7 @@ export function textWithoutSecrets(text: string): string {
 }
 
 /** The start of a text that was cut off: a URL at its end whose `@` was lost may be a part of a password, and is hidden. */
-export function startWithoutSecrets(start: string): string {
+function startWithoutSecrets(start: string): string {
   return textWithoutSecrets(start).replace(/(https?:[\\/]*|(?:\\?\/){2})[^\s/?#"@]*$/i, `$1${hidden}`)
 }
 
@@ -52,4 +52,16 @@ function decoded(name: string): string {
   } catch {
     return name
   }
+}
+
+/** How far beyond the limit secrets are looked for that begin before it. */
+const lookahead = 2048
+
+/** A payload as a line of the log shows it: without secrets, on one line, cut at a number of bytes [management 10.4, 10.5]. */
+export function payloadShown(body: string, limit_bytes: number): string {
+  const most = limit_bytes + 1 + lookahead
+  const shown = body.length > most ? startWithoutSecrets(body.slice(0, most)) : textWithoutSecrets(body)
+  const line = shown.slice(0, limit_bytes + 1).replace(/\s*[\r\n]+\s*/g, ' ')
+  const bytes = Buffer.from(line)
+  return bytes.length > limit_bytes ? `${bytes.subarray(0, limit_bytes).toString()}(...)` : line
 }

@@ -1,6 +1,6 @@
 import type { ApiRequest } from '../api.js'
-import { lineContextOf } from '../log/line-context.js'
 import type { Facts, LineContext, Log } from '../log/log.js'
+import { lineContextOf } from '../log/log.js'
 import { traceArea } from '../trace-area.js'
 
 /** Logs what somebody changed through the management interface [management 10.1, 2.5: 242]. */

@@ -8,11 +8,11 @@ import type { ManagementParts } from './parts.js'
 
 /** Metrics by service and subservice [management 6.2]. */
 export function metricsResources({ measures, peers, log }: ManagementParts): readonly Resource[] {
-  async function take(asked: ApiRequest, reset: boolean): Promise<readonly ServiceCount[]> {
+  async function take(request: ApiRequest, reset: boolean): Promise<readonly ServiceCount[]> {
     const parts = await peers.gather('services', { reset })
     if (log.traces[traceArea.metrics] === 1)
-      log.trace('metrics', reset ? 'taken and reset' : 'taken', { frontEnds: parts.length }, lineContext(asked))
-    if (reset) logChange(log, asked, 'metrics reset')
+      log.trace('metrics', reset ? 'taken and reset' : 'taken', { frontEnds: parts.length }, lineContext(request))
+    if (reset) logChange(log, request, 'metrics reset')
     return parts.flat()
   }
 
@@ -28,12 +28,14 @@ export function metricsResources({ measures, peers, log }: ManagementParts): rea
       anyCase: false,
       counter: 'metricsRequests',
       operations: {
-        GET: checkedOperation('read', (asked) =>
-          unlessDisabled(async () => json(metricsShown(await take(asked, asked.parameters.get('reset') === 'true')))),
+        GET: checkedOperation('read', (request) =>
+          unlessDisabled(async () =>
+            json(metricsShown(await take(request, request.parameters.get('reset') === 'true'))),
+          ),
         ),
-        DELETE: checkedOperation('write', (asked) =>
+        DELETE: checkedOperation('write', (request) =>
           unlessDisabled(async () => {
-            await take(asked, true)
+            await take(request, true)
             return { status: 204 }
           }),
         ),

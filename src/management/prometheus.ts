@@ -60,27 +60,27 @@ function addTrafficMetrics(metrics: MetricRegistry, measures: Measures): void {
   const { traffic } = measures
   /** What was requested at least once; routes are known only when all tables are there. */
   const requested = () =>
-    measures.routes.all.flatMap(({ name, place }) =>
+    measures.routes.all.flatMap(({ name, index }) =>
       verbs.flatMap((method, verb) => {
-        const codes = statusCodes.map((code, index) => ({ code, value: traffic.answers(place, verb, index) }))
+        const codes = statusCodes.map((code, column) => ({ code, value: traffic.answers(index, verb, column) }))
         const used = codes.filter(({ value }) => value > 0)
-        return used.length === 0 ? [] : [{ route: name, place, method, verb, codes: used }]
+        return used.length === 0 ? [] : [{ route: name, index, method, verb, codes: used }]
       }),
     )
-  const requestedRoutes = () => [...new Map(requested().map(({ route, place }) => [route, place]))]
+  const requestedRoutes = () => [...new Map(requested().map(({ route, index }) => [route, index]))]
   metrics.counter('rigel_http_requests_total', 'Requests answered', ['method', 'route', 'code'], () =>
     requested().flatMap(({ method, route, codes }) =>
       codes.map(({ code, value }): Sample => ({ labels: { method, route, code }, value })),
     ),
   )
   metrics.histogram('rigel_http_request_duration_seconds', "From a request's head to its answer", () =>
-    requested().map(({ method, route, place, verb }) => [{ method, route }, traffic.durations(place, verb)]),
+    requested().map(({ method, route, index, verb }) => [{ method, route }, traffic.durations(index, verb)]),
   )
   metrics.histogram('rigel_http_request_size_bytes', 'Payloads of requests', () =>
-    requestedRoutes().map(([route, place]) => [{ route }, traffic.requestSizes(place)]),
+    requestedRoutes().map(([route, index]) => [{ route }, traffic.requestSizes(index)]),
   )
   metrics.histogram('rigel_http_response_size_bytes', 'Payloads of answers', () =>
-    requestedRoutes().map(([route, place]) => [{ route }, traffic.responseSizes(place)]),
+    requestedRoutes().map(([route, index]) => [{ route }, traffic.responseSizes(index)]),
   )
   metrics.gauge('rigel_http_requests_in_flight', 'Requests being worked on', [], () => traffic.gauge('inFlight'))
   metrics.gauge('rigel_http_connections', 'Open connections', [], () => traffic.gauge('connections'))
@@ -97,12 +97,12 @@ function addTrafficMetrics(metrics: MetricRegistry, measures: Measures): void {
 }
 
 function addPartitionMetrics(metrics: MetricRegistry, measures: Measures): void {
-  const { storageSheet } = measures
+  const { storageTable } = measures
   const partitions = partitionLabels(measures)
   const each = (value: (reading: StorageReading) => number) => () =>
-    partitions.map(([labels, partition]): Sample => ({ labels, value: value(storageSheet.reading(partition)) }))
+    partitions.map(([labels, partition]): Sample => ({ labels, value: value(storageTable.reading(partition)) }))
   const eachHistogram = (part: 'commitDurations' | 'commitOperations' | 'loopDelays') => () =>
-    partitions.map(([labels, partition]) => [labels, storageSheet.reading(partition)[part]] as const)
+    partitions.map(([labels, partition]) => [labels, storageTable.reading(partition)[part]] as const)
   const counter = (name: string, help: string, value: (reading: StorageReading) => number) =>
     metrics.counter(name, help, ['partition'], each(value))
   const gauge = (name: string, help: string, value: (reading: StorageReading) => number) =>

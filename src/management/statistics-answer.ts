@@ -52,10 +52,10 @@ function nestedCounters({ counts, routes }: Measures, full: boolean): string {
     .filter((row: CounterRow) => row.only !== 'flat' && row.name !== 'missedVerb')
     .map((row: CounterRow): Member => [row.later ?? row.name, String(counts.nested(counterColumn(row.name)))])
   const requests: Member[] = []
-  for (const { name, place, counted, verbs } of routes.all) {
+  for (const { name, index, counted, verbs } of routes.all) {
     if (!counted) continue
     const byVerb = verbs.map((verb): Member => {
-      return [verb, String(counts.nested(counts.requestColumn(place, verbIndex(verb))))]
+      return [verb, String(counts.nested(counts.requestColumn(index, verbIndex(verb))))]
     })
     const shown = byVerb.filter(wanted)
     if (shown.length > 0) requests.push([name, objectText(shown)])

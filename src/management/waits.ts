@@ -59,7 +59,7 @@ function semaphores(measures: Measures, freeHandles: ManagementParts['freeHandle
   const partitions = partitionNumbers(measures)
   const permitsGone = measures.traffic.gauge('permitsFree') === 0 && measures.traffic.gauge('permitsTaken') > 0
   const handlesGone = partitions.some((partition) => freeHandles(partition) === 0)
-  const writing = partitions.some((partition) => measures.storageSheet.reading(partition).writing)
+  const writing = partitions.some((partition) => measures.storageTable.reading(partition).writing)
   return {
     dbConnectionPool: state(handlesGone),
     dbConnection: state(handlesGone),

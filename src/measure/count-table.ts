@@ -1,7 +1,7 @@
 import { CounterTable, type CounterTableMemory } from '../shared-memory/counter-table.js'
 import type { Nanoseconds } from '../time.js'
 import { type CounterName, counterColumn, counterRows } from './counters.js'
-import { routeSlots, verbs } from './routes.js'
+import { maxRoutes, verbs } from './routes.js'
 
 const flatMark = 0
 const nestedMark = 1
@@ -12,7 +12,7 @@ export class RequestCountTable {
   readonly #table: CounterTable
 
   static make(rows: number, at: Nanoseconds): CounterTableMemory {
-    return CounterTable.make(rows, requests + routeSlots * verbs.length, 2, at).memory
+    return CounterTable.make(rows, requests + maxRoutes * verbs.length, 2, at).memory
   }
 
   constructor(memory: CounterTableMemory) {

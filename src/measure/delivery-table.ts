@@ -63,7 +63,7 @@ export class DeliveryTable {
   readonly #table: CounterTable
   readonly #outboxes: number
 
-  /** For so many outboxes: those of the partitions, then the coordinator's. */
+  /** For this number of outboxes: those of the partitions, then the coordinator's. */
   static make(outboxes: number, at: Nanoseconds): CounterTableMemory {
     return CounterTable.make(1, queues + 2 * outboxes, 1, at).memory
   }

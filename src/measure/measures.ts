@@ -70,7 +70,7 @@ export class Measures {
   readonly waits: WaitTable
   readonly traffic: TrafficTable
   readonly timing: TimingTable
-  readonly storageSheet: StorageTable
+  readonly storageTable: StorageTable
   /** The queue of notifications and what became of them. */
   readonly delivery: DeliveryTable
   /** The requests of this front end by service; those of others are asked for by message. */
@@ -115,7 +115,7 @@ export class Measures {
     this.waits = new WaitTable(memory.waits, this.switches)
     this.traffic = new TrafficTable(memory.traffic)
     this.timing = new TimingTable(memory.timing)
-    this.storageSheet = new StorageTable(memory.storage)
+    this.storageTable = new StorageTable(memory.storage)
     this.delivery = new DeliveryTable(memory.delivery)
     this.#mailboxes = new CounterTable(memory.mailboxes)
     this.#life = new CounterTable(memory.life)
@@ -134,12 +134,12 @@ export class Measures {
 
   /** Where a partition's own thread records its work. */
   storage(partition: number): StorageMeter {
-    return this.storageSheet.meter(partition)
+    return this.storageTable.meter(partition)
   }
 
   /** Where a partition's own thread records how late its event loop is, see `watchLoop`. */
   loopDelay(partition: number): DelayMeter {
-    return this.storageSheet.delayMeter(partition)
+    return this.storageTable.delayMeter(partition)
   }
 
   /** Where this front end counts its requests; with the same resources in the same order in every front end. */
@@ -175,7 +175,7 @@ export class Measures {
 
   /** A partition's thread was replaced; for the main thread only. */
   restarted(partition: number): void {
-    this.storageSheet.restarted(partition)
+    this.storageTable.restarted(partition)
   }
 
   /** When the process started, by the monotonic clock. */

@@ -23,7 +23,7 @@ const payloadColumns: Readonly<Record<Payload, number>> = {
 const invalidRequests = counterColumn('invalidRequests')
 const missedVerb = counterColumn('missedVerb')
 
-/** What one front end's cells belong to. */
+/** The tables in which one front end counts. */
 export interface RequestTables {
   readonly counts: RequestCountTable
   readonly traffic: TrafficTable
@@ -67,14 +67,14 @@ export class RequestCounters implements RequestMeter {
     }
     const counter = this.#counters.get(resource)
     if (counter !== undefined) counts.add(this.#row, counter)
-    const place = wrongVerb ? missedVerb : counts.requestColumn(this.#routes.place(resource), verbIndex(verb))
-    counts.add(this.#row, place)
+    const column = wrongVerb ? missedVerb : counts.requestColumn(this.#routes.indexOf(resource), verbIndex(verb))
+    counts.add(this.#row, column)
   }
 
   answered(request: AnsweredRequest): void {
     const { resource, verb, status, request_bytes, response_bytes, duration } = request
     const { traffic, services, switches } = this.#tables
-    const route = this.#routes.place(resource)
+    const route = this.#routes.indexOf(resource)
     traffic.answered(this.#row, route, verbIndex(verb), status, duration)
     traffic.sized(this.#row, route, request_bytes, response_bytes)
     if (switches.get('disableMetrics') === 0) services.record(request)
@@ -111,9 +111,9 @@ export class RequestCounters implements RequestMeter {
   }
 
   stage(stage: TimingStage, duration: Nanoseconds): void {
-    const place = timingStages.indexOf(stage)
-    this.#tables.timing.add(this.#row, place, duration)
-    this.#stages[place] = (this.#stages[place] ?? 0n) + duration
+    const index = timingStages.indexOf(stage)
+    this.#tables.timing.add(this.#row, index, duration)
+    this.#stages[index] = (this.#stages[index] ?? 0n) + duration
   }
 
   stagesDone(): void {

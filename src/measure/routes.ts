@@ -13,9 +13,9 @@ export interface Countable {
 /** Where the requests of one resource are counted. */
 export interface CountedRoute {
   readonly name: string
-  /** Its place in the tables. */
-  readonly place: number
-  /** Whether it has a place in `counters.requests`. */
+  /** Of its columns in the tables. */
+  readonly index: number
+  /** Whether it is shown in `counters.requests`. */
   readonly counted: boolean
   /** Verbs that have an operation, in the order of the tables. */
   readonly verbs: readonly string[]
@@ -25,10 +25,10 @@ export interface CountedRoute {
 export const verbs = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'other'] as const
 
 /** How many names the tables have room for. */
-export const routeSlots = 128
+export const maxRoutes = 128
 
 /** What requests on unknown paths are counted under [management 7]. */
-const unknownPlace = 0
+const unknownIndex = 0
 
 /**
  * The names that requests are counted under. All front ends have the same tables of resources, so a name has the same
@@ -36,34 +36,34 @@ const unknownPlace = 0
  */
 export class Routes {
   readonly all: readonly CountedRoute[]
-  readonly #places = new Map<Countable, number>()
+  readonly #indexes = new Map<Countable, number>()
 
   constructor(resources: readonly Countable[]) {
     const routes: (CountedRoute & { verbs: string[] })[] = [
-      { name: 'unknown', place: unknownPlace, counted: false, verbs: [] },
+      { name: 'unknown', index: unknownIndex, counted: false, verbs: [] },
     ]
     const byName = new Map<string, CountedRoute & { verbs: string[] }>()
     for (const resource of resources) {
       const name = resource.countedAs ?? resource.pattern
-      const route = byName.get(name) ?? { name, place: routes.length, counted: resource.polled !== true, verbs: [] }
+      const route = byName.get(name) ?? { name, index: routes.length, counted: resource.polled !== true, verbs: [] }
       if (!byName.has(name)) routes.push(route)
       byName.set(name, route)
       route.verbs.push(...Object.keys(resource.operations).filter((verb) => !route.verbs.includes(verb)))
-      this.#places.set(resource, route.place)
+      this.#indexes.set(resource, route.index)
     }
-    if (routes.length > routeSlots) throw new Error(`${routes.length} resources are more than can be counted`)
+    if (routes.length > maxRoutes) throw new Error(`${routes.length} resources are more than can be counted`)
     this.all = routes
   }
 
-  /** The place of a resource; that of unknown paths without one. */
-  place(resource: Countable | undefined): number {
-    return resource === undefined ? unknownPlace : (this.#places.get(resource) ?? unknownPlace)
+  /** The index of a resource; that of unknown paths without one. */
+  indexOf(resource: Countable | undefined): number {
+    return resource === undefined ? unknownIndex : (this.#indexes.get(resource) ?? unknownIndex)
   }
 }
 
-const verbPlaces: ReadonlyMap<string, number> = new Map(verbs.map((verb, place) => [verb, place]))
+const verbIndexes: ReadonlyMap<string, number> = new Map(verbs.map((verb, index) => [verb, index]))
 
-/** The place of a verb in `verbs`. */
+/** The index of a verb in `verbs`. */
 export function verbIndex(verb: string): number {
-  return verbPlaces.get(verb) ?? verbs.length - 1
+  return verbIndexes.get(verb) ?? verbs.length - 1
 }

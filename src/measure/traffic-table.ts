@@ -2,7 +2,7 @@ import { CounterTable, type CounterTableMemory } from '../shared-memory/counter-
 import type { Nanoseconds } from '../time.js'
 import { type BucketReading, durationBuckets, sizeBuckets } from './buckets.js'
 import { type Rejection, rejections } from './requests.js'
-import { routeSlots, verbs } from './routes.js'
+import { maxRoutes, verbs } from './routes.js'
 
 /** The states that are told apart; the last stands for all others. */
 export const statusCodes = [
@@ -15,12 +15,12 @@ export type TrafficGauge = (typeof trafficGauges)[number]
 
 /** Columns: per resource and verb the answers by status and their durations, per resource the sizes, then the rest. */
 const perVerb = statusCodes.length + durationBuckets.width
-const sizes = routeSlots * verbs.length * perVerb
-const rejected = sizes + routeSlots * 2 * sizeBuckets.width
+const sizes = maxRoutes * verbs.length * perVerb
+const rejected = sizes + maxRoutes * 2 * sizeBuckets.width
 const gauges = rejected + rejections.length
 const width = gauges + trafficGauges.length
 
-const codePlaces: ReadonlyMap<number, number> = new Map(statusCodes.map((code, place) => [Number(code), place]))
+const codeIndexes: ReadonlyMap<number, number> = new Map(statusCodes.map((code, index) => [Number(code), index]))
 
 /** The HTTP traffic as Prometheus sees it, a row per front end: it is never reset [management 7]. */
 export class TrafficTable {
@@ -40,7 +40,7 @@ export class TrafficTable {
 
   answered(row: number, route: number, verb: number, status: number, duration: Nanoseconds): void {
     const first = (route * verbs.length + verb) * perVerb
-    this.#table.add(row, first + (codePlaces.get(status) ?? statusCodes.length - 1), 1n)
+    this.#table.add(row, first + (codeIndexes.get(status) ?? statusCodes.length - 1), 1n)
     durationBuckets.record(this.#table, row, first + statusCodes.length, duration)
   }
 

@@ -63,12 +63,12 @@ export class WaitTable {
   reading(kind: WaitKind, partition?: number): WaitReading {
     const resources = partition === undefined ? this.#resources(kind) : [this.#resource(kind, partition)]
     const sum = (part: (resource: number) => bigint) => resources.reduce((sofar, one) => sofar + part(one), 0n)
-    const asked = sum((resource) => this.#table.since(reset, resource * width + count))
+    const requested = sum((resource) => this.#table.since(reset, resource * width + count))
     const max = this.#longest(resources)
     const histogram = this.#merged(resources)
-    const below = (perMille: number) => quantile(histogram, Number(asked), perMille, max)
+    const below = (perMille: number) => quantile(histogram, Number(requested), perMille, max)
     return {
-      count: asked,
+      count: requested,
       waited: sum((resource) => durationBuckets.count(this.#since, resource * width + buckets)),
       total: sum((resource) => this.#total(resource)),
       max,
@@ -137,7 +137,7 @@ export class WaitTable {
   }
 }
 
-/** The value that so many of a thousand occasions do not exceed; those that are not in the histogram had no wait. */
+/** The value that this many of a thousand occasions do not exceed; those that are not in the histogram had no wait. */
 function quantile(histogram: RecordableHistogram, count: number, perMille: number, max: Nanoseconds): Nanoseconds {
   const waited = histogram.count
   const rank = Math.ceil((count * perMille) / 1000) - Math.max(0, count - waited)

@@ -1,6 +1,5 @@
 import type { Log } from '../log/log.js'
-import { payloadShown } from '../log/payload.js'
-import { urlWithoutSecrets } from '../log/secrets.js'
+import { payloadShown, urlWithoutSecrets } from '../log/secrets.js'
 import { type TraceArea, traceArea } from '../trace-area.js'
 import { type Heard, type ProviderRequest, urlText } from './provider-request.js'
 

@@ -12,9 +12,8 @@ import type { ListenRefusal } from '../http/server.js'
 import type { DataFolder } from '../lmdb/data-folder.js'
 import { ReadPool } from '../lmdb/read-pool.js'
 import { type AlarmReport, AlarmReports, publishAlarms } from '../log/alarm-reports.js'
-import { Alarms } from '../log/alarms.js'
+import { Alarms, startSummaries } from '../log/alarms.js'
 import type { MainLog } from '../log/main-log.js'
-import { startSummaries } from '../log/summary.js'
 import { ActorThread } from '../mailbox/thread.js'
 import { Measures, rowsOf } from '../measure/measures.js'
 import type { Options } from '../options.js'
@@ -122,7 +121,7 @@ export class Core {
       launch: (partition) => this.#partitionLaunch(partition),
       log,
       restarted: (partition) => this.#measures.restarted(partition),
-      isWriting: (partition) => this.#measures.storageSheet.reading(partition).writing,
+      isWriting: (partition) => this.#measures.storageTable.reading(partition).writing,
       fatal,
     })
   }
@@ -185,7 +184,7 @@ export class Core {
   /** Raises alarms and writes summaries for as long as the process lives [management 10.7]. */
   #watch({ last }: TransactionMemory): void {
     const partitions = this.#storage.paths.length
-    watchStorage(partitions, (partition) => this.#measures.storageSheet.reading(partition).full, this.#alarms)
+    watchStorage(partitions, (partition) => this.#measures.storageTable.reading(partition).full, this.#alarms)
     const transactions = new BigInt64Array(last)
     const counts = () => ({ transactions: Atomics.load(transactions, 0), alarms: this.#alarms.counts })
     startSummaries(this.#options.logSummary_s, counts, this.#log)

@@ -125,7 +125,7 @@ function interfaces(
     ...behind,
     log,
     sequences: new SequenceCounter(task.sequences),
-    storageFull: () => memory.versions.some((_, partition) => measures.storageSheet.reading(partition).full),
+    storageFull: () => memory.versions.some((_, partition) => measures.storageTable.reading(partition).full),
     // The meter counts by the resources, which are made for the broker: it is there before the first request.
     timing: {
       get timingOn() {

@@ -1,7 +1,10 @@
 const open = 0
 const limit = 1
 
-/** The places for connections, which all front ends share: the operating system hands out connections as it likes [management 11.8]. */
+/**
+ * The number of open connections, limited over all front ends: the operating system gives a connection to any of them
+ * [management 11.8].
+ */
 export class ConnectionLimit {
   readonly #cells: Int32Array
 
@@ -30,7 +33,7 @@ export class ConnectionLimit {
     Atomics.store(this.#cells, limit, to)
   }
 
-  /** Takes a place, which has to be given back; says no when as many are open as may be, and `beyond` more. */
+  /** Counts a connection, which has to be released; false when the limit and `beyond` more are open already. */
   take(beyond = 0): boolean {
     if (Atomics.add(this.#cells, open, 1) < this.limit + beyond) return true
     this.release()

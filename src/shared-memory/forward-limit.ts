@@ -5,7 +5,7 @@ const allCell = 0
 const firstOrigin = 1
 
 /** Origins that fall into one cell share what each of them may have: there are many more cells than providers that hang. */
-const origins = 4096
+const originCells = 4096
 
 /** Why a request may not wait. */
 export type ForwardRefusal =
@@ -25,21 +25,21 @@ export class ForwardLimit {
 
   /** The memory of a limit of which nothing is taken. */
   static memory(): SharedArrayBuffer {
-    return new SharedArrayBuffer((firstOrigin + origins) * Int32Array.BYTES_PER_ELEMENT)
+    return new SharedArrayBuffer((firstOrigin + originCells) * Int32Array.BYTES_PER_ELEMENT)
   }
 
-  /** At most so many in all, and for each origin. */
+  /** At most this many in all, and for each origin. */
   constructor(all: number, each: number, memory: SharedArrayBuffer = ForwardLimit.memory()) {
     this.#all = all
     this.#each = each
     this.#waiting = new Int32Array(memory)
   }
 
-  /** Takes room for a request that waits for these origins, each once; none of it when it is refused. */
-  take(asked: Iterable<string>): ForwardRefusal | undefined {
+  /** Takes room for a request that waits for these origins, each once; none of it on an error. */
+  take(origins: Iterable<string>): ForwardRefusal | undefined {
     if (!this.#enter(allCell, this.#all)) return { kind: 'forwardsFull' }
     const entered: string[] = []
-    for (const origin of asked) {
+    for (const origin of origins) {
       if (this.#enter(cellOf(origin), this.#each)) {
         entered.push(origin)
         continue
@@ -70,5 +70,5 @@ export class ForwardLimit {
 
 /** The same in all threads. */
 function cellOf(origin: string): number {
-  return firstOrigin + ((fnv1a(origin) >>> 0) % origins)
+  return firstOrigin + ((fnv1a(origin) >>> 0) % originCells)
 }

@@ -22,7 +22,7 @@ export class MailboxCapacity {
   }
 
   /**
-   * Takes room for so many commands, which has to be given back; says no when they do not fit. What is larger than the
+   * Takes room for this many commands, which has to be given back; false when they do not fit. What is larger than the
    * whole mailbox has room when nothing else stands there: how large a request may be is the limit of its body.
    */
   take(commands: number): boolean {

@@ -1,4 +1,4 @@
-/** Values that cross to other threads: as JSON, in memory that all of them share, so many to a text. */
+/** Values that cross to other threads: as JSON, in memory that all of them share, at most 2048 to a text. */
 export interface Packed<Value> {
   readonly texts: readonly SharedArrayBuffer[]
   /** How many values there are. */

@@ -11,7 +11,7 @@ const request_bytes = 3072
 export class RequestMemory {
   readonly #limit: number
   readonly #blocks: Int32Array
-  #granted_bytes = 0
+  #reserved_bytes = 0
   #held_bytes = 0
 
   /** The memory of a process in which no request is being read. */
@@ -28,26 +28,26 @@ export class RequestMemory {
     return this.#held_bytes
   }
 
-  /** Takes bytes that have to be given back; says no when there are not so many left. */
+  /** Takes bytes that have to be given back; false when fewer are left. */
   take(bytes: number): boolean {
     this.#held_bytes += bytes
-    if (this.#held_bytes <= this.#granted_bytes) return true
-    const blocks = Math.ceil((this.#held_bytes - this.#granted_bytes) / block_bytes)
+    if (this.#held_bytes <= this.#reserved_bytes) return true
+    const blocks = Math.ceil((this.#held_bytes - this.#reserved_bytes) / block_bytes)
     if (Atomics.add(this.#blocks, 0, blocks) + blocks > this.#limit) {
       Atomics.sub(this.#blocks, 0, blocks)
       this.#held_bytes -= bytes
       return false
     }
-    this.#granted_bytes += blocks * block_bytes
+    this.#reserved_bytes += blocks * block_bytes
     return true
   }
 
   /** One spare block stays: requests that come one by one do not touch the shared count. */
   give(bytes: number): void {
     this.#held_bytes -= bytes
-    const spare = Math.floor((this.#granted_bytes - this.#held_bytes) / block_bytes) - 1
+    const spare = Math.floor((this.#reserved_bytes - this.#held_bytes) / block_bytes) - 1
     if (spare <= 0) return
-    this.#granted_bytes -= spare * block_bytes
+    this.#reserved_bytes -= spare * block_bytes
     Atomics.sub(this.#blocks, 0, spare)
   }
 }

@@ -2,7 +2,7 @@ const nextTicket = 0
 const granted = 1
 const waiters = 2
 
-/** A place in the order in which permits are given. */
+/** The position of a request in the order in which permits are given. */
 export type Ticket = number
 
 /**
@@ -32,7 +32,7 @@ export class SharedSemaphore {
     return Math.max(0, left)
   }
 
-  /** Takes the next place; the permit that comes with it, now or later, has to be given back. */
+  /** Takes the next ticket; the permit that comes with it, now or later, has to be given back. */
   draw(): Ticket {
     return Atomics.add(this.#cells, nextTicket, 1)
   }
@@ -49,7 +49,7 @@ export class SharedSemaphore {
   }
 
   /**
-   * Gives back what a thread that has ended had: the permits of so many tickets that it drew, and so many of its waits.
+   * Gives back what a thread that has ended had: the permits of the tickets that it drew, and its waits.
    * Whoever waits may have a permit early for a ticket before it that nobody has any more; that evens out when its turn comes.
    */
   abandon(drawn: number, waiting: number): void {

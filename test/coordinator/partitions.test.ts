@@ -80,7 +80,7 @@ test('a partition that dies is replaced, its open requests are answered, and wha
   await mailbox.connected()
   const outcome = await mailbox.ask(command('UPDATE', 'Silo1', [given('level', '3')]))
   t.match(outcome, { ok: true, value: { reply: { items: [{ id: 'Silo1' }] } } })
-  t.equal(measures.storageSheet.reading(0).restarts, 1)
+  t.equal(measures.storageTable.reading(0).restarts, 1)
   t.same(fatal, [])
   t.equal(threads.length, 2, 'each thread was started for its task, and no other one')
   mailbox.close()
@@ -96,5 +96,5 @@ test('a partition that dies five times within a minute is not replaced again', a
     while (ports.length === death && fatal.length === 0) await new Promise((resolve) => setImmediate(resolve))
   }
   t.same(fatal, ['partition 0 died 5 times within a minute'])
-  t.equal(measures.storageSheet.reading(0).restarts, 4)
+  t.equal(measures.storageTable.reading(0).restarts, 4)
 })

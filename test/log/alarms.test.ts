@@ -1,8 +1,7 @@
 import { mock } from 'node:test'
 import { test } from 'tap'
-import { Alarms } from '../../src/log/alarms.js'
+import { Alarms, startSummaries, summaryLines } from '../../src/log/alarms.js'
 import { type Line, LineLog } from '../../src/log/log.js'
-import { startSummaries, summaryLines } from '../../src/log/summary.js'
 import { logLevels, Switches } from '../../src/shared-memory/switches.js'
 import { traceArea } from '../../src/trace-area.js'
 

@@ -1,6 +1,5 @@
 import { test } from 'tap'
-import { payloadShown } from '../../src/log/payload.js'
-import { textWithoutSecrets, urlWithoutSecrets, withoutSecrets } from '../../src/log/secrets.js'
+import { payloadShown, textWithoutSecrets, urlWithoutSecrets, withoutSecrets } from '../../src/log/secrets.js'
 
 test('the values of headers that carry secrets are hidden, whatever their case', async (t) => {
   const headers = {

@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { counterColumn } from '../../src/measure/counters.js'
 import { Measures } from '../../src/measure/measures.js'
 import type { Countable } from '../../src/measure/routes.js'
-import { Routes, routeSlots, verbIndex } from '../../src/measure/routes.js'
+import { maxRoutes, Routes, verbIndex } from '../../src/measure/routes.js'
 
 const update: Countable = { pattern: '/v1/updateContext', counter: 'updates', operations: { POST: true } }
 const level: Countable = { pattern: '/a/{b}', countedAs: '/a[/{b}]', counter: 'logRequests', operations: { PUT: true } }
@@ -29,11 +29,11 @@ test('patterns that share a name are one route with the verbs of all', async (t)
       ['/health', ['GET'], false],
     ],
   )
-  t.equal(routes.place(levels), routes.place(level))
+  t.equal(routes.indexOf(levels), routes.indexOf(level))
 })
 
 test('more resources than the tables have room for are a fault', async (t) => {
-  const many = Array.from({ length: routeSlots }, (_, n) => ({ pattern: `/${n}`, operations: {} }))
+  const many = Array.from({ length: maxRoutes }, (_, n) => ({ pattern: `/${n}`, operations: {} }))
   t.throws(() => new Routes(many), /more than can be counted/)
 })
 
