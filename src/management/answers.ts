@@ -42,12 +42,12 @@ export function objectText(members: readonly Member[]): string {
 }
 
 /** An operation that can not be refused. */
-export function operation(use: Use, work: (asked: ApiRequest) => ReturnType<Work>): Operation {
-  return { use, prepare: (asked) => ok(() => work(asked)) }
+export function operation(use: Use, work: (request: ApiRequest) => ReturnType<Work>): Operation {
+  return { use, prepare: (request) => ok(() => work(request)) }
 }
 
 /** An operation that checks its parameters before it is counted. */
-export function checkedOperation(use: Use, prepare: (asked: ApiRequest) => Result<Work, ApiResponse>): Operation {
+export function checkedOperation(use: Use, prepare: (request: ApiRequest) => Result<Work, ApiResponse>): Operation {
   return { use, prepare }
 }
 

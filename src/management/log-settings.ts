@@ -12,15 +12,15 @@ const verboseRow = { countedAs: '/log/verbose[/{level}]', counter: 'logRequests'
 export function logResources({ measures, log }: ManagementParts): readonly Resource[] {
   const { switches } = measures
 
-  function setVerbosity(asked: ApiRequest, verbosity: number): ApiResponse {
+  function setVerbosity(request: ApiRequest, verbosity: number): ApiResponse {
     switches.set('verbosity', verbosity)
-    logChange(log, asked, `verbosity: ${verbosity}`)
+    logChange(log, request, `verbosity: ${verbosity}`)
     return json({ verboseLevel: verbosity === 0 ? 'all verbose levels reset' : `verbose level set to ${verbosity}` })
   }
 
-  function apply(asked: ApiRequest, settings: readonly Setting[]): ApiResponse {
+  function apply(request: ApiRequest, settings: readonly Setting[]): ApiResponse {
     for (const { name, value } of settings) switches.set(name, value)
-    logChange(log, asked, 'log settings changed', settingsShown(switches))
+    logChange(log, request, 'log settings changed', settingsShown(switches))
     return { status: 200 }
   }
 
@@ -31,7 +31,7 @@ export function logResources({ measures, log }: ManagementParts): readonly Resou
       aliases: ['/v1/admin/log/verbose'],
       operations: {
         GET: operation('read', () => json({ verboseLevel: String(switches.get('verbosity')) })),
-        DELETE: operation('write', (asked) => setVerbosity(asked, 0)),
+        DELETE: operation('write', (request) => setVerbosity(request, 0)),
       },
     },
     {
@@ -39,9 +39,9 @@ export function logResources({ measures, log }: ManagementParts): readonly Resou
       pattern: '/log/verbose/{level}',
       aliases: ['/v1/admin/log/verbose/{level}'],
       operations: {
-        PUT: operation('write', (asked) => {
-          const verbosity = parseVerbosity(asked.segments['level'] ?? '')
-          return verbosity === undefined ? json({ verboseLevel: 'bad URL or Verb' }) : setVerbosity(asked, verbosity)
+        PUT: operation('write', (request) => {
+          const verbosity = parseVerbosity(request.segments['level'] ?? '')
+          return verbosity === undefined ? json({ verboseLevel: 'bad URL or Verb' }) : setVerbosity(request, verbosity)
         }),
       },
     },
@@ -51,9 +51,9 @@ export function logResources({ measures, log }: ManagementParts): readonly Resou
       counter: 'logLevelRequests',
       operations: {
         GET: operation('read', () => json(settingsShown(switches))),
-        PUT: checkedOperation('write', (asked): Result<Work, ApiResponse> => {
-          const settings = parseSettings(asked.parameters)
-          return settings.ok ? ok(() => apply(asked, settings.value)) : settings
+        PUT: checkedOperation('write', (request): Result<Work, ApiResponse> => {
+          const settings = parseSettings(request.parameters)
+          return settings.ok ? ok(() => apply(request, settings.value)) : settings
         }),
       },
     },

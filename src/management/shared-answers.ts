@@ -13,7 +13,7 @@ export interface Shared {
 }
 export type SharedName = keyof Shared
 
-/** What a front end answers when it is asked; its own part of what `ProcessPeers` gather. */
+/** What a front end answers a peer; its own part of what `ProcessPeers` gather. */
 export type SharedAnswer = <Name extends SharedName>(
   name: Name,
   ask: Shared[Name]['ask'],

@@ -15,22 +15,22 @@ const resetDone = { message: 'All statistics counter reset' }
 export function statisticsResources(parts: ManagementParts): readonly Resource[] {
   const { measures, log, broker } = parts
 
-  function show(asked: ApiRequest, full: boolean): ApiResponse {
-    if (log.traces[traceArea.statistics] === 1) log.trace('statistics', 'counters added up', {}, lineContext(asked))
+  function show(request: ApiRequest, full: boolean): ApiResponse {
+    if (log.traces[traceArea.statistics] === 1) log.trace('statistics', 'counters added up', {}, lineContext(request))
     return { status: 200, body: statisticsText(measures, full, process.hrtime.bigint()) }
   }
 
-  function reset(asked: ApiRequest): ApiResponse {
+  function reset(request: ApiRequest): ApiResponse {
     measures.reset(process.hrtime.bigint())
-    if (log.traces[traceArea.statistics] === 1) log.trace('statistics', 'reset', {}, lineContext(asked))
-    logChange(log, asked, 'statistics reset')
+    if (log.traces[traceArea.statistics] === 1) log.trace('statistics', 'reset', {}, lineContext(request))
+    logChange(log, request, 'statistics reset')
     return json(resetDone)
   }
 
-  function switchParts(asked: ApiRequest, wanted: readonly (readonly [StatisticsPart, boolean])[]): ApiResponse {
+  function switchParts(request: ApiRequest, wanted: readonly (readonly [StatisticsPart, boolean])[]): ApiResponse {
     const at = process.hrtime.bigint()
     for (const [part, on] of wanted) measures.switchPart(part, on, at)
-    logChange(log, asked, 'parts of the statistics switched', Object.fromEntries(wanted))
+    logChange(log, request, 'parts of the statistics switched', Object.fromEntries(wanted))
     return { status: 200 }
   }
 
@@ -41,11 +41,11 @@ export function statisticsResources(parts: ManagementParts): readonly Resource[]
       anyCase: true,
       counter: 'statisticsRequests',
       operations: {
-        GET: checkedOperation('read', (asked): Result<Work, ApiResponse> => {
-          const options = asked.parameters.get('options')
+        GET: checkedOperation('read', (request): Result<Work, ApiResponse> => {
+          const options = request.parameters.get('options')
           const full = options === 'fullCounters'
           if (options !== undefined && !full) return err(shortForm(400, 'Invalid value for URI param /options/'))
-          return ok(() => show(asked, full))
+          return ok(() => show(request, full))
         }),
         DELETE: operation('write', reset),
       },
@@ -58,9 +58,9 @@ export function statisticsResources(parts: ManagementParts): readonly Resource[]
         GET: operation('read', () =>
           json(Object.fromEntries(statisticsParts.map((part) => [part, measures.isOn(part)]))),
         ),
-        PUT: checkedOperation('write', (asked): Result<Work, ApiResponse> => {
-          const wanted = parseParts(asked.parameters)
-          return wanted.ok ? ok(() => switchParts(asked, wanted.value)) : wanted
+        PUT: checkedOperation('write', (request): Result<Work, ApiResponse> => {
+          const wanted = parseParts(request.parameters)
+          return wanted.ok ? ok(() => switchParts(request, wanted.value)) : wanted
         }),
       },
     },
@@ -71,9 +71,9 @@ export function statisticsResources(parts: ManagementParts): readonly Resource[]
       counter: 'statisticsRequests',
       operations: {
         GET: operation('read', async () => json(indexShown(await broker.subscriptions.index(false)))),
-        DELETE: operation('write', async (asked) => {
+        DELETE: operation('write', async (request) => {
           await broker.subscriptions.index(true)
-          logChange(log, asked, 'statistics of the subscription index reset')
+          logChange(log, request, 'statistics of the subscription index reset')
           return json(resetDone)
         }),
       },

@@ -13,17 +13,21 @@ export function traceResources({ measures, log }: ManagementParts): readonly Res
   const { traces } = measures.switches
 
   /** Applies an expression as it was sent; one that is malformed changes nothing. */
-  function change(asked: ApiRequest, answerMember: string, apply: (levels: ReadonlySet<number>) => void): ApiResponse {
-    const sent = asked.segments['level'] ?? ''
+  function change(
+    request: ApiRequest,
+    answerMember: string,
+    apply: (levels: ReadonlySet<number>) => void,
+  ): ApiResponse {
+    const sent = request.segments['level'] ?? ''
     const levels = parseTraceLevels(sent)
     if (!levels.ok) return json({ tracelevels: 'poorly formatted trace level string' })
     apply(new Set(levels.value))
-    changed(asked)
+    changed(request)
     return json({ [answerMember]: sent })
   }
 
-  function changed(asked: ApiRequest): void {
-    logChange(log, asked, `trace levels: ${shown(traces)}`)
+  function changed(request: ApiRequest): void {
+    logChange(log, request, `trace levels: ${shown(traces)}`)
   }
 
   return [
@@ -33,9 +37,9 @@ export function traceResources({ measures, log }: ManagementParts): readonly Res
       aliases,
       operations: {
         GET: operation('read', () => json({ tracelevels: shown(traces) })),
-        DELETE: operation('write', (asked) => {
+        DELETE: operation('write', (request) => {
           put(traces, () => false)
-          changed(asked)
+          changed(request)
           return json({ tracelevels: 'all trace levels off' })
         }),
       },
@@ -45,11 +49,11 @@ export function traceResources({ measures, log }: ManagementParts): readonly Res
       pattern: `${name}/{level}`,
       aliases: aliases.map((alias) => `${alias}/{level}`),
       operations: {
-        PUT: operation('write', (asked) =>
-          change(asked, 'tracelevels', (levels) => put(traces, (level) => levels.has(level))),
+        PUT: operation('write', (request) =>
+          change(request, 'tracelevels', (levels) => put(traces, (level) => levels.has(level))),
         ),
-        DELETE: operation('write', (asked) =>
-          change(asked, 'tracelevels_removed', (levels) => put(traces, (level, on) => on && !levels.has(level))),
+        DELETE: operation('write', (request) =>
+          change(request, 'tracelevels_removed', (levels) => put(traces, (level, on) => on && !levels.has(level))),
         ),
       },
     },

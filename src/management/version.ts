@@ -6,9 +6,9 @@ import type { ManagementParts } from './parts.js'
 
 /** Version and health: what machines ask for, also with HEAD [management 8]. */
 export function versionResources({ measures, broker }: ManagementParts): readonly Resource[] {
-  const version = operation('read', (asked) => {
+  const version = operation('read', (request) => {
     const uptime = uptimeText(process.hrtime.bigint() - measures.startedAt)
-    return json({ orion: versionShown(asked, uptime) })
+    return json({ orion: versionShown(request, uptime) })
   })
   const live = operation('read', () => health(200, { status: 'ok' }))
   const ready = operation('read', async () => {

@@ -53,23 +53,23 @@ export function updateContext(services: Ngsi1Services): Operation {
  * read here: it is long or not about one id, it may have to be passed on, or the headers are wrong, which is said after
  * what is wrong with the payload.
  */
-function rawUpdateOf(services: Ngsi1Services, asked: ApiRequest): RawUpdate | undefined {
-  if (isLong(asked.body)) return undefined
+function rawUpdateOf(services: Ngsi1Services, request: ApiRequest): RawUpdate | undefined {
+  if (isLong(request.body)) return undefined
   const { options } = services
-  const id = onlyId(asked.body)
+  const id = onlyId(request.body)
   if (id === undefined) return undefined
-  const tenant = parseTenant(asked.headers, options.multiservice)
-  const path = pathOfUpdate(asked.paths)
+  const tenant = parseTenant(request.headers, options.multiservice)
+  const path = pathOfUpdate(request.paths)
   if (!tenant.ok || !path.ok) return undefined
   if (mayPassOn(services, tenant.value, id)) return undefined
-  const { body, parameters } = asked
+  const { body, parameters } = request
   const flags = encodeFlags({
     untyped: requestsUntyped(parameters),
     autocast: options.ngsiv1Autocast,
     asObject: requestsObject(parameters),
     strictIds: options.strictNgsiv1Ids,
   })
-  return { tenant: tenant.value, path: path.value, id, body, flags, origin: originOf(services, asked) }
+  return { tenant: tenant.value, path: path.value, id, body, flags, origin: originOf(services, request) }
 }
 
 /** An update that the broker cannot take now counts, since nobody knows better. */

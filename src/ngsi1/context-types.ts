@@ -10,20 +10,20 @@ import type { Ngsi1Services } from './services.js'
 
 /** `GET /v1/contextTypes`: the types of the entities in the paths of the request [context 9]. */
 export function listTypes(services: Ngsi1Services): Operation {
-  return typesOperation(services, (types, asked) => {
-    const { offset, limit, counted } = requestedPage(asked.parameters)
+  return typesOperation(services, (types, request) => {
+    const { offset, limit, counted } = requestedPage(request.parameters)
     const shown = types.slice(offset, offset + limit)
     if (shown.length === 0) return statusResponse('statusCode', nothing('types', types.length, offset, counted))
-    const collapsed = requestsCollapsed(asked.parameters)
+    const collapsed = requestsCollapsed(request.parameters)
     return { status: 200, body: () => renderTypes(shown, collapsed, found(types.length, counted)) }
   })
 }
 
 /** `GET /v1/contextTypes/{type}`: the attributes of the entities of a type [context 9]. */
 export function showType(services: Ngsi1Services): Operation {
-  return typesOperation(services, (types, asked) => {
-    const name = segment(asked, 'type')
-    const { offset, limit, counted } = requestedPage(asked.parameters)
+  return typesOperation(services, (types, request) => {
+    const name = segment(request, 'type')
+    const { offset, limit, counted } = requestedPage(request.parameters)
     const attributes = types.find(({ type }) => type === name)?.attributes ?? []
     const shown = attributes.slice(offset, offset + limit)
     if (shown.length === 0) {

@@ -18,11 +18,16 @@ import type { Ngsi1Services } from './services.js'
 
 /** A convenience operation that reads: one row of a table [context 8.3 to 8.6]. */
 export interface ReadRow {
-  readonly read: (services: Ngsi1Services, asked: ApiRequest, tenant: Tenant, types: TypesMeant) => Promise<ApiResponse>
+  readonly read: (
+    services: Ngsi1Services,
+    request: ApiRequest,
+    tenant: Tenant,
+    types: TypesMeant,
+  ) => Promise<ApiResponse>
   /** The same answer as a text that is at hand; nothing when there is none, or when more has to be looked at. */
-  readonly atHand?: (services: Ngsi1Services, asked: ApiRequest, tenant: Tenant) => string | undefined
+  readonly atHand?: (services: Ngsi1Services, request: ApiRequest, tenant: Tenant) => string | undefined
   /** The answer to a type that contradicts the path [context 8.1]. */
-  readonly contradicted: (asked: ApiRequest, status: StatusText) => ApiResponse
+  readonly contradicted: (request: ApiRequest, status: StatusText) => ApiResponse
 }
 
 /** The operation of a row. */
@@ -40,7 +45,7 @@ export const allEntities = listRow(() => statusOf(404), false)
 
 /** GET of the entities of a type [context 8.6]. */
 export const entitiesOfType = listRow(
-  (asked) => statusOf(404, `entityId::type /${segment(asked, 'type')}/ non-existent`),
+  (request) => statusOf(404, `entityId::type /${segment(request, 'type')}/ non-existent`),
   false,
 )
 
@@ -49,15 +54,16 @@ export const attributeOfType = listRow(() => statusOf(404, 'entityId::type/attri
 
 /** GET of the entities of an id, of any type or of the one asked for [context 8.3]. */
 export const entitiesOfId: ReadRow = {
-  read: (services, asked, tenant, types) =>
-    ofId(services, asked, tenant, types, async (held) => {
-      const { counted, offset, limit } = requestedPage(asked.parameters)
+  read: (services, request, tenant, types) =>
+    ofId(services, request, tenant, types, async (held) => {
+      const { counted, offset, limit } = requestedPage(request.parameters)
       const found = await held.page([], offset, limit)
       if (!found.ok) return unavailableResponse(found.error)
       const { entities, details } = found.value
       const none = entities.length === 0
-      if (none) return noEntity(asked, types.type ?? '', ',"contextElements":[]', nothingOf(asked, held.count, details))
-      const format = formatAsked(asked)
+      if (none)
+        return noEntity(request, types.type ?? '', ',"contextElements":[]', nothingOf(request, held.count, details))
+      const format = formatAsked(request)
       return { status: 200, body: () => renderEntities([...entities], foundStatus(held.count, counted), format) }
     }),
   atHand: allOfIdAtHand,
@@ -67,32 +73,32 @@ export const entitiesOfId: ReadRow = {
 
 /** GET of the entity of a type and id [context 8.3]. */
 export const entityOfTypeAndId: ReadRow = {
-  read: (services, asked, tenant, types) =>
-    ofId(services, asked, tenant, types, async (held) => {
-      const { counted, offset } = requestedPage(asked.parameters)
+  read: (services, request, tenant, types) =>
+    ofId(services, request, tenant, types, async (held) => {
+      const { counted, offset } = requestedPage(request.parameters)
       const found = await held.page([], offset, 1)
       if (!found.ok) return unavailableResponse(found.error)
       const [entity] = found.value.entities
       if (entity === undefined) {
-        return noEntity(asked, segment(asked, 'type'), '', nothingOf(asked, held.count, found.value.details))
+        return noEntity(request, segment(request, 'type'), '', nothingOf(request, held.count, found.value.details))
       }
-      const format = formatAsked(asked)
+      const format = formatAsked(request)
       return { status: 200, body: () => renderOneEntity(entity, foundStatus(held.count, counted), format) }
     }),
-  contradicted: (asked, status) => noEntity(asked, segment(asked, 'type'), '', status),
+  contradicted: (request, status) => noEntity(request, segment(request, 'type'), '', status),
 }
 
 /** GET of an attribute by the id of its entity [context 8.4]. */
 export const attributeOfId = attributeRow(entityUnknown)
 
 /** GET of an attribute by type and id of its entity [context 8.4]. */
-export const attributeOfTypeAndId = attributeRow((asked) =>
-  statusOf(404, `Entity-Attribute pair: /${segment(asked, 'id')}-${segment(asked, 'name')}/`),
+export const attributeOfTypeAndId = attributeRow((request) =>
+  statusOf(404, `Entity-Attribute pair: /${segment(request, 'id')}-${segment(request, 'name')}/`),
 )
 
 /** GET of an instance of an attribute by type and id of its entity [context 8.5]. */
-export const instanceOfTypeAndId = attributeRow((asked) => {
-  const triplet = `${segment(asked, 'id')}-${segment(asked, 'name')}-${segment(asked, 'metaID')}`
+export const instanceOfTypeAndId = attributeRow((request) => {
+  const triplet = `${segment(request, 'id')}-${segment(request, 'name')}-${segment(request, 'metaID')}`
   return statusOf(404, `Entity-Attribute-MetaID triplet: /${triplet}/`)
 })
 
@@ -103,12 +109,12 @@ const wordedAnswers = new WeakMap<readonly Entity[], string>()
  * GET of the entities of an id without parameters, most of them read again and again: as long as the entities are the
  * same, their answer is too. Providers would have to be asked each time.
  */
-function allOfIdAtHand({ broker, forwarding }: Ngsi1Services, asked: ApiRequest, tenant: Tenant): string | undefined {
+function allOfIdAtHand({ broker, forwarding }: Ngsi1Services, request: ApiRequest, tenant: Tenant): string | undefined {
   const isHeldHere = forwarding === undefined || broker.registry.index.isEmpty(tenant)
-  if (asked.parameters.size > 0 || !isHeldHere) return undefined
-  const entities = broker.recentEntities(tenant, pathsOfRead(asked.paths), segment(asked, 'id') as EntityId)
+  if (request.parameters.size > 0 || !isHeldHere) return undefined
+  const entities = broker.recentEntities(tenant, pathsOfRead(request.paths), segment(request, 'id') as EntityId)
   if (entities === undefined || entities.length === 0) return undefined
-  if (entities.length > requestedPage(asked.parameters).limit) return undefined
+  if (entities.length > requestedPage(request.parameters).limit) return undefined
   const worded = wordedAnswers.get(entities)
   if (worded !== undefined) return worded
   const body = renderEntities(entities, okStatus, { asObject: false })
@@ -117,33 +123,33 @@ function allOfIdAtHand({ broker, forwarding }: Ngsi1Services, asked: ApiRequest,
 }
 
 /** A list of entities is a query for every id. */
-function listRow(notFound: (asked: ApiRequest) => StatusText, named: boolean): ReadRow {
+function listRow(notFound: (request: ApiRequest) => StatusText, named: boolean): ReadRow {
   return {
-    read: (services, asked, tenant, { type, scopes }) => {
-      const attributes = named ? [segment(asked, 'name')] : []
+    read: (services, request, tenant, { type, scopes }) => {
+      const attributes = named ? [segment(request, 'name')] : []
       const what = { selectors: [{ id: { kind: 'any' }, type }], attributes, scopes } as const
-      return query(services, asked, tenant, what, notFound(asked))
+      return query(services, request, tenant, what, notFound(request))
     },
     contradicted: (_, status) => statusResponse('errorCode', status),
   }
 }
 
 /** All instances of an attribute, or the one that the path names, in the first entity that has it. */
-function attributeRow(notFound: (asked: ApiRequest) => StatusText): ReadRow {
+function attributeRow(notFound: (request: ApiRequest) => StatusText): ReadRow {
   return {
-    read: (services, asked, tenant, types) =>
-      ofId(services, asked, tenant, types, async (held) => {
-        const name = segment(asked, 'name')
-        const { metaID } = asked.segments
+    read: (services, request, tenant, types) =>
+      ofId(services, request, tenant, types, async (held) => {
+        const name = segment(request, 'name')
+        const { metaID } = request.segments
         const here = firstWith(held.entities, name, metaID)
         const found = here.length > 0 ? undefined : await held.page([name], 0, Number.POSITIVE_INFINITY)
         if (found?.ok === false) return unavailableResponse(found.error)
         const attributes = found === undefined ? here : firstWith([...found.value.entities], name, metaID)
         if (attributes.length === 0) {
           const details = found?.value.details
-          return statusResponse('statusCode', details === undefined ? notFound(asked) : statusOf(404, details))
+          return statusResponse('statusCode', details === undefined ? notFound(request) : statusOf(404, details))
         }
-        const format = formatAsked(asked)
+        const format = formatAsked(request)
         return { status: 200, body: () => renderItem(renderStored(attributes, format), okStatus) }
       }),
     contradicted: (_, status) => statusResponse('statusCode', status),
@@ -164,16 +170,16 @@ interface HeldOfId {
 
 async function ofId(
   services: Ngsi1Services,
-  asked: ApiRequest,
+  request: ApiRequest,
   tenant: Tenant,
   { type, scopes }: TypesMeant,
   answer: (held: HeldOfId) => Promise<ApiResponse>,
 ): Promise<ApiResponse> {
-  const [id, paths] = [segment(asked, 'id') as EntityId, pathsOfRead(asked.paths)]
-  const held = await services.broker.entities(tenant, paths, id, type, asked.client)
+  const [id, paths] = [segment(request, 'id') as EntityId, pathsOfRead(request.paths)]
+  const held = await services.broker.entities(tenant, paths, id, type, request.client)
   if (!held.ok) return unavailableResponse(held.error)
   const meant = held.value.filter((entity) => scopes.every(({ kind }) => (kind === 'typed') === (entity.type !== '')))
-  const order = requestedOrder(asked.parameters)
+  const order = requestedOrder(request.parameters)
   const entities = order.length === 0 ? meant : meant.toSorted(compareEntities(order))
   return answer({
     entities,
@@ -181,7 +187,7 @@ async function ofId(
     page: (attributes, offset, limit) => {
       const selectors = [{ id: { kind: 'exact', id }, type }] as const
       const query = { tenant, paths, selectors, attributes, scopes, order, offset, limit, counted: true }
-      return withProviders(services, asked, query, pageOf(entities, query))
+      return withProviders(services, request, query, pageOf(entities, query))
     },
   })
 }
@@ -211,19 +217,19 @@ function foundStatus(count: number, counted: boolean): StatusText {
 }
 
 /** The status of a page without entities. */
-function nothingOf(asked: ApiRequest, count: number, details: string | undefined): StatusText {
+function nothingOf(request: ApiRequest, count: number, details: string | undefined): StatusText {
   if (details !== undefined) return statusOf(404, details)
-  const { counted, offset } = requestedPage(asked.parameters)
-  if (!counted || count === 0) return entityUnknown(asked)
+  const { counted, offset } = requestedPage(request.parameters)
+  if (!counted || count === 0) return entityUnknown(request)
   return statusOf(404, `Number of matching entities: ${count}. Offset is ${offset}`)
 }
 
-function entityUnknown(asked: ApiRequest): StatusText {
-  return statusOf(404, `Entity id: /${segment(asked, 'id')}/`)
+function entityUnknown(request: ApiRequest): StatusText {
+  return statusOf(404, `Entity id: /${segment(request, 'id')}/`)
 }
 
-function noEntity(asked: ApiRequest, type: string, elements: string, status: StatusText): ApiResponse {
-  const element = renderElement({ type, isPattern: false, id: segment(asked, 'id') }, '')
+function noEntity(request: ApiRequest, type: string, elements: string, status: StatusText): ApiResponse {
+  const element = renderElement({ type, isPattern: false, id: segment(request, 'id') }, '')
   return { status: 200, body: `{"contextElement":${element}${elements},"statusCode":${renderStatus(status)}}` }
 }
 

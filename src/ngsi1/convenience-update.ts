@@ -91,7 +91,7 @@ export const updateEntity: UpdateRow<readonly GivenAttribute[]> = {
   action: 'UPDATE',
   parse: parseAttributes,
   payloadErrors: entityPayload,
-  mean: (asked, type, attributes) => ok(elementOf(asked, type, attributes)),
+  mean: (request, type, attributes) => ok(elementOf(request, type, attributes)),
   errors: 'errorCode',
   respond: (responses, format) =>
     onlyFailure(responses) ?? { status: 200, body: () => `{${renderResponses(responses, format)}}` },
@@ -102,7 +102,7 @@ export const deleteEntity: UpdateRow<undefined> = {
   action: 'DELETE',
   parse: () => noSteps(ok(undefined)),
   payloadErrors: entityPayload,
-  mean: (asked, type) => ok(elementOf(asked, type, [])),
+  mean: (request, type) => ok(elementOf(request, type, [])),
   errors: 'bare',
   respond: bareResponse,
 }
@@ -125,13 +125,13 @@ function attributeRow(action: UpdateAction): UpdateRow<GivenAttribute> {
     action,
     parse: (body, strictIds, request) => parseAttribute(body, strictIds, segment(request, 'name')),
     payloadErrors: attributePayload,
-    mean: (asked, type, attribute) => {
-      const instance = asked.segments['metaID'] ?? attribute.instance
+    mean: (request, type, attribute) => {
+      const instance = request.segments['metaID'] ?? attribute.instance
       if (attribute.instance !== '' && attribute.instance !== instance) {
         const both = `/${instance}/ vs /${attribute.instance}/`
         return err(statusOf(400, `unmatching metadata ID value URI/payload: ${both}`))
       }
-      return ok(elementOf(asked, type, [{ ...attribute, instance }]))
+      return ok(elementOf(request, type, [{ ...attribute, instance }]))
     },
     errors: 'bare',
     respond: bareResponse,
@@ -140,11 +140,11 @@ function attributeRow(action: UpdateAction): UpdateRow<GivenAttribute> {
 
 /** The payload may repeat id and type of the path, and name a type where the path has none [context 8.3]. */
 function meantByAppend(
-  asked: ApiRequest,
+  request: ApiRequest,
   type: EntityType | undefined,
   payload: AppendPayload,
 ): Result<GivenElement, StatusText> {
-  const { id: inPath, type: typeInPath } = asked.segments
+  const { id: inPath, type: typeInPath } = request.segments
   const namesEntity = payload.id !== '' || payload.type !== '' || payload.isPattern !== ''
   if (typeInPath !== undefined && namesEntity) return err(statusOf(400, 'invalid payload: unknown fields'))
   if (inPath !== undefined && payload.id !== '' && payload.id !== inPath) {
@@ -162,11 +162,11 @@ function meantByAppend(
 }
 
 function elementOf(
-  asked: ApiRequest,
+  request: ApiRequest,
   type: EntityType | undefined,
   attributes: readonly GivenAttribute[],
 ): GivenElement {
-  return { id: segment(asked, 'id') as EntityId, type: type ?? ('' as EntityType), isPattern: false, attributes }
+  return { id: segment(request, 'id') as EntityId, type: type ?? ('' as EntityType), isPattern: false, attributes }
 }
 
 /** When several entities were meant, the status of the first stands for all [context 8.4]. */

@@ -39,12 +39,12 @@ export interface ElementResponse {
  */
 export async function resultsOf(
   broker: Broker,
-  asked: UpdateRequest,
+  update: UpdateRequest,
 ): Promise<Result<readonly ElementResult[], Unavailable>> {
-  const checked = mapInSlices(asked.elements, (element) => refusedResponse(element, asked))
+  const checked = mapInSlices(update.elements, (element) => refusedResponse(element, update))
   const refusals = checked instanceof Promise ? await checked : checked
-  const meant = asked.elements.filter((_, at) => refusals[at] === undefined)
-  const mapped = mapInSlices(meant, (element) => toSend(element, asked))
+  const meant = update.elements.filter((_, at) => refusals[at] === undefined)
+  const mapped = mapInSlices(meant, (element) => toSend(element, update))
   const sent = mapped instanceof Promise ? await mapped : mapped
   const replies = sent.length === 0 ? ok([]) : await broker.update(sent)
   if (!replies.ok) return replies
@@ -58,22 +58,22 @@ export type ElementResult = ElementResponse | UpdateReply | undefined
 /** The responses to elements: one per entity in the order of the request, those for what is missing at the end. */
 export function responsesOf(
   elements: readonly GivenElement[],
-  fates: readonly ElementResult[],
+  results: readonly ElementResult[],
   action: UpdateAction,
 ): readonly ElementResponse[] {
   const responses = new Responses(action)
-  for (const [at, element] of elements.entries()) responses.add(element, fates[at])
+  for (const [at, element] of elements.entries()) responses.add(element, results[at])
   return responses.all
 }
 
 /** The same, in slices where there are many. */
 export async function manyResponsesOf(
   elements: readonly GivenElement[],
-  fates: readonly ElementResult[],
+  results: readonly ElementResult[],
   action: UpdateAction,
 ): Promise<readonly ElementResponse[]> {
   const responses = new Responses(action)
-  await mapInSlices(elements, (element, at) => responses.add(element, fates[at]))
+  await mapInSlices(elements, (element, at) => responses.add(element, results[at]))
   return responses.all
 }
 
@@ -86,12 +86,12 @@ class Responses {
     this.#action = action
   }
 
-  add(element: GivenElement, fate: ElementResult): void {
-    if (fate === undefined) throw new Error('the broker has not answered every element of an update')
-    if ('status' in fate) this.#inPlace.push(fate)
+  add(element: GivenElement, result: ElementResult): void {
+    if (result === undefined) throw new Error('the broker has not answered every element of an update')
+    if ('status' in result) this.#inPlace.push(result)
     else {
-      for (const item of fate.items) this.#inPlace.push(responseOf(item, element, this.#action))
-      for (const item of fate.missing) this.#missing.push(responseOf(item, element, this.#action))
+      for (const item of result.items) this.#inPlace.push(responseOf(item, element, this.#action))
+      for (const item of result.missing) this.#missing.push(responseOf(item, element, this.#action))
     }
   }
 

@@ -31,16 +31,16 @@ export function notifyContext(services: Ngsi1Services): Operation {
 
 async function store(
   services: Ngsi1Services,
-  asked: ApiRequest,
+  request: ApiRequest,
   tenant: Tenant,
   elements: NotifiedElements,
 ): Promise<ApiResponse> {
   const { broker, options } = services
-  if (asked.paths.some(({ below }) => below)) return responseOf(statusOf(400, 'Bad Character in Service-Path'))
-  const placed = await place(broker, tenant, asked, elements)
+  if (request.paths.some(({ below }) => below)) return responseOf(statusOf(400, 'Bad Character in Service-Path'))
+  const placed = await place(broker, tenant, request, elements)
   if (!placed.ok) return unavailableResponse(placed.error)
   const flags = { tenant, action: 'APPEND', untyped: false, autocast: options.ngsiv1Autocast } as const
-  const origin = originOf(services, asked)
+  const origin = originOf(services, request)
   const mapped = await mapInSlices(placed.value, ({ element, paths }): readonly UpdateElement[] =>
     paths
       .filter((path) => checkElement(element, 'APPEND', path) === undefined)

@@ -85,13 +85,13 @@ export function discoverByPath(services: Ngsi1Services): Operation {
 
 async function register(
   services: Ngsi1Services,
-  asked: ApiRequest,
+  request: ApiRequest,
   tenant: Tenant,
   { givenId, duration, ...what }: RegistrationPayload,
 ): Promise<ApiResponse> {
-  const path = pathOfRegistration(asked.paths)
+  const path = pathOfRegistration(request.paths)
   if (!path.ok) return bodyResponse(notRegistered(unknownId, path.error))
-  const origin = originOf(services, asked)
+  const origin = originOf(services, request)
   const registered = await services.broker.registry.register({ ...what, tenant, path: path.value, ...origin })
   if (registered.ok) return bodyResponse({ duration, registrationId: registered.value })
   const { error } = registered
@@ -101,13 +101,13 @@ async function register(
 
 async function store(
   services: Ngsi1Services,
-  asked: ApiRequest,
+  request: ApiRequest,
   tenant: Tenant,
   told: ToldPayload,
 ): Promise<ApiResponse> {
-  const path = pathOfRegistration(asked.paths)
+  const path = pathOfRegistration(request.paths)
   if (!path.ok) return bodyResponse({ responseCode: path.error })
-  const origin = originOf(services, asked)
+  const origin = originOf(services, request)
   const stored = await services.broker.registry.notified({ ...told, tenant, path: path.value, ...origin })
   return stored.ok ? bodyResponse({ responseCode: okStatus }) : unavailableResponse(stored.error)
 }
@@ -134,14 +134,14 @@ function notRegistered(registrationId: string, errorCode: StatusText): unknown {
 
 async function discover(
   { broker, log, options }: Ngsi1Services,
-  asked: ApiRequest,
+  request: ApiRequest,
   tenant: Tenant,
   discovery: Discovery,
 ): Promise<ApiResponse> {
-  const { counted, offset, limit } = requestedPage(asked.parameters)
-  const lookup = { tenant, paths: pathsOfRead(asked.paths), now: now() }
+  const { counted, offset, limit } = requestedPage(request.parameters)
+  const lookup = { tenant, paths: pathsOfRead(request.paths), now: now() }
   const until = performance.now() + options.queryTimeout_ms
-  const isLate = () => asked.client.gone || performance.now() > until
+  const isLate = () => request.client.gone || performance.now() > until
   const found = await broker.registry.index.discoverInSlices(lookup, discovery, { offset, limit }, isLate)
   if (found === undefined) return unavailableResponse({ kind: 'queryLate' })
   const { contexts, count } = found

@@ -77,9 +77,9 @@ export interface TypesMeant {
 /** Reads the type from path and parameters, which may not contradict each other [context 8.1]. */
 export function typesMeant({ segments, parameters }: ApiRequest): Result<TypesMeant, StatusText> {
   const inPath = segments['type'] as EntityType | undefined
-  const asked = requestedType(parameters)
-  if (inPath === undefined) return ok({ type: asked, scopes: requestedExistence(parameters) })
-  if (asked !== undefined && asked !== inPath) return err(statusOf(400, 'non-matching entity::types in URL'))
+  const requested = requestedType(parameters)
+  if (inPath === undefined) return ok({ type: requested, scopes: requestedExistence(parameters) })
+  if (requested !== undefined && requested !== inPath) return err(statusOf(400, 'non-matching entity::types in URL'))
   if (requestsUntyped(parameters)) return err(statusOf(400, 'entity::type cannot be empty for this request'))
   return ok({ type: inPath, scopes: [] })
 }
@@ -106,10 +106,10 @@ export interface NamedByPath {
 }
 
 /** Reads the path; where it names type and id, URI parameters may not contradict the type [subscriptions 7.6]. */
-export function namedByPath(asked: ApiRequest): Result<NamedByPath, StatusText> {
-  const { id, type, name: attribute } = asked.segments
+export function namedByPath(request: ApiRequest): Result<NamedByPath, StatusText> {
+  const { id, type, name: attribute } = request.segments
   if (id !== undefined && type !== undefined) {
-    const types = typesMeant(asked)
+    const types = typesMeant(request)
     if (!types.ok) return types
   }
   return ok({ id: id as EntityId | undefined, type: type as EntityType | undefined, attribute })

@@ -36,12 +36,12 @@ export interface ForwardResult<Forward extends AddressedRequest, Read> {
  */
 export function forwarderOf(
   { broker, forwarding, log }: Ngsi1Services,
-  asked: ApiRequest,
+  request: ApiRequest,
   tenant: Tenant,
 ): Forwarder | undefined {
   if (forwarding === undefined || broker.registry.index.isEmpty(tenant)) return undefined
-  if (endsHere(asked.headers.via, forwarding.brokerId)) return undefined
-  return new Forwarder(broker.registry.index, forwarding, asked, tenant, log)
+  if (endsHere(request.headers.via, forwarding.brokerId)) return undefined
+  return new Forwarder(broker.registry.index, forwarding, request, tenant, log)
 }
 
 /** Whether somebody is registered for an entity of this id, of whatever type. */
@@ -56,20 +56,20 @@ export function mayPassOn({ broker, forwarding }: Ngsi1Services, tenant: Tenant,
 export class Forwarder {
   readonly index: RegistrationIndex
   readonly #forwarding: Forwarding
-  readonly #asked: ApiRequest
+  readonly #request: ApiRequest
   readonly #tenant: Tenant
   readonly #log: Log | undefined
 
   constructor(
     index: RegistrationIndex,
     forwarding: Forwarding,
-    asked: ApiRequest,
+    request: ApiRequest,
     tenant: Tenant,
     log: Log | undefined,
   ) {
     this.index = index
     this.#forwarding = forwarding
-    this.#asked = asked
+    this.#request = request
     this.#tenant = tenant
     this.#log = log
   }
@@ -96,7 +96,7 @@ export class Forwarder {
     const refusal = waiting.take(origins.all)
     if (refusal) return err(refusal)
     const headers = this.#headers()
-    const context = lineContextOf(this.#asked.correlator, this.#asked.headers)
+    const context = lineContextOf(this.#request.correlator, this.#request.headers)
     if (this.#log?.traces[traceArea['http.providers']] === 1) {
       const who = passed.map(({ provider }) => urlWithoutSecrets(provider)).join(', ')
       this.#log.trace('http.providers', `${passed.length} of ${forwards.length}: ${who}`, undefined, context)
@@ -107,7 +107,7 @@ export class Forwarder {
         const { provider, registration } = forward
         return { provider, registration, operation, headers, body: render(forward), context, gone }
       }
-      return ok(await this.#asked.client.aside(() => this.#passOn(passed, requestOf, read, origins)))
+      return ok(await this.#request.client.aside(() => this.#passOn(passed, requestOf, read, origins)))
     } finally {
       origins.end()
       waiting.release()
@@ -116,7 +116,7 @@ export class Forwarder {
 
   /** A query ends with its client. An update does not: what was begun of it is finished. */
   #gone(): AbortSignal {
-    const { client } = this.#asked
+    const { client } = this.#request
     const controller = new AbortController()
     setMaxListeners(0, controller.signal) // Each of the requests that are passed on listens.
     if (client.gone) controller.abort()
@@ -133,20 +133,20 @@ export class Forwarder {
   ): Promise<readonly ForwardResult<Forward, Read>[]> {
     const { providers } = this.#forwarding
     const room = providers.answerRoom()
-    const asked: Promise<ForwardResult<Forward, Read>>[] = []
+    const forwarded: Promise<ForwardResult<Forward, Read>>[] = []
     const slices = new Slices()
     for (const forward of forwards) {
       if (slices.isOver) await slices.next()
       const answered = providers.ask(requestOf(forward), read, room).finally(() => origins.answered(forward))
-      asked.push(answered.then((answer) => ({ forward, answer })))
+      forwarded.push(answered.then((answer) => ({ forward, answer })))
     }
-    return Promise.all(asked).finally(() => room.end())
+    return Promise.all(forwarded).finally(() => room.end())
   }
 
   /** As of a notification, with the path as the client sent it [subscriptions 8.2]. */
   #headers(): Readonly<Record<string, string>> {
-    const { headers } = this.#asked
-    const { correlator, token } = originOf({ forwarding: this.#forwarding }, this.#asked)
+    const { headers } = this.#request
+    const { correlator, token } = originOf({ forwarding: this.#forwarding }, this.#request)
     return {
       'User-Agent': `rigel/${versionFacts.version}`,
       Accept: 'application/json',

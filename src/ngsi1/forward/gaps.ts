@@ -25,13 +25,13 @@ export interface Gap extends Lacking {
 /** Everything that is not held here of an update that was carried out here. */
 export async function gapsOf(
   { elements, untyped }: UpdateRequest,
-  fates: readonly ElementResult[],
+  results: readonly ElementResult[],
 ): Promise<readonly Gap[]> {
   const gaps = await mapInSlices(elements, (element, at) => {
-    const fate = fates[at]
-    if (fate === undefined || 'status' in fate) return []
-    const missing = byEntity(fate.missing)
-    return fate.items.flatMap((item) => gapOf(element, untyped, missing, item) ?? [])
+    const result = results[at]
+    if (result === undefined || 'status' in result) return []
+    const missing = byEntity(result.missing)
+    return result.items.flatMap((item) => gapOf(element, untyped, missing, item) ?? [])
   })
   return gaps.flat()
 }
@@ -68,8 +68,8 @@ function byEntity(items: readonly UpdateItem[]): ReadonlyMap<string, readonly Up
 }
 
 /** What is registered without a type is meant only by requests without one [subscriptions 8.1]. */
-function typesOf({ type: asked }: GivenElement, untyped: boolean, { type: found }: UpdateItem): readonly EntityType[] {
-  return asked !== '' || untyped || found === '' ? [found] : [found, '' as EntityType]
+function typesOf({ type: given }: GivenElement, untyped: boolean, { type: found }: UpdateItem): readonly EntityType[] {
+  return given !== '' || untyped || found === '' ? [found] : [found, '' as EntityType]
 }
 
 /** A gap of which somebody is registered for a part, and to whom it goes. */
@@ -94,22 +94,22 @@ export function sharedGaps(gaps: readonly Gap[], sharings: readonly Sharing[]): 
  */
 export function joined(
   { elements, action }: UpdateRequest,
-  fates: readonly ElementResult[],
+  results: readonly ElementResult[],
   shared: ReadonlyMap<UpdateItem, Shared>,
-  settlements: ReadonlyMap<Share, readonly UpdateOutcome[]>,
+  outcomes: ReadonlyMap<Share, readonly UpdateOutcome[]>,
 ): readonly ElementResponse[] {
   const [inPlace, atEnd]: [Placed[], Placed[]] = [[], []]
   const together = new Map([...shared.keys()].map((item) => [entityKey(item), new Groups(item)]))
   const placed = new Set<Groups>()
   for (const [at, element] of elements.entries()) {
-    const fate = fates[at]
-    if (fate === undefined) throw new Error('the broker has not answered every element of an update')
-    if ('status' in fate) {
-      inPlace.push(fate)
+    const result = results[at]
+    if (result === undefined) throw new Error('the broker has not answered every element of an update')
+    if ('status' in result) {
+      inPlace.push(result)
       continue
     }
-    const missing = byEntity(fate.missing)
-    for (const item of fate.items) {
+    const missing = byEntity(result.missing)
+    for (const item of result.items) {
       const here = responseOf(item, element, action)
       const lacks = (missing.get(entityKey(item)) ?? []).map((lack) => responseOf(lack, element, action))
       const groups = together.get(entityKey(item))
@@ -120,7 +120,7 @@ export function joined(
       }
       const there = shared.get(item)
       if (there === undefined) groups.addLocal(item, here, lacks)
-      else groups.addShared(there, settlements)
+      else groups.addShared(there, outcomes)
       if (placed.has(groups)) continue
       placed.add(groups)
       inPlace.push(groups)
@@ -138,7 +138,7 @@ type Placed = ElementResponse | Groups
 class Groups {
   readonly #head: Pick<ElementResponse, 'id' | 'type' | 'isPattern'>
   readonly #done: UpdateOutcome[] = []
-  readonly #settled: UpdateOutcome[] = []
+  readonly #forwarded: UpdateOutcome[] = []
   readonly #unfound: UpdateOutcome[] = []
 
   constructor({ id, type }: UpdateItem) {
@@ -154,9 +154,9 @@ class Groups {
   }
 
   /** What became of an element of which something was. */
-  addShared({ gap, sharing }: Shared, settlements: ReadonlyMap<Share, readonly UpdateOutcome[]>): void {
+  addShared({ gap, sharing }: Shared, outcomes: ReadonlyMap<Share, readonly UpdateOutcome[]>): void {
     this.#done.push({ status: okStatus, attributes: gap.done ?? [] })
-    for (const share of sharing.shares) this.#settled.push(...(settlements.get(share) ?? []))
+    for (const share of sharing.shares) this.#forwarded.push(...(outcomes.get(share) ?? []))
     this.#unfound.push({ status: statusOf(404, gap.id), attributes: sharing.unfound })
   }
 
@@ -173,10 +173,13 @@ class Groups {
 
   get #responses(): readonly ElementResponse[] {
     const groups = new Map<string, { readonly status: StatusText; readonly attributes: GivenAttribute[] }>()
-    const settled = [...this.#done, ...this.#settled, ...this.#unfound].filter(
+    const outcomes = [...this.#done, ...this.#forwarded, ...this.#unfound].filter(
       ({ attributes }) => attributes.length > 0,
     )
-    const [done, others] = [settled.filter(({ status }) => isOk(status)), settled.filter(({ status }) => !isOk(status))]
+    const [done, others] = [
+      outcomes.filter(({ status }) => isOk(status)),
+      outcomes.filter(({ status }) => !isOk(status)),
+    ]
     for (const { status, attributes } of [...done, ...others]) {
       const key = `${status.code} ${status.details ?? ''}`
       const group = groups.get(key) ?? { status, attributes: [] }

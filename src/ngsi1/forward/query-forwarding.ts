@@ -22,7 +22,7 @@ export interface ShownNames extends Iterable<ShownEntity> {
 
 /** What a read finds, here and at providers. */
 export interface FoundEntities {
-  /** Read one by one where nobody else is asked. */
+  /** Read one by one where no provider is asked. */
   readonly entities: ShownNames
   /** What is said when nothing is found, if a provider gives cause to say something. */
   readonly details: string | undefined
@@ -37,17 +37,17 @@ export const invalidAnswer = 'invalid context provider response'
  */
 export async function withProviders(
   services: Ngsi1Services,
-  asked: ApiRequest,
+  request: ApiRequest,
   query: Query,
   page: Page,
 ): Promise<Result<FoundEntities, Unavailable>> {
-  const way = forwarderOf(services, asked, query.tenant)
-  if (way === undefined) return ok({ entities: page.entities, details: undefined })
+  const forwarder = forwarderOf(services, request, query.tenant)
+  if (forwarder === undefined) return ok({ entities: page.entities, details: undefined })
   const held = { ...page, entities: await gathered(page.entities) }
   const { broker, options } = services
-  const planned = await new ReadPlan(broker, way, query, held, asked.client, options.queryTimeout_ms).forwards()
+  const planned = await new ReadPlan(broker, forwarder, query, held, request.client, options.queryTimeout_ms).forwards()
   if (!planned.ok) return planned
-  const passed = await way.ask('queryContext', planned.value, queryForProvider, readQueryAnswer)
+  const passed = await forwarder.ask('queryContext', planned.value, queryForProvider, readQueryAnswer)
   if (!passed.ok) return passed
   const entities = mergeAnswers(held.entities, passed.value.flatMap(answeredElements))
   return ok({ entities, details: entities.length === 0 ? detailsOfNothing(passed.value) : undefined })
@@ -64,7 +64,7 @@ interface ReadForward extends QueryForward {
  */
 class ReadPlan {
   readonly #broker: Broker
-  readonly #way: Forwarder
+  readonly #forwarder: Forwarder
   readonly #query: Query
   readonly #page: Page
   readonly #client: Client
@@ -72,10 +72,10 @@ class ReadPlan {
   readonly #lookup: Lookup
   readonly #onPage = new Map<EntityId, Entity[]>()
 
-  constructor(broker: Broker, way: Forwarder, query: Query, page: Page, client: Client, limit_ms: number) {
+  constructor(broker: Broker, forwarder: Forwarder, query: Query, page: Page, client: Client, limit_ms: number) {
     this.#limit_ms = limit_ms
     this.#broker = broker
-    this.#way = way
+    this.#forwarder = forwarder
     this.#query = query
     this.#page = page
     this.#client = client
@@ -87,7 +87,7 @@ class ReadPlan {
     }
   }
 
-  /** What is to be asked, as far as anything is: no more than the limit allows is looked for [subscriptions 8.4]. */
+  /** The requests to providers, if any: no more than the limit allows is looked for [subscriptions 8.4]. */
   async forwards(): Promise<Result<readonly ReadForward[], Unavailable>> {
     const slices = new Slices()
     const { selectors, scopes } = this.#query
@@ -99,7 +99,7 @@ class ReadPlan {
     const askable = await this.#askable(selectors, slices)
     if (askable === undefined) return err({ kind: 'queryLate' })
     for (const entity of askable) {
-      if (forwards.length >= this.#way.limit) break
+      if (forwards.length >= this.#forwarder.limit) break
       if (slices.isOver) await slices.next()
       if (!typeMeant(entity, scopes)) continue
       const shown = (this.#onPage.get(entity.id) ?? []).filter(isSame(entity))
@@ -126,7 +126,7 @@ class ReadPlan {
 
   /** Nothing when there are so many to be tried that it takes too long, or when the client has gone. */
   async #askable(selectors: readonly Selector[], slices: Slices): Promise<readonly RegisteredEntity[] | undefined> {
-    const steps = askableEntities(this.#way.index, this.#lookup, selectors)
+    const steps = askableEntities(this.#forwarder.index, this.#lookup, selectors)
     const until = performance.now() + this.#limit_ms
     for (;;) {
       const { done, value } = steps.next()
@@ -140,7 +140,7 @@ class ReadPlan {
   #forwardsFor(entity: RegisteredEntity, held: readonly Entity[]): readonly ReadForward[] {
     const names = new Set(held.flatMap(({ attributes }) => attributes.map(({ name }) => name)))
     const { attributes } = this.#query
-    const forwards = forwardsOf(this.#way.index, this.#lookup, entity, attributes, (name) => names.has(name))
+    const forwards = forwardsOf(this.#forwarder.index, this.#lookup, entity, attributes, (name) => names.has(name))
     return forwards.map((forward) => ({ ...forward, held: names }))
   }
 

@@ -19,15 +19,15 @@ export interface UpdateOutcome {
 
 /** What became of each share of those that were passed on; nothing of those that the limit left out. */
 export function outcomesOf(passed: readonly ForwardedUpdate[]): ReadonlyMap<Share, readonly UpdateOutcome[]> {
-  const settlements = new Map<Share, readonly UpdateOutcome[]>()
+  const outcomes = new Map<Share, readonly UpdateOutcome[]>()
   for (const { forward, answer } of passed) {
-    if (answer.ok) for (const [share, settled] of settle(forward.shares, answer.value)) settlements.set(share, settled)
+    if (answer.ok) for (const [share, outcome] of resolve(forward.shares, answer.value)) outcomes.set(share, outcome)
     else {
       const status = statusOfFailure(answer.error)
-      for (const share of forward.shares) settlements.set(share, [{ status, attributes: share.attributes }])
+      for (const share of forward.shares) outcomes.set(share, [{ status, attributes: share.attributes }])
     }
   }
-  return settlements
+  return outcomes
 }
 
 /** The status of a request that failed [subscriptions 8.3]. */
@@ -46,7 +46,7 @@ export function statusOfFailure({ kind }: ProviderFailure): StatusText {
  * What a provider's answer says of what it was asked to update, share by share [subscriptions 8.3]. An element speaks of
  * the attributes that it lists, of all that are left when it lists none. What the answer says nothing of was not done.
  */
-function settle(
+function resolve(
   shares: readonly Share[],
   { elements, status }: UpdateAnswer,
 ): ReadonlyMap<Share, readonly UpdateOutcome[]> {
@@ -91,8 +91,8 @@ class EqualShares {
 
   /** What an element lists comes back as the provider gave it. */
   hear({ attributes, status }: AnsweredElement): void {
-    if (attributes.length === 0) this.#firstOpen()?.settleRest(status)
-    for (const attribute of attributes) this.#taking(attribute)?.settle(attribute, status)
+    if (attributes.length === 0) this.#firstOpen()?.resolveRest(status)
+    for (const attribute of attributes) this.#taking(attribute)?.resolve(attribute, status)
   }
 
   #firstOpen(): OpenShare | undefined {
@@ -119,7 +119,7 @@ function attributeKey({ name, instance }: GivenAttribute): string {
 class OpenShare {
   readonly share: Share
   readonly #left: Map<string, GivenAttribute>
-  readonly #settled: UpdateOutcome[] = []
+  readonly #outcomes: UpdateOutcome[] = []
 
   constructor(share: Share) {
     this.share = share
@@ -135,18 +135,18 @@ class OpenShare {
     return this.#left.delete(key)
   }
 
-  settle(attribute: GivenAttribute, status: StatusText): void {
-    this.#settled.push({ status, attributes: [attribute] })
+  resolve(attribute: GivenAttribute, status: StatusText): void {
+    this.#outcomes.push({ status, attributes: [attribute] })
   }
 
-  settleRest(status: StatusText): void {
-    this.#settled.push({ status, attributes: [...this.#left.values()] })
+  resolveRest(status: StatusText): void {
+    this.#outcomes.push({ status, attributes: [...this.#left.values()] })
     this.#left.clear()
   }
 
   /** The status of the whole goes for what no element speaks of. */
   end(status: StatusText | undefined): readonly UpdateOutcome[] {
-    if (this.isOpen) this.settleRest(status ?? statusOf(404, this.share.id))
-    return this.#settled
+    if (this.isOpen) this.resolveRest(status ?? statusOf(404, this.share.id))
+    return this.#outcomes
   }
 }
