@@ -5,6 +5,9 @@ import type { PathRange, Query } from '../src/context/query.js'
 import type { GivenAttribute, Origin, UpdateAction, UpdateCommand, UpdateElement } from '../src/context/update.js'
 import { DamageLog } from '../src/log/damage-log.js'
 import type { Log } from '../src/log/log.js'
+import { decideTurn } from '../src/partition/decide.js'
+import type { Command, Reply } from '../src/partition/message.js'
+import { commitTurn, publishTurn, type TurnParts } from '../src/partition/turn.js'
 import type { Sequence } from '../src/shared-memory/sequences.js'
 import { Versions } from '../src/shared-memory/versions.js'
 import { Matcher } from '../src/subscription/matcher.js'
@@ -128,12 +131,20 @@ export function matcher(): Matcher {
   return new Matcher({ word: ({ id }) => id, log: silentLog, memory_bytes: 10_000 })
 }
 
-/** Marks that nobody else sees. */
+/** A whole turn, however long; what fails in it is thrown. */
+export function takeTurn(parts: TurnParts, batch: readonly Command[]): readonly Reply[] {
+  const { replies, changes } = decideTurn(parts, batch)
+  commitTurn(parts, changes)
+  publishTurn(parts)
+  return replies
+}
+
+/** Versions that nobody else sees. */
 export function versions(): Versions {
   return new Versions(Versions.memory())
 }
 
-/** An interpreter for partitions that are spoken to in commands only. */
+/** An interpreter for partitions that get no raw updates. */
 export function noWords(): never {
-  throw new Error('nothing is said in words here')
+  throw new Error('there are no raw updates here')
 }

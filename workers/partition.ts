@@ -51,7 +51,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   })
   const stopWatching = watchLoop(measures.loopDelay(number))
   const stopSizes = watchSizes(store, measures, number)
-  const ready: PartitionReady = { kind: 'ready', highestSequence: store.highestPlace, lastNotice: store.lastNotice }
+  const ready: PartitionReady = { kind: 'ready', highestSequence: store.highestSequence, lastNotice: store.lastNotice }
   control.postMessage(ready)
   await drained(control, inbox)
   stopWatching()

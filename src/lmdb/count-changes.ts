@@ -1,27 +1,28 @@
 import type { Database } from 'lmdb'
 import type { Entity, Tenant } from '../context/entity.js'
-import type { Effect } from '../partition/message.js'
+import type { EntityChange } from '../partition/store.js'
 import { countKey, type Key } from './keys.js'
 
 /**
- * What a turn does to the counts of types and attribute names, from which `contextTypes` is answered without reading
- * entities [context 9]. Most updates change none of them, and cost them nothing.
+ * The differences that a turn makes to the counts of types and attribute names, from which `contextTypes` is answered
+ * without reading entities [context 9]. Most updates make none.
  */
 export class CountChanges {
-  readonly #changes = new Map<string, { readonly key: Key; amount: number }>()
+  readonly #differences = new Map<string, { readonly key: Key; amount: number }>()
 
-  note(effect: Effect): void {
-    const { tenant, entity } = effect
-    if (effect.kind === 'remove') this.#count(tenant, entity, -1)
-    else if (effect.before === undefined) this.#count(tenant, entity, 1)
-    else if (!sameNames(effect.before, entity)) {
-      this.#count(tenant, effect.before, -1)
+  note(change: EntityChange): void {
+    const { tenant, entity } = change
+    if (change.kind === 'remove') this.#count(tenant, entity, -1)
+    else if (change.before === undefined) this.#count(tenant, entity, 1)
+    else if (!sameNames(change.before, entity)) {
+      this.#count(tenant, change.before, -1)
       this.#count(tenant, entity, 1)
     }
   }
 
+  /** Writes the counts, within the transaction of the turn. */
   write(counts: Database<string, Key>): void {
-    for (const { key, amount } of this.#changes.values()) {
+    for (const { key, amount } of this.#differences.values()) {
       if (amount === 0) continue
       const count = Number(counts.get(key) ?? 0) + amount
       if (count === 0) counts.removeSync(key)
@@ -38,9 +39,9 @@ export class CountChanges {
 
   #add(key: Key, amount: number): void {
     const name = JSON.stringify(key)
-    const change = this.#changes.get(name)
-    if (change) change.amount += amount
-    else this.#changes.set(name, { key, amount })
+    const difference = this.#differences.get(name)
+    if (difference) difference.amount += amount
+    else this.#differences.set(name, { key, amount })
   }
 }
 

@@ -38,14 +38,14 @@ export class DiskRoom {
     return this.#again !== 0 || this.#free_bytes < this.#keep_bytes
   }
 
-  /** Whether growth may be tried. */
+  /** Whether growth may be tried, as of the last look. */
   get mayGrow(): boolean {
     return this.#free_bytes >= this.#keep_bytes && (this.#again === 0 || performance.now() >= this.#again)
   }
 
   /** To be called before each transaction: throws `StorageFull` when not even a removal should be tried. */
   enter(): void {
-    if (this.isFull || performance.now() - this.#looked >= look_ms) this.look()
+    this.lookIfDue()
     const hasNone = this.#free_bytes < this.#keep_bytes * floor
     if (hasNone || (this.#again !== 0 && !canGrow(this.#path))) throw new StorageFull('the disk is full')
   }
@@ -60,7 +60,12 @@ export class DiskRoom {
     this.#again = 0
   }
 
-  /** Looks whether there is room by now: whoever writes nothing hears in this way that he could. */
+  /** Looks for room unless there was some a moment ago. */
+  lookIfDue(): void {
+    if (this.isFull || performance.now() - this.#looked >= look_ms) this.look()
+  }
+
+  /** Looks for room: it may have been made, or taken, while nothing was written. */
   look(): void {
     this.#looked = performance.now()
     const { bavail, bsize } = statfsSync(this.#path)

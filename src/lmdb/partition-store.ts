@@ -3,11 +3,15 @@ import { join } from 'node:path'
 import type { Entity, EntityId, ServicePath, Tenant } from '../context/entity.js'
 import { type EntityLimits, noLimits } from '../context/entity-size.js'
 import type { Log } from '../log/log.js'
-import { entityName } from '../partition/entity-name.js'
-import type { Effect } from '../partition/message.js'
-import { type PartitionStore, StorageFull } from '../partition/store.js'
+import {
+  type EntityChange,
+  entityName,
+  type PartitionStore,
+  StorageFull,
+  type TurnChanges,
+} from '../partition/store.js'
 import type { Sequence } from '../shared-memory/sequences.js'
-import type { NewNotice, NoticeAck, NoticeNumber } from '../subscription/notice.js'
+import type { NoticeNumber } from '../subscription/notice.js'
 import { traceArea } from '../trace-area.js'
 import { CountChanges } from './count-changes.js'
 import { entityOf, missing, numberOf } from './damage.js'
@@ -19,10 +23,10 @@ import { Outbox } from './outbox.js'
 import { encodeEntity, encodeLocated } from './record.js'
 import { type HeldRecord, RecordCache } from './record-cache.js'
 
-/** The fact that keeps the order of creation growing over restarts: the highest place that an entity was created at. */
-const placeFact = ['place']
+/** The fact that keeps the order of creation growing over restarts: the highest sequence of an entity. Part of the format on disk. */
+const highestFact = ['place']
 
-/** What is written between two looks at the size of the data: so much may it exceed its limit. */
+/** What is written between two looks at the size of the data: by at most this may the data exceed its limit. */
 const charactersPerLook = 2 ** 18
 
 /** What a store is opened with beside its environment. */
@@ -36,18 +40,19 @@ export interface StoreParts {
 
 /** A partition's store in an LMDB environment, of which this is the only writer. */
 export class LmdbPartitionStore implements PartitionStore {
+  readonly limits: EntityLimits
+  readonly #path: string
+  readonly #log: Log | undefined
   readonly #environment: Environment
   readonly #outbox: Outbox
   readonly #cache: RecordCache
-  readonly #sizeMax: number
-  readonly limits: EntityLimits
-  readonly #log: Log | undefined
-  readonly #path: string
   readonly #disk: DiskRoom
+  readonly #sizeMax: number
   #highest: number
-  #hasRoom = true
-  /** Whether the turn under way writes more than it removes. */
-  #grows = false
+  /** Whether the data was below its limit at the last look. */
+  #wasBelowLimit = true
+  #isLookDue = false
+  /** Characters that were written since the last look. */
   #written = 0
 
   constructor(
@@ -55,20 +60,20 @@ export class LmdbPartitionStore implements PartitionStore {
     settings: WriterSettings,
     { cache_bytes = 2 ** 20, log, limits = noLimits }: StoreParts = {},
   ) {
-    this.#log = log
-    this.#path = path
     this.limits = limits
-    this.#cache = new RecordCache(cache_bytes)
+    this.#path = path
+    this.#log = log
     this.#environment = openEnvironment(path, { ...settings, readOnly: false })
+    this.#outbox = new Outbox(this.#environment, path)
+    this.#cache = new RecordCache(cache_bytes)
     const inFile_bytes = () => statSync(join(path, 'data.mdb')).size - usedBytes(this.#environment)
     this.#disk = new DiskRoom(path, settings.keepFree_bytes, inFile_bytes)
     this.#sizeMax = settings.sizeMax_bytes
-    this.#outbox = new Outbox(this.#environment, path)
-    this.#highest = numberOf(this.#environment.facts.get(placeFact), path, 'the highest place')
+    this.#highest = numberOf(this.#environment.facts.get(highestFact), path, 'the highest sequence')
   }
 
-  /** The highest place that an entity of this partition was ever created at. */
-  get highestPlace(): number {
+  /** The highest sequence at which an entity of this partition was ever created. */
+  get highestSequence(): number {
     return this.#highest
   }
 
@@ -85,42 +90,18 @@ export class LmdbPartitionStore implements PartitionStore {
     return { used_bytes: usedBytes(this.#environment), max_bytes: this.#sizeMax }
   }
 
-  get hasRoom(): boolean {
-    return this.#hasRoom && this.#disk.mayGrow
+  get isFull(): boolean {
+    return !this.#isBelowLimit() || this.#disk.isFull
   }
 
-  get isFull(): boolean {
-    return !this.#hasRoom || this.#disk.isFull
+  hasRoom(): boolean {
+    this.#disk.lookIfDue()
+    return this.#isBelowLimit() && this.#disk.mayGrow
   }
 
   /** Looks for room on the disk, which somebody may have made or taken while nothing was written. */
   lookForRoom(): void {
     this.#disk.look()
-  }
-
-  transact<Result>(turn: () => Result): Result {
-    this.#disk.enter()
-    const before = this.#highest
-    const lastNotice = this.#outbox.last
-    try {
-      // Nothing stands between the commit and the end of this: a fault there would be taken for one of the transaction.
-      return this.#environment.root.transactionSync(turn)
-    } catch (fault) {
-      this.#cache.rollback()
-      this.#grows = false
-      this.#highest = before
-      this.#outbox.rewind(lastNotice)
-      const known = faultOf(fault, this.#path)
-      if (known instanceof StorageFull) this.#disk.wasFull()
-      throw known
-    }
-  }
-
-  committed(): void {
-    this.#cache.commit()
-    if (this.#grows) this.#disk.hasGrown()
-    this.#grows = false
-    this.#lookForRoom()
   }
 
   entities(tenant: Tenant, path: ServicePath, id: EntityId): readonly Entity[] {
@@ -130,50 +111,28 @@ export class LmdbPartitionStore implements PartitionStore {
     return found.length > 1 ? found.sort((a, b) => a.sequence - b.sequence) : found
   }
 
-  #read(name: string, tenant: Tenant, path: ServicePath, id: EntityId): readonly HeldRecord[] {
-    const records: HeldRecord[] = []
-    for (const { value } of this.#environment.ids.getRange(idInPath(tenant, id, path))) {
-      records.push(this.#record(tenant, Number(value) as Sequence))
+  apply({ entities, notices, acks }: TurnChanges, written?: () => void): void {
+    this.#disk.enter()
+    const highest = this.#highest
+    const lastNotice = this.#outbox.last
+    try {
+      this.#environment.root.transactionSync(() => {
+        this.#write(entities)
+        this.#written += this.#outbox.enqueue(notices)
+        this.#outbox.ack(acks)
+        written?.()
+      })
+    } catch (fault) {
+      this.#cache.clear()
+      this.#highest = highest
+      this.#outbox.rewind(lastNotice)
+      const known = faultOf(fault, this.#path)
+      if (known instanceof StorageFull) this.#disk.wasFull()
+      throw known
     }
-    this.#cache.read(name, records)
-    return records
-  }
-
-  write(effects: readonly Effect[]): void {
-    const counts = new CountChanges()
-    // Of several updates of one entity in a turn, only the last one's record has to be written.
-    const records = new Map<Sequence, Effect>()
-    for (const effect of effects) {
-      if (effect.kind === 'remove') this.#forget(effect)
-      else {
-        this.#grows = true
-        if (effect.before === undefined) this.#enter(effect)
-      }
-      records.set(effect.entity.sequence, effect)
-      counts.note(effect)
-    }
-    for (const effect of records.values()) this.#writeRecord(effect)
-    counts.write(this.#environment.counts)
-    this.#trace(effects, records.size)
-  }
-
-  enqueue(notices: readonly NewNotice[]): void {
-    this.#written += this.#outbox.enqueue(notices)
-  }
-
-  ack(acks: readonly NoticeAck[]): void {
-    this.#outbox.ack(acks)
-  }
-
-  #trace(effects: readonly Effect[], records: number): void {
-    const log = this.#log
-    if (log?.traces[traceArea['storage.write']] === 1)
-      log.trace('storage.write', `${records} records written`, { records })
-    if (log?.traces[traceArea['storage.index']] !== 1) return
-    for (const { kind, entity, ...effect } of effects) {
-      const what = kind === 'remove' ? 'left' : 'before' in effect && effect.before ? undefined : 'entered'
-      if (what) log.trace('storage.index', `${entity.id} (${entity.type}) in ${entity.path} ${what} the indexes`)
-    }
+    // The turn is on disk: what stands here must not throw, since a fault says that nothing was written.
+    if (entities.some(({ kind }) => kind === 'put')) this.#disk.hasGrown()
+    this.#isLookDue = !this.#wasBelowLimit || this.#written >= charactersPerLook
   }
 
   /** Closes the environment for this thread. Only between turns. */
@@ -181,11 +140,28 @@ export class LmdbPartitionStore implements PartitionStore {
     await this.#environment.root.close()
   }
 
-  /** Asks LMDB for its figures now and then; always while there is no room, so that a removal helps at once. */
-  #lookForRoom(): void {
-    if (this.#hasRoom && this.#written < charactersPerLook) return
-    this.#written = 0
-    this.#hasRoom = this.size.used_bytes < this.#sizeMax
+  /** Asks LMDB for its figures now and then; after every turn while there is no room, so that a removal helps at once. */
+  #isBelowLimit(): boolean {
+    if (this.#isLookDue) {
+      this.#isLookDue = false
+      this.#written = 0
+      this.#wasBelowLimit = this.size.used_bytes < this.#sizeMax
+    }
+    return this.#wasBelowLimit
+  }
+
+  /** Outside of write transactions: lmdb reads the last commit of this thread. */
+  #read(name: string, tenant: Tenant, path: ServicePath, id: EntityId): readonly HeldRecord[] {
+    try {
+      const records: HeldRecord[] = []
+      for (const { value } of this.#environment.ids.getRange(idInPath(tenant, id, path))) {
+        records.push(this.#record(tenant, Number(value) as Sequence))
+      }
+      this.#cache.put(name, records)
+      return records
+    } catch (fault) {
+      throw faultOf(fault, this.#path)
+    }
   }
 
   #record(tenant: Tenant, sequence: Sequence): HeldRecord {
@@ -194,7 +170,37 @@ export class LmdbPartitionStore implements PartitionStore {
     return { sequence, text }
   }
 
-  #writeRecord({ kind, tenant, entity }: Effect): void {
+  #write(changes: readonly EntityChange[]): void {
+    const counts = new CountChanges()
+    // Of several updates of one entity in a turn, only the last one's record has to be written.
+    const last = new Map<Sequence, EntityChange>()
+    for (const change of changes) {
+      if (change.kind === 'remove') this.#removeFromIndexes(change)
+      else if (change.before === undefined) this.#putIntoIndexes(change)
+      last.set(change.entity.sequence, change)
+      counts.note(change)
+    }
+    for (const change of last.values()) this.#writeRecord(change)
+    counts.write(this.#environment.counts)
+    this.#trace(changes, last.size)
+  }
+
+  #putIntoIndexes({ tenant, entity }: EntityChange): void {
+    const { ids, types, facts } = this.#environment
+    const { id, path, type, sequence } = entity
+    ids.putSync(idKey(tenant, id, path, type), String(sequence))
+    types.putSync(typeKey(tenant, type, sequence), encodeLocated(entity))
+    if (sequence <= this.#highest) return
+    this.#highest = sequence
+    facts.putSync(highestFact, String(sequence))
+  }
+
+  #removeFromIndexes({ tenant, entity: { id, path, type, sequence } }: EntityChange): void {
+    this.#environment.ids.removeSync(idKey(tenant, id, path, type))
+    this.#environment.types.removeSync(typeKey(tenant, type, sequence))
+  }
+
+  #writeRecord({ kind, tenant, entity }: EntityChange): void {
     const key = recordKey(tenant, entity.sequence)
     const name = entityName(tenant, entity.path, entity.id)
     if (kind === 'remove') {
@@ -208,18 +214,14 @@ export class LmdbPartitionStore implements PartitionStore {
     this.#cache.change(name, entity.sequence, text)
   }
 
-  #enter({ tenant, entity }: Effect): void {
-    const { ids, types, facts } = this.#environment
-    const { id, path, type, sequence } = entity
-    ids.putSync(idKey(tenant, id, path, type), String(sequence))
-    types.putSync(typeKey(tenant, type, sequence), encodeLocated(entity))
-    if (sequence <= this.#highest) return
-    this.#highest = sequence
-    facts.putSync(placeFact, String(sequence))
-  }
-
-  #forget({ tenant, entity: { id, path, type, sequence } }: Effect): void {
-    this.#environment.ids.removeSync(idKey(tenant, id, path, type))
-    this.#environment.types.removeSync(typeKey(tenant, type, sequence))
+  #trace(changes: readonly EntityChange[], records: number): void {
+    const log = this.#log
+    if (log?.traces[traceArea['storage.write']] === 1)
+      log.trace('storage.write', `${records} records written`, { records })
+    if (log?.traces[traceArea['storage.index']] !== 1) return
+    for (const { kind, entity, ...change } of changes) {
+      const what = kind === 'remove' ? 'left' : 'before' in change && change.before ? undefined : 'entered'
+      if (what) log.trace('storage.index', `${entity.id} (${entity.type}) in ${entity.path} ${what} the indexes`)
+    }
   }
 }

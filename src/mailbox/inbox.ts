@@ -1,26 +1,17 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
-import type { DamageLog } from '../log/damage-log.js'
-import { errorFacts, type Log } from '../log/log.js'
-import type { StorageMeter, WaitMeter } from '../measure/waits.js'
+import type { WaitMeter } from '../measure/waits.js'
 import { decodeCommands, encodeReplies } from '../partition/encoding.js'
 import type { Command, Reply } from '../partition/message.js'
-import { DamagedRecord, DiskFault, StorageFull } from '../partition/store.js'
-import { commitTurn, publishTurn, type TurnParts, type TurnWatch } from '../partition/turn.js'
-import type { Bell } from '../shared-memory/bell.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import { secondsText } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import type { Batch, BatchReply } from './batch.js'
+import { TurnRunner, type TurnRunnerParts, TurnTimes } from './turn-runner.js'
 
-export interface InboxParts extends TurnParts {
-  /** Rung when there are new notices on disk. */
-  readonly bell: Bell
-  readonly storage: StorageMeter
+export interface InboxParts extends TurnRunnerParts {
   readonly mailboxWait: WaitMeter
   readonly transactionWait: WaitMeter
-  readonly log: Log
-  readonly damages: DamageLog
 }
 
 /** A batch that has arrived, and how far it is answered. */
@@ -32,12 +23,7 @@ interface Arrived {
   readonly replies: Reply[]
 }
 
-/**
- * A turn takes no more commands when it has decided for so long. What it has decided is still to be written and to be
- * committed, which takes about as long again.
- */
-const turn_ms = 10
-/** Nor are more commands than this looked at for one turn. */
+/** At most so many commands are looked at for one turn. */
 const turnMost = 4096
 
 /**
@@ -46,18 +32,16 @@ const turnMost = 4096
  */
 export class Inbox {
   readonly #parts: InboxParts
+  readonly #runner: TurnRunner
   readonly #ports = new Set<MessagePort>()
   /** In the order of arrival. Only the first one may be answered in part. */
   #queue: Arrived[] = []
   #goingOn = false
-  /** Whether the disk was full when it was last needed; the first time is logged. */
-  #isFull = false
   #lastTurnEnd = 0n
-  /** What came after a commit has failed: what this thread holds in memory is of no use any more. */
-  #broken: { readonly fault: unknown } | undefined
 
   constructor(parts: InboxParts) {
     this.#parts = parts
+    this.#runner = new TurnRunner(parts)
   }
 
   /** Takes batches from one more front end. */
@@ -115,43 +99,24 @@ export class Inbox {
   }
 
   #turn(): void {
-    const taken = process.hrtime.bigint()
-    const begun_ms = performance.now()
+    const times = new TurnTimes()
     const batch = this.#batch()
-    let opened = 0n
-    let written = taken
-    const watch = {
-      opened: () => {
-        if (opened !== 0n) return // The batch is being taken one by one, after it failed as a whole.
-        opened = process.hrtime.bigint()
-        this.#parts.storage.writing(true)
-      },
-      written: () => {
-        written = process.hrtime.bigint()
-      },
-      // Asked after each command, for which the other clock is too slow.
-      isLong: () => performance.now() - begun_ms > turn_ms,
-    }
-    const { log } = this.#parts
-    if (log.traces[traceArea['service.take']] === 1) {
-      const batches = this.#queue.length
-      log.trace('service.take', `${batch.length} commands taken`, { commands: batch.length, batches })
-    }
-    const { store, bell } = this.#parts
+    this.#traceTaken(batch.length)
+    const { store, bell, storage } = this.#parts
     const lastNotice = store.lastNotice
-    const replies = this.#replies(batch, watch)
-    this.#afterCommit(() => {
-      this.#measure(replies.length, taken, opened)
-      this.#lastTurnEnd = process.hrtime.bigint()
-      this.#traceTurn(replies.length, opened, written)
+    const replies = this.#runner.run(batch, times)
+    this.#runner.afterCommit(() => {
+      this.#measure(replies.length, times.begun)
+      times.ended = process.hrtime.bigint()
+      this.#lastTurnEnd = times.ended
+      this.#traceTurn(replies.length, times)
       // Whoever hears it looks for the notices in a snapshot, which is new because the commit was counted.
       if (store.lastNotice !== lastNotice) bell.ring()
-      this.#parts.storage.committed(replies.length, this.#lastTurnEnd - written)
+      storage.committed(replies.length, times.ended - times.written)
     })
-    this.#parts.storage.writing(false)
-    this.#answer(replies, Number(written - opened), Number(this.#lastTurnEnd - written))
+    this.#answer(replies, times)
     // The thread ends of it, and is replaced by one that reads everything from disk.
-    if (this.#broken) throw this.#broken.fault
+    if (this.#runner.broken) throw this.#runner.broken.fault
   }
 
   /** The commands that are next. */
@@ -166,90 +131,28 @@ export class Inbox {
     return batch
   }
 
-  #traceTurn(commands: number, opened: bigint, written: bigint): void {
+  #traceTaken(commands: number): void {
+    const { log } = this.#parts
+    if (log.traces[traceArea['service.take']] !== 1) return
+    log.trace('service.take', `${commands} commands taken`, { commands, batches: this.#queue.length })
+  }
+
+  #traceTurn(commands: number, { decided, written, ended }: TurnTimes): void {
     const { log } = this.#parts
     if (log.traces[traceArea['storage.txn']] === 1) {
-      const open_ns = String(this.#lastTurnEnd - opened)
+      const open_ns = String(ended - decided)
       log.trace('storage.txn', `write transaction of ${commands} commands`, { commands, open_ns })
     }
     if (log.traces[traceArea['storage.commit']] === 1) {
-      const commit_ns = String(this.#lastTurnEnd - written)
-      log.trace('storage.commit', `commit and sync took ${secondsText(this.#lastTurnEnd - written)} s`, { commit_ns })
-    }
-  }
-
-  /** Faults are logged once, here where they are caught. */
-  #fault(fault: unknown, what = 'a turn failed and was not written'): void {
-    if (fault instanceof DamagedRecord) this.#parts.damages.met(fault)
-    else this.#parts.log.error('partition:turn', what, errorFacts(fault))
-  }
-
-  #full(isFull: boolean): void {
-    this.#isFull = isFull
-    this.#parts.storage.full(isFull)
-  }
-
-  /**
-   * The replies to the commands at the beginning of the batch that one turn has taken. A command that makes its turn fail
-   * fails alone: the others are taken one by one.
-   */
-  #replies(batch: readonly Command[], watch: TurnWatch, again = false): readonly Reply[] {
-    let replies: readonly Reply[]
-    try {
-      replies = commitTurn(this.#parts, batch, watch)
-    } catch (fault) {
-      return this.#failed(batch, fault, watch, again)
-    }
-    this.#afterCommit(() => {
-      publishTurn(this.#parts)
-      this.#full(this.#parts.store.isFull)
-    })
-    return replies
-  }
-
-  /** Nothing of the batch was written. */
-  #failed(batch: readonly Command[], fault: unknown, watch: TurnWatch, again: boolean): readonly Reply[] {
-    if (fault instanceof DiskFault) {
-      this.#broken ??= { fault }
-      return [] // They are answered as those of every thread that has died.
-    }
-    if (fault instanceof StorageFull) {
-      if (!this.#isFull) this.#fault(fault)
-      this.#full(true)
-      // The store refuses growth from now on for a while: what removes something is not held up by the rest.
-      if (!again) return this.#replies(batch, watch, true)
-      return batch.map(() => ({ kind: 'failed', why: 'storageFull' }))
-    }
-    const [single] = batch
-    if (single && batch.length === 1) {
-      this.#fault(fault)
-      return [{ kind: 'failed', why: 'fault' }]
-    }
-    const replies: Reply[] = []
-    for (const command of batch) {
-      replies.push(...this.#replies([command], watch, again))
-      if (this.#broken || watch.isLong()) break
-    }
-    return replies
-  }
-
-  /**
-   * Does what follows a commit. When that fails, what was committed stays so: it is answered as done and never carried
-   * out again. Readers are told to doubt everything, since nobody knows how much they were told.
-   */
-  #afterCommit(follow: () => void): void {
-    try {
-      follow()
-    } catch (fault) {
-      this.#broken ??= { fault }
-      this.#fault(fault, 'a turn was written, but what follows it failed: the thread of the partition ends')
-      this.#parts.versions.doubtAll()
-      this.#parts.bell.ring()
+      const commit_ns = String(ended - written)
+      log.trace('storage.commit', `commit and sync took ${secondsText(ended - written)} s`, { commit_ns })
     }
   }
 
   /** Hands the replies to the batches at the head of the queue, and sends back those that are answered as a whole. */
-  #answer(replies: readonly Reply[], decided_ns: number, committed_ns: number): void {
+  #answer(replies: readonly Reply[], { begun, written, ended }: TurnTimes): void {
+    const decided_ns = Number(written - begun)
+    const committed_ns = Number(ended - written)
     let at = 0
     let answered = 0
     for (const { port, commands, replies: own } of this.#queue) {
@@ -266,10 +169,10 @@ export class Inbox {
   }
 
   /**
-   * Every command waited in the mailbox from its entry until it was taken. It waited for the write transaction only if
-   * the turn before was still under way when it entered [management 5.3, 5.4].
+   * Every command waited in the mailbox from its entry until its turn began. It waited for the turn before only if that was
+   * still under way when it entered [management 5.3, 5.4].
    */
-  #measure(count: number, taken: bigint, opened: bigint): void {
+  #measure(count: number, begun: bigint): void {
     let left = count
     for (const { batch, commands, replies } of this.#queue) {
       if (left <= 0) return
@@ -278,17 +181,17 @@ export class Inbox {
       left -= to - from
       if (batch.entered === undefined) continue
       for (let index = from; index < to; index += 1) {
-        this.#measureOne(batch.entered[index] ?? 0n, commands[index]?.kind === 'ping', taken, opened)
+        this.#measureOne(batch.entered[index] ?? 0n, commands[index]?.kind === 'ping', begun)
       }
     }
   }
 
-  #measureOne(entered: bigint, isPing: boolean, taken: bigint, opened: bigint): void {
+  #measureOne(entered: bigint, isPing: boolean, begun: bigint): void {
     const { mailboxWait, transactionWait } = this.#parts
     if (entered === 0n) return
-    this.#waited(mailboxWait, 'wait.mailbox', taken - entered)
+    this.#waited(mailboxWait, 'wait.mailbox', begun - entered)
     if (isPing) return
-    if (entered < this.#lastTurnEnd) this.#waited(transactionWait, 'wait.transaction', opened - entered)
+    if (entered < this.#lastTurnEnd) this.#waited(transactionWait, 'wait.transaction', begun - entered)
     else if (transactionWait.on) transactionWait.free()
   }
 

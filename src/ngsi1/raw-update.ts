@@ -1,7 +1,6 @@
 import type { EntityId } from '../context/entity.js'
 import type { Log } from '../log/log.js'
-import type { Interpreter } from '../partition/interpreter.js'
-import type { RawUpdateReply } from '../partition/message.js'
+import type { Interpreter, RawUpdateReply } from '../partition/message.js'
 import { atOnce } from '../slices.js'
 import { refusedResponse, responsesOf, toSend, type UpdateFlags } from './element-results.js'
 import type { PayloadRefusal } from './parse/payload-refusal.js'
@@ -56,17 +55,17 @@ export function rawUpdateInterpreter(log: Log | undefined, isTimed: () => boolea
     const since = isTimed() ? process.hrtime.bigint() : undefined
     const payload = atOnce(parseTraced(log, body, parseUpdate(body, flags.strictIds)))
     const parse_ns = since === undefined ? undefined : Number(process.hrtime.bigint() - since)
-    if (!payload.ok) return { kind: 'answered', reply: replyOf(false, () => refusalText(payload.error), parse_ns) }
+    if (!payload.ok) return { kind: 'reply', reply: replyOf(false, () => refusalText(payload.error), parse_ns) }
     const { action, elements } = payload.value
     const [element] = elements
     if (element === undefined || elements.length > 1) throw new Error('a raw update has one element')
     const update = { tenant, path, action, untyped: flags.untyped, autocast: flags.autocast, origin }
     const refused = refusedResponse(element, update)
-    if (refused) return { kind: 'answered', reply: replyOf(true, () => renderUpdate([refused], flags), parse_ns) }
+    if (refused) return { kind: 'reply', reply: replyOf(true, () => renderUpdate([refused], flags), parse_ns) }
     return {
-      kind: 'understood',
+      kind: 'update',
       element: toSend(element, update),
-      answer: (reply) => replyOf(true, () => renderUpdate(responsesOf(elements, [reply], action), flags), parse_ns),
+      render: (reply) => replyOf(true, () => renderUpdate(responsesOf(elements, [reply], action), flags), parse_ns),
     }
   }
 }

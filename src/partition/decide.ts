@@ -1,44 +1,99 @@
 import { applyUpdate, type EntityEffect } from '../context/apply.js'
-import type { Tenant } from '../context/entity.js'
+import type { Entity, EntityId, ServicePath, Tenant } from '../context/entity.js'
+import type { EntityLimits } from '../context/entity-size.js'
 import type { UpdateCommand } from '../context/update.js'
-import type { Interpreter } from './interpreter.js'
-import type { Command, Effect, RawUpdateCommand, Reply } from './message.js'
-import type { Overlay } from './overlay.js'
+import type { Matcher } from '../subscription/matcher.js'
+import type { NoticeAck } from '../subscription/notice.js'
+import type { Command, Interpreter, RawUpdateCommand, Reply } from './message.js'
+import { type EntityChange, entityName, type StoreView, type TurnChanges } from './store.js'
 
-/** What a command comes to: what is answered, and what is to be written. */
-export interface Decision {
-  readonly reply: Reply
-  readonly effects: readonly Effect[]
+/** What a partition decides its turns with. */
+export interface DecidingParts {
+  readonly store: StoreView
+  readonly interpret: Interpreter
+  readonly matcher: Matcher
 }
 
-/** Decides one command on what is held now; reads no clock, makes no ids, writes nothing. */
-export function decide(view: Overlay, command: Command, interpret: Interpreter): Decision {
-  switch (command.kind) {
-    case 'update':
-      return update(view, command)
-    case 'rawUpdate':
-      return worded(view, command, interpret)
-    case 'ack':
-      view.ack(command.acks)
-      return { reply: { kind: 'acked' }, effects: [] }
-    case 'ping':
-      return { reply: { kind: 'pong' }, effects: [] }
+/** A turn that is decided. Nobody may see any of it before its changes are applied. */
+export interface DecidedTurn {
+  /** To the commands at the beginning of the batch: to all of them unless the turn was long. */
+  readonly replies: readonly Reply[]
+  readonly changes: TurnChanges
+}
+
+/**
+ * Decides a batch, or as much of it as fits into one turn: later commands see what earlier ones changed. Depends on
+ * nothing but what is held and the batch, and writes nothing.
+ *
+ * The matcher has claimed the moments of the notices when this returns: `commitTurn` keeps them or gives them back. When
+ * this throws, they have been given back.
+ *
+ * @param isLong asked after each command: whether the turn has taken long enough, so that the others are left for the next
+ */
+export function decideTurn(
+  { store, interpret, matcher }: DecidingParts,
+  batch: readonly Command[],
+  isLong = () => false,
+): DecidedTurn {
+  const overlay = new Overlay(store)
+  const replies: Reply[] = []
+  const entities: EntityChange[] = []
+  const acks: NoticeAck[] = []
+  try {
+    for (const command of batch) {
+      const { reply, changes } = decide(overlay, command, interpret)
+      overlay.lay(changes)
+      match(matcher, command, changes)
+      for (const change of changes) entities.push(change)
+      if (command.kind === 'ack') for (const ack of command.acks) acks.push(ack)
+      replies.push(reply)
+      if (isLong()) break
+    }
+    return { replies, changes: { entities, notices: matcher.notices, acks } }
+  } catch (fault) {
+    matcher.undo()
+    throw fault
   }
 }
 
-function update(view: Overlay, command: UpdateCommand): Decision {
-  const { tenant, path, id, action } = command
-  if (!view.hasRoom && action !== 'DELETE') return noRoom
-  const { reply, effects } = applyUpdate(view.entities(tenant, path, id), command, view.limits)
-  const { items, missing } = reply
-  return { reply: { kind: 'updated', items, missing }, effects: effects.map((effect) => effectIn(tenant, effect)) }
+/** Of an entity that was removed nobody is notified [subscriptions 3.3]. */
+function match(matcher: Matcher, command: Command, changes: readonly EntityChange[]): void {
+  if (matcher.isIdle || !('origin' in command)) return
+  for (const change of changes) if (change.kind === 'put') matcher.match(change, command)
 }
 
-function worded(view: Overlay, words: RawUpdateCommand, interpret: Interpreter): Decision {
-  const meant = interpret(words)
-  if (meant.kind === 'answered') return { reply: meant.reply, effects: [] }
-  const { tenant, path, id, type, action, attributes, autocast, origin } = meant.element
-  const { sequence, time } = words
+/** What one command comes to. */
+interface Decision {
+  readonly reply: Reply
+  readonly changes: readonly EntityChange[]
+}
+
+function decide(overlay: Overlay, command: Command, interpret: Interpreter): Decision {
+  switch (command.kind) {
+    case 'update':
+      return update(overlay, command)
+    case 'rawUpdate':
+      return rawUpdate(overlay, command, interpret)
+    case 'ack':
+      return { reply: { kind: 'acked' }, changes: [] }
+    case 'ping':
+      return { reply: { kind: 'pong' }, changes: [] }
+  }
+}
+
+function update(overlay: Overlay, command: UpdateCommand): Decision {
+  const { tenant, path, id, action } = command
+  if (!overlay.hasRoom && action !== 'DELETE') return noRoom
+  const { reply, effects } = applyUpdate(overlay.entities(tenant, path, id), command, overlay.limits)
+  const { items, missing } = reply
+  return { reply: { kind: 'updated', items, missing }, changes: effects.map((effect) => changeOf(tenant, effect)) }
+}
+
+function rawUpdate(overlay: Overlay, raw: RawUpdateCommand, interpret: Interpreter): Decision {
+  const interpretation = interpret(raw)
+  if (interpretation.kind === 'reply') return { reply: interpretation.reply, changes: [] }
+  const { tenant, path, id, type, action, attributes, autocast, origin } = interpretation.element
+  const { sequence, time } = raw
   const command = {
     kind: 'update',
     sequence,
@@ -52,16 +107,53 @@ function worded(view: Overlay, words: RawUpdateCommand, interpret: Interpreter):
     autocast,
     origin,
   } as const
-  const { reply, effects } = update(view, command)
-  if (reply.kind !== 'updated') return { reply, effects }
-  return { reply: meant.answer(reply), effects }
+  const { reply, changes } = update(overlay, command)
+  if (reply.kind !== 'updated') return { reply, changes }
+  return { reply: interpretation.render(reply), changes }
 }
 
-const noRoom: Decision = { reply: { kind: 'failed', why: 'storageFull' }, effects: [] }
+const noRoom: Decision = { reply: { kind: 'failed', why: 'storageFull' }, changes: [] }
 
 /** Written member by member: spreads would be made for every update. */
-function effectIn(tenant: Tenant, effect: EntityEffect): Effect {
+function changeOf(tenant: Tenant, effect: EntityEffect): EntityChange {
   if (effect.kind === 'remove') return { kind: 'remove', tenant, entity: effect.entity }
   const { entity, before, changed } = effect
   return { kind: 'put', tenant, entity, before, changed }
+}
+
+/** What the commands of a turn see: the store, and upon it what earlier commands of the same turn changed. */
+class Overlay {
+  /** Whether the data may grow. It is looked for once a turn. */
+  readonly hasRoom: boolean
+  readonly #store: StoreView
+  /** The entities that the turn has seen, as it has left them. */
+  readonly #seen = new Map<string, readonly Entity[]>()
+
+  constructor(store: StoreView) {
+    this.#store = store
+    this.hasRoom = store.hasRoom()
+  }
+
+  /** How large entities may become. */
+  get limits(): EntityLimits {
+    return this.#store.limits
+  }
+
+  /** The entities of one id in one service path, oldest first. */
+  entities(tenant: Tenant, path: ServicePath, id: EntityId): readonly Entity[] {
+    const name = entityName(tenant, path, id)
+    const seen = this.#seen.get(name) ?? this.#store.entities(tenant, path, id)
+    this.#seen.set(name, seen)
+    return seen
+  }
+
+  /** Lays changes upon the store, so that the commands that follow see them. */
+  lay(changes: readonly EntityChange[]): void {
+    for (const { kind, tenant, entity } of changes) {
+      const { path, id, sequence } = entity
+      const others = this.entities(tenant, path, id).filter((held) => held.sequence !== sequence)
+      const after = kind === 'put' ? [...others, entity].sort((a, b) => a.sequence - b.sequence) : others
+      this.#seen.set(entityName(tenant, path, id), after)
+    }
+  }
 }

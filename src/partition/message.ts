@@ -1,6 +1,5 @@
-import type { EntityEffect } from '../context/apply.js'
 import type { ServicePath, Tenant } from '../context/entity.js'
-import type { Origin, UpdateCommand, UpdateReply } from '../context/update.js'
+import type { Origin, UpdateCommand, UpdateElement, UpdateReply } from '../context/update.js'
 import type { Sequence } from '../shared-memory/sequences.js'
 import type { NoticeAck } from '../subscription/notice.js'
 import type { Milliseconds } from '../time.js'
@@ -9,8 +8,8 @@ import type { Milliseconds } from '../time.js'
 export type Command = UpdateCommand | RawUpdateCommand | AckCommand | PingCommand
 
 /**
- * An update of one entity in the words of its client: its front end has looked for the id and nothing else, the
- * partition understands and answers it by the interpreter that it was given. So the front end, which all requests go
+ * An update of one entity as its client sent it: the front end has looked for the id and nothing else, the partition
+ * parses it and renders the response by the interpreter that it was given. So the front end, which all requests go
  * through, does least.
  */
 export interface RawUpdateCommand {
@@ -21,10 +20,26 @@ export interface RawUpdateCommand {
   readonly path: ServicePath
   /** The payload as it came. */
   readonly body: string
-  /** What else the request says of how it is meant; only the interpreter knows what the number stands for. */
+  /** Options of the request, as a number that only the interpreter understands. */
   readonly flags: number
   readonly origin: Origin
 }
+
+/**
+ * Parses raw updates of an API and renders their responses; the partition itself knows no API. A fault of it makes the
+ * turn fail.
+ */
+export type Interpreter = (raw: RawUpdateCommand) => Interpretation
+
+export type Interpretation =
+  /** There is nothing to update. */
+  | { readonly kind: 'reply'; readonly reply: RawUpdateReply }
+  | {
+      readonly kind: 'update'
+      readonly element: UpdateElement
+      /** Gives the reply when the element is updated. */
+      readonly render: (reply: UpdateReply) => RawUpdateReply
+    }
 
 /** What a courier says of notices in this partition's outbox, to be stored [subscriptions 5.7]. */
 export interface AckCommand {
@@ -37,14 +52,15 @@ export interface PingCommand {
   readonly kind: 'ping'
 }
 
-/** What a partition answers. */
+/** What a partition replies. */
 export type Reply = UpdatedReply | RawUpdateReply | AckedReply | PongReply | FailedReply
 
-/** The answer to an update in words, in the words of the same API. */
+/** The reply to a raw update. */
 export interface RawUpdateReply {
   readonly kind: 'rawUpdate'
   /** Whether the payload passed its checks, so that the request counts [management 4.3]. */
   readonly accepted: boolean
+  /** The payload of the response. */
   readonly text: string
   /** While stages are timed [management 4.5]. */
   readonly spent?: InterpreterTimes
@@ -74,6 +90,3 @@ export interface FailedReply {
   readonly kind: 'failed'
   readonly why: 'storageFull' | 'fault'
 }
-
-/** What a turn writes: the effects of its commands with the tenant that they belong to. */
-export type Effect = EntityEffect & { readonly tenant: Tenant }

@@ -1,9 +1,57 @@
+import type { EntityEffect } from '../context/apply.js'
 import type { Entity, EntityId, ServicePath, Tenant } from '../context/entity.js'
 import type { EntityLimits } from '../context/entity-size.js'
 import type { NewNotice, NoticeAck, NoticeNumber } from '../subscription/notice.js'
-import type { Effect } from './message.js'
 
-/** Thrown by `transact` when the disk has no room left; nothing of the turn was written. */
+/** An entity that a turn puts or removes: the effect of a command with the tenant that it belongs to. */
+export type EntityChange = EntityEffect & { readonly tenant: Tenant }
+
+/** All that one turn writes. It is applied as a whole or not at all. */
+export interface TurnChanges {
+  /** In the order in which they were decided; one entity may be changed several times. */
+  readonly entities: readonly EntityChange[]
+  /** They get the numbers that follow the last one in the outbox, in this order. */
+  readonly notices: readonly NewNotice[]
+  /** What is so already stays so, so that an ack may be applied twice. */
+  readonly acks: readonly NoticeAck[]
+}
+
+/** What turns are decided on: the store as the last turn left it. Nothing is written through it. */
+export interface StoreView {
+  /** How large entities may become. */
+  readonly limits: EntityLimits
+  /**
+   * Whether the next turn may make the data grow; when not, only removals are decided. To be asked once, before a turn is
+   * decided: it looks at the disk.
+   */
+  hasRoom(): boolean
+  /** The entities of one id in one service path, of every type, oldest first. */
+  entities(tenant: Tenant, path: ServicePath, id: EntityId): readonly Entity[]
+}
+
+/** The storage of a partition, which is its only writer. */
+export interface PartitionStore extends StoreView {
+  /** Whether there was no room when it was last looked for; growth may be tried again all the same. */
+  readonly isFull: boolean
+  /** The number of the last notice that was ever put into the outbox; 0 before the first. */
+  readonly lastNotice: NoticeNumber
+  /**
+   * Applies the changes of a turn in one transaction, which is on disk when this returns. When it throws, nothing was
+   * written, and the store is as it was before. `written` is called when everything is written and only the commit is
+   * left; what it throws undoes the transaction.
+   */
+  apply(changes: TurnChanges, written?: () => void): void
+}
+
+/**
+ * Names what is kept of one id in one service path. Tenants and service paths have no spaces, so the name is
+ * unambiguous whatever the id holds.
+ */
+export function entityName(tenant: Tenant, path: ServicePath, id: EntityId): string {
+  return `${tenant} ${path} ${id}`
+}
+
+/** Thrown by `apply` when the disk has no room left. */
 export class StorageFull extends Error {
   override readonly name = 'StorageFull'
 }
@@ -15,35 +63,8 @@ export class DiskFault extends Error {
 
 /**
  * A record that is missing although an index names it, or that cannot be read: what was stored is not there any more as it
- * was. A fault, never a gap in an answer. The message names the file, the record and the way out.
+ * was. A fault, never a gap in a response. The message names the file, the record and the way out.
  */
 export class DamagedRecord extends Error {
   override readonly name = 'DamagedRecord'
-}
-
-/** What a turn needs of storage. The partition is the only writer of its store. */
-export interface PartitionStore {
-  /** Whether the data may grow; when not, only removals are done. */
-  readonly hasRoom: boolean
-  /** Whether there was no room when it was last looked for; growth may be tried again all the same. */
-  readonly isFull: boolean
-  /** How large entities may become. */
-  readonly limits: EntityLimits
-  /**
-   * Runs a turn in one write transaction, which is on disk when this returns. What throws in it undoes all of it: when
-   * this throws, nothing was written. `committed` has to be called once it has returned, before anything else.
-   */
-  transact<Result>(turn: () => Result): Result
-  /** What is kept in memory follows the commit of the last turn. */
-  committed(): void
-  /** The entities of one id in one service path, of every type, oldest first. */
-  entities(tenant: Tenant, path: ServicePath, id: EntityId): readonly Entity[]
-  /** Writes effects; only within `transact`. */
-  write(effects: readonly Effect[]): void
-  /** Puts notices into the outbox, in this order after all that were ever in it; only within `transact`. */
-  enqueue(notices: readonly NewNotice[]): void
-  /** Stores what became of notices; only within `transact`. What is already so stays so. */
-  ack(acks: readonly NoticeAck[]): void
-  /** The number of the last notice that was ever put into the outbox; 0 before the first. */
-  readonly lastNotice: NoticeNumber
 }

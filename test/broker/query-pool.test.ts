@@ -7,10 +7,9 @@ import { openRoot } from '../../src/lmdb/environment.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { ReadPool } from '../../src/lmdb/read-pool.js'
 import { Measures, rowOf, rowsOf } from '../../src/measure/measures.js'
-import { takeTurn } from '../../src/partition/turn.js'
 import { CounterTable } from '../../src/shared-memory/counter-table.js'
 import { Versions } from '../../src/shared-memory/versions.js'
-import { command, given, matcher, noWords, query, storeSettings, tenant, versions } from '../given.js'
+import { command, given, matcher, noWords, query, storeSettings, takeTurn, tenant, versions } from '../given.js'
 
 const entities = 3000
 const handles = 2

@@ -6,9 +6,20 @@ import { recordKey } from '../../src/lmdb/keys.js'
 import { PartitionReader } from '../../src/lmdb/partition-reader.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { scan } from '../../src/lmdb/scan.js'
-import { takeTurn } from '../../src/partition/turn.js'
 import { answering, FarEnd } from '../far-end.js'
-import { command, given, id, matcher, noWords, path, query, storeSettings, tenant, versions } from '../given.js'
+import {
+  command,
+  given,
+  id,
+  matcher,
+  noWords,
+  path,
+  query,
+  storeSettings,
+  takeTurn,
+  tenant,
+  versions,
+} from '../given.js'
 import { RunningBroker } from '../running.js'
 
 const root = path('/')

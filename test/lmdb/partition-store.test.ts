@@ -6,12 +6,16 @@ import { RecentEntities } from '../../src/broker/recent-entities.js'
 import { applyUpdate } from '../../src/context/apply.js'
 import type { Entity } from '../../src/context/entity.js'
 import type { UpdateCommand } from '../../src/context/update.js'
+import { openEnvironment } from '../../src/lmdb/environment.js'
 import { PartitionReader } from '../../src/lmdb/partition-reader.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { decodeEntity, encodeEntity } from '../../src/lmdb/record.js'
+import { decideTurn } from '../../src/partition/decide.js'
 import type { Reply } from '../../src/partition/message.js'
-import { commitTurn, publishTurn, takeTurn as takeAnyTurn } from '../../src/partition/turn.js'
+import type { TurnChanges } from '../../src/partition/store.js'
+import { commitTurn, publishTurn } from '../../src/partition/turn.js'
 import { Versions } from '../../src/shared-memory/versions.js'
+import { entity } from '../context/given-entity.js'
 import {
   command,
   given,
@@ -22,12 +26,15 @@ import {
   path,
   root,
   storeSettings,
+  takeTurn as takeAnyTurn,
   tenant,
   type,
   versions,
 } from '../given.js'
+import { notice } from '../given-subscription.js'
+import { nthId } from '../subscription/given.js'
 
-/** A turn of commands, none of them in words. */
+/** A turn of commands, none of them a raw update. */
 function takeTurn(store: LmdbPartitionStore, batch: readonly UpdateCommand[], told = versions()): readonly Reply[] {
   return takeAnyTurn({ store, interpret: noWords, matcher: matcher(), versions: told }, batch)
 }
@@ -50,7 +57,7 @@ test('what a turn wrote is there when the store is opened again', async (t) => {
   const again = opened(folder)
   t.teardown(() => again.close())
   t.match(again.entities(tenant, root, id('Silo1')), [{ attributes: [{ name: 'level', value: '2' }] }])
-  t.equal(again.highestPlace, again.entities(tenant, root, id('Silo1'))[0]?.sequence)
+  t.equal(again.highestSequence, again.entities(tenant, root, id('Silo1'))[0]?.sequence)
   t.equal(again.entityCount, 1)
 })
 
@@ -68,6 +75,72 @@ test('a turn that throws writes nothing, and the next one goes on from what was 
   t.match(store.entities(tenant, root, id('Silo1')), [{ attributes: [{ value: '1' }] }])
   t.match(takeTurn(store, [command('UPDATE', 'Silo1', [given('level', '4')])]), [{ kind: 'updated' }])
   t.match(store.entities(tenant, root, id('Silo1')), [{ attributes: [{ value: '4' }] }])
+})
+
+/** What a reader finds on disk. */
+async function onDisk(folder: string) {
+  const environment = openEnvironment(folder, { ...storeSettings, readOnly: true })
+  const { root: transactions, ...databases } = environment
+  const found = Object.values(databases).map((database) => [...database.getRange({})])
+  const stats: { readonly lastTxnId?: unknown } = transactions.getStats()
+  const commits = Number(stats.lastTxnId)
+  await transactions.close()
+  return { found, commits }
+}
+
+/** Two new entities of which one is removed again, notices for one and for several subscriptions, and an ack. */
+const changes: TurnChanges = {
+  entities: [
+    { kind: 'put', tenant, entity: entity({ id: 'Tank1', sequence: 1_000_001 }), before: undefined, changed: [] },
+    { kind: 'put', tenant, entity: entity({ id: 'Tank2', sequence: 1_000_002 }), before: undefined, changed: [] },
+    { kind: 'remove', tenant, entity: entity({ id: 'Tank2', sequence: 1_000_002 }) },
+  ],
+  notices: [
+    notice({ body: '1' }),
+    { ...notice(), subscriptions: [nthId(1), nthId(2)], entity: entity({ id: 'Tank1' }) },
+  ],
+  acks: [{ subscription: nthId(1), gone: [1], account: undefined }],
+}
+
+test('the changes of a turn are applied in one transaction', async (t) => {
+  const folder = t.testdir()
+  const store = opened(folder)
+  t.teardown(() => store.close())
+  const { commits } = await onDisk(folder)
+  store.apply(changes)
+  t.equal((await onDisk(folder)).commits, commits + 1)
+  t.same([store.highestSequence, store.lastNotice, store.entityCount], [1_000_002, 3, 1])
+  t.match(store.entities(tenant, root, id('Tank1')), [{ sequence: 1_000_001 }])
+  t.same(store.entities(tenant, root, id('Tank2')), [])
+})
+
+test('changes that can not be applied change nothing, neither on disk nor in memory', async (t) => {
+  const folder = t.testdir()
+  const store = opened(folder)
+  t.teardown(() => store.close())
+  takeTurn(store, [silo('1')])
+  const poison = {
+    ...entity({ id: 'Tank3' }),
+    get attributes(): never {
+      throw new Error('poison')
+    },
+  }
+  const state = async () => ({
+    ...(await onDisk(folder)),
+    numbers: [store.highestSequence, store.lastNotice, store.entityCount],
+    entities: ['Silo1', 'Tank1', 'Tank2'].map((name) => store.entities(tenant, root, id(name))),
+  })
+  const before = await state()
+  const put = { kind: 'put', tenant, entity: poison, before: undefined, changed: [] } as const
+  t.throws(() => store.apply({ ...changes, entities: [...changes.entities, put] }), { message: 'poison' })
+  t.same(await state(), before, 'a fault while it is written')
+  const failing = (): never => {
+    throw new Error('too late')
+  }
+  t.throws(() => store.apply(changes, failing), { message: 'too late' })
+  t.same(await state(), before, 'a fault before the commit')
+  store.apply(changes)
+  t.same((await state()).numbers, [1_000_002, 3, 2])
 })
 
 test('a store at its limit refuses what may make it grow, until something is removed', async (t) => {
@@ -148,7 +221,7 @@ test('what one reader has seen of a commit that is not counted yet, every later 
     atHand.read('Silo1', group, told, () => earlier.entities(...asked)),
     [{ attributes: [{ value: '1' }] }],
   )
-  commitTurn(parts, [silo('2')])
+  commitTurn(parts, decideTurn(parts, [silo('2')]).changes)
   // A new snapshot shows the commit as soon as the disk has it, before anybody is told.
   const first = new PartitionReader(folder, storeSettings, told)
   t.teardown(() => first.close())
@@ -302,12 +375,8 @@ test('the store holds what a list in memory would, in every index, over turns of
 })
 
 test('what a store keeps in memory is what it has on disk, also after turns that fail', async (t) => {
-  const failing = {
-    opened: () => undefined,
-    written: () => {
-      throw new Error('poison')
-    },
-    isLong: () => false,
+  const failing = (): never => {
+    throw new Error('poison')
   }
   const turn = fc.record({ commands: fc.array(anyCommand, { minLength: 1, maxLength: 5 }), fails: fc.boolean() })
   await fc.assert(
@@ -319,8 +388,10 @@ test('what a store keeps in memory is what it has on disk, also after turns that
         const model = new Model()
         for (const { commands, fails } of turns) {
           const parts = { store, interpret: noWords, matcher: matcher(), versions: versions() }
-          if (fails) assert.throws(() => takeAnyTurn(parts, commands, failing), { message: 'poison' })
-          else {
+          if (fails) {
+            const { changes } = decideTurn(parts, commands)
+            assert.throws(() => commitTurn(parts, changes, failing), { message: 'poison' })
+          } else {
             takeAnyTurn(parts, commands)
             for (const next of commands) model.apply(next)
           }

@@ -9,7 +9,6 @@ import { PartitionReader, type Snapshot } from '../../src/lmdb/partition-reader.
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { decodeEntity } from '../../src/lmdb/record.js'
 import { scan } from '../../src/lmdb/scan.js'
-import { takeTurn } from '../../src/partition/turn.js'
 import {
   command,
   everywhere,
@@ -20,6 +19,7 @@ import {
   path,
   query,
   storeSettings,
+  takeTurn,
   tenant,
   type,
   versions,

@@ -79,12 +79,12 @@ const interpret = rawUpdateInterpreter(undefined, () => false)
 /** Parses a raw update and answers it, as its partition does. */
 async function updateRaw(update: Broker['update'], raw: RawUpdate): ReturnType<Broker['rawUpdate']> {
   const understood = interpret({ kind: 'rawUpdate', sequence: 0 as Sequence, time, ...raw })
-  if (understood.kind === 'answered') return ok(understood.reply)
+  if (understood.kind === 'reply') return ok(understood.reply)
   const replies = await update([understood.element])
   if (!replies.ok) return replies
   const [reply] = replies.value
   if (reply === undefined) throw new Error('an update without a reply')
-  return ok(understood.answer(reply))
+  return ok(understood.render(reply))
 }
 
 /** A broker that does what it is told, for what is not about storing; everything else finds nothing. */

@@ -120,18 +120,18 @@ const plain = '{"contextElements":[{"id":"A","attributes":[{"name":"a","value":"
 
 test('what is wrong with the payload of a raw update is not accepted, what is wrong with its element is', async (t) => {
   const interpret = rawUpdateInterpreter(undefined, () => false)
-  t.match(interpret({ ...command, body: malformed }), { kind: 'answered', reply: { accepted: false } })
+  t.match(interpret({ ...command, body: malformed }), { kind: 'reply', reply: { accepted: false } })
   const pattern = '{"contextElements":[{"id":"A","isPattern":"true"}],"updateAction":"UPDATE"}'
-  t.match(interpret({ ...command, body: pattern }), { kind: 'answered', reply: { accepted: true, text: /501/ } })
+  t.match(interpret({ ...command, body: pattern }), { kind: 'reply', reply: { accepted: true, text: /501/ } })
 })
 
 test('a raw update is parsed and rendered on the clock only while stages are timed', async (t) => {
   let timed = false
   const interpret = rawUpdateInterpreter(undefined, () => timed)
   const spent = (body: string) => {
-    const understood = interpret({ ...command, body })
-    if (understood.kind === 'answered') return understood.reply.spent
-    return understood.answer({ items: [{ id: 'A' as EntityId, type: '' as EntityType }], missing: [] }).spent
+    const interpretation = interpret({ ...command, body })
+    if (interpretation.kind === 'reply') return interpretation.reply.spent
+    return interpretation.render({ items: [{ id: 'A' as EntityId, type: '' as EntityType }], missing: [] }).spent
   }
   t.equal(spent(plain), undefined)
   timed = true

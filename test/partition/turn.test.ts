@@ -3,18 +3,33 @@ import { openEnvironment } from '../../src/lmdb/environment.js'
 import { accountsOf } from '../../src/lmdb/outbox.js'
 import { type NumberedNotice, noticesAfter } from '../../src/lmdb/outbox-reader.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
+import { decideTurn } from '../../src/partition/decide.js'
 import type { Command, Reply } from '../../src/partition/message.js'
 import { StorageFull } from '../../src/partition/store.js'
-import { takeTurn } from '../../src/partition/turn.js'
+import { commitTurn, type TurnParts } from '../../src/partition/turn.js'
+import { Versions } from '../../src/shared-memory/versions.js'
 import { Matcher } from '../../src/subscription/matcher.js'
 import type { DeliveryStats, NoticeRenderer } from '../../src/subscription/notice.js'
 import type { SubscriptionClock, SubscriptionId } from '../../src/subscription/subscription.js'
-import { at, command, given, id, noWords, root, silentLog, storeSettings, tenant, versions } from '../given.js'
+import {
+  at,
+  command,
+  given,
+  id,
+  noWords,
+  root,
+  silentLog,
+  storeSettings,
+  takeTurn,
+  tenant,
+  versions,
+} from '../given.js'
 import { clock, lastOf, nth, nthId, shortWording } from '../subscription/given.js'
 
 interface Around {
   readonly store: LmdbPartitionStore
   readonly matcher: Matcher
+  readonly parts: TurnParts
   turn(...batch: readonly Command[]): readonly Reply[]
   /** What is on disk. */
   outbox(): Promise<Outgoing>
@@ -33,6 +48,7 @@ function around(t: Test, folder = t.testdir(), word: NoticeRenderer = shortWordi
   return {
     store,
     matcher,
+    parts,
     turn: (...batch) => takeTurn(parts, batch),
     outbox: async () => {
       const environment = openEnvironment(folder, { ...storeSettings, readOnly: true })
@@ -89,29 +105,65 @@ test('a turn that fails leaves neither entities nor notices nor moments, and the
   t.match((await outbox()).notices, [{ number: 1 }, { number: 2, notice: { body: 'Silo1: level=3', made: 16_001 } }])
 })
 
-test('a turn whose commit fails gives the moments back that it noted', async (t) => {
-  const { matcher, store } = around(t)
+test('deciding writes nothing: a turn that is never committed leaves the store as it was', async (t) => {
+  const { turn, parts, outbox, store } = around(t)
+  const memory = clock(7)
+  parts.matcher.put(nth(1, {}, memory))
+  turn(append('1'))
+  const state = async () => [store.entities(tenant, root, id('Silo1')), store.entityCount, await outbox()]
+  const before = await state()
+  const ack: Command = { kind: 'ack', acks: [{ subscription: nthId(1), gone: [1], account: undefined }] }
+  const batch = [append('2', 2000), command('APPEND', 'Silo2'), command('DELETE', 'Silo1'), ack]
+  const { replies, changes } = decideTurn(parts, batch)
+  t.match(replies, [{ kind: 'updated' }, { kind: 'updated' }, { kind: 'updated' }, { kind: 'acked' }])
+  t.match(changes, {
+    entities: [
+      { kind: 'put', entity: { id: 'Silo1' }, changed: ['level'] },
+      { kind: 'put', entity: { id: 'Silo2' }, before: undefined },
+      { kind: 'remove', entity: { id: 'Silo1' } },
+    ],
+    notices: [{ subscription: nthId(1), body: 'Silo1: level=2' }],
+    acks: [{ gone: [1] }],
+  })
+  t.same(await state(), before)
+  t.equal(parts.versions.commits, 1)
+  parts.matcher.undo()
+  t.equal(lastOf(memory), 1000)
+})
+
+test('a turn that is long leaves the rest of its batch to the next one', (t) => {
+  const { parts } = around(t)
+  let decided = 0
+  const isLong = (): boolean => {
+    decided += 1
+    return decided === 2
+  }
+  const { replies, changes } = decideTurn(parts, [append('1'), append('2'), append('3')], isLong)
+  t.equal(replies.length, 2)
+  t.equal(changes.entities.length, 2)
+  t.end()
+})
+
+test('a turn that can not be applied leaves neither entities nor notices nor moments nor versions changed', async (t) => {
+  const { parts, outbox, store } = around(t)
+  const { matcher, versions } = parts
   const memory = clock(7)
   matcher.put(nth(1, {}, memory))
-  const full = Object.create(store, {
-    hasRoom: { value: true },
-    transact: {
-      value: (turn: () => unknown) => {
-        store.transact(turn)
-        t.equal(lastOf(memory), 1000)
-        throw new StorageFull('no room for the commit')
-      },
-    },
-    entities: { value: store.entities.bind(store) },
-    write: { value: store.write.bind(store) },
-    enqueue: { value: store.enqueue.bind(store) },
-    ack: { value: store.ack.bind(store) },
-    committed: { value: store.committed.bind(store) },
-  })
-  const parts = { store: full, interpret: noWords, matcher, versions: versions() }
-  t.throws(() => takeTurn(parts, [append('1')]), StorageFull)
+  const group = Versions.groupOf(tenant, id('Silo1'))
+  const { changes } = decideTurn(parts, [append('1')])
+  const full = (): never => {
+    t.equal(lastOf(memory), 1000)
+    t.equal(versions.commits, undefined, 'readers doubt what they have read while the commit is under way')
+    t.equal(versions.endedChangesOf(group), undefined)
+    throw new StorageFull('no room for the commit')
+  }
+  t.throws(() => commitTurn(parts, changes, full), StorageFull)
+  t.same(store.entities(tenant, root, id('Silo1')), [])
+  t.same([store.entityCount, store.lastNotice, (await outbox()).notices], [0, 0, []])
   t.equal(lastOf(memory), 7)
   t.same(matcher.notices, [])
+  t.not(versions.commits, undefined, 'no commit is under way')
+  t.not(versions.endedChangesOf(group), undefined)
 })
 
 test('an update whose notice can not be worded is not done', async (t) => {
@@ -155,7 +207,7 @@ test('what became of notices is stored, also when there is no room for updates, 
     kind: 'ack',
     acks: [{ subscription: nthId(1), gone: [1], account: settled }],
   })
-  Object.defineProperty(store, 'hasRoom', { value: false })
+  Object.defineProperty(store, 'hasRoom', { value: () => false })
   for (let times = 0; times < 2; times += 1) {
     t.match(turn(append('3'), settle(account)), [{ kind: 'failed', why: 'storageFull' }, { kind: 'acked' }])
     const { notices, accounts } = await outbox()

@@ -1,0 +1,146 @@
+import type { DamageLog } from '../log/damage-log.js'
+import { errorFacts, type Log } from '../log/log.js'
+import type { StorageMeter } from '../measure/waits.js'
+import { decideTurn } from '../partition/decide.js'
+import type { Command, Reply } from '../partition/message.js'
+import { DamagedRecord, DiskFault, StorageFull, type TurnChanges } from '../partition/store.js'
+import { commitTurn, publishTurn, type TurnParts } from '../partition/turn.js'
+import type { Bell } from '../shared-memory/bell.js'
+
+export interface TurnRunnerParts extends TurnParts {
+  /** Rung when there are new notices on disk. */
+  readonly bell: Bell
+  readonly storage: StorageMeter
+  readonly log: Log
+  readonly damages: DamageLog
+}
+
+/**
+ * A turn takes no more commands when it has decided for so long. What it has decided is still to be written and to be
+ * committed, which takes about as long again.
+ */
+const turn_ms = 10
+
+/** When a turn passes its stages, in ns of the monotonic clock. */
+export class TurnTimes {
+  readonly begun = process.hrtime.bigint()
+  /** Everything is decided; the write transaction is about to be opened. */
+  decided = this.begun
+  /** Everything is written; what is left is the commit. */
+  written = this.begun
+  /** What follows the commit is done. */
+  ended = this.begun
+  readonly #begun_ms = performance.now()
+
+  /** Asked after each command, for which the other clock is too slow. */
+  get isLong(): boolean {
+    return performance.now() - this.#begun_ms > turn_ms
+  }
+}
+
+/** Decides turns and commits them, and finds out what to do when that fails. */
+export class TurnRunner {
+  readonly #parts: TurnRunnerParts
+  /** Whether the disk was full when it was last needed; the first time is logged. */
+  #isFull = false
+  #broken: { readonly fault: unknown } | undefined
+
+  constructor(parts: TurnRunnerParts) {
+    this.#parts = parts
+  }
+
+  /** The fault that the thread has to end of: the disk has failed, or what the thread holds in memory is of no use any more. */
+  get broken(): { readonly fault: unknown } | undefined {
+    return this.#broken
+  }
+
+  /**
+   * The replies to the commands at the beginning of the batch that one turn has taken. A command that makes its turn fail
+   * fails alone: the others are taken one by one.
+   */
+  run(batch: readonly Command[], times: TurnTimes): readonly Reply[] {
+    return this.#run(batch, times, false)
+  }
+
+  /**
+   * Does what follows a commit. When that fails, what was committed stays so: it is answered as done and never carried
+   * out again. Readers are told to doubt everything, since nobody knows how much they were told.
+   */
+  afterCommit(follow: () => void): void {
+    try {
+      follow()
+    } catch (fault) {
+      this.#broken ??= { fault }
+      this.#fault(fault, 'a turn was written, but what follows it failed: the thread of the partition ends')
+      this.#parts.versions.doubtAll()
+      this.#parts.bell.ring()
+    }
+  }
+
+  #run(batch: readonly Command[], times: TurnTimes, again: boolean): readonly Reply[] {
+    let replies: readonly Reply[]
+    try {
+      const turn = decideTurn(this.#parts, batch, () => times.isLong)
+      this.#commit(turn.changes, times)
+      replies = turn.replies
+    } catch (fault) {
+      return this.#failed(batch, fault, times, again)
+    }
+    this.afterCommit(() => {
+      publishTurn(this.#parts)
+      this.#full(this.#parts.store.isFull)
+    })
+    return replies
+  }
+
+  /** A thread that dies in it may leave the write lock behind, so the coordinator is told of it. */
+  #commit(changes: TurnChanges, times: TurnTimes): void {
+    const { storage } = this.#parts
+    times.decided = process.hrtime.bigint()
+    storage.writing(true)
+    try {
+      commitTurn(this.#parts, changes, () => {
+        times.written = process.hrtime.bigint()
+      })
+    } finally {
+      storage.writing(false)
+    }
+  }
+
+  /** Nothing of the batch was written. */
+  #failed(batch: readonly Command[], fault: unknown, times: TurnTimes, again: boolean): readonly Reply[] {
+    if (fault instanceof DiskFault) {
+      this.#broken ??= { fault }
+      return [] // They are answered as those of every thread that has died.
+    }
+    if (fault instanceof StorageFull) {
+      if (!this.#isFull) this.#fault(fault)
+      this.#full(true)
+      // The store refuses growth from now on for a while: what removes something is not held up by the rest.
+      if (!again) return this.#run(batch, times, true)
+      return batch.map(() => ({ kind: 'failed', why: 'storageFull' }))
+    }
+    const [single] = batch
+    if (single && batch.length === 1) {
+      this.#fault(fault)
+      return [{ kind: 'failed', why: 'fault' }]
+    }
+    const replies: Reply[] = []
+    for (const command of batch) {
+      replies.push(...this.#run([command], times, again))
+      if (this.#broken || times.isLong) break
+    }
+    return replies
+  }
+
+  /** Faults are logged once, here where they are caught. */
+  #fault(fault: unknown, what = 'a turn failed and was not written'): void {
+    if (fault instanceof DamagedRecord) this.#parts.damages.met(fault)
+    else this.#parts.log.error('partition:turn', what, errorFacts(fault))
+  }
+
+  #full(isFull: boolean): void {
+    this.#isFull = isFull
+    this.#parts.storage.full(isFull)
+  }
+}
