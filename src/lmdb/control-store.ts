@@ -108,7 +108,7 @@ export class ControlStore implements SubscriptionStore {
     for (const single of batch) this.#transacted([single])
   }
 
-  /** Whether the batch is settled: written, or failed with nobody to blame but its only member. */
+  /** Whether the batch is done with: written, or failed when it had only one member. */
   #transacted(batch: readonly Waiting[]): boolean {
     if (batch.length === 0) return true
     const last = this.#outbox.last

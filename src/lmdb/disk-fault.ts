@@ -58,8 +58,8 @@ function isFull(fault: unknown): boolean {
   return full.has(-errno)
 }
 
-/** The system's own words: LMDB adds what it did last, whatever that has to do with it. */
+/** The message of the system: LMDB would add what it did last, which may have nothing to do with it. */
 function nameOf(code: number): string {
-  const [name, words] = getSystemErrorMap().get(-code) ?? [`LMDB ${code}`, 'the map is full']
-  return `${name}: ${words}`
+  const [name, message] = getSystemErrorMap().get(-code) ?? [`LMDB ${code}`, 'the map is full']
+  return `${name}: ${message}`
 }

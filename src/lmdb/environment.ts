@@ -4,17 +4,17 @@ import type { Key } from './keys.js'
 /** The databases of one partition. Values are texts; what they hold is said in `record.ts`. */
 export interface Environment {
   readonly root: RootDatabase<string, Key>
-  /** [tenant, place] to the record of an entity. */
+  /** [tenant, sequence] to the record of an entity. */
   readonly records: Database<string, Key>
-  /** [tenant, id, path, type] to its place. */
+  /** [tenant, id, path, type] to its sequence. */
   readonly ids: Database<string, Key>
-  /** [tenant, type, place] to the path and the id. */
+  /** [tenant, type, sequence] to the path and the id. */
   readonly types: Database<string, Key>
   /** [tenant, path, type] to the number of entities, with a name behind it to the number of those that have the attribute. */
   readonly counts: Database<string, Key>
   /** Facts about the partition itself. */
   readonly facts: Database<string, Key>
-  /** The outbox: [number] to a notice, [first number] to the notices of a group, to what they show; [subscription] to an account. */
+  /** The outbox: [number] to a notice, [first number] to the notices of a group, to what they show; [subscription] to its delivery stats. */
   readonly notices: Database<string, Key>
   readonly groups: Database<string, Key>
   readonly shown: Database<string, Key>

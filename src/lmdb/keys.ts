@@ -27,19 +27,19 @@ export function recordKey(tenant: Tenant, sequence: Sequence): Key {
   return [tenant, sequence]
 }
 
-/** The records of a tenant from a place on. */
+/** The records of a tenant from a sequence on. */
 export function recordsOf(tenant: Tenant, after: number): KeyRange {
   return { start: [tenant, after], end: [tenant, Number.POSITIVE_INFINITY] }
 }
 
-/** Where the place of an entity is found by what identifies it. */
+/** Where the sequence of an entity is found by what identifies it. */
 export function idKey(tenant: Tenant, id: EntityId, path: ServicePath, type: EntityType): Key {
   return [tenant, id, path, type]
 }
 
 /** Everything of one id in one service path, of every type. */
 export function idInPath(tenant: Tenant, id: EntityId, path: ServicePath): KeyRange {
-  // A blank comes after the separator of parts and before every character of a longer path.
+  // A space comes after the separator of parts and before every character of a longer path.
   return { start: [tenant, id, path], end: [tenant, id, `${path} `] }
 }
 
@@ -53,7 +53,7 @@ export function typeKey(tenant: Tenant, type: EntityType, sequence: Sequence): K
   return [tenant, type, sequence]
 }
 
-/** The entities of a type from a place on. */
+/** The entities of a type from a sequence on. */
 export function typeFrom(tenant: Tenant, type: EntityType, after: number): KeyRange {
   return { start: [tenant, type, after], end: [tenant, type, Number.POSITIVE_INFINITY] }
 }

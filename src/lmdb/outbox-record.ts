@@ -24,7 +24,7 @@ type StoredHead = readonly [
 
 /**
  * The notices of one change to some subscriptions: their numbers follow each other from that of the group on, and one
- * that has left is 0. The entity that they show lies at the number `shown`, and takes so many bytes.
+ * that has left is 0. The entity that they show lies at the number `shown`, and takes `shown_bytes`.
  */
 type StoredGroup = readonly [
   subscriptions: readonly (string | 0)[],
@@ -37,7 +37,7 @@ type StoredGroup = readonly [
 /** A group of notices with what they have in common. */
 export interface NoticeGroup {
   readonly first: NoticeNumber
-  /** Nothing in the place of one that has left. */
+  /** `undefined` stands for one that has left. */
   readonly subscriptions: readonly (SubscriptionId | undefined)[]
   readonly common: Omit<NoticeHead, 'subscription'>
   /** Where the entity lies. */

@@ -15,7 +15,7 @@ export interface OutboxDatabases {
   readonly groups: Database<string, Key>
   /** [number] to the entity that the notices of groups show; with `groups` behind it to the number of these groups. */
   readonly shown: Database<string, Key>
-  /** [subscription] to its account. */
+  /** [subscription] to its delivery stats. */
   readonly accounts: Database<string, Key>
   /** Holds the number of the last notice that was ever put in, so that no number is given twice. */
   readonly facts: Database<string, Key>
@@ -37,7 +37,7 @@ const lastFact: Key = ['notice']
 /** Notices of one group: what is written again when one of them leaves. */
 const groupSize = 256
 
-/** Notices on disk, in the environment of whoever makes them; all of it within the transactions of its only writer. */
+/** Notices on disk, in the environment of whoever makes them. It writes within the transactions of its only writer. */
 export class Outbox {
   readonly #databases: OutboxDatabases
   #last: NoticeNumber
@@ -88,12 +88,12 @@ export class Outbox {
     this.#leaveGroups(grouped)
   }
 
-  /** The transaction that enqueued was undone: so are its numbers. */
+  /** The transaction that enqueued was undone: its numbers are given again. */
   rewind(last: NoticeNumber): void {
     this.#last = last
   }
 
-  /** The entity is written once, whatever many are told of it. */
+  /** The entity is written once, however many subscriptions are notified of it. */
   #putGroups({ subscriptions, entity, ...common }: SharedNotice): number {
     const { groups, shown } = this.#databases
     const first = this.#last + 1
@@ -112,7 +112,7 @@ export class Outbox {
     return written
   }
 
-  /** Each group is read and written once, whatever many of its notices leave. */
+  /** Each group is read and written once, however many of its notices leave. */
   #leaveGroups(numbers: NoticeNumber[]): void {
     const left: { readonly group: NoticeGroup; readonly gone: Set<NoticeNumber> }[] = []
     for (const number of numbers.sort((a, b) => a - b)) {
@@ -183,7 +183,7 @@ export function readGroup(first: NoticeNumber, text: string, unread: Unread): No
   }
 }
 
-/** The accounts of all subscriptions that have one here. */
+/** The delivery stats of all subscriptions that have some here. */
 export function* accountsOf(
   { accounts }: Pick<OutboxDatabases, 'accounts'>,
   unread: Unread = unreadThrows,

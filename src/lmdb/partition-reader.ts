@@ -67,7 +67,7 @@ export class PartitionReader {
   readonly #versions: Versions
   #seen: number | undefined
 
-  /** The partition's marks tell when a snapshot is old. */
+  /** The partition's versions tell when a snapshot is old. */
   constructor(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>, versions: Versions) {
     this.#path = path
     this.#environment = openEnvironment(path, { ...settings, readOnly: true })
@@ -140,7 +140,7 @@ export class Snapshot {
     return lastNumber(this.#environment, this.folder, this.#transaction)
   }
 
-  /** All entities of a tenant after a place, in the order of creation. */
+  /** All entities of a tenant after a sequence, in the order of creation. */
   *all(tenant: Tenant, after = -1): Generator<Candidate> {
     for (const { key, value } of this.#environment.records.getRange(this.#in(recordsOf(tenant, after + 1)))) {
       const sequence = Number(key[1]) as Sequence
@@ -148,7 +148,7 @@ export class Snapshot {
     }
   }
 
-  /** The entities of one type after a place, in the order of creation. */
+  /** The entities of one type after a sequence, in the order of creation. */
   *ofType(tenant: Tenant, type: EntityType, after = -1): Generator<Candidate> {
     if (!canBeKey(type)) return
     for (const { key, value } of this.#environment.types.getRange(this.#in(typeFrom(tenant, type, after + 1)))) {

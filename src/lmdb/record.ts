@@ -123,6 +123,6 @@ export function encodeLocated({ path, id }: Located): string {
 
 /** What `encodeLocated` wrote. */
 export function decodeLocated(text: string): Located {
-  const blank = text.indexOf(' ')
-  return { path: text.slice(0, blank) as ServicePath, id: text.slice(blank + 1) as EntityId }
+  const space = text.indexOf(' ')
+  return { path: text.slice(0, space) as ServicePath, id: text.slice(space + 1) as EntityId }
 }

@@ -11,7 +11,7 @@ export interface Addressed {
 
 /**
  * Commands of one request that are put into a mailbox at one time. The next ones follow when the ones before them are
- * being answered, so that the commands of other requests come in between.
+ * being carried out, so that the commands of other requests come in between.
  */
 const sliceSize = 256
 

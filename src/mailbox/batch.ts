@@ -10,10 +10,10 @@ export interface Batch {
   readonly entered?: BigUint64Array
 }
 
-/** What the partition sends back when the batch is on disk. */
+/** What the partition sends back when the changes of the batch are on disk. */
 export interface BatchReply {
   readonly replies: Encoded
-  /** How long the turn spent on deciding and on its commit, in ns. */
+  /** How long the turn took to decide and write, and how long its commit took, in ns. */
   readonly decided_ns: number
   readonly committed_ns: number
 }
@@ -21,7 +21,7 @@ export interface BatchReply {
 /** What the coordinator tells a partition's thread. */
 export type PartitionInstruction =
   | { readonly kind: 'connect'; readonly port: MessagePort }
-  /** From the next turn on the subscription is in force, in the place of an earlier one of the same id. */
+  /** From the next turn on the subscription is in force, and replaces an earlier one of the same id. */
   | { readonly kind: 'subscribe'; readonly ticket: number; readonly inForce: SubscriptionInForce }
   | { readonly kind: 'unsubscribe'; readonly ticket: number; readonly id: SubscriptionId }
   /** Take no more batches, finish, close the store. */
@@ -31,7 +31,7 @@ export type PartitionInstruction =
 export interface PartitionReady {
   readonly kind: 'ready'
   readonly lastNotice: NoticeNumber
-  /** The highest place at which an entity of the partition was created. */
+  /** The highest sequence of an entity that was ever created in the partition. */
   readonly highestSequence: number
 }
 

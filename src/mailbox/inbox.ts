@@ -14,12 +14,12 @@ export interface InboxParts extends TurnRunnerParts {
   readonly transactionWait: WaitMeter
 }
 
-/** A batch that has arrived, and how far it is answered. */
+/** A batch that has arrived, with the replies to it so far. */
 interface Arrived {
   readonly port: MessagePort
   readonly batch: Batch
   readonly commands: readonly Command[]
-  /** To the first of its commands: a turn may end in the middle of a batch, which is answered as a whole. */
+  /** To the first of its commands: a turn may end in the middle of a batch, whose replies are sent together. */
   readonly replies: Reply[]
 }
 
@@ -27,14 +27,14 @@ interface Arrived {
 const turnMost = 4096
 
 /**
- * The partition's side of its mailboxes, one per front end: takes what has arrived into one turn, and answers when the
+ * The partition's side of its mailboxes, one per front end: takes what has arrived into one turn, and replies when the
  * turn is on disk. What is too much for one turn is left for the next one, and the ports are looked at in between.
  */
 export class Inbox {
   readonly #parts: InboxParts
   readonly #runner: TurnRunner
   readonly #ports = new Set<MessagePort>()
-  /** In the order of arrival. Only the first one may be answered in part. */
+  /** In the order of arrival. Only the first one may have some of its replies. */
   #queue: Arrived[] = []
   #goingOn = false
   #lastTurnEnd = 0n
@@ -63,7 +63,7 @@ export class Inbox {
     return this.#parts.store.lastNotice
   }
 
-  /** Answers what has arrived and hangs up; front ends were told to send nothing more. */
+  /** Replies to what has arrived and closes the ports; front ends were told to send nothing more. */
   close(): void {
     this.#collect()
     while (this.#queue.length > 0) this.#turn()
@@ -114,7 +114,7 @@ export class Inbox {
       if (store.lastNotice !== lastNotice) bell.ring()
       storage.committed(replies.length, times.ended - times.written)
     })
-    this.#answer(replies, times)
+    this.#send(replies, times)
     // The thread ends of it, and is replaced by one that reads everything from disk.
     if (this.#runner.broken) throw this.#runner.broken.fault
   }
@@ -149,12 +149,12 @@ export class Inbox {
     }
   }
 
-  /** Hands the replies to the batches at the head of the queue, and sends back those that are answered as a whole. */
-  #answer(replies: readonly Reply[], { begun, written, ended }: TurnTimes): void {
+  /** Adds the replies to the batches at the head of the queue, and sends the batch replies that are complete. */
+  #send(replies: readonly Reply[], { begun, written, ended }: TurnTimes): void {
     const decided_ns = Number(written - begun)
     const committed_ns = Number(ended - written)
     let at = 0
-    let answered = 0
+    let complete = 0
     for (const { port, commands, replies: own } of this.#queue) {
       const open = commands.length - own.length
       for (const reply of replies.slice(at, at + open)) own.push(reply)
@@ -162,10 +162,10 @@ export class Inbox {
       if (own.length < commands.length) break
       const batchReply: BatchReply = { replies: encodeReplies(own), decided_ns, committed_ns }
       port.postMessage(batchReply)
-      answered += 1
+      complete += 1
     }
-    if (answered === this.#queue.length) this.#queue = []
-    else this.#queue.splice(0, answered)
+    if (complete === this.#queue.length) this.#queue = []
+    else this.#queue.splice(0, complete)
   }
 
   /**

@@ -41,15 +41,15 @@ interface Waiting {
 }
 
 /**
- * A batch leaves when it has so many commands, or when the event loop has taken in everything that had arrived: early
+ * A batch is sent when it has this many commands, or when the event loop has taken in everything that had arrived: early
  * enough that the partition works while the front end still reads, late enough that a message costs little per command.
  */
-const letterSize = 16
+const sendSize = 16
 
 /** Batches that may be under way; beyond that commands gather, so that load makes batches larger instead of waits longer. */
 const batchesUnderWay = 8
 
-/** To write a batch holds the front end for as long as it has commands: so many are about 2 ms. */
+/** At most so many commands are in a batch: to encode them holds the front end for about 2 ms. */
 const maxBatch = 512
 
 /**
@@ -75,7 +75,7 @@ export class Mailbox {
 
   /**
    * Connects the mailbox with its partition's thread, the first one or one that replaces it. What was under way to the
-   * one before is answered first, whether or not its end was heard of; what was not sent goes to the new one.
+   * one before is resolved first, whether or not its end was heard of; what was not sent goes to the new one.
    */
   connect(port: MessagePort): void {
     if (this.#port) this.#leave(this.#port)
@@ -119,7 +119,7 @@ export class Mailbox {
     const entered = this.#settings.measured() ? process.hrtime.bigint() : 0n
     return new Promise((resolve, fail) => {
       this.#gathering.push({ command, entered, resolve, fail })
-      if (this.#gathering.length >= letterSize) this.#send()
+      if (this.#gathering.length >= sendSize) this.#send()
       else this.#sendSoon()
     })
   }
@@ -130,7 +130,7 @@ export class Mailbox {
     return refusal ? Promise.resolve(err(refusal)) : this.put(command)
   }
 
-  /** Asks for a sign of life, which needs no room: whoever asks while one is under way shares its answer. */
+  /** Asks for a sign of life, which needs no room: whoever asks while one is under way shares its reply. */
   ping(): Promise<Result<Posted, LostBatch>> {
     if (!this.#ping) {
       if (!this.#port) return Promise.resolve(err({ kind: 'partitionLost' }))
@@ -213,7 +213,7 @@ export class Mailbox {
     this.#send()
   }
 
-  /** Takes what was answered on a port that another one replaces; what else was under way may have been done or not. */
+  /** Takes the batch replies that have arrived on a port that another one replaces; what else was under way may have been done or not. */
   #leave(port: MessagePort): void {
     this.#port = undefined
     for (let left = receiveMessageOnPort(port); left; left = receiveMessageOnPort(port))
@@ -223,8 +223,8 @@ export class Mailbox {
   }
 
   /**
-   * Everything that was in the mailbox gets an honest answer: what was sent may or may not have been done, the rest was
-   * not. All that was answered was heard by now; nobody may look for more, since Node does not survive a look into a port that is closed.
+   * What was in the mailbox is refused: what was sent may or may not have been done, the rest was not. Every batch reply
+   * has been received by now; nobody may look for more, since Node does not survive a look into a port that is closed.
    */
   #lost(port: MessagePort): void {
     if (this.#port !== port) return

@@ -63,7 +63,7 @@ export class TurnRunner {
   }
 
   /**
-   * Does what follows a commit. When that fails, what was committed stays so: it is answered as done and never carried
+   * Does what follows a commit. When that fails, what was committed stays so: its replies are sent, and it is never carried
    * out again. Readers are told to doubt everything, since nobody knows how much they were told.
    */
   afterCommit(follow: () => void): void {
@@ -111,7 +111,7 @@ export class TurnRunner {
   #failed(batch: readonly Command[], fault: unknown, times: TurnTimes, again: boolean): readonly Reply[] {
     if (fault instanceof DiskFault) {
       this.#broken ??= { fault }
-      return [] // They are answered as those of every thread that has died.
+      return [] // Their outcome is unknown, as with every thread that has died.
     }
     if (fault instanceof StorageFull) {
       if (!this.#isFull) this.#fault(fault)

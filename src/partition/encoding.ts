@@ -4,14 +4,14 @@ import type { Sequence } from '../shared-memory/sequences.js'
 import type { Milliseconds } from '../time.js'
 import type { AckCommand, Command, RawUpdateCommand, RawUpdateReply, Reply } from './message.js'
 
-/** A batch as it crosses: a text, and the texts that stand beside it because writing them into it would cost. */
+/** A batch as it is sent to another thread: a JSON text, and the payloads that would be costly to write into it. */
 export interface Encoded {
   readonly text: string
   readonly bodies: readonly string[]
 }
 
 /**
- * A batch crosses to another thread as text: a message costs far more than its bytes, and a graph of objects would be
+ * A batch is sent to another thread as one text: a message costs far more than its bytes, and a graph of objects would be
  * cloned member by member. Commands are arrays without names of members, which halves what is written and read.
  */
 export function encodeCommands(batch: readonly Command[]): Encoded {
@@ -22,8 +22,8 @@ export function encodeCommands(batch: readonly Command[]): Encoded {
 
 /** The batch that `encodeCommands` wrote. Both ends are this program, so what arrives is what was sent. */
 export function decodeCommands({ text, bodies }: Encoded): readonly Command[] {
-  const beside = bodies.values()
-  return (JSON.parse(text) as readonly PackedCommand[]).map((command) => unpacked(command, beside))
+  const remaining = bodies.values()
+  return (JSON.parse(text) as readonly PackedCommand[]).map((command) => unpacked(command, remaining))
 }
 
 /** The replies of a batch, in the order of its commands. */
@@ -35,8 +35,8 @@ export function encodeReplies(replies: readonly Reply[]): Encoded {
 
 /** The replies that `encodeReplies` wrote. */
 export function decodeReplies({ text, bodies }: Encoded): readonly Reply[] {
-  const beside = bodies.values()
-  return (JSON.parse(text) as readonly PackedReply[]).map((reply) => unpackedReply(reply, beside))
+  const remaining = bodies.values()
+  return (JSON.parse(text) as readonly PackedReply[]).map((reply) => unpackedReply(reply, remaining))
 }
 
 type PackedMetadata = readonly [name: string, type: string, value: Value]
@@ -66,11 +66,11 @@ type PackedUpdate = readonly [
   via: PackedVia,
 ]
 
-/** Nothing is the empty text; 0 when it ends here. */
+/** The empty text when there is no `Via`; 0 when the change is notified no further. */
 type PackedVia = string | 0
 
-/** The body stands beside. */
-type PackedWords = readonly [
+/** The body is in `bodies`. */
+type PackedRawUpdate = readonly [
   sequence: number,
   time: number,
   tenant: string,
@@ -81,10 +81,10 @@ type PackedWords = readonly [
   via: PackedVia,
 ]
 
-/** 0 is a ping; acks are what they are. */
-type PackedCommand = PackedUpdate | PackedWords | AckCommand | 0
+/** 0 is a ping; acks are sent as they are. */
+type PackedCommand = PackedUpdate | PackedRawUpdate | AckCommand | 0
 
-/** A raw update that was accepted is 1, one that was not is 0, followed by its times if they were taken; the text stands beside. */
+/** A raw update that was accepted is 1, one that was not is 0, followed by its times if they were taken; the text is in `bodies`. */
 type PackedReply = Exclude<Reply, RawUpdateReply> | Accepted | readonly [Accepted, parse_ns: number, render_ns: number]
 type Accepted = 0 | 1
 
@@ -96,13 +96,13 @@ function packed(command: Command, bodies: string[]): PackedCommand {
       return command
     case 'rawUpdate':
       bodies.push(command.body)
-      return packedWords(command)
+      return packedRawUpdate(command)
     case 'update':
       return packedUpdate(command)
   }
 }
 
-function packedWords({ sequence, time, tenant, path, flags, origin }: RawUpdateCommand): PackedWords {
+function packedRawUpdate({ sequence, time, tenant, path, flags, origin }: RawUpdateCommand): PackedRawUpdate {
   return [sequence, time, tenant, path, flags, origin.correlator, origin.token, packedVia(origin)]
 }
 
@@ -136,10 +136,10 @@ function packedMetadata({ name, type, value }: Metadata): PackedMetadata {
 function unpacked(command: PackedCommand, bodies: Iterator<string>): Command {
   if (command === 0) return { kind: 'ping' }
   if ('kind' in command) return command
-  return command.length === 8 ? unpackedWords(command, next(bodies)) : unpackedUpdate(command)
+  return command.length === 8 ? unpackedRawUpdate(command, next(bodies)) : unpackedUpdate(command)
 }
 
-function unpackedWords(command: PackedWords, body: string): RawUpdateCommand {
+function unpackedRawUpdate(command: PackedRawUpdate, body: string): RawUpdateCommand {
   const [sequence, time, tenant, path, flags, correlator, token, via] = command
   return {
     kind: 'rawUpdate',
