@@ -1,3 +1,5 @@
+import { reasonOfFault } from '../http-client/faults.js'
+
 /** How an attempt to deliver ended [subscriptions 5.3]. */
 export type AttemptOutcome = Accepted | Failed
 
@@ -48,36 +50,8 @@ export function retryAfter(header: string | undefined, now: number): number | un
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
 
-/** Codes of Node, of undici and of the resolver to words; what is not here is shown by its code. */
-const causes: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'connection reset',
-  ECONNABORTED: 'connection reset',
-  EPIPE: 'connection reset',
-  UND_ERR_SOCKET: 'connection reset',
-  ETIMEDOUT: 'timeout',
-  UND_ERR_CONNECT_TIMEOUT: 'timeout',
-  EHOSTUNREACH: 'host unreachable',
-  ENETUNREACH: 'host unreachable',
-  ENOTFOUND: 'name not resolved',
-  EAI_AGAIN: 'name not resolved',
-  EAI_FAIL: 'name not resolved',
-  EAI_NODATA: 'name not resolved',
-  UND_ERR_HEADERS_OVERFLOW: 'response head too long',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'malformed response',
-}
-
-/** The code by which the lookup of a name says that its addresses are not allowed. */
-export const deniedCode = 'DESTINATION_DENIED'
-
-/** What it means that a connection or an exchange failed. */
+/** What it means that there is no response. */
 export function outcomeOfFault(fault: unknown): Failed {
-  const code = fault instanceof Error && 'code' in fault ? String(fault.code) : ''
-  if (code === deniedCode) return refusal('destination not allowed')
-  if (code === 'UND_ERR_INVALID_ARG') return refusal('the request cannot be written')
-  if (code.startsWith('HPE_')) return trouble('malformed response')
-  const cause = causes[code]
-  if (cause !== undefined) return trouble(cause)
-  if (/CERT|SSL|TLS|SIGNATURE|EPROTO/.test(code)) return trouble(`TLS failed (${code})`)
-  return trouble(code === '' ? 'connection failed' : code)
+  const { reason, permanent } = reasonOfFault(fault)
+  return permanent ? refusal(reason) : trouble(reason)
 }

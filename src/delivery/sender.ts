@@ -1,15 +1,9 @@
+import type { Destinations } from '../http-client/destinations.js'
+import type { HttpResponse } from '../http-client/exchange.js'
+import { GivenUp } from '../http-client/faults.js'
+import { HttpClient, type PostRequest } from '../http-client/http-client.js'
 import { now } from '../time.js'
-import { type Connection, Connections, type ResponseHead } from './connections.js'
-import type { Destinations } from './destinations.js'
-import {
-  type Acceptance,
-  type AttemptOutcome,
-  outcomeOf,
-  outcomeOfFault,
-  refusal,
-  retryAfter,
-  trouble,
-} from './outcome.js'
+import { type Acceptance, type AttemptOutcome, outcomeOf, outcomeOfFault, refusal, retryAfter } from './outcome.js'
 
 export interface SenderSettings {
   /** Time limit of an attempt, up to the head of the response. */
@@ -17,7 +11,6 @@ export interface SenderSettings {
   readonly accept: Acceptance
   /** Whether connections are used again. */
   readonly kept: boolean
-  readonly perReceiver: number
   readonly total: number
   readonly insecure: boolean
   readonly destinations: Destinations
@@ -29,136 +22,101 @@ export interface Outgoing {
   /** Names and values in turn, without those that every request has to its host. */
   readonly headers: readonly string[]
   readonly body: Buffer
-  /** Gets the start of the body of the response, in the end. */
+  /** Gets the start of the body of the response, when the body has ended or was cut off. */
   readonly heard?: ((body: string) => void) | undefined
 }
 
-const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
-const mostRedirects = 5
+const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+const maxRedirects = 5
 
-/** Posts messages to receivers; never by a proxy [subscriptions 4.1, 5.3]. */
+/** The body of a response is discarded: a receiver whose body is longer or takes longer loses the connection. */
+const bodyLimit = { bytes: 64 * 1024, time_ms: 1000 }
+const bodyTooLong = new GivenUp('response too long')
+/** How much of a body is kept for `heard`. */
+const heard_bytes = 16 * 1024
+
+/** Posts messages to receivers [subscriptions 4.1, 5.3]. */
 export class Sender {
   readonly #settings: SenderSettings
-  readonly #connections: Connections
-  readonly #attempts = new Set<Attempt>()
+  readonly #client: HttpClient
+  /** Responses whose attempt is over and whose body is still read. */
+  #draining = 0
 
   constructor(settings: SenderSettings) {
     this.#settings = settings
-    const { kept, perReceiver, total, insecure, timeout_ms, destinations } = settings
-    this.#connections = new Connections({
-      ...{ kept, total, insecure, perOrigin: perReceiver },
-      ...{ connectLimit_ms: timeout_ms, lookup: destinations.lookup },
+    const { kept, total, insecure, timeout_ms, destinations } = settings
+    this.#client = new HttpClient({
+      kept,
+      insecure,
+      destinations,
+      maxIdle: total,
+      connectLimit_ms: timeout_ms,
+      retried: true,
     })
   }
 
-  /** One attempt; its outcome is known with the head of the response, the body is thrown away afterwards. */
-  send(outgoing: Outgoing): Promise<AttemptOutcome> {
-    return new Promise((resolve) => {
-      const attempt = new Attempt(this.#settings, this.#connections, outgoing, (outcome) => {
-        this.#attempts.delete(attempt)
-        resolve(outcome)
-      })
-      this.#attempts.add(attempt)
-      attempt.begin()
-    })
+  /** One attempt; its outcome is known with the head of the response, the body is discarded afterwards. */
+  async send(outgoing: Outgoing): Promise<AttemptOutcome> {
+    try {
+      return await this.#attempt(outgoing, performance.now() + this.#settings.timeout_ms)
+    } catch (fault) {
+      return outcomeOfFault(fault)
+    }
   }
 
   /** Gives up what is under way and closes all connections. */
   close(): void {
-    for (const attempt of this.#attempts) attempt.giveUp()
-    this.#connections.close()
-  }
-}
-
-class Attempt {
-  readonly #settings: SenderSettings
-  readonly #connections: Connections
-  readonly #outgoing: Outgoing
-  readonly #end: (outcome: AttemptOutcome) => void
-  readonly #timer: NodeJS.Timeout
-  #connection: Connection | undefined
-  #headers: readonly string[]
-  #redirects = 0
-  #ended = false
-
-  constructor(
-    settings: SenderSettings,
-    connections: Connections,
-    outgoing: Outgoing,
-    end: (outcome: AttemptOutcome) => void,
-  ) {
-    this.#settings = settings
-    this.#connections = connections
-    this.#outgoing = outgoing
-    this.#end = end
-    this.#headers = outgoing.headers
-    this.#timer = setTimeout(() => this.giveUp(), settings.timeout_ms)
+    void this.#client.close()
   }
 
-  begin(): void {
-    const target = parsedUrl(this.#outgoing.url)
-    if (target === undefined) this.#finish(refusal('invalid URL'))
-    else this.#to(target, false)
-  }
-
-  giveUp(): void {
-    if (this.#ended) return
-    this.#finish(trouble('timeout'))
-    this.#connection?.destroy()
-  }
-
-  #to(target: URL, fresh: boolean): void {
-    if (!this.#settings.destinations.mayConnect(target.hostname)) {
-      this.#finish(refusal('destination not allowed'))
-      return
+  async #attempt({ url, headers, body, heard }: Outgoing, deadline_ms: number): Promise<AttemptOutcome> {
+    const named = httpUrl(url)
+    if (named === undefined) return refusal('invalid URL')
+    let [target, sentHeaders] = [named, headers]
+    for (let followed = 0; ; followed += 1) {
+      const limits = { headDeadline_ms: deadline_ms, bodyLimit_ms: bodyLimit.time_ms }
+      const response = await this.#post({ target, headers: sentHeaders, body, ...limits }, heard)
+      const next = followed < maxRedirects ? redirectOf(response, target) : undefined
+      if (next === undefined) {
+        return outcomeOf(response.status, this.#settings.accept, retryAfter(response.retryAfter, now()))
+      }
+      if (next.origin !== target.origin) sentHeaders = withoutToken(sentHeaders)
+      target = next
     }
-    const connection = this.#connections.take(target.origin, fresh)
-    this.#connection = connection
-    const { body, heard } = this.#outgoing
-    const request = { path: target.pathname + target.search, headers: this.#headers, body }
-    connection.post(request, {
-      head: (head) => this.#answered(target, head),
-      failed: (fault, reusable) => {
-        if (this.#ended) return
-        // The receiver closed a connection that was idle, in the very moment: it has seen nothing of this request.
-        if (reusable) this.#to(target, true)
-        else this.#finish(outcomeOfFault(fault))
-      },
-      body: heard,
+  }
+
+  async #post(request: Omit<PostRequest, 'take'>, heard: Outgoing['heard']): Promise<HttpResponse> {
+    const start: Buffer[] = []
+    let bytes = 0
+    const take = (piece: Buffer): Error | undefined => {
+      if (heard !== undefined && bytes < heard_bytes) start.push(piece)
+      bytes += piece.length
+      return bytes > bodyLimit.bytes ? bodyTooLong : undefined
+    }
+    const response = await this.#client.post({ ...request, take })
+    this.#draining += 1
+    // Attempts are limited, and so are the responses that they leave behind. What came with the head is read in any case.
+    if (this.#draining > this.#settings.total) setImmediate(() => response.cut(bodyTooLong))
+    response.ended.then(() => {
+      this.#draining -= 1
+      if (heard !== undefined && bytes > 0) heard(Buffer.concat(start).toString())
     })
-  }
-
-  #answered(target: URL, { status, location, retryAfter: header }: ResponseHead): void {
-    if (this.#ended) return
-    this.#connection = undefined // From here on it belongs to those who read the body.
-    const next = redirects.has(status) && location !== undefined ? redirected(location, target) : undefined
-    if (next === undefined || this.#redirects === mostRedirects) {
-      this.#finish(outcomeOf(status, this.#settings.accept, retryAfter(header, now())))
-      return
-    }
-    this.#redirects += 1
-    if (next.origin !== target.origin) this.#headers = withoutToken(this.#headers)
-    this.#to(next, false)
-  }
-
-  #finish(outcome: AttemptOutcome): void {
-    if (this.#ended) return
-    this.#ended = true
-    clearTimeout(this.#timer)
-    this.#end(outcome)
+    return response
   }
 }
 
-function redirected(location: string, from: URL): URL | undefined {
-  const target = parsedUrl(location, from)
-  return target?.protocol === 'http:' || target?.protocol === 'https:' ? target : undefined
+/** Where a response redirects to, if that can be followed. */
+function redirectOf({ status, location }: HttpResponse, from: URL): URL | undefined {
+  return redirectStatuses.has(status) && location !== undefined ? httpUrl(location, from) : undefined
 }
 
-function parsedUrl(text: string, base?: URL): URL | undefined {
-  return URL.canParse(text, base?.href) ? new URL(text, base) : undefined
+function httpUrl(text: string, base?: URL): URL | undefined {
+  if (!URL.canParse(text, base?.href)) return undefined
+  const url = new URL(text, base)
+  return url.protocol === 'http:' || url.protocol === 'https:' ? url : undefined
 }
 
-/** A token is for the receiver that the subscription names; whoever that redirects to has no claim to it. */
+/** The token is for the receiver that the subscription names, not for one that this receiver redirects to. */
 function withoutToken(headers: readonly string[]): readonly string[] {
   return headers.filter((_, at) => headers[at - (at % 2)] !== 'X-Auth-Token')
 }

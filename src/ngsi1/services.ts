@@ -7,7 +7,7 @@ import { inSlices, type Steps } from '../slices.js'
 
 /** How requests for what is not held here are passed on [subscriptions 8]. */
 export interface Forwarding {
-  readonly providers: Pick<Providers, 'ask' | 'answerRoom'>
+  readonly providers: Pick<Providers, 'ask' | 'responseBudget'>
   /** Names the broker to others, the same in all of its threads. */
   readonly brokerId: string
   /** Most requests that are passed on for one of a client. */

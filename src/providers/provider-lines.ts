@@ -1,7 +1,7 @@
 import type { Log } from '../log/log.js'
 import { payloadShown, urlWithoutSecrets } from '../log/secrets.js'
 import { type TraceArea, traceArea } from '../trace-area.js'
-import { type Heard, type ProviderRequest, urlText } from './provider-request.js'
+import { type ProviderRequest, type ProviderResponse, urlText } from './provider-request.js'
 
 /** The log lines of requests that are passed on [management 2.5, 10.4]. */
 export class ProviderLines {
@@ -14,28 +14,28 @@ export class ProviderLines {
   }
 
   /** A request is about to go out. */
-  asked(request: ProviderRequest): void {
+  begun(request: ProviderRequest): void {
     this.#maybe(request, 'payload.forward.out', () => payloadShown(request.body, this.#shown_bytes()))
   }
 
-  /** A request is over, answered or not. */
-  answered(request: ProviderRequest, heard: Heard | undefined, failure: string | undefined): void {
-    const status = heard?.status ?? failure
-    if (heard !== undefined) {
-      this.#maybe(request, 'payload.forward.in', () => payloadShown(heard.body, this.#shown_bytes()))
+  /** A request is over; with a response, a failure, or both. */
+  ended(request: ProviderRequest, response: ProviderResponse | undefined, failure: string | undefined): void {
+    const status = response?.status ?? failure
+    if (response !== undefined) {
+      this.#maybe(request, 'payload.forward.in', () => payloadShown(response.body, this.#shown_bytes()))
     }
     this.#maybe(request, 'forward', () => `passed on to ${shownUrl(request)}: ${status}`)
     if (failure !== undefined) {
       this.#maybe(request, 'forward.error', () => `${shownUrl(request)} failed: ${failure}`)
     }
-    if (this.#log.shows('INFO')) this.#info(request, heard?.body ?? '', status)
+    if (this.#log.shows('INFO')) this.#info(request, response?.body ?? '', status)
   }
 
-  #info(request: ProviderRequest, answer: string, status: number | string | undefined): void {
+  #info(request: ProviderRequest, body: string, status: number | string | undefined): void {
     const shown = (payload: string) =>
       `(${Buffer.byteLength(payload)} bytes): ${payloadShown(payload, this.#shown_bytes())}`
     const url = `POST ${shownUrl(request)}`
-    const payloads = `request payload ${shown(request.body)}, response payload ${shown(answer)}`
+    const payloads = `request payload ${shown(request.body)}, response payload ${shown(body)}`
     this.#log.info(
       'forward:answer',
       `Request forwarded (regId: ${request.registration}): ${url}, ${payloads}, response code: ${status}`,

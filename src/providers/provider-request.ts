@@ -11,21 +11,21 @@ export interface ProviderRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   readonly context: LineContext
-  /** Says that nobody waits for the answer any more: the request is given up. */
+  /** Aborted when the client does not wait any more: the request is given up. */
   readonly gone?: AbortSignal | undefined
 }
 
 export type ProviderOperation = 'queryContext' | 'updateContext'
 
-/** What a provider answered, whatever it is. */
-export interface Heard {
+/** The response of a provider, with any status. */
+export interface ProviderResponse {
   readonly status: number
   readonly body: string
 }
 
-/** Why there is no answer: the facts, which each operation has its words for [subscriptions 8.2, 8.3]. */
+/** Why there is no NGSI response: facts, which each operation renders in its own way [subscriptions 8.2, 8.3]. */
 export type ProviderFailure =
-  /** It could not be asked, or did not answer in time. */
+  /** No connection, or no complete response in time. */
   | { readonly kind: 'unreachable'; readonly reason: string }
   | { readonly kind: 'answerEmpty' }
   | { readonly kind: 'answerUnreadable' }
@@ -45,7 +45,7 @@ export function urlOf({ provider, operation }: ProviderRequest): URL | undefined
   return url
 }
 
-/** No name of a host is longer; connections are kept by their names. */
+/** DNS has no longer names; the names are keys of what is kept by origin. */
 const longestHost = 255
 
 /** Where a request goes to, as text, also if it can not go there. */

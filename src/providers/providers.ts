@@ -1,32 +1,36 @@
+import { Destinations } from '../http-client/destinations.js'
+import { GivenUp, reasonOfFault, timedOut } from '../http-client/faults.js'
+import { HttpClient } from '../http-client/http-client.js'
 import type { Log } from '../log/log.js'
 import type { CounterName } from '../measure/counters.js'
 import type { SentRequest } from '../measure/service-metrics.js'
 import { err, ok, type Result } from '../result.js'
-import { AnswerBody, AnswerRoom } from './answer-room.js'
+import { ProviderPermits } from './permits.js'
 import { ProviderLines } from './provider-lines.js'
-import { type AllowedDestinations, ProviderPools } from './provider-pools.js'
 import {
-  type Heard,
   type ProviderFailure,
   type ProviderOperation,
   type ProviderRequest,
+  type ProviderResponse,
   urlOf,
   urlText,
 } from './provider-request.js'
+import { ResponseBody, ResponseBudget } from './response-budget.js'
 
 export interface ProvidersSettings {
-  /** Time limit of one request, from when it is to be sent to the end of its answer [subscriptions 8.4]. */
+  /** Time limit of one request, the wait for a permit and the body of the response included [subscriptions 8.4]. */
   readonly limit_ms: number
   /** A longer request, head included, counts as failed [management 9.3]. */
   readonly requestLimit_bytes: number
-  /** Bytes of the answers to the requests that one request of a client causes, together; more are not read. */
+  /** Bytes of the responses to all requests that one request of a client causes; more are not read. */
   readonly answerLimit_bytes?: number | undefined
   /** Certificates of unknown authorities are accepted. */
   readonly insecure: boolean
-  /** Connections to one origin, and in all. */
+  /** Requests at a time to one origin, and in all; as many connections as in all are kept while they are idle. */
   readonly perOrigin?: number | undefined
   readonly total?: number | undefined
-  readonly destinations?: AllowedDestinations | undefined
+  /** All are allowed unless something else is given. */
+  readonly destinations?: Destinations | undefined
   readonly log: Log
   /** Bytes of a payload that a line shows. */
   readonly shownPayload_bytes: () => number
@@ -41,8 +45,8 @@ export interface ProvidersSettings {
 
 const defaults = { answerLimit_bytes: 4_194_304, perOrigin: 32, total: 256 }
 
-/** As many requests may be answered as much as one may at the same time. */
-const fullAnswers = 16
+/** This many requests of clients may have as many bytes of responses as one may have, at a time. */
+const fullBudgets = 16
 
 const answersReceived = {
   queryContext: 'queryResponsesReceived',
@@ -55,67 +59,67 @@ const answersReceived = {
  */
 export class Providers {
   readonly #settings: ProvidersSettings
-  readonly #pools: ProviderPools
+  readonly #client: HttpClient
+  readonly #permits: ProviderPermits
   readonly #lines: ProviderLines
-  /** For all answers that arrive or are read at the same time. */
-  readonly #room: AnswerRoom
+  readonly #answerLimit_bytes: number
+  /** For all responses that arrive or are read at a time. */
+  readonly #budget: ResponseBudget
 
   constructor(settings: ProvidersSettings) {
     this.#settings = settings
-    this.#room = new AnswerRoom(fullAnswers * (settings.answerLimit_bytes ?? defaults.answerLimit_bytes))
-    const { limit_ms, insecure, destinations, perOrigin, total } = settings
-    this.#pools = new ProviderPools({
-      connectLimit_ms: limit_ms,
-      insecure,
-      perOrigin: perOrigin ?? defaults.perOrigin,
-      total: total ?? defaults.total,
-      destinations,
-    })
-    this.#lines = new ProviderLines(settings.log, settings.shownPayload_bytes)
+    const { limit_ms, insecure, log, shownPayload_bytes } = settings
+    this.#answerLimit_bytes = settings.answerLimit_bytes ?? defaults.answerLimit_bytes
+    this.#budget = new ResponseBudget(fullBudgets * this.#answerLimit_bytes)
+    const perOrigin = settings.perOrigin ?? defaults.perOrigin
+    const total = settings.total ?? defaults.total
+    this.#permits = new ProviderPermits(perOrigin, total)
+    const destinations = settings.destinations ?? new Destinations({ allow: undefined, deny: undefined })
+    const limits = { maxIdle: total, connectLimit_ms: limit_ms }
+    this.#client = new HttpClient({ ...limits, insecure, destinations, kept: true, retried: false })
+    this.#lines = new ProviderLines(log, shownPayload_bytes)
   }
 
-  /** The room for the answers to what one request of a client causes to be asked; to be ended when they are done with. */
-  answerRoom(): AnswerRoom {
-    return new AnswerRoom(this.#settings.answerLimit_bytes ?? defaults.answerLimit_bytes, this.#room)
+  /** For the responses to what one request of a client causes; to be ended when they are done with. */
+  responseBudget(): ResponseBudget {
+    return new ResponseBudget(this.#answerLimit_bytes, this.#budget)
   }
 
-  /** Asks a provider. `read` makes sense of what it answered, and gives nothing where that is no NGSI. */
+  /** Asks a provider. `read` parses the body of its response, and gives nothing if that is no NGSI. */
   async ask<Read>(
     request: ProviderRequest,
-    read: ReadAnswer<Read>,
-    room = this.answerRoom(),
+    read: ReadResponse<Read>,
+    budget = this.responseBudget(),
   ): Promise<Result<Read, ProviderFailure>> {
     const numbered = { ...request, context: { ...request.context, trans: this.#settings.transaction() } }
-    this.#lines.asked(numbered)
-    const heard = await this.#send(numbered, room)
-    if (heard.ok) this.#settings.count(answersReceived[request.operation])
-    const understood = heard.ok ? await understand(heard.value, read) : heard
-    this.#report(numbered, heard, understood)
-    return understood
+    this.#lines.begun(numbered)
+    const response = await this.#send(numbered, budget)
+    if (response.ok) this.#settings.count(answersReceived[request.operation])
+    const result = response.ok ? await readWith(read, response.value) : response
+    this.#report(numbered, response, result)
+    return result
   }
 
   /** Gives up what is under way. */
   close(): Promise<void> {
-    return this.#pools.close()
+    return this.#client.close()
   }
 
-  async #send(request: ProviderRequest, room: AnswerRoom): Promise<Result<Heard, ProviderFailure>> {
-    const { body } = request
-    const url = urlOf(request)
-    if (url === undefined) return unreachable('no URL of http or https')
-    if (this.#settings.destinations?.mayConnect(url.hostname) === false) return unreachable('destination not allowed')
-    const headers = { ...request.headers, ...authorizationOf(url) }
-    const sent = Buffer.from(body)
-    if (sentBytes(url, headers, sent) > this.#settings.requestLimit_bytes) return unreachable('request too long')
+  async #send(request: ProviderRequest, budget: ResponseBudget): Promise<Result<ProviderResponse, ProviderFailure>> {
+    const target = urlOf(request)
+    if (target === undefined) return unreachable('no URL of http or https')
+    const headers = { ...request.headers, ...authorizationOf(target) }
+    const body = Buffer.from(request.body)
+    if (sentBytes(target, headers, body) > this.#settings.requestLimit_bytes) return unreachable('request too long')
     const ending = new AbortController()
-    const timer = setTimeout(() => ending.abort(timeout), this.#settings.limit_ms)
-    const giveUp = () => ending.abort(unwanted)
+    const timer = setTimeout(() => ending.abort(timedOut), this.#settings.limit_ms)
+    const giveUp = () => ending.abort(clientGone)
     request.gone?.addEventListener('abort', giveUp)
     if (request.gone?.aborted) giveUp()
     try {
-      return ok(await this.#exchange(url, headers, sent, ending.signal, room))
+      return ok(await this.#exchange(target, headers, body, ending.signal, budget))
     } catch (fault) {
-      return unreachable(reasonOf(fault))
+      return unreachable(reasonOfFault(fault).reason)
     } finally {
       clearTimeout(timer)
       request.gone?.removeEventListener('abort', giveUp)
@@ -123,52 +127,55 @@ export class Providers {
   }
 
   #exchange(
-    url: URL,
+    target: URL,
     headers: ProviderRequest['headers'],
     body: Buffer,
     signal: AbortSignal,
-    room: AnswerRoom,
-  ): Promise<Heard> {
-    return this.#pools.with(url.origin, signal, async (pool, reset) => {
-      const path = `${url.pathname}${url.search}`
-      const response = await pool.request({ method: 'POST', path, headers, body, signal, reset })
-      const answer = new AnswerBody(room)
-      for await (const piece of response.body) if (!answer.add(piece)) throw tooLong
-      return { status: response.statusCode, body: answer.text }
+    budget: ResponseBudget,
+  ): Promise<ProviderResponse> {
+    return this.#permits.with(target.origin, signal, async () => {
+      const received = new ResponseBody(budget)
+      const take = (piece: Buffer) => received.take(piece)
+      const lines = Object.entries(headers).flat()
+      const response = await this.#client.post({ target, headers: lines, body, take, signal })
+      const fault = await response.ended
+      if (fault !== undefined) throw fault
+      return { status: response.status, body: received.text }
     })
   }
 
   #report(
     request: ProviderRequest,
-    heard: Result<Heard, ProviderFailure>,
+    response: Result<ProviderResponse, ProviderFailure>,
     result: Result<unknown, ProviderFailure>,
   ): void {
     const { headers, body } = request
     const failure = result.ok ? undefined : reasonText(result.error)
     // A client that goes says nothing about the provider.
     if (request.gone?.aborted !== true) this.#settings.attempted(urlText(request), failure)
-    this.#lines.answered(request, heard.ok ? heard.value : undefined, failure)
+    this.#lines.ended(request, response.ok ? response.value : undefined, failure)
     this.#settings.exchanged?.({
       service: headers['Fiware-Service'],
       servicePath: headers['Fiware-ServicePath'],
       request_bytes: Buffer.byteLength(body),
-      response_bytes: heard.ok ? Buffer.byteLength(heard.value.body) : 0,
-      failed: failure !== undefined || (heard.ok && heard.value.status >= 400),
+      response_bytes: response.ok ? Buffer.byteLength(response.value.body) : 0,
+      failed: failure !== undefined || (response.ok && response.value.status >= 400),
     })
   }
 }
 
-const timeout = new Error('timeout')
-const unwanted = new Error('the client has gone')
-const tooLong = new Error('answer too long')
+const clientGone = new GivenUp('the client has gone')
 
-/** Makes sense of what a provider answered; gives nothing where that is no NGSI. */
-export type ReadAnswer<Read> = (body: string) => Read | undefined | Promise<Read | undefined>
+/** Parses the body of a response; gives nothing if it is no NGSI. */
+export type ReadResponse<Read> = (body: string) => Read | undefined | Promise<Read | undefined>
 
-async function understand<Read>({ body }: Heard, read: ReadAnswer<Read>): Promise<Result<Read, ProviderFailure>> {
+async function readWith<Read>(
+  read: ReadResponse<Read>,
+  { body }: ProviderResponse,
+): Promise<Result<Read, ProviderFailure>> {
   if (body.trim() === '') return err({ kind: 'answerEmpty' })
-  const understood = await read(body)
-  return understood === undefined ? err({ kind: 'answerUnreadable' }) : ok(understood)
+  const parsed = await read(body)
+  return parsed === undefined ? err({ kind: 'answerUnreadable' }) : ok(parsed)
 }
 
 /** The length of a request as it goes out, with what the client adds to its head. */
@@ -190,7 +197,7 @@ function authorizationOf({ username, password }: URL): { readonly Authorization?
   return { Authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
 }
 
-/** With escapes that are none as they stand. */
+/** A text with malformed escapes stays as it is. */
 function unescaped(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -201,13 +208,6 @@ function unescaped(text: string): string {
 
 function unreachable(reason: string): Result<never, ProviderFailure> {
   return err({ kind: 'unreachable', reason })
-}
-
-/** In the words of the operating system, without addresses that only repeat the URL. */
-function reasonOf(fault: unknown): string {
-  if (!(fault instanceof Error)) return String(fault)
-  const code = 'code' in fault && typeof fault.code === 'string' ? fault.code : undefined
-  return code === 'ECONNREFUSED' ? 'connection refused' : (code ?? fault.message)
 }
 
 function reasonText(failure: ProviderFailure): string {

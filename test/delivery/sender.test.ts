@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { type Test, test } from 'tap'
-import { Destinations } from '../../src/delivery/destinations.js'
 import { type Outgoing, Sender, type SenderSettings } from '../../src/delivery/sender.js'
+import { Destinations } from '../../src/http-client/destinations.js'
 import { answering, FarEnd } from '../far-end.js'
 import { itsKey, unknownCertificate } from './certificate.js'
 import { until } from './given.js'
@@ -12,7 +12,7 @@ const anywhere = new Destinations({ allow: undefined, deny: undefined })
 
 function sender(t: Test, settings: Partial<SenderSettings> = {}): Sender {
   const made = new Sender({
-    ...{ timeout_ms: 1500, accept: '2xx', kept: true, perReceiver: 8, total: 256, insecure: false },
+    ...{ timeout_ms: 1500, accept: '2xx', kept: true, total: 256, insecure: false },
     ...{ destinations: anywhere, ...settings },
   })
   t.teardown(() => made.close())
@@ -254,7 +254,7 @@ test('receivers that never end their responses hold no more connections than the
   const { url, sockets } = await rawEnd(t, (socket) => {
     socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{')
   })
-  const sent = sender(t, { total: 4, perReceiver: 4 })
+  const sent = sender(t, { total: 4 })
   let most = 0
   for (let at = 0; at < 40; at += 1) {
     t.match(await sent.send(outgoing(url)), { kind: 'accepted' })

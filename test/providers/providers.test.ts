@@ -1,10 +1,12 @@
 import { createServer, type Server } from 'node:http'
 import { type Test, test } from 'tap'
+import { Destinations } from '../../src/http-client/destinations.js'
 import { LineLog } from '../../src/log/log.js'
 import type { SentRequest } from '../../src/measure/service-metrics.js'
-import { AnswerRoom } from '../../src/providers/answer-room.js'
+import { ProviderPermits } from '../../src/providers/permits.js'
 import type { ProviderRequest } from '../../src/providers/provider-request.js'
 import { Providers, type ProvidersSettings } from '../../src/providers/providers.js'
+import { ResponseBudget } from '../../src/providers/response-budget.js'
 import type { RegistrationId } from '../../src/registration/registration.js'
 import { logLevels, Switches } from '../../src/shared-memory/switches.js'
 import { traceArea } from '../../src/trace-area.js'
@@ -144,41 +146,62 @@ test('connections to an origin and in all are bounded, and used again', async (t
   t.equal(connections, 2)
 })
 
-test('who waits for a connection longer than the time limit has failed, and takes none', async (t) => {
-  let asked = 0
-  const { url } = await listening(t, () => {
-    asked += 1
-  })
-  const { providers } = opened(t, { perOrigin: 1, limit_ms: 60 })
-  const answers = await Promise.all([1, 2].map(() => providers.ask(request(url), whole)))
-  for (const answer of answers) t.match(answer, { error: { kind: 'unreachable', reason: 'timeout' } })
-  t.equal(asked, 1)
+test('who waits for a permit until its signal comes has failed, and takes none', async (t) => {
+  const permits = new ProviderPermits(1, 2)
+  const begun: string[] = []
+  const endings: (() => void)[] = []
+  const ask = (name: string, signal: AbortSignal) =>
+    permits.with('http://slow', signal, async () => {
+      begun.push(name)
+      await new Promise<void>((resolve) => endings.push(resolve))
+      return name
+    })
+  const patient = new AbortController().signal
+  const impatient = new AbortController()
+  const [first, second, third] = [ask('1', patient), ask('2', impatient.signal), ask('3', patient)]
+  impatient.abort('too late')
+  await t.rejects(second, 'too late')
+  t.same(begun, ['1'])
+  endings.shift()?.()
+  t.equal(await first, '1')
+  await new Promise((resolve) => setImmediate(resolve))
+  t.same(begun, ['1', '3'])
+  endings.shift()?.()
+  t.equal(await third, '3')
 })
 
-test('connections are kept to so many origins, the one asked longest ago makes room', async (t) => {
+test('the number of idle connections is limited, the one used longest ago makes room', async (t) => {
   const { url, server } = await listening(t, (_, outgoing) => outgoing.end('ok'), '0.0.0.0')
-  let closed = 0
-  server.on('connection', (socket) => socket.on('close', () => (closed += 1)))
-  const { providers } = opened(t)
-  for (let host = 1; host <= 140; host += 1) {
-    // Every address of 127/8 is this machine.
+  const closed: (string | undefined)[] = []
+  server.on('connection', (socket) => {
+    const { localAddress } = socket
+    socket.on('close', () => closed.push(localAddress))
+  })
+  const { providers } = opened(t, { total: 8 })
+  // Every address of 127/8 is this machine.
+  for (const host of [1, 2, 3, 1, 4, 5, 6, 7, 8, 9, 10]) {
     t.match(await providers.ask(request(url.replace('127.0.0.1', `127.0.0.${host}`)), whole), { ok: true })
   }
-  while (closed < 12) await new Promise((resolve) => setImmediate(resolve))
-  t.equal(closed, 12)
+  while (closed.length < 2) await new Promise((resolve) => setImmediate(resolve))
+  t.same(closed, ['127.0.0.2', '127.0.0.3'])
 })
 
 test('destinations that are not allowed are not asked, by name or by address', async (t) => {
-  const { url } = await listening(t, (_, outgoing) => outgoing.end('ok'))
-  const destinations = {
-    mayConnect: (host: string) => host !== '127.0.0.1',
-    lookup: (host: string, _: unknown, done: (fault: Error, address: string) => void) =>
-      done(new Error(`${host} is not allowed`), ''),
-  }
+  let asked = 0
+  const { url } = await listening(t, (_, outgoing) => {
+    asked += 1
+    outgoing.end('ok')
+  })
+  const networks = [
+    { family: 'ipv4', address: '127.0.0.0', prefix: 8 } as const,
+    { family: 'ipv6', address: '::1', prefix: 128 } as const,
+  ]
+  const destinations = new Destinations({ allow: undefined, deny: { networks, names: [] } })
   const { providers } = opened(t, { destinations })
-  t.match(await providers.ask(request(url), whole), { error: { reason: 'destination not allowed' } })
-  const named = url.replace('127.0.0.1', 'localhost')
-  t.match(await providers.ask(request(named), whole), { error: { reason: 'localhost is not allowed' } })
+  for (const denied of [url, url.replace('127.0.0.1', 'localhost')]) {
+    t.match(await providers.ask(request(denied), whole), { error: { reason: 'destination not allowed' } })
+  }
+  t.equal(asked, 0)
 })
 
 test('an alarm is raised by whatever is no answer and released by one', async (t) => {
@@ -255,18 +278,21 @@ test('answers take room together, in however small pieces they come; the last of
     outgoing.end('y'.repeat(300))
   })
   const { providers } = opened(t, { answerLimit_bytes: 1000 })
-  const room = providers.answerRoom()
+  const room = providers.responseBudget()
   t.match(await providers.ask(request(url), whole, room), { ok: true, value: 'x'.repeat(300) + 'y'.repeat(300) })
   t.same(await providers.ask(request(url), whole, room), {
     ok: false,
     error: { kind: 'unreachable', reason: 'answer too long' },
   })
-  t.ok((await providers.ask(request(url), whole, providers.answerRoom())).ok, 'the next request has room of its own')
+  t.ok(
+    (await providers.ask(request(url), whole, providers.responseBudget())).ok,
+    'the next request has room of its own',
+  )
 })
 
 test('all requests together have room for so many answers, and it is free again when they are over', async (t) => {
-  const all = new AnswerRoom(1000)
-  const [one, two, three] = [new AnswerRoom(600, all), new AnswerRoom(600, all), new AnswerRoom(600, all)]
+  const all = new ResponseBudget(1000)
+  const [one, two, three] = [new ResponseBudget(600, all), new ResponseBudget(600, all), new ResponseBudget(600, all)]
   t.same([one.take(600), two.take(500), two.take(400), three.take(1)], [true, false, true, false])
   one.end()
   t.same([one.take(1), three.take(600), three.take(1)], [false, true, false])

@@ -6,7 +6,7 @@ import type { Log } from '../../log/log.js'
 import { lineContextOf } from '../../log/log.js'
 import { urlWithoutSecrets } from '../../log/secrets.js'
 import type { ProviderFailure, ProviderOperation, ProviderRequest } from '../../providers/provider-request.js'
-import type { ReadAnswer } from '../../providers/providers.js'
+import type { ReadResponse } from '../../providers/providers.js'
 import type { RegistrationId } from '../../registration/registration.js'
 import type { RegistrationIndex } from '../../registration/registration-index.js'
 import { err, ok, type Result } from '../../result.js'
@@ -87,7 +87,7 @@ export class Forwarder {
     operation: ProviderOperation,
     forwards: readonly Forward[],
     render: (forward: Forward) => string,
-    read: ReadAnswer<Read>,
+    read: ReadResponse<Read>,
   ): Promise<Result<readonly ForwardResult<Forward, Read>[], ForwardRefusal>> {
     const { limit, waiting } = this.#forwarding
     const passed = forwards.slice(0, limit)
@@ -128,19 +128,19 @@ export class Forwarder {
   async #passOn<Forward extends AddressedRequest, Read>(
     forwards: readonly Forward[],
     requestOf: (forward: Forward) => ProviderRequest,
-    read: ReadAnswer<Read>,
+    read: ReadResponse<Read>,
     origins: Origins,
   ): Promise<readonly ForwardResult<Forward, Read>[]> {
     const { providers } = this.#forwarding
-    const room = providers.answerRoom()
+    const budget = providers.responseBudget()
     const forwarded: Promise<ForwardResult<Forward, Read>>[] = []
     const slices = new Slices()
     for (const forward of forwards) {
       if (slices.isOver) await slices.next()
-      const answered = providers.ask(requestOf(forward), read, room).finally(() => origins.answered(forward))
+      const answered = providers.ask(requestOf(forward), read, budget).finally(() => origins.answered(forward))
       forwarded.push(answered.then((answer) => ({ forward, answer })))
     }
-    return Promise.all(forwarded).finally(() => room.end())
+    return Promise.all(forwarded).finally(() => budget.end())
   }
 
   /** As of a notification, with the path as the client sent it [subscriptions 8.2]. */

@@ -3,9 +3,8 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'tap'
 import { destinationList } from '../../src/command-line/destination-list.js'
-import { Destinations, type Resolve } from '../../src/delivery/destinations.js'
-import { meantAddress } from '../../src/delivery/meant-address.js'
 import { Sender } from '../../src/delivery/sender.js'
+import { Destinations, meantAddress, type Resolve } from '../../src/http-client/destinations.js'
 
 function list(text: string) {
   const parsed = destinationList.parse(text)
@@ -166,7 +165,7 @@ test('the address that was checked is the one that is connected to, whatever the
     )
   }
   const sent = (destinations: Destinations) => {
-    const common = { timeout_ms: 5000, accept: '2xx', kept: false, perReceiver: 1, total: 1, insecure: false } as const
+    const common = { timeout_ms: 5000, accept: '2xx', kept: false, total: 1, insecure: false } as const
     const sender = new Sender({ ...common, destinations })
     t.teardown(() => sender.close())
     return sender.send({ url: `http://rebinding.test:${port}/`, headers: [], body: Buffer.from('{}') })

@@ -1,0 +1,115 @@
+import type { Dispatcher } from 'undici'
+import { timedOut } from './faults.js'
+
+/** Gets the pieces of the body of a response; a fault that it gives back cuts the body off. */
+export type TakePiece = (piece: Buffer) => Error | undefined
+
+/** The head of a response, and what becomes of its body. */
+export interface HttpResponse {
+  readonly status: number
+  readonly location: string | undefined
+  readonly retryAfter: string | undefined
+  /** Resolves when the body is over: with the fault if it broke off or was cut off. */
+  readonly ended: Promise<unknown>
+  /** Closes the connection unless the body is over. */
+  cut(reason: Error): void
+}
+
+/** How long an exchange may take. Deadlines are not signals: an `AbortSignal` for each notification doubles the time to send it. */
+export interface ExchangeLimits {
+  /** When the head of the response must have come, by `performance.now()`. */
+  readonly headDeadline_ms?: number | undefined
+  /** Time limit of the body. */
+  readonly bodyLimit_ms?: number | undefined
+  /** Ends the exchange, head or body. */
+  readonly signal?: AbortSignal | undefined
+}
+
+interface ExchangeParts {
+  readonly limits: ExchangeLimits
+  readonly take: TakePiece
+  readonly responded: (response: HttpResponse) => void
+  /** There is no head of a response; `unanswered`: the connection broke before anything of it had come. */
+  readonly failed: (fault: unknown, unanswered: boolean) => void
+  /** Called once, before anybody hears of the end; `complete`: the whole response has been received. */
+  readonly over: (complete: boolean) => void
+}
+
+/** One request and its response, as undici tells of them. */
+export class Exchange implements Dispatcher.DispatchHandlers {
+  readonly #parts: ExchangeParts
+  #timer: NodeJS.Timeout | undefined
+  #responding = false
+  #over = false
+  #bodyEnded: ((fault: unknown) => void) | undefined
+
+  constructor(parts: ExchangeParts) {
+    this.#parts = parts
+    const { headDeadline_ms, signal } = parts.limits
+    if (headDeadline_ms !== undefined) this.#limit(headDeadline_ms - performance.now())
+    signal?.addEventListener('abort', this)
+  }
+
+  /** Called when the signal is aborted. */
+  handleEvent(): void {
+    this.#end(this.#parts.limits.signal?.reason)
+  }
+
+  onConnect(): void {
+    // Required by undici. Its way to abort is not needed: a connection whose exchange has failed is closed.
+  }
+
+  onResponseStarted(): void {
+    this.#responding = true
+  }
+
+  onHeaders(status: number, raw: readonly Buffer[]): boolean {
+    if (status < 200 || this.#over) return true
+    const ended = new Promise<unknown>((resolve) => {
+      this.#bodyEnded = resolve
+    })
+    clearTimeout(this.#timer)
+    const { bodyLimit_ms } = this.#parts.limits
+    if (bodyLimit_ms !== undefined) this.#limit(bodyLimit_ms)
+    this.#parts.responded({ status, ...headersOf(raw), ended, cut: (reason) => this.#end(reason) })
+    return true
+  }
+
+  onData(piece: Buffer): boolean {
+    if (this.#over) return true
+    const fault = this.#parts.take(piece)
+    if (fault !== undefined) this.#end(fault)
+    return true
+  }
+
+  onComplete(): void {
+    this.#end()
+  }
+
+  onError(fault: Error): void {
+    this.#end(fault, !this.#responding)
+  }
+
+  #limit(limit_ms: number): void {
+    this.#timer = setTimeout(() => this.#end(timedOut), limit_ms).unref()
+  }
+
+  #end(fault?: unknown, unanswered = false): void {
+    if (this.#over) return
+    this.#over = true
+    clearTimeout(this.#timer)
+    this.#parts.limits.signal?.removeEventListener('abort', this)
+    this.#parts.over(fault === undefined)
+    if (this.#bodyEnded === undefined) this.#parts.failed(fault, unanswered)
+    else this.#bodyEnded(fault)
+  }
+}
+
+function headersOf(raw: readonly Buffer[]): Pick<HttpResponse, 'location' | 'retryAfter'> {
+  const headers = new Map<string, string>()
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = String(raw[at]).toLowerCase()
+    if (name === 'location' || name === 'retry-after') headers.set(name, raw[at + 1]?.toString('latin1') ?? '')
+  }
+  return { location: headers.get('location'), retryAfter: headers.get('retry-after') }
+}

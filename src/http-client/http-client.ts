@@ -1,0 +1,167 @@
+import { buildConnector, Client } from 'undici'
+import type { Destinations } from './destinations.js'
+import { Exchange, type ExchangeLimits, type HttpResponse, type TakePiece } from './exchange.js'
+import { denial } from './faults.js'
+
+export interface HttpClientSettings {
+  /** Whether connections are used again. */
+  readonly kept: boolean
+  /** Idle connections that are kept; when there is one more, one of the origin used longest ago is closed. */
+  readonly maxIdle: number
+  /**
+   * Whether a request is sent once more, on a new connection, when a connection that has served before breaks before
+   * anything of the response has come: most probably it was closed while it was idle.
+   */
+  readonly retried: boolean
+  /** Time limit of opening a connection. */
+  readonly connectLimit_ms: number
+  /** Certificates of unknown authorities are accepted. */
+  readonly insecure: boolean
+  readonly destinations: Destinations
+}
+
+export interface PostRequest extends ExchangeLimits {
+  /** A URL of http or https. */
+  readonly target: URL
+  /** Names and values in turn, without those that every request has to its host. */
+  readonly headers: readonly string[]
+  readonly body: Buffer
+  readonly take: TakePiece
+}
+
+/** A connection with at most one request; the client opens it when it has one. */
+interface Connection {
+  readonly origin: string
+  readonly client: Client
+  busy: boolean
+  /** It has carried a whole exchange. */
+  served: boolean
+}
+
+const headLimit_bytes = 16 * 1024
+const idle_ms = 10_000
+
+/**
+ * Sends requests that clients cause: to allowed destinations only, never by a proxy, without following redirects. The callers
+ * limit how many run at a time. Connections are undici's; which of them a request takes is decided here, because its `Pool`
+ *
+ * - opens another connection for a request that follows a response at once: as many again as are needed;
+ * - without a limit never closes what is idle in excess, with one lets requests wait behind bodies that are still read;
+ * - does not say whether a connection has served before, nor gives a new one to the request that is sent once more;
+ * - keeps what it has for an origin for ever.
+ */
+export class HttpClient {
+  readonly #settings: HttpClientSettings
+  readonly #options: Client.Options
+  readonly #connections = new Set<Connection>()
+  /** By origin, the one used longest ago first. */
+  readonly #idle = new Map<string, Connection[]>()
+  #idleCount = 0
+  #closed = false
+
+  constructor(settings: HttpClientSettings) {
+    this.#settings = settings
+    this.#options = {
+      connect: checkedConnector(settings),
+      maxHeaderSize: headLimit_bytes,
+      keepAliveTimeout: idle_ms,
+      keepAliveMaxTimeout: idle_ms, // Whatever the other side offers.
+      headersTimeout: 0, // `Exchange` has the time limits: undici's timers may be a second late.
+      bodyTimeout: 0,
+    }
+  }
+
+  /** Resolves with the head of the response; rejects with the fault, `timedOut` or the signal's reason. */
+  post(request: PostRequest): Promise<HttpResponse> {
+    return new Promise((resolve, reject) => {
+      const { target, body, take, signal } = request
+      if (signal?.aborted) return reject(signal.reason)
+      const path = target.pathname + target.search
+      const headers = [...request.headers]
+      const send = (connection: Connection): void => {
+        const exchange = new Exchange({
+          limits: request,
+          take,
+          responded: resolve,
+          failed: (fault, unanswered) => {
+            const stale = unanswered && connection.served && !this.#closed
+            if (stale && this.#settings.retried) send(this.#open(connection.origin))
+            else reject(fault)
+          },
+          over: (complete) => (complete ? this.#release(connection) : this.#drop(connection)),
+        })
+        connection.client.dispatch({ method: 'POST', path, headers, body, reset: !this.#settings.kept }, exchange)
+      }
+      send(this.#takeIdle(target.origin) ?? this.#open(target.origin))
+    })
+  }
+
+  /** Closes all connections at once; requests that are under way fail. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.all(Array.from(this.#connections, (connection) => this.#drop(connection)))
+  }
+
+  #open(origin: string): Connection {
+    const connection = { origin, client: new Client(origin, this.#options), busy: true, served: false }
+    connection.client.on('disconnect', () => {
+      connection.served = false // The client connects again if it has got a request meanwhile.
+      if (!connection.busy) this.#drop(connection)
+    })
+    this.#connections.add(connection)
+    return connection
+  }
+
+  #takeIdle(origin: string): Connection | undefined {
+    const connection = this.#idle.get(origin)?.at(-1)
+    if (connection === undefined) return undefined
+    this.#removeIdle(connection)
+    connection.busy = true
+    return connection
+  }
+
+  #release(connection: Connection): void {
+    const { kept, maxIdle } = this.#settings
+    const { origin } = connection
+    if (!kept) {
+      this.#drop(connection)
+      return
+    }
+    connection.busy = false
+    connection.served = true
+    const idle = this.#idle.get(origin) ?? []
+    idle.push(connection)
+    this.#idle.delete(origin) // The origin used last is the last one of the map.
+    this.#idle.set(origin, idle)
+    this.#idleCount += 1
+    if (this.#idleCount <= maxIdle) return
+    for (const [excess] of this.#idle.values()) {
+      if (excess !== undefined) this.#drop(excess)
+      return
+    }
+  }
+
+  #removeIdle(connection: Connection): void {
+    const idle = this.#idle.get(connection.origin) ?? []
+    const at = idle.lastIndexOf(connection)
+    if (at === -1) return
+    idle.splice(at, 1)
+    this.#idleCount -= 1
+    if (idle.length === 0) this.#idle.delete(connection.origin)
+  }
+
+  async #drop(connection: Connection): Promise<void> {
+    this.#removeIdle(connection)
+    if (this.#connections.delete(connection)) await connection.client.destroy()
+  }
+}
+
+/** Checks the host that is connected to, and by the lookup each address that its name resolves to. */
+function checkedConnector({ connectLimit_ms, insecure, destinations }: HttpClientSettings): buildConnector.connector {
+  const { lookup } = destinations
+  const connect = buildConnector({ timeout: connectLimit_ms, rejectUnauthorized: !insecure, lookup })
+  return (options, callback) => {
+    if (destinations.mayConnect(options.hostname)) connect(options, callback)
+    else callback(denial(options.hostname), null)
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * Limits the requests to providers that run at a time, for each origin and in all. Who finds no permit waits in the order of
+ * coming. A provider that is slow uses up its own permits before those of all, so that it only delays requests to itself.
+ */
+export class ProviderPermits {
+  readonly #perOrigin: number
+  readonly #all: Permits
+  readonly #origins = new Map<string, Permits>()
+
+  constructor(perOrigin: number, total: number) {
+    this.#perOrigin = perOrigin
+    this.#all = new Permits(total)
+  }
+
+  /** Does something with a permit for an origin; fails with the signal's reason when that comes before there is one. */
+  async with<Outcome>(origin: string, signal: AbortSignal, use: () => Promise<Outcome>): Promise<Outcome> {
+    signal.throwIfAborted()
+    const own = this.#origins.get(origin) ?? new Permits(this.#perOrigin)
+    this.#origins.set(origin, own)
+    await own.take(signal)
+    try {
+      await this.#all.take(signal)
+      try {
+        return await use()
+      } finally {
+        this.#all.release()
+      }
+    } finally {
+      own.release()
+      if (own.unused) this.#origins.delete(origin)
+    }
+  }
+}
+
+class Permits {
+  #free: number
+  readonly #limit: number
+  readonly #waiting = new Set<() => void>()
+
+  constructor(limit: number) {
+    this.#limit = limit
+    this.#free = limit
+  }
+
+  get unused(): boolean {
+    return this.#free === this.#limit
+  }
+
+  take(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.reject(signal.reason)
+    if (this.#free > 0) {
+      this.#free -= 1
+      return Promise.resolve()
+    }
+    return new Promise((resolve, reject) => {
+      const enter = (): void => {
+        signal.removeEventListener('abort', giveUp)
+        resolve()
+      }
+      const giveUp = (): void => {
+        this.#waiting.delete(enter)
+        reject(signal.reason)
+      }
+      this.#waiting.add(enter)
+      signal.addEventListener('abort', giveUp, { once: true })
+    })
+  }
+
+  /** Gives a permit back: to who has waited longest, if anybody waits. */
+  release(): void {
+    for (const enter of this.#waiting) {
+      this.#waiting.delete(enter)
+      enter()
+      return
+    }
+    this.#free += 1
+  }
+}
