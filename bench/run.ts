@@ -12,6 +12,7 @@ import { runProgram } from './program.js'
 import { query } from './query.js'
 import { read } from './read.js'
 import { environment, Report } from './report.js'
+import { routing } from './routing.js'
 import { scaling } from './scaling.js'
 import { start } from './start.js'
 import { waits } from './waits.js'
@@ -29,6 +30,7 @@ const benches: readonly Bench[] = [
   scaling,
   overload,
   generator,
+  routing,
 ]
 
 const help = `npm run bench -- [benchmark ...] [option ...]

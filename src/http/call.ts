@@ -19,7 +19,7 @@ import type { HttpResponse, Reply } from './reply.js'
 import { RequestLife, step } from './request-life.js'
 import { rejectionOf, type ServerContext } from './server-context.js'
 import { Stages } from './stages.js'
-import { splitTarget } from './target.js'
+import { splitTarget, type Target } from './target.js'
 import { runOperation } from './work.js'
 
 const maxHeaders = 200
@@ -66,7 +66,13 @@ export class Call implements InProgress, Client, PendingResponse, BodyReader {
   #departure: HttpResponse | undefined
   #whenGone: (() => void)[] | undefined
 
-  constructor(context: ServerContext, connection: ClientConnection, incoming: IncomingMessage, reply: Reply) {
+  constructor(
+    context: ServerContext,
+    connection: ClientConnection,
+    incoming: IncomingMessage,
+    target: Target,
+    reply: Reply,
+  ) {
     this.#context = context
     this.#connection = connection
     this.#incoming = incoming
@@ -76,7 +82,7 @@ export class Call implements InProgress, Client, PendingResponse, BodyReader {
     this.#memory = new HeldMemory(context.memory)
     const { method = '', url = '', headers } = incoming
     const { path, query } = splitTarget(url)
-    this.#head = { verb: method, url, query, headers, target: context.targets.find(path) }
+    this.#head = { verb: method, url, query, headers, target }
     this.#correlator = correlatorOf(headers)
     this.#announced_bytes = announcedBody(headers).length
     this.#expects = headers.expect !== undefined && waitsFor100.test(headers.expect) && incoming.httpVersionMinor > 0

@@ -6,9 +6,8 @@ import type { Cors } from './cors.js'
 import { errorAnswer, statusText } from './errors.js'
 import { isJson, mediaTypeOf, parseAccept, single } from './headers.js'
 import { hasShortErrors, ignoresAccept, isManagement, isPolled, needsToken } from './path-kind.js'
-import type { MatchedRoute } from './router.js'
 import { parseServicePaths } from './service-paths.js'
-import { hasForbiddenParameter, noParameters, parseParameters, type Target } from './target.js'
+import { hasForbiddenParameter, type MatchedRoute, noParameters, parseParameters, type Target } from './target.js'
 import type { TokenCheck } from './token.js'
 
 /** What the checks go by: the options and what the interfaces add. */

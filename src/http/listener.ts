@@ -1,16 +1,25 @@
-import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { Resource } from '../api.js'
 import { errorFacts } from '../log/log.js'
 import type { ConnectionLimit } from '../shared-memory/connection-limit.js'
 import { traceArea } from '../trace-area.js'
-import { requestListener, type Serve } from './app.js'
+import { Application } from './application.js'
 import { Call } from './call.js'
 import { type ConnectionLimits, longestIdle, type Overdue, overdue } from './connection-limits.js'
 import { ClientConnection } from './connections.js'
-import { LastReply, ServerReply } from './reply.js'
+import { LastReply, type Reply, ServerReply } from './reply.js'
 import type { ServerContext } from './server-context.js'
+import type { Target } from './target.js'
 import { turnAway } from './turn-away.js'
 import { type RefusedBytes, UnknownVerbHead, unknownVerbAt } from './unknown-verb.js'
 
@@ -52,28 +61,18 @@ export class Listener {
   readonly #handshakes = new Map<string, Socket>()
   readonly #unknownVerbs = new WeakMap<Duplex, UnknownVerbHead>()
   readonly #looks: NodeJS.Timeout
+  readonly #application: Application
   #uses = 0
   #now_s = 0
   #warned_ms = Number.NEGATIVE_INFINITY
   /** Called when the last connection has gone. */
   #whenEmpty: (() => void) | undefined
 
-  constructor(context: ServerContext, limits: ListenerLimits, tls: Tls | undefined) {
+  constructor(context: ServerContext, resources: readonly Resource[], limits: ListenerLimits, tls: Tls | undefined) {
     this.#context = context
     this.#limits = limits
-    const taken = requestListener((incoming, outgoing) => {
-      const connection = this.#connections.get(incoming.socket)
-      if (connection === undefined) incoming.socket.destroy()
-      else if (connection.closing) connection.ignore()
-      else this.#begin(connection, incoming, new ServerReply(incoming, outgoing))
-    })
-    const serve: Serve = (incoming, outgoing) => {
-      if (context.admission.isCrowded) {
-        context.interleaving.requestCame()
-        if (this.#turnsAway(incoming, outgoing)) return
-      }
-      taken(incoming, outgoing)
-    }
+    this.#application = new Application(resources, (...request) => this.#serve(...request))
+    const serve: RequestListener = (incoming, outgoing) => this.#application.route(incoming, outgoing)
     const options: ServerOptions = {
       maxHeaderSize: limits.maxHead_bytes,
       headersTimeout: headTimeout_ms,
@@ -142,26 +141,37 @@ export class Listener {
     this.server.on('error', (fault: NodeJS.ErrnoException) => this.#acceptFailed(fault))
   }
 
-  /** A request that is alone on its connection may be refused before it costs more. */
-  #turnsAway(incoming: IncomingMessage, outgoing: ServerResponse): boolean {
-    const connection = this.#connections.get(incoming.socket)
-    if (connection === undefined || connection.closing || connection.busy || incoming.socket.readableEnded) return false
+  #serve(incoming: IncomingMessage, outgoing: ServerResponse | undefined, target: Target): void {
     try {
-      return turnAway(this.#context, incoming, outgoing)
+      const { interleaving, admission } = this.#context
+      const isCrowded = outgoing !== undefined && admission.isCrowded
+      if (isCrowded) interleaving.requestCame()
+      const connection = this.#connections.get(incoming.socket)
+      if (connection === undefined) incoming.socket.destroy()
+      else if (outgoing === undefined) this.#begin(connection, incoming, target, new LastReply(connection))
+      else if (connection.closing) connection.ignore()
+      else if (!isCrowded || !this.#turnsAway(connection, incoming, outgoing, target)) {
+        this.#begin(connection, incoming, target, new ServerReply(incoming, outgoing))
+      }
     } catch (fault) {
-      this.#failed('a request could not be refused', fault)
+      this.#failed('a request could not begin', fault)
       incoming.socket.destroy()
-      return true
     }
   }
 
-  #begin(connection: ClientConnection, incoming: IncomingMessage, reply: ServerReply | LastReply): void {
-    try {
-      new Call(this.#context, connection, incoming, reply).begin()
-    } catch (fault) {
-      this.#failed('a request could not begin', fault)
-      connection.socket.destroy()
-    }
+  /** A request that is alone on its connection may be refused before it costs more. */
+  #turnsAway(
+    connection: ClientConnection,
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    target: Target,
+  ): boolean {
+    if (connection.busy || incoming.socket.readableEnded) return false
+    return turnAway(this.#context, incoming, outgoing, target)
+  }
+
+  #begin(connection: ClientConnection, incoming: IncomingMessage, target: Target, reply: Reply): void {
+    new Call(this.#context, connection, incoming, target, reply).begin()
   }
 
   #watch(): void {
@@ -177,7 +187,7 @@ export class Listener {
       const connection = this.#connections.get(socket)
       // Node has taken its own listeners from the socket.
       socket.on('error', () => socket.destroy())
-      connection?.refuse(() => this.#begin(connection, incoming, new LastReply(connection)))
+      connection?.refuse(() => this.#application.route(incoming, undefined))
     })
     this.server.on('tlsClientError', (fault: Error, socket) => {
       this.#handshakes.delete(peerOf(socket))
@@ -284,7 +294,7 @@ export class Listener {
     const found = bytes === undefined ? ({ kind: 'malformed' } as const) : head.add(bytes, socket)
     if (found === undefined) return
     if (found.kind === 'malformed') this.#refuseWith(connection, 400)
-    else connection.refuse(() => this.#begin(connection, found.incoming, new LastReply(connection)))
+    else connection.refuse(() => this.#application.route(found.incoming, undefined))
   }
 
   #refuseWith(connection: ClientConnection, status: 400 | 408 | 431): void {

@@ -9,12 +9,10 @@ import type { Admission } from './admission.js'
 import type { CheckRules } from './checks.js'
 import type { ResponseBatch } from './departures.js'
 import type { ReplyInterleaving } from './interleaving.js'
-import type { Targets } from './target.js'
 
 /** What the requests of one listening socket share. */
 export interface ServerContext {
   readonly rules: CheckRules
-  readonly targets: Targets
   readonly admission: Admission
   readonly departures: ResponseBatch
   readonly interleaving: ReplyInterleaving

@@ -20,9 +20,8 @@ import { descriptorOf, hostsOf, type ListenAddress, type ListenRefusal, listen, 
 import { Listener, type ListenerLimits } from './listener.js'
 import { Overload } from './overload.js'
 import { isOnBothPorts, kindOf } from './path-kind.js'
-import { Router, segmentsOf } from './router.js'
 import type { ServerContext } from './server-context.js'
-import { Targets } from './target.js'
+import { segmentsOf } from './target.js'
 import { tokenCheck } from './token.js'
 
 /** The options that the front end goes by. */
@@ -112,8 +111,8 @@ export async function openHttpServer(parts: HttpServerParts): Promise<Result<Htt
     connections: ConnectionLimit | undefined,
     where: ListenAddress,
   ) => {
-    const context = newDesk(parts, resources, admission)
-    const listener = new Listener(context, limitsOf(options, connections), tls.value)
+    const context = newDesk(parts, admission)
+    const listener = new Listener(context, resources, limitsOf(options, connections), tls.value)
     const refusal = await listen(listener, where, parts.log)
     if (refusal !== undefined) {
       listener.drop()
@@ -177,7 +176,7 @@ function mainResources({ ngsi1, management, options }: HttpServerParts): readonl
   return [...ngsi1, ...management.filter(({ pattern }) => isOnBothPorts(kindOf(segmentsOf(pattern))))]
 }
 
-function newDesk(parts: HttpServerParts, resources: readonly Resource[], admission: Admission): ServerContext {
+function newDesk(parts: HttpServerParts, admission: Admission): ServerContext {
   const { options, meter, log, damages, switches, transaction, alarms, checkParameters } = parts
   const rules = {
     hasToken: tokenCheck(options.adminToken),
@@ -186,11 +185,9 @@ function newDesk(parts: HttpServerParts, resources: readonly Resource[], admissi
     cors: new Cors(options.corsOrigin, options.corsMaxAge_s),
     checkParameters,
   }
-  const targets = new Targets(new Router(resources))
   const departures = new ResponseBatch()
   return {
     rules,
-    targets,
     admission,
     departures,
     interleaving: new ReplyInterleaving(departures, parts.takeReplies),

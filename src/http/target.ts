@@ -1,7 +1,12 @@
-import { LruCache } from '../lru-cache.js'
+import type { Resource } from '../api.js'
 import { err, ok, type Result } from '../result.js'
 import { kindOf, needsNoBody, type PathKind } from './path-kind.js'
-import { type MatchedRoute, type Router, segmentsOf } from './router.js'
+
+/** A resource and what stands for the placeholders of its pattern. */
+export interface MatchedRoute {
+  readonly resource: Resource
+  readonly segments: Readonly<Record<string, string>>
+}
 
 /** What the path of a request means. */
 export interface Target {
@@ -13,49 +18,38 @@ export interface Target {
   readonly needsNoBody: boolean
 }
 
+/** The path of a request, before it is known which resource it is. */
+export interface RequestPath extends Omit<Target, 'route'> {
+  /** As it came. */
+  readonly path: string
+  /** Whether it is a path at all, unlike the asterisk of OPTIONS. */
+  readonly isPath: boolean
+  /** Decoded; as they came if they could not be. */
+  readonly segments: readonly string[]
+}
+
 /** Forbidden in paths and in URI parameters [context 4.1]. */
 const forbidden = /[<>"'=;()]/
 
-/** For paths that are asked for again and again; long ones are worth no memory. */
-const remembered_bytes = 8 * 2 ** 20
-const longestRemembered = 256
-/** What a target takes beside the characters of its segments, which are not more than those of the path. */
-const target_bytes = 512
-
-/** Finds out what paths mean, and remembers it of those that were asked for lately. */
-export class Targets {
-  readonly #router: Router
-  readonly #remembered = new LruCache<Target>(remembered_bytes)
-
-  constructor(router: Router) {
-    this.#router = router
-  }
-
-  /** What a path means, as it came: split at the slashes before it is decoded [management 1]. */
-  find(path: string): Target {
-    const remembered = this.#remembered.get(path)
-    if (remembered !== undefined) return remembered
-    if (path.length > longestRemembered) return this.#resolve(path)
-    const copied = copyOf(path)
-    const target = this.#resolve(copied)
-    if (target.route !== undefined) this.#remembered.put(copied, target, target_bytes + 2 * path.length)
-    return target
-  }
-
-  #resolve(path: string): Target {
-    const raw = segmentsOf(path)
-    const decoded = decodedSegments(raw)
-    const segments = decoded ?? raw
-    const clean = decoded !== undefined && !decoded.some((segment) => forbidden.test(segment))
-    // A target that is no path, like the asterisk of OPTIONS, is no resource either.
-    const route = clean && path.startsWith('/') ? this.#router.find(segments) : undefined
-    return { kind: kindOf(segments), route, clean, needsNoBody: needsNoBody(segments) }
-  }
+/** Reads a path as it came: split at the slashes before it is decoded [management 1]. */
+export function parsePath(path: string): RequestPath {
+  const raw = segmentsOf(path)
+  const decoded = decodedSegments(raw)
+  const segments = decoded ?? raw
+  const clean = decoded !== undefined && !decoded.some((segment) => forbidden.test(segment))
+  const isPath = path.startsWith('/')
+  return { path, isPath, segments, clean, kind: kindOf(segments), needsNoBody: needsNoBody(segments) }
 }
 
-/** A text of its own: the path of a target with a query is a part of it, which would hold all of it in memory. */
-function copyOf(path: string): string {
-  return Buffer.from(path, 'utf16le').toString('utf16le')
+/** The segments of a path as it came or of a pattern; one slash at the end is ignored. */
+export function segmentsOf(path: string): readonly string[] {
+  const end = path.endsWith('/') ? path.length - 1 : path.length
+  return end <= 0 ? [] : path.slice(path.startsWith('/') ? 1 : 0, end).split('/')
+}
+
+/** The name of a placeholder; nothing for a fixed segment of a pattern. */
+export function placeholderName(segment: string): string | undefined {
+  return /^\{(\w+)\}$/.exec(segment)?.[1]
 }
 
 /** The path and the query of a request target; the absolute form [management 11.1] loses its scheme and host. */

@@ -4,7 +4,7 @@ import { overloaded } from './errors.js'
 import { correlatorOf, single } from './headers.js'
 import { isManagement } from './path-kind.js'
 import type { ServerContext } from './server-context.js'
-import { splitTarget } from './target.js'
+import type { Target } from './target.js'
 
 /** In which head and body can be written as one text. */
 const plain = /^[\x20-\x7e]*$/
@@ -14,11 +14,15 @@ const plain = /^[\x20-\x7e]*$/
  * costs this thread three quarters of what an update costs it; here it is less than half. So only what is plain is
  * refused here: an answer that leaves at once, with nothing to log about it. All else meets the same refusal later.
  */
-export function turnAway(context: ServerContext, incoming: IncomingMessage, outgoing: ServerResponse): boolean {
+export function turnAway(
+  context: ServerContext,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  target: Target,
+): boolean {
   const { admission, rules, meter, policy } = context
   if (!isPlain(context, incoming, outgoing)) return false
-  const { method: verb = '', url = '', headers } = incoming
-  const target = context.targets.find(splitTarget(url).path)
+  const { method: verb = '', headers } = incoming
   const operations: Readonly<Record<string, { readonly use: string } | undefined>> | undefined =
     target.route?.resource.operations
   const use = operations?.[verb]?.use

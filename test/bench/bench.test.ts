@@ -28,6 +28,14 @@ test('the generator of load is compared with autocannon, and --json has all that
   t.same(items(member(JSON.parse(readFileSync(file, 'utf8')), 'results')), lines)
 })
 
+test('the ways through the HTTP layer are compared by the processor time of a request', async (t) => {
+  const ended = await run('run', 'routing', '--broker', standIn, ...short)
+  succeeded(t, ended)
+  const lines = linesOf(ended, 'routing')
+  t.equal(lines.length, 6)
+  for (const line of lines) t.ok(Number(member(line, 'processor_us')) > 0 && Number(member(line, 'ratio')) > 0)
+})
+
 for (const [fault, reason] of [
   ['refuses', 'refused'],
   ['fails', 'status'],

@@ -3,53 +3,9 @@ import { test } from 'tap'
 import { Admission, type Permit, permitShare } from '../../src/http/admission.js'
 import { parseAccept } from '../../src/http/headers.js'
 import { kindOf } from '../../src/http/path-kind.js'
-import { Router, segmentsOf } from '../../src/http/router.js'
 import { parseServicePaths } from '../../src/http/service-paths.js'
-import { hasForbiddenParameter, parseParameters, Targets } from '../../src/http/target.js'
+import { hasForbiddenParameter, parseParameters, segmentsOf } from '../../src/http/target.js'
 import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
-
-const resource = (pattern: string, anyCase = true) => ({ pattern, anyCase, operations: {} })
-
-test('a fixed segment wins over a placeholder, which is tried when the fixed one leads nowhere', async (t) => {
-  const router = new Router([
-    resource('/v1/contextEntities/{id}'),
-    resource('/v1/contextEntities/{id}/attributes'),
-    resource('/v1/contextEntities/type/{type}/id/{id}'),
-  ])
-  const find = (path: string) => {
-    const route = router.find(segmentsOf(path))
-    return route && [route.resource.pattern, { ...route.segments }]
-  }
-  t.same(find('/V1/ContextEntities/TYPE/Pump/id/P4/'), [
-    '/v1/contextEntities/type/{type}/id/{id}',
-    { type: 'Pump', id: 'P4' },
-  ])
-  t.same(find('/v1/contextEntities/type/attributes'), ['/v1/contextEntities/{id}/attributes', { id: 'type' }])
-  t.equal(find('/v1/contextEntities//attributes'), undefined)
-  t.equal(find('/v1/contextEntities/P4//'), undefined)
-  t.equal(find('/'), undefined)
-})
-
-test('the last segment of a pattern may be optional, and case matters where it is said', async (t) => {
-  const router = new Router([resource('/log/trace[/{levels}]', false)])
-  t.same(router.find(segmentsOf('/log/trace'))?.segments, {})
-  t.same(router.find(segmentsOf('/log/trace/1-3'))?.segments, { levels: '1-3' })
-  t.equal(router.find(segmentsOf('/Log/trace')), undefined)
-  t.throws(() => new Router([resource('/a/{x}'), resource('/a/{y}')]))
-})
-
-test('a path is split before it is decoded, and what can not be decoded is not clean', async (t) => {
-  const targets = new Targets(new Router([resource('/v1/e/{id}')]))
-  t.equal(targets.find('/v1/e/a%2Fb').route?.segments['id'], 'a/b')
-  t.equal(targets.find('/v1/e/%E0').clean, false)
-  t.equal(targets.find('/v1/e/%3C').clean, false)
-})
-
-test('any id that may stand in a path comes back decoded', async () => {
-  const targets = new Targets(new Router([resource('/v1/e/{id}')]))
-  const id = fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => !/[<>"'=;()]/.test(text))
-  fc.assert(fc.property(id, (text) => targets.find(`/v1/e/${encodeURIComponent(text)}`).route?.segments['id'] === text))
-})
 
 test('what a path belongs to is seen from its first segments', async (t) => {
   const kinds = ['/V1/x', '/v1/ADMIN/x', '/Log', '/admin', '/Admin', '/version', '/Version', '/v2', '/V2', '/']
