@@ -27,16 +27,16 @@ export function permitShare(permits: number, frontEnds: number, index: number): 
 }
 
 /**
- * The request semaphore: lets so many requests work at the same time, first come, first served, over all front ends
- * [management 5.2]. Who would wait too long is refused, see `Overload`.
+ * The request semaphore: lets at most so many requests work at a time as there are permits, first come, first served, over all front ends
+ * [management 5.2]. A request that would wait too long is refused, see `Overload`.
  */
 export class Admission {
-  readonly #tickets: SharedSemaphore
+  readonly #semaphore: SharedSemaphore
   readonly #share: number
   readonly #meter: WaitMeter
   readonly #report: AdmissionReport
   readonly #overload: Overload
-  /** In the order of their tickets; one that gives up stays until its permit comes, to pass it on. */
+  /** In the order in which they came. One that gives up stays until its permit comes, and passes it on. */
   readonly #queue = new Set<Waiting>()
   #taken = 0
   #waiting = 0
@@ -46,26 +46,26 @@ export class Admission {
 
   /** `share` is what this front end counts of the permits, see `permitShare`. */
   constructor(
-    tickets: SharedSemaphore,
+    semaphore: SharedSemaphore,
     share: number,
     meter: WaitMeter,
     report: AdmissionReport,
     overload: Overload = new Overload(0n),
   ) {
     this.#overload = overload
-    this.#tickets = tickets
+    this.#semaphore = semaphore
     this.#share = share
     this.#meter = meter
     this.#report = report
     this.#tell()
   }
 
-  /** Whether somebody waits for a permit, so that it is worth asking whether one more is refused. */
+  /** Whether a request waits for a permit: only then can another one be refused. */
   get isCrowded(): boolean {
     return this.#queue.size > 0
   }
 
-  /** Refuses a request that has not been read yet, which need not be read then; says whether it is refused. */
+  /** Whether a request is refused before it is read; it is counted as refused if so. */
   turnsAway(): boolean {
     const refuses = this.#refuses
     if (refuses) this.#report.refused()
@@ -74,7 +74,7 @@ export class Admission {
 
   get #refuses(): boolean {
     if (this.#queue.size === 0) return false
-    // Whoever has given up waiting still tells how long it is that no permit came.
+    // Also one that has given up waiting: it still says for how long no permit has come.
     const [first] = this.#queue
     if (first === undefined) return false
     const now = process.hrtime.bigint()
@@ -82,50 +82,50 @@ export class Admission {
   }
 
   /**
-   * Starts the work with a permit: now when one is free, else when it is this one's turn. Who has something to do when it
-   * is refused may be, now or while it waits.
+   * Starts the work with a permit: now when one is free, else when it is its turn. Work with `refuse` may be refused
+   * instead, now or while it waits; other work never is.
    */
-  ask(work: (place: Permit) => void, refused?: () => void): Permit {
-    if (refused !== undefined && this.turnsAway()) {
-      refused()
-      return nowhere
+  ask(work: (permit: Permit) => void, refuse?: () => void): Permit {
+    if (refuse !== undefined && this.turnsAway()) {
+      refuse()
+      return noPermit
     }
-    const place = new Waiting(this, work, refused, this.#tickets.draw())
-    if (this.#tickets.isGranted(place.ticket)) {
+    const waiting = new Waiting(this, work, refuse, this.#semaphore.draw())
+    if (this.#semaphore.isGranted(waiting.ticket)) {
       if (this.#meter.on) this.#meter.free()
-      this.#give(place)
+      this.#give(waiting)
     } else {
-      place.since = process.hrtime.bigint()
-      this.#queue.add(place)
+      waiting.since = process.hrtime.bigint()
+      this.#queue.add(waiting)
       this.#waiting += 1
       this.#tell()
       this.#watch()
       this.#limitWaits()
     }
-    return place
+    return waiting
   }
 
-  /** The place's end, be it waiting or working; a second time changes nothing. */
-  leave(place: Waiting): void {
-    if (place.state === 'left') return
-    if (place.state === 'admitted') {
+  /** The end of waiting or working; a second time changes nothing. */
+  leave(waiting: Waiting): void {
+    if (waiting.state === 'left') return
+    if (waiting.state === 'admitted') {
       this.#taken -= 1
-      this.#tickets.release()
+      this.#semaphore.release()
     } else this.#waiting -= 1
-    place.state = 'left'
+    waiting.state = 'left'
     this.#tell()
     this.#serve()
   }
 
-  /** Work may end before it returns and leave its place: that only frees the permit, the loop outside gives it on. */
+  /** Work that ends before it returns calls this again: that only frees the permit, the outer loop passes it on. */
   #serve(): void {
     if (this.#serving || this.#queue.size === 0) return
     this.#serving = true
     for (const next of this.#queue) {
-      if (!this.#tickets.isGranted(next.ticket)) break
+      if (!this.#semaphore.isGranted(next.ticket)) break
       this.#queue.delete(next)
       if (next.state === 'waiting') this.#refuseIfLate(next)
-      if (next.state === 'left') this.#tickets.release()
+      if (next.state === 'left') this.#semaphore.release()
       else {
         this.#waiting -= 1
         this.#measure(next)
@@ -136,18 +136,18 @@ export class Admission {
     this.#watch()
   }
 
-  /** Permits that come back in other front ends are heard of through the memory. */
+  /** Permits that other front ends give back are noticed through the shared memory. */
   #watch(): void {
     const [first] = this.#queue
     if (first === undefined || this.#watching) return
     this.#watching = true
-    this.#tickets.mayBeGranted(first.ticket).then(() => {
+    this.#semaphore.mayBeGranted(first.ticket).then(() => {
       this.#watching = false
       this.#serve()
     })
   }
 
-  /** Where no permit comes back nobody is served, and nobody would hear that it has waited too long. */
+  /** While no permit comes back the queue is not served: a timer finds the requests that have waited too long. */
   #limitWaits(): void {
     if (this.#timing || this.#overload.most === 0n) return
     this.#timing = true
@@ -164,19 +164,19 @@ export class Admission {
 
   /** It stays in the queue until its permit comes, which it passes on. */
   #refuseIfLate(next: Waiting): void {
-    if (next.refused === undefined || !this.#overload.isTooLong(process.hrtime.bigint() - next.since)) return
+    if (next.refuse === undefined || !this.#overload.isTooLong(process.hrtime.bigint() - next.since)) return
     next.state = 'left'
     this.#waiting -= 1
     this.#tell()
     this.#report.refused()
-    next.refused()
+    next.refuse()
   }
 
-  #give(place: Waiting): void {
+  #give(waiting: Waiting): void {
     this.#taken += 1
-    place.state = 'admitted'
+    waiting.state = 'admitted'
     this.#tell()
-    place.work(place)
+    waiting.work(waiting)
   }
 
   #measure({ since }: Waiting): void {
@@ -191,20 +191,20 @@ export class Admission {
 }
 
 /** Of a request that was refused: it has nothing to give back. */
-const nowhere: Permit = { leave: () => {} }
+const noPermit: Permit = { leave: () => {} }
 
 class Waiting implements Permit {
   readonly #admission: Admission
-  readonly work: (place: Permit) => void
-  readonly refused: (() => void) | undefined
+  readonly work: (permit: Permit) => void
+  readonly refuse: (() => void) | undefined
   readonly ticket: Ticket
   since: Nanoseconds = 0n
   state: 'waiting' | 'admitted' | 'left' = 'waiting'
 
-  constructor(admission: Admission, work: (place: Permit) => void, refused: (() => void) | undefined, ticket: Ticket) {
+  constructor(admission: Admission, work: (permit: Permit) => void, refuse: (() => void) | undefined, ticket: Ticket) {
     this.#admission = admission
     this.work = work
-    this.refused = refused
+    this.refuse = refuse
     this.ticket = ticket
   }
 

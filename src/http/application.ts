@@ -27,8 +27,8 @@ export type Serve = (incoming: IncomingMessage, outgoing: ServerResponse | undef
  * handler (`bench routing`, 2026-11-22): GET of an entity 0.39 through Hono, 0.20 by the fast path; updateContext 0.53
  * and 0.34.
  *
- * Hono's middleware is not used. It goes on in promises, but a request takes its place in the order of its connection
- * within the parser's call; and what it adds to a `Response` loses the case of its names. Each has a reason of its own too:
+ * Hono's middleware is not used. It continues in promises, but a request enters the queue of its connection within the
+ * parser's call; and what it adds to a `Response` loses the case of its names. Each has a reason of its own too:
  *
  * | middleware           | what the specification has instead                                                          |
  * | -------------------- | ------------------------------------------------------------------------------------------- |
@@ -88,7 +88,7 @@ export class Application {
     void this.#app.fetch(noRequest, exchange)
   }
 
-  /** Hono takes the first route that fits: a fixed segment has to stand before a placeholder in its place. */
+  /** Hono takes the first route that matches: a pattern with a fixed segment is registered before one with a placeholder there. */
   #register(resources: readonly Resource[]): void {
     const routes = resources.flatMap((resource) =>
       [resource.pattern, ...(resource.aliases ?? [])]
@@ -114,7 +114,7 @@ export class Application {
     if (anyCase !== resource.anyCase) throw new Error(`case matters for some paths that begin as ${pattern} does`)
     this.#anyCase.set(first, anyCase)
     const names = segments.map(placeholderName)
-    // Hono's own names for placeholders are their places: `{id}` and `{type}` may stand in one place.
+    // Hono's names for placeholders are their positions: `{id}` and `{type}` may have the same one.
     const parts = segments.map((segment, at) => (names[at] === undefined ? folded(segment, anyCase) : `:at${at}`))
     return { resource, pattern, honoPath: `/${parts.join('/')}`, names }
   }
@@ -141,11 +141,11 @@ interface Route {
   readonly resource: Resource
   readonly pattern: string
   readonly honoPath: string
-  /** Of the placeholders, in their places. */
+  /** Of the placeholders, by position; undefined for fixed segments. */
   readonly names: readonly (string | undefined)[]
 }
 
-/** For paths that are asked for again and again; long ones are worth no memory. */
+/** For paths that are requested again and again; longer paths are not remembered. */
 const rememberedDefault_bytes = 8 * 2 ** 20
 const longestRemembered = 256
 /** What a target takes beside the characters of its segments, which are not more than those of the path. */
@@ -181,7 +181,7 @@ function fixedFirst({ names: one }: Route, { names: other }: Route): number {
   return one.length - other.length
 }
 
-/** A slash within a segment is no border between two. */
+/** A segment as the router compares it; a slash that was escaped in it is escaped again. */
 function folded(segment: string, anyCase: boolean): string {
   const escaped = /[%/]/.test(segment) ? segment.replaceAll('%', '%25').replaceAll('/', '%2F') : segment
   return anyCase ? escaped.toLowerCase() : escaped

@@ -1,17 +1,5 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { HeldMemory } from '../shared-memory/request-memory.js'
-
-/** What the head of a request says about its body. */
-export interface AnnouncedBody {
-  /** In bytes; nothing when it comes in chunks. */
-  readonly length: number | undefined
-}
-
-/** The body that the head announces. The parser has refused contradictions [management 11.5]. */
-export function announcedBody(headers: IncomingHttpHeaders): AnnouncedBody {
-  if (headers['transfer-encoding'] !== undefined) return { length: undefined }
-  return { length: Number(headers['content-length'] ?? 0) }
-}
 
 /** What is told while a body arrives. */
 export interface BodyReader {
@@ -65,7 +53,7 @@ class Pieces {
   #joined: Buffer | undefined
   #length = 0
 
-  /** There will be so many bytes at most. */
+  /** At most this many bytes will come. */
   constructor(memory: HeldMemory, most: number) {
     this.#memory = memory
     this.#most = most

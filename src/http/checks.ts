@@ -1,14 +1,23 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import { createHash, timingSafeEqual } from 'node:crypto'
 import type { ApiResponse, Operation, Resource, Verb } from '../api.js'
 import type { PathRange } from '../context/query.js'
 import { err, ok, type Result } from '../result.js'
-import type { Cors } from './cors.js'
-import { errorAnswer, statusText } from './errors.js'
-import { isJson, mediaTypeOf, parseAccept, single } from './headers.js'
-import { hasShortErrors, ignoresAccept, isManagement, isPolled, needsToken } from './path-kind.js'
-import { parseServicePaths } from './service-paths.js'
-import { hasForbiddenParameter, type MatchedRoute, noParameters, parseParameters, type Target } from './target.js'
-import type { TokenCheck } from './token.js'
+import { errorResponse, statusText } from './errors.js'
+import { type Head, isJson, mediaTypeOf, parseAccept, parseServicePaths, single } from './headers.js'
+import type { Cors } from './response-headers.js'
+import {
+  hasForbiddenParameter,
+  hasShortErrors,
+  ignoresAccept,
+  isManagement,
+  isPolled,
+  type MatchedRoute,
+  needsToken,
+  noParameters,
+  parseParameters,
+  type Target,
+  verbsOf,
+} from './target.js'
 
 /** What the checks go by: the options and what the interfaces add. */
 export interface CheckRules {
@@ -18,16 +27,6 @@ export interface CheckRules {
   readonly cors: Cors
   /** The check of URI parameters on the paths of NGSIv1 [context 10.2]. */
   readonly checkParameters: (parameters: ReadonlyMap<string, string>) => ApiResponse | undefined
-}
-
-/** The head of a request, as far as the checks look at it. */
-export interface Head {
-  readonly verb: string
-  /** The request target as it came. */
-  readonly url: string
-  readonly query: string
-  readonly headers: IncomingHttpHeaders
-  readonly target: Target
 }
 
 /** What a request with a good head asks for. */
@@ -40,7 +39,7 @@ export interface Admitted {
 
 /** Why a request is not carried out. */
 export interface RefusedRequest {
-  readonly answer: ApiResponse
+  readonly response: ApiResponse
   /** Whether it is counted all the same: unknown paths and wrong verbs are [management 4.3]. */
   readonly counted: boolean
 }
@@ -50,14 +49,14 @@ export function checkTarget(rules: CheckRules, head: Head): Result<readonly Path
   const { target, headers } = head
   if (needsToken(target.kind) && !rules.hasToken(headers.authorization)) return err(unauthorized(head))
   if (head.url.length > rules.maxTarget_bytes) {
-    return err(errorAnswer(target.kind, 414, 'the request target is too long'))
+    return err(errorResponse(target.kind, 414, 'the request target is too long'))
   }
-  if (!target.clean) return err(errorAnswer(target.kind, 400, 'invalid character in URI'))
+  if (!target.clean) return err(errorResponse(target.kind, 400, 'invalid character in URI'))
   if (isManagement(target.kind)) return ok([])
   const paths = parseServicePaths(single(headers['fiware-servicepath']))
   if (paths.ok) return paths
-  const answer = errorAnswer(target.kind, 400, paths.error)
-  return err(target.kind === 'ngsi2' ? answer : { ...answer, status: 200 })
+  const response = errorResponse(target.kind, 400, paths.error)
+  return err(target.kind === 'ngsi2' ? response : { ...response, status: 200 })
 }
 
 /** Checks 5 to 15, which need to know how long the body is [management 11.4]. */
@@ -68,11 +67,11 @@ export function checkRequest(rules: CheckRules, head: Head, body_bytes: number):
     checkAccept(rules, head, parameters) ??
     (body_bytes > rules.maxBody_bytes ? tooLarge(rules, head, body_bytes) : undefined) ??
     checkPresence(head, body_bytes)
-  if (refusal !== undefined) return err({ answer: refusal, counted: false })
+  if (refusal !== undefined) return err({ response: refusal, counted: false })
   return checkOperation(rules, head, parameters.ok ? parameters.value : noParameters)
 }
 
-/** The answer to a body that is longer than the limit [management 11.7]. */
+/** The response to a body that is longer than the limit [management 11.7]. */
 export function tooLarge(rules: CheckRules, head: Head, body_bytes: number): ApiResponse {
   return bodyError(head, 413, `payload size: ${body_bytes}, max size supported: ${rules.maxBody_bytes}`)
 }
@@ -82,19 +81,19 @@ function checkMediaType({ target, headers }: Head, body_bytes: number): ApiRespo
   const type = mediaTypeOf(headers['content-type'])
   if (type === undefined) {
     const text = 'Content-Type header not used, default application/octet-stream is not supported'
-    return errorAnswer(target.kind, 415, text)
+    return errorResponse(target.kind, 415, text)
   }
-  return isJson(type) ? undefined : errorAnswer(target.kind, 415, `not supported content type: ${type}`)
+  return isJson(type) ? undefined : errorResponse(target.kind, 415, `not supported content type: ${type}`)
 }
 
 /** What the client takes is checked before its parameters, that it takes nothing but text after them. */
 function checkAccept(rules: CheckRules, head: Head, parameters: ReturnType<typeof parseParameters>) {
   const { kind } = head.target
   const accept = ignoresAccept(kind) ? ok('json' as const) : parseAccept(head.headers.accept)
-  if (!accept.ok) return errorAnswer(kind, accept.error.status, accept.error.text)
+  if (!accept.ok) return errorResponse(kind, accept.error.status, accept.error.text)
   const refusal = checkParameters(rules, head, parameters)
   if (refusal !== undefined || accept.value === 'json') return refusal
-  return errorAnswer(kind, 406, 'acceptable MIME types: application/json')
+  return errorResponse(kind, 406, 'acceptable MIME types: application/json')
 }
 
 function checkParameters(
@@ -103,11 +102,11 @@ function checkParameters(
   parameters: ReturnType<typeof parseParameters>,
 ): ApiResponse | undefined {
   if (query === '') return undefined
-  if (!parameters.ok) return errorAnswer(target.kind, 400, 'invalid character in URI parameter')
+  if (!parameters.ok) return errorResponse(target.kind, 400, 'invalid character in URI parameter')
   // Management has its own texts for parameters, which come with its operations [management 3.2, 4.5].
   if (isManagement(target.kind)) return undefined
   if (hasForbiddenParameter(parameters.value)) {
-    return errorAnswer(target.kind, 400, 'invalid character in URI parameter')
+    return errorResponse(target.kind, 400, 'invalid character in URI parameter')
   }
   return target.kind === 'ngsi2' ? undefined : rules.checkParameters(parameters.value)
 }
@@ -117,7 +116,7 @@ function checkPresence(head: Head, body_bytes: number): ApiResponse | undefined 
   // On a path that has no such verb that is the error to tell.
   const isWrongVerb = target.route !== undefined && operationOf(target.route.resource, verb, false) === undefined
   if ((verb === 'GET' || verb === 'DELETE') && body_bytes > 0 && !hasShortErrors(target.kind) && !isWrongVerb) {
-    return errorAnswer(target.kind, 400, 'Rigel accepts no payload for GET/DELETE requests')
+    return errorResponse(target.kind, 400, 'Rigel accepts no payload for GET/DELETE requests')
   }
   const needsBody = verb === 'POST' || verb === 'PUT' || verb === 'PATCH'
   if (!needsBody || body_bytes > 0 || target.needsNoBody) return undefined
@@ -130,12 +129,12 @@ function checkOperation(
   parameters: ReadonlyMap<string, string>,
 ): Result<Admitted, RefusedRequest> {
   const { route, kind } = target
-  if (route === undefined) return err({ answer: errorAnswer(kind, 400, 'service not found'), counted: true })
+  if (route === undefined) return err({ response: errorResponse(kind, 400, 'service not found'), counted: true })
   if (verb === 'OPTIONS' && rules.cors.takesOptions(kind)) {
     return ok({ route, operation: undefined, parameters })
   }
   const operation = operationOf(route.resource, verb, isPolled(kind))
-  if (operation === undefined) return err({ answer: wrongVerb(rules, target, route.resource), counted: true })
+  if (operation === undefined) return err({ response: wrongVerb(rules, target, route.resource), counted: true })
   return ok({ route, operation, parameters })
 }
 
@@ -150,25 +149,20 @@ function wrongVerb({ cors }: CheckRules, { kind }: Target, resource: Resource): 
   const allowed = kind === 'ngsi2' && cors.takesOptions(kind) ? [...verbs, 'OPTIONS'] : verbs
   const headers = { Allow: allowed.join(', ') }
   if (!hasShortErrors(kind)) return { status: 405, headers }
-  return { ...errorAnswer(kind, 405, 'method not allowed'), headers }
-}
-
-/** The verbs of a resource, in the order of the Allow header. */
-export function verbsOf({ operations }: Resource): readonly string[] {
-  return Object.keys(operations)
+  return { ...errorResponse(kind, 405, 'method not allowed'), headers }
 }
 
 /** 411 and 413 stand where the operation of the path reports its errors, also for a wrong verb [management 11.3]. */
 function bodyError({ target, verb }: Head, status: 411 | 413, text: string): ApiResponse {
   const operations = target.route?.resource.operations ?? {}
   const operation = (isVerb(verb) ? operations[verb] : undefined) ?? Object.values(operations)[0]
-  if (operation?.wrapStatus === undefined) return errorAnswer(target.kind, status, text)
+  if (operation?.wrapStatus === undefined) return errorResponse(target.kind, status, text)
   return { status, body: JSON.stringify(operation.wrapStatus(statusText(status, text))) }
 }
 
 function unauthorized({ target }: Head): ApiResponse {
   const headers = { 'WWW-Authenticate': 'Bearer realm="management"' }
-  return { ...errorAnswer(target.kind, 401, 'the management interface needs a valid token'), headers }
+  return { ...errorResponse(target.kind, 401, 'the management interface needs a valid token'), headers }
 }
 
 const verbs: ReadonlySet<string> = new Set([
@@ -184,4 +178,21 @@ const verbs: ReadonlySet<string> = new Set([
 /** Whether a method is one that resources can have. */
 export function isVerb(method: string): method is Verb {
   return verbs.has(method)
+}
+
+/** Says whether an Authorization header carries the token of the management interface [management 13]. */
+export type TokenCheck = (authorization: string | undefined) => boolean
+
+/** The check of a token. Digests are compared, so that the time says nothing, not even the token's length. */
+export function tokenCheck(token: string | undefined): TokenCheck {
+  if (token === undefined) return () => true
+  const expected = digest(token)
+  return (authorization) => {
+    const given = /^bearer +(.*)$/i.exec(authorization ?? '')?.[1]
+    return given !== undefined && timingSafeEqual(digest(given.trim()), expected)
+  }
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
 }

@@ -1,4 +1,7 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
+import type { Log } from '../log/log.js'
+import type { ConnectionLimit } from '../shared-memory/connection-limit.js'
 import type { ClientConnection } from './connections.js'
 
 /** How long connections may do nothing, or too little; 0 for as long as they like [management 11.8]. */
@@ -7,7 +10,7 @@ export interface ConnectionLimits {
   readonly idle_s: number
   /** For the body of a request, and a second more for each `bodyRate` bytes that have come. */
   readonly body_s: number
-  /** For a client that takes nothing of the answers that are there for it. */
+  /** For a client that reads nothing of the responses that are ready for it. */
   readonly send_s: number
 }
 
@@ -31,8 +34,8 @@ export function overdue(connection: ClientConnection, now: number, limits: Conne
 }
 
 /**
- * The connection that has to go when all places are taken: of those that are idle the one that has been so for longest,
- * else of those that have not sent a whole request or have not read their answers. Work is never given up.
+ * The connection that is closed when there are as many as are allowed: the one that has been idle for longest, else one
+ * that has not sent a whole request or has not read its responses. Work is never given up.
  */
 export function longestIdle(connections: Iterable<ClientConnection>): ClientConnection | undefined {
   let found: ClientConnection | undefined
@@ -81,4 +84,35 @@ function queuedBytes(socket: Socket): number {
   const handle: unknown = '_handle' in socket ? socket._handle : undefined
   if (typeof handle !== 'object' || handle === null || !('writeQueueSize' in handle)) return 0
   return typeof handle.writeQueueSize === 'number' ? handle.writeQueueSize : 0
+}
+
+/** Lowers the number of connections to what the descriptors of the process allow, with a line that says so. */
+export function fitDescriptors(limit: ConnectionLimit, log: Log): void {
+  const found = connectionsWithinDescriptors()
+  if (found === undefined || found.connections >= limit.limit) return
+  const { connections, descriptors } = found
+  log.warn(
+    'http:listen',
+    `${connections} connections at a time instead of ${limit.limit} (-maxConnections): the process may have ${descriptors} open files (ulimit -n)`,
+  )
+  limit.lower(connections)
+}
+
+/** The part of the descriptors that is left to threads, files and connections to others. */
+const reserve = 1 / 4
+
+/**
+ * How many connections the process can accept and still open its files and send notifications; nothing where the system
+ * does not say how many descriptors a process may have.
+ */
+function connectionsWithinDescriptors(): { readonly connections: number; readonly descriptors: number } | undefined {
+  try {
+    const [, limit] = /^Max open files +(\d+) /m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
+    if (limit === undefined) return undefined
+    const descriptors = Number(limit)
+    const taken = readdirSync('/proc/self/fd').length
+    return { connections: Math.max(1, Math.floor(descriptors * (1 - reserve)) - taken), descriptors }
+  } catch {
+    return undefined // No such file: not Linux.
+  }
 }

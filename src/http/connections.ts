@@ -7,17 +7,17 @@ export interface InProgress {
   readonly reading: boolean
   /** Whether its body, which has come, is read in slices. */
   readonly isLong: boolean
-  /** Whether it waits for its turn to work, may still want one, or does not any more: it has been answered without. */
+  /** Whether it waits for its turn to work, may still want one, or does not any more: it has its response without one. */
   readonly turn: 'wanted' | 'undecided' | 'unwanted'
-  /** The connection has gone: nobody waits for the answer. */
+  /** The connection has gone: nobody waits for the response. */
   lost(): void
-  /** What arrives of its body is no HTTP, or will never come. Says whether the connection is to say so after its answers. */
+  /** What arrives of its body is no HTTP, or will never come. Whether the connection says so after its responses. */
   malformed(): boolean
   /** The client has closed its sending half. */
   inputEnded(): void
   /** It is its turn to work. */
   proceed(): void
-  /** The client has closed its sending half: it is told that there is an answer to come, if that can be said. */
+  /** The client has closed its sending half: it is told that a response will come, if that can be said. */
   processing(): void
 }
 
@@ -30,13 +30,13 @@ export interface ConnectionFacts {
   reading: { readonly call: InProgress; since: number; readonly from_bytes: number } | undefined
 }
 
-/** The answers that are no more than a status [management 11.5, 11.8]. */
+/** The responses that are no more than a status [management 11.5, 11.8]. */
 export type BareStatus = 400 | 408 | 431
 
 /** How long a client may take to read a refusal after which its connection is closed. */
 const linger_ms = 5_000
 
-/** Unsent bytes of answers above which no further request of the connection begins to work. */
+/** Unsent bytes of responses above which no further request of the connection begins to work. */
 const unsentMax_bytes = 1024 * 1024
 
 /** One connection and its requests in progress. */
@@ -47,11 +47,11 @@ export class ClientConnection {
   readonly facts: ConnectionFacts = { sentAt: 0, unsent_bytes: 0, movedAt: 0, read_bytes: 0, reading: undefined }
   readonly #maxAtWork: number
   readonly #use: () => number
-  /** In the order in which they came, which is that of the answers. */
-  readonly #calls = new Set<InProgress>()
+  /** In the order in which they came, which is that of the responses. */
+  readonly #requests = new Set<InProgress>()
   /**
    * Those that have not got their turn, in the order in which they came. One whose body is complete a moment later than
-   * the heads behind it keeps its place: else a later request would overtake an update, and requests whose answers have to
+   * the heads behind it stays before them: else a later request would overtake an update, and requests whose responses have to
    * leave after its own could take all the turns that there are.
    */
   readonly #queue: InProgress[] = []
@@ -59,12 +59,12 @@ export class ClientConnection {
   #long: InProgress | undefined
   #atWork = 0
   #paused = false
-  /** The request that came last, while it is in progress: its answer is the last one on the wire. */
+  /** The request that came last, while it is in progress: its response is the last one on the wire. */
   #latest: InProgress | undefined
   #closing = false
   #refused = false
-  /** What ends the connection when all answers before it have gone out. */
-  #lastWords: (() => void) | undefined
+  /** What ends the connection when all responses have gone out. */
+  #atEnd: (() => void) | undefined
 
   /** `use` counts the uses of all connections. */
   constructor(socket: Socket, maxAtWork: number, use: () => number) {
@@ -76,19 +76,19 @@ export class ClientConnection {
     socket.on('resume', () => {
       if (this.#paused) socket.pause()
     })
-    socket.on('drain', () => this.#goOn())
+    socket.on('drain', () => this.#startNext())
     socket.on('end', () => this.#latest?.inputEnded())
   }
 
   get busy(): boolean {
-    return this.#calls.size > 0
+    return this.#requests.size > 0
   }
 
   get inProgress(): number {
-    return this.#calls.size
+    return this.#requests.size
   }
 
-  /** Whether it takes no further request: an answer says that the connection will be closed. */
+  /** Whether it takes no further request: a response says that the connection will be closed. */
   get closing(): boolean {
     return this.#closing
   }
@@ -100,7 +100,7 @@ export class ClientConnection {
 
   /** More requests have come than may be in progress: those that one read of the socket holds. */
   get crowded(): boolean {
-    return this.#calls.size > this.#maxAtWork
+    return this.#requests.size > this.#maxAtWork
   }
 
   /** The request whose body is arriving. */
@@ -110,7 +110,7 @@ export class ClientConnection {
 
   /** Whether all that is in progress is a request that has not come completely. */
   get onlyReads(): boolean {
-    return this.#calls.size === 1 && this.reading !== undefined
+    return this.#requests.size === 1 && this.reading !== undefined
   }
 
   isLatest(call: InProgress): boolean {
@@ -118,10 +118,10 @@ export class ClientConnection {
   }
 
   enter(call: InProgress): void {
-    this.#calls.add(call)
+    this.#requests.add(call)
     this.#queue.push(call)
     this.#latest = call
-    if (this.#calls.size >= this.#maxAtWork) this.#pause()
+    if (this.#requests.size >= this.#maxAtWork) this.#pause()
   }
 
   /** Whether a request that wants its turn may work now; if not, it is told when. */
@@ -131,7 +131,7 @@ export class ClientConnection {
       this.#begin(call)
       return true
     }
-    this.#goOn()
+    this.#startNext()
     return false
   }
 
@@ -140,18 +140,18 @@ export class ClientConnection {
     if (call.isLong) this.#long = call
   }
 
-  /** The call's answer has been handed over; `worked` if it had got its turn. */
+  /** The response of a request has been handed over; `worked` if the request had got its turn. */
   leave(call: InProgress, worked: boolean): void {
-    this.#calls.delete(call)
+    this.#requests.delete(call)
     if (worked) this.#atWork -= 1
     if (this.#long === call) this.#long = undefined
     this.usedAt = this.#use()
     if (this.#latest === call) this.#latest = undefined
-    if (this.#paused || this.#queue.length > 0) this.#goOn()
-    if (!this.busy) this.#sayLastWords()
+    if (this.#paused || this.#queue.length > 0) this.#startNext()
+    if (!this.busy) this.#finishRefusal()
   }
 
-  /** An answer says that it is the last one: what comes after it is not looked at. */
+  /** A response says that it is the last one: what comes after its request is not looked at. */
   close(): void {
     this.#closing = true
   }
@@ -169,18 +169,18 @@ export class ClientConnection {
   }
 
   /**
-   * What came is no request that could be answered on its own, or a body that will never be complete. The answers before
-   * it go out first, then the last words, then the connection is closed; once only [management 11.5].
+   * What came is no request, or a body that will never be complete. The responses before it go out first, then `atEnd`
+   * writes what is left to say and closes the connection; once only [management 11.5].
    */
-  refuse(lastWords: () => void): boolean {
+  refuse(atEnd: () => void): boolean {
     if (this.#refused) return false
     const says = this.#latest?.malformed() ?? true
     this.#refused = true
     this.#closing = true
-    // Node would close the connection when the client ends its sending half, before the last words.
+    // Node would close the connection when the client ends its sending half, before the responses have gone out.
     this.socket.removeAllListeners('end').on('end', () => this.#latest?.inputEnded())
-    this.#lastWords = says ? lastWords : () => this.end()
-    if (!this.busy) this.#sayLastWords()
+    this.#atEnd = says ? atEnd : () => this.end()
+    if (!this.busy) this.#finishRefusal()
     return true
   }
 
@@ -205,7 +205,7 @@ export class ClientConnection {
       return
     }
     socket.end(bytes)
-    // What is left unread when a socket is closed resets the connection and can take the last words with it.
+    // What is left unread when a socket is closed resets the connection and can take the last response with it.
     socket.once('end', () => socket.destroySoon())
     this.readOn()
     socket.resume()
@@ -213,30 +213,30 @@ export class ClientConnection {
     socket.once('close', () => clearTimeout(timer))
   }
 
-  /** Everything is answered and nothing more is wanted; what was written still goes out. */
+  /** All responses have been written and no further request is taken; what was written still goes out. */
   finish(): void {
     if (!this.#refused) this.socket.destroySoon()
   }
 
   /** Tells the client, if it has closed its sending half, that the first of its requests is still worked on. */
   processing(): void {
-    const [first] = this.#calls
+    const [first] = this.#requests
     if (this.socket.readableEnded) first?.processing()
   }
 
   /** Closed by either side. */
   closed(): void {
-    this.#lastWords = undefined
+    this.#atEnd = undefined
     this.#queue.length = 0
-    for (const call of [...this.#calls]) call.lost()
-    this.#calls.clear()
+    for (const call of [...this.#requests]) call.lost()
+    this.#requests.clear()
   }
 
   /** They may be a request of their own, which leaves in its turn. */
-  #sayLastWords(): void {
-    const words = this.#lastWords
-    this.#lastWords = undefined
-    words?.()
+  #finishRefusal(): void {
+    const atEnd = this.#atEnd
+    this.#atEnd = undefined
+    atEnd?.()
   }
 
   get #hasRoom(): boolean {
@@ -249,7 +249,7 @@ export class ClientConnection {
     this.socket.pause()
   }
 
-  #goOn(): void {
+  #startNext(): void {
     for (let next = this.#queue[0]; next !== undefined && this.#hasRoom; next = this.#queue[0]) {
       if (next.turn === 'undecided') break
       this.#queue.shift()
@@ -257,7 +257,7 @@ export class ClientConnection {
       this.#begin(next)
       next.proceed()
     }
-    if (!this.#paused || this.#closing || this.#calls.size >= this.#maxAtWork || !this.#hasRoom) return
+    if (!this.#paused || this.#closing || this.#requests.size >= this.#maxAtWork || !this.#hasRoom) return
     this.readOn()
   }
 }

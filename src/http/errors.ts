@@ -1,5 +1,5 @@
 import type { ApiResponse, StatusText } from '../api.js'
-import { hasShortErrors, type PathKind } from './path-kind.js'
+import { hasShortErrors, type PathKind } from './target.js'
 
 interface Phrases {
   /** In the orionError form and wherever NGSIv1 has a status object [management 11.3]. */
@@ -24,7 +24,7 @@ const phrases = {
 export type ErrorStatus = keyof typeof phrases
 
 /** An error in the form that the path's interface has for errors [management 1, 11.3]. */
-export function errorAnswer(kind: PathKind, status: ErrorStatus, text: string): ApiResponse {
+export function errorResponse(kind: PathKind, status: ErrorStatus, text: string): ApiResponse {
   const body = hasShortErrors(kind)
     ? { error: phrases[status].error, description: text }
     : { orionError: statusText(status, text) }
@@ -33,7 +33,7 @@ export function errorAnswer(kind: PathKind, status: ErrorStatus, text: string): 
 
 /** There is too much to do now, and may be less in a second [management 11.9]. */
 export function overloaded(kind: PathKind, text: string): ApiResponse {
-  return { ...errorAnswer(kind, 503, text), headers: { 'Retry-After': '1' } }
+  return { ...errorResponse(kind, 503, text), headers: { 'Retry-After': '1' } }
 }
 
 /** The status object of NGSIv1 [context 1.1]. */
@@ -41,7 +41,7 @@ export function statusText(status: ErrorStatus, details: string): StatusText {
   return { code: String(status), reasonPhrase: phrases[status].reason, details }
 }
 
-/** What an error says is wrong, in few words: for logs, whatever form the error has. */
+/** The details of an error, whatever form it has: for logs. */
 export function reasonOf({ status, body = '' }: ApiResponse): string {
   const text = typeof body === 'string' ? body : body()
   const [, quoted] = /"(?:details|description)":("(?:[^"\\]|\\.)*")/.exec(text) ?? []

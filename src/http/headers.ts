@@ -1,6 +1,51 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { ServicePath } from '../context/entity.js'
+import type { PathRange } from '../context/query.js'
 import { err, ok, type Result } from '../result.js'
+import { splitTarget, type Target } from './target.js'
+
+/** The head of a request. */
+export interface Head {
+  readonly verb: string
+  /** The request target as it came. */
+  readonly url: string
+  readonly path: string
+  readonly query: string
+  readonly headers: IncomingHttpHeaders
+  readonly target: Target
+  readonly correlator: string
+  /** The length of the body; undefined when it comes in chunks. */
+  readonly announced_bytes: number | undefined
+  /** Whether the client waits for 100 before it sends the body. */
+  readonly expectsContinue: boolean
+}
+
+/** The head of a request whose path means this target. */
+export function readHead({ method = '', url = '', headers, httpVersionMinor }: IncomingMessage, target: Target): Head {
+  const { path, query } = splitTarget(url)
+  return {
+    verb: method,
+    url,
+    path,
+    query,
+    headers,
+    target,
+    correlator: correlatorOf(headers),
+    announced_bytes: announcedBody(headers),
+    expectsContinue: headers.expect !== undefined && waitsFor100.test(headers.expect) && httpVersionMinor > 0,
+  }
+}
+
+const waitsFor100 = /(?:^|\W)100-continue(?:$|\W)/i
+
+/**
+ * The length that the head announces for the body; undefined when it comes in chunks. The parser has refused
+ * contradictions [management 11.5].
+ */
+export function announcedBody(headers: IncomingHttpHeaders): number | undefined {
+  return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : undefined
+}
 
 /** The media type of a Content-Type as it was sent, without parameters; nothing without the header. */
 export function mediaTypeOf(contentType: string | undefined): string | undefined {
@@ -110,4 +155,42 @@ const used: ReadonlySet<string> = new Set([
 /** The names of the headers that the broker does not use, for the log. */
 export function unusedHeaders(headers: IncomingHttpHeaders): readonly string[] {
   return Object.keys(headers).filter((name) => !used.has(name))
+}
+
+const maxPaths = 10
+const maxLevels = 10
+const maxLevelLength = 50
+
+const noPaths: Result<readonly PathRange[], string> = ok([])
+
+/** The paths of Fiware-ServicePath; a refusal is the text of the error [context 5.2]. */
+export function parseServicePaths(header: string | undefined): Result<readonly PathRange[], string> {
+  if (header === undefined || header.trim() === '') return noPaths
+  const texts = header.split(',')
+  if (texts.length > maxPaths) {
+    return err('too many service paths - a maximum of ten service paths is allowed')
+  }
+  const ranges: PathRange[] = []
+  for (const text of texts) {
+    const range = parseRange(text.trim())
+    if (!range.ok) return range
+    ranges.push(range.value)
+  }
+  return ok(ranges)
+}
+
+function parseRange(text: string): Result<PathRange, string> {
+  if (!text.startsWith('/')) {
+    return err('Only /absolute/ Service Paths allowed [a service path must begin with /]')
+  }
+  const levels = text.replace(/\/+$/, '').split('/').slice(1)
+  if (levels.length > maxLevels) return err('too many components in ServicePath')
+  const below = levels.at(-1) === '#'
+  const named = below ? levels.slice(0, -1) : levels
+  for (const level of named) {
+    if (level.length > maxLevelLength) return err('component-name too long in ServicePath')
+    if (level === '') return err('empty component in ServicePath')
+    if (!/^\w+$/.test(level)) return err('a component of ServicePath contains an illegal character')
+  }
+  return ok({ path: `/${named.join('/')}` as ServicePath, below })
 }

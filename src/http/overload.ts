@@ -1,9 +1,9 @@
 import type { Nanoseconds } from '../time.js'
 
-/** How long waits may be longer than what is aimed at before requests are refused: a burst is over by then. */
+/** How long waits may exceed the target before requests are refused: a burst is over by then. */
 const burst: Nanoseconds = 100_000_000n
 
-/** Overload is over when nothing had to be refused for so long. */
+/** Overload is over when nothing has been refused for this long. */
 const calm: Nanoseconds = 1_000_000_000n
 
 /**

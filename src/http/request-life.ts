@@ -1,4 +1,4 @@
-/** Where a request is on its way. */
+/** The state of a request. */
 export type RequestState =
   /** Its head is being checked. */
   | 'head'
@@ -9,15 +9,15 @@ export type RequestState =
   /** It waits for its turn on its connection and for a permit. */
   | 'waiting'
   | 'working'
-  /** Its answer is ready and has not been written. */
+  /** Its response is ready and has not been written. */
   | 'answering'
-  /** Its answer has been written; the rest of its body is read and thrown away. */
+  /** Its response has been written; the rest of its body is read and thrown away. */
   | 'draining'
-  /** Its answer is complete and goes out after those before it on the connection. */
+  /** Its response is complete and goes out after those before it on the connection. */
   | 'handing'
-  /** Its answer has been handed to the socket, or will never be. */
+  /** Its response has been handed to the socket, or will never be. */
   | 'over'
-  /** Its connection has closed before there was an answer; work on it may still be under way. */
+  /** Its connection has closed before there was a response; work on it may still be under way. */
   | 'gone'
 
 /** What happens to a request. */
@@ -31,7 +31,7 @@ export type RequestStep =
   | 'writeAndDrain'
   | 'drained'
   | 'handed'
-  /** What came is no HTTP: the connection says so in place of this request's answer. */
+  /** What came is no HTTP: the connection says so instead of a response to this request. */
   | 'malformed'
   /** The connection has closed. */
   | 'lost'
@@ -40,7 +40,7 @@ type Steps = Readonly<Partial<Record<RequestStep, RequestState>>>
 
 /**
  * The life of a request: in each state what may happen, and where it leads. Whatever else happens comes too late and
- * changes nothing. No way leads through `answer` twice, nor through `write`, so no order of events answers twice.
+ * changes nothing. No path leads through `answer` twice, nor through `write`, so no order of events gives two responses.
  */
 export const requestLife: Readonly<Record<RequestState, Steps>> = {
   head: { readBody: 'body', wait: 'waiting', answer: 'answering', malformed: 'over', lost: 'gone' },
@@ -74,10 +74,10 @@ type StepNumber = (typeof step)[RequestStep]
 
 const states = Object.keys(requestLife) as readonly RequestState[]
 const row = 16
-const nowhere = -1
+const noState = -1
 
 /** `requestLife` as numbers: a row for each state, in it the number of the next state for each step. */
-const nextStates = new Int8Array(states.length * row).fill(nowhere)
+const nextStates = new Int8Array(states.length * row).fill(noState)
 for (const [at, state] of states.entries()) {
   for (const [name, next] of Object.entries(requestLife[state])) {
     nextStates[at * row + step[name as RequestStep]] = states.indexOf(next)
@@ -95,15 +95,15 @@ export class RequestLife {
 
   /** Takes a step when the state allows it; says whether it did. */
   take(taken: StepNumber): boolean {
-    const next = nextStates[this.#state * row + taken] ?? nowhere
-    if (next === nowhere) return false
+    const next = nextStates[this.#state * row + taken] ?? noState
+    if (next === noState) return false
     this.#state = next
     return true
   }
 
-  /** Whether its answer is not decided yet. */
+  /** Whether its response is not decided yet. */
   get isOpen(): boolean {
-    return nextStates[this.#state * row + step.answer] !== nowhere
+    return nextStates[this.#state * row + step.answer] !== noState
   }
 
   get isOver(): boolean {

@@ -7,19 +7,18 @@ import type { RequestMemory } from '../shared-memory/request-memory.js'
 import type { Switches } from '../shared-memory/switches.js'
 import type { Admission } from './admission.js'
 import type { CheckRules } from './checks.js'
-import type { ResponseBatch } from './departures.js'
-import type { ReplyInterleaving } from './interleaving.js'
+import type { ReplyInterleaving, ResponseBatch } from './response-batch.js'
 
 /** What the requests of one listening socket share. */
 export interface ServerContext {
   readonly rules: CheckRules
   readonly admission: Admission
-  readonly departures: ResponseBatch
+  readonly responses: ResponseBatch
   readonly interleaving: ReplyInterleaving
-  /** What all requests hold that have come and are not answered. */
+  /** What all requests hold until their responses have been written. */
   readonly memory: RequestMemory
-  /** What large answers hold that have not been sent. */
-  readonly answerMemory: RequestMemory
+  /** What large responses hold until they have been sent. */
+  readonly responseMemory: RequestMemory
   readonly policy: Options['reqMutexPolicy']
   readonly meter: RequestMeter
   readonly log: Log
@@ -29,7 +28,7 @@ export interface ServerContext {
   readonly transaction: () => string
   /** Where it is told that clients send what can not be understood, and that they do so no more [management 10.7]. */
   readonly alarms: Pick<AlarmReports, 'isActive' | 'occurred' | 'over'>
-  /** Whether the front end is ending: answers say that their connection will be closed [management 12.2]. */
+  /** Whether the front end is ending: responses say that their connection will be closed [management 12.2]. */
   stopping: boolean
 }
 

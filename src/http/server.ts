@@ -12,17 +12,15 @@ import type { Switches } from '../shared-memory/switches.js'
 import { secondsText } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import { Admission, type AdmissionReport, permitShare } from './admission.js'
-import { Cors } from './cors.js'
-import { ResponseBatch } from './departures.js'
-import { connectionsWithinDescriptors } from './descriptors.js'
-import { ReplyInterleaving } from './interleaving.js'
+import { tokenCheck } from './checks.js'
+import { fitDescriptors } from './connection-limits.js'
 import { descriptorOf, hostsOf, type ListenAddress, type ListenRefusal, listen, readTls } from './listen.js'
 import { Listener, type ListenerLimits } from './listener.js'
 import { Overload } from './overload.js'
-import { isOnBothPorts, kindOf } from './path-kind.js'
+import { ReplyInterleaving, ResponseBatch } from './response-batch.js'
+import { Cors } from './response-headers.js'
 import type { ServerContext } from './server-context.js'
-import { segmentsOf } from './target.js'
-import { tokenCheck } from './token.js'
+import { isOnBothPorts, kindOf, segmentsOf } from './target.js'
 
 /** The options that the front end goes by. */
 export type HttpOptions = Pick<
@@ -72,11 +70,11 @@ export interface HttpServerParts {
   readonly takeReplies: () => void
   /** The permits of all front ends for requests, see `SharedSemaphore`. */
   readonly permits: SharedArrayBuffer
-  /** The places of all front ends for connections, see `ConnectionLimit`. */
+  /** How many connections all front ends have, see `ConnectionLimit`. */
   readonly connections: SharedArrayBuffer
   /** What the requests of all front ends hold, see `RequestMemory`. */
   readonly requestMemory: SharedArrayBuffer
-  /** What the large answers of all front ends hold. */
+  /** What the large responses of all front ends hold. */
   readonly answerMemory: SharedArrayBuffer
   /** Which of the front ends this is; number 0 opens the sockets and has the port of the management. */
   readonly index: number
@@ -84,7 +82,7 @@ export interface HttpServerParts {
   readonly fd?: number
 }
 
-/** A front end that accepts and answers. */
+/** A front end that listens. */
 export interface HttpServer {
   /** The descriptor of the listening socket, for front ends in other threads. */
   readonly fd: number
@@ -105,13 +103,13 @@ export async function openHttpServer(parts: HttpServerParts): Promise<Result<Htt
   if (!tls.ok) return tls
   const admission = newAdmission(parts)
   const listeners: Listener[] = []
-  const desks: ServerContext[] = []
+  const contexts: ServerContext[] = []
   const open = async (
     resources: readonly Resource[],
     connections: ConnectionLimit | undefined,
     where: ListenAddress,
   ) => {
-    const context = newDesk(parts, admission)
+    const context = newContext(parts, admission)
     const listener = new Listener(context, resources, limitsOf(options, connections), tls.value)
     const refusal = await listen(listener, where, parts.log)
     if (refusal !== undefined) {
@@ -119,7 +117,7 @@ export async function openHttpServer(parts: HttpServerParts): Promise<Result<Htt
       return refusal
     }
     listener.survivesErrors()
-    desks.push(context)
+    contexts.push(context)
     listeners.push(listener)
     return undefined
   }
@@ -136,26 +134,30 @@ export async function openHttpServer(parts: HttpServerParts): Promise<Result<Htt
     for (const { server } of listeners) if (parts.fd === undefined) server.close()
     return err(refusal)
   }
-  return ok(frontEnd(parts, listeners, desks))
+  return ok(frontEnd(parts, listeners, contexts))
 }
 
-function frontEnd(parts: HttpServerParts, listeners: readonly Listener[], desks: readonly ServerContext[]): HttpServer {
+function frontEnd(
+  parts: HttpServerParts,
+  listeners: readonly Listener[],
+  contexts: readonly ServerContext[],
+): HttpServer {
   const [main, admin] = listeners
   return {
     fd: parts.fd ?? descriptorOf(main),
     port: main?.address?.port ?? parts.options.port,
     adminPort: admin?.address?.port,
-    stop: (limit_ms) => stop(listeners, desks, parts.fd === undefined, limit_ms),
+    stop: (limit_ms) => stop(listeners, contexts, parts.fd === undefined, limit_ms),
   }
 }
 
 async function stop(
   listeners: readonly Listener[],
-  desks: readonly ServerContext[],
+  contexts: readonly ServerContext[],
   owns: boolean,
   limit_ms: number,
 ): Promise<number> {
-  for (const context of desks) context.stopping = true
+  for (const context of contexts) context.stopping = true
   // Closing would close the descriptor; without that the socket ends when the front end that opened it closes it.
   for (const { server } of listeners) owns ? server.close() : server.unref()
   let timer: NodeJS.Timeout | undefined
@@ -170,13 +172,13 @@ async function stop(
   return givenUp
 }
 
-/** With a port of its own the management is unknown on the main one, but for what both answer [management 13]. */
+/** With a port of its own the management is unknown on the main one, except for what is served on both [management 13]. */
 function mainResources({ ngsi1, management, options }: HttpServerParts): readonly Resource[] {
   if (options.adminPort === undefined) return [...ngsi1, ...management]
   return [...ngsi1, ...management.filter(({ pattern }) => isOnBothPorts(kindOf(segmentsOf(pattern))))]
 }
 
-function newDesk(parts: HttpServerParts, admission: Admission): ServerContext {
+function newContext(parts: HttpServerParts, admission: Admission): ServerContext {
   const { options, meter, log, damages, switches, transaction, alarms, checkParameters } = parts
   const rules = {
     hasToken: tokenCheck(options.adminToken),
@@ -185,14 +187,14 @@ function newDesk(parts: HttpServerParts, admission: Admission): ServerContext {
     cors: new Cors(options.corsOrigin, options.corsMaxAge_s),
     checkParameters,
   }
-  const departures = new ResponseBatch()
+  const responses = new ResponseBatch()
   return {
     rules,
     admission,
-    departures,
-    interleaving: new ReplyInterleaving(departures, parts.takeReplies),
+    responses,
+    interleaving: new ReplyInterleaving(responses, parts.takeReplies),
     memory: new RequestMemory(options.requestMemory_MiB, parts.requestMemory),
-    answerMemory: new RequestMemory(options.answerMemory_MiB, parts.answerMemory),
+    responseMemory: new RequestMemory(options.answerMemory_MiB, parts.answerMemory),
     policy: options.reqMutexPolicy,
     meter,
     log,
@@ -206,14 +208,14 @@ function newDesk(parts: HttpServerParts, admission: Admission): ServerContext {
 
 function newAdmission({ options, meter, requestWait, log, index, permits }: HttpServerParts): Admission {
   const share = permitShare(options.requestPermits, options.httpThreads, index)
-  const tickets = new SharedSemaphore(permits)
+  const semaphore = new SharedSemaphore(permits)
   const lines = new OverloadLines(log)
   const overload = new Overload(BigInt(options.reqMaxWait_ms) * 1_000_000n)
   const report: AdmissionReport = {
     permits: (free, taken, queued) => {
       meter.permits(free, taken, queued)
       if (log.traces[traceArea['service.admission']] === 1) {
-        log.trace('service.admission', `${tickets.free} permits left, ${queued} requests waiting here`)
+        log.trace('service.admission', `${semaphore.free} permits left, ${queued} requests waiting here`)
       }
     },
     get tracing() {
@@ -225,10 +227,10 @@ function newAdmission({ options, meter, requestWait, log, index, permits }: Http
       lines.refused()
     },
   }
-  return new Admission(tickets, share, requestWait, report, overload)
+  return new Admission(semaphore, share, requestWait, report, overload)
 }
 
-/** Tells of overload, once in a while. */
+/** Logs overload, at most one line in `overloadLine_ms`. */
 class OverloadLines {
   readonly #log: Log
   #refused = 0
@@ -267,14 +269,3 @@ function limitsOf(options: HttpOptions, connections: ConnectionLimit | undefined
 
 /** With several front ends the longest idle connection may be another one's, which closes it within a second. */
 const sharedBeyond = 16
-
-function fitDescriptors(limit: ConnectionLimit, log: Log): void {
-  const found = connectionsWithinDescriptors()
-  if (found === undefined || found.connections >= limit.limit) return
-  const { connections, descriptors } = found
-  log.warn(
-    'http:listen',
-    `${connections} connections at a time instead of ${limit.limit} (-maxConnections): the process may have ${descriptors} open files (ulimit -n)`,
-  )
-  limit.lower(connections)
-}

@@ -1,18 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { announcedBody } from './body.js'
 import { overloaded } from './errors.js'
-import { correlatorOf, single } from './headers.js'
-import { isManagement } from './path-kind.js'
+import { announcedBody, correlatorOf, single } from './headers.js'
 import type { ServerContext } from './server-context.js'
-import type { Target } from './target.js'
+import { isManagement, type Target } from './target.js'
 
 /** In which head and body can be written as one text. */
 const plain = /^[\x20-\x7e]*$/
 
 /**
- * Refuses a request in overload when nothing but its head has come, and says whether it did. On the usual way a refusal
+ * Refuses a request in overload when nothing but its head has come, and says whether it did. Usually a refusal
  * costs this thread three quarters of what an update costs it; here it is less than half. So only what is plain is
- * refused here: an answer that leaves at once, with nothing to log about it. All else meets the same refusal later.
+ * refused here: a response that is written at once, with nothing to log about it. All other requests are refused in the same way later.
  */
 export function turnAway(
   context: ServerContext,
@@ -26,7 +24,7 @@ export function turnAway(
   const operations: Readonly<Record<string, { readonly use: string } | undefined>> | undefined =
     target.route?.resource.operations
   const use = operations?.[verb]?.use
-  const { length: request_bytes } = announcedBody(headers)
+  const request_bytes = announcedBody(headers)
   if (use === undefined || isManagement(target.kind) || (policy !== 'all' && policy !== use)) return false
   if (request_bytes === undefined || request_bytes > rules.maxBody_bytes || !admission.turnsAway()) return false
   const { status, body, headers: more } = overloaded(target.kind, 'too many requests are waiting')
@@ -50,7 +48,7 @@ export function turnAway(
   return true
 }
 
-/** Whether a refusal needs nothing but to be written: not behind another answer, not with what CORS or the log want to say. */
+/** Whether a refusal needs nothing but to be written: not behind another response, not with what CORS or the log want to say. */
 function isPlain(
   { rules, log, stopping }: ServerContext,
   { headers }: IncomingMessage,

@@ -2,9 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { test } from 'tap'
 import type { Resource } from '../../src/api.js'
 import { Admission } from '../../src/http/admission.js'
-import { ResponseBatch } from '../../src/http/departures.js'
-import { ReplyInterleaving } from '../../src/http/interleaving.js'
 import { Overload } from '../../src/http/overload.js'
+import { ReplyInterleaving, ResponseBatch } from '../../src/http/response-batch.js'
 import { ok } from '../../src/result.js'
 import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 import { givenFrontEnd } from './given.js'
@@ -69,7 +68,7 @@ test('between many requests answers leave and replies are taken in, before the e
   const seen: string[] = []
   const departures = new ResponseBatch()
   const interleaving = new ReplyInterleaving(departures, () => seen.push('replies'))
-  departures.leave({ depart: () => seen.push('answer') })
+  departures.add({ writeOut: () => seen.push('answer') })
   for (let request = 0; request < 31; request += 1) interleaving.requestCame()
   t.same(seen, [])
   for (let request = 31; request < 64; request += 1) interleaving.requestCame()

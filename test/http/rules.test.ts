@@ -1,10 +1,8 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { Admission, type Permit, permitShare } from '../../src/http/admission.js'
-import { parseAccept } from '../../src/http/headers.js'
-import { kindOf } from '../../src/http/path-kind.js'
-import { parseServicePaths } from '../../src/http/service-paths.js'
-import { hasForbiddenParameter, parseParameters, segmentsOf } from '../../src/http/target.js'
+import { parseAccept, parseServicePaths } from '../../src/http/headers.js'
+import { hasForbiddenParameter, kindOf, parseParameters, segmentsOf } from '../../src/http/target.js'
 import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 
 test('what a path belongs to is seen from its first segments', async (t) => {

@@ -1,7 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { ClientConnection } from './connections.js'
 
-/** An answer as it goes out. */
+/** A response as it goes out. */
 export interface HttpResponse {
   readonly status: number
   /** Names and values in turn. */
@@ -9,26 +9,26 @@ export interface HttpResponse {
   readonly body: string
 }
 
-/** The only way to write for one request. Whoever calls has taken the step of the request's life that goes with it. */
-export interface Reply {
+/** The only way to write for one request. The caller has taken the step of the request's life that goes with it. */
+export interface ResponseWriter {
   /** Whether nothing else can come after it on its connection. */
   readonly isLast: boolean
   /** Tells a client that waits for it to send the body. */
   continue(): void
   /** Says to a client that has closed its sending half that its request is worked on; an error comes back if it has gone. */
   processing(): void
-  /** Writes an answer in one piece; `handed` is called when it is with the socket. */
-  write(answer: HttpResponse, handed: () => void): void
-  /** Writes an answer and leaves it open, so that the client can send the rest of its body and then read. */
-  begin(answer: HttpResponse): void
-  /** Ends an answer that was begun. */
+  /** Writes a response in one piece; `handed` is called when it is with the socket. */
+  write(response: HttpResponse, handed: () => void): void
+  /** Writes a response and leaves it open, so that the client can send the rest of its body and then read. */
+  begin(response: HttpResponse): void
+  /** Ends a response that was begun. */
   finish(handed: () => void): void
-  /** Gives up an answer that can not be written, and its connection. */
+  /** Gives up a response that can not be written, and its connection. */
   destroy(): void
 }
 
-/** Through Node's response, which keeps the order of answers on a connection. */
-export class ServerReply implements Reply {
+/** Through Node's response, which keeps the order of responses on a connection. */
+export class NodeResponseWriter implements ResponseWriter {
   readonly isLast = false
   readonly #incoming: IncomingMessage
   readonly #outgoing: ServerResponse
@@ -67,7 +67,7 @@ export class ServerReply implements Reply {
     this.#incoming.socket.destroy()
   }
 
-  /** An answer behind others on its connection is handed to the socket when those have gone out. */
+  /** A response behind others on its connection is handed to the socket when those have gone out. */
   #end(body: string | Buffer | undefined, handed: () => void): void {
     const isNext = this.#outgoing.socket !== null
     if (!isNext) this.#outgoing.once('finish', handed)
@@ -76,8 +76,8 @@ export class ServerReply implements Reply {
   }
 }
 
-/** The last answer on a connection that Node's parser has given up: straight to the socket. */
-export class LastReply implements Reply {
+/** The last response on a connection that Node's parser has given up: straight to the socket. */
+export class LastResponseWriter implements ResponseWriter {
   readonly isLast = true
   readonly #connection: ClientConnection
 
@@ -98,8 +98,8 @@ export class LastReply implements Reply {
   }
 
   /** The rest of the connection is thrown away whatever it is. */
-  begin(answer: HttpResponse): void {
-    this.write(answer, () => {})
+  begin(response: HttpResponse): void {
+    this.write(response, () => {})
   }
 
   finish(handed: () => void): void {

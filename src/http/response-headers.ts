@@ -1,20 +1,33 @@
-import type { PathKind } from './path-kind.js'
+import type { ApiResponse } from '../api.js'
+import type { Head } from './headers.js'
+import { type PathKind, verbsOf } from './target.js'
 
-/** What CORS needs to know of an answer. */
-export interface OriginCheck {
-  readonly kind: PathKind
-  readonly verb: string
-  readonly status: number
-  readonly origin: string | undefined
-  /** The verbs of the resource, for OPTIONS. */
-  readonly verbs: readonly string[]
+/** What the headers of a response say besides what the response itself has. */
+export interface ResponseFacts {
+  readonly head: Head
+  readonly body: string
+  readonly body_bytes: number
+  /** Whether the connection is closed after it. */
+  readonly closes: boolean
+}
+
+/** The headers of a response, names and values in turn [management 11.1, 11.2, 11.6]. */
+export function responseHeaders(cors: Cors, response: ApiResponse, facts: ResponseFacts): string[] {
+  const { head, body, body_bytes, closes } = facts
+  const headers = ['Fiware-Correlator', head.correlator]
+  if (body !== '') headers.push('Content-Type', response.contentType ?? 'application/json')
+  if (response.status !== 204) headers.push('Content-Length', String(body_bytes))
+  for (const name in response.headers) headers.push(name, response.headers[name] ?? '')
+  if (cors.on) headers.push(...cors.headers(head, response.status))
+  if (closes) headers.push('Connection', 'close')
+  return headers
 }
 
 const exposed = 'Fiware-Correlator, Fiware-Total-Count, Location'
 const allowedHeaders =
   'Authorization, Content-Type, Fiware-Service, Fiware-Servicepath, Ngsiv2-AttrsFormat, Fiware-Correlator, X-Forwarded-For, X-Real-IP, X-Auth-Token'
 
-/** Sharing answers with pages of other origins, off unless an origin is allowed [management 11.6]. */
+/** Sharing responses with pages of other origins, off unless an origin is allowed [management 11.6]. */
 export class Cors {
   readonly #allowed: string | undefined
   readonly #maxAge: string
@@ -33,16 +46,16 @@ export class Cors {
     return this.on && hasOptions(kind)
   }
 
-  /** The headers to add to an answer, names and values in turn. */
-  headers(crossing: OriginCheck): readonly string[] {
-    const { kind, verb, status, origin, verbs } = crossing
+  /** The headers to add to a response, names and values in turn. */
+  headers({ target, verb, headers: { origin } }: Head, status: number): readonly string[] {
     const allowed = this.#allowed
-    if (allowed === undefined || status === 405 || !isShared(kind, verb)) return []
+    if (allowed === undefined || status === 405 || !isShared(target.kind, verb)) return []
     const headers = allowed === '__ALL' ? [] : ['Vary', 'Origin']
     if (origin === undefined || (allowed !== '__ALL' && allowed !== origin)) return headers
     headers.push('Access-Control-Allow-Origin', allowed === '__ALL' ? '*' : allowed)
     headers.push('Access-Control-Expose-Headers', exposed)
     if (verb === 'OPTIONS') {
+      const verbs = target.route === undefined ? [] : verbsOf(target.route.resource)
       headers.push('Access-Control-Allow-Methods', [...verbs, 'OPTIONS'].join(', '))
       headers.push('Access-Control-Allow-Headers', allowedHeaders)
       headers.push('Access-Control-Max-Age', this.#maxAge)

@@ -5,8 +5,8 @@ import type { Switches } from '../shared-memory/switches.js'
 import { type TraceArea, traceArea } from '../trace-area.js'
 import { originOf, single, unusedHeaders } from './headers.js'
 
-/** What a line about a request shows of its answer. */
-export interface Answered {
+/** What a line about a request shows of its response. */
+export interface LoggedResponse {
   readonly status: number
   readonly headers: readonly string[]
   readonly requestBody: string
@@ -16,10 +16,10 @@ export interface Answered {
   readonly stages: Facts
 }
 
-/** Places in the table of traces: every request asks for all of them. */
-type Places = readonly number[]
+/** Trace areas by number: every request looks them all up. */
+type AreaNumbers = readonly number[]
 
-const headAreas = placesOf(
+const headAreas = numbersOf(
   'http.connection',
   'http.url',
   'http.request',
@@ -31,10 +31,10 @@ const headAreas = placesOf(
   'http.ip',
   'http.transaction',
 )
-const bodyAreas = placesOf('http.payload', 'payload.in')
-const answerAreas = placesOf('http.response', 'http.cors', 'http.transaction', 'payload.out', 'render', 'security')
+const bodyAreas = numbersOf('http.payload', 'payload.in')
+const responseAreas = numbersOf('http.response', 'http.cors', 'http.transaction', 'payload.out', 'render', 'security')
 
-/** The log lines of one request. Whoever calls looks first whether they are wanted. */
+/** The log lines of one request. */
 export class RequestLog {
   readonly #log: Log
   readonly #switches: Switches
@@ -51,7 +51,12 @@ export class RequestLog {
     this.#transaction = transaction
   }
 
-  /** A line of a trace area; the caller has seen that it is on. */
+  /** Whether lines of an area are wanted: if not, their text need not be built. */
+  isTraced(area: TraceArea): boolean {
+    return this.#log.traces[traceArea[area]] === 1
+  }
+
+  /** A line of a trace area; the caller has looked whether it is wanted. */
   trace(area: TraceArea, message: string, facts?: Facts): void {
     this.#log.trace(area, message, facts, this.context)
   }
@@ -81,11 +86,11 @@ export class RequestLog {
     this.#maybe('payload.in', () => this.#shown(body))
   }
 
-  /** The answer, and the line of the request [management 10.4]. */
-  answered(answered: Answered, quiet: boolean): void {
+  /** The response, and the line of the request [management 10.4]. */
+  responseSent(response: LoggedResponse, quiet: boolean): void {
     const shown = !quiet && this.#log.shows('INFO')
-    if (!shown && !this.#anyOn(answerAreas)) return
-    const { status, headers, responseBody, response_bytes, stages } = answered
+    if (!shown && !this.#anyOn(responseAreas)) return
+    const { status, headers, responseBody, response_bytes, stages } = response
     this.#maybe('http.response', () => `${status}, ${response_bytes} bytes, ${pairs(headers)}`)
     this.#maybe('payload.out', () => this.#shown(responseBody))
     this.#maybe('render', () => `${response_bytes} bytes`, stages)
@@ -97,7 +102,7 @@ export class RequestLog {
     if (shown)
       this.#log.info(
         'http:answer',
-        this.#requestLine(answered, `${method} ${target}`),
+        this.#requestLine(response, `${method} ${target}`),
         this.#facts(stages),
         this.context,
       )
@@ -126,17 +131,20 @@ export class RequestLog {
   }
 
   /** One load for each: nothing is built while all are off. */
-  #anyOn(areas: Places): boolean {
+  #anyOn(areas: AreaNumbers): boolean {
     const { traces } = this.#log
     for (const area of areas) if (traces[area] === 1) return true
     return false
   }
 
   #maybe(area: TraceArea, message: () => string, facts?: Facts): void {
-    if (this.#log.traces[traceArea[area]] === 1) this.trace(area, message(), facts)
+    if (this.isTraced(area)) this.trace(area, message(), facts)
   }
 
-  #requestLine({ status, requestBody, request_bytes, responseBody, response_bytes }: Answered, what: string): string {
+  #requestLine(
+    { status, requestBody, request_bytes, responseBody, response_bytes }: LoggedResponse,
+    what: string,
+  ): string {
     const request = requestBody === '' ? '' : `, request payload (${request_bytes} bytes): ${this.#shown(requestBody)}`
     const shows = responseBody !== '' && (status >= 400 || this.#switches.get('verbosity') >= 5)
     const response = shows ? `, response payload (${response_bytes} bytes): ${this.#shown(responseBody)}` : ''
@@ -156,7 +164,7 @@ export class RequestLog {
   }
 }
 
-function placesOf(...areas: readonly TraceArea[]): Places {
+function numbersOf(...areas: readonly TraceArea[]): AreaNumbers {
   return areas.map((area) => traceArea[area])
 }
 
@@ -170,4 +178,21 @@ function pairs(headers: readonly string[]): string {
   const texts: string[] = []
   for (let at = 0; at < headers.length; at += 2) texts.push(`${headers[at]}: ${headers[at + 1]}`)
   return texts.join(', ')
+}
+
+/** How long the stages of one request took, for its line in the log [management 3.1]. */
+export class Stages {
+  readonly #facts: Record<string, string> = {}
+  #since = process.hrtime.bigint()
+
+  /** The stage with this name is over. */
+  over(stage: string): void {
+    const now = process.hrtime.bigint()
+    this.#facts[`${stage}_ns`] = String(now - this.#since)
+    this.#since = now
+  }
+
+  get facts(): Facts {
+    return this.#facts
+  }
 }

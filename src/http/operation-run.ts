@@ -10,21 +10,20 @@ import {
 import type { Result } from '../result.js'
 import type { Nanoseconds } from '../time.js'
 import { reasonOf } from './errors.js'
-import type { RequestLog } from './lines.js'
+import type { RequestLog, Stages } from './request-log.js'
 import type { ServerContext } from './server-context.js'
-import type { Stages } from './stages.js'
 
 /** An operation that is due, and who waits for its end. */
 export interface OperationRun {
   readonly operation: Operation
   readonly resource: Resource
-  readonly asked: ApiRequest
+  readonly request: ApiRequest
   readonly payload: 'json' | 'none'
   /** Whether a payload that cannot be understood raises an alarm. */
-  readonly judged: boolean
-  readonly lines: RequestLog
+  readonly raisesAlarms: boolean
+  readonly log: RequestLog
   readonly stages: Stages | undefined
-  done(answer: ApiResponse): void
+  done(response: ApiResponse): void
   /** Called where the fault comes later; one that comes at once is thrown. */
   failed(fault: unknown): void
 }
@@ -33,14 +32,14 @@ export interface OperationRun {
 export function runOperation(context: ServerContext, due: OperationRun): void {
   const { meter } = context
   const since = meter.timingOn && due.payload === 'json' ? process.hrtime.bigint() : undefined
-  const prepared = due.operation.prepare(due.asked)
+  const prepared = due.operation.prepare(due.request)
   if (!(prepared instanceof Promise)) {
     isRead(context, due, since)
     work(context, due, prepared)
     return
   }
   // A long body is read in slices; what else is waited for is no reading.
-  const readsOn = isLong(due.asked.body)
+  const readsOn = isLong(due.request.body)
   if (!readsOn) isRead(context, due, since)
   prepared
     .then((late) => {
@@ -67,9 +66,9 @@ function work(context: ServerContext, due: OperationRun, prepared: Prepared): vo
     return
   }
   payloadChecked(context, due, prepared)
-  const answer = work()
-  if (answer instanceof Promise) answer.then(due.done, due.failed)
-  else due.done(answer)
+  const response = work()
+  if (response instanceof Promise) response.then(due.done, due.failed)
+  else due.done(response)
 }
 
 function runUnchecked(context: ServerContext, due: OperationRun, unchecked: UncheckedWork): void {
@@ -84,14 +83,14 @@ function runUnchecked(context: ServerContext, due: OperationRun, unchecked: Unch
 
 /** A request whose payload passed its checks counts [management 4.3]. */
 function payloadChecked(context: ServerContext, due: OperationRun, checked: Result<unknown, ApiResponse>): void {
-  if (due.judged) judgeInput(context, due.lines, checked)
-  if (checked.ok) context.meter.counted(due.resource, due.asked.verb, due.payload, false)
+  if (due.raisesAlarms) judgeInput(context, due.log, checked)
+  if (checked.ok) context.meter.counted(due.resource, due.request.verb, due.payload, false)
 }
 
 /** Whoever sends what can not be understood raises an alarm, which the next good request ends [management 10.7]. */
-function judgeInput({ alarms }: ServerContext, lines: RequestLog, prepared: Result<unknown, ApiResponse>): void {
+function judgeInput({ alarms }: ServerContext, log: RequestLog, prepared: Result<unknown, ApiResponse>): void {
   if (prepared.ok && !alarms.isActive('BadInput')) return
-  const { from } = lines.context
+  const { from } = log.context
   if (prepared.ok) alarms.over('BadInput', from)
   else alarms.occurred('BadInput', from, reasonOf(prepared.error))
 }

@@ -1,0 +1,209 @@
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { errorFacts } from '../log/log.js'
+import type { ConnectionLimit } from '../shared-memory/connection-limit.js'
+import { traceArea } from '../trace-area.js'
+import { type ConnectionLimits, longestIdle, type Overdue, overdue } from './connection-limits.js'
+import { ClientConnection } from './connections.js'
+import type { ServerContext } from './server-context.js'
+
+/** What bounds the connections of a listening socket. */
+export interface TableLimits extends ConnectionLimits {
+  /** Requests of one connection that work at a time. */
+  readonly atWork: number
+  /** Undefined for a port without limit. */
+  readonly connections: ConnectionLimit | undefined
+  /** How many more may be open for a moment, until another front end has closed its longest idle one. */
+  readonly beyond: number
+}
+
+const checkInterval_ms = 1_000
+/** Connections that are closed when the system has no descriptor for a new one. */
+const closedForDescriptors = 4
+const acceptWarning_ms = 10_000
+
+/** The open connections of a listening socket: counted, and closed when they are idle, too slow or too many. */
+export class ConnectionTable {
+  readonly #context: ServerContext
+  readonly #limits: TableLimits
+  readonly #bodyOverdue: (connection: ClientConnection) => void
+  readonly #connections = new Map<Duplex, ClientConnection>()
+  /** Sockets that are counted and have not finished their TLS handshake, oldest first. */
+  readonly #handshakes = new Map<string, Socket>()
+  readonly #checks: NodeJS.Timeout
+  #uses = 0
+  #now_s = 0
+  #warned_ms = Number.NEGATIVE_INFINITY
+  /** Called when the last connection has gone. */
+  #whenEmpty: (() => void) | undefined
+
+  /** `bodyOverdue` refuses the request whose body takes too long. */
+  constructor(context: ServerContext, limits: TableLimits, bodyOverdue: (connection: ClientConnection) => void) {
+    this.#context = context
+    this.#limits = limits
+    this.#bodyOverdue = bodyOverdue
+    this.#checks = setInterval(() => this.#check(), checkInterval_ms).unref()
+  }
+
+  /** The connection on a socket; undefined when it has closed. */
+  get(socket: Duplex): ClientConnection | undefined {
+    return this.#connections.get(socket)
+  }
+
+  /** The requests in progress. */
+  get inProgress(): number {
+    let count = 0
+    for (const connection of this.#connections.values()) count += connection.inProgress
+    return count
+  }
+
+  /** Ends the connections without a request in progress; resolves when the others are done too [management 12.2]. */
+  async drain(): Promise<void> {
+    for (const [socket, connection] of this.#connections) if (!connection.busy) socket.destroy()
+    if (this.#connections.size === 0) return
+    await new Promise<void>((resolve) => {
+      this.#whenEmpty = resolve
+    })
+  }
+
+  /** Drops every connection. */
+  drop(): void {
+    clearInterval(this.#checks)
+    for (const socket of this.#handshakes.values()) socket.destroy()
+    for (const socket of this.#connections.keys()) socket.destroy()
+  }
+
+  /**
+   * Counts a new socket, handshake included, and says whether it may stay. When there are as many as are allowed the
+   * longest idle one is closed; when all are worked for, the new one is closed at once.
+   */
+  admit(socket: Socket): boolean {
+    const { connections: limit, beyond } = this.#limits
+    if (limit === undefined) return true
+    if (limit.take() || (this.#closeLongestIdle() ? limit.take(beyond + 1) : limit.take(beyond))) {
+      socket.once('close', () => limit.release())
+      return true
+    }
+    this.#context.meter.rejected('max_connections')
+    this.#trace('http.connection', () => `${socket.remoteAddress} refused: too many connections`)
+    socket.destroy()
+    return false
+  }
+
+  awaitHandshake(socket: Socket): void {
+    const peer = peerOf(socket)
+    this.#handshakes.set(peer, socket)
+    socket.once('close', () => {
+      if (this.#handshakes.get(peer) === socket) this.#handshakes.delete(peer)
+    })
+  }
+
+  /** The handshake is over, well or not. */
+  handshakeOver(socket: Socket): void {
+    this.#handshakes.delete(peerOf(socket))
+  }
+
+  /** The socket can carry requests. */
+  open(socket: Socket): void {
+    const { meter, stopping } = this.#context
+    // Others may still accept on the socket that they share until the front end that opened it has closed it.
+    if (stopping) socket.destroy()
+    const connection = new ClientConnection(socket, this.#limits.atWork, () => ++this.#uses)
+    connection.facts.movedAt = this.#now_s
+    connection.facts.sentAt = this.#now_s
+    this.#connections.set(socket, connection)
+    meter.connectionOpened()
+    this.#trace('http.connection', () => `opened by ${socket.remoteAddress} port ${socket.remotePort}`)
+    socket.once('close', () => this.#forget(socket))
+  }
+
+  /** The system had no descriptor or no memory for a connection. */
+  acceptFailed(fault: NodeJS.ErrnoException): void {
+    let closed = 0
+    while (closed < closedForDescriptors && this.#closeLongestIdle()) closed += 1
+    this.#context.meter.rejected('max_connections')
+    const now = performance.now()
+    if (now - this.#warned_ms < acceptWarning_ms) return
+    this.#warned_ms = now
+    this.#context.log.warn(
+      'http:accept',
+      `a connection could not be accepted (${fault.message}); ${closed} idle ones closed`,
+    )
+  }
+
+  /** Whether there was one. */
+  #closeLongestIdle(): boolean {
+    const [handshake] = this.#handshakes.values()
+    const socket = handshake ?? longestIdle(this.#connections.values())?.socket
+    if (socket === undefined) return false
+    this.#context.meter.rejected('evicted')
+    this.#trace('http.connection', () => `${socket.remoteAddress} closed: idle for longest, and others come`)
+    this.#forget(socket)
+    socket.destroy()
+    return true
+  }
+
+  /** A connection that is closed, or about to be. */
+  #forget(socket: Socket): void {
+    this.handshakeOver(socket)
+    const connection = this.#connections.get(socket)
+    if (connection === undefined) return
+    this.#connections.delete(socket)
+    this.#context.meter.connectionClosed()
+    try {
+      connection.closed()
+    } catch (fault) {
+      this.#failed('a connection did not close in order', fault)
+    }
+    this.#trace('http.connection', () => 'closed')
+    if (this.#connections.size === 0) this.#whenEmpty?.()
+  }
+
+  /** Closes what has done nothing, or too little, for too long. */
+  #check(): void {
+    try {
+      this.#now_s += checkInterval_ms / 1000
+      for (const connection of this.#connections.values()) {
+        const why = overdue(connection, this.#now_s, this.#limits)
+        if (why !== undefined) this.#closeOverdue(connection, why)
+        // A client that has closed its sending half may have gone: the system then refuses to send that a response will come.
+        else connection.processing()
+      }
+      for (let excess = this.#limits.connections?.excess ?? 0; excess > 0; excess -= 1) {
+        if (!this.#closeLongestIdle()) break
+      }
+    } catch (fault) {
+      this.#failed('the connections could not be looked at', fault)
+    }
+  }
+
+  #closeOverdue(connection: ClientConnection, why: Overdue): void {
+    const { socket } = connection
+    this.#trace('http.connection', () => `${socket.remoteAddress} closed: ${overdueTexts[why]}`)
+    if (why === 'body') this.#bodyOverdue(connection)
+    else {
+      this.#context.meter.rejected('timeout')
+      socket.destroy()
+    }
+  }
+
+  #failed(what: string, fault: unknown): void {
+    this.#context.log.error('http:fault', what, errorFacts(fault))
+  }
+
+  #trace(area: keyof typeof traceArea, message: () => string): void {
+    const { log } = this.#context
+    if (log.traces[traceArea[area]] === 1) log.trace(area, message())
+  }
+}
+
+const overdueTexts: Readonly<Record<Overdue, string>> = {
+  idle: 'idle for too long',
+  body: 'the body of a request takes too long',
+  unread: 'it does not read its answers',
+}
+
+/** The same for a connection and the TLS on it. */
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
+}

@@ -1,0 +1,156 @@
+import { type IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { traceArea } from '../trace-area.js'
+import type { ConnectionTable } from './connection-table.js'
+import type { ClientConnection } from './connections.js'
+import type { ServerContext } from './server-context.js'
+
+/** What Node's parser has refused: malformed HTTP, too long or too slow heads, and verbs that it does not know [management 11.5]. */
+export class MalformedInput {
+  readonly #context: ServerContext
+  readonly #maxHead_bytes: number
+  readonly #connections: Pick<ConnectionTable, 'get'>
+  readonly #serveLast: (incoming: IncomingMessage) => void
+  readonly #unknownVerbs = new WeakMap<Duplex, UnknownVerbHead>()
+
+  /** `serveLast` begins a request with an unknown verb, which is the last one of its connection. */
+  constructor(
+    context: ServerContext,
+    maxHead_bytes: number,
+    connections: Pick<ConnectionTable, 'get'>,
+    serveLast: (incoming: IncomingMessage) => void,
+  ) {
+    this.#context = context
+    this.#maxHead_bytes = maxHead_bytes
+    this.#connections = connections
+    this.#serveLast = serveLast
+  }
+
+  /** A connection that never said anything is just closed. */
+  refuse(fault: Error & RefusedBytes, socket: Duplex): void {
+    const { log } = this.#context
+    if (log.traces[traceArea['http.malformed']] === 1) log.trace('http.malformed', `${fault.code}: ${fault.message}`)
+    const connection = this.#connections.get(socket)
+    if (connection === undefined || connection.socket.bytesRead === 0) return void socket.destroy()
+    const { code = '' } = fault
+    const unknown = this.#unknownVerbs.get(socket)
+    if (code === 'ERR_HTTP_REQUEST_TIMEOUT') this.refuseWith(connection, 408)
+    else if (!code.startsWith('HPE_')) socket.destroy()
+    else if (unknown !== undefined) this.#gather(connection, unknown, fault.rawPacket)
+    // What comes after the last request of a connection is not looked at.
+    else if (code === 'HPE_CLOSED_CONNECTION' || connection.closing) return
+    // Nobody waits for a response to half a request.
+    else if (code === 'HPE_INVALID_EOF_STATE') connection.refuseWith(undefined)
+    else if (code === 'HPE_HEADER_OVERFLOW') this.refuseWith(connection, 431)
+    else {
+      const at = unknownVerbAt(fault)
+      if (at === undefined || connection.reading !== undefined) this.refuseWith(connection, 400)
+      else {
+        const head = new UnknownVerbHead(this.#maxHead_bytes)
+        this.#unknownVerbs.set(socket, head)
+        this.#gather(connection, head, fault.rawPacket?.subarray(at))
+      }
+    }
+  }
+
+  /** Refuses what came with nothing but a status, after the responses before it, and closes the connection. */
+  refuseWith(connection: ClientConnection, status: 400 | 408 | 431): void {
+    if (!connection.refuseWith(status)) return
+    this.#context.meter.rejected(status === 431 ? 'too_large' : status === 408 ? 'timeout' : 'malformed')
+  }
+
+  /** A verb that the parser does not know: the request is served when its head is complete, and is the last one. */
+  #gather(connection: ClientConnection, head: UnknownVerbHead, bytes: Buffer | undefined): void {
+    if (connection.closing) return
+    const found = bytes === undefined ? ({ kind: 'malformed' } as const) : head.add(bytes, connection.socket)
+    if (found === undefined) return
+    if (found.kind === 'malformed') this.refuseWith(connection, 400)
+    else connection.refuse(() => this.#serveLast(found.incoming))
+  }
+}
+
+/** What a request whose verb the parser does not know turned out to be. */
+type UnknownVerb = { readonly kind: 'request'; readonly incoming: IncomingMessage } | { readonly kind: 'malformed' }
+
+/**
+ * Gathers the head of a request that the parser has refused because it does not know its verb: any letters are a verb
+ * like others [management 11.1].
+ */
+class UnknownVerbHead {
+  readonly #limit_bytes: number
+  #text = ''
+
+  constructor(limit_bytes: number) {
+    this.#limit_bytes = limit_bytes
+  }
+
+  /** Takes more of what came; nothing while the head is not complete and may still become one. */
+  add(bytes: Buffer, socket: Socket): UnknownVerb | undefined {
+    this.#text += bytes.toString('latin1', 0, this.#limit_bytes + 1)
+    const end = this.#text.indexOf('\r\n\r\n')
+    if (end !== -1) return parsed(this.#text.slice(0, end), socket)
+    const lineEnd = this.#text.indexOf('\r\n')
+    const line = lineEnd === -1 ? this.#text : this.#text.slice(0, lineEnd)
+    const mayBecome = (lineEnd === -1 ? requestLineBegun : requestLine).test(line)
+    return mayBecome && this.#text.length <= this.#limit_bytes ? undefined : { kind: 'malformed' }
+  }
+}
+
+/**
+ * Where a refused request begins: its verb is letters, some of which the parser may have taken before it knew. Nothing when it
+ * was refused for something else.
+ */
+function unknownVerbAt(fault: RefusedBytes): number | undefined {
+  const { code, reason = '', rawPacket, bytesParsed = 0 } = fault
+  if (rawPacket === undefined) return undefined
+  // Verbs of other protocols are refused when the parser has read which protocol it is.
+  if (reason.startsWith('Invalid method for')) return rawPacket.lastIndexOf(10, bytesParsed) + 1
+  if (code !== 'HPE_INVALID_METHOD') return undefined
+  let at = bytesParsed
+  while (at > 0 && isLetter(rawPacket[at - 1])) at -= 1
+  return at
+}
+
+/** An error of the parser with the bytes that it could not read. */
+export interface RefusedBytes {
+  readonly code?: string | undefined
+  readonly reason?: string
+  readonly rawPacket?: Buffer
+  readonly bytesParsed?: number
+}
+
+const requestLineBegun = /^[A-Za-z]+(?: [\x21-\x7e\x80-\xff]*(?: [HTP/1.0\r]*)?)?$/
+const requestLine = /^([A-Za-z]+) ([\x21-\x7e\x80-\xff]+) HTTP\/1\.([01])$/
+const header = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*$/
+
+function parsed(head: string, socket: Socket): UnknownVerb {
+  const [first = '', ...lines] = head.split('\r\n')
+  const [, verb, url, minor] = requestLine.exec(first) ?? []
+  if (verb === undefined || url === undefined) return { kind: 'malformed' }
+  const incoming = new IncomingMessage(socket)
+  incoming.method = verb
+  incoming.url = url
+  incoming.httpVersion = `1.${minor}`
+  incoming.httpVersionMajor = 1
+  incoming.httpVersionMinor = Number(minor)
+  const headers: IncomingHttpHeaders = {}
+  for (const line of lines) {
+    const [, name, value] = header.exec(line) ?? []
+    if (name === undefined || value === undefined) return { kind: 'malformed' }
+    incoming.rawHeaders.push(name, value)
+    const key = name.toLowerCase()
+    const earlier = headers[key]
+    headers[key] = earlier === undefined ? value : `${earlier}, ${value}`
+  }
+  const { 'content-length': length, 'transfer-encoding': encoding } = headers
+  if (length !== undefined && (encoding !== undefined || !/^\d{1,15}$/.test(length))) return { kind: 'malformed' }
+  incoming.headers = headers
+  incoming.complete = true
+  incoming.push(null)
+  return { kind: 'request', incoming }
+}
+
+function isLetter(byte: number | undefined): boolean {
+  return byte !== undefined && ((byte >= 65 && byte <= 90) || (byte >= 97 && byte <= 122))
+}

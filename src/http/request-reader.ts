@@ -1,0 +1,157 @@
+import type { PathRange } from '../context/query.js'
+import type { HeldMemory } from '../shared-memory/request-memory.js'
+import type { Nanoseconds } from '../time.js'
+import { type BodyReader, readBody } from './body.js'
+import { type Admitted, checkRequest, checkTarget, type RefusedRequest, tooLarge } from './checks.js'
+import type { Exchange, FaultGuard } from './exchange.js'
+import { step } from './request-life.js'
+import { isManagement } from './target.js'
+
+/** What becomes of a request that has been checked and read. */
+export interface ReadOutcome extends FaultGuard {
+  /** It has passed all checks, and all of it has come. */
+  admit(admitted: Admitted): void
+  turnDown(refused: RefusedRequest): void
+  /** Whether it is refused because of overload before its body is read; it has been if so. */
+  isOverload(admitted: Admitted): boolean
+  /** There is no memory for it. */
+  noRoom(): void
+}
+
+/** Checks the head of a request and reads its body, in the order of the checks [management 11.4]. */
+export class RequestReader implements BodyReader {
+  readonly #exchange: Exchange
+  readonly #outcome: ReadOutcome
+  readonly #memory: HeldMemory
+  #paths: readonly PathRange[] = []
+  /** Set when the length of the body was announced: the checks are done before it is read. */
+  #admitted: Admitted | undefined
+  #asksForBody = false
+  #hasBody = false
+  #body = ''
+  #body_bytes = 0
+  #received: Nanoseconds
+
+  constructor(exchange: Exchange, memory: HeldMemory, outcome: ReadOutcome) {
+    this.#exchange = exchange
+    this.#memory = memory
+    this.#outcome = outcome
+    this.#received = exchange.begun
+  }
+
+  /** The service paths of its header. */
+  get paths(): readonly PathRange[] {
+    return this.#paths
+  }
+
+  /** Empty until all of it has come. */
+  get body(): string {
+    return this.#body
+  }
+
+  /** What has come of the body. */
+  get body_bytes(): number {
+    return this.#body_bytes
+  }
+
+  /** When all of it had come; when it began, if nobody measures. */
+  get received(): Nanoseconds {
+    return this.#received
+  }
+
+  /** The length of the body, as announced or as it came. */
+  get payload_bytes(): number {
+    return this.#exchange.head.announced_bytes ?? this.#body_bytes
+  }
+
+  get payload(): 'json' | 'none' {
+    return this.payload_bytes > 0 && !isManagement(this.#exchange.head.target.kind) ? 'json' : 'none'
+  }
+
+  /** Whether the client has been told, or need not be told, to send the body. */
+  get bodyArrives(): boolean {
+    return this.#asksForBody || !this.#exchange.head.expectsContinue
+  }
+
+  /** Whether the rest of the body is not worth reading, or may never come because the client waits for a 100. */
+  get leavesBody(): boolean {
+    const { head, context } = this.#exchange
+    if (this.#hasBody || head.announced_bytes === 0) return false
+    if (head.announced_bytes === undefined || head.announced_bytes > context.rules.maxBody_bytes) return true
+    return this.#asksForBody || head.expectsContinue
+  }
+
+  /** Checks the head, then reads the body if one is to come. */
+  begin(): void {
+    const { context, head } = this.#exchange
+    const paths = checkTarget(context.rules, head)
+    if (paths.ok) {
+      this.#paths = paths.value
+      if (head.announced_bytes === undefined) this.#readChunks()
+      else this.#check(head.announced_bytes)
+    } else this.#outcome.turnDown({ response: paths.error, counted: false })
+  }
+
+  /** Of a chunked request it is only known once it has been read whether it has a body at all. */
+  #readChunks(): void {
+    const { context, head, writer } = this.#exchange
+    // Nothing is read of a request whose verb the parser does not know: it is turned down in any case.
+    const early = head.expectsContinue || writer.isLast ? checkRequest(context.rules, head, 1) : undefined
+    if (early?.ok === false) this.#outcome.turnDown(early.error)
+    else this.#read()
+  }
+
+  #check(body_bytes: number): void {
+    const checked = checkRequest(this.#exchange.context.rules, this.#exchange.head, body_bytes)
+    if (!checked.ok) this.#outcome.turnDown(checked.error)
+    else if (body_bytes === 0 || this.#hasBody) this.#outcome.admit(checked.value)
+    else if (!this.#outcome.isOverload(checked.value)) {
+      this.#admitted = checked.value
+      this.#read()
+    }
+  }
+
+  #read(): void {
+    const { life, head, writer, context, incoming } = this.#exchange
+    if (!life.take(step.readBody)) return
+    this.#asksForBody = true
+    if (head.expectsContinue) writer.continue()
+    readBody(incoming, context.rules.maxBody_bytes, head.announced_bytes, this.#memory, this)
+  }
+
+  chunk(bytes: number, received: number): void {
+    this.#body_bytes = received
+    const { log } = this.#exchange
+    if (log.isTraced('http.body')) log.trace('http.body', `${bytes} bytes, ${received} so far`)
+  }
+
+  complete(body: string, bytes: number): void {
+    if (this.#exchange.life.take(step.bodyRead)) this.#outcome.guarded(() => this.#bodyRead(body, bytes))
+  }
+
+  #bodyRead(body: string, bytes: number): void {
+    const { context, stages, log } = this.#exchange
+    this.#hasBody = true
+    this.#body = body
+    this.#body_bytes = bytes
+    if (context.meter.timingOn) this.#received = process.hrtime.bigint()
+    stages?.over('read')
+    log.body(body, bytes)
+    if (this.#admitted === undefined) this.#check(bytes)
+    else this.#outcome.admit(this.#admitted)
+  }
+
+  tooLong(received: number): void {
+    this.#outcome.guarded(() => {
+      const { life, context, head } = this.#exchange
+      if (!life.isOpen) return
+      const checked = checkRequest(context.rules, head, received)
+      const refused = { response: tooLarge(context.rules, head, received), counted: false }
+      this.#outcome.turnDown(checked.ok ? refused : checked.error)
+    })
+  }
+
+  noRoom(): void {
+    this.#outcome.guarded(() => this.#outcome.noRoom())
+  }
+}

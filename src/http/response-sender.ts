@@ -1,0 +1,169 @@
+import type { ApiResponse } from '../api.js'
+import { HeldMemory } from '../shared-memory/request-memory.js'
+import { overloaded } from './errors.js'
+import type { Exchange, FaultGuard } from './exchange.js'
+import { single } from './headers.js'
+import { step } from './request-life.js'
+import type { RequestReader } from './request-reader.js'
+import type { PendingResponse } from './response-batch.js'
+import { responseHeaders } from './response-headers.js'
+import type { HttpResponse } from './response-writer.js'
+import { isManagement } from './target.js'
+
+/** How long the rest of a body that is too long is read, so that the client can read the response [management 11.7]. */
+const drain_ms = 5_000
+
+/** Responses of fewer characters are not counted: there are no more of them than connections. */
+const small_characters = 65_536
+
+/** What the sender tells its request. */
+export interface SendOutcome extends FaultGuard {
+  /** Whether no request has come after it on its connection. */
+  readonly isLatest: boolean
+  /** The response has been handed to the socket. */
+  end(): void
+}
+
+/** Renders, logs and writes the response of one request. */
+export class ResponseSender implements PendingResponse {
+  readonly #exchange: Exchange
+  readonly #reader: RequestReader
+  readonly #outcome: SendOutcome
+  /** What a large response holds. */
+  #memory: HeldMemory | undefined
+  #ready: HttpResponse | undefined
+
+  constructor(exchange: Exchange, reader: RequestReader, outcome: SendOutcome) {
+    this.#exchange = exchange
+    this.#reader = reader
+    this.#outcome = outcome
+  }
+
+  /** Takes memory for a large response; false when responses hold as much as they may. */
+  hold(bytes: number): boolean {
+    this.#memory ??= new HeldMemory(this.#exchange.context.responseMemory)
+    return this.#memory.take(bytes)
+  }
+
+  /** Gives back what the response has held. */
+  release(): void {
+    this.#memory?.giveAll()
+  }
+
+  /** Sends the response, unless there has been one. */
+  send(response: ApiResponse): void {
+    this.#exchange.stages?.over('operation')
+    const body = this.#render(response)
+    if (!this.#exchange.life.take(step.answer)) return
+    const { kind } = this.#exchange.head.target
+    const isCounted = body.length > small_characters && this.#memory?.isTaken !== true && !isManagement(kind)
+    if (!isCounted || this.hold(2 * body.length)) this.#queue(response, body)
+    else {
+      this.#exchange.context.meter.rejected('memory')
+      const refusal = overloaded(kind, 'too many large answers are being sent')
+      this.#queue(refusal, this.#render(refusal))
+    }
+  }
+
+  #render({ body = '' }: ApiResponse): string {
+    if (typeof body === 'string') return body
+    const { context, stages } = this.#exchange
+    const { meter } = context
+    const since = meter.timingOn ? process.hrtime.bigint() : undefined
+    const text = body()
+    if (since !== undefined) meter.stage('render', process.hrtime.bigint() - since)
+    stages?.over('render')
+    return text
+  }
+
+  /** It is written at the end of the turn of the event loop, with all others that are ready by then. */
+  #queue(response: ApiResponse, body: string): void {
+    const { context, head, connection, begun } = this.#exchange
+    const response_bytes = Buffer.byteLength(body)
+    const closes = this.#closes
+    const headers = responseHeaders(context.rules.cors, response, { head, body, body_bytes: response_bytes, closes })
+    if (closes) connection.close()
+    context.meter.answered({
+      resource: head.target.route?.resource,
+      verb: head.verb,
+      status: response.status,
+      request_bytes: this.#reader.payload_bytes,
+      response_bytes,
+      duration: process.hrtime.bigint() - begun,
+      service: single(head.headers['fiware-service']),
+      servicePath: single(head.headers['fiware-servicepath']),
+    })
+    const ready = { status: response.status, headers, body }
+    this.#ready = ready
+    context.responses.add(this)
+    this.#log(ready, response_bytes)
+  }
+
+  #log({ status, headers, body }: HttpResponse, response_bytes: number): void {
+    const { log, stages, head } = this.#exchange
+    log.responseSent(
+      {
+        status,
+        headers,
+        requestBody: this.#reader.body,
+        request_bytes: this.#reader.payload_bytes,
+        responseBody: body,
+        response_bytes,
+        stages: stages?.facts ?? {},
+      },
+      head.target.kind === 'health',
+    )
+  }
+
+  writeOut(): void {
+    try {
+      const ready = this.#ready
+      if (ready === undefined) return
+      const { life, writer } = this.#exchange
+      if (this.#reader.leavesBody && this.#reader.bodyArrives) this.#writeAndDrain(ready)
+      else if (life.take(step.write)) writer.write(ready, () => this.#handed())
+    } catch (fault) {
+      this.#outcome.fail(fault)
+    }
+  }
+
+  #writeAndDrain(ready: HttpResponse): void {
+    const { life, writer, connection, incoming } = this.#exchange
+    if (!life.take(step.writeAndDrain)) return
+    writer.begin(ready)
+    connection.readOn()
+    const { socket } = connection
+    if (incoming.readableEnded || socket.readableEnded) {
+      this.drained()
+      return
+    }
+    const timer = setTimeout(() => this.drained(), drain_ms)
+    const stop = () => clearTimeout(timer)
+    socket.once('close', stop)
+    incoming.once('end', () => {
+      stop()
+      socket.off('close', stop)
+      this.drained()
+    })
+  }
+
+  /** Nothing more comes of a body that is thrown away: the response is ended. */
+  drained(): void {
+    const { life, writer } = this.#exchange
+    if (life.take(step.drained)) this.#outcome.guarded(() => writer.finish(() => this.#handed()))
+  }
+
+  #handed(): void {
+    if (this.#exchange.life.take(step.handed)) this.#outcome.end()
+  }
+
+  /**
+   * The last response on the wire says that the connection will be closed. One before it must not: the client would not
+   * get the others.
+   */
+  get #closes(): boolean {
+    const { writer, context } = this.#exchange
+    if (this.#reader.leavesBody || writer.isLast) return true
+    return context.stopping && this.#outcome.isLatest
+  }
+}
