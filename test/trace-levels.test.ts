@@ -33,7 +33,7 @@ test('everything else is malformed', async (t) => {
     '+5',
     '5\n',
   ])
-    t.match(parseTraceLevels(text), { ok: false, refusal: { kind: 'malformedTraceLevels' } }, JSON.stringify(text))
+    t.match(parseTraceLevels(text), { ok: false, error: { kind: 'malformedTraceLevels' } }, JSON.stringify(text))
 })
 
 test('the normal form is ascending, with neighbours as ranges', async (t) => {
