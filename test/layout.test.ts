@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, normalize, relative } from 'node:path'
+import { basename, dirname, join, normalize, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 
@@ -71,6 +71,22 @@ test('no files import each other in a circle', async (t) => {
     done.add(file)
   }
   for (const file of sources(join(root, 'src'))) visit(file, [])
+})
+
+/** The names that appear more than once. */
+function repeated(names: readonly string[]): readonly string[] {
+  return [...new Set(names.filter((name, at) => names.indexOf(name) !== at))]
+}
+
+test('no two files and no two exports share a name: a search finds one definition', async (t) => {
+  const files = sources(join(root, 'src'))
+  t.same(repeated(files.map((file) => basename(file))), [])
+  const declaration = /^export (?:abstract )?(?:async )?(?:class|interface|type|function\*?|const) (\w+)/gm
+  const exports = files.flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(declaration)].map(([, name = '']) => name),
+  )
+  t.ok(exports.length > 500)
+  t.same(repeated(exports), [])
 })
 
 test('only main reads the command line and the environment', async (t) => {

@@ -16,7 +16,7 @@ import { rememberingNotice } from '../src/ngsi1/render/notifications.js'
 import { noticesPerMB } from '../src/runtime/memory-needed.js'
 import { type CourierTask, numbered, type ThreadPorts } from '../src/runtime/tasks.js'
 import { Bell } from '../src/shared-memory/bell.js'
-import { MailboxCapacity } from '../src/shared-memory/mailbox-room.js'
+import { MailboxCapacity } from '../src/shared-memory/mailbox-capacity.js'
 import { transactions } from '../src/shared-memory/transaction-numbers.js'
 import type { NoticeAck } from '../src/subscription/notice.js'
 

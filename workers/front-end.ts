@@ -1,6 +1,14 @@
 import type { MessagePort } from 'node:worker_threads'
-import { type SubscriptionOperation, type SubscriptionService, subscriptionOperations } from '../src/broker/broker.js'
-import { type RegistryOperation, type RegistryService, registryOperations } from '../src/broker/registry-service.js'
+import {
+  type SubscriptionService,
+  type SubscriptionServiceOperation,
+  subscriptionServiceOperations,
+} from '../src/broker/broker.js'
+import {
+  type RegistryOperation,
+  type RegistryService,
+  registryServiceOperations,
+} from '../src/broker/registry-service.js'
 import { remoteService } from '../src/broker/service-link.js'
 import { followRegistry } from '../src/coordinator/registry-feed.js'
 import type { AlarmReport } from '../src/log/alarm-reports.js'
@@ -23,11 +31,11 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & Servic
   for (const registration of unpacked(task.registrations)) index.put(registration)
   followRegistry(task.registryFeed, index)
   const services = {
-    subscriptions: remoteService<SubscriptionService, SubscriptionOperation>(
+    subscriptions: remoteService<SubscriptionService, SubscriptionServiceOperation>(
       task.subscriptions,
-      subscriptionOperations,
+      subscriptionServiceOperations,
     ),
-    registry: { ...remoteService<RegistryService, RegistryOperation>(task.registry, registryOperations), index },
+    registry: { ...remoteService<RegistryService, RegistryOperation>(task.registry, registryServiceOperations), index },
     alarms: { tell: (said: AlarmReport) => report(control, said) },
   }
   const opened = await openFront(task, services, log, (front) => obey(control, front, stop), fd)

@@ -2,7 +2,7 @@ import type { Client } from '../api.js'
 import type { Entity, EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { Page, PathRange, Query, Scope } from '../context/query.js'
 import type { Origin, UpdateElement, UpdateReply } from '../context/update.js'
-import type { RawUpdateReply } from '../partition/message.js'
+import type { RawUpdateReply } from '../partition/commands.js'
 import type { Result } from '../result.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
 import type { RegistryService, SubscriptionState, SubscriptionUnknown } from './registry-service.js'
@@ -78,8 +78,8 @@ export interface SubscriptionService {
 }
 
 /** The operations of the service, for callers behind a port. */
-export const subscriptionOperations = ['subscribe', 'change', 'unsubscribe', 'states', 'index'] as const
-export type SubscriptionOperation = (typeof subscriptionOperations)[number]
+export const subscriptionServiceOperations = ['subscribe', 'change', 'unsubscribe', 'states', 'index'] as const
+export type SubscriptionServiceOperation = (typeof subscriptionServiceOperations)[number]
 
 /** The operations that the interfaces put into words; one per front end. */
 export interface Broker {

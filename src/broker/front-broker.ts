@@ -10,7 +10,7 @@ import { type Addressed, askAll } from '../mailbox/ask-all.js'
 import type { Mailbox, MailboxRefusal, Posted } from '../mailbox/mailbox.js'
 import type { RequestMeter } from '../measure/requests.js'
 import type { Options } from '../options.js'
-import type { RawUpdateReply, Reply } from '../partition/message.js'
+import type { RawUpdateReply, Reply } from '../partition/commands.js'
 import type { Result } from '../result.js'
 import { err, ok } from '../result.js'
 import type { Sequence, SequenceCounter } from '../shared-memory/sequences.js'
@@ -106,7 +106,7 @@ export class FrontBroker implements Broker {
   }
 
   recentEntities(tenant: Tenant, paths: readonly PathRange[], id: EntityId): readonly Entity[] | undefined {
-    return this.#parts.readers.entitiesAtHand(tenant, paths, id)
+    return this.#parts.readers.recentEntities(tenant, paths, id)
   }
 
   /**

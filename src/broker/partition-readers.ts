@@ -51,7 +51,7 @@ export class PartitionReaders {
    * The entities of one id in these paths, of every type, oldest first, if they were read lately and have not changed
    * since: the same array for as long as that holds.
    */
-  entitiesAtHand(tenant: Tenant, paths: readonly PathRange[], id: EntityId): readonly Entity[] | undefined {
+  recentEntities(tenant: Tenant, paths: readonly PathRange[], id: EntityId): readonly Entity[] | undefined {
     const name = nameOf(tenant, paths, id)
     if (name === undefined) return undefined
     return this.#atHand.get(name, Versions.groupOf(tenant, id), this.#sideOf(tenant, id).versions)
@@ -62,7 +62,7 @@ export class PartitionReaders {
    * query thread should read them.
    */
   async entities(tenant: Tenant, paths: readonly PathRange[], id: EntityId): Promise<readonly Entity[] | undefined> {
-    const held = this.entitiesAtHand(tenant, paths, id)
+    const held = this.recentEntities(tenant, paths, id)
     if (held) return held
     const side = this.#sideOf(tenant, id)
     const wait = side.pool.take()

@@ -72,8 +72,15 @@ export interface RegistryService {
 }
 
 /** The operations of the service, for callers behind a port; the index is each thread's own. */
-export const registryOperations = ['register', 'notified', 'subscribe', 'change', 'unsubscribe', 'states'] as const
-export type RegistryOperation = (typeof registryOperations)[number]
+export const registryServiceOperations = [
+  'register',
+  'notified',
+  'subscribe',
+  'change',
+  'unsubscribe',
+  'states',
+] as const
+export type RegistryOperation = (typeof registryServiceOperations)[number]
 
 export interface SubscriptionUnknown {
   readonly kind: 'subscriptionUnknown'

@@ -34,7 +34,7 @@ export function oneOfAnyCase<Word extends Uppercase<string>>(...words: readonly 
 }
 
 /** Any text; that it is not empty is a rule of all flags. */
-export function text(shown: string): ValueKind<string> {
+export function textFlag(shown: string): ValueKind<string> {
   return { shown, parse: ok }
 }
 

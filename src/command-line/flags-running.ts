@@ -1,6 +1,6 @@
 import { logLevels } from '../shared-memory/switches.js'
 import { flagsOf, type Switch } from './flag.js'
-import { address, integer, oneOf, oneOfAnyCase, text, traceLevels } from './flag-values.js'
+import { address, integer, oneOf, oneOfAnyCase, textFlag, traceLevels } from './flag-values.js'
 
 const statistics = flagsOf('Statistics')
 const logging = flagsOf('Logging')
@@ -26,7 +26,7 @@ export const runningFlags = {
   verbose: logging.value(integer(0, 5), 0, 'RIGEL_VERBOSE', 'what is logged beyond the log level'),
   logFormat: logging.value(oneOf('json', 'pipe'), 'json', 'RIGEL_LOG_FORMAT', 'form of a line'),
   logForHumans: logging.onOff('ORION_LOG_FOR_HUMANS', 'short readable lines on stdout'),
-  logDir: logging.optional(text('directory'), 'ORION_LOG_DIR', 'log also to contextBroker.log in it'),
+  logDir: logging.optional(textFlag('directory'), 'ORION_LOG_DIR', 'log also to contextBroker.log in it'),
   logAppend: logging.onOff('ORION_LOG_APPEND', 'append to that file'),
   disableFileLog: logging.onOff('ORION_DISABLE_FILE_LOG', 'no file, whatever -logDir says'),
   logSummary: logging.value(
@@ -45,7 +45,7 @@ export const runningFlags = {
   ),
   logDeprecate: logging.onOff('ORION_LOG_DEPRECATE', 'warn of deprecated features that are used'),
 
-  pidpath: administration.optional(text('file'), 'ORION_PID_PATH', 'file for the number of the process'),
+  pidpath: administration.optional(textFlag('file'), 'ORION_PID_PATH', 'file for the number of the process'),
   fg: administration.onOff('ORION_FOREGROUND', 'accepted; the broker is always in the foreground'),
   shutdownTimeout: administration.value(
     integer(0),
@@ -56,10 +56,10 @@ export const runningFlags = {
   adminPort: administration.optional(integer(1, 65535), 'RIGEL_ADMIN_PORT', 'management on a port of its own'),
   adminIp: administration.value(address, '127.0.0.1', 'RIGEL_ADMIN_IP', 'address of that port'),
   adminToken: {
-    ...administration.optional(text('token'), 'RIGEL_ADMIN_TOKEN', 'token that management needs'),
+    ...administration.optional(textFlag('token'), 'RIGEL_ADMIN_TOKEN', 'token that management needs'),
     secret: true,
   },
-  adminTokenFile: administration.optional(text('file'), 'RIGEL_ADMIN_TOKEN_FILE', 'file with that token'),
+  adminTokenFile: administration.optional(textFlag('file'), 'RIGEL_ADMIN_TOKEN_FILE', 'file with that token'),
   h: administration.prints('help', 'this help'),
   help: administration.prints('help', 'the same as -h'),
   U: administration.prints('help', 'the same as -h'),

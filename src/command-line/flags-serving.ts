@@ -1,5 +1,5 @@
 import { flagsOf } from './flag.js'
-import { address, integer, oneOf, text } from './flag-values.js'
+import { address, integer, oneOf, textFlag } from './flag-values.js'
 
 const network = flagsOf('Network')
 const limits = flagsOf('HTTP limits')
@@ -16,9 +16,13 @@ export const servingFlags = {
   ipv4: network.onOff('ORION_USEIPV4', 'listen on IPv4 only'),
   ipv6: network.onOff('ORION_USEIPV6', 'listen on IPv6 only'),
   https: network.onOff('ORION_HTTPS', 'HTTPS instead of HTTP; needs -key and -cert'),
-  key: network.optional(text('file'), 'ORION_HTTPS_KEYFILE', 'private key for HTTPS (PEM)'),
-  cert: network.optional(text('file'), 'ORION_HTTPS_CERTFILE', 'certificate for HTTPS (PEM)'),
-  corsOrigin: network.optional(text('origin'), 'ORION_CORS_ALLOWED_ORIGIN', 'origin allowed to browsers; __ALL: every'),
+  key: network.optional(textFlag('file'), 'ORION_HTTPS_KEYFILE', 'private key for HTTPS (PEM)'),
+  cert: network.optional(textFlag('file'), 'ORION_HTTPS_CERTFILE', 'certificate for HTTPS (PEM)'),
+  corsOrigin: network.optional(
+    textFlag('origin'),
+    'ORION_CORS_ALLOWED_ORIGIN',
+    'origin allowed to browsers; __ALL: every',
+  ),
   corsMaxAge: network.value(
     integer(-1, 86400),
     86400,
@@ -91,7 +95,12 @@ export const servingFlags = {
     'bytes of the body of a request',
   ),
 
-  dbPath: storage.value(text('directory'), './rigel-data', 'RIGEL_DB_PATH', 'where the data lives; made if missing'),
+  dbPath: storage.value(
+    textFlag('directory'),
+    './rigel-data',
+    'RIGEL_DB_PATH',
+    'where the data lives; made if missing',
+  ),
   partitions: storage.other(
     integer(1, 256),
     [undefined, 'half the processors, 1 to 8'],

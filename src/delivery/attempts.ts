@@ -3,7 +3,7 @@ import { alarmSubject } from '../log/kept-name.js'
 import type { CounterName } from '../measure/counters.js'
 import type { DeliveryMeter } from '../measure/delivery-table.js'
 import type { SentRequest } from '../measure/service-metrics.js'
-import type { NoticeHead, NoticeRenderer, StoredNotice } from '../subscription/notice.js'
+import type { NoticeHead, NoticeRenderer, NumberedNotice, StoredNotice } from '../subscription/notice.js'
 import { type AttemptLineParts, AttemptLines } from './attempt-lines.js'
 import type { DeliveryQueue } from './delivery-queue.js'
 import type { Recipient } from './message.js'
@@ -11,7 +11,7 @@ import { type AttemptOutcome, reasonText } from './outcome.js'
 import type { BegunAttempt } from './receiver-turns.js'
 import { headersOf, messageSize, pathsText, tooLong } from './request.js'
 import type { Outgoing, Sender } from './sender.js'
-import type { NumberedNotice, Source, SourceNumber } from './source.js'
+import type { Source, SourceNumber } from './source.js'
 
 /** What decides how long a notification is, and how long it may be. */
 export interface MessageLimits {

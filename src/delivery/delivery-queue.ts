@@ -1,6 +1,6 @@
 import type { AttemptResult } from '../measure/delivery-table.js'
 import { advanceClock, lastNotified } from '../subscription/clocks.js'
-import type { DeliveryStats, NoticeAck } from '../subscription/notice.js'
+import type { DeliveryStats, NoticeAck, NumberedNotice } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds, Nanoseconds } from '../time.js'
 import { traceArea } from '../trace-area.js'
@@ -11,7 +11,7 @@ import type { Accepted, Failed } from './outcome.js'
 import { QueueTotals, type TotalsParts } from './queue-totals.js'
 import { type BegunAttempt, ReceiverTurns } from './receiver-turns.js'
 import { Recipients } from './recipients.js'
-import type { NumberedNotice, SourceNumber } from './source.js'
+import type { SourceNumber } from './source.js'
 import type { SubscriptionQueue, SubscriptionQueueParts } from './subscription-queue.js'
 
 export interface DeliveryQueueParts extends Omit<SubscriptionQueueParts, 'ready'>, TotalsParts {
@@ -139,7 +139,8 @@ export class DeliveryQueue {
       this.#left(queue, { source, number, made: notice.made }, 'dropped')
       return
     }
-    const superseded = queue.add({ source, numbered, since_ms, tried: this.#tried.has(`${source}-${number}`) })
+    const tried = this.#tried.size > 0 && this.#tried.has(`${source}-${number}`)
+    const superseded = queue.add({ source, numbered, since_ms, tried })
     this.#totals.added(queue, { source, size_bytes: numbered.size_bytes })
     if (notice.after !== undefined) this.#barred.add(queue)
     this.#trace(queue, 'put into', source, number)

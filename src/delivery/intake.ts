@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { NoticeNumber } from '../subscription/notice.js'
+import type { NoticeNumber, NumberedNotice } from '../subscription/notice.js'
 import { age_ms, type ClockStart } from '../time.js'
-import type { NumberedNotice, Source, SourceNumber } from './source.js'
+import type { Source, SourceNumber } from './source.js'
 
 /** Notices that are read without letting others run, and their bytes. */
 const slice = 128

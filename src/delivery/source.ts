@@ -1,17 +1,8 @@
-import type { DeliveryStats, NoticeAck, NoticeHead, NoticeNumber, StoredNotice } from '../subscription/notice.js'
+import type { DeliveryStats, NoticeAck, NoticeNumber, NumberedNotice, StoredNotice } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 
 /** The number of an outbox: that of its partition; the coordinator's comes after those of the partitions. */
 export type SourceNumber = number
-
-/** A notice with its number, and the bytes that it takes on disk, or that the entity takes which it shows. */
-export interface NumberedNotice {
-  readonly number: NoticeNumber
-  readonly size_bytes: number
-  /** Nothing when the body is worded only when it is sent. */
-  readonly body_bytes: number | undefined
-  readonly notice: NoticeHead
-}
 
 /** A notice as it joins the queue of its subscription. */
 export interface Arrived {
@@ -29,15 +20,15 @@ export interface Source {
   refresh(): void
   /** The number of the last notice that was ever put in. */
   last(): NoticeNumber
-  /** The notices after a number, in order, at most so many; fewer where they are large, none only where there are none. */
+  /** The notices after a number, in order, at most `limit`; fewer where they are large, none only where there are none. */
   after(number: NoticeNumber, limit: number): readonly NumberedNotice[]
   /** The notice of a number, if it is there; one that is damaged can not be sent. */
   at(number: NoticeNumber): StoredNotice | 'damaged' | undefined
   accounts(): Iterable<readonly [SubscriptionId, DeliveryStats]>
   /**
    * Asks the owner to store what became of notices: true when it is on disk, false when it was refused or may not have
-   * been done. It may be asked again: settlements say how things stand, not what to change.
+   * been done. It may be asked again: acks say how things stand, not what to change.
    */
-  ack(settlements: readonly NoticeAck[]): Promise<boolean>
+  ack(acks: readonly NoticeAck[]): Promise<boolean>
   close(): Promise<void>
 }

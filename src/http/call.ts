@@ -6,11 +6,11 @@ import type { Permit } from './admission.js'
 import { type Admitted, isVerb, type RefusedRequest } from './checks.js'
 import type { ClientConnection, InProgress } from './connections.js'
 import { errorResponse, overloaded } from './errors.js'
-import type { Exchange } from './exchange.js'
 import { namesHost, readHead } from './headers.js'
 import { runOperation } from './operation-run.js'
 import { RequestLife, step } from './request-life.js'
 import { RequestLog, Stages } from './request-log.js'
+import type { RequestParts } from './request-parts.js'
 import { type ReadOutcome, RequestReader } from './request-reader.js'
 import { ResponseSender, type SendOutcome } from './response-sender.js'
 import type { ResponseWriter } from './response-writer.js'
@@ -27,7 +27,7 @@ const maxHeaders = 200
  * costs this request and its connection, nothing else.
  */
 export class Call implements InProgress, Client, ReadOutcome, SendOutcome {
-  readonly #exchange: Exchange
+  readonly #exchange: RequestParts
   readonly #life = new RequestLife()
   readonly #memory: HeldMemory
   readonly #reader: RequestReader

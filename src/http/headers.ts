@@ -106,7 +106,7 @@ export function correlatorOf(headers: IncomingHttpHeaders): string {
 }
 
 /** On whose behalf a request came, for the log [management 10.3]. */
-export function originOf(headers: IncomingHttpHeaders, peer: string | undefined): string {
+export function clientAddressOf(headers: IncomingHttpHeaders, peer: string | undefined): string {
   return single(headers['x-real-ip']) || single(headers['x-forwarded-for']) || ipv4Of(peer ?? 'N/A')
 }
 

@@ -3,7 +3,7 @@ import type { Facts, LineContext, Log } from '../log/log.js'
 import { payloadShown, urlWithoutSecrets, withoutSecrets } from '../log/secrets.js'
 import type { Switches } from '../shared-memory/switches.js'
 import { type TraceArea, traceArea } from '../trace-area.js'
-import { originOf, single, unusedHeaders } from './headers.js'
+import { clientAddressOf, single, unusedHeaders } from './headers.js'
 
 /** What a line about a request shows of its response. */
 export interface LoggedResponse {
@@ -124,7 +124,7 @@ export class RequestLog {
     return {
       corr: this.#correlator,
       trans: this.#transaction(),
-      from: originOf(headers, socket.remoteAddress),
+      from: clientAddressOf(headers, socket.remoteAddress),
       srv: single(headers['fiware-service']) ?? '<none>',
       subsrv: single(headers['fiware-servicepath']) ?? '<none>',
     }

@@ -3,8 +3,8 @@ import type { HeldMemory } from '../shared-memory/request-memory.js'
 import type { Nanoseconds } from '../time.js'
 import { type BodyReader, readBody } from './body.js'
 import { type Admitted, checkRequest, checkTarget, type RefusedRequest, tooLarge } from './checks.js'
-import type { Exchange, FaultGuard } from './exchange.js'
 import { step } from './request-life.js'
+import type { FaultGuard, RequestParts } from './request-parts.js'
 import { isManagement } from './target.js'
 
 /** What becomes of a request that has been checked and read. */
@@ -20,7 +20,7 @@ export interface ReadOutcome extends FaultGuard {
 
 /** Checks the head of a request and reads its body, in the order of the checks [management 11.4]. */
 export class RequestReader implements BodyReader {
-  readonly #exchange: Exchange
+  readonly #exchange: RequestParts
   readonly #outcome: ReadOutcome
   readonly #memory: HeldMemory
   #paths: readonly PathRange[] = []
@@ -32,7 +32,7 @@ export class RequestReader implements BodyReader {
   #body_bytes = 0
   #received: Nanoseconds
 
-  constructor(exchange: Exchange, memory: HeldMemory, outcome: ReadOutcome) {
+  constructor(exchange: RequestParts, memory: HeldMemory, outcome: ReadOutcome) {
     this.#exchange = exchange
     this.#memory = memory
     this.#outcome = outcome

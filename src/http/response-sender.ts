@@ -1,13 +1,13 @@
 import type { ApiResponse } from '../api.js'
 import { HeldMemory } from '../shared-memory/request-memory.js'
 import { overloaded } from './errors.js'
-import type { Exchange, FaultGuard } from './exchange.js'
 import { single } from './headers.js'
 import { step } from './request-life.js'
+import type { FaultGuard, RequestParts } from './request-parts.js'
 import type { RequestReader } from './request-reader.js'
 import type { PendingResponse } from './response-batch.js'
 import { responseHeaders } from './response-headers.js'
-import type { HttpResponse } from './response-writer.js'
+import type { RenderedResponse } from './response-writer.js'
 import { isManagement } from './target.js'
 
 /** How long the rest of a body that is too long is read, so that the client can read the response [management 11.7]. */
@@ -26,14 +26,14 @@ export interface SendOutcome extends FaultGuard {
 
 /** Renders, logs and writes the response of one request. */
 export class ResponseSender implements PendingResponse {
-  readonly #exchange: Exchange
+  readonly #exchange: RequestParts
   readonly #reader: RequestReader
   readonly #outcome: SendOutcome
   /** What a large response holds. */
   #memory: HeldMemory | undefined
-  #ready: HttpResponse | undefined
+  #ready: RenderedResponse | undefined
 
-  constructor(exchange: Exchange, reader: RequestReader, outcome: SendOutcome) {
+  constructor(exchange: RequestParts, reader: RequestReader, outcome: SendOutcome) {
     this.#exchange = exchange
     this.#reader = reader
     this.#outcome = outcome
@@ -99,7 +99,7 @@ export class ResponseSender implements PendingResponse {
     this.#log(ready, response_bytes)
   }
 
-  #log({ status, headers, body }: HttpResponse, response_bytes: number): void {
+  #log({ status, headers, body }: RenderedResponse, response_bytes: number): void {
     const { log, stages, head } = this.#exchange
     log.responseSent(
       {
@@ -127,7 +127,7 @@ export class ResponseSender implements PendingResponse {
     }
   }
 
-  #writeAndDrain(ready: HttpResponse): void {
+  #writeAndDrain(ready: RenderedResponse): void {
     const { life, writer, connection, incoming } = this.#exchange
     if (!life.take(step.writeAndDrain)) return
     writer.begin(ready)

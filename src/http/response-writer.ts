@@ -2,7 +2,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { ClientConnection } from './connections.js'
 
 /** A response as it goes out. */
-export interface HttpResponse {
+export interface RenderedResponse {
   readonly status: number
   /** Names and values in turn. */
   readonly headers: string[]
@@ -18,9 +18,9 @@ export interface ResponseWriter {
   /** Says to a client that has closed its sending half that its request is worked on; an error comes back if it has gone. */
   processing(): void
   /** Writes a response in one piece; `handed` is called when it is with the socket. */
-  write(response: HttpResponse, handed: () => void): void
+  write(response: RenderedResponse, handed: () => void): void
   /** Writes a response and leaves it open, so that the client can send the rest of its body and then read. */
-  begin(response: HttpResponse): void
+  begin(response: RenderedResponse): void
   /** Ends a response that was begun. */
   finish(handed: () => void): void
   /** Gives up a response that can not be written, and its connection. */
@@ -46,12 +46,12 @@ export class NodeResponseWriter implements ResponseWriter {
     if (this.#outgoing.socket !== null && !this.#outgoing.headersSent) this.#outgoing.writeProcessing()
   }
 
-  write({ status, headers, body }: HttpResponse, handed: () => void): void {
+  write({ status, headers, body }: RenderedResponse, handed: () => void): void {
     this.#outgoing.writeHead(status, headers)
     this.#end(encoded(headers, body), handed)
   }
 
-  begin({ status, headers, body }: HttpResponse): void {
+  begin({ status, headers, body }: RenderedResponse): void {
     this.#outgoing.writeHead(status, headers)
     if (body === '') this.#outgoing.flushHeaders()
     else this.#outgoing.write(encoded(headers, body))
@@ -89,7 +89,7 @@ export class LastResponseWriter implements ResponseWriter {
 
   processing(): void {}
 
-  write({ status, headers, body }: HttpResponse, handed: () => void): void {
+  write({ status, headers, body }: RenderedResponse, handed: () => void): void {
     const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`]
     for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`)
     lines.push(`Date: ${new Date().toUTCString()}`, '', '')
@@ -98,7 +98,7 @@ export class LastResponseWriter implements ResponseWriter {
   }
 
   /** The rest of the connection is thrown away whatever it is. */
-  begin(response: HttpResponse): void {
+  begin(response: RenderedResponse): void {
     this.write(response, () => {})
   }
 

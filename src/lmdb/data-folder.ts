@@ -5,7 +5,7 @@ import type { Result } from '../result.js'
 import { err, ok } from '../result.js'
 import {
   enterNextFormat,
-  type Format,
+  type FolderFormat,
   formatFile,
   formatVersion,
   noteNextFormat,
@@ -14,7 +14,7 @@ import {
   syncFolder,
 } from './folder-format.js'
 import { isLocked, lockData, lockFolder } from './folder-lock.js'
-import { dataFile, type Member, type MemberSettings, make, mark, misplaced, unusable } from './member.js'
+import { dataFile, type FolderMember, type MemberSettings, make, mark, misplaced, unusable } from './member.js'
 
 /** A data folder that is this process's alone. */
 export interface DataFolder {
@@ -133,7 +133,11 @@ async function settled(path: string, settings: FolderSettings): Promise<Result<n
 }
 
 /** A folder that was made whole: all its files are there, sound, and its own. */
-async function held(path: string, format: Format, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {
+async function held(
+  path: string,
+  format: FolderFormat,
+  settings: FolderSettings,
+): Promise<Result<number, FolderRefusal>> {
   const { partitions, folder = '' } = format
   const members = membersOf(path, partitions)
   const reason = firstUnusable(members, settings) ?? (await firstMisplaced(members, folder, settings))
@@ -158,7 +162,11 @@ async function created(path: string, settings: FolderSettings): Promise<Result<n
 }
 
 /** A folder of the first format gets its id. Interrupted, it goes on with the id that it had begun with. */
-async function adopted(path: string, format: Format, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {
+async function adopted(
+  path: string,
+  format: FolderFormat,
+  settings: FolderSettings,
+): Promise<Result<number, FolderRefusal>> {
   const { partitions } = format
   const members = membersOf(path, partitions)
   // The first format was written before the files were made.
@@ -177,7 +185,7 @@ async function adopted(path: string, format: Format, settings: FolderSettings): 
   return ok(partitions)
 }
 
-function membersOf(path: string, partitions: number): readonly Member[] {
+function membersOf(path: string, partitions: number): readonly FolderMember[] {
   const { partitionPath, controlPath } = layout(path)
   const numbers = Array.from({ length: partitions }, (_, number) => number)
   return [
@@ -186,7 +194,7 @@ function membersOf(path: string, partitions: number): readonly Member[] {
   ]
 }
 
-function firstUnusable(members: readonly Member[], settings: FolderSettings): string | undefined {
+function firstUnusable(members: readonly FolderMember[], settings: FolderSettings): string | undefined {
   const sizes = members.map((member) => statSync(dataFile(member), { throwIfNoEntry: false })?.size ?? 0)
   const all_bytes = sizes.reduce((sum, size) => sum + size, 0)
   const everyPage_bytes = all_bytes <= settings.everyPage_bytes ? all_bytes : 0
@@ -198,7 +206,7 @@ function firstUnusable(members: readonly Member[], settings: FolderSettings): st
 }
 
 async function firstMisplaced(
-  members: readonly Member[],
+  members: readonly FolderMember[],
   folder: string,
   settings: MemberSettings,
 ): Promise<string | undefined> {

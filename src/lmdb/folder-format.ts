@@ -8,7 +8,7 @@ import { join } from 'node:path'
 export const formatVersion = 2
 
 /** What a data folder is. */
-export interface Format {
+export interface FolderFormat {
   readonly version: number
   /** Fixed when the folder was made. */
   readonly partitions: number
@@ -17,7 +17,7 @@ export interface Format {
 }
 
 /** What stands in a file that says what a folder is; `damaged` when it is there and says nothing. */
-export type FormatRead = Format | 'missing' | 'damaged'
+export type FormatRead = FolderFormat | 'missing' | 'damaged'
 
 /**
  * What a folder is, and what it is to become when it is being made or gets its id. The last two are told apart because
@@ -44,7 +44,7 @@ export function readNextFormat(path: string, becoming: Becoming): FormatRead {
 }
 
 /** Notes durably what a folder is to become, before anything of it is done. */
-export function noteNextFormat(path: string, becoming: Becoming, { partitions, folder }: Format): void {
+export function noteNextFormat(path: string, becoming: Becoming, { partitions, folder }: FolderFormat): void {
   const file = join(path, names[becoming])
   const draft = `${file}.new`
   const handle = openSync(draft, 'w')
@@ -85,7 +85,7 @@ function parsed(file: string): FormatRead {
   }
 }
 
-function checked(raw: unknown): Format | undefined {
+function checked(raw: unknown): FolderFormat | undefined {
   if (typeof raw !== 'object' || raw === null || !('format' in raw) || !('partitions' in raw)) return undefined
   const { format: version, partitions } = raw
   const folder = 'folder' in raw && typeof raw.folder === 'string' ? raw.folder : undefined

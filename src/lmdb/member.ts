@@ -6,7 +6,7 @@ import { syncFolder } from './folder-format.js'
 import type { Key } from './keys.js'
 
 /** An environment of a data folder: a partition or the coordinator's own. */
-export interface Member {
+export interface FolderMember {
   /** What it is in its folder, which is also the name of its own folder. */
   readonly name: string
   readonly path: string
@@ -27,12 +27,12 @@ const memberFact: Key = ['member']
 const roomForFact_bytes = 2 ** 24
 
 /** Where the member's data lies. */
-export function dataFile({ path }: Member): string {
+export function dataFile({ path }: FolderMember): string {
   return join(path, 'data.mdb')
 }
 
 /** Why the member's file can not be opened, for its operator; nothing when it can. */
-export function unusable(member: Member, { everyPage_bytes }: MemberSettings): string | undefined {
+export function unusable(member: FolderMember, { everyPage_bytes }: MemberSettings): string | undefined {
   const file = dataFile(member)
   if (!existsSync(file)) return `${file} is missing: ${wayOut}`
   const damage = damageOf(file, everyPage_bytes)
@@ -40,7 +40,11 @@ export function unusable(member: Member, { everyPage_bytes }: MemberSettings): s
 }
 
 /** Why the member is not the one that belongs there; nothing when it is. Its file is sound. */
-export async function misplaced(member: Member, folder: string, settings: MemberSettings): Promise<string | undefined> {
+export async function misplaced(
+  member: FolderMember,
+  folder: string,
+  settings: MemberSettings,
+): Promise<string | undefined> {
   const found = await withFacts(member, settings, (facts) => facts.get(memberFact))
   if (found === factOf(member, folder)) return undefined
   const file = dataFile(member)
@@ -50,14 +54,14 @@ export async function misplaced(member: Member, folder: string, settings: Member
 }
 
 /** Writes into a member which folder it belongs to, unless something stands there already. */
-export function mark(member: Member, folder: string, settings: MemberSettings): Promise<void> {
+export function mark(member: FolderMember, folder: string, settings: MemberSettings): Promise<void> {
   return withFacts(member, settings, (facts) => {
     if (facts.get(memberFact) === undefined) facts.putSync(memberFact, factOf(member, folder))
   })
 }
 
 /** Makes a member that holds nothing but its mark. What lies there was begun by a start that did not come to its end. */
-export async function make(member: Member, folder: string, settings: MemberSettings): Promise<void> {
+export async function make(member: FolderMember, folder: string, settings: MemberSettings): Promise<void> {
   mkdirSync(member.path, { recursive: true })
   rmSync(dataFile(member), { force: true })
   await mark(member, folder, settings)
@@ -69,7 +73,7 @@ export async function make(member: Member, folder: string, settings: MemberSetti
  * for would end the process with a signal. Only while nobody has the environment open in this process, because closing
  * a file gives up the locks that a process has on it.
  */
-function reserveLockFile({ path }: Member, maxReaders: number): void {
+function reserveLockFile({ path }: FolderMember, maxReaders: number): void {
   const file = join(path, 'lock.mdb')
   const size = 4096 + 64 * maxReaders
   const held = statSync(file, { throwIfNoEntry: false })
@@ -87,12 +91,12 @@ function reserveLockFile({ path }: Member, maxReaders: number): void {
 
 const wayOut = 'restore the directory from a backup, or start with an empty -dbPath'
 
-function factOf({ name }: Member, folder: string): string {
+function factOf({ name }: FolderMember, folder: string): string {
   return `${folder} ${name}`
 }
 
 async function withFacts<Result>(
-  member: Member,
+  member: FolderMember,
   { maxReaders }: MemberSettings,
   use: (facts: ReturnType<typeof openDatabase>) => Result,
 ): Promise<Result> {

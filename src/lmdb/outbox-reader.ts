@@ -1,7 +1,7 @@
 import type { RootDatabase } from 'lmdb'
 import type { Entity } from '../context/entity.js'
 import type { DamagedRecord } from '../partition/store.js'
-import type { DeliveryStats, NoticeHead, NoticeNumber, StoredNotice } from '../subscription/notice.js'
+import type { DeliveryStats, NoticeNumber, NumberedNotice, StoredNotice } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Unread, unread, unreadThrows } from './damage.js'
 import { type EnvironmentSettings, openRoot } from './environment.js'
@@ -9,15 +9,6 @@ import { type Key, onlyPart } from './keys.js'
 import { accountsOf, groupOf, lastNumber, type OutboxDatabases, openOutbox, readGroup } from './outbox.js'
 import { decodeNotice, type NoticeGroup } from './outbox-record.js'
 import { decodeEntity } from './record.js'
-
-/** A notice with its number, and the bytes that it takes, or that the entity takes which it shows. */
-export interface NumberedNotice {
-  readonly number: NoticeNumber
-  readonly size_bytes: number
-  /** Nothing when the body is worded only when it is sent. */
-  readonly body_bytes: number | undefined
-  readonly notice: NoticeHead
-}
 
 /** Reads the outbox of an environment from snapshots, in another thread than that of its owner, who alone writes it. */
 export class OutboxReader {

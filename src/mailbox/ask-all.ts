@@ -1,4 +1,4 @@
-import type { Command } from '../partition/message.js'
+import type { Command } from '../partition/commands.js'
 import { err, ok, type Result } from '../result.js'
 import { mapInSlices } from '../slices.js'
 import type { LostBatch, Mailbox, MailboxRefusal, Posted } from './mailbox.js'

@@ -1,7 +1,7 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import type { WaitMeter } from '../measure/waits.js'
+import type { Command, Reply } from '../partition/commands.js'
 import { decodeCommands, encodeReplies } from '../partition/encoding.js'
-import type { Command, Reply } from '../partition/message.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import { secondsText } from '../time.js'

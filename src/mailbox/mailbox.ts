@@ -1,9 +1,9 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import type { Command, Reply } from '../partition/commands.js'
 import { decodeReplies, encodeCommands } from '../partition/encoding.js'
-import type { Command, Reply } from '../partition/message.js'
 import type { Result } from '../result.js'
 import { err, ok } from '../result.js'
-import type { MailboxCapacity } from '../shared-memory/mailbox-room.js'
+import type { MailboxCapacity } from '../shared-memory/mailbox-capacity.js'
 import type { Batch, BatchReply } from './batch.js'
 
 /** A reply with what its turn cost. */

@@ -1,9 +1,9 @@
 import type { ApiRequest, ApiResponse, Resource, Work } from '../api.js'
 import { err, ok, type Result } from '../result.js'
 import { logLevels, type SettingName, type Switches } from '../shared-memory/switches.js'
-import { checkedOperation, emptyParameter, json, operation, shortForm } from './answers.js'
 import { logChange } from './changes.js'
 import type { ManagementParts } from './parts.js'
+import { checkedOperation, emptyParameter, json, operation, shortForm } from './response-forms.js'
 
 const highestVerbosity = 5
 const verboseRow = { countedAs: '/log/verbose[/{level}]', counter: 'logRequests', anyCase: true } as const

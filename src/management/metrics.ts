@@ -2,9 +2,9 @@ import type { ApiRequest, ApiResponse, Resource, Work } from '../api.js'
 import type { ServiceCount } from '../measure/service-metrics.js'
 import { err, ok, type Result } from '../result.js'
 import { traceArea } from '../trace-area.js'
-import { checkedOperation, json, shortForm } from './answers.js'
 import { lineContext, logChange } from './changes.js'
 import type { ManagementParts } from './parts.js'
+import { checkedOperation, json, shortForm } from './response-forms.js'
 
 /** Metrics by service and subservice [management 6.2]. */
 export function metricsResources({ measures, peers, log }: ManagementParts): readonly Resource[] {

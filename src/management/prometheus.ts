@@ -1,18 +1,18 @@
 import type { Resource } from '../api.js'
 import type { AlarmCount } from '../log/alarms.js'
+import { verbs } from '../measure/counted-routes.js'
 import { type CounterRow, counterRows } from '../measure/counters.js'
 import type { OutboxReading } from '../measure/delivery-table.js'
 import type { Measures } from '../measure/measures.js'
 import { rejections } from '../measure/requests.js'
-import { verbs } from '../measure/routes.js'
 import type { StorageReading } from '../measure/storage-table.js'
 import { statusCodes } from '../measure/traffic-table.js'
 import type { WaitKind } from '../measure/waits.js'
 import { now } from '../time.js'
 import { versionFacts } from '../version.js'
-import { operation } from './answers.js'
 import { type Labels, MetricRegistry, type ReadBuckets, type Sample } from './metric-registry.js'
 import type { ManagementParts } from './parts.js'
+import { operation } from './response-forms.js'
 
 /** Prometheus text, read from shared memory; never reset, and no label ever comes from a client [management 7]. */
 export function prometheusResources({ measures, peers, broker }: ManagementParts): readonly Resource[] {

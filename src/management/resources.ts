@@ -6,8 +6,8 @@ import { prometheusResources } from './prometheus.js'
 import { statisticsResources } from './statistics.js'
 import { subscriptionResources } from './subscription-states.js'
 import { traceResources } from './trace.js'
-import { versionResources } from './version.js'
-import { waitResources } from './waits.js'
+import { versionResources } from './version-resources.js'
+import { waitResources } from './wait-resources.js'
 
 /** The management interface of one front end [management 1]. */
 export function managementResources(parts: ManagementParts): readonly Resource[] {

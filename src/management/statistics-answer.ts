@@ -1,19 +1,19 @@
 import type { RequestCountTable } from '../measure/count-table.js'
+import { verbIndex } from '../measure/counted-routes.js'
 import { type CounterRow, counterColumn, counterRows } from '../measure/counters.js'
 import type { DeliveryReading } from '../measure/delivery-table.js'
 import type { Measures } from '../measure/measures.js'
-import { verbIndex } from '../measure/routes.js'
 import type { StageTimes } from '../measure/timing-table.js'
 import type { WaitTable } from '../measure/wait-table.js'
 import { type Nanoseconds, secondsText } from '../time.js'
-import { type Member, objectText } from './answers.js'
+import { type JsonMember, objectText } from './response-forms.js'
 
 /**
  * The body of GET /statistics: what was counted, in flat members and, where so wished, in the nested ones of the later
  * layout. It is rendered by hand, because JSON.stringify would drop the digits of 0.000000000 [management 4.1, 4.5].
  */
 export function statisticsText(measures: Measures, fullCounters: boolean, at: Nanoseconds): string {
-  const members: Member[] = [...flatCounters(measures.counts)]
+  const members: JsonMember[] = [...flatCounters(measures.counts)]
   if (measures.isOn('semWait')) members.push(...flatWaits(measures.waits))
   if (measures.isOn('counters')) members.push(['counters', nestedCounters(measures, fullCounters)])
   if (measures.isOn('semWait')) members.push(['semWait', nestedWaits(measures.waits)])
@@ -30,13 +30,13 @@ function wholeSeconds(duration: Nanoseconds): string {
 }
 
 /** Only what was used since the reset; zero is never shown [management 4.1.1]. */
-function flatCounters(counts: RequestCountTable): readonly Member[] {
+function flatCounters(counts: RequestCountTable): readonly JsonMember[] {
   const shown = counterRows.filter((row: CounterRow) => row.only !== 'nested')
-  return shown.map(({ name }): Member => [name, String(counts.flat(name))]).filter(used)
+  return shown.map(({ name }): JsonMember => [name, String(counts.flat(name))]).filter(used)
 }
 
 /** All three while they are measured, also when they are zero [management 4.1.2]. */
-function flatWaits(waits: WaitTable): readonly Member[] {
+function flatWaits(waits: WaitTable): readonly JsonMember[] {
   const text = (wait: Nanoseconds) => `"${secondsText(wait)}"`
   return [
     ['requestSemaphoreWaitingTime', text(waits.total('request'))],
@@ -47,14 +47,14 @@ function flatWaits(waits: WaitTable): readonly Member[] {
 
 function nestedCounters({ counts, routes }: Measures, full: boolean): string {
   const wanted = full ? () => true : used
-  const missedVerb: Member = ['missedVerb', String(counts.nested(counterColumn('missedVerb')))]
+  const missedVerb: JsonMember = ['missedVerb', String(counts.nested(counterColumn('missedVerb')))]
   const counters = counterRows
     .filter((row: CounterRow) => row.only !== 'flat' && row.name !== 'missedVerb')
-    .map((row: CounterRow): Member => [row.later ?? row.name, String(counts.nested(counterColumn(row.name)))])
-  const requests: Member[] = []
+    .map((row: CounterRow): JsonMember => [row.later ?? row.name, String(counts.nested(counterColumn(row.name)))])
+  const requests: JsonMember[] = []
   for (const { name, index, counted, verbs } of routes.all) {
     if (!counted) continue
-    const byVerb = verbs.map((verb): Member => {
+    const byVerb = verbs.map((verb): JsonMember => {
       return [verb, String(counts.nested(counts.requestColumn(index, verbIndex(verb))))]
     })
     const shown = byVerb.filter(wanted)
@@ -65,7 +65,7 @@ function nestedCounters({ counts, routes }: Measures, full: boolean): string {
   return objectText(members)
 }
 
-function used([, text]: Member): boolean {
+function used([, text]: JsonMember): boolean {
   return text !== '0'
 }
 

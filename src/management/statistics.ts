@@ -3,9 +3,9 @@ import type { SubscriptionIndexState } from '../broker/broker.js'
 import { type StatisticsPart, statisticsParts } from '../measure/measures.js'
 import { err, ok, type Result } from '../result.js'
 import { traceArea } from '../trace-area.js'
-import { checkedOperation, emptyParameter, json, operation, shortForm } from './answers.js'
 import { lineContext, logChange } from './changes.js'
 import type { ManagementParts } from './parts.js'
+import { checkedOperation, emptyParameter, json, operation, shortForm } from './response-forms.js'
 import { statisticsText } from './statistics-answer.js'
 
 const longestIdList = 1023

@@ -6,8 +6,8 @@ import { urlWithoutSecrets } from '../log/secrets.js'
 import { LongText, mapInSlices } from '../slices.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Milliseconds, now } from '../time.js'
-import { json, operation, shortForm } from './answers.js'
 import type { ManagementParts } from './parts.js'
+import { json, operation, shortForm } from './response-forms.js'
 
 /** How the deliveries of subscriptions go [subscriptions 5.7]. */
 export function subscriptionResources({ broker }: ManagementParts): readonly Resource[] {

@@ -1,7 +1,7 @@
 import { CounterTable, type CounterTableMemory } from '../shared-memory/counter-table.js'
 import type { Nanoseconds } from '../time.js'
+import { maxRoutes, verbs } from './counted-routes.js'
 import { type CounterName, counterColumn, counterRows } from './counters.js'
-import { maxRoutes, verbs } from './routes.js'
 
 const flatMark = 0
 const nestedMark = 1

@@ -1,6 +1,7 @@
 import type { Switches } from '../shared-memory/switches.js'
 import type { Nanoseconds } from '../time.js'
 import type { RequestCountTable } from './count-table.js'
+import { type Countable, type Routes, verbIndex } from './counted-routes.js'
 import { counterColumn } from './counters.js'
 import {
   type AnsweredRequest,
@@ -10,7 +11,6 @@ import {
   type TimingStage,
   timingStages,
 } from './requests.js'
-import { type Countable, type Routes, verbIndex } from './routes.js'
 import type { ServiceMetrics } from './service-metrics.js'
 import type { TimingTable } from './timing-table.js'
 import { type TrafficTable, trafficGauges } from './traffic-table.js'

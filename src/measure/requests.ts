@@ -1,5 +1,5 @@
 import type { Nanoseconds } from '../time.js'
-import type { Countable } from './routes.js'
+import type { Countable } from './counted-routes.js'
 
 /** What the HTTP layer reports of its requests and connections; one per front end. */
 export interface RequestMeter {

@@ -1,8 +1,8 @@
 import { CounterTable, type CounterTableMemory } from '../shared-memory/counter-table.js'
 import type { Nanoseconds } from '../time.js'
 import { type BucketReading, durationBuckets, sizeBuckets } from './buckets.js'
+import { maxRoutes, verbs } from './counted-routes.js'
 import { type Rejection, rejections } from './requests.js'
-import { maxRoutes, verbs } from './routes.js'
 
 /** The states that are told apart; the last stands for all others. */
 export const statusCodes = [

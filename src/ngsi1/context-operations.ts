@@ -2,7 +2,7 @@ import { type ApiRequest, type ApiResponse, isLong, type Operation, type StatusT
 import type { RawUpdate, Unavailable } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
 import type { Page, Query } from '../context/query.js'
-import type { RawUpdateReply } from '../partition/message.js'
+import type { RawUpdateReply } from '../partition/commands.js'
 import { err, ok, type Result } from '../result.js'
 import { LongText, Slices } from '../slices.js'
 import { type ElementResponse, manyResponsesOf, resultsOf, type UpdateRequest } from './element-results.js'

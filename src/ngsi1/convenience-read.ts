@@ -10,7 +10,14 @@ import { query } from './context-operations.js'
 import { type FoundEntities, withProviders } from './forward/query-forwarding.js'
 import { pathOperation } from './operation.js'
 import { requestedOrder, requestedPage, requestsObject } from './parse/parameters.js'
-import { type Format, renderElement, renderEntity, renderItem, renderStatus, renderStored } from './render/elements.js'
+import {
+  type AttributeFormat,
+  renderElement,
+  renderEntity,
+  renderItem,
+  renderStatus,
+  renderStored,
+} from './render/elements.js'
 import { statusResponse, unavailableResponse } from './render/responses.js'
 import { okStatus, statusOf } from './render/status.js'
 import { pathsOfRead, segment, type TypesMeant, typesMeant } from './request-head.js'
@@ -208,7 +215,7 @@ function firstWith(
   return entities.find(({ attributes }) => attributes.some(isMeant))?.attributes.filter(isMeant) ?? []
 }
 
-function formatAsked({ parameters }: ApiRequest): Format {
+function formatAsked({ parameters }: ApiRequest): AttributeFormat {
   return { asObject: requestsObject(parameters) }
 }
 
@@ -234,12 +241,12 @@ function noEntity(request: ApiRequest, type: string, elements: string, status: S
 }
 
 /** The first entity stands alone, too: that is where clients of Orion look [context 8.3]. */
-function renderEntities(entities: readonly ShownEntity[], status: StatusText, format: Format): string {
+function renderEntities(entities: readonly ShownEntity[], status: StatusText, format: AttributeFormat): string {
   const [first = '', ...others] = entities.map((entity) => renderEntity(entity, [], format))
   const all = [first, ...others].join(',')
   return `{"contextElement":${first},"contextElements":[${all}],"statusCode":${renderStatus(status)}}`
 }
 
-function renderOneEntity(entity: ShownEntity, status: StatusText, format: Format): string {
+function renderOneEntity(entity: ShownEntity, status: StatusText, format: AttributeFormat): string {
   return `{"contextElement":${renderEntity(entity, [], format)},"statusCode":${renderStatus(status)}}`
 }

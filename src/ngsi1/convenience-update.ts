@@ -14,7 +14,7 @@ import {
   parseAttribute,
   parseAttributes,
 } from './parse/update-payload.js'
-import { type Format, renderEcho, renderHead, renderItem } from './render/elements.js'
+import { type AttributeFormat, renderEcho, renderHead, renderItem } from './render/elements.js'
 import { type ErrorShape, type PayloadErrors, payloadResponse, statusResponse } from './render/responses.js'
 import { isOk, statusOf } from './render/status.js'
 import { pathOfUpdate, segment, typesMeant } from './request-head.js'
@@ -36,7 +36,7 @@ export interface UpdateRow<Payload> {
   ) => Result<GivenElement, StatusText>
   /** The shape of every error that is not one of the payload. */
   readonly errors: ErrorShape
-  readonly respond: (responses: readonly ElementResponse[], format: Format) => ApiResponse
+  readonly respond: (responses: readonly ElementResponse[], format: AttributeFormat) => ApiResponse
 }
 
 /** The operation of a row. */
@@ -180,7 +180,7 @@ function onlyFailure(responses: readonly ElementResponse[]): ApiResponse | undef
   return responses.length === 1 && !isOk(status) ? statusResponse('errorCode', status) : undefined
 }
 
-function renderResponses(responses: readonly ElementResponse[], format: Format): string {
+function renderResponses(responses: readonly ElementResponse[], format: AttributeFormat): string {
   const items = responses.map(({ attributes, status }) => renderItem(renderEcho(attributes, format), status))
   return `"contextResponses":[${items.join(',')}]`
 }

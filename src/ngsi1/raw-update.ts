@@ -1,6 +1,6 @@
 import type { EntityId } from '../context/entity.js'
 import type { Log } from '../log/log.js'
-import type { Interpreter, RawUpdateReply } from '../partition/message.js'
+import type { Interpreter, RawUpdateReply } from '../partition/commands.js'
 import { atOnce } from '../slices.js'
 import { refusedResponse, responsesOf, toSend, type UpdateFlags } from './element-results.js'
 import type { PayloadRefusal } from './parse/payload-refusal.js'

@@ -4,7 +4,7 @@ import type { EntityLimits } from '../context/entity-size.js'
 import type { UpdateCommand } from '../context/update.js'
 import type { Matcher } from '../subscription/matcher.js'
 import type { NoticeAck } from '../subscription/notice.js'
-import type { Command, Interpreter, RawUpdateCommand, Reply } from './message.js'
+import type { Command, Interpreter, RawUpdateCommand, Reply } from './commands.js'
 import { type EntityChange, entityName, type StoreView, type TurnChanges } from './store.js'
 
 /** What a partition decides its turns with. */

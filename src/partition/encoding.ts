@@ -2,7 +2,7 @@ import type { EntityId, EntityType, Metadata, ServicePath, Tenant, Value } from 
 import type { GivenAttribute, Origin, UpdateAction, UpdateCommand } from '../context/update.js'
 import type { Sequence } from '../shared-memory/sequences.js'
 import type { Milliseconds } from '../time.js'
-import type { AckCommand, Command, RawUpdateCommand, RawUpdateReply, Reply } from './message.js'
+import type { AckCommand, Command, RawUpdateCommand, RawUpdateReply, Reply } from './commands.js'
 
 /** A batch as it is sent to another thread: a JSON text, and the payloads that would be costly to write into it. */
 export interface Encoded {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 import { MessageChannel } from 'node:worker_threads'
-import { subscriptionOperations } from '../broker/broker.js'
-import { registryOperations } from '../broker/registry-service.js'
+import { subscriptionServiceOperations } from '../broker/broker.js'
+import { registryServiceOperations } from '../broker/registry-service.js'
 import { serveService } from '../broker/service-link.js'
 import { maxAttributes, maxMetadata, maxValues } from '../context/entity-size.js'
 import { Partitions } from '../coordinator/partitions.js'
@@ -21,7 +21,7 @@ import { ok, type Result } from '../result.js'
 import { Bell } from '../shared-memory/bell.js'
 import { ConnectionLimit } from '../shared-memory/connection-limit.js'
 import { ForwardLimit } from '../shared-memory/forward-limit.js'
-import { MailboxCapacity } from '../shared-memory/mailbox-room.js'
+import { MailboxCapacity } from '../shared-memory/mailbox-capacity.js'
 import { packed } from '../shared-memory/packed.js'
 import { RequestMemory } from '../shared-memory/request-memory.js'
 import { SharedSemaphore } from '../shared-memory/semaphore.js'
@@ -250,8 +250,8 @@ export class Core {
     this.#log.take(port1)
     const { subscriptions, registry } = this.#delivered
     const [service, registryDesk, feed] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
-    serveService(service.port1, subscriptions, subscriptionOperations)
-    serveService(registryDesk.port1, registry, registryOperations)
+    serveService(service.port1, subscriptions, subscriptionServiceOperations)
+    serveService(registryDesk.port1, registry, registryServiceOperations)
     this.#registryFeed.add(feed.port1)
     const thread: FrontThread = new ActorThread({
       entry: new URL('../../workers/front-end.js', import.meta.url),

@@ -73,6 +73,15 @@ export type NoticeRenderer = (
 /** The number of a notice in the outbox that holds it: growing, never given twice, not even after a restart. */
 export type NoticeNumber = number
 
+/** A notice with its number, and the bytes that its record takes, or that of the entity which it shows. */
+export interface NumberedNotice {
+  readonly number: NoticeNumber
+  readonly size_bytes: number
+  /** Undefined when the body is rendered only when it is sent. */
+  readonly body_bytes: number | undefined
+  readonly notice: NoticeHead
+}
+
 /** What becomes of notices of one subscription in one outbox, stored in one transaction [subscriptions 5.7]. */
 export interface NoticeAck {
   readonly subscription: SubscriptionId

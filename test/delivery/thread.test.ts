@@ -14,7 +14,7 @@ import type { CourierTask, PartitionTask, SharedMemory, ThreadPorts } from '../.
 import { Bell } from '../../src/shared-memory/bell.js'
 import { ConnectionLimit } from '../../src/shared-memory/connection-limit.js'
 import { ForwardLimit } from '../../src/shared-memory/forward-limit.js'
-import { MailboxCapacity } from '../../src/shared-memory/mailbox-room.js'
+import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
 import { RequestMemory } from '../../src/shared-memory/request-memory.js'
 import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 import { newTransactions } from '../../src/shared-memory/transaction-numbers.js'

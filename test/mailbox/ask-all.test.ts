@@ -5,7 +5,7 @@ import { askAll } from '../../src/mailbox/ask-all.js'
 import { Inbox } from '../../src/mailbox/inbox.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
 import { Bell } from '../../src/shared-memory/bell.js'
-import { MailboxCapacity } from '../../src/shared-memory/mailbox-room.js'
+import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
 import { command, given, matcher, noDamages, noWords, silentLog, storeSettings, versions } from '../given.js'
 
 const unmeasured = { on: false, free: () => {}, waited: () => {} }

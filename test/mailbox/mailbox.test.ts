@@ -5,10 +5,10 @@ import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { Inbox } from '../../src/mailbox/inbox.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
 import type { WaitMeter } from '../../src/measure/waits.js'
+import type { Command } from '../../src/partition/commands.js'
 import { encodeReplies } from '../../src/partition/encoding.js'
-import type { Command } from '../../src/partition/message.js'
 import { Bell } from '../../src/shared-memory/bell.js'
-import { MailboxCapacity } from '../../src/shared-memory/mailbox-room.js'
+import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
 import type { Versions } from '../../src/shared-memory/versions.js'
 import {
   command,

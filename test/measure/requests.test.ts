@@ -1,8 +1,8 @@
 import { test } from 'tap'
+import type { Countable } from '../../src/measure/counted-routes.js'
+import { maxRoutes, Routes, verbIndex } from '../../src/measure/counted-routes.js'
 import { counterColumn } from '../../src/measure/counters.js'
 import { Measures } from '../../src/measure/measures.js'
-import type { Countable } from '../../src/measure/routes.js'
-import { maxRoutes, Routes, verbIndex } from '../../src/measure/routes.js'
 
 const update: Countable = { pattern: '/v1/updateContext', counter: 'updates', operations: { POST: true } }
 const level: Countable = { pattern: '/a/{b}', countedAs: '/a[/{b}]', counter: 'logRequests', operations: { PUT: true } }

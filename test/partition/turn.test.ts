@@ -1,15 +1,15 @@
 import { type Test, test } from 'tap'
 import { openEnvironment } from '../../src/lmdb/environment.js'
 import { accountsOf } from '../../src/lmdb/outbox.js'
-import { type NumberedNotice, noticesAfter } from '../../src/lmdb/outbox-reader.js'
+import { noticesAfter } from '../../src/lmdb/outbox-reader.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
+import type { Command, Reply } from '../../src/partition/commands.js'
 import { decideTurn } from '../../src/partition/decide.js'
-import type { Command, Reply } from '../../src/partition/message.js'
 import { StorageFull } from '../../src/partition/store.js'
 import { commitTurn, type TurnParts } from '../../src/partition/turn.js'
 import { Versions } from '../../src/shared-memory/versions.js'
 import { Matcher } from '../../src/subscription/matcher.js'
-import type { DeliveryStats, NoticeRenderer } from '../../src/subscription/notice.js'
+import type { DeliveryStats, NoticeRenderer, NumberedNotice } from '../../src/subscription/notice.js'
 import type { SubscriptionClock, SubscriptionId } from '../../src/subscription/subscription.js'
 import {
   at,

@@ -4,7 +4,7 @@ import type { Steps } from '../../slices.js'
 import type { CheckRefusal, PayloadRefusal } from './payload-refusal.js'
 import { checkSelectors, selectors } from './query-payload.js'
 import { restriction } from './restriction-payload.js'
-import { identifier, list, type ReadBy, readBody, record, text } from './shape.js'
+import { identifier, list, parseBody, type ReadBy, record, text } from './shape.js'
 import {
   checkId,
   defaultDuration,
@@ -41,7 +41,7 @@ type DiscoveryDraft = ReadBy<typeof discoveryShape>
 
 /** Reads and checks the payload of discoverContextAvailability; without entities nothing is found [subscriptions 7.2]. */
 export function* parseDiscovery(body: string, strictIds: boolean): Steps<Result<Discovery, PayloadRefusal>> {
-  const read = yield* readBody(body, discoveryShape, strictIds)
+  const read = yield* parseBody(body, discoveryShape, strictIds)
   if (!read.ok) return read
   const { entities = [], attributes = [] } = read.value
   return entities.length === 0 ? ok({ selectors: [], attributes }) : checkDiscovery(read.value)
@@ -52,7 +52,7 @@ export function* parseAvailability(
   body: string,
   strictIds: boolean,
 ): Steps<Result<AvailabilityPayload, PayloadRefusal>> {
-  const read = yield* readBody(body, availabilityShape, strictIds)
+  const read = yield* parseBody(body, availabilityShape, strictIds)
   if (!read.ok) return read
   const discovery = checkDiscovery(read.value)
   if (!discovery.ok) return discovery
@@ -70,7 +70,7 @@ export function* parseAvailabilityChange(
   body: string,
   strictIds: boolean,
 ): Steps<Result<AvailabilityChangePayload, NamedRefusal>> {
-  const read = yield* readBody(body, changeShape, strictIds)
+  const read = yield* parseBody(body, changeShape, strictIds)
   if (!read.ok) return err({ ...read.error, subscriptionId: unknownId })
   const { subscriptionId: givenId = '' } = read.value
   const checked = checkChange(read.value, givenId)

@@ -11,7 +11,7 @@ import {
   type RestrictionDraft,
   restriction,
 } from './restriction-payload.js'
-import { identifier, list, type ReadBy, readBody, record, text } from './shape.js'
+import { identifier, list, parseBody, type ReadBy, record, text } from './shape.js'
 import { parseIsPattern } from './update-payload.js'
 
 /** The entities that a query or a subscription means. An id may be a pattern, so `-strictNgsiv1Ids` does not look at it. */
@@ -68,7 +68,7 @@ const maxAttributes = 1000
 
 /** Reads and checks the payload of queryContext [context 7.1, 10.3]. */
 export function* parseQuery(body: string, strictIds: boolean): Steps<Result<QueryPayload, PayloadRefusal>> {
-  const read = yield* readBody(body, queryShape, strictIds)
+  const read = yield* parseBody(body, queryShape, strictIds)
   if (!read.ok) return read
   const { entities, attributes = [], restriction } = read.value
   const meant = checkSelectors(entities)

@@ -9,7 +9,7 @@ import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
 import { checkMetadata, metadatas } from './attribute-payload.js'
 import type { CheckRefusal, PayloadRefusal } from './payload-refusal.js'
-import { identifier, list, type ReadBy, readBody, record, text } from './shape.js'
+import { identifier, list, parseBody, type ReadBy, record, text } from './shape.js'
 import { defaultDuration, defaultDuration_ms } from './subscription-payload.js'
 import { parseDuration, parseGivenId, unknownId } from './text-rules.js'
 import { parseIsPattern } from './update-payload.js'
@@ -74,7 +74,7 @@ export function* parseRegistration(
   body: string,
   strictIds: boolean,
 ): Steps<Result<RegistrationPayload, RegistrationRefusal>> {
-  const read = yield* readBody(body, registrationShape, strictIds)
+  const read = yield* parseBody(body, registrationShape, strictIds)
   if (!read.ok) return err({ ...read.error, registrationId: unknownId })
   const checked = checkRegistration(read.value)
   if (checked.ok) return checked
@@ -83,7 +83,7 @@ export function* parseRegistration(
 
 /** Reads and checks the payload of a convenience registration [subscriptions 7.6]. */
 export function* parseProvider(body: string, strictIds: boolean): Steps<Result<ProviderPayload, PayloadRefusal>> {
-  const read = yield* readBody(body, providerShape, strictIds)
+  const read = yield* parseBody(body, providerShape, strictIds)
   if (!read.ok) return read
   const { providingApplication: provider = '' } = read.value
   if (provider === '') return err({ kind: 'providerMissing' })
@@ -93,7 +93,7 @@ export function* parseProvider(body: string, strictIds: boolean): Steps<Result<P
 
 /** Reads and checks the payload of notifyContextAvailability [subscriptions 7.5]. */
 export function* parseTold(body: string, strictIds: boolean): Steps<Result<ToldPayload, PayloadRefusal>> {
-  const read = yield* readBody(body, toldShape, strictIds)
+  const read = yield* parseBody(body, toldShape, strictIds)
   if (!read.ok) return read
   const { subscriptionId = '', contextRegistrationResponses = [] } = read.value
   const subscription = subscriptionId === '' ? ok('') : parseGivenId(subscriptionId)

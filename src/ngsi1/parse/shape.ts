@@ -179,7 +179,7 @@ const partsAtOnce = 256
 const quickMost = 256 * 1024
 
 /** Reads a body of a known shape: quickly if it is of the usual kind, else by the rules [context 10.3]. */
-export function* readBody<Read>(
+export function* parseBody<Read>(
   body: string,
   shape: Long<Read>,
   strictIds: boolean,

@@ -5,7 +5,7 @@ import type { Subscription, SubscriptionId } from '../../subscription/subscripti
 import { atMost, type CheckRefusal, type PayloadRefusal } from './payload-refusal.js'
 import { checkSelectors, namesShown, selectors } from './query-payload.js'
 import { checkScopes, isEmptyRestriction, parseSubscriptionScope, restriction } from './restriction-payload.js'
-import { identifier, list, type ReadBy, readBody, record, text } from './shape.js'
+import { identifier, list, parseBody, type ReadBy, record, text } from './shape.js'
 import { isReference, parseDuration, parseGivenId, unknownId } from './text-rules.js'
 
 /** When a subscription fires: by changes, by time, or both. */
@@ -135,7 +135,7 @@ export function* parseSubscription(
   body: string,
   strictIds: boolean,
 ): Steps<Result<SubscriptionPayload, PayloadRefusal>> {
-  const read = yield* readBody(body, subscriptionShape, strictIds)
+  const read = yield* parseBody(body, subscriptionShape, strictIds)
   if (!read.ok) return read
   const { entities, attributes = [], reference = '' } = read.value
   const meant = checkSelectors(entities)
@@ -162,7 +162,7 @@ export function* parseSubscription(
 
 /** Reads and checks the payload of updateContextSubscription, in the order of the rows of [subscriptions 2.2]. */
 export function* parseChange(body: string, strictIds: boolean): Steps<Result<ChangePayload, NamedRefusal>> {
-  const read = yield* readBody(body, changeShape, strictIds)
+  const read = yield* parseBody(body, changeShape, strictIds)
   if (!read.ok) return err({ ...read.error, subscriptionId: unknownId })
   const { subscriptionId: givenId = '' } = read.value
   const checked = yield* checkChange(read.value, givenId)
@@ -171,7 +171,7 @@ export function* parseChange(body: string, strictIds: boolean): Steps<Result<Cha
 
 /** Reads and checks a payload that has nothing but the id of a subscription [subscriptions 2.3, 7.4]. */
 export function* parseIdPayload(body: string, strictIds: boolean): Steps<Result<NamedSubscription, NamedRefusal>> {
-  const read = yield* readBody(body, idShape, strictIds)
+  const read = yield* parseBody(body, idShape, strictIds)
   if (!read.ok) return err({ ...read.error, subscriptionId: unknownId })
   const { subscriptionId: givenId = '' } = read.value
   const named = checkId(givenId)

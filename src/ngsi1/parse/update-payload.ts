@@ -4,7 +4,7 @@ import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
 import { type AttributeDraft, attributes, checkAttribute, checkAttributes, metadatas } from './attribute-payload.js'
 import type { CheckRefusal, PayloadRefusal } from './payload-refusal.js'
-import { identifier, list, readBody, record, text, value } from './shape.js'
+import { identifier, list, parseBody, record, text, value } from './shape.js'
 import { parseGivenId } from './text-rules.js'
 
 /** A context element of an update as the request gives it [context 6.1]. */
@@ -67,7 +67,7 @@ const checkedAtOnce = 256
 
 /** Reads and checks the payload of updateContext [context 6.1, 10.3]. */
 export function* parseUpdate(body: string, strictIds: boolean): Steps<Result<UpdatePayload, PayloadRefusal>> {
-  const read = yield* readBody(body, updateShape, strictIds)
+  const read = yield* parseBody(body, updateShape, strictIds)
   if (!read.ok) return read
   const { contextElements = [], updateAction = '' } = read.value
   if (contextElements.length === 0) return err({ kind: 'elementsMissing' })
@@ -84,7 +84,7 @@ export function* parseUpdate(body: string, strictIds: boolean): Steps<Result<Upd
 
 /** Reads and checks an appendContextElementRequest [context 8.2]. */
 export function* parseAppend(body: string, strictIds: boolean): Steps<Result<AppendPayload, PayloadRefusal>> {
-  const read = yield* readBody(body, appendShape, strictIds)
+  const read = yield* parseBody(body, appendShape, strictIds)
   if (!read.ok) return read
   const { id = '', type = '', isPattern = '' } = read.value
   const flag = parseIsPattern(isPattern)
@@ -104,7 +104,7 @@ export function* parseAttributes(
   body: string,
   strictIds: boolean,
 ): Steps<Result<readonly GivenAttribute[], PayloadRefusal>> {
-  const read = yield* readBody(body, replaceShape, strictIds)
+  const read = yield* parseBody(body, replaceShape, strictIds)
   return read.ok ? checkAttributes(read.value.attributes) : read
 }
 
@@ -114,7 +114,7 @@ export function* parseAttribute(
   strictIds: boolean,
   name: string,
 ): Steps<Result<GivenAttribute, PayloadRefusal>> {
-  const read = yield* readBody(body, attributeShape, strictIds)
+  const read = yield* parseBody(body, attributeShape, strictIds)
   return read.ok ? checkAttribute({ ...read.value, name }) : read
 }
 
@@ -170,7 +170,7 @@ const notificationShape = record({
 
 /** Reads and checks the payload of notifyContext, in which everything may be missing [subscriptions 4.2, 6.1]. */
 export function* parseNotification(body: string, strictIds: boolean): Steps<Result<NotifiedElements, PayloadRefusal>> {
-  const read = yield* readBody(body, notificationShape, strictIds)
+  const read = yield* parseBody(body, notificationShape, strictIds)
   if (!read.ok) return read
   const { subscriptionId = '', contextResponses = [] } = read.value
   const id = subscriptionId === '' ? ok('') : parseGivenId(subscriptionId)

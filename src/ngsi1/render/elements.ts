@@ -21,7 +21,7 @@ export function quote(text: string): string {
 }
 
 /** How attributes are shown: as an array, or as an object keyed by name [context 7.8]. */
-export interface Format {
+export interface AttributeFormat {
   readonly asObject: boolean
 }
 
@@ -48,14 +48,17 @@ export function renderItem(attributes: string, status: StatusText): string {
 }
 
 /** The answer to an update: an item for each response [context 6.3]. */
-export function renderUpdate(responses: readonly ElementResponse[], format: Format): string {
+export function renderUpdate(responses: readonly ElementResponse[], format: AttributeFormat): string {
   let text = ''
   for (const response of responses) text += `${text === '' ? '' : ','}${renderResponse(response, format)}`
   return `{"contextResponses":[${text}]}`
 }
 
 /** The same, in slices: there are many, or they may be long. */
-export async function renderLargeUpdate(responses: readonly ElementResponse[], format: Format): Promise<string> {
+export async function renderLargeUpdate(
+  responses: readonly ElementResponse[],
+  format: AttributeFormat,
+): Promise<string> {
   const items = new LongText()
   const slices = new Slices()
   for (const response of responses) {
@@ -65,36 +68,40 @@ export async function renderLargeUpdate(responses: readonly ElementResponse[], f
   return `{"contextResponses":[${items.joined}]}`
 }
 
-function renderResponse(response: ElementResponse, format: Format): string {
+function renderResponse(response: ElementResponse, format: AttributeFormat): string {
   const element = renderElement(response, renderEcho(response.attributes, format))
   return `{"contextElement":${element},"statusCode":${renderStatus(response.status)}}`
 }
 
 /** The member `contextResponses` of entities that were found, with the attributes named [context 7.5], [subscriptions 4.2]. */
-export function renderFound(entities: readonly ShownEntity[], names: readonly string[], format: Format): string {
+export function renderFound(
+  entities: readonly ShownEntity[],
+  names: readonly string[],
+  format: AttributeFormat,
+): string {
   let text = ''
   for (const entity of entities) text += `${text === '' ? '' : ','}${renderResult(entity, names, format)}`
   return `"contextResponses":[${text}]`
 }
 
 /** An item of `contextResponses`: an entity that was found, with the attributes named. */
-export function renderResult(entity: ShownEntity, names: readonly string[], format: Format): string {
+export function renderResult(entity: ShownEntity, names: readonly string[], format: AttributeFormat): string {
   return `{"contextElement":${renderEntity(entity, names, format)},"statusCode":${okText}}`
 }
 
 /** An entity with the attributes named, all of them without names [context 7.3]. */
-export function renderEntity(entity: ShownEntity, names: readonly string[], format: Format): string {
+export function renderEntity(entity: ShownEntity, names: readonly string[], format: AttributeFormat): string {
   const attributes = renderStored(shownAttributes(entity, names), format)
   return renderElement({ type: entity.type, isPattern: false, id: entity.id }, attributes)
 }
 
 /** The member `attributes` of what is stored; empty when there are none [context 2.7]. */
-export function renderStored(attributes: readonly ShownAttribute[], format: Format): string {
+export function renderStored(attributes: readonly ShownAttribute[], format: AttributeFormat): string {
   return renderAttributes(attributes, renderStoredBody, format)
 }
 
 /** The member `attributes` of an echo, in which values are always empty [context 6.3]; empty when there are none. */
-export function renderEcho(attributes: readonly GivenAttribute[], format: Format): string {
+export function renderEcho(attributes: readonly GivenAttribute[], format: AttributeFormat): string {
   return renderAttributes(attributes, renderEchoBody, format)
 }
 
@@ -118,7 +125,7 @@ interface Instance {
 function renderAttributes<Attr extends Instance>(
   attributes: readonly Attr[],
   renderBody: (attribute: Attr) => string,
-  { asObject }: Format,
+  { asObject }: AttributeFormat,
 ): string {
   if (attributes.length === 0) return ''
   let text = ''

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { queryShape } from '../../../src/ngsi1/parse/query-payload.js'
-import { readBody, readQuickly, readThoroughly } from '../../../src/ngsi1/parse/shape.js'
+import { parseBody, readQuickly, readThoroughly } from '../../../src/ngsi1/parse/shape.js'
 import { updateShape } from '../../../src/ngsi1/parse/update-payload.js'
 import { atOnce } from '../../../src/slices.js'
 
@@ -87,8 +87,8 @@ test('of equal members the last one counts', async (t) => {
 
 test('the first thing that is wrong, in the order of the document, decides', async (t) => {
   const forbidden = { ok: false, error: { kind: 'charactersForbidden' } }
-  t.match(atOnce(readBody('{"updateAction":"<","colour":"red"}', updateShape, false)), forbidden)
-  t.match(atOnce(readBody('{"colour":"red","updateAction":"<"}', updateShape, false)), {
+  t.match(atOnce(parseBody('{"updateAction":"<","colour":"red"}', updateShape, false)), forbidden)
+  t.match(atOnce(parseBody('{"colour":"red","updateAction":"<"}', updateShape, false)), {
     error: { kind: 'fieldUnknown', path: '/colour' },
   })
 })
@@ -109,7 +109,7 @@ const unknownFields: readonly (readonly [body: string, path: string])[] = [
 
 for (const [text, path] of unknownFields) {
   test(`the unknown field of ${text} is ${path}`, async (t) => {
-    t.same(atOnce(readBody(text, updateShape, false)), { ok: false, error: { kind: 'fieldUnknown', path } })
+    t.same(atOnce(parseBody(text, updateShape, false)), { ok: false, error: { kind: 'fieldUnknown', path } })
   })
 }
 
@@ -123,13 +123,13 @@ for (const text of [
   '{"updateAction":"a" "b"}',
 ]) {
   test(`${text} is no payload`, async (t) => {
-    t.same(atOnce(readBody(text, updateShape, false)), { ok: false, error: { kind: 'jsonMalformed' } })
+    t.same(atOnce(parseBody(text, updateShape, false)), { ok: false, error: { kind: 'jsonMalformed' } })
   })
 }
 
 test('a scalar in place of a vector or an object is taken as empty', async (t) => {
   const text = '{"contextElements":[{"id":"a","attributes":"x"},"y"]}'
-  t.same(atOnce(readBody(text, updateShape, false)), {
+  t.same(atOnce(parseBody(text, updateShape, false)), {
     ok: true,
     value: { contextElements: [{ id: 'a', attributes: [] }, {}] },
   })
@@ -139,22 +139,22 @@ for (const character of "<>'=;()") {
   test(`${character} is forbidden in texts and leaves, but not in keys and in values of scopes`, async (t) => {
     const refused = { ok: false, error: { kind: 'charactersForbidden' } }
     const value = (json: unknown) => JSON.stringify({ contextElements: [{ attributes: [{ value: json }] }] })
-    t.same(atOnce(readBody(value(character), updateShape, false)), refused)
-    t.same(atOnce(readBody(value({ rows: ['a', character] }), updateShape, false)), refused)
+    t.same(atOnce(parseBody(value(character), updateShape, false)), refused)
+    t.same(atOnce(parseBody(value({ rows: ['a', character] }), updateShape, false)), refused)
     t.same(
       atOnce(
-        readBody(`{"updateAction":"\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}"}`, updateShape, false),
+        parseBody(`{"updateAction":"\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}"}`, updateShape, false),
       ),
       refused,
     )
-    t.ok(atOnce(readBody(value({ [character]: 'a' }), updateShape, false)).ok)
+    t.ok(atOnce(parseBody(value({ [character]: 'a' }), updateShape, false)).ok)
     const scope = { restriction: { scopes: [{ type: 't', value: character }] } }
-    t.ok(atOnce(readBody(JSON.stringify(scope), queryShape, false)).ok)
+    t.ok(atOnce(parseBody(JSON.stringify(scope), queryShape, false)).ok)
   })
 }
 
 test('a double quote is forbidden', async (t) => {
-  t.same(atOnce(readBody('{"updateAction":"\\""}', updateShape, false)), {
+  t.same(atOnce(parseBody('{"updateAction":"\\""}', updateShape, false)), {
     ok: false,
     error: { kind: 'charactersForbidden' },
   })
@@ -163,8 +163,8 @@ test('a double quote is forbidden', async (t) => {
 test('strict ids forbid more characters in ids, names and types, not in values', async (t) => {
   const body = (id: string, value: string) => JSON.stringify({ contextElements: [{ id, attributes: [{ value }] }] })
   for (const id of ['a b', 'a&b', 'a?', 'a/b', '#', 'é', 'a\u0001']) {
-    t.notOk(atOnce(readBody(body(id, '1'), updateShape, true)).ok, id)
-    t.ok(atOnce(readBody(body(id, '1'), updateShape, false)).ok, id)
+    t.notOk(atOnce(parseBody(body(id, '1'), updateShape, true)).ok, id)
+    t.ok(atOnce(parseBody(body(id, '1'), updateShape, false)).ok, id)
   }
-  t.ok(atOnce(readBody(body('Silo_1.2', 'a b é /'), updateShape, true)).ok)
+  t.ok(atOnce(parseBody(body('Silo_1.2', 'a b é /'), updateShape, true)).ok)
 })

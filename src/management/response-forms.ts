@@ -34,10 +34,10 @@ export function json(value: unknown): ApiResponse {
 }
 
 /** A member of a JSON object whose value has been rendered already. */
-export type Member = readonly [name: string, text: string]
+export type JsonMember = readonly [name: string, text: string]
 
 /** An object of members that were rendered by hand, because a number's text matters [management 4.1]. */
-export function objectText(members: readonly Member[]): string {
+export function objectText(members: readonly JsonMember[]): string {
   return `{${members.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`
 }
 

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { uptimeText } from '../../src/management/version.js'
+import { uptimeText } from '../../src/management/version-resources.js'
 import { bodyOf, broker, management, parameters } from './given.js'
 
 test('the version names the build, and the libraries on demand', async (t) => {

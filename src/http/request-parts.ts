@@ -8,7 +8,7 @@ import type { ResponseWriter } from './response-writer.js'
 import type { ServerContext } from './server-context.js'
 
 /** One request and its response: what `Call`, `RequestReader` and `ResponseSender` share. */
-export interface Exchange {
+export interface RequestParts {
   readonly context: ServerContext
   readonly connection: ClientConnection
   readonly incoming: IncomingMessage
