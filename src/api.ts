@@ -29,13 +29,13 @@ export function isLong(body: string): boolean {
   return body.length > shortBody
 }
 
-/** Who waits for the answer. */
+/** Who waits for the response. */
 export interface Client {
-  /** Whether the connection has closed before there was an answer: nobody waits for one any more. */
+  /** Whether the connection has closed before there was a response: nobody waits for one any more. */
   readonly gone: boolean
-  /** Called when that happens; not at all when it has happened or the answer comes first. */
+  /** Called when that happens; not at all when it has happened or the response comes first. */
   whenGone(act: () => void): void
-  /** Takes memory for a large answer until it has left; false when answers hold as much as they may. */
+  /** Takes memory for a large response until it has left; false when responses hold as much as they may. */
   hold(bytes: number): boolean
   /** Waits for something with the request's permit given back, and takes another one to go on. */
   aside<Result>(wait: () => Promise<Result>): Promise<Result>

@@ -20,11 +20,11 @@ export interface Options {
   readonly idleTimeout_s: number
   /** For the body of a request; what comes of it earns more. */
   readonly bodyTimeout_s: number
-  /** For a client that takes nothing of an answer. */
+  /** For a client that takes nothing of a response. */
   readonly sendTimeout_s: number
   /** For the heads and bodies of all requests that are not answered yet. */
   readonly requestMemory_MiB: number
-  /** Large answers that are gathered or have not been sent. */
+  /** Large responses that are gathered or have not been sent. */
   readonly answerMemory_MiB: number
   /** Permits of the request semaphore, already 256 where 0 was given. */
   readonly requestPermits: number
@@ -111,7 +111,7 @@ export interface NotificationOptions {
   /** Of them, those that may wait for one provider. */
   readonly forwardsEach: number
   readonly forwardMaxSize: number
-  /** Bytes of the answers to what one request causes to be forwarded, together. */
+  /** Bytes of the responses to what one request causes to be forwarded, together. */
   readonly forwardAnswerMaxSize: number
   readonly maxSize: number
   readonly retention_s: number

@@ -69,7 +69,7 @@ export interface SubscriptionService {
   subscribe(asked: SubscriptionRequest): Promise<Result<SubscriptionId, Unavailable>>
   /** Answers when the change is on disk, and in force in every partition. */
   change(asked: SubscriptionChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
-  /** After its answer no notification starts any more. */
+  /** After its response no notification starts any more. */
   unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
   /** All subscriptions, those of one tenant, or the one of an id; by creation. */
   states(which: { readonly tenant?: Tenant; readonly id?: SubscriptionId }): Promise<readonly SubscriptionState[]>
@@ -81,7 +81,7 @@ export interface SubscriptionService {
 export const subscriptionServiceOperations = ['subscribe', 'change', 'unsubscribe', 'states', 'index'] as const
 export type SubscriptionServiceOperation = (typeof subscriptionServiceOperations)[number]
 
-/** The operations that the interfaces put into words; one per front end. */
+/** The operations behind the interfaces; one per front end. */
 export interface Broker {
   /**
    * Applies the elements, each in its partition, and answers when all are on disk: one reply per element, in their

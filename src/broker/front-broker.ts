@@ -40,7 +40,7 @@ export interface FrontBrokerParts {
 /** A response exists several times on its way: as records, rendered, joined, and in the buffers of its socket. */
 const answerFactor = 4
 
-/** The bytes that a page may have: its answer must find room. */
+/** The bytes that a page may have: its response must find room. */
 export function pageLimit_bytes({ pageMaxSize, answerMemory_MiB }: PageLimits): number {
   return Math.min(pageMaxSize, (answerMemory_MiB * 2 ** 20) / answerFactor)
 }
@@ -259,7 +259,7 @@ export class FrontBroker implements Broker {
   }
 }
 
-/** A large page with memory for its answer, or the refusal that there is none now. */
+/** A large page with memory for its response, or the refusal that there is none now. */
 function held(page: Result<RecordPage, Unavailable>, client: Client): Result<RecordPage, Unavailable> {
   if (!page.ok) return page
   let characters = 0
@@ -274,7 +274,7 @@ function commandOf(element: UpdateElement, sequence: Sequence, time: Millisecond
   return { kind: 'update', sequence, time, tenant, path, id, type, action, attributes, autocast, origin }
 }
 
-/** Full storage is an answer; everything else that is no reply to what was asked is a fault. */
+/** Full storage is a refusal; everything else that is no reply to what was asked is a fault. */
 function failed(reply: Reply): Result<never, Unavailable> {
   if (reply.kind === 'failed' && reply.why === 'storageFull') return err({ kind: 'storageFull' })
   throw new Error(`the partition answered an update with ${reply.kind}; its log may say why`)

@@ -164,7 +164,7 @@ function nameOf(tenant: Tenant, [range, ...others]: readonly PathRange[], id: En
   return `${tenant} ${range.path}${range.below ? '/#' : ''} ${id}`
 }
 
-/** So much is decoded in a thread that has others to answer. */
+/** At most this much is decoded in a thread that has other requests to serve. */
 const atOnce_characters = 2 * 2 ** 20
 
 function read(

@@ -9,7 +9,7 @@ interface RecentRead {
   readonly entities: readonly Entity[]
 }
 
-/** An answer shows the first of its entities twice: with it, what is held takes up to three times the memory. */
+/** A response shows the first of its entities twice: with it, what is held takes up to three times the memory. */
 const withAnswer = 3
 
 /**

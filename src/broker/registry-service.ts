@@ -55,7 +55,7 @@ export interface AvailabilityNotification
  * front end may be another thread than the owner.
  */
 export interface RegistryService {
-  /** What is registered, as this thread knows it: a change is in it before its answer. */
+  /** What is registered, as this thread knows it: a change is in it before its response. */
   readonly index: RegistrationIndex
   /** Answers when the registration is on disk with the notifications that it causes, and in every thread's index. */
   register(asked: RegistrationRequest): Promise<Result<RegistrationId, RegistrationUnknown | Unavailable>>
@@ -65,7 +65,7 @@ export interface RegistryService {
   subscribe(asked: AvailabilityRequest): Promise<Result<SubscriptionId, Unavailable>>
   /** Answers when the change is on disk with the notification that it sends. */
   change(asked: AvailabilityChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
-  /** After its answer no notification starts any more. */
+  /** After its response no notification starts any more. */
   unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
   /** All availability subscriptions, those of one tenant, or the one of an id; by creation [subscriptions 5.7]. */
   states(which: { readonly tenant?: Tenant; readonly id?: SubscriptionId }): Promise<readonly SubscriptionState[]>

@@ -6,7 +6,7 @@ import { ringOf } from './polygon.js'
 import { angleBetween, earthRadius_m, vectorOf } from './sphere.js'
 import { isArray, isObject, parseDecimal } from './value.js'
 
-/** Why an area can not be understood; each API has its words [context 7.4.1]. */
+/** Why an area can not be understood; each API has its texts [context 7.4.1]. */
 export type AreaMalformed =
   /** Neither a circle nor a polygon, or both. */
   | { readonly kind: 'shapeUnknown' }

@@ -62,7 +62,7 @@ function aboveSurrogates(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit
 }
 
-/** The order of attributes in answers: by name, then by instance. */
+/** The order of attributes in responses: by name, then by instance. */
 export function compareAttributes(
   a: Pick<Attribute, 'name' | 'instance'>,
   b: Pick<Attribute, 'name' | 'instance'>,

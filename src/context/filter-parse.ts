@@ -4,7 +4,7 @@ import type { Condition, Filter, FilterSide, Ordering, Scalar, Statement } from 
 import { compilePatterns, type PatternMalformed } from './pattern.js'
 import { parseDecimal } from './value.js'
 
-/** Why a filter can not be understood; each API has its words [context 7.4.2]. */
+/** Why a filter can not be understood; each API has its texts [context 7.4.2]. */
 export type FilterMalformed =
   | { readonly kind: 'filterEmpty' }
   | { readonly kind: 'statementEmpty' }

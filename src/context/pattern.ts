@@ -115,7 +115,7 @@ const foldsCase = /\(\?[A-Za-z]*i/
 const fewInstructions = 12
 
 /**
- * Larger ones can have so many states that each character makes a new one: it costs a part that does not depend on the
+ * Larger ones can have enough states for each character to make a new one: it costs a part that does not depend on the
  * program, like that of some instructions, and one for each instruction.
  */
 const newState_steps = 40

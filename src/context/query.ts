@@ -70,7 +70,7 @@ export async function gathered(entities: Entities): Promise<readonly Entity[]> {
 
 /** Why a query cannot be answered as it is, whenever it is asked. */
 export type QueryRefusal =
-  /** The page, or what has to be sorted for it, takes more memory than an answer may. */
+  /** The page, or what has to be sorted for it, takes more memory than a response may. */
   | { readonly kind: 'pageTooLarge' }
   /** To match its expressions and filters with one of the entities takes too long. */
   | { readonly kind: 'queryTooCostly' }

@@ -53,7 +53,7 @@ export interface UpdateCommand extends UpdateElement {
   readonly time: Milliseconds
 }
 
-/** Why an entity was not updated, or not wholly: the facts; each API has its words for them [context 6.4, 6.5]. */
+/** Why an entity was not updated, or not wholly: the facts; each API has its texts for them [context 6.4, 6.5]. */
 export type UpdateRefusal =
   | { readonly kind: 'entityUnknown' }
   /** UPDATE and DELETE: none of the attributes exists; the last (UPDATE) or first (DELETE) one missing. */

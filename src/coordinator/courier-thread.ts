@@ -144,7 +144,7 @@ export class CourierThread<Task extends object> {
     })
   }
 
-  /** What a thread that has died said last may come when another one is there: an answer goes to who has asked. */
+  /** What a thread that has died said last may come when another one is there: an answer goes to the instruction with its ticket. */
   #take(thread: Thread<Task>, report: CourierReport): void {
     switch (report.kind) {
       case 'done':

@@ -18,7 +18,7 @@ export function denial(hostname: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`${hostname} is not allowed as a destination`), { code: deniedCode })
 }
 
-/** Codes of Node, of undici and of the resolver to words; what is not here is shown by its code. */
+/** The reasons for codes of Node, of undici and of the resolver; what is not here is shown by its code. */
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',

@@ -27,7 +27,7 @@ export function permitShare(permits: number, frontEnds: number, index: number): 
 }
 
 /**
- * The request semaphore: lets at most so many requests work at a time as there are permits, first come, first served, over all front ends
+ * The request semaphore: lets at most as many requests work at a time as there are permits, first come, first served, over all front ends
  * [management 5.2]. A request that would wait too long is refused, see `Overload`.
  */
 export class Admission {

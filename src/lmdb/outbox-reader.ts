@@ -37,7 +37,7 @@ export class OutboxReader {
     return lastNumber(this.#outbox, this.#path)
   }
 
-  /** The notices after a number, in order, at most so many; see `noticesAfter`. */
+  /** The notices after a number, in order, at most `limit`; see `noticesAfter`. */
   after(number: NoticeNumber, limit: number): readonly NumberedNotice[] {
     return noticesAfter(this.#outbox, number, limit, this.#unread)
   }
@@ -91,7 +91,7 @@ function entityOf({ shown }: Pick<OutboxDatabases, 'shown'>, { first, shown: at 
 const most_bytes = 2 ** 20
 
 /**
- * The notices after a number, in order, at most so many; fewer where they are large, at least one where there is one.
+ * The notices after a number, in order, at most `limit`; fewer where they are large, at least one where there is one.
  * Those that cannot be read are told of and left out.
  */
 export function noticesAfter(

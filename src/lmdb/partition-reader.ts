@@ -76,7 +76,7 @@ export class PartitionReader {
 
   /**
    * The entities of one id in one service path, or in all of them, of every type, in no order. Nothing when their records
-   * have more characters than the limit, or when there are so many that looking at their keys costs as much.
+   * have more characters than the limit, or when looking at their keys costs as much.
    */
   entities(
     tenant: Tenant,

@@ -21,7 +21,7 @@ export class ReadPool {
   readonly #wait: WaitMeter
   readonly #log: Log | undefined
 
-  /** The memory of a pool of this many handles, for threads with so many rows. */
+  /** The memory of a pool of this many handles, for this many threads. */
   static memory(handles: number, rows = 1): SharedArrayBuffer {
     return SharedSemaphore.memory(handles, rows * cellsPerThread * Int32Array.BYTES_PER_ELEMENT)
   }

@@ -23,7 +23,7 @@ interface Arrived {
   readonly replies: Reply[]
 }
 
-/** At most so many commands are looked at for one turn. */
+/** At most this many commands are looked at for one turn. */
 const turnMost = 4096
 
 /**

@@ -49,7 +49,7 @@ const sendSize = 16
 /** Batches that may be under way; beyond that commands gather, so that load makes batches larger instead of waits longer. */
 const batchesUnderWay = 8
 
-/** At most so many commands are in a batch: to encode them holds the front end for about 2 ms. */
+/** At most this many commands are in a batch: to encode them holds the front end for about 2 ms. */
 const maxBatch = 512
 
 /**

@@ -1,13 +1,13 @@
 /** A counter of the statistics [management 4.4, 4.5]. */
 export interface CounterRow {
   readonly name: string
-  /** The name in the nested part of the answer, where it differs. */
+  /** The name in the nested part of the response, where it differs. */
   readonly later?: string
-  /** In which parts of the answer it stands: in both unless something else is said. */
+  /** In which parts of the response it stands: in both unless something else is said. */
   readonly only?: 'flat' | 'nested'
 }
 
-/** Every counter, in the order in which the answer lists them. */
+/** Every counter, in the order in which the response lists them. */
 export const counterRows = [
   { name: 'jsonRequests' },
   { name: 'textRequests', only: 'nested' },

@@ -5,7 +5,7 @@ import type { Countable } from './counted-routes.js'
 export interface RequestMeter {
   /** The operation is known and its payload has passed its checks; no resource for an unknown path [management 4.3]. */
   counted(resource: Countable | undefined, verb: string, payload: Payload, wrongVerb: boolean): void
-  /** An answer has been built and is about to be written [management 6.2, 7]. */
+  /** A response has been built and is about to be written [management 6.2, 7]. */
   answered(request: AnsweredRequest): void
   /** A request was turned away before its operation. */
   rejected(reason: Rejection): void

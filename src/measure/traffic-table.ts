@@ -13,7 +13,7 @@ export const statusCodes = [
 export const trafficGauges = ['connections', 'inFlight', 'permitsFree', 'permitsTaken', 'permitsQueued'] as const
 export type TrafficGauge = (typeof trafficGauges)[number]
 
-/** Columns: per resource and verb the answers by status and their durations, per resource the sizes, then the rest. */
+/** Columns: per resource and verb the responses by status and their durations, per resource the sizes, then the rest. */
 const perVerb = statusCodes.length + durationBuckets.width
 const sizes = maxRoutes * verbs.length * perVerb
 const rejected = sizes + maxRoutes * 2 * sizeBuckets.width

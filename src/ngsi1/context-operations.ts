@@ -26,7 +26,7 @@ const refused = (refusal: PayloadRefusal): ApiResponse =>
 
 const wrapStatus = (status: StatusText): unknown => wrapped('errorCode', status)
 
-/** More responses are worded in slices. */
+/** More responses are rendered in slices. */
 const fewResponses = 256
 
 /** `POST /v1/updateContext` [context 6]. */
@@ -133,7 +133,7 @@ export function queryContext(services: Ngsi1Services): Operation {
 }
 
 /**
- * Answers what queryContext and the lists of entities answer. `notFound` is the status without results [context 7.5].
+ * The response of queryContext and of the lists of entities. `notFound` is the status without results [context 7.5].
  */
 export async function query(
   services: Ngsi1Services,

@@ -31,9 +31,9 @@ export interface ReadRow {
     tenant: Tenant,
     types: TypesMeant,
   ) => Promise<ApiResponse>
-  /** The same answer as a text that is at hand; nothing when there is none, or when more has to be looked at. */
+  /** The same response as a text that was rendered before; undefined when there is none, or when more has to be looked at. */
   readonly atHand?: (services: Ngsi1Services, request: ApiRequest, tenant: Tenant) => string | undefined
-  /** The answer to a type that contradicts the path [context 8.1]. */
+  /** The response to a type that contradicts the path [context 8.1]. */
   readonly contradicted: (request: ApiRequest, status: StatusText) => ApiResponse
 }
 
@@ -109,12 +109,12 @@ export const instanceOfTypeAndId = attributeRow((request) => {
   return statusOf(404, `Entity-Attribute-MetaID triplet: /${triplet}/`)
 })
 
-/** Answers to GET of the entities of an id, by the arrays of entities that they were worded for. */
+/** Responses to GET of the entities of an id, by the arrays of entities that they were rendered from. */
 const wordedAnswers = new WeakMap<readonly Entity[], string>()
 
 /**
  * GET of the entities of an id without parameters, most of them read again and again: as long as the entities are the
- * same, their answer is too. Providers would have to be asked each time.
+ * same, their response is too. Providers would have to be asked each time.
  */
 function allOfIdAtHand({ broker, forwarding }: Ngsi1Services, request: ApiRequest, tenant: Tenant): string | undefined {
   const isHeldHere = forwarding === undefined || broker.registry.index.isEmpty(tenant)

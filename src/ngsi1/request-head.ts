@@ -91,7 +91,7 @@ export function segment({ segments }: ApiRequest, name: string): string {
   return text
 }
 
-/** The answer to ids, names and types in the path that `-strictNgsiv1Ids` forbids [context 4.1]. */
+/** The response to ids, names and types in the path that `-strictNgsiv1Ids` forbids [context 4.1]. */
 export function checkSegments({ segments }: ApiRequest, strictIds: boolean): ApiResponse | undefined {
   if (!strictIds) return undefined
   const isForbidden = (name: string) => name !== 'metaID' && hasForbiddenInId(segments[name] ?? '')

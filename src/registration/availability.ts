@@ -22,7 +22,7 @@ export interface AvailabilitySubscription {
   readonly expires: Milliseconds
 }
 
-/** The body of a notification about what is registered, in the words of an API, in steps [subscriptions 7.4]. */
+/** The body of a notification about what is registered, as an API renders it, in steps [subscriptions 7.4]. */
 export type AvailabilityRenderer = (
   subscription: SubscriptionId,
   contexts: readonly RegisteredContext[],

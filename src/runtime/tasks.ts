@@ -40,7 +40,7 @@ export interface SharedMemory {
   readonly connections: SharedArrayBuffer
   /** What the requests that have come hold, see `RequestMemory`. */
   readonly requestMemory: SharedArrayBuffer
-  /** What large answers hold that have not been sent, likewise. */
+  /** What large responses hold that have not been sent, likewise. */
   readonly answerMemory: SharedArrayBuffer
   /** How the alarms stand, see `AlarmReports`. */
   readonly alarms: SharedArrayBuffer

@@ -5,7 +5,7 @@ const request_bytes = 3072
 
 /**
  * Bounds the bytes of requests that are being read, wait or are worked on, over all front ends; another one bounds those
- * of large answers from when they are gathered until they have been sent. Each front end takes
+ * of large responses from when they are gathered until they have been sent. Each front end takes
  * its part in blocks, so that the shared count is not touched for every request.
  */
 export class RequestMemory {

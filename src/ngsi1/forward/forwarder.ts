@@ -160,7 +160,7 @@ export class Forwarder {
   }
 }
 
-/** The origins that one request of a client waits for: none any longer than for the last of its answers. */
+/** The origins that one request of a client waits for: none any longer than for the last of its responses. */
 class Origins {
   readonly #waiting: ForwardLimit
   /** How many answers are still to come from each. */

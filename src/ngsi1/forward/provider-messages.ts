@@ -25,7 +25,7 @@ export function updateForProvider({ shares }: UpdateForward): string {
 }
 
 /**
- * What providers answer. They are strangers: whatever is not as it should be is passed over, as long as the answer as a
+ * What providers answer. They are not trusted: whatever is malformed is skipped, as long as the response as a
  * whole has one of the members that answers of NGSIv1 have.
  */
 
@@ -51,7 +51,7 @@ export interface AnsweredElement {
   readonly status: StatusText
 }
 
-/** Reads the answer to a query; nothing when it is no NGSI. Elements with another status than 200 are left out [subscriptions 8.2]. */
+/** Reads the response to a query; nothing when it is no NGSI. Elements with another status than 200 are left out [subscriptions 8.2]. */
 export async function readQueryAnswer(body: string): Promise<QueryAnswer | undefined> {
   const answer = await readAnswer(body)
   if (answer === undefined) return undefined
@@ -60,7 +60,7 @@ export async function readQueryAnswer(body: string): Promise<QueryAnswer | undef
   return { elements: found.map(({ entity }) => entity), details: refusal?.details }
 }
 
-/** Reads the answer to an update; nothing when it is no NGSI [subscriptions 8.3]. */
+/** Reads the response to an update; nothing when it is no NGSI [subscriptions 8.3]. */
 export async function readUpdateAnswer(body: string): Promise<UpdateAnswer | undefined> {
   const answer = await readAnswer(body)
   if (answer === undefined) return undefined
@@ -81,7 +81,7 @@ interface AnsweredEntity {
   readonly status: StatusText
 }
 
-/** An answer may be long, so others have their turn while it is read. */
+/** A response may be long, so others have their turn while it is read. */
 async function readAnswer(body: string): Promise<ReadAnswer | undefined> {
   const slices = new Slices()
   const json = await inSlices(readJson(body), slices)

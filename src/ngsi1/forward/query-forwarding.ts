@@ -28,7 +28,7 @@ export interface FoundEntities {
   readonly details: string | undefined
 }
 
-/** The details of an answer without results when the one provider that was asked did not answer as it should. */
+/** The details of a response without results when the one provider that was asked did not answer as it should. */
 export const invalidAnswer = 'invalid context provider response'
 
 /**
@@ -124,7 +124,7 @@ class ReadPlan {
     return ok(forwards)
   }
 
-  /** Nothing when there are so many to be tried that it takes too long, or when the client has gone. */
+  /** Undefined when it takes too long to try them all, or when the client has gone. */
   async #askable(selectors: readonly Selector[], slices: Slices): Promise<readonly RegisteredEntity[] | undefined> {
     const steps = askableEntities(this.#forwarder.index, this.#lookup, selectors)
     const until = performance.now() + this.#limit_ms

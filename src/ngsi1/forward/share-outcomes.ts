@@ -43,8 +43,8 @@ export function statusOfFailure({ kind }: ProviderFailure): StatusText {
 }
 
 /**
- * What a provider's answer says of what it was asked to update, share by share [subscriptions 8.3]. An element speaks of
- * the attributes that it lists, of all that are left when it lists none. What the answer says nothing of was not done.
+ * What a provider's response says of what it was asked to update, share by share [subscriptions 8.3]. An element speaks of
+ * the attributes that it lists, of all that are left when it lists none. What the response says nothing of was not done.
  */
 function resolve(
   shares: readonly Share[],

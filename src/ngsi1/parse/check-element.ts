@@ -10,10 +10,10 @@ export type ElementRefusal =
   | { readonly kind: 'patternInUpdate' }
   | { readonly kind: 'attributeEmpty'; readonly name: string }
   | { readonly kind: 'keyTooLong' }
-  /** It has more than any entity may have: it is not looked at, nor repeated in the answer. */
+  /** It has more than any entity may have: it is not looked at, nor repeated in the response. */
   | { readonly kind: 'entityTooLarge'; readonly what: 'attributes' | 'metadata'; readonly max: number }
 
-/** A refusal, and which attributes of the element its answer shows. */
+/** A refusal, and which attributes of the element its response shows. */
 export interface RefusedElement {
   readonly refusal: ElementRefusal
   readonly shown: readonly GivenAttribute[]

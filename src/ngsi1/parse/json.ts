@@ -184,7 +184,7 @@ class JsonReader {
 
 /**
  * Nothing where an escape or a character is none of JSON. Half of a surrogate pair is no character: as U+FFFD it is the
- * same text in memory, on disk and in answers.
+ * same text in memory, on disk and in responses.
  */
 function unescaped(raw: string): string | undefined {
   try {

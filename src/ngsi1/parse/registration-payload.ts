@@ -14,14 +14,14 @@ import { defaultDuration, defaultDuration_ms } from './subscription-payload.js'
 import { parseDuration, parseGivenId, unknownId } from './text-rules.js'
 import { parseIsPattern } from './update-payload.js'
 
-/** For how long a registration is asked for, and in the place of which one [subscriptions 7.1]. */
+/** How long a registration is to last, and which one it replaces [subscriptions 7.1]. */
 export interface RegistrationTerms {
   /** Nothing for a new one. */
   readonly id: RegistrationId | undefined
   /** The id as it was given; the empty text without one. */
   readonly givenId: string
   readonly duration_ms: number
-  /** As it was written, for the answer. */
+  /** As it was written, for the response. */
   readonly duration: string
 }
 
@@ -41,7 +41,7 @@ export interface ToldPayload {
   readonly contexts: readonly RegisteredContext[]
 }
 
-/** Why a payload of registerContext is refused, with the id that its answer carries [subscriptions 7.1]. */
+/** Why a payload of registerContext is refused, with the id that its response carries [subscriptions 7.1]. */
 export type RegistrationRefusal = PayloadRefusal & { readonly registrationId: string }
 
 const contextRegistration = record({

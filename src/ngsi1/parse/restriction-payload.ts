@@ -49,7 +49,7 @@ export type ScopeParser = (type: string, value: Json) => Result<Scope | undefine
 type Parsed = ReturnType<ScopeParser>
 
 /**
- * Reads a scope of a query. All scopes must hold, so one that is not understood is refused: without it the answer would
+ * Reads a scope of a query. All scopes must hold, so one that is not understood is refused: without it the response would
  * show too much. One of an unknown type is no scope [context 7.4].
  */
 export function parseScope(type: string, value: Json): Parsed {

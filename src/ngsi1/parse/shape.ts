@@ -166,7 +166,7 @@ class Walk {
     this.#refusal ??= refusal
   }
 
-  /** Counts a part that has been read; whether so many have been that somebody may look at the clock. */
+  /** Counts a part that has been read; whether it is time for the caller to look at the clock. */
   mayPause(): boolean {
     this.#parts += 1
     return this.#parts % partsAtOnce === 0

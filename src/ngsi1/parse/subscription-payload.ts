@@ -95,7 +95,7 @@ export interface ChangePayload extends NamedSubscription {
   readonly spans: Spans
 }
 
-/** Durations as they were written, for the answer. What was not given is absent. */
+/** Durations as they were written, for the response. What was not given is absent. */
 export interface Spans {
   readonly duration?: string
   readonly throttling?: string

@@ -26,7 +26,7 @@ export function excessiveLength(text: string): number | undefined {
   return bytes > maxName_bytes ? bytes : undefined
 }
 
-/** Stands where an answer must carry an id and none is known [subscriptions 1.4]. */
+/** Stands where a response must carry an id and none is known [subscriptions 1.4]. */
 export const unknownId = '000000000000000000000000'
 
 /** The id of a subscription or registration as a client gives it, in lower case; refuses with the text of [subscriptions 1.4]. */

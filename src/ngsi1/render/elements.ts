@@ -8,7 +8,7 @@ import type { ElementResponse } from '../element-results.js'
 import { okStatus } from './status.js'
 
 /**
- * Answers are texts built here by hand: most of an answer are short texts that need no escape, for which this takes a
+ * Responses are texts built here by hand: most of a response are short texts that need no escape, for which this takes a
  * third of the time of `JSON.stringify`.
  */
 
@@ -25,14 +25,14 @@ export interface AttributeFormat {
   readonly asObject: boolean
 }
 
-/** The part of an element that identifies an entity, in answers. */
+/** The part of an element that identifies an entity, in responses. */
 export interface ElementHead {
   readonly type: string
   readonly isPattern: boolean
   readonly id: string
 }
 
-/** An element of an answer; `attributes` is the text of the member, empty when there are none [context 6.3, 7.3]. */
+/** An element of a response; `attributes` is the text of the member, empty when there are none [context 6.3, 7.3]. */
 export function renderElement(head: ElementHead, attributes: string): string {
   return `{${renderHead(head)}${attributes === '' ? '' : ','}${attributes}}`
 }
@@ -47,7 +47,7 @@ export function renderItem(attributes: string, status: StatusText): string {
   return `{${attributes}${attributes === '' ? '' : ','}"statusCode":${renderStatus(status)}}`
 }
 
-/** The answer to an update: an item for each response [context 6.3]. */
+/** The response to an update: an item for each response [context 6.3]. */
 export function renderUpdate(responses: readonly ElementResponse[], format: AttributeFormat): string {
   let text = ''
   for (const response of responses) text += `${text === '' ? '' : ','}${renderResponse(response, format)}`

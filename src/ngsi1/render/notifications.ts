@@ -15,7 +15,7 @@ const array = { asObject: false }
 export const renderNotice: NoticeRenderer = ({ id, attributes }, entities) =>
   wordedFor(id, renderFound(entities, attributes, array))
 
-/** The same wording for somebody who words much about one entity: remembers what was shown last, and to whom. */
+/** The same renderer for many notifications about one entity: remembers what was rendered last, and for which subscription. */
 export function rememberingNotice(): NoticeRenderer {
   let last: { readonly of: Entity | undefined; readonly names: string; readonly text: string } | undefined
   return ({ id, attributes }, entities) => {

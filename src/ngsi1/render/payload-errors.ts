@@ -2,13 +2,13 @@ import type { AreaMalformed } from '../../context/area.js'
 import type { FilterMalformed } from '../../context/filter-parse.js'
 import type { PayloadRefusal } from '../parse/payload-refusal.js'
 
-/** The words for every kind of refusal of a union: complete, or the build fails. */
+/** The text of every kind of refusal of a union: complete, or the build fails. */
 type Wording<Refusal extends { readonly kind: string }> = {
   readonly [Kind in Refusal['kind']]: (refusal: Extract<Refusal, { kind: Kind }>) => string
 }
 
 function worded<Refusal extends { readonly kind: string }>(wording: Wording<Refusal>, refusal: Refusal): string {
-  // A refusal's kind is the key of its own words.
+  // A refusal's kind is the key of its own text.
   return (wording[refusal.kind as Refusal['kind']] as (refusal: Refusal) => string)(refusal)
 }
 

@@ -5,7 +5,7 @@ import { isParserRefusal, type PayloadRefusal } from '../parse/payload-refusal.j
 import { detailsOfPayload } from './payload-errors.js'
 import { mayBeDone, statusOf } from './status.js'
 
-/** Where a status object sits in an answer that is nothing else [context 1.2]. */
+/** Where a status object sits in a response that is nothing else [context 1.2]. */
 export type ErrorShape = 'errorCode' | 'statusCode' | 'bare' | 'orionError'
 
 /** A status object in one of the shapes. */
@@ -13,12 +13,12 @@ export function wrapped(shape: ErrorShape, status: StatusText): unknown {
   return shape === 'bare' ? status : { [shape]: status }
 }
 
-/** An answer that is a status object, with HTTP status 200 unless something else is said [context 1.1]. */
+/** A response that is a status object, with HTTP status 200 unless something else is said [context 1.1]. */
 export function statusResponse(shape: ErrorShape, status: StatusText, http = 200): ApiResponse {
   return { status: http, body: JSON.stringify(wrapped(shape, status)) }
 }
 
-/** An answer of this API that HTTP takes for a success, whatever it says [subscriptions 1.2]. */
+/** A response of this API that HTTP takes for a success, whatever it says [subscriptions 1.2]. */
 export function bodyResponse(body: unknown): ApiResponse {
   return { status: 200, body: JSON.stringify(body) }
 }
@@ -34,7 +34,7 @@ export interface PayloadErrors {
   readonly checks: 'errorCode' | 'statusCode'
 }
 
-/** The answer to a payload that is refused as a whole [context 10.3]. */
+/** The response to a payload that is refused as a whole [context 10.3]. */
 export function payloadResponse(errors: PayloadErrors, refusal: PayloadRefusal): ApiResponse {
   const status = statusOf(400, detailsOfPayload(refusal))
   if (!isParserRefusal(refusal)) return statusResponse(errors.checks, status)

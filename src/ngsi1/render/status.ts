@@ -50,7 +50,7 @@ type Wording = {
 
 /** The status of a context element that was refused, or of a part of it [context 6.4, 6.5]. */
 export function statusOfRefusal<Kind extends keyof RefusalBy>(refusal: RefusalBy[Kind], attempt: Attempt): StatusText {
-  // A refusal's kind is the key of its own words.
+  // A refusal's kind is the key of its own text.
   return (wording[refusal.kind] as Wording[Kind])(refusal, attempt)
 }
 
@@ -116,7 +116,7 @@ const wording: Wording = {
         ),
 }
 
-/** By element what the answers of whole requests say [management 11.9]. */
+/** By element what the responses of whole requests say [management 11.9]. */
 const failures: { readonly [Why in ElementFailure]: StatusText } = {
   storageFull: statusOf(503, 'storage full: not carried out'),
   partitionLost: statusOf(503, 'partition not available: not carried out'),
