@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
-import { freePort, RunningBroker } from '../running.js'
+import { freePort } from '../../bench/free-port.js'
+import { RunningBroker } from '../running.js'
 
 const main = fileURLToPath(new URL('../../src/main.js', import.meta.url))
 
