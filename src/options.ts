@@ -25,7 +25,7 @@ export interface Options {
   /** For the heads and bodies of all requests that are not answered yet. */
   readonly requestMemory_MiB: number
   /** Large responses that are gathered or have not been sent. */
-  readonly answerMemory_MiB: number
+  readonly responseMemory_MiB: number
   /** Permits of the request semaphore, already 256 where 0 was given. */
   readonly requestPermits: number
   readonly reqMutexPolicy: 'all' | 'read' | 'write' | 'none'
@@ -112,7 +112,7 @@ export interface NotificationOptions {
   readonly forwardsEach: number
   readonly forwardMaxSize: number
   /** Bytes of the responses to what one request causes to be forwarded, together. */
-  readonly forwardAnswerMaxSize: number
+  readonly forwardResponseMaxSize: number
   readonly maxSize: number
   readonly retention_s: number
   readonly queueMax: number

@@ -16,7 +16,7 @@ const limits = {
   readCache_MiB: 16,
   entityCache_MiB: 16,
   requestMemory_MiB: 16,
-  answerMemory_MiB: 64,
+  responseMemory_MiB: 64,
   pageMaxSize: 8 * 2 ** 20,
   notifications: { memory_MiB: 16 },
 }

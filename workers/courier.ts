@@ -32,7 +32,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   const mailboxes = storage.paths.map(newMailbox)
   const service = new CoordinatorService(control)
   const { frontEnds } = memory.measures.threads
-  // What it has sent by service is asked for in the same way as what front ends have received.
+  // What it has sent by service is gathered in the same way as what front ends have received.
   const peers = new Peers<Shared>(frontEnds, frontEnds + 1, sharedAnswer(measures))
   // Unpacked while the partitions open their stores.
   const known = [...unpackedRecipients(recipients)]
@@ -45,9 +45,9 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
       settings: settingsOf(task),
       recipients: known,
       bell: new Bell(memory.bell),
-      report: (said) => {
-        report(control, said)
-        if (said.kind === 'drained') drained()
+      report: (report) => {
+        tell(control, report)
+        if (report.kind === 'drained') drained()
       },
       word: rememberingNotice(),
       meter: measures.delivery.meter(),
@@ -73,7 +73,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   peers.close()
   for (const mailbox of mailboxes) mailbox.close()
   log.flush()
-  // The end of a task overtakes what was said just before it: whoever waits for the last report is given time to hear it.
+  // The end of a task overtakes the report just before it: whoever waits for that one is given time to receive it.
   await Promise.race([once(control, 'close'), sleep(linger_ms)])
   task.log.close()
 }
@@ -95,7 +95,7 @@ function source(reader: OutboxReader, ack: Source['ack']): Source {
     last: () => reader.last(),
     after: (number, limit) => reader.after(number, limit),
     at: (number) => reader.at(number),
-    accounts: () => reader.accounts(),
+    stats: () => reader.stats(),
     close: () => reader.close(),
   }
 }
@@ -113,7 +113,7 @@ class CoordinatorService {
   ack(acks: readonly NoticeAck[]): Promise<true> {
     this.#tickets += 1
     const ticket = this.#tickets
-    report(this.#control, { kind: 'ack', ticket, acks })
+    tell(this.#control, { kind: 'ack', ticket, acks })
     return new Promise((resolve) => this.#asked.set(ticket, resolve))
   }
 
@@ -140,6 +140,6 @@ function settingsOf({ options, storage, brokerId, clock }: CourierTask): Courier
   }
 }
 
-function report(control: MessagePort, said: CourierReport): void {
-  control.postMessage(said)
+function tell(control: MessagePort, report: CourierReport): void {
+  control.postMessage(report)
 }

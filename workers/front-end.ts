@@ -36,13 +36,13 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & Servic
       subscriptionServiceOperations,
     ),
     registry: { ...remoteService<RegistryService, RegistryOperation>(task.registry, registryServiceOperations), index },
-    alarms: { tell: (said: AlarmReport) => report(control, said) },
+    alarms: { tell: (alarm: AlarmReport) => tell(control, alarm) },
   }
   const opened = await openFront(task, services, log, (front) => obey(control, front, stop), fd)
   if (!opened.ok) throw new Error(`front end ${task.frontEnd} cannot accept on the shared socket`)
-  report(control, { kind: 'ready' })
+  tell(control, { kind: 'ready' })
   const givenUp = await opened.value.stop(await asked)
-  report(control, { kind: 'stopped', givenUp })
+  tell(control, { kind: 'stopped', givenUp })
 }
 
 function obey(control: MessagePort, front: Connectable, stop: (limit_ms: number) => void): void {
@@ -52,6 +52,6 @@ function obey(control: MessagePort, front: Connectable, stop: (limit_ms: number)
   })
 }
 
-function report(control: MessagePort, said: FrontReport): void {
-  control.postMessage(said)
+function tell(control: MessagePort, report: FrontReport): void {
+  control.postMessage(report)
 }

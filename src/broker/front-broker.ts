@@ -41,11 +41,11 @@ export interface FrontBrokerParts {
 const answerFactor = 4
 
 /** The bytes that a page may have: its response must find room. */
-export function pageLimit_bytes({ pageMaxSize, answerMemory_MiB }: PageLimits): number {
-  return Math.min(pageMaxSize, (answerMemory_MiB * 2 ** 20) / answerFactor)
+export function pageLimit_bytes({ pageMaxSize, responseMemory_MiB }: PageLimits): number {
+  return Math.min(pageMaxSize, (responseMemory_MiB * 2 ** 20) / answerFactor)
 }
 
-type PageLimits = Pick<Options, 'pageMaxSize' | 'answerMemory_MiB'>
+type PageLimits = Pick<Options, 'pageMaxSize' | 'responseMemory_MiB'>
 
 /** Ids that a front end looks up itself, and what it reads then in its own thread; beyond that a query thread does it. */
 const lookedUp = 8

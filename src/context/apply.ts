@@ -41,9 +41,9 @@ export function applyUpdate(
   }
   if (command.action === 'APPEND' || command.action === 'APPEND_STRICT') {
     if (held.length < limits.types) return bounded(create(command), room, limits)
-    return answered({ ...asked(command), refusal: { kind: 'typesTooMany', max: limits.types } })
+    return withoutEffects({ ...itemFor(command), refusal: { kind: 'typesTooMany', max: limits.types } })
   }
-  return answered({ ...asked(command), refusal: { kind: 'entityUnknown' } })
+  return withoutEffects({ ...itemFor(command), refusal: { kind: 'entityUnknown' } })
 }
 
 /** An update that would make an entity too large does nothing. */
@@ -53,7 +53,7 @@ function bounded(decision: UpdateDecision, room: EntityRoom, limits: EntityLimit
   const what = room.excess(effect.before, effect.entity)
   if (what === undefined) return decision
   const max = limits[what === 'sizes' ? 'size' : what]
-  return answered({ ...itemOf(effect.entity), refusal: { kind: 'entityTooLarge', what, max } })
+  return withoutEffects({ ...itemOf(effect.entity), refusal: { kind: 'entityTooLarge', what, max } })
 }
 
 type Action = (entity: Entity, command: UpdateCommand) => UpdateDecision
@@ -70,27 +70,27 @@ function create(command: UpdateCommand): UpdateDecision {
   const { path, id, sequence, time } = command
   const type = command.type ?? ('' as EntityType)
   const made = laid({ path, id, type, sequence, created: time, modified: time, attributes: [] }, command, 'creation')
-  if (!made.ok) return answered({ ...asked(command), refusal: made.error })
+  if (!made.ok) return withoutEffects({ ...itemFor(command), refusal: made.error })
   const entity = { ...made.value.entity, modified: time }
   const effect = { kind: 'put', entity, before: undefined, changed: made.value.changed } as const
-  return { reply: { items: [asked(command)], missing: [] }, effects: [effect] }
+  return { reply: { items: [itemFor(command)], missing: [] }, effects: [effect] }
 }
 
 function append(entity: Entity, command: UpdateCommand): UpdateDecision {
   const mixed = mixedInstance(new HeldAttributes(entity.attributes), command.attributes)
-  if (mixed) return answered({ ...itemOf(entity), refusal: mixed })
+  if (mixed) return withoutEffects({ ...itemOf(entity), refusal: mixed })
   const made = laid(entity, command, 'update')
-  if (!made.ok) return answered({ ...itemOf(entity), refusal: made.error })
+  if (!made.ok) return withoutEffects({ ...itemOf(entity), refusal: made.error })
   return put(entity, made.value, [itemOf(entity)])
 }
 
 function appendStrict(entity: Entity, command: UpdateCommand): UpdateDecision {
   const held = new HeldAttributes(entity.attributes)
   const mixed = mixedInstance(held, command.attributes)
-  if (mixed) return answered({ ...itemOf(entity), refusal: mixed })
+  if (mixed) return withoutEffects({ ...itemOf(entity), refusal: mixed })
   const [stored, fresh] = split(command.attributes, (given) => held.hasName(given.name))
   const made = laid(entity, { ...command, attributes: fresh.map(({ given }) => given) }, 'update')
-  if (!made.ok) return answered({ ...itemOf(entity), refusal: made.error })
+  if (!made.ok) return withoutEffects({ ...itemOf(entity), refusal: made.error })
   if (stored.length === 0) return put(entity, made.value, [itemOf(entity)])
   const names = [...new Set(stored.map(({ given }) => given.name))]
   const refusal = { kind: 'attributesExist', names } as const
@@ -104,13 +104,13 @@ function update(entity: Entity, command: UpdateCommand): UpdateDecision {
   const last = missing.at(-1)
   if (last && found.length === 0) return unknown(entity, last.given.name)
   const made = laid(entity, { ...command, attributes: found.map(({ given }) => given) }, 'update')
-  if (!made.ok) return answered({ ...itemOf(entity), refusal: made.error })
+  if (!made.ok) return withoutEffects({ ...itemOf(entity), refusal: made.error })
   return withMissing(entity, made.value, found, missing)
 }
 
 function replace(entity: Entity, command: UpdateCommand): UpdateDecision {
   const made = laid({ ...entity, attributes: [] }, command, 'update')
-  if (!made.ok) return answered({ ...itemOf(entity), refusal: made.error })
+  if (!made.ok) return withoutEffects({ ...itemOf(entity), refusal: made.error })
   const { changed } = made.value
   const reply = { items: [itemOf(entity)], missing: [] }
   if (changed.length === 0 && entity.attributes.length === 0) return { reply, effects: [] }
@@ -193,7 +193,7 @@ function indexes(numbered: readonly Numbered[]): readonly number[] {
   return numbered.map(({ index }) => index)
 }
 
-function asked({ id, type = '' as EntityType }: UpdateCommand): UpdateItem {
+function itemFor({ id, type = '' as EntityType }: UpdateCommand): UpdateItem {
   return { id, type }
 }
 
@@ -201,12 +201,12 @@ function itemOf({ id, type }: Entity): UpdateItem {
   return { id, type }
 }
 
-function answered(item: UpdateItem): UpdateDecision {
+function withoutEffects(item: UpdateItem): UpdateDecision {
   return { reply: { items: [item], missing: [] }, effects: [] }
 }
 
 function unknown(entity: Entity, name: string): UpdateDecision {
-  return answered({ ...itemOf(entity), refusal: { kind: 'attributeUnknown', name } })
+  return withoutEffects({ ...itemOf(entity), refusal: { kind: 'attributeUnknown', name } })
 }
 
 function put(before: Entity, { entity, changed }: Laid, items: readonly UpdateItem[]): UpdateDecision {

@@ -108,6 +108,6 @@ function areaSteps(area: Area): number {
 /** No names, or `*` among them, ask for nothing [context 7.3]. */
 function attributeTests(names: readonly string[]): readonly Test[] {
   if (names.length === 0 || names.includes('*')) return []
-  const asked = new Set(names)
-  return [({ attributes }) => attributes.some(({ name }) => asked.has(name))]
+  const wanted = new Set(names)
+  return [({ attributes }) => attributes.some(({ name }) => wanted.has(name))]
 }

@@ -83,7 +83,7 @@ export class Activation {
     }
     if (!shown.ok) return shown
     const { entities, lastNotices } = shown.value
-    // It shows what these have said, and nothing of what comes after them.
+    // It shows what these show, and nothing of what comes after them.
     const last = after.map((number, partition) => Math.max(number, lastNotices[partition] ?? 0))
     const notices = noticesAbout(entities, subscription, wording, {
       orderingKey: { kind: 'initial' },

@@ -116,8 +116,8 @@ export class AvailabilitySubscriptions {
     return ok(notices)
   }
 
-  async subscribe(asked: AvailabilityRequest): Promise<Result<SubscriptionId, Unavailable>> {
-    const { duration_ms, correlator, ...what } = asked
+  async subscribe(request: AvailabilityRequest): Promise<Result<SubscriptionId, Unavailable>> {
+    const { duration_ms, correlator, ...what } = request
     const time = this.#parts.clock()
     const id = newId(time) as SubscriptionId
     const subscription = { ...what, id, order: this.#order + 1, expires: (time + duration_ms) as Milliseconds }
@@ -128,14 +128,14 @@ export class AvailabilitySubscriptions {
     return ok(id)
   }
 
-  async change(asked: AvailabilityChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
-    const { duration_ms, correlator, ...what } = asked
-    const held = this.#of(asked.tenant, asked.id)
+  async change(request: AvailabilityChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
+    const { duration_ms, correlator, ...what } = request
+    const held = this.#of(request.tenant, request.id)
     if (held === undefined) return err({ kind: 'subscriptionUnknown' })
     const { clock, courier } = this.#parts
     const time = clock()
     // What waited when it expired is not to be sent after all once it is revived [subscriptions 5.6].
-    if (!inForce(held, time) && !(await courier.expire(asked.id))) return err({ kind: 'partitionLost' })
+    if (!inForce(held, time) && !(await courier.expire(request.id))) return err({ kind: 'partitionLost' })
     const expires = duration_ms === undefined ? held.expires : ((time + duration_ms) as Milliseconds)
     const subscription = { ...held, ...what, expires }
     if (!this.#capacity.hasRoom(sizeOfAvailability(subscription), sizeOfAvailability(held))) {

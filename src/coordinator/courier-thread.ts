@@ -43,7 +43,7 @@ const reportedAtOnce = 1000
 const ackAgain_ms = 200
 const ackAgainMost_ms = 2000
 
-/** The courier's thread as the coordinator has it: started, told what changes, asked, replaced when it dies, drained. */
+/** The courier's thread as the coordinator has it: started, instructed, replaced when it dies, drained. */
 export class CourierThread<Task extends object> {
   readonly #settings: CourierThreadSettings<Task>
   readonly #open = new Map<number, OpenInstruction>()
@@ -69,7 +69,7 @@ export class CourierThread<Task extends object> {
     const thread: Thread<Task> = new ActorThread({
       entry: this.#settings.entry,
       ...this.#settings.launch(),
-      said: (report) => this.#take(thread, report),
+      reported: (report) => this.#take(thread, report),
     })
     this.#thread = thread
     this.#settings.join(this.#link)
@@ -95,7 +95,7 @@ export class CourierThread<Task extends object> {
 
   /** Resolves when no attempt will begin any more. */
   async remove(id: SubscriptionId): Promise<void> {
-    await this.#ask((ticket) => ({ kind: 'remove', ticket, id }))
+    await this.#instruct((ticket) => ({ kind: 'remove', ticket, id }))
   }
 
   /**
@@ -103,7 +103,7 @@ export class CourierThread<Task extends object> {
    * partition or the disk fails, which nobody is to wait for.
    */
   async expire(id: SubscriptionId): Promise<boolean> {
-    const expired = this.#ask((ticket) => ({ kind: 'expire', ticket, id })).then(() => true)
+    const expired = this.#instruct((ticket) => ({ kind: 'expire', ticket, id })).then(() => true)
     const late = new AbortController()
     try {
       return await Promise.race([expired, sleep(expiry_ms, false, { signal: late.signal })])
@@ -117,7 +117,7 @@ export class CourierThread<Task extends object> {
     const states: KnownState[] = []
     for (let from = 0; from < ids.length; from += reportedAtOnce) {
       const some = ids.slice(from, from + reportedAtOnce)
-      states.push(...(await this.#ask((ticket) => ({ kind: 'report', ticket, ids: some }))))
+      states.push(...(await this.#instruct((ticket) => ({ kind: 'report', ticket, ids: some }))))
     }
     return states
   }
@@ -134,17 +134,19 @@ export class CourierThread<Task extends object> {
     this.#thread?.tell(instruction)
   }
 
-  #ask(instruct: (ticket: number) => CourierInstruction & { readonly kind: Ticketed }): Promise<readonly KnownState[]> {
+  #instruct(
+    make: (ticket: number) => CourierInstruction & { readonly kind: Ticketed },
+  ): Promise<readonly KnownState[]> {
     this.#tickets += 1
     const ticket = this.#tickets
-    const instruction = instruct(ticket)
+    const instruction = make(ticket)
     return new Promise((resolve) => {
       this.#open.set(ticket, { instruction, resolve })
       this.#tell(instruction)
     })
   }
 
-  /** What a thread that has died said last may come when another one is there: an answer goes to the instruction with its ticket. */
+  /** The last reports of a thread that has died may come when another one is there: each goes to the instruction with its ticket. */
   #take(thread: Thread<Task>, report: CourierReport): void {
     switch (report.kind) {
       case 'done':
@@ -172,7 +174,7 @@ export class CourierThread<Task extends object> {
     this.#open.delete(ticket)
   }
 
-  /** Settlements say how things stand, so that they can be stored again until they are. */
+  /** Acks say how things stand, so that they can be stored again until they are. */
   async #ack(thread: Thread<Task>, ticket: number, acks: readonly NoticeAck[]): Promise<void> {
     for (let wait_ms = ackAgain_ms; ; wait_ms = Math.min(2 * wait_ms, ackAgainMost_ms)) {
       try {
@@ -201,7 +203,7 @@ export class CourierThread<Task extends object> {
     else this.#replace(thread).catch((failure: unknown) => fatal(`the courier cannot be restarted: ${String(failure)}`))
   }
 
-  /** A new thread finds everything on disk; what the dead one was asked is asked again. */
+  /** A new thread finds everything on disk; the instructions that the dead one had not finished are repeated. */
   async #replace(dead: Thread<Task>): Promise<void> {
     const open = [...this.#open.values()]
     this.prepare()

@@ -101,15 +101,15 @@ export class Partitions<Task extends object> {
     if (!thread || this.#draining) throw new Error(`partition ${partition} has no thread`)
     this.#tickets += 1
     const ticket = this.#tickets
-    const said = new Promise<SubscriptionActivated>((resolve) => this.#open.set(ticket, resolve))
+    const activated = new Promise<SubscriptionActivated>((resolve) => this.#open.set(ticket, resolve))
     thread.tell(instruction(ticket))
-    const inForce = await Promise.race([said, thread.ended.catch(() => undefined)])
+    const inForce = await Promise.race([activated, thread.ended.catch(() => undefined)])
     this.#open.delete(ticket)
     return inForce ? inForce.lastNotice : this.#told(partition, instruction)
   }
 
-  #take(said: PartitionReport): void {
-    if (said.kind === 'inForce') this.#open.get(said.ticket)?.(said)
+  #take(report: PartitionReport): void {
+    if (report.kind === 'inForce') this.#open.get(report.ticket)?.(report)
   }
 
   #start(partition: number): Promise<PartitionReady> {
@@ -122,7 +122,7 @@ export class Partitions<Task extends object> {
     const thread: PartitionThread<Task> = new ActorThread({
       entry: this.#settings.entry,
       ...this.#settings.launch(partition),
-      said: (report) => this.#take(report),
+      reported: (report) => this.#take(report),
     })
     const ready = await thread.ready
     this.#threads.set(partition, thread)

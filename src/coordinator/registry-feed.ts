@@ -7,7 +7,7 @@ interface Published {
   readonly changes: readonly RegistrationChange[]
 }
 
-/** Says that everything up to this number is in force. */
+/** Everything up to this number is in force. */
 interface InForce {
   readonly number: number
 }
@@ -18,7 +18,7 @@ export class RegistryFeed {
   readonly #followers = new Map<MessagePort, Map<number, () => void>>()
   #number = 0
 
-  /** From now on the thread at the other end hears of every change; what was before it has to be told otherwise. */
+  /** From now on the thread at the other end gets every change; it begins with those before. */
   add(port: MessagePort): void {
     const waiting = new Map<number, () => void>()
     this.#followers.set(port, waiting)
@@ -52,7 +52,7 @@ export class RegistryFeed {
 export function followRegistry(port: MessagePort, index: RegistrationIndex): void {
   port.on('message', ({ number, changes }: Published) => {
     index.apply(changes)
-    const said: InForce = { number }
-    port.postMessage(said)
+    const reply: InForce = { number }
+    port.postMessage(reply)
   })
 }

@@ -108,12 +108,12 @@ export class Registry implements RegistryService {
     clearInterval(this.#sweep)
   }
 
-  register(asked: RegistrationRequest): Promise<Result<RegistrationId, RegistrationUnknown | Unavailable>> {
-    const { tenant, path, contexts, duration_ms } = asked
+  register(request: RegistrationRequest): Promise<Result<RegistrationId, RegistrationUnknown | Unavailable>> {
+    const { tenant, path, contexts, duration_ms } = request
     return this.#inTurn(async () => {
       const time = this.#clock()
-      const held = asked.id === undefined ? undefined : this.index.get(asked.id)
-      if (asked.id !== undefined && (held?.tenant !== tenant || held.path !== path)) {
+      const held = request.id === undefined ? undefined : this.index.get(request.id)
+      if (request.id !== undefined && (held?.tenant !== tenant || held.path !== path)) {
         return err({ kind: 'registrationUnknown' })
       }
       const { id, order } = held ?? this.#next(time)
@@ -121,7 +121,7 @@ export class Registry implements RegistryService {
       if (!this.#capacity.hasRoom(sizeOfRegistration(registration), held && sizeOfRegistration(held))) {
         return err({ kind: 'registrationsFull' })
       }
-      const stored = await this.#store([], registration, time, asked)
+      const stored = await this.#store([], registration, time, request)
       if (!stored.ok) return stored
       this.#trace(id, held ? 'updated' : 'created')
       return ok(id)
@@ -147,12 +147,12 @@ export class Registry implements RegistryService {
     })
   }
 
-  subscribe(asked: AvailabilityRequest): Promise<Result<SubscriptionId, Unavailable>> {
-    return this.#inTurn(() => this.#availability.subscribe(asked))
+  subscribe(request: AvailabilityRequest): Promise<Result<SubscriptionId, Unavailable>> {
+    return this.#inTurn(() => this.#availability.subscribe(request))
   }
 
-  change(asked: AvailabilityChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
-    return this.#inTurn(() => this.#availability.change(asked))
+  change(request: AvailabilityChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
+    return this.#inTurn(() => this.#availability.change(request))
   }
 
   unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {

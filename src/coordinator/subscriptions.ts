@@ -52,7 +52,7 @@ export class Subscriptions implements SubscriptionService {
   readonly #parts: SubscriptionsParts
   readonly #held: HeldSubscriptions
   readonly #ticker: Ticker
-  readonly #establishment: Activation
+  readonly #activation: Activation
   #changes = { refresh: 1, inserts: 0, removes: 0, updates: 0 }
   #sweep: NodeJS.Timeout | undefined
 
@@ -60,7 +60,7 @@ export class Subscriptions implements SubscriptionService {
     this.#parts = parts
     this.#held = new HeldSubscriptions(parts.store.packedSubscriptions(), parts.limits)
     this.#ticker = new Ticker({ ...parts, held: this.#held })
-    this.#establishment = new Activation(parts)
+    this.#activation = new Activation(parts)
   }
 
   /** Begins with what is stored, step by step. */
@@ -99,13 +99,13 @@ export class Subscriptions implements SubscriptionService {
   async subscribe({
     duration_ms,
     origin,
-    ...asked
+    ...request
   }: SubscriptionRequest): Promise<Result<SubscriptionId, Unavailable>> {
-    await this.#held.prepare(asked)
+    await this.#held.prepare(request)
     const made = now()
     const id = newId(made) as SubscriptionId
     const subscription: Subscription = {
-      ...asked,
+      ...request,
       id,
       order: this.#held.nextOrder(),
       expires: later(made, duration_ms),
@@ -116,7 +116,7 @@ export class Subscriptions implements SubscriptionService {
     // Whatever thread starts from now on begins with it.
     this.#held.put(inForce)
     return this.#held.inTurn(id, async () => {
-      const stored = await this.#establishment.withState(inForce, origin, made).catch(async (fault: unknown) => {
+      const stored = await this.#activation.withState(inForce, origin, made).catch(async (fault: unknown) => {
         // It may be on disk already: what is not answered as created must not come back with the next start.
         await this.#parts.store.commit({ remove: id })
         await this.#forget(id)
@@ -133,13 +133,13 @@ export class Subscriptions implements SubscriptionService {
     })
   }
 
-  change(asked: SubscriptionChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
-    const { tenant, id, scopes, conditions, origin } = asked
+  change(request: SubscriptionChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
+    const { tenant, id, scopes, conditions, origin } = request
     return this.#held.inTurnSoon(id, async () => {
       const before = this.#held.of(tenant, id)
       if (!before) return err(unknown)
       const made = now()
-      const subscription = changed(before.subscription, asked, made)
+      const subscription = changed(before.subscription, request, made)
       const objection = this.#held.objection(subscription)
       if (objection) return err(objection)
       const after = { ...before, subscription }
@@ -148,10 +148,10 @@ export class Subscriptions implements SubscriptionService {
         return err(notGone)
       }
       this.#held.put(after)
-      const establishing = conditions
-        ? this.#establishment.withState(after, origin, made, scopes)
-        : this.#establishment.amend(after)
-      const stored = await establishing.catch(async (fault: unknown) => {
+      const activating = conditions
+        ? this.#activation.withState(after, origin, made, scopes)
+        : this.#activation.amend(after)
+      const stored = await activating.catch(async (fault: unknown) => {
         await this.#parts.store.commit({ put: before.subscription })
         await this.#restore(before)
         throw fault
@@ -171,7 +171,7 @@ export class Subscriptions implements SubscriptionService {
     return this.#held.inTurnSoon(id, async () => {
       const held = this.#held.of(tenant, id)
       if (!held) return err(unknown)
-      const removed = await this.#establishment.commit({ remove: id })
+      const removed = await this.#activation.commit({ remove: id })
       if (!removed.ok) return removed
       await this.#forget(id)
       this.#changes.removes += 1
@@ -240,8 +240,8 @@ export class Subscriptions implements SubscriptionService {
   }
 }
 
-function changed(before: Subscription, asked: SubscriptionChange, made: Milliseconds): Subscription {
-  const { path, duration_ms, throttling_ms, conditions } = asked
+function changed(before: Subscription, request: SubscriptionChange, made: Milliseconds): Subscription {
+  const { path, duration_ms, throttling_ms, conditions } = request
   return {
     ...before,
     ...conditions,

@@ -38,7 +38,7 @@ export class PendingAcks {
     if (this.#underWay.size > 0 || this.#pending.size === 0) return undefined
     this.#underWay = this.#batch()
     return Array.from(this.#underWay, ([subscription, { gone }]) => ({
-      ...{ subscription, gone, account: this.#statsOf(subscription) },
+      ...{ subscription, gone, stats: this.#statsOf(subscription) },
     }))
   }
 

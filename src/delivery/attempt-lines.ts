@@ -44,20 +44,20 @@ export class AttemptLines {
   }
 
   ended(outcome: AttemptOutcome, duration: Nanoseconds): void {
-    const said = outcome.kind === 'accepted' ? String(outcome.status) : reasonText(outcome)
+    const result = outcome.kind === 'accepted' ? String(outcome.status) : reasonText(outcome)
     const duration_ns = String(duration)
-    this.#trace('notify.response', () => `${said} after ${secondsText(duration)} s`, { duration_ns })
+    this.#trace('notify.response', () => `${result} after ${secondsText(duration)} s`, { duration_ns })
     const { log } = this.#parts
     if (!log.shows('INFO')) return
     const { subscription } = this.#notice
     const payload = `payload (${Buffer.byteLength(this.#body)} bytes): ${this.#shown(this.#body)}`
     const request = `POST ${urlWithoutSecrets(this.#url)}, ${payload}`
-    const message = `Notif delivered (subId: ${subscription}): ${request}, response code: ${said}`
+    const message = `Notif delivered (subId: ${subscription}): ${request}, response code: ${result}`
     log.info('notif:delivery', message, { duration_ns }, this.#lineContext)
   }
 
-  /** What is to be called with the body of the response; undefined while that is not traced. */
-  get heard(): ((body: string) => void) | undefined {
+  /** To be called with the body of the response; undefined while that is not traced. */
+  get onBody(): ((body: string) => void) | undefined {
     if (!this.#isOn('payload.client.in')) return undefined
     return (body) => this.#trace('payload.client.in', () => this.#shown(body))
   }

@@ -119,7 +119,7 @@ export class Attempts {
     const body = this.#bodyOf(notice, recipient)
     const lines = new AttemptLines(this.#parts, notice, body, recipient.reference)
     const headers = headersOf(notice, queued.source, queued.number, brokerId)
-    const outgoing = { url: recipient.reference, headers, body: Buffer.from(body), heard: lines.heard }
+    const outgoing = { url: recipient.reference, headers, body: Buffer.from(body), onBody: lines.onBody }
     const size = notice.body === undefined ? messageSize(outgoing.url, headers, outgoing.body.length) : 0
     if (size > maxSize) queue.unsendable(attempt, tooLong(size))
     else await this.#send(attempt, notice, outgoing, lines)

@@ -80,7 +80,7 @@ export class Courier {
     for (const recipient of recipients) this.#queue.put(recipient)
     for (const [number, source] of sources.entries()) {
       source.refresh()
-      this.#queue.restore(number, source.accounts())
+      this.#queue.restore(number, source.stats())
     }
     await this.#intake.read()
     this.#queue.started()
@@ -119,7 +119,7 @@ export class Courier {
 
   async #listen(): Promise<void> {
     while (!this.#draining) {
-      await this.#parts.bell.heard()
+      await this.#parts.bell.rung()
       if (!this.#draining) await this.#intake.read()
     }
   }

@@ -35,7 +35,7 @@ export type CourierInstruction =
   | { readonly kind: 'remove'; readonly ticket: number; readonly id: SubscriptionId }
   /** Drops what waits and answers `done` when that is on disk: an expired subscription is about to be revived. */
   | { readonly kind: 'expire'; readonly ticket: number; readonly id: SubscriptionId }
-  /** Settlements of the coordinator's outbox are on disk. */
+  /** Acks of the coordinator's outbox are on disk. */
   | { readonly kind: 'acked'; readonly ticket: number }
   | { readonly kind: 'report'; readonly ticket: number; readonly ids: readonly SubscriptionId[] | undefined }
   /** Begin nothing that would have to wait, finish what is under way for at most this long, store the outcomes. */

@@ -22,8 +22,8 @@ export interface Outgoing {
   /** Names and values in turn, without those that every request has to its host. */
   readonly headers: readonly string[]
   readonly body: Buffer
-  /** Gets the start of the body of the response, when the body has ended or was cut off. */
-  readonly heard?: ((body: string) => void) | undefined
+  /** Called with the start of the body of the response, when the body has ended or was cut off. */
+  readonly onBody?: ((body: string) => void) | undefined
 }
 
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
@@ -32,8 +32,8 @@ const maxRedirects = 5
 /** The body of a response is discarded: a receiver whose body is longer or takes longer loses the connection. */
 const bodyLimit = { bytes: 64 * 1024, time_ms: 1000 }
 const bodyTooLong = new GivenUp('response too long')
-/** How much of a body is kept for `heard`. */
-const heard_bytes = 16 * 1024
+/** How much of a body is kept for `onBody`. */
+const kept_bytes = 16 * 1024
 
 /** Posts messages to receivers [subscriptions 4.1, 5.3]. */
 export class Sender {
@@ -69,13 +69,13 @@ export class Sender {
     void this.#client.close()
   }
 
-  async #attempt({ url, headers, body, heard }: Outgoing, deadline_ms: number): Promise<AttemptOutcome> {
+  async #attempt({ url, headers, body, onBody }: Outgoing, deadline_ms: number): Promise<AttemptOutcome> {
     const named = httpUrl(url)
     if (named === undefined) return refusal('invalid URL')
     let [target, sentHeaders] = [named, headers]
     for (let followed = 0; ; followed += 1) {
       const limits = { headDeadline_ms: deadline_ms, bodyLimit_ms: bodyLimit.time_ms }
-      const response = await this.#post({ target, headers: sentHeaders, body, ...limits }, heard)
+      const response = await this.#post({ target, headers: sentHeaders, body, ...limits }, onBody)
       const next = followed < maxRedirects ? redirectOf(response, target) : undefined
       if (next === undefined) {
         return outcomeOf(response.status, this.#settings.accept, retryAfter(response.retryAfter, now()))
@@ -85,11 +85,11 @@ export class Sender {
     }
   }
 
-  async #post(request: Omit<PostRequest, 'take'>, heard: Outgoing['heard']): Promise<HttpResponse> {
+  async #post(request: Omit<PostRequest, 'take'>, onBody: Outgoing['onBody']): Promise<HttpResponse> {
     const start: Buffer[] = []
     let bytes = 0
     const take = (piece: Buffer): Error | undefined => {
-      if (heard !== undefined && bytes < heard_bytes) start.push(piece)
+      if (onBody !== undefined && bytes < kept_bytes) start.push(piece)
       bytes += piece.length
       return bytes > bodyLimit.bytes ? bodyTooLong : undefined
     }
@@ -99,7 +99,7 @@ export class Sender {
     if (this.#draining > this.#settings.total) setImmediate(() => response.cut(bodyTooLong))
     response.ended.then(() => {
       this.#draining -= 1
-      if (heard !== undefined && bytes > 0) heard(Buffer.concat(start).toString())
+      if (onBody !== undefined && bytes > 0) onBody(Buffer.concat(start).toString())
     })
     return response
   }

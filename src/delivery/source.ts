@@ -24,7 +24,7 @@ export interface Source {
   after(number: NoticeNumber, limit: number): readonly NumberedNotice[]
   /** The notice of a number, if it is there; one that is damaged can not be sent. */
   at(number: NoticeNumber): StoredNotice | 'damaged' | undefined
-  accounts(): Iterable<readonly [SubscriptionId, DeliveryStats]>
+  stats(): Iterable<readonly [SubscriptionId, DeliveryStats]>
   /**
    * Asks the owner to store what became of notices: true when it is on disk, false when it was refused or may not have
    * been done. It may be asked again: acks say how things stand, not what to change.

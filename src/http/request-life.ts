@@ -10,7 +10,7 @@ export type RequestState =
   | 'waiting'
   | 'working'
   /** Its response is ready and has not been written. */
-  | 'answering'
+  | 'responding'
   /** Its response has been written; the rest of its body is read and thrown away. */
   | 'draining'
   /** Its response is complete and goes out after those before it on the connection. */
@@ -26,7 +26,7 @@ export type RequestStep =
   | 'bodyRead'
   | 'wait'
   | 'work'
-  | 'answer'
+  | 'respond'
   | 'write'
   | 'writeAndDrain'
   | 'drained'
@@ -40,15 +40,15 @@ type Steps = Readonly<Partial<Record<RequestStep, RequestState>>>
 
 /**
  * The life of a request: in each state what may happen, and where it leads. Whatever else happens comes too late and
- * changes nothing. No path leads through `answer` twice, nor through `write`, so no order of events gives two responses.
+ * changes nothing. No path leads through `respond` twice, nor through `write`, so no order of events gives two responses.
  */
 export const requestLife: Readonly<Record<RequestState, Steps>> = {
-  head: { readBody: 'body', wait: 'waiting', answer: 'answering', malformed: 'over', lost: 'gone' },
-  body: { bodyRead: 'received', answer: 'answering', malformed: 'over', lost: 'gone' },
-  received: { wait: 'waiting', answer: 'answering', lost: 'gone' },
-  waiting: { work: 'working', answer: 'answering', lost: 'gone' },
-  working: { answer: 'answering', lost: 'gone' },
-  answering: { write: 'handing', writeAndDrain: 'draining', lost: 'over' },
+  head: { readBody: 'body', wait: 'waiting', respond: 'responding', malformed: 'over', lost: 'gone' },
+  body: { bodyRead: 'received', respond: 'responding', malformed: 'over', lost: 'gone' },
+  received: { wait: 'waiting', respond: 'responding', lost: 'gone' },
+  waiting: { work: 'working', respond: 'responding', lost: 'gone' },
+  working: { respond: 'responding', lost: 'gone' },
+  responding: { write: 'handing', writeAndDrain: 'draining', lost: 'over' },
   draining: { drained: 'handing', lost: 'over' },
   handing: { handed: 'over', lost: 'over' },
   over: {},
@@ -61,7 +61,7 @@ export const step = {
   bodyRead: 1,
   wait: 2,
   work: 3,
-  answer: 4,
+  respond: 4,
   write: 5,
   writeAndDrain: 6,
   drained: 7,
@@ -103,7 +103,7 @@ export class RequestLife {
 
   /** Whether its response is not decided yet. */
   get isOpen(): boolean {
-    return nextStates[this.#state * row + step.answer] !== noState
+    return nextStates[this.#state * row + step.respond] !== noState
   }
 
   get isOver(): boolean {

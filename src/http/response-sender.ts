@@ -54,7 +54,7 @@ export class ResponseSender implements PendingResponse {
   send(response: ApiResponse): void {
     this.#exchange.stages?.over('operation')
     const body = this.#render(response)
-    if (!this.#exchange.life.take(step.answer)) return
+    if (!this.#exchange.life.take(step.respond)) return
     const { kind } = this.#exchange.head.target
     const isCounted = body.length > small_characters && this.#memory?.isTaken !== true && !isManagement(kind)
     if (!isCounted || this.hold(2 * body.length)) this.#queue(response, body)
@@ -83,7 +83,7 @@ export class ResponseSender implements PendingResponse {
     const closes = this.#closes
     const headers = responseHeaders(context.rules.cors, response, { head, body, body_bytes: response_bytes, closes })
     if (closes) connection.close()
-    context.meter.answered({
+    context.meter.responded({
       resource: head.target.route?.resource,
       verb: head.verb,
       status: response.status,

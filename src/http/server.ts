@@ -38,7 +38,7 @@ export type HttpOptions = Pick<
   | 'bodyTimeout_s'
   | 'sendTimeout_s'
   | 'requestMemory_MiB'
-  | 'answerMemory_MiB'
+  | 'responseMemory_MiB'
   | 'requestPermits'
   | 'reqMaxWait_ms'
   | 'reqMutexPolicy'
@@ -75,7 +75,7 @@ export interface HttpServerParts {
   /** What the requests of all front ends hold, see `RequestMemory`. */
   readonly requestMemory: SharedArrayBuffer
   /** What the large responses of all front ends hold. */
-  readonly answerMemory: SharedArrayBuffer
+  readonly responseMemory: SharedArrayBuffer
   /** Which of the front ends this is; number 0 opens the sockets and has the port of the management. */
   readonly index: number
   /** The listening socket that front end 0 has opened, for the others. */
@@ -194,7 +194,7 @@ function newContext(parts: HttpServerParts, admission: Admission): ServerContext
     responses,
     interleaving: new ReplyInterleaving(responses, parts.takeReplies),
     memory: new RequestMemory(options.requestMemory_MiB, parts.requestMemory),
-    responseMemory: new RequestMemory(options.answerMemory_MiB, parts.answerMemory),
+    responseMemory: new RequestMemory(options.responseMemory_MiB, parts.responseMemory),
     policy: options.reqMutexPolicy,
     meter,
     log,

@@ -30,7 +30,7 @@ export function turnAway(
   const { status, body, headers: more } = overloaded(target.kind, 'too many requests are waiting')
   const text = String(body)
   meter.requestBegun()
-  meter.answered({
+  meter.responded({
     resource: target.route?.resource,
     verb,
     status,

@@ -6,7 +6,7 @@ import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Unread, unread, unreadThrows } from './damage.js'
 import { type EnvironmentSettings, openRoot } from './environment.js'
 import { type Key, onlyPart } from './keys.js'
-import { accountsOf, groupOf, lastNumber, type OutboxDatabases, openOutbox, readGroup } from './outbox.js'
+import { groupOf, lastNumber, type OutboxDatabases, openOutbox, readGroup, statsOf } from './outbox.js'
 import { decodeNotice, type NoticeGroup } from './outbox-record.js'
 import { decodeEntity } from './record.js'
 
@@ -52,8 +52,8 @@ export class OutboxReader {
     }
   }
 
-  accounts(): Iterable<readonly [SubscriptionId, DeliveryStats]> {
-    return accountsOf(this.#outbox, this.#unread)
+  stats(): Iterable<readonly [SubscriptionId, DeliveryStats]> {
+    return statsOf(this.#outbox, this.#unread)
   }
 
   async close(): Promise<void> {

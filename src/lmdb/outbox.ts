@@ -80,10 +80,10 @@ export class Outbox {
   ack(acks: readonly NoticeAck[]): void {
     const { notices, accounts } = this.#databases
     const grouped: NoticeNumber[] = []
-    for (const { subscription, gone, account } of acks) {
+    for (const { subscription, gone, stats } of acks) {
       for (const number of gone) if (!notices.removeSync([number])) grouped.push(number)
-      if (account === undefined) accounts.removeSync([subscription])
-      else accounts.putSync([subscription], JSON.stringify(account))
+      if (stats === undefined) accounts.removeSync([subscription])
+      else accounts.putSync([subscription], JSON.stringify(stats))
     }
     this.#leaveGroups(grouped)
   }
@@ -184,22 +184,22 @@ export function readGroup(first: NoticeNumber, text: string, unread: Unread): No
 }
 
 /** The delivery stats of all subscriptions that have some here. */
-export function* accountsOf(
+export function* statsOf(
   { accounts }: Pick<OutboxDatabases, 'accounts'>,
   unread: Unread = unreadThrows,
 ): Generator<readonly [SubscriptionId, DeliveryStats]> {
   for (const { key, value } of accounts.getRange({})) {
     const id = String(onlyPart(key)) as SubscriptionId
-    const account = readAccount(id, value, unread)
-    if (account !== undefined) yield [id, account]
+    const stats = readStats(id, value, unread)
+    if (stats !== undefined) yield [id, stats]
   }
 }
 
-function readAccount(id: SubscriptionId, text: string, unread: Unread): DeliveryStats | undefined {
+function readStats(id: SubscriptionId, text: string, unread: Unread): DeliveryStats | undefined {
   try {
-    const account = JSON.parse(text) as DeliveryStats
-    if (!Array.isArray(account.tried)) throw new Error('it is no account')
-    return account
+    const stats = JSON.parse(text) as DeliveryStats
+    if (!Array.isArray(stats.tried)) throw new Error('they are no delivery stats')
+    return stats
   } catch (fault) {
     unread(`what became of the notifications of subscription ${id} before`, fault)
     return undefined

@@ -1,23 +1,23 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type TransferListItem } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 
-/** Whatever a thread says names its kind; with `ready` it says that it has begun. */
-export interface Saying {
+/** What a thread reports names its kind; with `ready` it reports that it has begun. */
+export interface ThreadReport {
   readonly kind: string
 }
 
-/** What a thread says of one kind. */
-type Of<Said extends Saying, Kind extends Said['kind']> = Extract<Said, { readonly kind: Kind }>
+/** The reports of one kind. */
+type OfKind<Report extends ThreadReport, Kind extends Report['kind']> = Extract<Report, { readonly kind: Kind }>
 
-export interface ThreadSettings<Task, Said> {
+export interface ThreadSettings<Task, Report> {
   /** The thread's entry in `workers/`: its default export runs the task until it is told to end. */
   readonly entry: URL
   readonly task: Task
   readonly transfer?: readonly TransferListItem[]
   /** How large its heap may grow, in MiB: beyond it the thread dies. As large as Node allows unless it is given. */
   readonly heap_MiB?: number | undefined
-  /** Takes what the thread says and nobody waits for, from the beginning: it may say something before it is ready. */
-  readonly said?: (said: Said) => void
+  /** Takes the reports that nobody waits for, from the beginning: some may come before the thread is ready. */
+  readonly reported?: (report: Report) => void
 }
 
 /** Batches live for a turn: room for several of them keeps short-lived objects from being copied again and again. */
@@ -27,18 +27,18 @@ const youngGeneration_MB = 64
  * A thread that one task occupies for all its life: a piscina pool of one. (piscina's own queue is of no use to an
  * actor: it would hand a partition's work to whichever thread is idle.) The task talks through a port of its own.
  */
-export class ActorThread<Task extends object, Said extends Saying> {
-  /** Gives what the thread says when it is ready; fails when it ends before that. */
-  readonly ready: Promise<Of<Said, 'ready'>>
+export class ActorThread<Task extends object, Report extends ThreadReport> {
+  /** Gives the report that the thread is ready; fails when it ends before that. */
+  readonly ready: Promise<OfKind<Report, 'ready'>>
   /** Resolves when the task has ended as it was told to; fails when the thread died. */
   readonly ended: Promise<void>
   readonly #pool: Piscina
   readonly #control: MessagePort
   readonly #over: Promise<void>
-  /** Each takes what it waits for, and says whether that was it. */
-  readonly #waiting: ((said: Said) => boolean)[] = []
+  /** Each takes the report that it waits for; says whether this was it. */
+  readonly #waiting: ((report: Report) => boolean)[] = []
 
-  constructor({ entry, task, transfer = [], heap_MiB, said = () => {} }: ThreadSettings<Task, Said>) {
+  constructor({ entry, task, transfer = [], heap_MiB, reported = () => {} }: ThreadSettings<Task, Report>) {
     this.#pool = new Piscina({
       filename: entry.href,
       // With one the pool would start another thread in the place of one that died, for nobody: and Node aborts the process
@@ -56,9 +56,9 @@ export class ActorThread<Task extends object, Said extends Saying> {
     })
     const { port1, port2 } = new MessageChannel()
     this.#control = port1
-    const take = (message: Said): void => {
-      const taken = this.#waiting.findIndex((takes) => takes(message))
-      if (taken === -1) said(message)
+    const take = (report: Report): void => {
+      const taken = this.#waiting.findIndex((takes) => takes(report))
+      if (taken === -1) reported(report)
       else this.#waiting.splice(taken, 1)
     }
     port1.on('message', take)
@@ -66,27 +66,27 @@ export class ActorThread<Task extends object, Said extends Saying> {
       { ...task, control: port2 },
       { transferList: [port2, ...transfer] },
     )
-    // That the task has ended comes on another port, and may come before what the task said last.
+    // That the task has ended comes on another port, and may come before its last report.
     this.#over = running.then(() => {
       for (let left = receiveMessageOnPort(port1); left; left = receiveMessageOnPort(port1)) take(left.message)
     })
-    this.ready = this.hear('ready')
+    this.ready = this.next('ready')
     this.ended = this.#over
     // Whoever waits for one of them gets the failure; the other one is not an unhandled rejection.
     this.ready.catch(() => {})
     this.ended.catch(() => {})
   }
 
-  /** The next thing of a kind that the thread says; fails when it ends before that. */
-  hear<Kind extends Said['kind']>(kind: Kind): Promise<Of<Said, Kind>> {
-    const said = new Promise<Of<Said, Kind>>((resolve) =>
-      this.#waiting.push((message) => {
-        if (!isOf(message, kind)) return false
-        resolve(message)
+  /** The next report of a kind; fails when the thread ends before that. */
+  next<Kind extends Report['kind']>(kind: Kind): Promise<OfKind<Report, Kind>> {
+    const next = new Promise<OfKind<Report, Kind>>((resolve) =>
+      this.#waiting.push((report) => {
+        if (!isOfKind(report, kind)) return false
+        resolve(report)
         return true
       }),
     )
-    return Promise.race([said, this.#over.then(endedEarly)])
+    return Promise.race([next, this.#over.then(endedEarly)])
   }
 
   /** Tells the task something, in order. */
@@ -101,10 +101,13 @@ export class ActorThread<Task extends object, Said extends Saying> {
   }
 }
 
-function isOf<Said extends Saying, Kind extends Said['kind']>(said: Said, kind: Kind): said is Of<Said, Kind> {
-  return said.kind === kind
+function isOfKind<Report extends ThreadReport, Kind extends Report['kind']>(
+  report: Report,
+  kind: Kind,
+): report is OfKind<Report, Kind> {
+  return report.kind === kind
 }
 
 function endedEarly(): never {
-  throw new Error('the thread ended without having said what was waited for')
+  throw new Error('the thread ended without the report that was waited for')
 }

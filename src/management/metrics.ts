@@ -90,7 +90,7 @@ function sumShown(counts: readonly ServiceCount[]): Readonly<Record<string, numb
     serviceTime: average_ns / 1e9,
     outgoingTransactions: sum((count) => count.sent),
     outgoingTransactionRequestSize: sum((count) => count.sent_bytes),
-    outgoingTransactionResponseSize: sum((count) => count.sentAnswer_bytes),
+    outgoingTransactionResponseSize: sum((count) => count.sentResponse_bytes),
     outgoingTransactionErrors: sum((count) => count.sentErrors),
   }
   return Object.fromEntries(Object.entries(metrics).filter(([, value]) => value !== 0))

@@ -62,7 +62,7 @@ function addTrafficMetrics(metrics: MetricRegistry, measures: Measures): void {
   const requested = () =>
     measures.routes.all.flatMap(({ name, index }) =>
       verbs.flatMap((method, verb) => {
-        const codes = statusCodes.map((code, column) => ({ code, value: traffic.answers(index, verb, column) }))
+        const codes = statusCodes.map((code, column) => ({ code, value: traffic.responses(index, verb, column) }))
         const used = codes.filter(({ value }) => value > 0)
         return used.length === 0 ? [] : [{ route: name, index, method, verb, codes: used }]
       }),

@@ -6,7 +6,7 @@ import { traceArea } from '../trace-area.js'
 import { lineContext, logChange } from './changes.js'
 import type { ManagementParts } from './parts.js'
 import { checkedOperation, emptyParameter, json, operation, shortForm } from './response-forms.js'
-import { statisticsText } from './statistics-answer.js'
+import { statisticsText } from './statistics-text.js'
 
 const longestIdList = 1023
 const resetDone = { message: 'All statistics counter reset' }

@@ -13,17 +13,13 @@ export function traceResources({ measures, log }: ManagementParts): readonly Res
   const { traces } = measures.switches
 
   /** Applies an expression as it was sent; one that is malformed changes nothing. */
-  function change(
-    request: ApiRequest,
-    answerMember: string,
-    apply: (levels: ReadonlySet<number>) => void,
-  ): ApiResponse {
+  function change(request: ApiRequest, member: string, apply: (levels: ReadonlySet<number>) => void): ApiResponse {
     const sent = request.segments['level'] ?? ''
     const levels = parseTraceLevels(sent)
     if (!levels.ok) return json({ tracelevels: 'poorly formatted trace level string' })
     apply(new Set(levels.value))
     changed(request)
-    return json({ [answerMember]: sent })
+    return json({ [member]: sent })
   }
 
   function changed(request: ApiRequest): void {

@@ -4,7 +4,7 @@ import type { RequestCountTable } from './count-table.js'
 import { type Countable, type Routes, verbIndex } from './counted-routes.js'
 import { counterColumn } from './counters.js'
 import {
-  type AnsweredRequest,
+  type CompletedRequest,
   type Payload,
   type Rejection,
   type RequestMeter,
@@ -71,11 +71,11 @@ export class RequestCounters implements RequestMeter {
     counts.add(this.#row, column)
   }
 
-  answered(request: AnsweredRequest): void {
+  responded(request: CompletedRequest): void {
     const { resource, verb, status, request_bytes, response_bytes, duration } = request
     const { traffic, services, switches } = this.#tables
     const route = this.#routes.indexOf(resource)
-    traffic.answered(this.#row, route, verbIndex(verb), status, duration)
+    traffic.responded(this.#row, route, verbIndex(verb), status, duration)
     traffic.sized(this.#row, route, request_bytes, response_bytes)
     if (switches.get('disableMetrics') === 0) services.record(request)
   }

@@ -6,7 +6,7 @@ export interface RequestMeter {
   /** The operation is known and its payload has passed its checks; no resource for an unknown path [management 4.3]. */
   counted(resource: Countable | undefined, verb: string, payload: Payload, wrongVerb: boolean): void
   /** A response has been built and is about to be written [management 6.2, 7]. */
-  answered(request: AnsweredRequest): void
+  responded(request: CompletedRequest): void
   /** A request was turned away before its operation. */
   rejected(reason: Rejection): void
   connectionOpened(): void
@@ -51,7 +51,7 @@ export const rejections = [
 ] as const
 export type Rejection = (typeof rejections)[number]
 
-export interface AnsweredRequest {
+export interface CompletedRequest {
   readonly resource: Countable | undefined
   readonly verb: string
   readonly status: number

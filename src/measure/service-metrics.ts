@@ -1,5 +1,5 @@
 import { ownText } from '../log/kept-name.js'
-import type { AnsweredRequest } from './requests.js'
+import type { CompletedRequest } from './requests.js'
 
 /** What was recorded for one service and subservice; plain data, so that front ends can exchange it [management 6.2]. */
 export interface ServiceCount {
@@ -15,7 +15,7 @@ export interface ServiceCount {
   /** Notifications and forwarded requests. */
   sent: number
   sent_bytes: number
-  sentAnswer_bytes: number
+  sentResponse_bytes: number
   sentErrors: number
 }
 
@@ -44,7 +44,7 @@ export class ServiceMetrics {
   /** By the headers as they came, so that they are looked at once; nothing for headers that are malformed. */
   #known = new Map<string, ServiceCount | undefined>()
 
-  record({ service, servicePath, request_bytes, response_bytes, status, duration }: AnsweredRequest): void {
+  record({ service, servicePath, request_bytes, response_bytes, status, duration }: CompletedRequest): void {
     const count = this.#count(service, servicePath)
     if (count === undefined) return
     count.transactions += 1
@@ -60,7 +60,7 @@ export class ServiceMetrics {
     if (count === undefined) return
     count.sent += 1
     count.sent_bytes += request_bytes
-    count.sentAnswer_bytes += response_bytes
+    count.sentResponse_bytes += response_bytes
     if (failed) count.sentErrors += 1
   }
 
@@ -96,7 +96,7 @@ export class ServiceMetrics {
 
   #add(key: string, service: string | undefined, subservice: string | undefined): ServiceCount {
     const received = { transactions: 0, request_bytes: 0, response_bytes: 0, errors: 0, duration_ns: 0 }
-    const sent = { sent: 0, sent_bytes: 0, sentAnswer_bytes: 0, sentErrors: 0 }
+    const sent = { sent: 0, sent_bytes: 0, sentResponse_bytes: 0, sentErrors: 0 }
     const own = { service: service && ownText(service), subservice: subservice && ownText(subservice) }
     const count = { ...own, ...received, ...sent }
     this.#counts.set(ownText(key), count)

@@ -38,7 +38,7 @@ export class TrafficTable {
     return this.#table.memory
   }
 
-  answered(row: number, route: number, verb: number, status: number, duration: Nanoseconds): void {
+  responded(row: number, route: number, verb: number, status: number, duration: Nanoseconds): void {
     const first = (route * verbs.length + verb) * perVerb
     this.#table.add(row, first + (codeIndexes.get(status) ?? statusCodes.length - 1), 1n)
     durationBuckets.record(this.#table, row, first + statusCodes.length, duration)
@@ -58,8 +58,8 @@ export class TrafficTable {
     this.#table.put(row, gauges + trafficGauges.indexOf(gauge), BigInt(value))
   }
 
-  /** How often a status was answered. */
-  answers(route: number, verb: number, code: number): number {
+  /** How many responses have a status. */
+  responses(route: number, verb: number, code: number): number {
     return Number(this.#table.total((route * verbs.length + verb) * perVerb + code))
   }
 

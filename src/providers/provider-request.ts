@@ -27,8 +27,8 @@ export interface ProviderResponse {
 export type ProviderFailure =
   /** No connection, or no complete response in time. */
   | { readonly kind: 'unreachable'; readonly reason: string }
-  | { readonly kind: 'answerEmpty' }
-  | { readonly kind: 'answerUnreadable' }
+  | { readonly kind: 'responseEmpty' }
+  | { readonly kind: 'responseUnreadable' }
 
 /**
  * Where a request goes to: the path of the provider, a slash and the operation. Without a path that is `//queryContext`,

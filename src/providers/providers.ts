@@ -23,7 +23,7 @@ export interface ProvidersSettings {
   /** A longer request, head included, counts as failed [management 9.3]. */
   readonly requestLimit_bytes: number
   /** Bytes of the responses to all requests that one request of a client causes; more are not read. */
-  readonly answerLimit_bytes?: number | undefined
+  readonly responseLimit_bytes?: number | undefined
   /** Certificates of unknown authorities are accepted. */
   readonly insecure: boolean
   /** Requests at a time to one origin, and in all; as many connections as in all are kept while they are idle. */
@@ -43,12 +43,12 @@ export interface ProvidersSettings {
   readonly exchanged?: ((exchange: SentRequest) => void) | undefined
 }
 
-const defaults = { answerLimit_bytes: 4_194_304, perOrigin: 32, total: 256 }
+const defaults = { responseLimit_bytes: 4_194_304, perOrigin: 32, total: 256 }
 
 /** This many requests of clients may have as many bytes of responses as one may have, at a time. */
 const fullBudgets = 16
 
-const answersReceived = {
+const receivedCounters = {
   queryContext: 'queryResponsesReceived',
   updateContext: 'updateResponsesReceived',
 } as const satisfies Record<ProviderOperation, CounterName>
@@ -62,15 +62,15 @@ export class Providers {
   readonly #client: HttpClient
   readonly #permits: ProviderPermits
   readonly #lines: ProviderLines
-  readonly #answerLimit_bytes: number
+  readonly #responseLimit_bytes: number
   /** For all responses that arrive or are read at a time. */
   readonly #budget: ResponseBudget
 
   constructor(settings: ProvidersSettings) {
     this.#settings = settings
     const { limit_ms, insecure, log, shownPayload_bytes } = settings
-    this.#answerLimit_bytes = settings.answerLimit_bytes ?? defaults.answerLimit_bytes
-    this.#budget = new ResponseBudget(fullBudgets * this.#answerLimit_bytes)
+    this.#responseLimit_bytes = settings.responseLimit_bytes ?? defaults.responseLimit_bytes
+    this.#budget = new ResponseBudget(fullBudgets * this.#responseLimit_bytes)
     const perOrigin = settings.perOrigin ?? defaults.perOrigin
     const total = settings.total ?? defaults.total
     this.#permits = new ProviderPermits(perOrigin, total)
@@ -82,7 +82,7 @@ export class Providers {
 
   /** For the responses to what one request of a client causes; to be ended when they are done with. */
   responseBudget(): ResponseBudget {
-    return new ResponseBudget(this.#answerLimit_bytes, this.#budget)
+    return new ResponseBudget(this.#responseLimit_bytes, this.#budget)
   }
 
   /** Asks a provider. `read` parses the body of its response, and gives nothing if that is no NGSI. */
@@ -94,7 +94,7 @@ export class Providers {
     const numbered = { ...request, context: { ...request.context, trans: this.#settings.transaction() } }
     this.#lines.begun(numbered)
     const response = await this.#send(numbered, budget)
-    if (response.ok) this.#settings.count(answersReceived[request.operation])
+    if (response.ok) this.#settings.count(receivedCounters[request.operation])
     const result = response.ok ? await readWith(read, response.value) : response
     this.#report(numbered, response, result)
     return result
@@ -173,9 +173,9 @@ async function readWith<Read>(
   read: ReadResponse<Read>,
   { body }: ProviderResponse,
 ): Promise<Result<Read, ProviderFailure>> {
-  if (body.trim() === '') return err({ kind: 'answerEmpty' })
+  if (body.trim() === '') return err({ kind: 'responseEmpty' })
   const parsed = await read(body)
-  return parsed === undefined ? err({ kind: 'answerUnreadable' }) : ok(parsed)
+  return parsed === undefined ? err({ kind: 'responseUnreadable' }) : ok(parsed)
 }
 
 /** The length of a request as it goes out, with what the client adds to its head. */
@@ -214,9 +214,9 @@ function reasonText(failure: ProviderFailure): string {
   switch (failure.kind) {
     case 'unreachable':
       return failure.reason
-    case 'answerEmpty':
+    case 'responseEmpty':
       return 'empty answer'
-    case 'answerUnreadable':
+    case 'responseUnreadable':
       return 'no NGSI in the answer'
   }
 }

@@ -109,8 +109,8 @@ export class RegistrationIndex {
   }
 
   /** What is registered of what is asked for, page by page [subscriptions 7.2]. */
-  discover(lookup: Lookup, asked: Discovery, page: DiscoveryPage = wholeDiscovery): Discovered {
-    return atOnce(this.discovering(lookup, asked, page))
+  discover(lookup: Lookup, discovery: Discovery, page: DiscoveryPage = wholeDiscovery): Discovered {
+    return atOnce(this.discovering(lookup, discovery, page))
   }
 
   /**
@@ -119,24 +119,24 @@ export class RegistrationIndex {
    */
   *discovering(
     lookup: Lookup,
-    asked: Discovery,
+    discovery: Discovery,
     page: DiscoveryPage = wholeDiscovery,
     changes: readonly RegistrationChange[] = [],
   ): Steps<Discovered> {
     const changed = new Set(changes.map((change) => (change.kind === 'put' ? change.registration.id : change.id)))
     const found = new Set<IndexedContext>()
     let looked = 0
-    for (const each of this.#finding(lookup, asked)) {
+    for (const each of this.#finding(lookup, discovery)) {
       if (each !== undefined && !changed.has(each.registration.id)) found.add(each)
       looked += 1
       if (looked % lookedAtOnce === 0) yield
     }
     for (const change of changes) {
       if (change.kind === 'put' && change.registration.tenant === lookup.tenant) {
-        for (const listed of asIfHeld(change.registration, lookup, asked)) found.add(listed)
+        for (const listed of asIfHeld(change.registration, lookup, discovery)) found.add(listed)
       }
     }
-    return yield* paged(found, asked, page)
+    return yield* paged(found, discovery, page)
   }
 
   /**
@@ -145,13 +145,13 @@ export class RegistrationIndex {
    */
   async discoverInSlices(
     lookup: Lookup,
-    asked: Discovery,
+    discovery: Discovery,
     page: DiscoveryPage,
     isLate: () => boolean,
   ): Promise<Discovered | undefined> {
     const slices = new Slices()
     const found = new Set<IndexedContext>()
-    for (const each of this.#finding(lookup, asked)) {
+    for (const each of this.#finding(lookup, discovery)) {
       if (each !== undefined) found.add(each)
       if (!slices.isOver) continue
       await slices.next()
@@ -161,7 +161,7 @@ export class RegistrationIndex {
     const held = new Set<RegistrationId>()
     for (const each of found) if (isHeld(each)) held.add(each.registration.id)
     for (const each of found) if (!isHeld(each) && held.has(each.registration.id)) found.delete(each)
-    return inSlices(paged(found, asked, page), slices)
+    return inSlices(paged(found, discovery, page), slices)
   }
 
   /**
@@ -258,9 +258,9 @@ export class RegistrationIndex {
 const lookedAtOnce = 256
 
 /** What a discovery would find of a registration if it were held. */
-function asIfHeld(registration: Registration, lookup: Lookup, asked: Discovery): readonly IndexedContext[] {
-  const isMeant = compileSelectors(asked.selectors)
-  const names = new Set(asked.attributes)
+function asIfHeld(registration: Registration, lookup: Lookup, discovery: Discovery): readonly IndexedContext[] {
+  const isMeant = compileSelectors(discovery.selectors)
+  const names = new Set(discovery.attributes)
   return registration.contexts
     .map((context, at) => ({ registration, at, context }))
     .filter(counting(lookup))
@@ -269,8 +269,8 @@ function asIfHeld(registration: Registration, lookup: Lookup, asked: Discovery):
 }
 
 /** A page of what was found, in order. */
-function* paged(found: ReadonlySet<IndexedContext>, asked: Discovery, page: DiscoveryPage): Steps<Discovered> {
-  const narrow = narrowing(asked)
+function* paged(found: ReadonlySet<IndexedContext>, discovery: Discovery, page: DiscoveryPage): Steps<Discovered> {
+  const narrow = narrowing(discovery)
   const contexts: RegisteredContext[] = []
   let [count, looked] = [0, 0]
   let last: Registration | undefined

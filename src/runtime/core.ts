@@ -111,7 +111,7 @@ export class Core {
       forwards: ForwardLimit.memory(),
       connections: ConnectionLimit.memory(options.maxConnections),
       requestMemory: RequestMemory.memory(),
-      answerMemory: RequestMemory.memory(),
+      responseMemory: RequestMemory.memory(),
       alarms: AlarmReports.memory(),
       rooms: numbers.map(() => MailboxCapacity.memory()),
     }
@@ -137,7 +137,7 @@ export class Core {
       memory: this.#memory,
       transactions: this.#transactions,
       partitions: this.#partitions,
-      state: (query) => this.#asked.state(query),
+      state: (query) => this.#frontEnd.state(query),
       queryTimeout_ms: this.#options.queryTimeout_ms,
       publish: (changes) => this.#registryFeed.publish(changes),
       notStored: () => this.#measures.count('registrationUpdateErrors'),
@@ -166,7 +166,7 @@ export class Core {
     const { subscriptions, registry } = this.#delivered
     const alarms = {
       counts: () => this.#alarms.counts,
-      tell: (said: AlarmReport) => this.#alarm(said),
+      tell: (report: AlarmReport) => this.#alarm(report),
     }
     const services = { subscriptions, registry, alarms }
     const opened = await openFront({ ...task, frontEnd: 0 }, services, this.#log, (front) =>
@@ -192,7 +192,7 @@ export class Core {
 
   /**
    * Ends in order; gives the number of requests that were given up at the limit [management 12.2], and nothing when
-   * something was still under way a moment after it: a turn, a thread that does not answer.
+   * something was still under way a moment after it: a turn, a thread that does not reply.
    */
   async drain(limit_ms: number): Promise<number | undefined> {
     this.#measures.end()
@@ -204,7 +204,7 @@ export class Core {
   async #drained(limit_ms: number): Promise<number> {
     const until = performance.now() + limit_ms
     const stopped = await Promise.all([this.#front?.stop(limit_ms) ?? 0, ...this.#threads.map(stopThread(limit_ms))])
-    this.#traceShutdown('all requests are answered or given up')
+    this.#traceShutdown('all requests have a response or are given up')
     await this.#delivery?.drain(Math.max(0, until - performance.now()))
     this.#traceShutdown('no notification is being sent')
     await this.#partitions.drain()
@@ -233,9 +233,9 @@ export class Core {
     return this.#delivery
   }
 
-  /** The first front end, which runs here and can be asked. */
-  get #asked(): RunningFrontEnd {
-    if (!this.#front) throw new Error('nobody can be asked yet')
+  /** The first front end, which runs here. */
+  get #frontEnd(): RunningFrontEnd {
+    if (!this.#front) throw new Error('there is no front end yet')
     return this.#front
   }
 
@@ -249,9 +249,9 @@ export class Core {
     const { port1, port2 } = new MessageChannel()
     this.#log.take(port1)
     const { subscriptions, registry } = this.#delivered
-    const [service, registryDesk, feed] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
+    const [service, registration, feed] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
     serveService(service.port1, subscriptions, subscriptionServiceOperations)
-    serveService(registryDesk.port1, registry, registryServiceOperations)
+    serveService(registration.port1, registry, registryServiceOperations)
     this.#registryFeed.add(feed.port1)
     const thread: FrontThread = new ActorThread({
       entry: new URL('../../workers/front-end.js', import.meta.url),
@@ -259,12 +259,12 @@ export class Core {
         ...task,
         log: port2,
         subscriptions: service.port2,
-        registry: registryDesk.port2,
+        registry: registration.port2,
         registrations: packed([...registry.index.all()]),
         registryFeed: feed.port2,
       },
-      transfer: [port2, service.port2, registryDesk.port2, feed.port2],
-      said: (report) => {
+      transfer: [port2, service.port2, registration.port2, feed.port2],
+      reported: (report) => {
         if (report.kind === 'alarm') this.#alarm(report)
       },
     })
@@ -303,7 +303,7 @@ export class Core {
 
 function stopThread(limit_ms: number): (thread: FrontThread) => Promise<number> {
   return async (thread) => {
-    const stopped = thread.hear('stopped')
+    const stopped = thread.next('stopped')
     const instruction: FrontInstruction = { kind: 'stop', limit_ms }
     thread.tell(instruction)
     return (await stopped).givenUp

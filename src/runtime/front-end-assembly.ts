@@ -101,7 +101,7 @@ export interface FrontEndServices {
 export interface AlarmService {
   /** For the front end in that thread only. */
   readonly counts?: () => AlarmCounts
-  readonly tell: (said: AlarmReport) => void
+  readonly tell: (report: AlarmReport) => void
 }
 
 interface Behind extends FrontEndServices {
@@ -164,7 +164,7 @@ function interfaces(
     permits: memory.permits,
     connections: memory.connections,
     requestMemory: memory.requestMemory,
-    answerMemory: memory.answerMemory,
+    responseMemory: memory.responseMemory,
     index: frontEnd,
   }
   return { broker, parts }
@@ -176,11 +176,11 @@ function openProviders(
   measures: Measures,
   reports: AlarmReports,
 ): Providers {
-  const { httpTimeout_ms, forwardMaxSize, forwardAnswerMaxSize, insecure, destinations } = options.notifications
+  const { httpTimeout_ms, forwardMaxSize, forwardResponseMaxSize, insecure, destinations } = options.notifications
   return new Providers({
     limit_ms: httpTimeout_ms,
     requestLimit_bytes: forwardMaxSize,
-    answerLimit_bytes: forwardAnswerMaxSize,
+    responseLimit_bytes: forwardResponseMaxSize,
     insecure,
     destinations: new Destinations(destinations),
     log,

@@ -8,7 +8,7 @@ export type MemoryFlags = Pick<
   | 'readCache_MiB'
   | 'entityCache_MiB'
   | 'requestMemory_MiB'
-  | 'answerMemory_MiB'
+  | 'responseMemory_MiB'
   | 'pageMaxSize'
 > & { readonly notifications: Pick<Options['notifications'], 'memory_MiB'> }
 
@@ -42,11 +42,11 @@ const pagesPerThread = scansPerThread * 2
  * have limits of their own, come on top.
  */
 export function memoryNeeded(flags: MemoryFlags, partitions: number): MemoryNeeded {
-  const { httpThreads, queryThreads, readCache_MiB, entityCache_MiB, requestMemory_MiB, answerMemory_MiB } = flags
+  const { httpThreads, queryThreads, readCache_MiB, entityCache_MiB, requestMemory_MiB, responseMemory_MiB } = flags
   const allQueryThreads = httpThreads * queryThreads
   const threads = httpThreads + partitions + allQueryThreads + 1
   const pages_MiB = (allQueryThreads * pagesPerThread * flags.pageMaxSize) / 2 ** 20
-  const shared_MiB = perRequestByte * requestMemory_MiB + answerMemory_MiB
+  const shared_MiB = perRequestByte * requestMemory_MiB + responseMemory_MiB
   const sent_MiB = perSentByte * flags.notifications.memory_MiB
   const held_MiB = httpThreads * readCache_MiB + partitions * entityCache_MiB + shared_MiB + pages_MiB + sent_MiB
   return {

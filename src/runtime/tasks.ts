@@ -41,7 +41,7 @@ export interface SharedMemory {
   /** What the requests that have come hold, see `RequestMemory`. */
   readonly requestMemory: SharedArrayBuffer
   /** What large responses hold that have not been sent, likewise. */
-  readonly answerMemory: SharedArrayBuffer
+  readonly responseMemory: SharedArrayBuffer
   /** How the alarms stand, see `AlarmReports`. */
   readonly alarms: SharedArrayBuffer
   /** The room for commands before each partition, see `MailboxCapacity`. */

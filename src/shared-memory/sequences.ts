@@ -1,7 +1,7 @@
 import type { Brand } from '../brand.js'
 
 /** The sequence number of an entity's creation, unique in the broker and growing over all partitions [context 2.7]. */
-export type Sequence = Brand<number, 'Place'>
+export type Sequence = Brand<number, 'Sequence'>
 
 /**
  * Gives every command its sequence: one counter in memory that all front ends share, so that the

@@ -21,7 +21,7 @@ export class Versions {
   readonly #changing: VersionGroup[] = []
   #isCommitting = false
 
-  /** The memory of the marks of one partition. */
+  /** The memory of the versions of one partition. */
   static memory(): SharedArrayBuffer {
     return new SharedArrayBuffer((firstGroup + 2 * groups) * Int32Array.BYTES_PER_ELEMENT)
   }

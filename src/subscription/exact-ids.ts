@@ -3,7 +3,7 @@ import { inRange } from '../context/query.js'
 import { type IndexedSubscription, type MatchGroup, MatchGroups, type Triggered, untyped } from './match-group.js'
 
 /** Up to this many subscriptions to an id are searched one by one; more are indexed by type and path. */
-const fewListeners = 8
+const fewSubscriptions = 8
 
 /**
  * The subscriptions to entities of exact ids. There are many ids and most have one or two subscriptions, which are kept in
@@ -20,7 +20,7 @@ export class ExactIds {
     const held = this.#ofId.get(id)
     if (held === undefined) this.#ofId.set(id, [new Single(type, indexed)])
     else if (held instanceof MatchGroups) held.add(type, indexed)
-    else if (held.length < fewListeners) held.push(new Single(type, indexed))
+    else if (held.length < fewSubscriptions) held.push(new Single(type, indexed))
     else this.#ofId.set(id, arranged([...held, new Single(type, indexed)]))
   }
 
@@ -40,7 +40,7 @@ export class ExactIds {
     const held = this.#ofId.get(entity.id)
     if (held === undefined) return
     if (held instanceof MatchGroups) held.gather(entity, into)
-    else for (const single of held) if (single.hears(entity)) into.push(single)
+    else for (const single of held) if (single.matches(entity)) into.push(single)
   }
 
   has(id: EntityId): boolean {
@@ -63,7 +63,7 @@ class Single implements MatchGroup {
   }
 
   /** An empty type on either side matches any [subscriptions 3.1, points 3 and 4]. */
-  hears({ type, path }: Entity): boolean {
+  matches({ type, path }: Entity): boolean {
     if (type !== this.#type && type !== untyped && this.#type !== untyped) return false
     return inRange(path, this.#indexed.subscription.path)
   }

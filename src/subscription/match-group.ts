@@ -71,7 +71,7 @@ class PathMatchGroup implements MatchGroup {
   }
 
   /** Whether it means the entities of this one's path [subscriptions 3.1, point 3]. */
-  hears({ path }: Entity): boolean {
+  matches({ path }: Entity): boolean {
     return inRange(path, this.#path)
   }
 
@@ -158,7 +158,7 @@ export const untyped = '' as EntityType
 
 function gatherIn(groups: ReadonlyMap<string, PathMatchGroup> | undefined, entity: Entity, into: MatchGroup[]): void {
   if (groups === undefined) return
-  for (const group of groups.values()) if (group.hears(entity)) into.push(group)
+  for (const group of groups.values()) if (group.matches(entity)) into.push(group)
 }
 
 function nameOf({ path, below }: PathRange): string {

@@ -9,8 +9,8 @@ import type { Subscription, SubscriptionId } from './subscription.js'
 export interface Notice {
   readonly subscription: SubscriptionId
   /**
-   * Notices of one subscription and line go out one by one, in order [subscriptions 5.4]. The line of a change is that
-   * of its entity (`lineOf`); other notices have a line of their kind.
+   * Notices of one subscription and ordering key go out one by one, in order [subscriptions 5.4]. A change has the key
+   * of its entity (`orderingKeyOf`); other notices have that of their kind.
    */
   readonly orderingKey: OrderingKey
   readonly made: Milliseconds
@@ -24,7 +24,7 @@ export interface Notice {
   readonly via?: string | undefined
   readonly body: string
   /**
-   * Of a notice that is no answer to one change: for each partition the number of the last notice there that was made
+   * Of a notice that no single change has caused: for each partition the number of the last notice there that was made
    * before it. It is sent after all those of its subscription, and before all later ones.
    */
   readonly after?: readonly number[] | undefined
@@ -56,10 +56,10 @@ export type OrderingKey =
   | { readonly kind: 'initial' }
   /** Of ticks only the newest waits [subscriptions 3.6]. */
   | { readonly kind: 'tick' }
-  /** Availability notifications: the line is the subscription [subscriptions 7.4]. */
+  /** Availability notifications: one by one for each subscription [subscriptions 7.4]. */
   | { readonly kind: 'availability' }
 
-/** The line of the changes of an entity; paths have no spaces, and the length of the type tells where the id begins. */
+/** The ordering key of the changes of an entity; paths have no spaces, and the length of the type tells where the id begins. */
 export function orderingKeyOf({ path, id, type }: Pick<Entity, 'path' | 'id' | 'type'>): OrderingKey {
   return { kind: 'entity', key: `${path} ${type.length} ${type}${id}` }
 }
@@ -88,7 +88,7 @@ export interface NoticeAck {
   /** The notices that leave the outbox. */
   readonly gone: readonly NoticeNumber[]
   /** The delivery stats of the subscription in this outbox from now on; nothing when the subscription has ended. */
-  readonly account: DeliveryStats | undefined
+  readonly stats: DeliveryStats | undefined
 }
 
 /**

@@ -25,11 +25,11 @@ test('what waits at the start is delivered, its clock set, and its outcome store
   const running = courier(t, { outboxes: boxes, recipients: [known] })
   await running.start()
   t.equal(lastNotified(known.clock), first.made)
-  await running.said('ready')
+  await running.report('ready')
   await until(() => end.received.length === 2)
   await until(() => boxes.partitions.every(({ numbers }) => numbers.length === 0))
   t.same([...end.bodies].sort(), ['{"n":1}', '{"n":2}'])
-  t.match(nth(boxes.partitions, 0).account(one), { sent: 1, discarded: 0, tried: [], lastSuccessCode: 200, fails: 0 })
+  t.match(nth(boxes.partitions, 0).stats(one), { sent: 1, discarded: 0, tried: [], lastSuccessCode: 200, fails: 0 })
   t.match(await running.state(one), { timesSent: 2, lastNotification: first.made, queueDepth: 0, queueBytes: 0 })
   t.same(running.counts, ['notificationsSent', 'notificationsSent'])
   t.match(running.sheet.read(), { in: 0, out: 2, sentOk: 2, reject: 0, sentError: 0, size: 0 })
@@ -174,7 +174,7 @@ test('a barrier does not wait for numbers that have left before the start', asyn
   const end = await FarEnd.listen(t)
   const boxes = outboxes(t)
   nth(boxes.partitions, 0).enqueue(notice(one, 'a', 'gone'))
-  nth(boxes.partitions, 0).store([{ subscription: one, gone: [1], account: undefined }])
+  nth(boxes.partitions, 0).store([{ subscription: one, gone: [1], stats: undefined }])
   boxes.control.enqueue(notice(one, initial, 'initial', { after: [1, 0] }))
   const running = courier(t, { outboxes: boxes, recipients: [recipient(one, end.url())] })
   await running.start()
@@ -239,7 +239,7 @@ test('what is not accepted in time is dropped when its time has come, counted an
   await until(() => nth(running.partitions, 0).numbers.length === 0)
   t.match(await running.state(one), { discarded: 2, queueDepth: 0, queueBytes: 0 })
   t.match(running.sheet.read(), { in: 2, out: 2, reject: 2, sentOk: 0, size: 0 })
-  t.match(nth(running.partitions, 0).account(one), { discarded: 2, tried: [] })
+  t.match(nth(running.partitions, 0).stats(one), { discarded: 2, tried: [] })
   t.same(
     running.lines.map(({ level, message }) => `${level} ${message}`),
     [`WARN notifications of subscription ${one} are dropped: not accepted within 0.2 s`],
@@ -318,12 +318,12 @@ test('with the end of a subscription nothing of it is begun any more, and nothin
   const partition = nth(running.partitions, 0)
   partition.enqueue(notice(one, 'a', 'a1'), notice(one, 'a', 'a2'))
   running.ring()
-  await until(() => partition.account(one)?.sent === 1)
+  await until(() => partition.stats(one)?.sent === 1)
   partition.enqueue(notice(one, 'a', 'not read yet'))
   running.obey({ kind: 'remove', ticket: 7, id: one })
-  t.match(await running.said('done'), { ticket: 7 })
+  t.match(await running.report('done'), { ticket: 7 })
   running.ring()
-  await until(() => partition.numbers.length === 0 && partition.account(one) === undefined)
+  await until(() => partition.numbers.length === 0 && partition.stats(one) === undefined)
   await sleep(50) // One may have been on its way.
   const before = end.received.length
   await sleep(100)
@@ -342,12 +342,12 @@ test('expiry drops what waits without counting it, and a revived subscription be
   const partition = nth(running.partitions, 0)
   partition.enqueue(notice(one, 'a', 'a1'), notice(one, 'a', 'a2'))
   running.ring()
-  await until(() => partition.account(one)?.sent === 1)
+  await until(() => partition.stats(one)?.sent === 1)
   running.obey({ kind: 'put', recipient: recipient(one, end.url(), { expires: Date.now() as Milliseconds }) })
   await until(() => partition.numbers.length === 0)
   partition.enqueue(notice(one, 'a', 'a3'))
   running.obey({ kind: 'expire', ticket: 3, id: one })
-  t.match(await running.said('done'), { ticket: 3 })
+  t.match(await running.report('done'), { ticket: 3 })
   t.same(partition.numbers, [], 'done says that it is on disk')
   t.match(await running.state(one), { discarded: 0, queueDepth: 0, timesSent: 1 })
   running.obey({ kind: 'put', recipient: recipient(one, end.url()) })
@@ -376,10 +376,10 @@ test('what belongs to nobody at the start is removed', async (t) => {
   const boxes = outboxes(t)
   const partition = nth(boxes.partitions, 0)
   partition.enqueue(notice(one, 'a', 'a1'))
-  partition.store([{ subscription: two, gone: [], account: { sent: 1, discarded: 0, tried: [], fails: 0 } }])
+  partition.store([{ subscription: two, gone: [], stats: { sent: 1, discarded: 0, tried: [], fails: 0 } }])
   const running = courier(t, { outboxes: boxes })
   await running.start()
-  await until(() => partition.numbers.length === 0 && partition.account(two) === undefined)
+  await until(() => partition.numbers.length === 0 && partition.stats(two) === undefined)
 })
 
 test('how it went outlives the courier: attempts are not counted twice, failures are remembered', async (t) => {
@@ -390,13 +390,13 @@ test('how it went outlives the courier: attempts are not counted twice, failures
   await before.start()
   nth(boxes.partitions, 0).enqueue(notice(one, 'a', 'a1'))
   before.ring()
-  await until(() => nth(boxes.partitions, 0).account(one)?.fails === 1)
-  t.same(nth(boxes.partitions, 0).account(one)?.tried, [1])
+  await until(() => nth(boxes.partitions, 0).stats(one)?.fails === 1)
+  t.same(nth(boxes.partitions, 0).stats(one)?.tried, [1])
   await before.drain()
   t.equal(end.received.length, 1, 'the end does not wait for a pause')
   const after = courier(t, { outboxes: boxes, recipients: [recipient(one, end.url())], settings: slow })
   await after.start()
-  await until(() => nth(boxes.partitions, 0).account(one)?.fails === 2)
+  await until(() => nth(boxes.partitions, 0).stats(one)?.fails === 2)
   t.match(await after.state(one), { timesSent: 1, failsCounter: 2, lastFailureReason: 'trouble: 503', queueDepth: 1 })
 })
 
@@ -417,7 +417,7 @@ test('an orderly end sends what can be sent and leaves what cannot', async (t) =
   t.same(nth(running.partitions, 1).numbers, [1])
 })
 
-test('settlements that are refused are repeated until they are stored', async (t) => {
+test('acks that are refused are repeated until they are stored', async (t) => {
   const end = await FarEnd.listen(t)
   const running = courier(t, { recipients: [recipient(one, end.url())] })
   await running.start()
@@ -431,7 +431,7 @@ test('settlements that are refused are repeated until they are stored', async (t
   t.same(partition.numbers, [1, 2], 'the line went on meanwhile')
   partition.refuse = false
   await until(() => partition.numbers.length === 0)
-  t.match(partition.account(one), { sent: 2, fails: 0 })
+  t.match(partition.stats(one), { sent: 2, fails: 0 })
 })
 
 test('outcomes are stored without a further one, however long the batch before them takes', async (t) => {
@@ -443,7 +443,7 @@ test('outcomes are stored without a further one, however long the batch before t
   partition.enqueue(notice(one, 'a', 'a1'))
   running.ring()
   await until(async () => (await running.state(one))?.queueDepth === 0)
-  await sleep(60) // Its settlement is under way now.
+  await sleep(60) // Its ack is under way now.
   partition.enqueue(notice(one, 'a', 'a2'))
   running.ring()
   await until(async () => end.received.length === 2 && (await running.state(one))?.queueDepth === 0)

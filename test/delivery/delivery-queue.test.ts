@@ -261,7 +261,7 @@ test('what outboxes held of a subscription at the start goes on; stats of an unk
   t.match(tested.queue.states([known]), [{ delivery: { timesSent: 3, failsCounter: 3 } }])
   t.same(tested.queue.states([unknown]), [])
   t.same(
-    tested.queue.acks(0)?.map(({ subscription, account }) => [subscription, account?.sent]),
+    tested.queue.acks(0)?.map(({ subscription, stats }) => [subscription, stats?.sent]),
     [
       [unknown, undefined],
       [known, 3],

@@ -112,13 +112,13 @@ export class QueueUnderTest {
     assert(!this.#batches.has(source), 'one batch of an outbox is under way at a time')
     this.#batches.add(source)
     assert(batch.reduce((sum, { gone }) => sum + gone.length, 0) <= 400)
-    for (const { subscription, gone, account } of batch) {
+    for (const { subscription, gone, stats } of batch) {
       for (const number of gone) {
         assert(!this.#acked.has(`${source}-${number}`), 'a notice leaves once')
         this.#acked.add(`${source}-${number}`)
       }
-      if (account === undefined) this.stored.delete(`${source} ${subscription}`)
-      else this.stored.set(`${source} ${subscription}`, account)
+      if (stats === undefined) this.stored.delete(`${source} ${subscription}`)
+      else this.stored.set(`${source} ${subscription}`, stats)
     }
   }
 

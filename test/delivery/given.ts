@@ -57,7 +57,7 @@ export function recipient(id: SubscriptionId, reference: string, more: Partial<R
   }
 }
 
-/** An outbox on disk with its owner, which stores settlements at once unless it is told to refuse. */
+/** An outbox on disk with its owner, which stores acks at once unless it is told to refuse. */
 export class OwnedOutbox {
   readonly path: string
   readonly #environment: Environment
@@ -65,7 +65,7 @@ export class OwnedOutbox {
   refuse = false
   /** How long storing takes. */
   delay_ms = 0
-  readonly settled: (readonly NoticeAck[])[] = []
+  readonly acked: (readonly NoticeAck[])[] = []
 
   constructor(path: string) {
     this.path = path
@@ -81,11 +81,11 @@ export class OwnedOutbox {
     this.#environment.root.transactionSync(() => this.#outbox.enqueue(notices))
   }
 
-  store(settlements: readonly NoticeAck[]): void {
-    this.#environment.root.transactionSync(() => this.#outbox.ack(settlements))
+  store(acks: readonly NoticeAck[]): void {
+    this.#environment.root.transactionSync(() => this.#outbox.ack(acks))
   }
 
-  account(id: SubscriptionId): DeliveryStats | undefined {
+  stats(id: SubscriptionId): DeliveryStats | undefined {
     const text = this.#environment.accounts.get([id])
     return text === undefined ? undefined : JSON.parse(text)
   }
@@ -102,12 +102,12 @@ export class OwnedOutbox {
       last: () => reader.last(),
       after: (number, limit) => reader.after(number, limit),
       at: (number) => reader.at(number),
-      accounts: () => reader.accounts(),
-      ack: async (settlements) => {
+      stats: () => reader.stats(),
+      ack: async (acks) => {
         if (this.refuse) return false
         if (this.delay_ms > 0) await sleep(this.delay_ms)
-        this.settled.push(settlements)
-        this.store(settlements)
+        this.acked.push(acks)
+        this.store(acks)
         return true
       },
       close: () => reader.close(),
@@ -152,7 +152,7 @@ export interface Running {
   /** Tells of new notices. */
   ring(): void
   state(id: SubscriptionId): Promise<DeliveryState | undefined>
-  said<Kind extends CourierReport['kind']>(kind: Kind): Promise<Extract<CourierReport, { readonly kind: Kind }>>
+  report<Kind extends CourierReport['kind']>(kind: Kind): Promise<Extract<CourierReport, { readonly kind: Kind }>>
   /** Ends it in order. */
   drain(limit_ms?: number): Promise<void>
   start(): Promise<void>
@@ -208,7 +208,7 @@ export function courier(t: Test, circumstances: Circumstances = {}): Running {
     },
   })
   let tickets = 0
-  const said: Running['said'] = async (kind) => {
+  const report: Running['report'] = async (kind) => {
     for (;;) {
       const at = reports.findIndex((report) => report.kind === kind)
       const [report] = at === -1 ? [] : reports.splice(at, 1)
@@ -222,18 +222,18 @@ export function courier(t: Test, circumstances: Circumstances = {}): Running {
     if (drained) return
     drained = true
     made.obey({ kind: 'drain', limit_ms })
-    await said('drained')
+    await report('drained')
   }
   t.teardown(() => drain(0))
   return {
-    ...{ partitions, control, reports, lines, counts, sheet, courier: made, said, drain },
+    ...{ partitions, control, reports, lines, counts, sheet, courier: made, report, drain },
     obey: (instruction) => made.obey(instruction),
     ring: () => bell.ring(),
     start: () => made.start(),
     state: async (id) => {
       tickets += 1
       made.obey({ kind: 'report', ticket: tickets, ids: [id] })
-      return (await said('states')).states[0]?.delivery
+      return (await report('states')).states[0]?.delivery
     },
   }
 }

@@ -206,8 +206,8 @@ test('a kept connection that its receiver closes as the request comes is replace
 
 test('the body of a response is shown to whoever asks', async (t) => {
   const end = await FarEnd.listen(t, (_, response) => response.end('thanks'))
-  const heard = await new Promise((resolve) => sender(t).send(outgoing(end.url(), { heard: resolve })))
-  t.equal(heard, 'thanks')
+  const body = await new Promise((resolve) => sender(t).send(outgoing(end.url(), { onBody: resolve })))
+  t.equal(body, 'thanks')
 })
 
 test('certificates of unknown authorities are accepted only if so wished', async (t) => {

@@ -40,7 +40,7 @@ function sharedMemory(measures: Measures, bell: Bell): SharedMemory {
     permits: SharedSemaphore.memory(1),
     connections: ConnectionLimit.memory(1),
     requestMemory: RequestMemory.memory(),
-    answerMemory: RequestMemory.memory(),
+    responseMemory: RequestMemory.memory(),
     forwards: ForwardLimit.memory(),
     alarms: AlarmReports.memory(),
     rooms: [MailboxCapacity.memory()],
@@ -104,22 +104,22 @@ test('the thread of the courier delivers what partition and coordinator hold, an
   const { port1, port2 } = new MessageChannel()
   partition.tell({ kind: 'connect', port: port1 }, [port1])
   tell({ kind: 'connect', partition: 0, port: port2 }, [port2])
-  const settle = await courier.hear('ack')
-  control.store(settle.acks)
-  tell({ kind: 'acked', ticket: settle.ticket })
+  const unstored = await courier.next('ack')
+  control.store(unstored.acks)
+  tell({ kind: 'acked', ticket: unstored.ticket })
   t.same(end.bodies, ['from the partition', 'from the coordinator'])
   t.same(control.numbers, [])
-  t.match(control.account(one), { sent: 1, lastSuccessCode: 200 })
+  t.match(control.stats(one), { sent: 1, lastSuccessCode: 200 })
 
   control.enqueue(notice(one, { kind: 'tick' }, 'tick'))
   bell.ring()
   await until(() => end.bodies.includes('tick'))
-  const again = await courier.hear('ack')
+  const again = await courier.next('ack')
   tell({ kind: 'acked', ticket: again.ticket })
   t.equal(measures.counts.flat('notificationsSent'), 3n)
   t.match(measures.delivery.read(), { out: 3, sentOk: 3, size: 0 })
   tell({ kind: 'drain', limit_ms: 1000 })
-  t.same(await courier.hear('drained'), { kind: 'drained' })
+  t.same(await courier.next('drained'), { kind: 'drained' })
   await courier.ended
   await courier.close()
   partition.tell({ kind: 'drain' })
@@ -128,11 +128,11 @@ test('the thread of the courier delivers what partition and coordinator hold, an
   await control.close()
   const stored = new OwnedOutbox(partitionPath)
   t.same(stored.numbers, [])
-  t.match(stored.account(one), { sent: 1, lastSuccessCode: 200 })
+  t.match(stored.stats(one), { sent: 1, lastSuccessCode: 200 })
   await stored.close()
 })
 
-test('what the courier says before it is ready is heard, and is not taken for its ready', async (t) => {
+test('what the courier reports before it is ready is received, and is not taken for its ready', async (t) => {
   const folder = t.testdir()
   const partitionPath = join(folder, 'partition-0')
   await new OwnedOutbox(partitionPath).close()
@@ -144,7 +144,7 @@ test('what the courier says before it is ready is heard, and is not taken for it
   const run = readOptions([], {})
   if (run.kind !== 'run') throw new Error(run.text)
   const { port2 } = new MessageChannel()
-  const settled: CourierReport[] = []
+  const reports: CourierReport[] = []
   const courier = new ActorThread<CourierTask & Pick<ThreadPorts, 'log'>, CourierReport>({
     entry: entry('courier'),
     task: {
@@ -159,18 +159,18 @@ test('what the courier says before it is ready is heard, and is not taken for it
       log: port2,
     },
     transfer: [port2],
-    said: (report) => {
+    reported: (report) => {
       if (report.kind !== 'ack') return
-      settled.push(report)
+      reports.push(report)
       control.store(report.acks)
       courier.tell({ kind: 'acked', ticket: report.ticket })
     },
   })
   courier.tell({ kind: 'begin' } satisfies CourierInstruction)
   t.same(await courier.ready, { kind: 'ready' })
-  t.not(settled.length, 0, 'it has said something before')
+  t.not(reports.length, 0, 'it has reported something before')
   await until(() => control.numbers.length === 0, 60_000)
-  const drained = courier.hear('drained')
+  const drained = courier.next('drained')
   courier.tell({ kind: 'drain', limit_ms: 1000 })
   await drained
   await courier.ended

@@ -27,7 +27,7 @@ export class Noted implements RequestMeter {
   counted(resource: Resource | undefined, verb: string, payload: 'json' | 'text' | 'none', wrongVerb: boolean): void {
     this.events.push(`${verb} ${resource?.pattern ?? 'unknown'} ${payload}${wrongVerb ? ' wrong verb' : ''}`)
   }
-  answered({ status }: { readonly status: number }): void {
+  responded({ status }: { readonly status: number }): void {
     this.statuses.push(status)
   }
   rejected(reason: Rejection): void {
@@ -88,7 +88,7 @@ export const options: HttpOptions = {
   bodyTimeout_s: 60,
   sendTimeout_s: 60,
   requestMemory_MiB: 64,
-  answerMemory_MiB: 256,
+  responseMemory_MiB: 256,
   requestPermits: 256,
   reqMaxWait_ms: 0,
   reqMutexPolicy: 'all',
@@ -179,7 +179,7 @@ export async function givenFrontEnd(
     permits: SharedSemaphore.memory(changed.requestPermits ?? options.requestPermits),
     connections: ConnectionLimit.memory(maxConnections),
     requestMemory: RequestMemory.memory(),
-    answerMemory: RequestMemory.memory(),
+    responseMemory: RequestMemory.memory(),
     index: 0,
     ...more,
   })

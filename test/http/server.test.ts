@@ -193,7 +193,7 @@ test('a port in use is a refusal', async (t) => {
     permits: SharedSemaphore.memory(1),
     connections: ConnectionLimit.memory(1),
     requestMemory: RequestMemory.memory(),
-    answerMemory: RequestMemory.memory(),
+    responseMemory: RequestMemory.memory(),
     index: 0,
   })
   t.same(opened, { ok: false, error: { kind: 'portInUse', port } })

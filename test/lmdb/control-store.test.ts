@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { type Test, test } from 'tap'
 import { ControlStore } from '../../src/lmdb/control-store.js'
 import { openRoot } from '../../src/lmdb/environment.js'
-import { accountsOf, type OutboxDatabases, openOutbox } from '../../src/lmdb/outbox.js'
+import { type OutboxDatabases, openOutbox, statsOf } from '../../src/lmdb/outbox.js'
 import { noticeAt, noticesAfter } from '../../src/lmdb/outbox-reader.js'
 import type { Notice } from '../../src/subscription/notice.js'
 import { at, path, storeSettings } from '../given.js'
@@ -24,7 +24,7 @@ function outboxOf(t: Test, folder: string): () => OutboxDatabases {
   }
 }
 
-const account = { sent: 1, discarded: 0, tried: [], fails: 0 }
+const stats = { sent: 1, discarded: 0, tried: [], fails: 0 }
 
 test('subscriptions are there again when the store is opened again, by creation', async (t) => {
   const folder = t.testdir()
@@ -40,12 +40,12 @@ test('subscriptions are there again when the store is opened again, by creation'
   t.same([...again.ticks()], [[first.id, 7]])
 })
 
-test('notices are numbered over restarts, and stay until they are settled', async (t) => {
+test('notices are numbered over restarts, and stay until they are acked', async (t) => {
   const folder = t.testdir()
   const store = opened(folder)
   const notices = [1, 2, 3].map((n) => notice({ body: `{"n":"${n}"}` }))
   await store.commit({ notices })
-  await store.commit({ acks: [{ subscription: subscriptionId(), gone: [1, 2, 3], account }] })
+  await store.commit({ acks: [{ subscription: subscriptionId(), gone: [1, 2, 3], stats }] })
   await store.close()
   const again = opened(folder)
   t.teardown(() => again.close())
@@ -56,16 +56,16 @@ test('notices are numbered over restarts, and stay until they are settled', asyn
   t.equal(noticeAt(outbox(), 3), undefined)
 })
 
-test('an account is what was settled last, and goes with its subscription', async (t) => {
+test('delivery stats are those of the last ack, and go with their subscription', async (t) => {
   const folder = t.testdir()
   const store = opened(folder)
   t.teardown(() => store.close())
   const [kept, ended] = [subscriptionId(), subscriptionId()]
-  const settle = (sent: number) =>
-    [kept, ended].map((id) => ({ subscription: id, gone: [], account: { ...account, sent } }))
-  await store.commit({ acks: settle(1) })
-  await store.commit({ acks: [...settle(2), { subscription: ended, gone: [], account: undefined }] })
-  t.same([...accountsOf(outboxOf(t, folder)())], [[kept, { ...account, sent: 2 }]])
+  const acksOf = (sent: number) =>
+    [kept, ended].map((id) => ({ subscription: id, gone: [], stats: { ...stats, sent } }))
+  await store.commit({ acks: acksOf(1) })
+  await store.commit({ acks: [...acksOf(2), { subscription: ended, gone: [], stats: undefined }] })
+  t.same([...statsOf(outboxOf(t, folder)())], [[kept, { ...stats, sent: 2 }]])
 })
 
 test('a write that fails fails alone, and gives back the numbers of its notices', async (t) => {

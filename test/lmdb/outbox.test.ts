@@ -27,8 +27,8 @@ class OnDisk {
   }
 
   ack(...gone: readonly number[]): void {
-    const settlement = { subscription: subscriptionId(), gone, account: undefined }
-    this.environment.root.transactionSync(() => this.outbox.ack([settlement]))
+    const ack = { subscription: subscriptionId(), gone, stats: undefined }
+    this.environment.root.transactionSync(() => this.outbox.ack([ack]))
   }
 
   /** For whom what is there is, by number; read in portions. */

@@ -99,7 +99,7 @@ const changes: TurnChanges = {
     notice({ body: '1' }),
     { ...notice(), subscriptions: [nthId(1), nthId(2)], entity: entity({ id: 'Tank1' }) },
   ],
-  acks: [{ subscription: nthId(1), gone: [1], account: undefined }],
+  acks: [{ subscription: nthId(1), gone: [1], stats: undefined }],
 }
 
 test('the changes of a turn are applied in one transaction', async (t) => {

@@ -223,7 +223,7 @@ test('a subscription is in force from the next turn on, and the bell is rung whe
   await box.ask(append('A', '2'))
   await box.ask(append('A', '2'))
   t.same([store.lastNotice, rung[0]], [1, 1])
-  await box.ask({ kind: 'ack', acks: [{ subscription: nthId(1), gone: [1], account: undefined }] })
+  await box.ask({ kind: 'ack', acks: [{ subscription: nthId(1), gone: [1], stats: undefined }] })
   t.equal(inbox.unsubscribe(nthId(1)), 1)
   await box.ask(append('A', '3'))
   t.same([store.lastNotice, rung[0], faults], [1, 1, []])

@@ -34,7 +34,7 @@ test("a partition's thread puts subscriptions in force and says after which noti
       permits: SharedSemaphore.memory(1),
       connections: ConnectionLimit.memory(1),
       requestMemory: RequestMemory.memory(),
-      answerMemory: RequestMemory.memory(),
+      responseMemory: RequestMemory.memory(),
       forwards: ForwardLimit.memory(),
       alarms: AlarmReports.memory(),
       rooms: [MailboxCapacity.memory()],
@@ -51,9 +51,9 @@ test("a partition's thread puts subscriptions in force and says after which noti
     transfer: [port2],
   })
   const tell = async (instruction: PartitionInstruction): Promise<SubscriptionActivated> => {
-    const heard = thread.hear('inForce')
+    const report = thread.next('inForce')
     thread.tell(instruction)
-    return await heard
+    return await report
   }
   t.match(await thread.ready, { kind: 'ready', lastNotice: 0 })
   const mailbox = new Mailbox({ room: new MailboxCapacity(100), measured: () => false, depth: () => {} })

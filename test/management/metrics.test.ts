@@ -12,8 +12,8 @@ const answered = {
 test('metrics are shown by service and subservice with their sums, without those that are zero', async (t) => {
   const { ask, requests } = management()
   t.same(bodyOf(await ask('GET', '/admin/metrics')), { services: {}, sum: { subservs: {}, sum: {} } })
-  requests.answered(answered)
-  requests.answered({ ...answered, service: 'beta', status: 400, duration: 1_000_000n })
+  requests.responded(answered)
+  requests.responded({ ...answered, service: 'beta', status: 400, duration: 1_000_000n })
   const good = { incomingTransactions: 1, incomingTransactionResponseSize: 23, serviceTime: 0.002 }
   const bad = { ...good, incomingTransactionErrors: 1, serviceTime: 0.001 }
   const both = {
@@ -32,7 +32,7 @@ test('metrics are shown by service and subservice with their sums, without those
 })
 
 test('what had no room for a name of its own is in the overall sum', async (t) => {
-  const sent = { sent: 0, sent_bytes: 0, sentAnswer_bytes: 0, sentErrors: 0 }
+  const sent = { sent: 0, sent_bytes: 0, sentResponse_bytes: 0, sentErrors: 0 }
   const count = { transactions: 1, request_bytes: 0, response_bytes: 0, errors: 0, duration_ns: 0, ...sent }
   t.same(metricsShown([{ ...count, service: undefined, subservice: undefined }]), {
     services: {},
@@ -44,10 +44,10 @@ test('DELETE and reset=true leave nothing', async (t) => {
   const { ask, requests } = management()
   const transactions = async (reset = 'false') =>
     Object(bodyOf(await ask('GET', '/admin/metrics', parameters(['reset', reset])))).sum.sum.incomingTransactions
-  requests.answered(answered)
+  requests.responded(answered)
   t.equal(await transactions('true'), 1)
   t.equal(await transactions('TRUE'), undefined)
-  requests.answered(answered)
+  requests.responded(answered)
   t.equal(await transactions('TRUE'), 1, 'only the value true resets')
   t.same(await ask('DELETE', '/admin/metrics'), { status: 204 })
   t.equal(await transactions(), undefined)
@@ -59,8 +59,8 @@ test('the parts of all front ends are added up', async (t) => {
   const answers: readonly SharedAnswer[] = [sharedAnswer(measures), sharedAnswer(other)]
   const peers: ProcessPeers = { gather: (name, ask) => Promise.all(answers.map((answer) => answer(name, ask))) }
   const { ask, requests } = management({ measures, peers })
-  requests.answered(answered)
-  other.requests([]).answered(answered)
+  requests.responded(answered)
+  other.requests([]).responded(answered)
   t.match(bodyOf(await ask('GET', '/admin/metrics')), { sum: { sum: { incomingTransactions: 2 } } })
   await ask('DELETE', '/admin/metrics')
   t.equal(other.services.take(false).length, 0)
@@ -79,7 +79,7 @@ test('this front end is asked before the call returns', async (t) => {
 test('with -disableMetrics nothing is recorded, and asking is an error', async (t) => {
   const { ask, requests, measures } = management()
   measures.switches.set('disableMetrics', 1)
-  requests.answered(answered)
+  requests.responded(answered)
   t.equal(measures.services.take(false).length, 0)
   for (const verb of ['GET', 'DELETE'] as const) {
     const answer = await ask(verb, '/admin/metrics')

@@ -6,8 +6,8 @@ test('requests are shown by method, route and status, unknown paths under one na
   const { ask, requests, resources } = management()
   const answered = { request_bytes: 10, response_bytes: 300, duration: 2_000_000n, service: 'acme', servicePath: '/x' }
   const trace = row(resources, '/log/trace/{level}')
-  requests.answered({ ...answered, resource: trace, verb: 'PUT', status: 200 })
-  requests.answered({ ...answered, resource: undefined, verb: 'BREW', status: 418 })
+  requests.responded({ ...answered, resource: trace, verb: 'PUT', status: 200 })
+  requests.responded({ ...answered, resource: undefined, verb: 'BREW', status: 418 })
   const answer = await ask('GET', '/metrics')
   t.equal(answer.contentType, 'text/plain; version=0.0.4; charset=utf-8')
   const lines = text(answer).split('\n')

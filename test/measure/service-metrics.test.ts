@@ -1,8 +1,8 @@
 import { test } from 'tap'
-import type { AnsweredRequest } from '../../src/measure/requests.js'
+import type { CompletedRequest } from '../../src/measure/requests.js'
 import { ServiceMetrics } from '../../src/measure/service-metrics.js'
 
-function request(service: string | undefined, servicePath: string | undefined, status = 200): AnsweredRequest {
+function request(service: string | undefined, servicePath: string | undefined, status = 200): CompletedRequest {
   return {
     ...{ resource: undefined, verb: 'GET', status, request_bytes: 2, response_bytes: 3, duration: 1_000n },
     ...{ service, servicePath },

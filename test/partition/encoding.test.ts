@@ -37,7 +37,7 @@ const sequence = fc.nat().map((number) => number as Sequence)
 const time = fc.nat().map(at)
 const where = { tenant: fc.constantFrom(tenant), path: fc.constantFrom('/', '/a').map(path) }
 const number = fc.nat()
-const account: fc.Arbitrary<DeliveryStats> = fc.record(
+const deliveryStats: fc.Arbitrary<DeliveryStats> = fc.record(
   {
     sent: number,
     discarded: number,
@@ -52,20 +52,17 @@ const account: fc.Arbitrary<DeliveryStats> = fc.record(
   },
   { requiredKeys: ['sent', 'discarded', 'tried', 'fails'], noNullPrototype: true },
 )
-const settlement = fc.record(
+const ack = fc.record(
   {
     subscription: fc.nat(9).map(nthId),
     gone: fc.array(number, { maxLength: 2 }),
-    account: fc.option(account, { nil: undefined }),
+    stats: fc.option(deliveryStats, { nil: undefined }),
   },
   { noNullPrototype: true },
 )
 const command: fc.Arbitrary<Command> = fc.oneof(
   fc.constant({ kind: 'ping' } as const),
-  fc.record(
-    { kind: fc.constant('ack' as const), acks: fc.array(settlement, { maxLength: 2 }) },
-    { noNullPrototype: true },
-  ),
+  fc.record({ kind: fc.constant('ack' as const), acks: fc.array(ack, { maxLength: 2 }) }, { noNullPrototype: true }),
   fc.record(
     { kind: fc.constant('rawUpdate' as const), sequence, time, ...where, body: text, flags: fc.nat(15), origin },
     { noNullPrototype: true },

@@ -1,6 +1,6 @@
 import { type Test, test } from 'tap'
 import { openEnvironment } from '../../src/lmdb/environment.js'
-import { accountsOf } from '../../src/lmdb/outbox.js'
+import { statsOf } from '../../src/lmdb/outbox.js'
 import { noticesAfter } from '../../src/lmdb/outbox-reader.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import type { Command, Reply } from '../../src/partition/commands.js'
@@ -37,7 +37,7 @@ interface Around {
 
 interface Outgoing {
   readonly notices: readonly NumberedNotice[]
-  readonly accounts: ReadonlyMap<SubscriptionId, DeliveryStats>
+  readonly stats: ReadonlyMap<SubscriptionId, DeliveryStats>
 }
 
 function around(t: Test, folder = t.testdir(), word: NoticeRenderer = shortWording): Around {
@@ -53,9 +53,9 @@ function around(t: Test, folder = t.testdir(), word: NoticeRenderer = shortWordi
     outbox: async () => {
       const environment = openEnvironment(folder, { ...storeSettings, readOnly: true })
       const notices = noticesAfter(environment, 0, 1000)
-      const accounts = new Map(accountsOf(environment))
+      const stats = new Map(statsOf(environment))
       await environment.root.close()
-      return { notices, accounts }
+      return { notices, stats }
     },
   }
 }
@@ -112,7 +112,7 @@ test('deciding writes nothing: a turn that is never committed leaves the store a
   turn(append('1'))
   const state = async () => [store.entities(tenant, root, id('Silo1')), store.entityCount, await outbox()]
   const before = await state()
-  const ack: Command = { kind: 'ack', acks: [{ subscription: nthId(1), gone: [1], account: undefined }] }
+  const ack: Command = { kind: 'ack', acks: [{ subscription: nthId(1), gone: [1], stats: undefined }] }
   const batch = [append('2', 2000), command('APPEND', 'Silo2'), command('DELETE', 'Silo1'), ack]
   const { replies, changes } = decideTurn(parts, batch)
   t.match(replies, [{ kind: 'updated' }, { kind: 'updated' }, { kind: 'updated' }, { kind: 'acked' }])
@@ -195,7 +195,7 @@ test('what became of notices is stored, also when there is no room for updates, 
   const { turn, matcher, outbox, store } = around(t)
   matcher.put(nth(1))
   turn(append('1'), append('2'))
-  const account: DeliveryStats = {
+  const stored: DeliveryStats = {
     sent: 1,
     discarded: 0,
     tried: [],
@@ -203,17 +203,17 @@ test('what became of notices is stored, also when there is no room for updates, 
     lastSuccess: at(2000),
     lastSuccessCode: 200,
   }
-  const settle = (settled: DeliveryStats | undefined): Command => ({
+  const acked = (stats: DeliveryStats | undefined): Command => ({
     kind: 'ack',
-    acks: [{ subscription: nthId(1), gone: [1], account: settled }],
+    acks: [{ subscription: nthId(1), gone: [1], stats }],
   })
   Object.defineProperty(store, 'hasRoom', { value: () => false })
   for (let times = 0; times < 2; times += 1) {
-    t.match(turn(append('3'), settle(account)), [{ kind: 'failed', why: 'storageFull' }, { kind: 'acked' }])
-    const { notices, accounts } = await outbox()
+    t.match(turn(append('3'), acked(stored)), [{ kind: 'failed', why: 'storageFull' }, { kind: 'acked' }])
+    const { notices, stats } = await outbox()
     t.match(notices, [{ number: 2, notice: { body: 'Silo1: level=2' } }])
-    t.same([...accounts], [[nthId(1), account]])
+    t.same([...stats], [[nthId(1), stored]])
   }
-  turn(settle(undefined))
-  t.equal((await outbox()).accounts.size, 0)
+  turn(acked(undefined))
+  t.equal((await outbox()).stats.size, 0)
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import type { EntityId, EntityType, ServicePath, Tenant } from '../../src/context/entity.js'
 import type { GivenAttribute } from '../../src/context/update.js'
-import { mergeAnswers, type ShownEntity } from '../../src/providers/merge-answers.js'
+import { mergeResponses, type ShownEntity } from '../../src/providers/merge-responses.js'
 import { askableEntities, entityKey, forwardsOf } from '../../src/providers/query-plan.js'
 import { planUpdate } from '../../src/providers/update-plan.js'
 import type { RegistrationId } from '../../src/registration/registration.js'
@@ -108,7 +108,7 @@ test('merging keeps what is held as it is and in its order, and adds every entit
   const element = fc.array(shown)
   fc.assert(
     fc.property(element, element, (held, answered) => {
-      const merged = mergeAnswers(held, answered)
+      const merged = mergeResponses(held, answered)
       const keptHeld = held.every(({ attributes, ...entity }, at) => {
         const { attributes: after = [], ...same } = merged[at] ?? ({} as Partial<ShownEntity>)
         return (
@@ -156,7 +156,7 @@ test('an answer of a hundred thousand elements about one entity is merged in the
   })
   const answered = Array.from({ length: 100_000 }, (_, at) => ({ id: 'X', type: 'T', attributes: [attribute(at)] }))
   const begun = performance.now()
-  const merged = mergeAnswers([{ id: 'X', type: 'T', attributes: [attribute(0)] }], answered)
+  const merged = mergeResponses([{ id: 'X', type: 'T', attributes: [attribute(0)] }], answered)
   t.equal(merged.length, 1)
   t.equal(merged[0]?.attributes.length, 100_000)
   t.ok(performance.now() - begun < 5000, 'copying for every element takes far longer')

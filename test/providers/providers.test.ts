@@ -85,7 +85,7 @@ test('redirects are not followed', async (t) => {
     outgoing.writeHead(302, { Location: '/elsewhere' }).end()
   })
   const { providers } = opened(t)
-  t.same(await providers.ask(request(url), whole), { ok: false, error: { kind: 'answerEmpty' } })
+  t.same(await providers.ask(request(url), whole), { ok: false, error: { kind: 'responseEmpty' } })
   t.equal(asked, 1)
 })
 
@@ -106,7 +106,7 @@ test('a request that is too long is not sent, an answer that is too long is not 
     asked += 1
     outgoing.end('x'.repeat(2000))
   })
-  const { providers } = opened(t, { requestLimit_bytes: 1000, answerLimit_bytes: 1000 })
+  const { providers } = opened(t, { requestLimit_bytes: 1000, responseLimit_bytes: 1000 })
   t.match(await providers.ask(request(url, 'x'.repeat(900)), whole), { error: { reason: 'request too long' } })
   t.equal(asked, 0)
   t.match(await providers.ask(request(url), whole), { error: { kind: 'unreachable' } })
@@ -277,7 +277,7 @@ test('answers take room together, in however small pieces they come; the last of
     for (let sent = 0; sent < 300; sent += 1) outgoing.write('x')
     outgoing.end('y'.repeat(300))
   })
-  const { providers } = opened(t, { answerLimit_bytes: 1000 })
+  const { providers } = opened(t, { responseLimit_bytes: 1000 })
   const room = providers.responseBudget()
   t.match(await providers.ask(request(url), whole, room), { ok: true, value: 'x'.repeat(300) + 'y'.repeat(300) })
   t.same(await providers.ask(request(url), whole, room), {

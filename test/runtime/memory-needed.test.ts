@@ -7,7 +7,7 @@ const flags = {
   readCache_MiB: 64,
   entityCache_MiB: 64,
   requestMemory_MiB: 64,
-  answerMemory_MiB: 256,
+  responseMemory_MiB: 256,
   pageMaxSize: 32 * 2 ** 20,
 }
 const notifications = { memory_MiB: 64 }

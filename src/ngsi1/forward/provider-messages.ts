@@ -1,7 +1,7 @@
 import type { StatusText } from '../../api.js'
 import type { Metadata, Value } from '../../context/entity.js'
 import type { GivenAttribute } from '../../context/update.js'
-import type { ShownAttribute, ShownEntity } from '../../providers/merge-answers.js'
+import type { ShownAttribute, ShownEntity } from '../../providers/merge-responses.js'
 import type { QueryForward } from '../../providers/query-plan.js'
 import type { UpdateForward } from '../../providers/update-plan.js'
 import { inSlices, Slices } from '../../slices.js'

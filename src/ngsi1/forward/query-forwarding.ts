@@ -4,7 +4,7 @@ import { Effort, maxSteps } from '../../context/effort.js'
 import type { Entity, EntityId } from '../../context/entity.js'
 import { compileQuery } from '../../context/match.js'
 import { gathered, type Page, type Query, type Scope, type Selector } from '../../context/query.js'
-import { mergeAnswers, type ShownEntity } from '../../providers/merge-answers.js'
+import { mergeResponses, type ShownEntity } from '../../providers/merge-responses.js'
 import { askableEntities, entityKey, forwardsOf, type QueryForward } from '../../providers/query-plan.js'
 import type { RegisteredEntity } from '../../registration/registration.js'
 import type { Lookup } from '../../registration/registration-index.js'
@@ -49,7 +49,7 @@ export async function withProviders(
   if (!planned.ok) return planned
   const passed = await forwarder.ask('queryContext', planned.value, queryForProvider, readQueryAnswer)
   if (!passed.ok) return passed
-  const entities = mergeAnswers(held.entities, passed.value.flatMap(answeredElements))
+  const entities = mergeResponses(held.entities, passed.value.flatMap(answeredElements))
   return ok({ entities, details: entities.length === 0 ? detailsOfNothing(passed.value) : undefined })
 }
 

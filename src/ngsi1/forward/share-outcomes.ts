@@ -35,9 +35,9 @@ export function statusOfFailure({ kind }: ProviderFailure): StatusText {
   switch (kind) {
     case 'unreachable':
       return statusOf(404, 'error forwarding update')
-    case 'answerEmpty':
+    case 'responseEmpty':
       return statusOf(404, invalidAnswer)
-    case 'answerUnreadable':
+    case 'responseUnreadable':
       return statusOf(404)
   }
 }

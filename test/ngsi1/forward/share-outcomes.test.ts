@@ -16,22 +16,22 @@ function share(...names: readonly string[]): Share {
 }
 
 /** What became of each share when its provider answered with these elements. */
-function settled(
+function outcomesIn(
   shares: readonly Share[],
   elements: readonly (readonly [status: typeof okStatus, ...names: string[]])[],
 ) {
   const forward = { provider: 'p', registration: 'r' as RegistrationId, shares }
   const answered = elements.map(([status, ...names]) => ({ id: 'E', type: 'T', status, attributes: names.map(given) }))
-  const settlements = outcomesOf([{ forward, answer: ok({ elements: answered, status: undefined }) }])
+  const outcomes = outcomesOf([{ forward, answer: ok({ elements: answered, status: undefined }) }])
   return shares.map((one) =>
-    (settlements.get(one) ?? []).map(({ status, attributes }) => [status.code, ...attributes.map(({ name }) => name)]),
+    (outcomes.get(one) ?? []).map(({ status, attributes }) => [status.code, ...attributes.map(({ name }) => name)]),
   )
 }
 
 test('equal shares are spoken of in their order, what is not listed by the first of them is left over', async (t) => {
   const [a, b, c] = [share('x', 'y'), share('x'), share('y', 'z')]
   const refused = statusOf(472)
-  t.same(settled([a, b, c], [[okStatus, 'y'], [refused, 'x', 'x'], [okStatus, 'x'], [okStatus]]), [
+  t.same(outcomesIn([a, b, c], [[okStatus, 'y'], [refused, 'x', 'x'], [okStatus, 'x'], [okStatus]]), [
     [
       ['200', 'y'],
       ['472', 'x'],
@@ -41,16 +41,16 @@ test('equal shares are spoken of in their order, what is not listed by the first
   ])
 })
 
-test('ten thousand equal elements, and as many attributes of one, are settled in the time that it takes to look at them', async (t) => {
+test('ten thousand equal elements, and as many attributes of one, get their outcomes in the time that it takes to look at them', async (t) => {
   const many = Array.from({ length: 20_000 }, (_, at) => at)
   const begun = performance.now()
-  const equal = settled(
+  const equal = outcomesIn(
     many.map(() => share('x')),
     many.map(() => [okStatus, 'x'] as const),
   )
   t.ok(equal.every(([first, ...others]) => first?.[0] === '200' && others.length === 0))
   const names = many.map((at) => `n${at}`)
-  const [only] = settled([share(...names)], [[okStatus, ...names.reverse()]])
+  const [only] = outcomesIn([share(...names)], [[okStatus, ...names.reverse()]])
   t.equal(only?.length, many.length)
   t.ok(performance.now() - begun < 5000, 'looking through all of them for each takes far longer')
 })

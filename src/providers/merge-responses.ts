@@ -16,7 +16,7 @@ export type ShownAttribute = Omit<Attribute, 'created' | 'modified'>
  * asking. Elements of one id and type become one, in which what is held here, and then what was asked first, wins
  * [subscriptions 8.2].
  */
-export function mergeAnswers(held: readonly ShownEntity[], answered: readonly ShownEntity[]): readonly ShownEntity[] {
+export function mergeResponses(held: readonly ShownEntity[], answered: readonly ShownEntity[]): readonly ShownEntity[] {
   const entities = new Map<string, Growing>()
   for (const element of answered) {
     const key = entityKey(element)
