@@ -6,7 +6,7 @@ import { Helper } from './helper.js'
 import { fewConnections } from './options.js'
 import type { RawResult, RawTask } from './raw-lmdb.js'
 import { fresh } from './request.js'
-import { inTurns, medianRate, medians, rounded, times } from './rounds.js'
+import { inTurns, medianRate, medians, rounded, times, versus } from './rounds.js'
 
 const sizes: readonly number[] = [1, 10, 100, 1000]
 
@@ -25,17 +25,13 @@ export const batch: Bench = {
     const folder = new DataFolder()
     const raw: Raw = new Helper('./raw-lmdb.js')
     try {
-      await harness.withDevices(
-        [],
-        async (url) => {
-          for (const elements of sizes.filter((size) => size <= entities)) {
-            for (const connections of gateways) {
-              await measure(harness, { raw, folder, url, elements, connections })
-            }
+      await harness.withVersions(async (url, against) => {
+        for (const elements of sizes.filter((size) => size <= entities)) {
+          for (const connections of gateways) {
+            await measure(harness, { raw, folder, url, against, elements, connections })
           }
-        },
-        entities,
-      )
+        }
+      }, entities)
     } finally {
       await raw.end()
       folder.remove()
@@ -47,22 +43,28 @@ interface Case {
   readonly raw: Raw
   readonly folder: DataFolder
   readonly url: string
+  readonly against: string | undefined
   readonly elements: number
   readonly connections: number
 }
 
-async function measure(harness: Harness, { raw, folder, url, elements, connections }: Case): Promise<void> {
+async function measure(
+  harness: Harness,
+  { raw, folder, url, against: other, elements, connections }: Case,
+): Promise<void> {
   const { entities, duration_s, rounds } = harness.options
   const time = times(duration_s / rounds)
   const title = `batch, ${elements} elements, ${connections} connections`
   const requests = [...groupsOf(entities, elements)].map((numbers) => updateDevices(numbers, fresh))
-  const { measured, reference } = await inTurns(
+  const load = { ...time, connections, requests, checked: true }
+  const { measured, reference, against } = await inTurns(
     rounds,
-    (round) => harness.load(`${title}, round ${round}`, { ...time, url, connections, requests, checked: true }),
+    harness.rounds(title, { ...load, url }),
     (round) => {
       harness.report.progress(`${title}, round ${round}, raw lmdb`)
       return raw.ask({ ...time, path: folder.path, records: entities, recordsPerCommit: elements })
     },
+    harness.roundsAgainst(title, load, other),
   )
   // The last request has fewer elements when they do not come out even.
   const rate_per_s = medianRate(measured) * (entities / requests.length)
@@ -76,5 +78,6 @@ async function measure(harness: Harness, { raw, folder, url, elements, connectio
     elements_per_s: Math.round(rate_per_s),
     raw_lmdb_per_s: Math.round(medianRate(reference)),
     ratio: rounded(rate_per_s / medianRate(reference)),
+    ...versus(measured, against),
   })
 }

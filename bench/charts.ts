@@ -1,4 +1,3 @@
-import { type EarlierRun, earlierMark } from './earlier.js'
 import type { Line } from './table.js'
 
 /** A chart as the page draws it. */
@@ -15,7 +14,6 @@ export interface Series {
   readonly label: string
   /** One for each value of x; null where nothing was measured. */
   readonly values: readonly (number | null)[]
-  readonly earlier: boolean
 }
 
 /** A curve: one figure of the lines that these are about. */
@@ -32,36 +30,25 @@ interface Plan {
   readonly curves: readonly Curve[]
 }
 
-/** All charts that these results have figures for, with those of an earlier run in the same charts. */
-export function chartsOf(lines: readonly Line[], earlier: EarlierRun | undefined): readonly Chart[] {
+/** All charts that these results have figures for. */
+export function chartsOf(lines: readonly Line[]): readonly Chart[] {
   return plansFor(lines).flatMap(({ title, x, unit, curves }) => {
-    const before = earlier?.lines ?? []
     const measured = curves.flatMap(({ of }) => about(lines, of))
     const values = [...new Set(measured.map((line) => Number(line[x])))].sort((a, b) => a - b)
-    const series = curves.flatMap((curve) => [
-      seriesOf(curve, lines, x, values, false),
-      seriesOf(curve, before, x, values, true),
-    ])
+    const series = curves.map((curve) => seriesOf(curve, lines, x, values))
     const drawn = series.filter(({ values }) => values.some((value) => value !== null))
-    return drawn.some((each) => !each.earlier) ? [{ title, x: { name: x, values }, unit, series: drawn }] : []
+    return drawn.length > 0 ? [{ title, x: { name: x, values }, unit, series: drawn }] : []
   })
 }
 
-function seriesOf(
-  { label, figure, of }: Curve,
-  lines: readonly Line[],
-  x: string,
-  values: readonly number[],
-  earlier: boolean,
-): Series {
+function seriesOf({ label, figure, of }: Curve, lines: readonly Line[], x: string, values: readonly number[]): Series {
   const found = about(lines, of)
   return {
-    label: earlier ? `${label}${earlierMark}` : label,
+    label,
     values: values.map((value) => {
       const figured = found.find((line) => line[x] === value)?.[figure]
       return typeof figured === 'number' ? figured : null
     }),
-    earlier,
   }
 }
 
@@ -94,10 +81,14 @@ function serving(bench: string, lines: readonly Line[]): readonly Plan[] {
   return casesOf(bench, lines, 'case').flatMap((name) => {
     const of = { bench, case: name }
     const x = 'connections'
-    const latency = percentiles.map((part) => ({ label: part, figure: `${part}_ms`, of }))
+    const latency = [
+      ...percentiles.map((part) => ({ label: part, figure: `${part}_ms`, of })),
+      { label: 'p99 of the other version', figure: 'against_p99_ms', of },
+    ]
     const rates = [
       { label: 'broker', figure: 'rate_per_s', of },
       { label: 'bare Hono', figure: 'reference_per_s', of },
+      { label: 'the other version', figure: 'against_per_s', of },
     ]
     return [
       { title: `${bench}, ${name}: latency`, x, unit: 'ms', curves: latency },
@@ -162,6 +153,7 @@ function growing(): readonly Plan[] {
       curves: [
         { label: 'updates', figure: 'rate_per_s', of: updates },
         { label: smallest, figure: 'reference_per_s', of: updates },
+        { label: 'the other version', figure: 'against_per_s', of: updates },
       ],
     },
     {

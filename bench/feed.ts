@@ -119,7 +119,7 @@ async function feedOwn(options: FeedOptions, feed: Feed, ledger: Ledger, seen: S
   const start = { main: options.main, folder, flags: options.flags }
   let broker = await BrokerProcess.start(start)
   try {
-    report.begin(environment(await versionOf(broker.url)))
+    report.begin(environment({ broker: (await versionOf(broker.url)) ?? 'unknown' }))
     await createDevices(broker.url, options.devices, 0)
     for (const count of options.killAfter) {
       let killed: Promise<void> | undefined
@@ -145,7 +145,7 @@ async function feedOwn(options: FeedOptions, feed: Feed, ledger: Ledger, seen: S
 }
 
 async function feedOther(url: string, options: FeedOptions, feed: Feed, seen: Seen, report: Report): Promise<void> {
-  report.begin(environment(await versionOf(url)))
+  report.begin(environment({ broker: (await versionOf(url)) ?? 'unknown' }))
   await createDevices(url, options.devices, 0)
   await feed.until(options.updates, url, () => {})
   await check(url, options, feed, seen, report)

@@ -1,9 +1,11 @@
 import type { BrokerProcess } from './broker-process.js'
 import { updateAnyDevice } from './device.js'
 import type { Bench, Harness, Load } from './harness.js'
+import type { LoadResult } from './load.js'
 import { byType, page } from './queries.js'
-import { inTurns, median, medianRate, medians, rounded, times } from './rounds.js'
+import { inTurns, median, medianRate, medians, rounded, times, versus } from './rounds.js'
 import { measureScans } from './scans.js'
+import type { Line } from './table.js'
 
 /** For updates; pages are asked for by one at a time. */
 export const growthConnections = 64
@@ -25,13 +27,13 @@ export const growth: Bench = {
   },
 }
 
-/** What a broker is compared with. */
-interface Other {
+/** The broker with the smallest number of entities. */
+interface Smallest {
   readonly size: number
   readonly broker: BrokerProcess
 }
 
-async function measure(harness: Harness, size: number, { url }: BrokerProcess, other?: Other): Promise<void> {
+async function measure(harness: Harness, size: number, broker: BrokerProcess, smallest?: Smallest): Promise<void> {
   const time = times(harness.options.duration_s / harness.options.rounds)
   const updates = (devices: number) => ({
     ...time,
@@ -40,64 +42,56 @@ async function measure(harness: Harness, size: number, { url }: BrokerProcess, o
     checked: true,
   })
   const pages = { ...time, connections: 1, requests: [page(byType, 0)], checked: true }
-  const common = { bench: 'growth', entities: size }
-  if (other === undefined) {
-    await single(harness, { ...common, case: 'updateContext' }, { ...updates(size), url })
-    await single(harness, { ...common, case: 'first page by type' }, { ...pages, url })
-    return
-  }
-  const compared = { ...common, reference_entities: other.size }
-  const { broker } = other
-  await beside(harness, { ...compared, case: 'updateContext' }, [
-    { ...updates(size), url },
-    { ...updates(other.size), url: broker.url },
-  ])
-  await beside(harness, { ...compared, case: 'first page by type' }, [
-    { ...pages, url },
-    { ...pages, url: broker.url },
-  ])
+  await harness.withPreparedAgainst(size, async (other) => {
+    const brokers = { broker, smallest, other }
+    await inTurnsAt(harness, size, brokers, 'updateContext', updates)
+    await inTurnsAt(harness, size, brokers, 'first page by type', () => pages)
+  })
 }
 
-interface Case {
-  readonly bench: string
-  readonly case: string
-  readonly entities: number
+/** What takes turns: the smallest number has no smaller one to be compared with. */
+interface Brokers {
+  readonly broker: BrokerProcess
+  readonly smallest: Smallest | undefined
+  /** One of another version, with as many entities. */
+  readonly other: BrokerProcess | undefined
 }
 
-/** The smallest size has nothing to be compared with. */
-async function single(harness: Harness, { bench, case: name, ...varied }: Case, load: Load): Promise<void> {
-  const { rounds } = harness.options
-  const measured = []
-  for (let round = 1; round <= rounds; round++) {
-    measured.push(await harness.load(`${bench}, ${name}, ${varied.entities} entities, round ${round}`, load))
-  }
-  const { connections } = load
-  harness.report.add({ bench, case: name, connections, ...varied, rounds, ...medians(measured) })
-}
-
-async function beside(
+async function inTurnsAt(
   harness: Harness,
-  { bench, case: name, ...varied }: Case,
-  [load, smaller]: readonly [Load, Load],
+  entities: number,
+  { broker, smallest, other }: Brokers,
+  name: string,
+  loadOf: (entities: number) => Omit<Load, 'url'>,
 ): Promise<void> {
   const { rounds } = harness.options
-  const title = `${bench}, ${name}, ${varied.entities} entities`
-  const { measured, reference } = await inTurns(
+  const title = `growth, ${name}, ${entities} entities`
+  const load = loadOf(entities)
+  const { measured, reference, against } = await inTurns(
     rounds,
-    (round) => harness.load(`${title}, round ${round}`, load),
-    (round) => harness.load(`${title}, round ${round}, smallest`, smaller),
+    harness.rounds(title, { ...load, url: broker.url }),
+    smallest && harness.rounds(`${title}, smallest`, { ...loadOf(smallest.size), url: smallest.broker.url }),
+    harness.roundsAgainst(title, load, other?.url),
   )
-  const reference_p50_ms = median(reference.map(({ p50_ms }) => p50_ms))
   harness.report.add({
-    bench,
+    bench: 'growth',
     case: name,
     connections: load.connections,
-    ...varied,
+    entities,
+    ...(smallest === undefined ? {} : { reference_entities: smallest.size }),
     rounds,
     ...medians(measured),
+    ...(smallest === undefined ? {} : grown(measured, reference)),
+    ...versus(measured, against),
+  })
+}
+
+function grown(measured: readonly LoadResult[], reference: readonly LoadResult[]): Line {
+  const reference_p50_ms = median(reference.map(({ p50_ms }) => p50_ms))
+  return {
     reference_per_s: Math.round(medianRate(reference)),
     ratio: rounded(medianRate(measured) / medianRate(reference)),
     reference_p50_ms: rounded(reference_p50_ms),
     time_ratio: rounded(median(measured.map(({ p50_ms }) => p50_ms)) / reference_p50_ms),
-  })
+  }
 }

@@ -9,7 +9,7 @@ import type { BenchOptions } from './options.js'
 import { PreparedFolders } from './prepared.js'
 import type { Report } from './report.js'
 import { firstFresh, type Request } from './request.js'
-import { count, inTurns, median, medianRate, medians, rounded, times } from './rounds.js'
+import { count, inTurns, median, medianRate, medians, rounded, times, versus } from './rounds.js'
 import type { Line } from './table.js'
 
 /** A benchmark: one question, answered by cases that it adds to the report. */
@@ -25,6 +25,8 @@ export interface Comparison {
   readonly bench: string
   readonly case: string
   readonly url: string
+  /** The broker of another version, if there is one. */
+  readonly against?: string | undefined
   readonly connections: number
   readonly requests: readonly Request[]
   /** What the reference answers to a read. */
@@ -44,12 +46,16 @@ export class Harness {
   readonly #arrivals = new Helper<ArrivalTask, ArrivalResult>('./open-loop.js')
   readonly #echo = new Helper<EchoTask, EchoReply>('./echo.js')
   readonly #prepared: PreparedFolders
+  /** Those of the other version: even if it is the same script, no folder serves two brokers at once. */
+  readonly #preparedAgainst: PreparedFolders | undefined
   #nextFresh = firstFresh
 
   constructor(options: BenchOptions, report: Report) {
     this.options = options
     this.report = report
-    this.#prepared = new PreparedFolders(options)
+    const { main, against, flags } = options
+    this.#prepared = new PreparedFolders({ main, flags })
+    this.#preparedAgainst = against === undefined ? undefined : new PreparedFolders({ main: against, flags })
   }
 
   /** Whether brokers of our own can be started and ended; when not, says what is left out. */
@@ -62,12 +68,7 @@ export class Harness {
   /** Works with the broker that `--url` names, or else with one of our own that lives as long as the work. */
   async withBroker<T>(flags: readonly string[], work: (url: string) => Promise<T>): Promise<T> {
     if (this.options.url !== undefined) return work(this.options.url)
-    const folder = new DataFolder()
-    try {
-      return await this.#withBrokerOn(folder, flags, ({ url }) => work(url))
-    } finally {
-      folder.remove()
-    }
+    return this.#withOwnBroker(this.options.main, flags, work)
   }
 
   /** The same, with the devices in it; a broker that others use is left without them. */
@@ -87,14 +88,44 @@ export class Harness {
     })
   }
 
-  /** Works with a broker of our own on the folder of so many devices, which the whole run shares. */
-  async withPrepared<T>(devices: number, work: (broker: BrokerProcess) => Promise<T>): Promise<T> {
-    const folder = await this.#prepared.of(devices, this.#progressOf(devices))
-    return this.#withBrokerOn(folder, [], work)
+  /** The same, and beside it the version that `--against` names, with the same devices, if it names one. */
+  async withVersions<T>(
+    work: (url: string, against: string | undefined) => Promise<T>,
+    devices = this.options.devices,
+  ): Promise<T> {
+    const { against } = this.options
+    return this.withDevices(
+      [],
+      async (url) => {
+        if (against === undefined) return work(url, undefined)
+        return this.#withOwnBroker(against, [], async (other) => {
+          await createDevices(other, devices, 0, this.#progressOf(devices))
+          return work(url, other)
+        })
+      },
+      devices,
+    )
   }
 
-  async version(): Promise<string | undefined> {
-    return this.withBroker([], versionOf)
+  /** Works with a broker of our own on the folder of so many devices, which the whole run shares. */
+  async withPrepared<T>(devices: number, work: (broker: BrokerProcess) => Promise<T>): Promise<T> {
+    return this.#withPrepared(this.#prepared, devices, work)
+  }
+
+  /** The same for the version that `--against` names; without the option, works without a broker. */
+  async withPreparedAgainst<T>(devices: number, work: (broker: BrokerProcess | undefined) => Promise<T>): Promise<T> {
+    return this.#preparedAgainst === undefined
+      ? work(undefined)
+      : this.#withPrepared(this.#preparedAgainst, devices, work)
+  }
+
+  /** The versions of the brokers that are measured, as they say themselves. */
+  async versions(): Promise<Line> {
+    const { against } = this.options
+    return {
+      broker: (await this.withBroker([], versionOf)) ?? 'unknown',
+      ...(against === undefined ? {} : { against: (await this.#withOwnBroker(against, [], versionOf)) ?? 'unknown' }),
+    }
   }
 
   /** Where the reference listens, which from now on answers this to every read. */
@@ -109,6 +140,20 @@ export class Harness {
     this.#nextFresh += result.sent
     this.complain(title, result)
     return result
+  }
+
+  /** The same load once in each round. */
+  rounds(title: string, task: Load): (round: number) => Promise<LoadResult> {
+    return (round) => this.load(`${title}, round ${round}`, task)
+  }
+
+  /** The same for a broker of another version, if there is one. */
+  roundsAgainst(
+    title: string,
+    task: Omit<Load, 'url'>,
+    against: string | undefined,
+  ): ((round: number) => Promise<LoadResult>) | undefined {
+    return against === undefined ? undefined : this.rounds(`${title}, the other version`, { ...task, url: against })
   }
 
   /** Lets requests arrive at a fixed rate, whether those before them are answered or not. */
@@ -127,17 +172,18 @@ export class Harness {
     if (answered === 0) this.report.fail(`${title}: nothing was answered while it was measured`)
   }
 
-  /** Loads the broker and the reference in turns, and adds the medians of the rounds to the report. */
-  async compare({ constant, url, varied = {}, ...comparison }: Comparison): Promise<void> {
+  /** Loads the broker, the reference and the other version in turns, and adds the medians of the rounds to the report. */
+  async compare({ constant, url, against: other, varied = {}, ...comparison }: Comparison): Promise<void> {
     const { duration_s, rounds } = this.options
     const { bench, connections, requests } = comparison
     const echo = await this.reference(constant)
     const task = { connections, requests, ...times(duration_s / rounds) }
     const title = `${bench}, ${comparison.case}, ${connections} connections`
-    const { measured, reference } = await inTurns(
+    const { measured, reference, against } = await inTurns(
       rounds,
-      (round) => this.load(`${title}, round ${round}`, { ...task, url, checked: true }),
-      (round) => this.load(`${title}, round ${round}, reference`, { ...task, url: echo, checked: false }),
+      this.rounds(title, { ...task, url, checked: true }),
+      this.rounds(`${title}, reference`, { ...task, url: echo, checked: false }),
+      this.roundsAgainst(title, { ...task, checked: true }, other),
     )
     this.report.add({
       bench,
@@ -148,21 +194,41 @@ export class Harness {
       ...medians(measured),
       reference_per_s: Math.round(medianRate(reference)),
       ratio: rounded(medianRate(measured) / medianRate(reference)),
+      ...versus(measured, against),
       reference_generator_cpu_ratio: rounded(median(reference.map((result) => result.generator_cpu_ratio))),
     })
   }
 
   async end(): Promise<void> {
     this.#prepared.remove()
+    this.#preparedAgainst?.remove()
     await Promise.all([this.#generator.end(), this.#arrivals.end(), this.#echo.end()])
   }
 
+  async #withOwnBroker<T>(main: string, flags: readonly string[], work: (url: string) => Promise<T>): Promise<T> {
+    const folder = new DataFolder()
+    try {
+      return await this.#withBrokerOn(main, folder, flags, ({ url }) => work(url))
+    } finally {
+      folder.remove()
+    }
+  }
+
+  async #withPrepared<T>(
+    prepared: PreparedFolders,
+    devices: number,
+    work: (broker: BrokerProcess) => Promise<T>,
+  ): Promise<T> {
+    const folder = await prepared.of(devices, this.#progressOf(devices))
+    return this.#withBrokerOn(prepared.main, folder, [], work)
+  }
+
   async #withBrokerOn<T>(
+    main: string,
     folder: DataFolder,
     flags: readonly string[],
     work: (broker: BrokerProcess) => Promise<T>,
   ): Promise<T> {
-    const { main } = this.options
     const broker = await BrokerProcess.start({ main, folder, flags: [...this.options.flags, ...flags] })
     try {
       const result = await work(broker)

@@ -10,9 +10,9 @@ export const ingest: Bench = {
     const numbers = Array.from({ length: harness.options.devices }, (_, number) => number)
     const requests = numbers.map((number) => updateDevice(number, fresh))
     const readings = numbers.map((number) => updateReading(number, fresh))
-    await harness.withDevices([], async (url) => {
+    await harness.withVersions(async (url, against) => {
       for (const connections of harness.options.connections) {
-        const common = { bench: 'ingest', url, connections }
+        const common = { bench: 'ingest', url, against, connections }
         await harness.compare({ ...common, case: 'updateContext', requests })
         await harness.compare({ ...common, case: 'updateContext of one attribute', requests: readings })
       }

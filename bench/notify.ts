@@ -127,8 +127,8 @@ async function compareCost(harness: Harness, receiver: Receiver): Promise<void> 
         const load = { connections, requests: readings(devices), checked: true, ...times(duration_s / rounds) }
         const { measured, reference } = await inTurns(
           rounds,
-          (round) => harness.load(`notify, ${kind}, round ${round}`, { ...load, url }),
-          (round) => harness.load(`notify, without, round ${round}`, { ...load, url: without }),
+          harness.rounds(`notify, ${kind}`, { ...load, url }),
+          harness.rounds('notify, without', { ...load, url: without }),
         )
         harness.report.add({
           bench: 'notify cost',

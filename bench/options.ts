@@ -11,6 +11,8 @@ export interface BenchOptions {
   readonly names: readonly string[]
   readonly url: string | undefined
   readonly main: string
+  /** The script of another version of the broker, which is measured in turns with it. */
+  readonly against: string | undefined
   readonly flags: readonly string[]
   /** Of each case, for the broker and the reference each; its rounds share it. */
   readonly duration_s: number
@@ -25,8 +27,6 @@ export interface BenchOptions {
   readonly subscriptions: readonly number[]
   /** Where the page with the charts goes. */
   readonly report: string | undefined
-  /** What `--json` wrote in an earlier run. */
-  readonly compare: string | undefined
   readonly json: string | undefined
 }
 
@@ -34,9 +34,10 @@ export interface BenchOptions {
 const known = {
   url: { type: 'string' },
   broker: { type: 'string' },
+  against: { type: 'string' },
   flags: { type: 'string', default: '' },
   duration: { type: 'string', default: '5' },
-  rounds: { type: 'string', default: '3' },
+  rounds: { type: 'string', default: '5' },
   connections: { type: 'string', default: '1,16,64,256' },
   devices: { type: 'string', default: '1000' },
   entities: { type: 'string', default: '10000' },
@@ -44,7 +45,6 @@ const known = {
   subscriptions: { type: 'string', default: '1,100,10000' },
   json: { type: 'string' },
   report: { type: 'string' },
-  compare: { type: 'string' },
   help: { type: 'boolean', short: 'h', default: false },
 } as const
 
@@ -64,6 +64,7 @@ export function parseBenchOptions(
     names: positionals.length === 0 ? names : positionals,
     url: values.url === undefined ? undefined : parseUrl(values.url),
     main: values.broker ?? ownBroker,
+    against: values.against,
     flags: parseFlags(values.flags),
     duration_s: parseAmount('--duration', values.duration),
     rounds: parseCount('--rounds', values.rounds),
@@ -74,7 +75,6 @@ export function parseBenchOptions(
     subscriptions: parseCounts('--subscriptions', values.subscriptions),
     json: values.json,
     report: values.report,
-    compare: values.compare,
   }
 }
 

@@ -11,22 +11,16 @@ table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabula
 .u-title { font-size: 15px; }
 `
 
-/**
- * The page's own program. Values of x stand at even distances, since they grow tenfold or fourfold from one to the next;
- * what an earlier run measured is dashed, in the colour of the same figure of this run.
- */
+/** The page's own program. Values of x stand at even distances, since they grow tenfold or fourfold from one to the next. */
 export const drawing = `
 'use strict'
 const colours = ['#0b62d6', '#d1440c', '#15803d', '#7c3aed', '#b8860b']
 const number = (value) => value.toLocaleString('en', { maximumFractionDigits: 3 })
 for (const { title, x, unit, series } of JSON.parse(document.getElementById('figures').textContent)) {
-  const labels = series.map(({ label }) => label.replace(/ \\(earlier\\)$/, ''))
-  const kinds = [...new Set(labels)]
-  const drawn = series.map(({ label, earlier }, sequence) => ({
+  const drawn = series.map(({ label }, sequence) => ({
     label,
-    stroke: colours[kinds.indexOf(labels[sequence]) % colours.length],
+    stroke: colours[sequence % colours.length],
     width: 2,
-    dash: earlier ? [6, 4] : undefined,
     spanGaps: true,
     points: { show: true, size: 7 },
     value: (_, value) => (value === null ? '' : number(value) + ' ' + unit),

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Reached } from './bars.js'
 import { chartsOf } from './charts.js'
-import type { EarlierRun } from './earlier.js'
 import { drawing, style } from './page-parts.js'
 import { cell, type Line, namesOf } from './table.js'
 
@@ -10,15 +9,14 @@ import { cell, type Line, namesOf } from './table.js'
 export interface Shown {
   readonly environment: Line
   readonly lines: readonly Line[]
-  readonly earlier: EarlierRun | undefined
   readonly tables: readonly { readonly name: string; readonly lines: readonly Line[] }[]
   readonly bars: readonly Reached[]
   readonly notes: readonly string[]
 }
 
 /** Results as one HTML file: the program that draws the charts is in it, so that it can be kept and sent as it is. */
-export function pageOf({ environment, lines, earlier, tables, bars, notes }: Shown): string {
-  const charts = chartsOf(lines, earlier)
+export function pageOf({ environment, lines, tables, bars, notes }: Shown): string {
+  const charts = chartsOf(lines)
   const sections = tables.map((one) => `<h2>${escaped(one.name)}</h2>\n${tableOf(one.lines)}`)
   return `<!doctype html>
 <html lang="en">
@@ -33,8 +31,7 @@ ${fileOfPlot('dist/uPlot.min.css')}
 ${style}
 </style>
 <h1>Benchmarks</h1>
-${environmentOf('This run', environment)}
-${earlier === undefined ? '' : environmentOf('Compared with an earlier run', earlier.environment)}
+${environmentOf(environment)}
 <h2>Bars</h2>
 ${tableOf(bars.map((row) => ({ ...row })))}
 <p>Measured against a reference in the same run. A bar that was not measured is not missed.</p>
@@ -56,12 +53,12 @@ function fileOfPlot(name: string): string {
   return readFileSync(createRequire(import.meta.url).resolve(`uplot/${name}`), 'utf8')
 }
 
-function environmentOf(title: string, environment: Line): string {
+function environmentOf(environment: Line): string {
   const facts = Object.entries(environment).map(([name, value]) => {
     const parts = typeof value === 'object' && value !== null ? Object.entries(value) : [[name, value]]
     return `<p>${parts.map(([part, what]) => `<b>${escaped(String(part))}</b> ${escaped(String(what))}`).join(' · ')}</p>`
   })
-  return `<h2>${title}</h2>\n${facts.join('\n')}`
+  return facts.join('\n')
 }
 
 function tableOf(lines: readonly Line[]): string {

@@ -17,6 +17,11 @@ export class PreparedFolders {
     this.#start = start
   }
 
+  /** The script of the broker that makes them. */
+  get main(): string {
+    return this.#start.main
+  }
+
   /** No broker runs on the folder when it is given. */
   async of(devices: number, progress: Progress): Promise<DataFolder> {
     const folder = this.#folders.get(devices) ?? (await this.#made(devices, progress))

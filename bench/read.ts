@@ -7,7 +7,7 @@ export const read: Bench = {
   name: 'read',
   question: 'GET of one entity by id, by number of connections, against a constant answer of the same bytes',
   run: (harness) =>
-    harness.withDevices([], async (url) => {
+    harness.withVersions(async (url, against) => {
       const requests = Array.from({ length: harness.options.devices }, (_, number) => readDevice(number))
       const constant = await deviceAnswer(url, 0)
       for (const connections of harness.options.connections) {
@@ -15,6 +15,7 @@ export const read: Bench = {
           bench: 'read',
           case: 'GET /v1/contextEntities/{id}',
           url,
+          against,
           connections,
           requests,
           constant,

@@ -2,21 +2,15 @@ import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { arch, cpus, platform, release, totalmem } from 'node:os'
 import { reachedBars } from './bars.js'
-import type { EarlierRun } from './earlier.js'
 import { pageOf } from './page.js'
 import { type Line, table } from './table.js'
 
 /** Where results go: JSON lines to standard output for programs, all else to standard error for people. */
 export class Report {
-  readonly #earlier: EarlierRun | undefined
   readonly #lines: Line[] = []
   readonly #notes: string[] = []
   #environment: Line = {}
   #failures = 0
-
-  constructor(earlier?: EarlierRun) {
-    this.#earlier = earlier
-  }
 
   /** The first line: what the numbers of all others hold for. */
   begin(environment: Line): void {
@@ -79,7 +73,6 @@ export class Report {
     const page = pageOf({
       environment: this.#environment,
       lines: this.#lines,
-      earlier: this.#earlier,
       tables: [...this.#tables()],
       bars: reachedBars(this.#lines),
       notes: this.#notes,
@@ -93,7 +86,7 @@ export class Report {
       yield {
         name: String(name),
         lines: lines.map((line) => {
-          const { bench, ...columns } = this.#earlier?.beside(line) ?? line
+          const { bench, ...columns } = line
           return columns
         }),
       }
@@ -101,8 +94,8 @@ export class Report {
   }
 }
 
-/** The machine and the versions that a result depends on. */
-export function environment(broker: string | undefined): Line {
+/** The machine and the versions that a result depends on, with those of the brokers. */
+export function environment(brokers: Line): Line {
   const [processor] = cpus()
   return {
     machine: {
@@ -111,7 +104,7 @@ export function environment(broker: string | undefined): Line {
       memory_GiB: Number((totalmem() / 2 ** 30).toFixed(1)),
       system: `${platform()} ${release()} ${arch()}`,
     },
-    versions: { node: process.version, broker: broker ?? 'unknown', ...referenceVersions() },
+    versions: { node: process.version, ...brokers, ...referenceVersions() },
     at: new Date().toISOString(),
   }
 }

@@ -1,25 +1,36 @@
 import type { Failures, LoadResult, LoadTask } from './load.js'
 import type { Line } from './table.js'
 
-/** Results of two things that were measured in turns, round by round. */
-export interface Turns<Measured, Reference> {
+/** One round of what is measured. */
+type Round<Result> = (round: number) => Promise<Result>
+
+/** Results of things that were measured in turns, round by round; empty where there was nothing to measure. */
+export interface Turns<Measured, Reference, Against> {
   readonly measured: readonly Measured[]
   readonly reference: readonly Reference[]
+  /** Those of another version of the broker. */
+  readonly against: readonly Against[]
 }
 
-/** Measures one thing and its reference in turns, so that what else the machine does hits both. */
-export async function inTurns<Measured, Reference>(
+/**
+ * Measures one thing, its reference and another version of it in turns, so that what else the machine does hits all.
+ * There may be no reference, and no other version.
+ */
+export async function inTurns<Measured, Reference = never, Against = never>(
   rounds: number,
-  measure: (round: number) => Promise<Measured>,
-  refer: (round: number) => Promise<Reference>,
-): Promise<Turns<Measured, Reference>> {
+  measure: Round<Measured>,
+  refer?: Round<Reference>,
+  oppose?: Round<Against>,
+): Promise<Turns<Measured, Reference, Against>> {
   const measured: Measured[] = []
   const reference: Reference[] = []
+  const against: Against[] = []
   for (let round = 1; round <= rounds; round++) {
     measured.push(await measure(round))
-    reference.push(await refer(round))
+    if (refer !== undefined) reference.push(await refer(round))
+    if (oppose !== undefined) against.push(await oppose(round))
   }
-  return { measured, reference }
+  return { measured, reference, against }
 }
 
 /** A load's time: measured after a part of it, at most a second, in which connections open and code gets warm. */
@@ -38,6 +49,19 @@ export function medians(rounds: readonly LoadResult[]): Line {
     max_ms: rounded(Math.max(...rounds.map((round) => round.max_ms))),
     generator_cpu_ratio: rounded(median(rounds.map((round) => round.generator_cpu_ratio))),
     ...(failures === 0 ? {} : { failures }),
+  }
+}
+
+/** What another version of the broker reached, and how this one stands to it. Nothing where there was no other. */
+export function versus(measured: readonly LoadResult[], against: readonly LoadResult[]): Line {
+  if (against.length === 0) return {}
+  const p99_ms = median(against.map((round) => round.p99_ms))
+  return {
+    against_per_s: Math.round(medianRate(against)),
+    against_ratio: rounded(medianRate(measured) / medianRate(against)),
+    against_p50_ms: rounded(median(against.map((round) => round.p50_ms))),
+    against_p99_ms: rounded(p99_ms),
+    against_p99_ratio: rounded(median(measured.map((round) => round.p99_ms)) / p99_ms),
   }
 }
 

@@ -1,6 +1,5 @@
 import { batch } from './batch.js'
 import { ownBroker } from './broker-process.js'
-import { readEarlierRun } from './earlier.js'
 import { generator } from './generator.js'
 import { growth } from './growth.js'
 import { type Bench, Harness } from './harness.js'
@@ -41,9 +40,11 @@ ${benches.map(({ name, question }) => `  ${name.padEnd(18)}${question}`).join('\
 Options
   --url URL         a broker that runs already; without it one is started on a new folder and ended afterwards
   --broker FILE     the script of the broker to start (the one built with this program)
-  --flags="FLAGS"   further flags for the broker to start, for example --flags="-httpThreads 2"
+  --against FILE    the script of another version, for example of a checkout of the last one: ingest, batch, read and growth
+                    measure it in turns with the broker
+  --flags="FLAGS"   further flags for the brokers to start, for example --flags="-httpThreads 2"
   --duration S      seconds of load for each case, for the broker and the reference each (5)
-  --rounds N        rounds that share the duration; the medians count (3)
+  --rounds N        rounds that share the duration, in turns; the medians count (5)
   --connections L   numbers of connections, separated by commas (1,16,64,256)
   --devices N       entities that are written and read one by one (1000)
   --entities N      entities that are queried, or written many at a time (10000)
@@ -51,7 +52,6 @@ Options
   --subscriptions L numbers of subscriptions for notify, each update matching one (1,100,10000)
   --json FILE       write everything to this file as well
   --report FILE     write a page with charts and tables to this file: HTML that needs nothing but itself
-  --compare FILE    show the figures of an earlier run, its --json file, beside those of this one
 
 JSON lines go to standard output, tables for people to standard error. References are measured in turns with the broker, on
 this machine: a bare Hono server on one thread, for batches lmdb alone; with a broker on another machine they say nothing.
@@ -61,10 +61,9 @@ The exit code is 0 when every request had the answer it should have, otherwise 1
 The feed, which proves durability, is a program of its own: node dist/bench/feed.js --help`
 
 async function runAll(options: BenchOptions): Promise<boolean> {
-  const earlier = options.compare === undefined ? undefined : readEarlierRun(options.compare)
-  const harness = new Harness(options, new Report(earlier))
+  const harness = new Harness(options, new Report())
   try {
-    harness.report.begin(environment(await harness.version()))
+    harness.report.begin(environment(await harness.versions()))
     for (const bench of benches.filter(({ name }) => options.names.includes(name))) await bench.run(harness)
     harness.report.end()
     harness.report.endWithBars()

@@ -39,20 +39,16 @@ async function measure(harness: Harness, connections: number, url: string, witho
   await askOnce(url, { verb: 'DELETE', path: '/statistics' })
   const { measured, reference } = await inTurns(
     rounds,
-    (round) => harness.load(`${title}, round ${round}`, { ...load, url }),
-    async (round): Promise<readonly LoadResult[]> =>
-      without === undefined
-        ? []
-        : [await harness.load(`${title}, round ${round}, without ${flag}`, { ...load, url: without })],
+    harness.rounds(title, { ...load, url }),
+    without === undefined ? undefined : harness.rounds(`${title}, without ${flag}`, { ...load, url: without }),
   )
-  const compared = reference.flat()
   harness.report.add({
     bench: 'waits',
     case: `updateContext ${flag}`,
     connections,
     rounds,
     ...medians(measured),
-    ...(compared.length === 0 ? {} : costs(measured, compared)),
+    ...(reference.length === 0 ? {} : costs(measured, reference)),
     ...(await waited(url, measured)),
   })
 }

@@ -1,19 +1,28 @@
 import { test } from 'tap'
 import { reachedBars } from '../../bench/bars.js'
 import { chartsOf } from '../../bench/charts.js'
-import { EarlierRun } from '../../bench/earlier.js'
 import { pageOf } from '../../bench/page.js'
 import type { Line } from '../../bench/table.js'
 
-const load = { rate_per_s: 900, p50_ms: 1, p90_ms: 2, p99_ms: 3, max_ms: 9, reference_per_s: 1000, ratio: 0.9 }
+const load = {
+  rounds: 5,
+  rate_per_s: 900,
+  p50_ms: 1,
+  p90_ms: 2,
+  p99_ms: 3,
+  max_ms: 9,
+  reference_per_s: 1000,
+  ratio: 0.9,
+}
 const delay = { delay_p50_ms: 1, delay_p90_ms: 2, delay_p99_ms: 3 }
 const waited = { requestSemaphore_mean_us: 0, dbConnectionPool_mean_us: 0, transactionSemaphore_mean_us: 40.5 }
+const versus = { against_per_s: 700, against_p99_ms: 6, against_p99_ratio: 0.5 }
 const compared = { ...load, reference_entities: 10_000, reference_p50_ms: 1, time_ratio: 1.1 }
 
 /** One line of every benchmark, as a run on all would have at 64 connections. */
 const lines: readonly Line[] = [
   { bench: 'ingest', case: 'updateContext', connections: 16, ...load, ratio: 0.6 },
-  { bench: 'ingest', case: 'updateContext', connections: 64, ...load },
+  { bench: 'ingest', case: 'updateContext', connections: 64, ...load, ...versus },
   {
     bench: 'batch',
     case: 'updateContext',
@@ -31,11 +40,12 @@ const lines: readonly Line[] = [
     elements_per_s: 7,
     raw_lmdb_per_s: 8,
     ratio: 0.7,
+    rounds: 5,
   },
   { bench: 'read', case: 'GET', connections: 64, ...load },
   { bench: 'query', case: 'by type', connections: 1, entities: 10_000, offset: 0, ...load },
   { bench: 'notify', case: 'full speed', subscriptions: 100, ...delay },
-  { bench: 'growth', case: 'updateContext', connections: 64, entities: 1_000_000, ...compared },
+  { bench: 'growth', case: 'updateContext', connections: 64, entities: 1_000_000, ...compared, ...versus },
   { bench: 'growth', case: 'first page by type', connections: 1, entities: 1_000_000, ...compared },
   {
     bench: 'scans',
@@ -45,7 +55,14 @@ const lines: readonly Line[] = [
     ...load,
     without_per_s: 990,
   },
-  { bench: 'start', entities: 1_000_000, start_to_answer_ms: 900, resident_MiB: 80, resident_loaded_MiB: 300 },
+  {
+    bench: 'start',
+    entities: 1_000_000,
+    rounds: 3,
+    start_to_answer_ms: 900,
+    resident_MiB: 80,
+    resident_loaded_MiB: 300,
+  },
   { bench: 'waits', case: 'updateContext -mutexTimeStat', connections: 64, ...load, without_per_s: 905, ...waited },
   { bench: 'scaling', case: 'updateContext', connections: 64, http_threads: 2, partitions: 1, ...load },
   { bench: 'generator', case: 'rigel', connections: 64, ...load },
@@ -54,19 +71,18 @@ const lines: readonly Line[] = [
 const page = pageOf({
   environment: { machine: { processor: 'A <processor>' }, versions: { broker: '1' } },
   lines,
-  earlier: undefined,
   tables: [{ name: 'ingest', lines: lines.slice(0, 2) }],
   bars: reachedBars(lines),
   notes: ['a note with </script>'],
 })
 
 test('the page has a series for every figure that is drawn', async (t) => {
-  const series = chartsOf(lines, undefined).map(({ title, series }) => [title, series.map(({ label }) => label)])
+  const series = chartsOf(lines).map(({ title, series }) => [title, series.map(({ label }) => label)])
   const percentiles = ['p50', 'p90', 'p99']
   const smallest = 'smallest number of entities, in turns'
   t.same(series, [
-    ['ingest, updateContext: latency', percentiles],
-    ['ingest, updateContext: throughput', ['broker', 'bare Hono']],
+    ['ingest, updateContext: latency', [...percentiles, 'p99 of the other version']],
+    ['ingest, updateContext: throughput', ['broker', 'bare Hono', 'the other version']],
     ['read, GET: latency', percentiles],
     ['read, GET: throughput', ['broker', 'bare Hono']],
     ['batch: throughput, connections: 1', ['broker', 'raw lmdb']],
@@ -75,7 +91,7 @@ test('the page has a series for every figure that is drawn', async (t) => {
     ['waits: mean of a request', ['requestSemaphore', 'dbConnectionPool', 'transactionSemaphore']],
     ['waits: updates with and without -mutexTimeStat', ['with -mutexTimeStat', 'without']],
     ['notify, full speed: delay of notifications', percentiles],
-    ['growth: updates', ['updates', smallest]],
+    ['growth: updates', ['updates', smallest, 'the other version']],
     ['growth: p50 of the first page by type', ['first page', smallest]],
     ['start: time to the first answer', ['start to answer']],
     ['start: resident memory besides mapped files', ['at start', 'after updates']],
@@ -83,21 +99,13 @@ test('the page has a series for every figure that is drawn', async (t) => {
     ['generator: throughput against bare Hono', ['rigel']],
   ])
   const [, embedded = ''] = /<script id="figures" type="application\/json">(.*?)<\/script>/s.exec(page) ?? []
-  t.same(JSON.parse(embedded), chartsOf(lines, undefined))
+  t.same(JSON.parse(embedded), chartsOf(lines))
 })
 
-test('an earlier run is drawn where it has the same cases, and nowhere else', async (t) => {
-  const before = { bench: 'ingest', case: 'updateContext', connections: 64, ...load, rate_per_s: 800 }
-  const earlier = new EarlierRun({}, [before, { ...before, case: 'another' }])
-  const drawn = chartsOf(lines, earlier).filter(({ series }) => series.some((each) => each.earlier))
-  t.same(
-    drawn.map(({ title }) => title),
-    ['ingest, updateContext: latency', 'ingest, updateContext: throughput'],
-  )
-  const rates = drawn[1]?.series.find(({ label }) => label === 'broker (earlier)')
-  t.same(rates?.values, [null, 800], 'it has measured nothing at 16 connections')
-  t.match(earlier.beside(lines[1] ?? {}), { rate_per_s: 900, 'rate_per_s (earlier)': 800 })
-  t.same(earlier.beside(lines[0] ?? {}), lines[0], 'a line without an earlier one stays as it is')
+test('where a figure was not measured its series has nothing', async (t) => {
+  const rates = chartsOf(lines).find(({ title }) => title === 'ingest, updateContext: throughput')
+  t.same(rates?.x.values, [16, 64])
+  t.same(rates?.series.find(({ label }) => label === 'the other version')?.values, [null, 700])
 })
 
 test('the page needs nothing from elsewhere', async (t) => {
@@ -119,19 +127,21 @@ test('what is measured can not become markup', async (t) => {
 
 test('a bar is reached, missed or not measured', async (t) => {
   t.same(
-    reachedBars(lines).map(({ reached, met }) => [reached, met]),
+    reachedBars(lines).map(({ reached, rounds, met }) => [reached, rounds, met]),
     [
-      [0.6, 'no'],
-      [0.9, 'yes'],
-      ['not measured', ''],
-      [0.9, 'yes'],
-      [0.7, 'yes'],
-      [0.9, 'yes'],
-      [1.1, 'yes'],
-      [0.9, 'yes'],
-      [0.9, 'no'],
-      [300, 'no'],
-      [900, 'yes'],
+      [0.6, 5, 'no'],
+      [0.9, 5, 'no'],
+      ['not measured', '', ''],
+      ['not measured', '', ''],
+      [0.5, 5, 'yes'],
+      [0.9, 5, 'yes'],
+      [0.7, 5, 'yes'],
+      [0.9, 5, 'yes'],
+      [1.1, 5, 'yes'],
+      [0.9, 5, 'yes'],
+      [0.9, 5, 'no'],
+      [300, 3, 'no'],
+      [900, 3, 'yes'],
     ],
   )
   t.ok(reachedBars([]).every(({ reached }) => reached === 'not measured'))
