@@ -1,32 +1,15 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { header, integerAt, isMeta, kindMask, meta, none, pageFlags, pageSizeOf, tree } from './page-layout.js'
 
 /**
  * LMDB maps its file and believes what stands in it: pages that are missing or wrong end the process with a signal, or are
- * passed over in silence. So the file is looked at before LMDB opens it. The layout is that of LMDB's data version 2 on
- * 64-bit little-endian machines, which the `lmdb` package uses.
+ * passed over in silence. So the file is looked at before LMDB opens it.
  */
 
 /** What is wrong with a file, for its operator. */
 export interface Damage {
   readonly what: string
 }
-
-/** Offsets in the header that every page begins with. */
-const header = { number: 0, transaction: 8, flags: 18, lower: 20, upper: 22, pages: 20, bytes: 24 } as const
-
-const pageFlags = { branch: 0x01, leaf: 0x02, overflow: 0x04, meta: 0x08 } as const
-/** Those that say what a page is; the others are LMDB's notes to itself. */
-const kindMask = 0x7f
-
-/** Offsets in a meta page, the header included. */
-const meta = {
-  ...{ magic: 24, version: 28, freeTree: 48, mainTree: 96, lastPage: 144, transaction: 152, bytes: 168 },
-} as const
-const magic = 0xbeefc0de
-const dataVersion = 2
-
-/** Offsets in the record of a tree. */
-const tree = { pageSize: 0, depth: 6, root: 40, bytes: 48 } as const
 
 /** Offsets in a node, and the flags of those in leaves. */
 const node = { size: 0, flags: 4, keySize: 6, bytes: 8 } as const
@@ -88,13 +71,13 @@ class FileCheck {
     const end = (this.#lastPage + 1) * this.#pageSize
     // LMDB does not write pages at the end that were taken and given back in one transaction: the trees tell.
     this.#leaves = this.#size < end || this.#size <= this.#everyPage_bytes
-    const transaction = integer(newest, meta.transaction)
+    const transaction = integerAt(newest, meta.transaction)
     this.#walk(treeAt(newest, meta.freeTree), transaction, true)
     this.#walk(treeAt(newest, meta.mainTree), transaction, true, (page, at) => {
       if ((page.readUInt16LE(at + node.flags) & nodeFlags.tree) === 0) return
       if (page.readUInt32LE(at + node.size) !== tree.bytes) throw new Found('the record of a tree has a wrong size')
       const record = at + node.bytes + page.readUInt16LE(at + node.keySize)
-      this.#walk(treeAt(page, record), integer(page, header.transaction), this.#leaves)
+      this.#walk(treeAt(page, record), integerAt(page, header.transaction), this.#leaves)
     })
   }
 
@@ -102,26 +85,19 @@ class FileCheck {
   #newestMeta(): Buffer {
     if (this.#size === 0) throw new Found('it is empty')
     const first = this.#metaAt(0, 0)
-    this.#pageSize = first.readUInt32LE(meta.freeTree + tree.pageSize)
-    const isPower = (this.#pageSize & (this.#pageSize - 1)) === 0
-    if (!isPower || this.#pageSize < 512 || this.#pageSize > 65_536) throw new Found('its page size is impossible')
-    const second = this.#metaAt(1, this.#pageSize)
-    if (second.readUInt32LE(meta.freeTree + tree.pageSize) !== this.#pageSize) throw new Found('its meta pages differ')
-    const newest = integer(first, meta.transaction) >= integer(second, meta.transaction) ? first : second
-    this.#lastPage = integer(newest, meta.lastPage)
+    const pageSize = pageSizeOf(first)
+    if (pageSize === undefined) throw new Found('its page size is impossible')
+    this.#pageSize = pageSize
+    const second = this.#metaAt(1, pageSize)
+    if (pageSizeOf(second) !== pageSize) throw new Found('its meta pages differ')
+    const newest = integerAt(first, meta.transaction) >= integerAt(second, meta.transaction) ? first : second
+    this.#lastPage = integerAt(newest, meta.lastPage)
     return newest
   }
 
   #metaAt(number: 0 | 1, at: number): Buffer {
     const page = this.#read(at, meta.bytes)
-    const transaction = integer(page, meta.transaction)
-    const sound =
-      integer(page, header.number) === number &&
-      (page.readUInt16LE(header.flags) & kindMask) === pageFlags.meta &&
-      page.readUInt32LE(meta.magic) === magic &&
-      (page.readUInt32LE(meta.version) & 0xffff) === dataVersion &&
-      (transaction === 0 || transaction % 2 === number)
-    if (!sound) throw new Found(`its meta page ${number} is none`)
+    if (!isMeta(page, number)) throw new Found(`its meta page ${number} is none`)
     return page
   }
 
@@ -137,7 +113,7 @@ class FileCheck {
     this.#inFile(number, 1)
     if (levels === 1 && !leaves) return
     const page = this.#page({ number, transaction, kind: levels === 1 ? pageFlags.leaf : pageFlags.branch })
-    const own = integer(page, header.transaction)
+    const own = integerAt(page, header.transaction)
     for (const at of this.#nodes(page, number)) {
       if (levels === 1) visit.call(this, page, at)
       else this.#below({ number: page.readUIntLE(at, 6), kind: 0, transaction: own }, levels - 1, leaves, visit)
@@ -149,9 +125,9 @@ class FileCheck {
     if (this.#seen > this.#lastPage) throw new Found('its trees have more pages than the file')
     const page = this.#read(number * this.#pageSize, this.#pageSize)
     const sound =
-      integer(page, header.number) === number &&
+      integerAt(page, header.number) === number &&
       (page.readUInt16LE(header.flags) & kindMask) === kind &&
-      integer(page, header.transaction) <= transaction
+      integerAt(page, header.transaction) <= transaction
     if (!sound) throw new Found(`page ${number} is not the one that belongs there`)
     return page
   }
@@ -177,12 +153,12 @@ class FileCheck {
   #bigData(page: Buffer, at: number): void {
     if ((page.readUInt16LE(at + node.flags) & nodeFlags.bigData) === 0) return
     const record = at + node.bytes + page.readUInt16LE(at + node.keySize)
-    const number = integer(page, record + bigData.page)
-    const pages = integer(page, record + bigData.pages)
+    const number = integerAt(page, record + bigData.page)
+    const pages = integerAt(page, record + bigData.pages)
     this.#inFile(number, pages)
     const first = this.#read(number * this.#pageSize, header.bytes)
     const sound =
-      integer(first, header.number) === number &&
+      integerAt(first, header.number) === number &&
       (first.readUInt16LE(header.flags) & kindMask) === pageFlags.overflow &&
       first.readUInt32LE(header.pages) === pages &&
       pages * this.#pageSize >= header.bytes + page.readUInt32LE(at + node.size)
@@ -202,16 +178,8 @@ class FileCheck {
   }
 }
 
-/** Stands for no page. No number of a real one is so large. */
-const none = Number.POSITIVE_INFINITY
-
-/** An integer of 64 bits: those of pages and transactions are small, all others are damage or stand for none. */
-function integer(bytes: Buffer, at: number): number {
-  return bytes.readUInt16LE(at + 6) === 0 ? bytes.readUIntLE(at, 6) : none
-}
-
 function treeAt(bytes: Buffer, at: number): Tree {
-  return { root: integer(bytes, at + tree.root), depth: bytes.readUInt16LE(at + tree.depth) }
+  return { root: integerAt(bytes, at + tree.root), depth: bytes.readUInt16LE(at + tree.depth) }
 }
 
 function nodeSize(page: Buffer, at: number, isLeaf: boolean): number {
