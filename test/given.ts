@@ -114,6 +114,7 @@ export const storeSettings = { sizeMax_bytes: 256 * 2 ** 20, keepFree_bytes: 0, 
 /** A log for parts that have to have one. */
 export const silentLog: Log = {
   traces: new Uint8Array(256),
+  isTraced: () => false,
   shows: () => false,
   fatal: () => {},
   error: () => {},

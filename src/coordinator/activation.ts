@@ -10,7 +10,6 @@ import type { Notice, NoticeNumber } from '../subscription/notice.js'
 import type { Subscription, SubscriptionInForce } from '../subscription/subscription.js'
 import type { ControlChange, SubscriptionStore } from '../subscription/subscription-store.js'
 import type { Milliseconds } from '../time.js'
-import { traceArea } from '../trace-area.js'
 import type { CourierThread } from './courier-thread.js'
 import { noticesAbout, type StateParts, stateToShow } from './initial-notices.js'
 import type { Partitions } from './partitions.js'
@@ -91,7 +90,8 @@ export class Activation {
       origin,
       after: last,
     })
-    this.#traceInitial(subscription, entities.length, notices.length)
+    const message = `${entities.length} entities in the initial notification of ${subscription.id}`
+    log.trace('notify.initial', message, { entities: entities.length, messages: notices.length })
     return ok(notices)
   }
 
@@ -105,11 +105,5 @@ export class Activation {
       this.#parts.log.error('subscriptions:store', 'a change of subscriptions was not stored', errorFacts(fault))
       return err({ kind: 'storageFull' })
     }
-  }
-
-  #traceInitial({ id }: Subscription, entities: number, messages: number): void {
-    const { log } = this.#parts
-    if (log.traces[traceArea['notify.initial']] !== 1) return
-    log.trace('notify.initial', `${entities} entities in the initial notification of ${id}`, { entities, messages })
   }
 }

@@ -22,7 +22,6 @@ import { inSlices, mapInSlices, type Steps } from '../slices.js'
 import type { Notice } from '../subscription/notice.js'
 import type { SubscriptionClock, SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
-import { traceArea } from '../trace-area.js'
 import { Capacity, sizeOfAvailability } from './capacity.js'
 import type { CourierThread } from './courier-thread.js'
 import { Clocks } from './held-subscriptions.js'
@@ -70,11 +69,6 @@ export class AvailabilitySubscriptions {
     this.#capacity = new Capacity(parts.limits.subscriptionsMax)
   }
 
-  #trace(message: string): void {
-    const { log } = this.#parts
-    if (log.traces[traceArea.availability] === 1) log.trace('availability', message)
-  }
-
   /** Begins with what is stored, step by step. */
   *loading(): Generator<void> {
     for (const subscription of this.#parts.store.availability()) {
@@ -106,7 +100,8 @@ export class AvailabilitySubscriptions {
       yield
       if (awakened === undefined) continue
       const { subscription, discovery } = awakened
-      this.#trace(`subscription ${subscription.id} is notified of registration ${registration.id}`)
+      const told = `subscription ${subscription.id} is notified of registration ${registration.id}`
+      this.#parts.log.trace('availability', told)
       for (const notice of yield* this.#notice(subscription, discovery, made, origin, changes)) {
         notices.push(notice)
         characters += Math.max(leastNotice_characters, notice.body.length)

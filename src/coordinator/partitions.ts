@@ -5,7 +5,6 @@ import { ActorThread } from '../mailbox/thread.js'
 import { DiskFault } from '../partition/store.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
-import { type TraceArea, traceArea } from '../trace-area.js'
 
 /** A front end as the partitions see it: somebody to be given a port whenever a partition has a new thread. */
 export interface FrontEndLink {
@@ -79,13 +78,13 @@ export class Partitions<Task extends object> {
 
   /** Puts a subscription in force in every partition; gives the number of the last notice of each before that. */
   subscribe(inForce: SubscriptionInForce): Promise<readonly NoticeNumber[]> {
-    this.#trace('subscription.sync', `all partitions are told of subscription ${inForce.subscription.id}`)
+    this.#settings.log.trace('subscription.sync', `all partitions are told of subscription ${inForce.subscription.id}`)
     return this.#everywhere((ticket) => ({ kind: 'subscribe', ticket, inForce }))
   }
 
   /** From now on no partition makes notices of it. */
   async unsubscribe(id: SubscriptionId): Promise<void> {
-    this.#trace('subscription.sync', `all partitions are told that subscription ${id} is gone`)
+    this.#settings.log.trace('subscription.sync', `all partitions are told that subscription ${id} is gone`)
     await this.#everywhere((ticket) => ({ kind: 'unsubscribe', ticket, id }))
   }
 
@@ -126,7 +125,7 @@ export class Partitions<Task extends object> {
     })
     const ready = await thread.ready
     this.#threads.set(partition, thread)
-    this.#trace('worker', `partition ${partition} has started`)
+    this.#settings.log.trace('worker', `partition ${partition} has started`)
     thread.ended.catch((fault: unknown) => this.#died(partition, thread, fault))
     for (const link of this.#links) join(link, partition, thread)
     return ready
@@ -151,15 +150,10 @@ export class Partitions<Task extends object> {
 
   async #replace(partition: number, dead: PartitionThread<Task>): Promise<void> {
     this.#threads.delete(partition)
-    this.#trace('worker', `partition ${partition} gets a new thread`)
+    this.#settings.log.trace('worker', `partition ${partition} gets a new thread`)
     await this.#start(partition)
     this.#settings.log.warn('worker:replaced', `partition ${partition} runs again in a new thread`, { partition })
     await dead.close()
-  }
-
-  #trace(area: TraceArea, message: string): void {
-    const { log } = this.#settings
-    if (log.traces[traceArea[area]] === 1) log.trace(area, message)
   }
 
   #diedTooOften(partition: number): boolean {

@@ -20,7 +20,6 @@ import { err, ok, type Result } from '../result.js'
 import { inSlices } from '../slices.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Milliseconds, now } from '../time.js'
-import { traceArea } from '../trace-area.js'
 import {
   AvailabilitySubscriptions,
   type AvailabilitySubscriptionsParts,
@@ -251,13 +250,12 @@ export class Registry implements RegistryService {
   #traceExpired(time: Milliseconds): void {
     const since = this.#swept
     this.#swept = time
-    if (this.#parts.log.traces[traceArea.registration] !== 1) return
+    if (!this.#parts.log.isTraced('registration')) return
     for (const { id, expires } of this.index.all()) if (expires > since && expires <= time) this.#trace(id, 'expired')
   }
 
   #trace(id: RegistrationId, what: 'created' | 'updated' | 'removed' | 'expired'): void {
-    const { log } = this.#parts
-    if (log.traces[traceArea.registration] === 1) log.trace('registration', `registration ${id} ${what}`)
+    this.#parts.log.trace('registration', `registration ${id} ${what}`)
   }
 }
 

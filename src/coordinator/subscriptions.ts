@@ -17,7 +17,6 @@ import type { PackedWithClocks } from '../subscription/clocks.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import type { SubscriptionStore } from '../subscription/subscription-store.js'
 import { type Milliseconds, now } from '../time.js'
-import { traceArea } from '../trace-area.js'
 import { Activation } from './activation.js'
 import type { CourierThread } from './courier-thread.js'
 import { HeldSubscriptions, type SubscriptionLimits } from './held-subscriptions.js'
@@ -234,9 +233,7 @@ export class Subscriptions implements SubscriptionService {
   }
 
   #trace(what: string, { id, tenant }: Subscription): void {
-    const { log } = this.#parts
-    if (log.traces[traceArea.subscription] !== 1) return
-    log.trace('subscription', `subscription ${id} ${what}`, { subscription: id, tenant })
+    this.#parts.log.trace('subscription', `subscription ${id} ${what}`, { subscription: id, tenant })
   }
 }
 

@@ -3,7 +3,7 @@ import { payloadShown, urlWithoutSecrets, withoutSecrets } from '../log/secrets.
 import type { Switches } from '../shared-memory/switches.js'
 import type { NoticeHead } from '../subscription/notice.js'
 import { type Nanoseconds, secondsText } from '../time.js'
-import { type TraceArea, traceArea } from '../trace-area.js'
+import type { TraceArea } from '../trace-area.js'
 import { type AttemptOutcome, reasonText } from './outcome.js'
 import { pathsText } from './request.js'
 import type { Outgoing } from './sender.js'
@@ -36,7 +36,7 @@ export class AttemptLines {
   }
 
   begun({ headers, body }: Outgoing): void {
-    if (!requestAreas.some((area) => this.#isOn(area))) return
+    if (!requestAreas.some((area) => this.#parts.log.isTraced(area))) return
     const url = urlWithoutSecrets(this.#url)
     this.#trace('notify.request', () => `POST ${url}, ${body.length} bytes`)
     this.#trace('payload.client.out', () => this.#shown(this.#body))
@@ -58,16 +58,13 @@ export class AttemptLines {
 
   /** To be called with the body of the response; undefined while that is not traced. */
   get onBody(): ((body: string) => void) | undefined {
-    if (!this.#isOn('payload.client.in')) return undefined
+    if (!this.#parts.log.isTraced('payload.client.in')) return undefined
     return (body) => this.#trace('payload.client.in', () => this.#shown(body))
   }
 
-  #isOn(area: TraceArea): boolean {
-    return this.#parts.log.traces[traceArea[area]] === 1
-  }
-
   #trace(area: TraceArea, message: () => string, facts?: { readonly duration_ns: string }): void {
-    if (this.#isOn(area)) this.#parts.log.trace(area, message(), facts, this.#lineContext)
+    const { log } = this.#parts
+    if (log.isTraced(area)) log.trace(area, message(), facts, this.#lineContext)
   }
 
   #shown(body: string): string {

@@ -3,7 +3,6 @@ import { advanceClock, lastNotified } from '../subscription/clocks.js'
 import type { DeliveryStats, NoticeAck, NumberedNotice } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds, Nanoseconds } from '../time.js'
-import { traceArea } from '../trace-area.js'
 import { DeliveryRecords } from './delivery-records.js'
 import type { DeliveryState, KnownState, Recipient } from './message.js'
 import type { QueuedNotice } from './notice-order.js'
@@ -338,7 +337,7 @@ export class DeliveryQueue {
 
   #trace(queue: SubscriptionQueue, done: string, source: SourceNumber, number: number): void {
     const { log } = this.#parts
-    if (log.traces[traceArea['notify.queue']] !== 1) return
+    if (!log.isTraced('notify.queue')) return
     log.trace('notify.queue', `notification ${source}-${number} ${done} the queue of ${queue.id}: ${queue.depth} wait`)
   }
 }

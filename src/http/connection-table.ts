@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { errorFacts } from '../log/log.js'
 import type { ConnectionLimit } from '../shared-memory/connection-limit.js'
-import { traceArea } from '../trace-area.js'
+import type { TraceArea } from '../trace-area.js'
 import { type ConnectionLimits, longestIdle, type Overdue, overdue } from './connection-limits.js'
 import { ClientConnection } from './connections.js'
 import type { ServerContext } from './server-context.js'
@@ -191,9 +191,9 @@ export class ConnectionTable {
     this.#context.log.error('http:fault', what, errorFacts(fault))
   }
 
-  #trace(area: keyof typeof traceArea, message: () => string): void {
+  #trace(area: TraceArea, message: () => string): void {
     const { log } = this.#context
-    if (log.traces[traceArea[area]] === 1) log.trace(area, message())
+    if (log.isTraced(area)) log.trace(area, message())
   }
 }
 

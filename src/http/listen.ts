@@ -4,7 +4,6 @@ import { createSecureContext } from 'node:tls'
 import type { Log } from '../log/log.js'
 import type { Options } from '../options.js'
 import { err, ok, type Result } from '../result.js'
-import { traceArea } from '../trace-area.js'
 import type { Listener, Tls } from './listener.js'
 
 /** Why a front end can not listen [management 9.5]. */
@@ -52,7 +51,7 @@ export async function listen(listener: Listener, where: ListenAddress, log: Log)
   for (const [index, { host, ipv6Only }] of hosts.entries()) {
     const fault = await tryListen(listener, { port, host, ipv6Only })
     if (fault === undefined) {
-      if (log.traces[traceArea['http.listen']] === 1) log.trace('http.listen', `listening on ${host} port ${port}`)
+      log.trace('http.listen', `listening on ${host} port ${port}`)
       return undefined
     }
     if (fault.code === 'EADDRINUSE') return { kind: 'portInUse', port }

@@ -10,7 +10,6 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Resource } from '../api.js'
 import { errorFacts } from '../log/log.js'
-import { traceArea } from '../trace-area.js'
 import { Application } from './application.js'
 import { Call } from './call.js'
 import { ConnectionTable, type TableLimits } from './connection-table.js'
@@ -146,8 +145,7 @@ export class Listener {
     })
     this.server.on('tlsClientError', (fault: Error, socket) => {
       this.#connections.handshakeOver(socket)
-      const { log } = this.#context
-      if (log.traces[traceArea['http.tls']] === 1) log.trace('http.tls', `handshake failed: ${fault.message}`)
+      this.#context.log.trace('http.tls', `handshake failed: ${fault.message}`)
     })
   }
 

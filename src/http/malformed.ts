@@ -1,7 +1,6 @@
 import { type IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { traceArea } from '../trace-area.js'
 import type { ConnectionTable } from './connection-table.js'
 import type { ClientConnection } from './connections.js'
 import type { ServerContext } from './server-context.js'
@@ -30,7 +29,7 @@ export class MalformedInput {
   /** A connection that never said anything is just closed. */
   refuse(fault: Error & RefusedBytes, socket: Duplex): void {
     const { log } = this.#context
-    if (log.traces[traceArea['http.malformed']] === 1) log.trace('http.malformed', `${fault.code}: ${fault.message}`)
+    if (log.isTraced('http.malformed')) log.trace('http.malformed', `${fault.code}: ${fault.message}`)
     const connection = this.#connections.get(socket)
     if (connection === undefined || connection.socket.bytesRead === 0) return void socket.destroy()
     const { code = '' } = fault

@@ -53,7 +53,7 @@ export class RequestLog {
 
   /** Whether lines of an area are wanted: if not, their text need not be built. */
   isTraced(area: TraceArea): boolean {
-    return this.#log.traces[traceArea[area]] === 1
+    return this.#log.isTraced(area)
   }
 
   /** A line of a trace area; the caller has looked whether it is wanted. */

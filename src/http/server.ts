@@ -10,7 +10,6 @@ import { RequestMemory } from '../shared-memory/request-memory.js'
 import { SharedSemaphore } from '../shared-memory/semaphore.js'
 import type { Switches } from '../shared-memory/switches.js'
 import { secondsText } from '../time.js'
-import { traceArea } from '../trace-area.js'
 import { Admission, type AdmissionReport, permitShare } from './admission.js'
 import { tokenCheck } from './checks.js'
 import { fitDescriptors } from './connection-limits.js'
@@ -214,12 +213,12 @@ function newAdmission({ options, meter, requestWait, log, index, permits }: Http
   const report: AdmissionReport = {
     permits: (free, taken, queued) => {
       meter.permits(free, taken, queued)
-      if (log.traces[traceArea['service.admission']] === 1) {
+      if (log.isTraced('service.admission')) {
         log.trace('service.admission', `${semaphore.free} permits left, ${queued} requests waiting here`)
       }
     },
     get tracing() {
-      return log.traces[traceArea['wait.request']] === 1
+      return log.isTraced('wait.request')
     },
     waited: (wait) => log.trace('wait.request', `waited ${secondsText(wait)} s for a permit`),
     refused: () => {

@@ -1,4 +1,3 @@
-import { traceArea } from '../trace-area.js'
 import { alarmSubject } from './kept-name.js'
 import type { LineContext, Log } from './log.js'
 
@@ -45,7 +44,7 @@ export class Alarms {
       held.occurrences += 1
       const text = `Repeated ${shown(kind, subject)}: ${reason}`
       if (this.#relog && this.#log.shows(levelOf(kind))) this.#say(kind, text, context)
-      else this.#trace(text, held.occurrences, context)
+      else this.#log.trace('alarm', text, { occurrences: held.occurrences }, context)
       return
     }
     this.#active.set(key, { kind, occurrences: 1 })
@@ -53,7 +52,7 @@ export class Alarms {
     this.#counts[kind].raised += 1
     const text = `Raising alarm ${shown(kind, subject)}: ${reason}`
     this.#say(kind, text, context)
-    this.#trace(text, 1, context)
+    this.#log.trace('alarm', text, { occurrences: 1 }, context)
     if (this.#active.size > this.#mostKept) this.#forgetOldest()
   }
 
@@ -69,7 +68,7 @@ export class Alarms {
     this.#counts[kind].released += 1
     const text = `Releasing alarm ${shown(kind, subject)}`
     this.#say(kind, text, context)
-    this.#trace(text, held.occurrences, context)
+    this.#log.trace('alarm', text, { occurrences: held.occurrences }, context)
   }
 
   /** A copy, for summaries and metrics. */
@@ -88,10 +87,6 @@ export class Alarms {
   #say(kind: AlarmKind, text: string, context: LineContext | undefined): void {
     if (levelOf(kind) === 'ERROR') this.#log.error('alarm', text, undefined, context)
     else this.#log.warn('alarm', text, undefined, context)
-  }
-
-  #trace(text: string, occurrences: number, context: LineContext | undefined): void {
-    if (this.#log.traces[traceArea.alarm] === 1) this.#log.trace('alarm', text, { occurrences }, context)
   }
 }
 

@@ -19,8 +19,10 @@ export interface LineContext {
 
 /** Where lines go. One per thread; lines of workers are handed over to the thread that writes. */
 export interface Log {
-  /** 1 where a trace level is on. Callers look here first: `if (log.traces[traceArea['storage.txn']]) log.trace(…)`. */
+  /** 1 where a trace level is on. */
   readonly traces: Uint8Array
+  /** Whether lines of an area are shown now, for callers whose text costs something to build. */
+  isTraced(area: TraceArea): boolean
   /** Whether lines of this level are shown now, for callers whose text costs something to build. */
   shows(level: LogLevel): boolean
   fatal(op: string, message: string, facts?: Facts, context?: LineContext): void
@@ -67,6 +69,10 @@ export class LineLog implements Log {
     this.#partition = partition
   }
 
+  isTraced(area: TraceArea): boolean {
+    return this.traces[traceArea[area]] === 1
+  }
+
   /** By the log level and by the verbosity, which raises it; NONE silences both [management 3.1]. */
   shows(level: LogLevel): boolean {
     const shown = this.#switches.get('logLevel')
@@ -97,7 +103,7 @@ export class LineLog implements Log {
   }
 
   trace(area: TraceArea, message: string, facts?: Facts, context?: LineContext): void {
-    if (this.traces[traceArea[area]] !== 1 || this.#switches.get('logLevel') === none) return
+    if (!this.isTraced(area) || this.#switches.get('logLevel') === none) return
     this.line('DEBUG', area, message, facts, context, area)
   }
 

@@ -1,7 +1,6 @@
 import type { ApiRequest, ApiResponse, Resource, Work } from '../api.js'
 import type { ServiceCount } from '../measure/service-metrics.js'
 import { err, ok, type Result } from '../result.js'
-import { traceArea } from '../trace-area.js'
 import { lineContext, logChange } from './changes.js'
 import type { ManagementParts } from './parts.js'
 import { checkedOperation, json, shortForm } from './response-forms.js'
@@ -10,8 +9,7 @@ import { checkedOperation, json, shortForm } from './response-forms.js'
 export function metricsResources({ measures, peers, log }: ManagementParts): readonly Resource[] {
   async function take(request: ApiRequest, reset: boolean): Promise<readonly ServiceCount[]> {
     const parts = await peers.gather('services', { reset })
-    if (log.traces[traceArea.metrics] === 1)
-      log.trace('metrics', reset ? 'taken and reset' : 'taken', { frontEnds: parts.length }, lineContext(request))
+    log.trace('metrics', reset ? 'taken and reset' : 'taken', { frontEnds: parts.length }, lineContext(request))
     if (reset) logChange(log, request, 'metrics reset')
     return parts.flat()
   }

@@ -2,7 +2,6 @@ import type { ApiRequest, ApiResponse, Resource, Work } from '../api.js'
 import type { SubscriptionIndexState } from '../broker/broker.js'
 import { type StatisticsPart, statisticsParts } from '../measure/measures.js'
 import { err, ok, type Result } from '../result.js'
-import { traceArea } from '../trace-area.js'
 import { lineContext, logChange } from './changes.js'
 import type { ManagementParts } from './parts.js'
 import { checkedOperation, emptyParameter, json, operation, shortForm } from './response-forms.js'
@@ -16,13 +15,13 @@ export function statisticsResources(parts: ManagementParts): readonly Resource[]
   const { measures, log, broker } = parts
 
   function show(request: ApiRequest, full: boolean): ApiResponse {
-    if (log.traces[traceArea.statistics] === 1) log.trace('statistics', 'counters added up', {}, lineContext(request))
+    log.trace('statistics', 'counters added up', {}, lineContext(request))
     return { status: 200, body: statisticsText(measures, full, process.hrtime.bigint()) }
   }
 
   function reset(request: ApiRequest): ApiResponse {
     measures.reset(process.hrtime.bigint())
-    if (log.traces[traceArea.statistics] === 1) log.trace('statistics', 'reset', {}, lineContext(request))
+    log.trace('statistics', 'reset', {}, lineContext(request))
     logChange(log, request, 'statistics reset')
     return json(resetDone)
   }

@@ -1,6 +1,6 @@
 import type { Log } from '../log/log.js'
 import { payloadShown, urlWithoutSecrets } from '../log/secrets.js'
-import { type TraceArea, traceArea } from '../trace-area.js'
+import type { TraceArea } from '../trace-area.js'
 import { type ProviderRequest, type ProviderResponse, urlText } from './provider-request.js'
 
 /** The log lines of requests that are passed on [management 2.5, 10.4]. */
@@ -45,7 +45,7 @@ export class ProviderLines {
   }
 
   #maybe({ context }: ProviderRequest, area: TraceArea, message: () => string): void {
-    if (this.#log.traces[traceArea[area]] === 1) this.#log.trace(area, message(), undefined, context)
+    if (this.#log.isTraced(area)) this.#log.trace(area, message(), undefined, context)
   }
 }
 

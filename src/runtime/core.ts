@@ -29,7 +29,6 @@ import { SequenceCounter } from '../shared-memory/sequences.js'
 import type { Switches } from '../shared-memory/switches.js'
 import { newTransactions, type TransactionMemory } from '../shared-memory/transaction-numbers.js'
 import { Versions } from '../shared-memory/versions.js'
-import { traceArea } from '../trace-area.js'
 import { RunningDelivery } from './delivery.js'
 import { openFront, type RunningFrontEnd } from './front-end-assembly.js'
 import { type ThreadHeaps, threadHeaps } from './memory-needed.js'
@@ -204,16 +203,12 @@ export class Core {
   async #drained(limit_ms: number): Promise<number> {
     const until = performance.now() + limit_ms
     const stopped = await Promise.all([this.#front?.stop(limit_ms) ?? 0, ...this.#threads.map(stopThread(limit_ms))])
-    this.#traceShutdown('all requests have a response or are given up')
+    this.#log.trace('shutdown', 'all requests have a response or are given up')
     await this.#delivery?.drain(Math.max(0, until - performance.now()))
-    this.#traceShutdown('no notification is being sent')
+    this.#log.trace('shutdown', 'no notification is being sent')
     await this.#partitions.drain()
-    this.#traceShutdown('the partitions are closed')
+    this.#log.trace('shutdown', 'the partitions are closed')
     return stopped.reduce((sum, givenUp) => sum + givenUp, 0)
-  }
-
-  #traceShutdown(step: string): void {
-    if (this.#log.traces[traceArea.shutdown] === 1) this.#log.trace('shutdown', step)
   }
 
   /**

@@ -1,6 +1,5 @@
 import { type CommandLine, readOptions, switchesOf } from '../command-line/command-line.js'
 import { openLog } from '../log/main-log.js'
-import { traceArea } from '../trace-area.js'
 import { exitCodes, Life } from './life.js'
 
 /** Does what a command line and an environment ask for [management 9]. */
@@ -20,9 +19,7 @@ function run({ options, settings }: Extract<CommandLine, { kind: 'run' }>): void
     process.stderr.write(`${log.error.text}\n`, () => process.exit(exitCodes.commandLine))
     return
   }
-  if (log.value.traces[traceArea.config] === 1) {
-    for (const { flag, value, source } of settings) log.value.trace('config', `${flag} ${value} (${source})`)
-  }
+  for (const { flag, value, source } of settings) log.value.trace('config', `${flag} ${value} (${source})`)
   const life = new Life(options, log.value, switches)
   process.on('SIGTERM', () => life.signalled('SIGTERM'))
   process.on('SIGINT', () => life.signalled('SIGINT'))

@@ -1,7 +1,6 @@
 import type { Attribute, Metadata, Value } from '../context/entity.js'
 import { sameValue } from '../context/value.js'
 import type { LineContext, Log } from '../log/log.js'
-import { traceArea } from '../trace-area.js'
 import type { Cause, Change, IndexedSubscription, MatchGroup } from './match-group.js'
 
 /** Why a subscription that is about a changed entity is not notified. */
@@ -17,7 +16,7 @@ export class MatchTrace {
 
   /** What counted as a change. */
   change(change: Change, cause: Cause): void {
-    if (this.#log.traces[traceArea['subscription.change']] !== 1) return
+    if (!this.#log.isTraced('subscription.change')) return
     const { id, type } = change.entity
     for (const { name, instance, what } of differences(change)) {
       const facts = { entity: id, type, attribute: name, instance, what }
@@ -32,7 +31,7 @@ export class MatchTrace {
     change: Change,
     cause: Cause,
   ): void {
-    if (this.#log.traces[traceArea['subscription.match']] !== 1) return
+    if (!this.#log.isTraced('subscription.match')) return
     const others = new Set<IndexedSubscription>()
     for (const group of groups) group.gather(others)
     for (const indexed of triggered) others.delete(indexed)
@@ -41,16 +40,15 @@ export class MatchTrace {
 
   /** Whether anything is written of those that are triggered; asked once for a change of which many are told. */
   get isOfTriggered(): boolean {
-    const { traces } = this.#log
-    return ofTriggered.some((area) => traces[traceArea[area]] === 1)
+    return ofTriggered.some((area) => this.#log.isTraced(area))
   }
 
   /** What became of one that is triggered: a notice is due, or not. */
   triggered(indexed: IndexedSubscription, silence: Silence | undefined, change: Change, cause: Cause): void {
-    const { traces } = this.#log
-    if (traces[traceArea['subscription.match']] === 1) this.#match(indexed, silence, change, cause)
-    if (silence === undefined && traces[traceArea.notify] === 1) this.#due(indexed, change, cause)
-    if (silence === 'throttled' && traces[traceArea['notify.throttle']] === 1) this.#throttled(indexed, change, cause)
+    const log = this.#log
+    if (log.isTraced('subscription.match')) this.#match(indexed, silence, change, cause)
+    if (silence === undefined && log.isTraced('notify')) this.#due(indexed, change, cause)
+    if (silence === 'throttled' && log.isTraced('notify.throttle')) this.#throttled(indexed, change, cause)
   }
 
   #match({ subscription }: IndexedSubscription, silence: Silence | undefined, change: Change, cause: Cause): void {

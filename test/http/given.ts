@@ -13,6 +13,7 @@ import { ConnectionLimit } from '../../src/shared-memory/connection-limit.js'
 import { RequestMemory } from '../../src/shared-memory/request-memory.js'
 import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 import { Switches } from '../../src/shared-memory/switches.js'
+import { type TraceArea, traceArea } from '../../src/trace-area.js'
 
 /** A meter that keeps what it is told. */
 export class Noted implements RequestMeter {
@@ -62,15 +63,19 @@ export interface Line {
 
 export function notedLog(lines: Line[], switches: Switches): Log {
   const at = (level: string) => (_: string, message: string) => void lines.push({ level, message })
+  const isTraced = (area: TraceArea) => switches.traces[traceArea[area]] === 1
   return {
     traces: switches.traces,
+    isTraced,
     shows: () => true,
     fatal: at('FATAL'),
     error: at('ERROR'),
     warn: at('WARN'),
     info: at('INFO'),
     debug: at('DEBUG'),
-    trace: (area, message) => void lines.push({ level: area, message }),
+    trace: (area, message) => {
+      if (isTraced(area)) lines.push({ level: area, message })
+    },
   }
 }
 

@@ -7,6 +7,7 @@ import { managementResources } from '../../src/management/resources.js'
 import { type ProcessPeers, type SharedAnswer, sharedAnswer } from '../../src/management/shared-answers.js'
 import { Measures } from '../../src/measure/measures.js'
 import { err } from '../../src/result.js'
+import { type TraceArea, traceArea } from '../../src/trace-area.js'
 import { waiting } from '../given.js'
 
 /** A line that was logged. */
@@ -108,14 +109,18 @@ function logTo(lines: Line[], traces: Uint8Array): Log {
   const at = (level: string) => (_op: string, message: string, facts?: Facts) => {
     lines.push({ level, message, facts })
   }
+  const isTraced = (area: TraceArea) => traces[traceArea[area]] === 1
   return {
     traces,
+    isTraced,
     shows: () => true,
     fatal: at('FATAL'),
     error: at('ERROR'),
     warn: at('WARN'),
     info: at('INFO'),
     debug: at('DEBUG'),
-    trace: (area, message, facts) => lines.push({ level: area, message, facts }),
+    trace: (area, message, facts) => {
+      if (isTraced(area)) lines.push({ level: area, message, facts })
+    },
   }
 }

@@ -4,7 +4,7 @@ import type { Entity } from '../../src/context/entity.js'
 import type { UpdateCommand } from '../../src/context/update.js'
 import type { Facts, LineContext } from '../../src/log/log.js'
 import { Matcher } from '../../src/subscription/matcher.js'
-import { type TraceArea, traceArea } from '../../src/trace-area.js'
+import type { TraceArea } from '../../src/trace-area.js'
 import { at, command, given, id, metadata, silentLog } from '../given.js'
 import { clock, exact, nth, nthId, shortWording } from './given.js'
 
@@ -17,12 +17,11 @@ interface TraceLine {
 /** Wakes whose lines of these areas are kept. */
 function traced(...areas: readonly TraceArea[]) {
   const lines: TraceLine[] = []
-  const traces = new Uint8Array(256)
-  for (const area of areas) traces[traceArea[area]] = 1
+  const isTraced = (area: TraceArea) => areas.includes(area)
   const trace = (area: TraceArea, _message: string, facts?: Facts, context?: LineContext) => {
     lines.push({ area, facts, context })
   }
-  const matcher = new Matcher({ word: shortWording, log: { ...silentLog, traces, trace }, memory_bytes: 10_000 })
+  const matcher = new Matcher({ word: shortWording, log: { ...silentLog, isTraced, trace }, memory_bytes: 10_000 })
   let held: readonly Entity[] = []
   const update = (next: UpdateCommand): readonly TraceLine[] => {
     lines.splice(0)
