@@ -11,6 +11,11 @@ export function now(): Milliseconds {
   return Date.now() as Milliseconds
 }
 
+/** The moment that is this long after another one. */
+export function after(moment: Milliseconds, duration_ms: number): Milliseconds {
+  return (moment + duration_ms) as Milliseconds
+}
+
 /** A moment by both clocks: the same for all threads of the process, also for those that are started later. */
 export interface ClockStart {
   readonly date: Milliseconds

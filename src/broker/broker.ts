@@ -5,10 +5,10 @@ import type { Origin, UpdateElement, UpdateReply } from '../context/update.js'
 import type { RawUpdateReply } from '../partition/commands.js'
 import type { Result } from '../result.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
-import type { RegistryService, SubscriptionState, SubscriptionUnknown } from './registry-service.js'
+import type { RegistryService, SubscriptionState, SubscriptionUnknown, WhichSubscriptions } from './registry-service.js'
 import type { Unavailable } from './unavailable.js'
 
-export type { SubscriptionState, SubscriptionUnknown } from './registry-service.js'
+export type { SubscriptionState, SubscriptionUnknown, WhichSubscriptions } from './registry-service.js'
 export type { Unavailable } from './unavailable.js'
 
 /** A type of entities with the names of their attributes, ascending [context 9]. */
@@ -72,7 +72,7 @@ export interface SubscriptionService {
   /** After its response no notification starts any more. */
   unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
   /** All subscriptions, those of one tenant, or the one of an id; by creation. */
-  states(which: { readonly tenant?: Tenant; readonly id?: SubscriptionId }): Promise<readonly SubscriptionState[]>
+  states(which: WhichSubscriptions): Promise<readonly SubscriptionState[]>
   /** The index; with `reset` its changes count from zero afterwards. */
   index(reset: boolean): Promise<SubscriptionIndexState>
 }

@@ -68,7 +68,7 @@ export interface RegistryService {
   /** After its response no notification starts any more. */
   unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
   /** All availability subscriptions, those of one tenant, or the one of an id; by creation [subscriptions 5.7]. */
-  states(which: { readonly tenant?: Tenant; readonly id?: SubscriptionId }): Promise<readonly SubscriptionState[]>
+  states(which: WhichSubscriptions): Promise<readonly SubscriptionState[]>
 }
 
 /** The operations of the service, for callers behind a port; the index is each thread's own. */
@@ -84,6 +84,12 @@ export type RegistryOperation = (typeof registryServiceOperations)[number]
 
 export interface SubscriptionUnknown {
   readonly kind: 'subscriptionUnknown'
+}
+
+/** Which subscriptions are meant: all, those of one tenant, or the one of an id. */
+export interface WhichSubscriptions {
+  readonly tenant?: Tenant
+  readonly id?: SubscriptionId
 }
 
 /** A subscription of either kind with how its deliveries go [subscriptions 5.7]. */

@@ -1,15 +1,15 @@
 import type { Unavailable } from '../broker/unavailable.js'
 import type { Origin } from '../context/update.js'
 import { recipientOf } from '../delivery/message.js'
-import { errorFacts, type Log } from '../log/log.js'
-import { StorageFull } from '../partition/store.js'
-import { err, ok, type Result } from '../result.js'
+import type { Log } from '../log/log.js'
+import { ok, type Result } from '../result.js'
 import type { Bell } from '../shared-memory/bell.js'
 import { advanceClock } from '../subscription/clocks.js'
 import type { Notice, NoticeNumber } from '../subscription/notice.js'
 import type { Subscription, SubscriptionInForce } from '../subscription/subscription.js'
 import type { ControlChange, SubscriptionStore } from '../subscription/subscription-store.js'
 import type { Milliseconds } from '../time.js'
+import { resultOf } from './capacity.js'
 import type { CourierThread } from './courier-thread.js'
 import { noticesAbout, type StateParts, stateToShow } from './initial-notices.js'
 import type { Partitions } from './partitions.js'
@@ -96,14 +96,8 @@ export class Activation {
   }
 
   /** Stores a change; refuses when there is no room for it. */
-  async commit(change: ControlChange): Promise<Result<undefined, Unavailable>> {
-    try {
-      await this.#parts.store.commit(change)
-      return ok(undefined)
-    } catch (fault) {
-      if (!(fault instanceof StorageFull)) throw fault
-      this.#parts.log.error('subscriptions:store', 'a change of subscriptions was not stored', errorFacts(fault))
-      return err({ kind: 'storageFull' })
-    }
+  commit(change: ControlChange): Promise<Result<undefined, Unavailable>> {
+    const { store, log } = this.#parts
+    return resultOf(store.commit(change), log, 'subscriptions:store', 'a change of subscriptions was not stored')
   }
 }

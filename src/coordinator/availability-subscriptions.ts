@@ -4,13 +4,13 @@ import type {
   RegistryOrigin,
   SubscriptionState,
   SubscriptionUnknown,
+  WhichSubscriptions,
 } from '../broker/registry-service.js'
 import type { Unavailable } from '../broker/unavailable.js'
 import type { ServicePath, Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
-import type { DeliveryState, Recipient } from '../delivery/message.js'
-import { errorFacts, type Log } from '../log/log.js'
-import { StorageFull } from '../partition/store.js'
+import { neverDelivered, type Recipient } from '../delivery/message.js'
+import type { Log } from '../log/log.js'
 import type { AvailabilityRenderer, AvailabilitySubscription } from '../registration/availability.js'
 import { AvailabilityIndex } from '../registration/availability-index.js'
 import { inForce, type Registration, type RegistrationChange } from '../registration/registration.js'
@@ -21,8 +21,8 @@ import type { Bell } from '../shared-memory/bell.js'
 import { inSlices, mapInSlices, type Steps } from '../slices.js'
 import type { Notice } from '../subscription/notice.js'
 import type { SubscriptionClock, SubscriptionId } from '../subscription/subscription.js'
-import type { Milliseconds } from '../time.js'
-import { Capacity, sizeOfAvailability } from './capacity.js'
+import { after, type Milliseconds } from '../time.js'
+import { Capacity, resultOf, sizeOfAvailability } from './capacity.js'
 import type { CourierThread } from './courier-thread.js'
 import { Clocks } from './held-subscriptions.js'
 import { newId } from './new-id.js'
@@ -115,7 +115,7 @@ export class AvailabilitySubscriptions {
     const { duration_ms, correlator, ...what } = request
     const time = this.#parts.clock()
     const id = newId(time) as SubscriptionId
-    const subscription = { ...what, id, order: this.#order + 1, expires: (time + duration_ms) as Milliseconds }
+    const subscription = { ...what, id, order: this.#order + 1, expires: after(time, duration_ms) }
     if (!this.#capacity.hasRoom(sizeOfAvailability(subscription))) return err({ kind: 'subscriptionsFull' })
     const stored = await this.#store(subscription, time, correlator, () => this.forget([id]))
     if (!stored.ok) return stored
@@ -131,7 +131,7 @@ export class AvailabilitySubscriptions {
     const time = clock()
     // What waited when it expired is not to be sent after all once it is revived [subscriptions 5.6].
     if (!inForce(held, time) && !(await courier.expire(request.id))) return err({ kind: 'partitionLost' })
-    const expires = duration_ms === undefined ? held.expires : ((time + duration_ms) as Milliseconds)
+    const expires = duration_ms === undefined ? held.expires : after(time, duration_ms)
     const subscription = { ...held, ...what, expires }
     if (!this.#capacity.hasRoom(sizeOfAvailability(subscription), sizeOfAvailability(held))) {
       return err({ kind: 'subscriptionsFull' })
@@ -146,16 +146,12 @@ export class AvailabilitySubscriptions {
     return removed
   }
 
-  async states(which: {
-    readonly tenant?: Tenant
-    readonly id?: SubscriptionId
-  }): Promise<readonly SubscriptionState[]> {
+  async states(which: WhichSubscriptions): Promise<readonly SubscriptionState[]> {
     const meant = this.#inOrder().filter(
       ({ tenant, id }) =>
         (which.tenant === undefined || tenant === which.tenant) && (which.id === undefined || id === which.id),
     )
-    const known = await this.#parts.courier.report(meant.map(({ id }) => id))
-    const deliveries = new Map(known.map(({ id, delivery }) => [id, delivery]))
+    const deliveries = await this.#parts.courier.report(meant.map(({ id }) => id))
     return mapInSlices(meant, ({ id, tenant, reference, expires }) => {
       const delivery = deliveries.get(id) ?? neverDelivered
       return { id, tenant, path: everywhere, reference, expires, throttling_ms: 0, delivery }
@@ -246,20 +242,10 @@ export class AvailabilitySubscriptions {
   }
 }
 
-/** The deliveries of a subscription that the courier does not know yet. */
-const neverDelivered: DeliveryState = { timesSent: 0, failsCounter: 0, queueDepth: 0, queueBytes: 0, discarded: 0 }
-
-/** Stores a change; that the disk is full is an answer, every other failure is a fault. */
-export async function committed(
+/** Stores a change; refuses when there is no room for it. */
+export function committed(
   { store, log }: Pick<AvailabilitySubscriptionsParts, 'store' | 'log'>,
   change: RegistryChange,
 ): Promise<Result<undefined, Unavailable>> {
-  try {
-    await store.commit(change)
-    return ok(undefined)
-  } catch (fault) {
-    if (!(fault instanceof StorageFull)) throw fault
-    log.error('registry:store', 'a change of the registry was not stored', errorFacts(fault))
-    return err({ kind: 'storageFull' })
-  }
+  return resultOf(store.commit(change), log, 'registry:store', 'a change of the registry was not stored')
 }

@@ -1,5 +1,9 @@
+import type { Unavailable } from '../broker/unavailable.js'
+import { errorFacts, type Log } from '../log/log.js'
+import { StorageFull } from '../partition/store.js'
 import type { AvailabilitySubscription } from '../registration/availability.js'
 import type { Registration } from '../registration/registration.js'
+import { err, ok, type Result } from '../result.js'
 import type { Subscription } from '../subscription/subscription.js'
 
 /** For how many things of a kind there is room, in number and in memory. */
@@ -31,6 +35,23 @@ export class Capacity {
 }
 
 const average_bytes = 1024
+
+/** The result of storing something: that the disk has no room for it is an error, with a line; every other failure is a fault. */
+export async function resultOf(
+  commit: Promise<void>,
+  log: Log,
+  op: string,
+  message: string,
+): Promise<Result<undefined, Unavailable>> {
+  try {
+    await commit
+    return ok(undefined)
+  } catch (fault) {
+    if (!(fault instanceof StorageFull)) throw fault
+    log.error(op, message, errorFacts(fault))
+    return err({ kind: 'storageFull' })
+  }
+}
 
 /** What an entry of an index takes, beside its texts. */
 const entry_bytes = 64

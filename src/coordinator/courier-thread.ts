@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MessagePort } from 'node:worker_threads'
-import type { CourierInstruction, CourierReport, KnownState, Recipient } from '../delivery/message.js'
+import type { CourierInstruction, CourierReport, DeliveryState, KnownState, Recipient } from '../delivery/message.js'
 import type { Log } from '../log/log.js'
 import { ActorThread } from '../mailbox/thread.js'
 import type { NoticeAck } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
-import type { FrontEndLink, Launch } from './partitions.js'
+import { Deaths, deathsPerMinute, type FrontEndLink, type Launch, stackOf } from './partitions.js'
 
 export interface CourierThreadSettings<Task> {
   readonly entry: URL
@@ -30,9 +30,6 @@ interface OpenInstruction {
   readonly resolve: (states: readonly KnownState[]) => void
 }
 
-/** A courier that dies more often than this within a minute is not restarted again [management 12.2]. */
-const deathsPerMinute = 5
-
 /** How long an owner waits for what is to leave the disk before it goes on; nothing but a disk or a partition that fails takes longer. */
 const expiry_ms = 2000
 
@@ -51,7 +48,7 @@ export class CourierThread<Task extends object> {
   readonly #link: FrontEndLink
   #thread: Thread<Task> | undefined
   #tickets = 0
-  #deaths: readonly number[] = []
+  readonly #deaths = new Deaths()
   #draining = false
 
   constructor(settings: CourierThreadSettings<Task>) {
@@ -112,12 +109,13 @@ export class CourierThread<Task extends object> {
     }
   }
 
-  /** How the deliveries of these subscriptions go. */
-  async report(ids: readonly SubscriptionId[]): Promise<readonly KnownState[]> {
-    const states: KnownState[] = []
+  /** How the deliveries of these subscriptions go, as far as the courier knows them. */
+  async report(ids: readonly SubscriptionId[]): Promise<ReadonlyMap<SubscriptionId, DeliveryState>> {
+    const states = new Map<SubscriptionId, DeliveryState>()
     for (let from = 0; from < ids.length; from += reportedAtOnce) {
       const some = ids.slice(from, from + reportedAtOnce)
-      states.push(...(await this.#instruct((ticket) => ({ kind: 'report', ticket, ids: some }))))
+      const known = await this.#instruct((ticket) => ({ kind: 'report', ticket, ids: some }))
+      for (const { id, delivery } of known) states.set(id, delivery)
     }
     return states
   }
@@ -193,13 +191,9 @@ export class CourierThread<Task extends object> {
 
   #died(thread: Thread<Task>, fault: unknown): void {
     const { log, fatal } = this.#settings
-    log.error('worker:died', `the courier failed: ${String(fault)}`, {
-      stack: fault instanceof Error ? fault.stack : undefined,
-    })
+    log.error('worker:died', `the courier failed: ${String(fault)}`, { stack: stackOf(fault) })
     if (this.#draining) return
-    const now = performance.now()
-    this.#deaths = [...this.#deaths.filter((at) => now - at < 60_000), now]
-    if (this.#deaths.length >= deathsPerMinute) fatal(`the courier died ${deathsPerMinute} times within a minute`)
+    if (this.#deaths.areTooMany()) fatal(`the courier died ${deathsPerMinute} times within a minute`)
     else this.#replace(thread).catch((failure: unknown) => fatal(`the courier cannot be restarted: ${String(failure)}`))
   }
 

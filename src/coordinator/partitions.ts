@@ -1,5 +1,5 @@
 import { MessageChannel, type MessagePort, type TransferListItem } from 'node:worker_threads'
-import type { Log } from '../log/log.js'
+import { faultText, type Log } from '../log/log.js'
 import type { PartitionInstruction, PartitionReady, PartitionReport, SubscriptionActivated } from '../mailbox/batch.js'
 import { ActorThread } from '../mailbox/thread.js'
 import { DiskFault } from '../partition/store.js'
@@ -33,8 +33,20 @@ export interface PartitionsSettings<Task> {
   readonly fatal: (reason: string) => void
 }
 
-/** A partition that dies more often than this within a minute is not restarted again [management 12.2]. */
-const deathsPerMinute = 5
+/** A thread that dies this often within a minute is not replaced again [management 12.2]. */
+export const deathsPerMinute = 5
+
+/** When a thread died, and those that replaced it. */
+export class Deaths {
+  #moments_ms: readonly number[] = []
+
+  /** It has died now; whether that was once too often. */
+  areTooMany(): boolean {
+    const now_ms = performance.now()
+    this.#moments_ms = [...this.#moments_ms.filter((moment_ms) => now_ms - moment_ms < 60_000), now_ms]
+    return this.#moments_ms.length >= deathsPerMinute
+  }
+}
 
 type PartitionThread<Task extends object> = ActorThread<Task, PartitionReport>
 
@@ -45,7 +57,7 @@ export class Partitions<Task extends object> {
   /** Threads that open their stores: the first ones, and those that replace others. */
   readonly #starting = new Map<number, Promise<PartitionReady>>()
   readonly #links: FrontEndLink[] = []
-  readonly #deaths = new Map<number, number[]>()
+  readonly #deaths = new Map<number, Deaths>()
   /** Who waits for an instruction to be in force, by its ticket. */
   readonly #open = new Map<number, (inForce: SubscriptionActivated) => void>()
   #tickets = 0
@@ -133,17 +145,17 @@ export class Partitions<Task extends object> {
 
   #died(partition: number, thread: PartitionThread<Task>, fault: unknown): void {
     const { log, fatal, isWriting, restarted } = this.#settings
-    log.error('worker:died', `partition ${partition} failed: ${textOf(fault)}`, { partition, stack: stackOf(fault) })
+    log.error('worker:died', `partition ${partition} failed: ${faultText(fault)}`, { partition, stack: stackOf(fault) })
     // An error that has crossed from another thread has kept nothing of its class but the name.
     if (fault instanceof Error && fault.name === DiskFault.name) fatal(fault.message)
     // Its write lock would never be given back: the whole process would hang at the next commit.
     else if (isWriting(partition)) fatal(`partition ${partition} died inside a write transaction`)
-    else if (this.#diedTooOften(partition))
+    else if (this.#deathsOf(partition).areTooMany())
       fatal(`partition ${partition} died ${deathsPerMinute} times within a minute`)
     else if (!this.#draining) {
       restarted(partition)
       this.#replace(partition, thread).catch((failure: unknown) =>
-        fatal(`partition ${partition} cannot be restarted: ${textOf(failure)}`),
+        fatal(`partition ${partition} cannot be restarted: ${faultText(failure)}`),
       )
     }
   }
@@ -156,11 +168,10 @@ export class Partitions<Task extends object> {
     await dead.close()
   }
 
-  #diedTooOften(partition: number): boolean {
-    const now = performance.now()
-    const deaths = [...(this.#deaths.get(partition) ?? []).filter((at) => now - at < 60_000), now]
+  #deathsOf(partition: number): Deaths {
+    const deaths = this.#deaths.get(partition) ?? new Deaths()
     this.#deaths.set(partition, deaths)
-    return deaths.length >= deathsPerMinute
+    return deaths
   }
 }
 
@@ -178,10 +189,7 @@ async function drained<Task extends object>(thread: PartitionThread<Task>): Prom
   await thread.close()
 }
 
-function textOf(fault: unknown): string {
-  return fault instanceof Error ? fault.message : String(fault)
-}
-
-function stackOf(fault: unknown): string | undefined {
+/** The stack of a fault, for a line of the log. */
+export function stackOf(fault: unknown): string | undefined {
   return fault instanceof Error ? fault.stack : undefined
 }

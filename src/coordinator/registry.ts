@@ -8,6 +8,7 @@ import type {
   RegistryService,
   SubscriptionState,
   SubscriptionUnknown,
+  WhichSubscriptions,
 } from '../broker/registry-service.js'
 import type { Unavailable } from '../broker/unavailable.js'
 import type { Tenant } from '../context/entity.js'
@@ -19,7 +20,7 @@ import { RegistrationIndex } from '../registration/registration-index.js'
 import { err, ok, type Result } from '../result.js'
 import { inSlices } from '../slices.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
-import { type Milliseconds, now } from '../time.js'
+import { after, type Milliseconds, now } from '../time.js'
 import {
   AvailabilitySubscriptions,
   type AvailabilitySubscriptionsParts,
@@ -116,7 +117,7 @@ export class Registry implements RegistryService {
         return err({ kind: 'registrationUnknown' })
       }
       const { id, order } = held ?? this.#next(time)
-      const registration = { id, order, tenant, path, contexts, expires: later(time, duration_ms) }
+      const registration = { id, order, tenant, path, contexts, expires: after(time, duration_ms) }
       if (!this.#capacity.hasRoom(sizeOfRegistration(registration), held && sizeOfRegistration(held))) {
         return err({ kind: 'registrationsFull' })
       }
@@ -134,7 +135,7 @@ export class Registry implements RegistryService {
       if (contexts.length === 0) return ok(undefined)
       const time = this.#clock()
       const source = { tenant, path, copiedFrom: subscription }
-      const registration = { ...source, ...this.#next(time), contexts, expires: later(time, copyDuration_ms) }
+      const registration = { ...source, ...this.#next(time), contexts, expires: after(time, copyDuration_ms) }
       if (!this.#capacity.hasRoom(sizeOfRegistration(registration))) return err({ kind: 'registrationsFull' })
       const replaced = [...this.#copies.holders(source, contexts)].flatMap((id) => {
         const copy = this.index.get(id)
@@ -158,7 +159,7 @@ export class Registry implements RegistryService {
     return this.#inTurn(() => this.#availability.unsubscribe(tenant, id))
   }
 
-  states(which: { readonly tenant?: Tenant; readonly id?: SubscriptionId }): Promise<readonly SubscriptionState[]> {
+  states(which: WhichSubscriptions): Promise<readonly SubscriptionState[]> {
     return this.#availability.states(which)
   }
 
@@ -169,7 +170,7 @@ export class Registry implements RegistryService {
       this.#traceExpired(time)
       const { grace_ms, publish } = this.#parts
       if (grace_ms === 0) return
-      const since = (time - grace_ms) as Milliseconds
+      const since = after(time, -grace_ms)
       const expired = [...this.index.all()].filter(({ expires }) => expires <= since)
       const registrations = expired.map(({ id }) => ({ kind: 'remove', id }) as const)
       const remove = this.#availability.expiredBy(since)
@@ -257,8 +258,4 @@ export class Registry implements RegistryService {
   #trace(id: RegistrationId, what: 'created' | 'updated' | 'removed' | 'expired'): void {
     this.#parts.log.trace('registration', `registration ${id} ${what}`)
   }
-}
-
-function later(time: Milliseconds, duration_ms: number): Milliseconds {
-  return (time + duration_ms) as Milliseconds
 }

@@ -6,9 +6,10 @@ import type {
   SubscriptionState,
   SubscriptionUnknown,
   Unavailable,
+  WhichSubscriptions,
 } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
-import { type Recipient, recipientOf } from '../delivery/message.js'
+import { neverDelivered, type Recipient, recipientOf } from '../delivery/message.js'
 import { errorFacts, type Log } from '../log/log.js'
 import { err, ok, type Result } from '../result.js'
 import type { Bell } from '../shared-memory/bell.js'
@@ -16,7 +17,7 @@ import { mapInSlices } from '../slices.js'
 import type { PackedWithClocks } from '../subscription/clocks.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import type { SubscriptionStore } from '../subscription/subscription-store.js'
-import { type Milliseconds, now } from '../time.js'
+import { after, type Milliseconds, now } from '../time.js'
 import { Activation } from './activation.js'
 import type { CourierThread } from './courier-thread.js'
 import { HeldSubscriptions, type SubscriptionLimits } from './held-subscriptions.js'
@@ -107,7 +108,7 @@ export class Subscriptions implements SubscriptionService {
       ...request,
       id,
       order: this.#held.nextOrder(),
-      expires: later(made, duration_ms),
+      expires: after(made, duration_ms),
     }
     const objection = this.#held.objection(subscription)
     if (objection) return err(objection)
@@ -141,15 +142,15 @@ export class Subscriptions implements SubscriptionService {
       const subscription = changed(before.subscription, request, made)
       const objection = this.#held.objection(subscription)
       if (objection) return err(objection)
-      const after = { ...before, subscription }
+      const next = { ...before, subscription }
       // What waited for a subscription that has expired ends with it, and is not brought back [subscriptions 5.6].
       if (before.subscription.expires <= made && !(await this.#parts.courier.expire(id))) {
         return err(notGone)
       }
-      this.#held.put(after)
+      this.#held.put(next)
       const activating = conditions
-        ? this.#activation.withState(after, origin, made, scopes)
-        : this.#activation.amend(after)
+        ? this.#activation.withState(next, origin, made, scopes)
+        : this.#activation.amend(next)
       const stored = await activating.catch(async (fault: unknown) => {
         await this.#parts.store.commit({ put: before.subscription })
         await this.#restore(before)
@@ -179,17 +180,13 @@ export class Subscriptions implements SubscriptionService {
     })
   }
 
-  async states(which: {
-    readonly tenant?: Tenant
-    readonly id?: SubscriptionId
-  }): Promise<readonly SubscriptionState[]> {
+  async states(which: WhichSubscriptions): Promise<readonly SubscriptionState[]> {
     const meant = which.id === undefined ? this.#held.all() : this.#one(which.id)
     const held =
       which.tenant === undefined ? meant : meant.filter(({ subscription }) => subscription.tenant === which.tenant)
-    const states = await this.#parts.courier.report(held.map(({ subscription }) => subscription.id))
-    const byId = new Map(states.map(({ id, delivery }) => [id, delivery]))
+    const deliveries = await this.#parts.courier.report(held.map(({ subscription }) => subscription.id))
     return mapInSlices(held, ({ subscription: { id, tenant, path, reference, expires, throttling_ms } }) => {
-      const delivery = byId.get(id) ?? { timesSent: 0, failsCounter: 0, queueDepth: 0, queueBytes: 0, discarded: 0 }
+      const delivery = deliveries.get(id) ?? neverDelivered
       return { id, tenant, path, reference, expires, throttling_ms, delivery }
     })
   }
@@ -243,11 +240,7 @@ function changed(before: Subscription, request: SubscriptionChange, made: Millis
     ...before,
     ...conditions,
     path: path ?? before.path,
-    expires: duration_ms === undefined ? before.expires : later(made, duration_ms),
+    expires: duration_ms === undefined ? before.expires : after(made, duration_ms),
     throttling_ms: throttling_ms ?? before.throttling_ms,
   }
-}
-
-function later(time: Milliseconds, duration_ms: number): Milliseconds {
-  return (time + duration_ms) as Milliseconds
 }

@@ -5,7 +5,7 @@ import { advanceClock, lastNotified } from '../subscription/clocks.js'
 import type { Notice } from '../subscription/notice.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import type { SubscriptionStore } from '../subscription/subscription-store.js'
-import { type Milliseconds, now } from '../time.js'
+import { after, type Milliseconds, now } from '../time.js'
 import type { HeldSubscriptions } from './held-subscriptions.js'
 import { noticesAbout, type StateParts, stateToShow } from './initial-notices.js'
 
@@ -103,7 +103,7 @@ export class Ticker {
     const late_ms = Math.max(0, performance.now() - clockwork.due_ms)
     const passed_ms = interval_ms * (1 + Math.floor(late_ms / interval_ms))
     clockwork.due_ms += passed_ms
-    clockwork.due = (clockwork.due + passed_ms) as Milliseconds
+    clockwork.due = after(clockwork.due, passed_ms)
     this.#wait(id)
   }
 

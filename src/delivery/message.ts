@@ -59,6 +59,15 @@ export interface KnownState {
   readonly delivery: DeliveryState
 }
 
+/** The deliveries of a subscription of which nothing has been sent and nothing waits. */
+export const neverDelivered: DeliveryState = {
+  timesSent: 0,
+  failsCounter: 0,
+  queueDepth: 0,
+  queueBytes: 0,
+  discarded: 0,
+}
+
 /** How the deliveries of a subscription go, over all outboxes [subscriptions 5.7]. What never happened is absent. */
 export interface DeliveryState {
   readonly timesSent: number

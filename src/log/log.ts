@@ -154,6 +154,11 @@ export function errorFacts(fault: unknown): Facts {
   return { error: `${fault.name}: ${fault.message}`, errorStack: err(fault).stack }
 }
 
+/** What a fault says, on its own. */
+export function faultText(fault: unknown): string {
+  return fault instanceof Error ? fault.message : String(fault)
+}
+
 /** On whose behalf a line is written, as far as the head of a request says it [management 10.3]. */
 export function lineContextOf(correlator: string, headers: IncomingHttpHeaders): LineContext {
   return {

@@ -4,7 +4,7 @@ import { getHeapStatistics } from 'node:v8'
 import { warningsOf } from '../command-line/command-line.js'
 import type { ListenRefusal } from '../http/server.js'
 import { type DataFolder, openDataFolder } from '../lmdb/data-folder.js'
-import { errorFacts } from '../log/log.js'
+import { errorFacts, faultText } from '../log/log.js'
 import type { MainLog } from '../log/main-log.js'
 import type { Options } from '../options.js'
 import { halfTheProcessors } from '../processors.js'
@@ -77,7 +77,7 @@ export class Life {
     try {
       await core.open()
     } catch (fault) {
-      return this.#leave(exitCodes.dataFolder, `the data directory ${dbPath} cannot be used: ${textOf(fault)}`)
+      return this.#leave(exitCodes.dataFolder, `the data directory ${dbPath} cannot be used: ${faultText(fault)}`)
     }
     const listening = await core.listen()
     if (!listening.ok) return this.#leave(...listenFailure(listening.error))
@@ -124,7 +124,7 @@ export class Life {
   async broken(reason: string, fault?: unknown): Promise<void> {
     if (this.#leaving) return
     const facts = fault === undefined ? {} : errorFacts(fault)
-    await this.#leave(exitCodes.internal, fault === undefined ? reason : `${reason}: ${textOf(fault)}`, facts)
+    await this.#leave(exitCodes.internal, fault === undefined ? reason : `${reason}: ${faultText(fault)}`, facts)
   }
 
   async #leave(code: number, reason: string, facts = {}): Promise<void> {
@@ -146,7 +146,7 @@ export class Life {
       if (!halted) process.kill(process.pid, 'SIGKILL')
       this.#folder?.release()
     } catch (fault) {
-      this.#log.warn('main:exit', `a file of this process could not be removed: ${textOf(fault)}`)
+      this.#log.warn('main:exit', `a file of this process could not be removed: ${faultText(fault)}`)
     } finally {
       process.exit(code)
     }
@@ -162,10 +162,6 @@ function listenFailure(refusal: ListenRefusal): readonly [code: number, reason: 
     case 'certificateUnusable':
       return [exitCodes.certificate, refusal.reason]
   }
-}
-
-function textOf(fault: unknown): string {
-  return fault instanceof Error ? fault.message : String(fault)
 }
 
 function toMiB(bytes: number): number {
@@ -187,7 +183,7 @@ function writePidFile(path: string): Result<PidFile, string> {
     writeFileSync(path, `${process.pid}\n`)
     return ok({ release: () => rmSync(path, { force: true }) })
   } catch (fault) {
-    return err(`PID-file '${path}' cannot be written: ${fault instanceof Error ? fault.message : String(fault)}`)
+    return err(`PID-file '${path}' cannot be written: ${faultText(fault)}`)
   }
 }
 

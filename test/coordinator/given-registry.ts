@@ -81,8 +81,9 @@ export class ToldCourier implements Courier {
     return this.expires
   }
 
-  async report(ids: readonly SubscriptionId[] = []): Promise<readonly KnownState[]> {
-    return this.known.filter(({ id }) => ids.includes(id))
+  async report(ids: readonly SubscriptionId[] = []): Promise<ReadonlyMap<SubscriptionId, DeliveryState>> {
+    const known = this.known.filter(({ id }) => ids.includes(id))
+    return new Map(known.map(({ id, delivery }) => [id, delivery]))
   }
 }
 
