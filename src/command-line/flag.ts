@@ -28,7 +28,7 @@ interface Described {
   /** One line of the help, without what the other members say. */
   readonly meaning: string
   /** The environment variable that stands in for the flag; a few flags of Orion have none [management 9.3]. */
-  readonly variable?: string
+  readonly variable?: string | undefined
   /** Whether the flag waits for a part of the broker that is not served yet: checked, and warned of at the start. */
   readonly later?: boolean
 }
@@ -70,29 +70,42 @@ export interface Printing extends Described {
 
 export type Flag = ValueFlag<unknown> | Switch | Ignored | Refusing | Printing
 
-/** The makers of the flags of one group; `later` as in the flags. */
+/** The makers of the flags of one group; `later` as in the flags. Only a variable of Orion's is named: see `named`. */
 export function flagsOf(group: FlagGroup, { later = false } = {}) {
   const common = { group, ...(later && { later }) }
 
-  /** A flag whose default is said in words. */
+  /** A flag whose default is shown in words. */
   function other<Value>(
     takes: ValueKind<Value>,
     [byDefault, shownDefault]: readonly [value: Value, shown: string],
-    variable: string,
     meaning: string,
+    variable?: string,
   ): ValueFlag<Value> {
-    return { kind: 'value', ...common, takes, default: byDefault, shownDefault, variable, meaning }
+    return { kind: 'value', ...common, takes, default: byDefault, shownDefault, meaning, ...(variable && { variable }) }
   }
 
   return {
     other,
     /** A flag with a default that could have been given just so. */
-    value: <Value>(takes: ValueKind<Value>, byDefault: Value, variable: string, meaning: string) =>
-      other(takes, [byDefault, String(byDefault)], variable, meaning),
+    value: <Value>(takes: ValueKind<Value>, byDefault: Value, meaning: string, variable?: string) =>
+      other(takes, [byDefault, String(byDefault)], meaning, variable),
     /** A flag that stands for nothing unless it is given. */
-    optional: <Value>(takes: ValueKind<Value>, variable: string, meaning: string) =>
-      other<Value | undefined>(takes, [undefined, 'none'], variable, meaning),
-    onOff: (variable: string, meaning: string): Switch => ({ kind: 'switch', ...common, variable, meaning }),
+    optional: <Value>(takes: ValueKind<Value>, meaning: string, variable?: string) =>
+      other<Value | undefined>(takes, [undefined, 'none'], meaning, variable),
+    onOff: (meaning: string, variable?: string): Switch => ({
+      ...{ kind: 'switch', ...common, meaning },
+      ...(variable && { variable }),
+    }),
     prints: (what: Printing['what'], meaning: string): Printing => ({ kind: 'prints', ...common, what, meaning }),
   }
+}
+
+/** The flags of a table; those of Rigel's own have the variable that their name makes: `RIGEL_DB_PATH` of `-dbPath`. */
+export function named<Table extends Readonly<Record<string, Flag>>>(table: Table): Table {
+  const flags = Object.entries(table).map(([name, flag]) => {
+    if ('variable' in flag || (flag.kind !== 'value' && flag.kind !== 'switch')) return [name, flag] as const
+    return [name, { ...flag, variable: `RIGEL_${name.replace(/[A-Z]/g, '_$&').toUpperCase()}` }] as const
+  })
+  // The same flags under the same names.
+  return Object.fromEntries(flags) as unknown as Table
 }
