@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { isIPv4, isIPv6 } from 'node:net'
-import type { NotificationOptions, Options } from '../options.js'
 import { halfTheProcessors } from '../processors.js'
 import { err, ok, type Result } from '../result.js'
 import type { Flag, Switch, ValueFlag } from './flag.js'
@@ -43,8 +42,14 @@ export function tokenFrom(settings: Settings): Result<string | undefined, string
   }
 }
 
-/** Complete options, deeply frozen, from settings without contradiction. */
-export function optionsFrom(settings: Settings, adminToken: string | undefined): Options {
+/** Everything that can be set from outside, complete and frozen; read once from the command line and the environment [management 9]. */
+export type Options = ReturnType<typeof optionsFrom>
+
+/** How notifications are delivered and requests forwarded [subscriptions 5.5, 8.4]. */
+export type NotificationOptions = ReturnType<typeof notificationsFrom>
+
+/** The options, from settings without contradiction. The flags say what each is for, and in which unit where its name does not. */
+export function optionsFrom(settings: Settings, adminToken: string | undefined) {
   const { value, on } = reading(settings)
   const [key, cert] = [value(flags.key), value(flags.cert)]
   return frozen({
@@ -109,17 +114,18 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined):
     adminIp: value(flags.adminIp),
     adminToken,
     notifications: notificationsFrom(settings),
+    // Those that were given and have no effect, or none yet, for a warning at the start.
     ignored: namesOf(settings, (flag) => flag.kind === 'ignored'),
     deferred: namesOf(settings, (flag) => 'later' in flag && flag.later === true),
   })
 }
 
-function notificationsFrom(settings: Settings): NotificationOptions {
+function notificationsFrom(settings: Settings) {
   const { value, on } = reading(settings)
   const httpTimeout_ms = value(flags.httpTimeout)
   const forwardMaxSize = value(flags.outReqMsgMaxSize)
   const retryMin_ms = value(flags.notifRetryMin)
-  return {
+  return frozen({
     httpTimeout_ms: httpTimeout_ms <= 0 ? 5000 : httpTimeout_ms,
     mode: value(flags.notificationMode),
     simulated: on(flags.simulatedNotification),
@@ -146,7 +152,7 @@ function notificationsFrom(settings: Settings): NotificationOptions {
     destinations: { allow: value(flags.notifAllow), deny: value(flags.notifDeny) },
     initialLimit: value(flags.initialNotificationLimit),
     subscriptionGrace_days: value(flags.subscriptionGrace),
-  }
+  })
 }
 
 /** Node's timers take at most 2³¹ - 1 ms and fire at once beyond it; nobody notices whether it was 24 days or more. */
@@ -182,7 +188,7 @@ function namesOf(settings: Settings, isMeant: (flag: Flag) => boolean): readonly
   return given.map(({ source }) => source.replaceAll("'", ''))
 }
 
-function frozen<Value extends object>(value: Value): Value {
+function frozen<const Value extends object>(value: Value): Value {
   for (const member of Object.values(value)) {
     if (typeof member === 'object' && member !== null && !Object.isFrozen(member)) frozen(member)
   }
