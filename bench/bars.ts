@@ -76,6 +76,18 @@ const bars: readonly Bar[] = [
     most: 1_000,
     unit: ' ms',
   },
+  {
+    what: 'single updates, 16 connections, of PostgreSQL behind Fastify',
+    line: { bench: 'peers', connections: 16 },
+    figure: 'ratio',
+    least: 2.2,
+  },
+  {
+    what: 'single updates, 64 connections, of PostgreSQL behind Fastify',
+    line: { bench: 'peers', connections: 64 },
+    figure: 'ratio',
+    least: 2.8,
+  },
 ]
 
 /** A row of the table of bars. */

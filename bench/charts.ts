@@ -62,6 +62,7 @@ function plansFor(lines: readonly Line[]): readonly Plan[] {
   return [
     ...serving('ingest', lines),
     ...serving('read', lines),
+    beside(),
     ...casesOf('batch', lines, 'connections').map((connections) => batches(connections)),
     ...casesOf('query', lines, 'connections').map((connections) => pages(lines, connections)),
     ...waiting(),
@@ -95,6 +96,19 @@ function serving(bench: string, lines: readonly Line[]): readonly Plan[] {
       { title: `${bench}, ${name}: throughput`, x, unit: 'requests/s', curves: rates },
     ]
   })
+}
+
+function beside(): Plan {
+  const of = { bench: 'peers' }
+  return {
+    title: 'peers: throughput',
+    x: 'connections',
+    unit: 'requests/s',
+    curves: [
+      { label: 'broker', figure: 'rate_per_s', of },
+      { label: 'PostgreSQL behind Fastify', figure: 'reference_per_s', of },
+    ],
+  }
 }
 
 function batches(connections: unknown): Plan {

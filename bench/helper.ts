@@ -46,4 +46,5 @@ export function helpWith<Question, Reply>(answer: (question: Question) => Promis
   if (!process.connected) process.exit() // It was not needed after all, and is told so no more.
   // Ctrl-C reaches every process of the terminal. The one that asks decides when this one ends.
   process.on('SIGINT', () => {})
+  process.on('SIGTERM', () => process.exit(143)) // By way of the exit listeners, which remove what was begun.
 }

@@ -7,6 +7,7 @@ import { ingest } from './ingest.js'
 import { notify } from './notify.js'
 import { type BenchOptions, parseBenchOptions } from './options.js'
 import { overload } from './overload.js'
+import { peers } from './peers.js'
 import { runProgram } from './program.js'
 import { query } from './query.js'
 import { read } from './read.js'
@@ -20,6 +21,7 @@ import { waits } from './waits.js'
 const benches: readonly Bench[] = [
   ingest,
   batch,
+  peers,
   read,
   query,
   notify,

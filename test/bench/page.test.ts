@@ -42,6 +42,8 @@ const lines: readonly Line[] = [
     ratio: 0.7,
     rounds: 5,
   },
+  { bench: 'peers', case: 'updateContext', connections: 16, ...load, ratio: 2.1 },
+  { bench: 'peers', case: 'updateContext', connections: 64, ...load, ratio: 2.8 },
   { bench: 'read', case: 'GET', connections: 64, ...load },
   { bench: 'query', case: 'by type', connections: 1, entities: 10_000, offset: 0, ...load },
   { bench: 'notify', case: 'full speed', subscriptions: 100, ...delay },
@@ -85,6 +87,7 @@ test('the page has a series for every figure that is drawn', async (t) => {
     ['ingest, updateContext: throughput', ['broker', 'bare Hono', 'the other version']],
     ['read, GET: latency', percentiles],
     ['read, GET: throughput', ['broker', 'bare Hono']],
+    ['peers: throughput', ['broker', 'PostgreSQL behind Fastify']],
     ['batch: throughput, connections: 1', ['broker', 'raw lmdb']],
     ['batch: throughput, connections: 16', ['broker', 'raw lmdb']],
     ['query: p50 of a page, connections: 1', ['by type']],
@@ -142,6 +145,8 @@ test('a bar is reached, missed or not measured', async (t) => {
       [0.9, 5, 'no'],
       [300, 3, 'no'],
       [900, 3, 'yes'],
+      [2.1, 5, 'no'],
+      [2.8, 5, 'yes'],
     ],
   )
   t.ok(reachedBars([]).every(({ reached }) => reached === 'not measured'))
