@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Facts, LineContext, Log } from '../log/log.js'
+import { type Facts, type LineContext, type Log, lineContextOf } from '../log/log.js'
 import { payloadShown, urlWithoutSecrets, withoutSecrets } from '../log/secrets.js'
 import type { Switches } from '../shared-memory/switches.js'
 import { type TraceArea, traceArea } from '../trace-area.js'
@@ -121,13 +121,8 @@ export class RequestLog {
 
   #newContext(): LineContext {
     const { headers, socket } = this.#incoming
-    return {
-      corr: this.#correlator,
-      trans: this.#transaction(),
-      from: clientAddressOf(headers, socket.remoteAddress),
-      srv: single(headers['fiware-service']) ?? '<none>',
-      subsrv: single(headers['fiware-servicepath']) ?? '<none>',
-    }
+    const from = clientAddressOf(headers, socket.remoteAddress)
+    return { ...lineContextOf({ correlator: this.#correlator, headers }), trans: this.#transaction(), from }
   }
 
   /** One load for each: nothing is built while all are off. */

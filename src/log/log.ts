@@ -159,8 +159,13 @@ export function faultText(fault: unknown): string {
   return fault instanceof Error ? fault.message : String(fault)
 }
 
+interface RequestHead {
+  readonly correlator: string
+  readonly headers: IncomingHttpHeaders
+}
+
 /** On whose behalf a line is written, as far as the head of a request says it [management 10.3]. */
-export function lineContextOf(correlator: string, headers: IncomingHttpHeaders): LineContext {
+export function lineContextOf({ correlator, headers }: RequestHead): LineContext {
   return {
     corr: correlator,
     trans: 'N/A',

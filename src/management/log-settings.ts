@@ -1,9 +1,9 @@
-import type { ApiRequest, ApiResponse, Resource, Work } from '../api.js'
+import type { ApiRequest, ApiResponse, Resource } from '../api.js'
 import { err, ok, type Result } from '../result.js'
 import { logLevels, type SettingName, type Switches } from '../shared-memory/switches.js'
 import { logChange } from './changes.js'
 import type { ManagementParts } from './parts.js'
-import { checkedOperation, emptyParameter, json, operation, shortForm } from './response-forms.js'
+import { emptyParameter, json, operation, shortForm } from './response-forms.js'
 
 const highestVerbosity = 5
 const verboseRow = { countedAs: '/log/verbose[/{level}]', counter: 'logRequests', anyCase: true } as const
@@ -51,10 +51,13 @@ export function logResources({ measures, log }: ManagementParts): readonly Resou
       counter: 'logLevelRequests',
       operations: {
         GET: operation('read', () => json(settingsShown(switches))),
-        PUT: checkedOperation('write', (request): Result<Work, ApiResponse> => {
-          const settings = parseSettings(request.parameters)
-          return settings.ok ? ok(() => apply(request, settings.value)) : settings
-        }),
+        PUT: {
+          use: 'write',
+          prepare: (request) => {
+            const settings = parseSettings(request.parameters)
+            return settings.ok ? ok(() => apply(request, settings.value)) : settings
+          },
+        },
       },
     },
   ]

@@ -1,23 +1,25 @@
-import type { ApiRequest, ApiResponse, Resource, Work } from '../api.js'
+import type { ApiRequest, ApiResponse, Operation, Resource, Use } from '../api.js'
+import { lineContextOf } from '../log/log.js'
 import type { ServiceCount } from '../measure/service-metrics.js'
-import { err, ok, type Result } from '../result.js'
-import { lineContext, logChange } from './changes.js'
+import { err, ok } from '../result.js'
+import { logChange } from './changes.js'
 import type { ManagementParts } from './parts.js'
-import { checkedOperation, json, shortForm } from './response-forms.js'
+import { json, shortForm } from './response-forms.js'
 
 /** Metrics by service and subservice [management 6.2]. */
 export function metricsResources({ measures, peers, log }: ManagementParts): readonly Resource[] {
   async function take(request: ApiRequest, reset: boolean): Promise<readonly ServiceCount[]> {
     const parts = await peers.gather('services', { reset })
-    log.trace('metrics', reset ? 'taken and reset' : 'taken', { frontEnds: parts.length }, lineContext(request))
+    log.trace('metrics', reset ? 'taken and reset' : 'taken', { frontEnds: parts.length }, lineContextOf(request))
     if (reset) logChange(log, request, 'metrics reset')
     return parts.flat()
   }
 
   /** With -disableMetrics there are none to show or to reset. */
-  function unlessDisabled(work: Work): Result<Work, ApiResponse> {
-    const disabled = measures.switches.get('disableMetrics') !== 0
-    return disabled ? err(shortForm(400, 'metrics desactivated')) : ok(work)
+  function unlessDisabled(use: Use, work: (request: ApiRequest) => Promise<ApiResponse>): Operation {
+    const isDisabled = () => measures.switches.get('disableMetrics') !== 0
+    const refusal = err(shortForm(400, 'metrics desactivated'))
+    return { use, prepare: (request) => (isDisabled() ? refusal : ok(() => work(request))) }
   }
 
   return [
@@ -26,17 +28,13 @@ export function metricsResources({ measures, peers, log }: ManagementParts): rea
       anyCase: false,
       counter: 'metricsRequests',
       operations: {
-        GET: checkedOperation('read', (request) =>
-          unlessDisabled(async () =>
-            json(metricsShown(await take(request, request.parameters.get('reset') === 'true'))),
-          ),
+        GET: unlessDisabled('read', async (request) =>
+          json(metricsShown(await take(request, request.parameters.get('reset') === 'true'))),
         ),
-        DELETE: checkedOperation('write', (request) =>
-          unlessDisabled(async () => {
-            await take(request, true)
-            return { status: 204 }
-          }),
-        ),
+        DELETE: unlessDisabled('write', async (request) => {
+          await take(request, true)
+          return { status: 204 }
+        }),
       },
     },
   ]

@@ -1,8 +1,8 @@
 import type { ApiRequest, ApiResponse, Operation, Use, Work } from '../api.js'
-import { ok, type Result } from '../result.js'
+import { ok } from '../result.js'
 
 /** What `error` says in the short form, by status [management 1]. */
-const errors = {
+const shortErrors = {
   400: 'BadRequest',
   401: 'Unauthorized',
   404: 'NotFound',
@@ -16,16 +16,9 @@ const errors = {
   503: 'ServiceUnavailable',
 } as const
 
-export type ShortFormStatus = keyof typeof errors
-
 /** An error as the management interface and NGSIv2 report it [management 1]. */
-export function shortForm(
-  status: ShortFormStatus,
-  description: string,
-  headers?: Readonly<Record<string, string>>,
-): ApiResponse {
-  const answer = { status, body: JSON.stringify({ error: errors[status], description }) }
-  return headers === undefined ? answer : { ...answer, headers }
+export function shortForm(status: keyof typeof shortErrors, description: string): ApiResponse {
+  return { status, body: JSON.stringify({ error: shortErrors[status], description }) }
 }
 
 /** 200 with a body in JSON. */
@@ -44,11 +37,6 @@ export function objectText(members: readonly JsonMember[]): string {
 /** An operation that can not be refused. */
 export function operation(use: Use, work: (request: ApiRequest) => ReturnType<Work>): Operation {
   return { use, prepare: (request) => ok(() => work(request)) }
-}
-
-/** An operation that checks its parameters before it is counted. */
-export function checkedOperation(use: Use, prepare: (request: ApiRequest) => Result<Work, ApiResponse>): Operation {
-  return { use, prepare }
 }
 
 /** The refusal of a parameter that has no value [management 3.2, 4.7]. */

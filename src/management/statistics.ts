@@ -1,10 +1,11 @@
-import type { ApiRequest, ApiResponse, Resource, Work } from '../api.js'
+import type { ApiRequest, ApiResponse, Resource } from '../api.js'
 import type { SubscriptionIndexState } from '../broker/broker.js'
+import { lineContextOf } from '../log/log.js'
 import { type StatisticsPart, statisticsParts } from '../measure/measures.js'
 import { err, ok, type Result } from '../result.js'
-import { lineContext, logChange } from './changes.js'
+import { logChange } from './changes.js'
 import type { ManagementParts } from './parts.js'
-import { checkedOperation, emptyParameter, json, operation, shortForm } from './response-forms.js'
+import { emptyParameter, json, operation, shortForm } from './response-forms.js'
 import { statisticsText } from './statistics-text.js'
 
 const longestIdList = 1023
@@ -15,13 +16,13 @@ export function statisticsResources(parts: ManagementParts): readonly Resource[]
   const { measures, log, broker } = parts
 
   function show(request: ApiRequest, full: boolean): ApiResponse {
-    log.trace('statistics', 'counters added up', {}, lineContext(request))
+    log.trace('statistics', 'counters added up', {}, lineContextOf(request))
     return { status: 200, body: statisticsText(measures, full, process.hrtime.bigint()) }
   }
 
   function reset(request: ApiRequest): ApiResponse {
     measures.reset(process.hrtime.bigint())
-    log.trace('statistics', 'reset', {}, lineContext(request))
+    log.trace('statistics', 'reset', {}, lineContextOf(request))
     logChange(log, request, 'statistics reset')
     return json(resetDone)
   }
@@ -40,12 +41,15 @@ export function statisticsResources(parts: ManagementParts): readonly Resource[]
       anyCase: true,
       counter: 'statisticsRequests',
       operations: {
-        GET: checkedOperation('read', (request): Result<Work, ApiResponse> => {
-          const options = request.parameters.get('options')
-          const full = options === 'fullCounters'
-          if (options !== undefined && !full) return err(shortForm(400, 'Invalid value for URI param /options/'))
-          return ok(() => show(request, full))
-        }),
+        GET: {
+          use: 'read',
+          prepare: (request) => {
+            const options = request.parameters.get('options')
+            const full = options === 'fullCounters'
+            if (options !== undefined && !full) return err(shortForm(400, 'Invalid value for URI param /options/'))
+            return ok(() => show(request, full))
+          },
+        },
         DELETE: operation('write', reset),
       },
     },
@@ -57,10 +61,13 @@ export function statisticsResources(parts: ManagementParts): readonly Resource[]
         GET: operation('read', () =>
           json(Object.fromEntries(statisticsParts.map((part) => [part, measures.isOn(part)]))),
         ),
-        PUT: checkedOperation('write', (request): Result<Work, ApiResponse> => {
-          const wanted = parseParts(request.parameters)
-          return wanted.ok ? ok(() => switchParts(request, wanted.value)) : wanted
-        }),
+        PUT: {
+          use: 'write',
+          prepare: (request) => {
+            const wanted = parseParts(request.parameters)
+            return wanted.ok ? ok(() => switchParts(request, wanted.value)) : wanted
+          },
+        },
       },
     },
     {

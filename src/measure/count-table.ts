@@ -19,10 +19,6 @@ export class RequestCountTable {
     this.#table = new CounterTable(memory)
   }
 
-  get memory(): CounterTableMemory {
-    return this.#table.memory
-  }
-
   /** Counts one more, in the row of the thread that calls. */
   add(row: number, column: number, amount = 1n): void {
     this.#table.add(row, column, amount)

@@ -73,10 +73,6 @@ export class DeliveryTable {
     this.#outboxes = (memory.width - queues) / 2
   }
 
-  get memory(): CounterTableMemory {
-    return this.#table.memory
-  }
-
   /** For the courier's own thread. Opening it ends what a thread that was replaced had said of its queues. */
   meter(): DeliveryMeter {
     const table = this.#table

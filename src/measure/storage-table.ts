@@ -44,10 +44,6 @@ export class StorageTable {
     this.#table = new CounterTable(memory)
   }
 
-  get memory(): CounterTableMemory {
-    return this.#table.memory
-  }
-
   /** For the partition's own thread. Opening it ends what a thread that was replaced had begun. */
   meter(partition: number): StorageMeter {
     const put = (state: State, value: number) => this.#table.put(partition, states.indexOf(state), BigInt(value))

@@ -24,10 +24,6 @@ export class TimingTable {
     this.#table = new CounterTable(memory)
   }
 
-  get memory(): CounterTableMemory {
-    return this.#table.memory
-  }
-
   add(row: number, stage: number, duration: Nanoseconds): void {
     this.#table.add(row, stage, duration)
   }

@@ -34,10 +34,6 @@ export class TrafficTable {
     this.#table = new CounterTable(memory)
   }
 
-  get memory(): CounterTableMemory {
-    return this.#table.memory
-  }
-
   responded(row: number, route: number, verb: number, status: number, duration: Nanoseconds): void {
     const first = (route * verbs.length + verb) * perVerb
     this.#table.add(row, first + (codeIndexes.get(status) ?? statusCodes.length - 1), 1n)

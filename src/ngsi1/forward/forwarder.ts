@@ -96,7 +96,7 @@ export class Forwarder {
     const refusal = waiting.take(origins.all)
     if (refusal) return err(refusal)
     const headers = this.#headers()
-    const context = lineContextOf(this.#request.correlator, this.#request.headers)
+    const context = lineContextOf(this.#request)
     if (this.#log?.traces[traceArea['http.providers']] === 1) {
       const who = passed.map(({ provider }) => urlWithoutSecrets(provider)).join(', ')
       this.#log.trace('http.providers', `${passed.length} of ${forwards.length}: ${who}`, undefined, context)
