@@ -9,8 +9,20 @@ import type { Admission } from './admission.js'
 import type { CheckRules } from './checks.js'
 import type { ReplyInterleaving, ResponseBatch } from './response-batch.js'
 
+/** What all requests of a front end share. */
+export interface FrontEndContext {
+  readonly meter: RequestMeter
+  readonly log: Log
+  readonly damages: DamageLog
+  readonly switches: Switches
+  /** Makes the number of an incoming request, for the log [management 10.3]. */
+  readonly transaction: () => string
+  /** Where it is told that clients send what can not be understood, and that they do so no more [management 10.7]. */
+  readonly alarms: Pick<AlarmReports, 'isActive' | 'occurred' | 'over'>
+}
+
 /** What the requests of one listening socket share. */
-export interface ServerContext {
+export interface ServerContext extends FrontEndContext {
   readonly rules: CheckRules
   readonly admission: Admission
   readonly responses: ResponseBatch
@@ -20,14 +32,6 @@ export interface ServerContext {
   /** What large responses hold until they have been sent. */
   readonly responseMemory: RequestMemory
   readonly policy: Options['reqMutexPolicy']
-  readonly meter: RequestMeter
-  readonly log: Log
-  readonly damages: DamageLog
-  readonly switches: Switches
-  /** Makes the number of an incoming request, for the log [management 10.3]. */
-  readonly transaction: () => string
-  /** Where it is told that clients send what can not be understood, and that they do so no more [management 10.7]. */
-  readonly alarms: Pick<AlarmReports, 'isActive' | 'occurred' | 'over'>
   /** Whether the front end is ending: responses say that their connection will be closed [management 12.2]. */
   stopping: boolean
 }

@@ -1,24 +1,20 @@
 import type { ApiResponse, Resource } from '../api.js'
-import type { DamageLog } from '../log/damage-log.js'
-import type { Log } from '../log/log.js'
-import type { RequestMeter } from '../measure/requests.js'
 import type { WaitMeter } from '../measure/waits.js'
 import type { Options } from '../options.js'
 import { err, ok, type Result } from '../result.js'
 import { ConnectionLimit } from '../shared-memory/connection-limit.js'
 import { RequestMemory } from '../shared-memory/request-memory.js'
 import { SharedSemaphore } from '../shared-memory/semaphore.js'
-import type { Switches } from '../shared-memory/switches.js'
 import { secondsText } from '../time.js'
 import { Admission, type AdmissionReport, permitShare } from './admission.js'
 import { tokenCheck } from './checks.js'
 import { fitDescriptors } from './connection-limits.js'
 import { descriptorOf, hostsOf, type ListenAddress, type ListenRefusal, listen, readTls } from './listen.js'
 import { Listener, type ListenerLimits } from './listener.js'
-import { Overload } from './overload.js'
+import { Overload, OverloadLines } from './overload.js'
 import { ReplyInterleaving, ResponseBatch } from './response-batch.js'
 import { Cors } from './response-headers.js'
-import type { ServerContext } from './server-context.js'
+import type { FrontEndContext, ServerContext } from './server-context.js'
 import { isOnBothPorts, kindOf, segmentsOf } from './target.js'
 
 /** The options that the front end goes by. */
@@ -48,33 +44,29 @@ export type HttpOptions = Pick<
   | 'adminToken'
 >
 
-export type { ListenRefusal }
+/** The memory that all front ends share. */
+export interface HttpMemory {
+  /** The permits for requests, see `SharedSemaphore`. */
+  readonly permits: SharedArrayBuffer
+  /** How many connections are open, see `ConnectionLimit`. */
+  readonly connections: SharedArrayBuffer
+  /** What the requests that have come hold, see `RequestMemory`. */
+  readonly requestMemory: SharedArrayBuffer
+  /** What large responses hold that have not been sent, likewise. */
+  readonly responseMemory: SharedArrayBuffer
+}
 
 /** What a front end is put together from. */
-export interface HttpServerParts {
+export interface HttpServerParts extends FrontEndContext {
   readonly ngsi1: readonly Resource[]
   readonly management: readonly Resource[]
   /** The check of URI parameters on the paths of NGSIv1 [context 10.2]. */
   readonly checkParameters: (parameters: ReadonlyMap<string, string>) => ApiResponse | undefined
   readonly options: HttpOptions
-  readonly meter: RequestMeter
   readonly requestWait: WaitMeter
-  readonly log: Log
-  readonly damages: DamageLog
-  readonly switches: Switches
-  /** Makes the number of an incoming request, for the log [management 10.3]. */
-  readonly transaction: () => string
-  readonly alarms: ServerContext['alarms']
   /** Takes in what the partitions have replied meanwhile. */
   readonly takeReplies: () => void
-  /** The permits of all front ends for requests, see `SharedSemaphore`. */
-  readonly permits: SharedArrayBuffer
-  /** How many connections all front ends have, see `ConnectionLimit`. */
-  readonly connections: SharedArrayBuffer
-  /** What the requests of all front ends hold, see `RequestMemory`. */
-  readonly requestMemory: SharedArrayBuffer
-  /** What the large responses of all front ends hold. */
-  readonly responseMemory: SharedArrayBuffer
+  readonly memory: HttpMemory
   /** Which of the front ends this is; number 0 opens the sockets and has the port of the management. */
   readonly index: number
   /** The listening socket that front end 0 has opened, for the others. */
@@ -120,7 +112,7 @@ export async function openHttpServer(parts: HttpServerParts): Promise<Result<Htt
     listeners.push(listener)
     return undefined
   }
-  const limit = new ConnectionLimit(parts.connections)
+  const limit = new ConnectionLimit(parts.memory.connections)
   if (parts.index === 0) fitDescriptors(limit, parts.log)
   const main: ListenAddress =
     parts.fd === undefined ? { port: options.port, hosts: hostsOf(options) } : { fd: parts.fd }
@@ -178,13 +170,13 @@ function mainResources({ ngsi1, management, options }: HttpServerParts): readonl
 }
 
 function newContext(parts: HttpServerParts, admission: Admission): ServerContext {
-  const { options, meter, log, damages, switches, transaction, alarms, checkParameters } = parts
+  const { options, memory, meter, log, damages, switches, transaction, alarms } = parts
   const rules = {
     hasToken: tokenCheck(options.adminToken),
     maxTarget_bytes: options.connectionMemory_KiB * 512,
     maxBody_bytes: options.inReqPayloadMaxSize,
     cors: new Cors(options.corsOrigin, options.corsMaxAge_s),
-    checkParameters,
+    checkParameters: parts.checkParameters,
   }
   const responses = new ResponseBatch()
   return {
@@ -192,22 +184,17 @@ function newContext(parts: HttpServerParts, admission: Admission): ServerContext
     admission,
     responses,
     interleaving: new ReplyInterleaving(responses, parts.takeReplies),
-    memory: new RequestMemory(options.requestMemory_MiB, parts.requestMemory),
-    responseMemory: new RequestMemory(options.responseMemory_MiB, parts.responseMemory),
+    memory: new RequestMemory(options.requestMemory_MiB, memory.requestMemory),
+    responseMemory: new RequestMemory(options.responseMemory_MiB, memory.responseMemory),
     policy: options.reqMutexPolicy,
-    meter,
-    log,
-    damages,
-    switches,
-    transaction,
-    alarms,
+    ...{ meter, log, damages, switches, transaction, alarms },
     stopping: false,
   }
 }
 
-function newAdmission({ options, meter, requestWait, log, index, permits }: HttpServerParts): Admission {
+function newAdmission({ options, meter, requestWait, log, index, memory }: HttpServerParts): Admission {
   const share = permitShare(options.requestPermits, options.httpThreads, index)
-  const semaphore = new SharedSemaphore(permits)
+  const semaphore = new SharedSemaphore(memory.permits)
   const lines = new OverloadLines(log)
   const overload = new Overload(BigInt(options.reqMaxWait_ms) * 1_000_000n)
   const report: AdmissionReport = {
@@ -228,30 +215,6 @@ function newAdmission({ options, meter, requestWait, log, index, permits }: Http
   }
   return new Admission(semaphore, share, requestWait, report, overload)
 }
-
-/** Logs overload, at most one line in `overloadLine_ms`. */
-class OverloadLines {
-  readonly #log: Log
-  #refused = 0
-  #lastLine_ms = Number.NEGATIVE_INFINITY
-
-  constructor(log: Log) {
-    this.#log = log
-  }
-
-  refused(): void {
-    this.#refused += 1
-    const now_ms = performance.now()
-    if (now_ms - this.#lastLine_ms < overloadLine_ms) return
-    this.#lastLine_ms = now_ms
-    const since = this.#refused === 1 ? 'a request was' : `${this.#refused} requests were`
-    this.#log.warn('http:overload', `${since} refused: more arrive than can be done`)
-    this.#refused = 0
-  }
-}
-
-/** The least time between two lines about overload. */
-const overloadLine_ms = 10_000
 
 function limitsOf(options: HttpOptions, connections: ConnectionLimit | undefined): ListenerLimits {
   return {

@@ -8,7 +8,7 @@ import { maxAttributes, maxMetadata, maxValues } from '../context/entity-size.js
 import { Partitions } from '../coordinator/partitions.js'
 import { RegistryFeed } from '../coordinator/registry-feed.js'
 import { watchStorage } from '../coordinator/storage-alarm.js'
-import type { ListenRefusal } from '../http/server.js'
+import type { ListenRefusal } from '../http/listen.js'
 import type { DataFolder } from '../lmdb/data-folder.js'
 import { ReadPool } from '../lmdb/read-pool.js'
 import { type AlarmReport, AlarmReports, publishAlarms } from '../log/alarm-reports.js'

@@ -7,7 +7,8 @@ import { PoolThreads } from '../broker/pool-threads.js'
 import { QueryPool, scanPermits } from '../broker/query-pool.js'
 import type { RegistryService } from '../broker/registry-service.js'
 import { ScanStops } from '../broker/scan-queue.js'
-import { type HttpServer, type HttpServerParts, type ListenRefusal, openHttpServer } from '../http/server.js'
+import type { ListenRefusal } from '../http/listen.js'
+import { type HttpServer, type HttpServerParts, openHttpServer } from '../http/server.js'
 import { Destinations } from '../http-client/destinations.js'
 import { type AlarmReport, AlarmReports } from '../log/alarm-reports.js'
 import type { AlarmCounts } from '../log/alarms.js'
@@ -161,10 +162,7 @@ function interfaces(
     takeReplies: () => {
       for (const mailbox of behind.mailboxes) mailbox.catchUp()
     },
-    permits: memory.permits,
-    connections: memory.connections,
-    requestMemory: memory.requestMemory,
-    responseMemory: memory.responseMemory,
+    memory,
     index: frontEnd,
   }
   return { broker, parts }

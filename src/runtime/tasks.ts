@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { EntityLimits } from '../context/entity-size.js'
 import type { PackedRecipients } from '../delivery/packed-recipients.js'
+import type { HttpMemory } from '../http/server.js'
 import type { AlarmReport } from '../log/alarm-reports.js'
 import type { MeasureMemory } from '../measure/measures.js'
 import type { NotificationOptions, Options } from '../options.js'
@@ -23,8 +24,8 @@ export interface StoragePlan {
   readonly maxReaders: number
 }
 
-/** Memory that all threads share beside the measures. */
-export interface SharedMemory {
+/** Memory that threads share. */
+export interface SharedMemory extends HttpMemory {
   readonly measures: MeasureMemory
   /** Each partition's versions of what has changed, see `Versions`. */
   readonly versions: readonly SharedArrayBuffer[]
@@ -32,16 +33,8 @@ export interface SharedMemory {
   readonly pools: readonly SharedArrayBuffer[]
   /** Rung when there are new notices in an outbox, see `Bell`. */
   readonly bell: SharedArrayBuffer
-  /** The permits for requests, see `SharedSemaphore`. */
-  readonly permits: SharedArrayBuffer
   /** How many requests wait for providers, see `ForwardLimit`. */
   readonly forwards: SharedArrayBuffer
-  /** How many connections are open, see `ConnectionLimit`. */
-  readonly connections: SharedArrayBuffer
-  /** What the requests that have come hold, see `RequestMemory`. */
-  readonly requestMemory: SharedArrayBuffer
-  /** What large responses hold that have not been sent, likewise. */
-  readonly responseMemory: SharedArrayBuffer
   /** How the alarms stand, see `AlarmReports`. */
   readonly alarms: SharedArrayBuffer
   /** The room for commands before each partition, see `MailboxCapacity`. */

@@ -181,10 +181,12 @@ export async function givenFrontEnd(
     transaction: () => '1-000-00000000001',
     alarms: new AlarmReports(AlarmReports.memory(), () => undefined),
     takeReplies: () => {},
-    permits: SharedSemaphore.memory(changed.requestPermits ?? options.requestPermits),
-    connections: ConnectionLimit.memory(maxConnections),
-    requestMemory: RequestMemory.memory(),
-    responseMemory: RequestMemory.memory(),
+    memory: {
+      permits: SharedSemaphore.memory(changed.requestPermits ?? options.requestPermits),
+      connections: ConnectionLimit.memory(maxConnections),
+      requestMemory: RequestMemory.memory(),
+      responseMemory: RequestMemory.memory(),
+    },
     index: 0,
     ...more,
   })

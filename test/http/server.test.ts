@@ -190,10 +190,12 @@ test('a port in use is a refusal', async (t) => {
     transaction: () => '',
     alarms: new AlarmReports(AlarmReports.memory(), () => undefined),
     takeReplies: () => {},
-    permits: SharedSemaphore.memory(1),
-    connections: ConnectionLimit.memory(1),
-    requestMemory: RequestMemory.memory(),
-    responseMemory: RequestMemory.memory(),
+    memory: {
+      permits: SharedSemaphore.memory(1),
+      connections: ConnectionLimit.memory(1),
+      requestMemory: RequestMemory.memory(),
+      responseMemory: RequestMemory.memory(),
+    },
     index: 0,
   })
   t.same(opened, { ok: false, error: { kind: 'portInUse', port } })
