@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import type { Log } from '../log/log.js'
 import type { ConnectionLimit } from '../shared-memory/connection-limit.js'
-import type { ClientConnection } from './connections.js'
+import type { ClientConnection, InProgress } from './connections.js'
 
 /** How long connections may do nothing, or too little; 0 for as long as they like [management 11.8]. */
 export interface ConnectionLimits {
@@ -20,17 +20,47 @@ const bodyRate_bytes = 4096
 /** Why a connection is closed. */
 export type Overdue = 'idle' | 'body' | 'unread'
 
-/** Looks what has moved on a connection since the last look; says why it is to be closed, if it is. */
-export function overdue(connection: ClientConnection, now: number, limits: ConnectionLimits): Overdue | undefined {
-  const { facts, socket } = connection
-  const unsent = unsentBytes(socket)
-  if (unsent === 0 || facts.unsent_bytes === 0 || unsent < facts.unsent_bytes) facts.sentAt = now
-  facts.unsent_bytes = unsent
-  if (socket.bytesRead !== facts.read_bytes || connection.busy || unsent > 0) facts.movedAt = now
-  facts.read_bytes = socket.bytesRead
-  if (isOver(limits.send_s, now - facts.sentAt)) return 'unread'
-  if (isOver(limits.idle_s, now - facts.movedAt)) return 'idle'
-  return readsTooSlowly(connection, now, limits.body_s) ? 'body' : undefined
+/** When something has moved on a connection; in seconds of the listener's clock. */
+export class Activity {
+  readonly #connection: ClientConnection
+  #sentAt_s: number
+  #unsent_bytes = 0
+  #movedAt_s: number
+  #read_bytes = 0
+  #reading: { readonly call: InProgress; since_s: number; readonly from_bytes: number } | undefined
+
+  /** Of a connection that opens now. */
+  constructor(connection: ClientConnection, now_s: number) {
+    this.#connection = connection
+    this.#sentAt_s = now_s
+    this.#movedAt_s = now_s
+  }
+
+  /** Looks what has moved since the last look; says why the connection is to be closed, if it is. */
+  overdue(now_s: number, limits: ConnectionLimits): Overdue | undefined {
+    const { socket, busy } = this.#connection
+    const unsent_bytes = unsentBytes(socket)
+    if (unsent_bytes === 0 || this.#unsent_bytes === 0 || unsent_bytes < this.#unsent_bytes) this.#sentAt_s = now_s
+    this.#unsent_bytes = unsent_bytes
+    if (socket.bytesRead !== this.#read_bytes || busy || unsent_bytes > 0) this.#movedAt_s = now_s
+    this.#read_bytes = socket.bytesRead
+    if (isOver(limits.send_s, now_s - this.#sentAt_s)) return 'unread'
+    if (isOver(limits.idle_s, now_s - this.#movedAt_s)) return 'idle'
+    return this.#isReadTooSlowly(now_s, limits.body_s) ? 'body' : undefined
+  }
+
+  #isReadTooSlowly(now_s: number, limit_s: number): boolean {
+    const { socket, reading: call, paused } = this.#connection
+    if (call === undefined) {
+      this.#reading = undefined
+      return false
+    }
+    if (this.#reading?.call !== call) this.#reading = { call, since_s: now_s, from_bytes: socket.bytesRead }
+    // While nothing is read the client cannot send.
+    if (paused) this.#reading.since_s += 1
+    const earned_s = (socket.bytesRead - this.#reading.from_bytes) / bodyRate_bytes
+    return isOver(limit_s, now_s - this.#reading.since_s - earned_s)
+  }
 }
 
 /**
@@ -58,19 +88,6 @@ function idleRank(connection: ClientConnection): number | undefined {
 
 function isOver(limit_s: number, passed_s: number): boolean {
   return limit_s > 0 && passed_s >= limit_s
-}
-
-function readsTooSlowly(connection: ClientConnection, now: number, limit_s: number): boolean {
-  const { facts, socket, reading } = connection
-  if (reading === undefined) {
-    facts.reading = undefined
-    return false
-  }
-  if (facts.reading?.call !== reading) facts.reading = { call: reading, since: now, from_bytes: socket.bytesRead }
-  // While nothing is read the client cannot send.
-  if (connection.paused) facts.reading.since += 1
-  const earned_s = (socket.bytesRead - facts.reading.from_bytes) / bodyRate_bytes
-  return isOver(limit_s, now - facts.reading.since - earned_s)
 }
 
 /** The bytes that wait in Node and in the system's calls; what the kernel has taken is sent. */

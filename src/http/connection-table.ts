@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { errorFacts } from '../log/log.js'
 import type { ConnectionLimit } from '../shared-memory/connection-limit.js'
 import type { TraceArea } from '../trace-area.js'
-import { type ConnectionLimits, longestIdle, type Overdue, overdue } from './connection-limits.js'
+import { Activity, type ConnectionLimits, longestIdle, type Overdue } from './connection-limits.js'
 import { ClientConnection } from './connections.js'
 import type { ServerContext } from './server-context.js'
 
@@ -28,6 +28,7 @@ export class ConnectionTable {
   readonly #limits: TableLimits
   readonly #bodyOverdue: (connection: ClientConnection) => void
   readonly #connections = new Map<Duplex, ClientConnection>()
+  readonly #activities = new WeakMap<ClientConnection, Activity>()
   /** Sockets that are counted and have not finished their TLS handshake, oldest first. */
   readonly #handshakes = new Map<string, Socket>()
   readonly #checks: NodeJS.Timeout
@@ -109,9 +110,8 @@ export class ConnectionTable {
     // Others may still accept on the socket that they share until the front end that opened it has closed it.
     if (stopping) socket.destroy()
     const connection = new ClientConnection(socket, this.#limits.atWork, () => ++this.#uses)
-    connection.facts.movedAt = this.#now_s
-    connection.facts.sentAt = this.#now_s
     this.#connections.set(socket, connection)
+    this.#activities.set(connection, new Activity(connection, this.#now_s))
     meter.connectionOpened()
     this.#trace('http.connection', () => `opened by ${socket.remoteAddress} port ${socket.remotePort}`)
     socket.once('close', () => this.#forget(socket))
@@ -164,7 +164,7 @@ export class ConnectionTable {
     try {
       this.#now_s += checkInterval_ms / 1000
       for (const connection of this.#connections.values()) {
-        const why = overdue(connection, this.#now_s, this.#limits)
+        const why = this.#activities.get(connection)?.overdue(this.#now_s, this.#limits)
         if (why !== undefined) this.#closeOverdue(connection, why)
         // A client that has closed its sending half may have gone: the system then refuses to send that a response will come.
         else connection.processing()

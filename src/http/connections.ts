@@ -21,15 +21,6 @@ export interface InProgress {
   processing(): void
 }
 
-/** What has been seen of a connection; times in seconds of the listener's clock. */
-export interface ConnectionFacts {
-  sentAt: number
-  unsent_bytes: number
-  movedAt: number
-  read_bytes: number
-  reading: { readonly call: InProgress; since: number; readonly from_bytes: number } | undefined
-}
-
 /** The responses that are no more than a status [management 11.5, 11.8]. */
 export type BareStatus = 400 | 408 | 431
 
@@ -44,7 +35,6 @@ export class ClientConnection {
   readonly socket: Socket
   /** In which order connections were used last: the one with the lowest has been idle longest. */
   usedAt: number
-  readonly facts: ConnectionFacts = { sentAt: 0, unsent_bytes: 0, movedAt: 0, read_bytes: 0, reading: undefined }
   readonly #maxAtWork: number
   readonly #use: () => number
   /** In the order in which they came, which is that of the responses. */
@@ -121,7 +111,7 @@ export class ClientConnection {
     this.#requests.add(call)
     this.#queue.push(call)
     this.#latest = call
-    if (this.#requests.size >= this.#maxAtWork) this.#pause()
+    if (this.#requests.size >= this.#maxAtWork) this.pause()
   }
 
   /** Whether a request that wants its turn may work now; if not, it is told when. */
@@ -156,9 +146,11 @@ export class ClientConnection {
     this.#closing = true
   }
 
-  /** A request after the last one: no more of them is read. */
-  ignore(): void {
-    this.#pause()
+  /** Reads nothing more for a while, or of the requests after the last one. */
+  pause(): void {
+    if (this.#paused) return
+    this.#paused = true
+    this.socket.pause()
   }
 
   /** Reads on, for the rest of a body that is thrown away. */
@@ -241,12 +233,6 @@ export class ClientConnection {
 
   get #hasRoom(): boolean {
     return this.#long === undefined && this.#atWork < this.#maxAtWork && this.socket.writableLength <= unsentMax_bytes
-  }
-
-  #pause(): void {
-    if (this.#paused) return
-    this.#paused = true
-    this.socket.pause()
   }
 
   #startNext(): void {

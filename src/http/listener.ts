@@ -92,7 +92,7 @@ export class Listener {
       const connection = this.#connections.get(incoming.socket)
       if (connection === undefined) incoming.socket.destroy()
       else if (outgoing === undefined) this.#begin(connection, incoming, target, new LastResponseWriter(connection))
-      else if (connection.closing) connection.ignore()
+      else if (connection.closing) connection.pause()
       else if (!isCrowded || !this.#turnsAway(connection, incoming, outgoing, target)) {
         this.#begin(connection, incoming, target, new NodeResponseWriter(incoming, outgoing))
       }
