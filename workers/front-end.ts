@@ -21,7 +21,7 @@ import { Switches } from '../src/shared-memory/switches.js'
 
 /** The thread of a front end other than the first: accepts on the shared socket until it is told to stop. */
 export default async function frontEnd(task: FrontEndTask & ThreadPorts & ServicePorts): Promise<void> {
-  const { control, fd } = task
+  const { control } = task
   const log = workerLog(task.log, new Switches(task.memory.measures.switches))
   let stop: (limit_ms: number) => void = () => {}
   const asked = new Promise<number>((resolve) => {
@@ -38,7 +38,7 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & Servic
     registry: { ...remoteService<RegistryService, RegistryOperation>(task.registry, registryServiceOperations), index },
     alarms: { tell: (alarm: AlarmReport) => tell(control, alarm) },
   }
-  const opened = await openFront(task, services, log, (front) => obey(control, front, stop), fd)
+  const opened = await openFront(task, services, log, (front) => obey(control, front, stop))
   if (!opened.ok) throw new Error(`front end ${task.frontEnd} cannot accept on the shared socket`)
   tell(control, { kind: 'ready' })
   const givenUp = await opened.value.stop(await asked)

@@ -70,7 +70,7 @@ export interface HttpServerParts extends FrontEndContext {
   /** Which of the front ends this is; number 0 opens the sockets and has the port of the management. */
   readonly index: number
   /** The listening socket that front end 0 has opened, for the others. */
-  readonly fd?: number
+  readonly fd?: number | undefined
 }
 
 /** A front end that listens. */

@@ -27,19 +27,18 @@ import { RequestMemory } from '../shared-memory/request-memory.js'
 import { SharedSemaphore } from '../shared-memory/semaphore.js'
 import { SequenceCounter } from '../shared-memory/sequences.js'
 import type { Switches } from '../shared-memory/switches.js'
-import { newTransactions, type TransactionMemory } from '../shared-memory/transaction-numbers.js'
+import { newTransactions } from '../shared-memory/transaction-numbers.js'
 import { Versions } from '../shared-memory/versions.js'
 import { RunningDelivery } from './delivery.js'
 import { openFront, type RunningFrontEnd } from './front-end-assembly.js'
 import { type ThreadHeaps, threadHeaps } from './memory-needed.js'
 import type {
+  BrokerPlan,
   FrontEndTask,
   FrontInstruction,
   FrontReport,
   PartitionTask,
   ServicePorts,
-  SharedMemory,
-  StoragePlan,
   ThreadPorts,
 } from './tasks.js'
 
@@ -65,16 +64,13 @@ export class Core {
   readonly #log: MainLog
   readonly #fatal: (reason: string) => void
   readonly #heaps: ThreadHeaps
-  readonly #storage: StoragePlan
-  readonly #memory: SharedMemory
+  readonly #plan: BrokerPlan
   readonly #measures: Measures
   readonly #partitions: Partitions<PartitionTask & Pick<ThreadPorts, 'log'>>
   readonly #threads: FrontThread[] = []
   readonly #folder: DataFolder
-  readonly #brokerId: string
   readonly #alarms: Alarms
   readonly #registryFeed = new RegistryFeed()
-  readonly #transactions = newTransactions()
   #delivery: RunningDelivery | undefined
   #front: RunningFrontEnd | undefined
   #sequences = SequenceCounter.after(0)
@@ -84,7 +80,6 @@ export class Core {
     this.#log = log
     this.#fatal = fatal
     this.#folder = folder
-    this.#brokerId = folder.id.replaceAll('-', '').slice(0, 16)
     this.#alarms = new Alarms(log, options.relogAlarms)
     const { httpThreads, queryThreads, dbPoolSize } = options
     const { partitions } = folder
@@ -94,14 +89,14 @@ export class Core {
     )
     const numbers = Array.from({ length: partitions }, (_, number) => number)
     this.#heaps = threadHeaps(options, Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20))
-    this.#storage = {
+    const storage = {
       paths: numbers.map((number) => folder.partitionPath(number)),
       sizeMax_bytes: options.dbSizeMax_MiB * 2 ** 20,
       keepFree_bytes: options.dbFreeMin_MiB * 2 ** 20,
       durable: options.writeConcern === 1,
       maxReaders: readersOf(options),
     }
-    this.#memory = {
+    const memory = {
       measures: this.#measures.memory,
       versions: numbers.map(() => Versions.memory()),
       pools: numbers.map(() => ReadPool.memory(dbPoolSize, rowsOf(this.#measures.threads))),
@@ -114,6 +109,8 @@ export class Core {
       alarms: AlarmReports.memory(),
       rooms: numbers.map(() => MailboxCapacity.memory()),
     }
+    const brokerId = folder.id.replaceAll('-', '').slice(0, 16)
+    this.#plan = { storage, memory, transactions: newTransactions(), brokerId }
     this.#partitions = new Partitions({
       entry: new URL('../../workers/partition.js', import.meta.url),
       count: partitions,
@@ -128,13 +125,10 @@ export class Core {
   /** Opens and recovers everything that is on disk. */
   async open(): Promise<void> {
     this.#delivery = new RunningDelivery({
+      plan: this.#plan,
       options: this.#options.notifications,
       folder: this.#folder,
-      brokerId: this.#brokerId,
       courierHeap_MiB: this.#heaps.courier_MiB,
-      storage: this.#storage,
-      memory: this.#memory,
-      transactions: this.#transactions,
       partitions: this.#partitions,
       state: (query) => this.#frontEnd.state(query),
       queryTimeout_ms: this.#options.queryTimeout_ms,
@@ -152,16 +146,9 @@ export class Core {
 
   /** Opens the sockets and lets all front ends accept; gives the port. */
   async listen(): Promise<Result<number, ListenRefusal>> {
-    const task = {
-      options: this.#options,
-      queryHeap_MiB: this.#heaps.query_MiB,
-      storage: this.#storage,
-      memory: this.#memory,
-      sequences: this.#sequences.memory,
-      brokerId: this.#brokerId,
-      transactions: this.#transactions,
-    }
-    this.#watch(task.transactions)
+    const sequences = this.#sequences.memory
+    const task = { ...this.#plan, options: this.#options, queryHeap_MiB: this.#heaps.query_MiB, sequences }
+    this.#watch()
     const { subscriptions, registry } = this.#delivered
     const alarms = {
       counts: () => this.#alarms.counts,
@@ -181,10 +168,11 @@ export class Core {
   }
 
   /** Raises alarms and writes summaries for as long as the process lives [management 10.7]. */
-  #watch({ last }: TransactionMemory): void {
-    const partitions = this.#storage.paths.length
+  #watch(): void {
+    const { storage, transactions: memory } = this.#plan
+    const partitions = storage.paths.length
     watchStorage(partitions, (partition) => this.#measures.storageTable.reading(partition).full, this.#alarms)
-    const transactions = new BigInt64Array(last)
+    const transactions = new BigInt64Array(memory.last)
     const counts = () => ({ transactions: Atomics.load(transactions, 0), alarms: this.#alarms.counts })
     startSummaries(this.#options.logSummary_s, counts, this.#log)
   }
@@ -237,7 +225,7 @@ export class Core {
   #alarm({ alarm, subject, reason }: AlarmReport): void {
     if (reason === undefined) this.#alarms.release(alarm, subject)
     else this.#alarms.raise(alarm, subject, reason)
-    publishAlarms(this.#memory.alarms, this.#alarms.counts)
+    publishAlarms(this.#plan.memory.alarms, this.#alarms.counts)
   }
 
   async #startThread(task: FrontEndTask): Promise<void> {
@@ -277,10 +265,9 @@ export class Core {
   #partitionLaunch(partition: number) {
     const { port1, port2 } = new MessageChannel()
     this.#log.take(port1)
+    const { storage, memory } = this.#plan
     const task = {
-      partition,
-      storage: this.#storage,
-      memory: this.#memory,
+      ...{ partition, storage, memory },
       entityCache_bytes: this.#options.entityCache_MiB * 2 ** 20,
       limits: {
         size: this.#options.entityMaxSize,

@@ -13,21 +13,16 @@ import type { MainLog } from '../log/main-log.js'
 import { renderAvailabilityNotification, renderNotice } from '../ngsi1/render/notifications.js'
 import type { NotificationOptions } from '../options.js'
 import { Bell } from '../shared-memory/bell.js'
-import type { TransactionMemory } from '../shared-memory/transaction-numbers.js'
 import { inSlices } from '../slices.js'
 import { clockStart } from '../time.js'
-import type { CourierTask, SharedMemory, StoragePlan, ThreadPorts } from './tasks.js'
+import type { BrokerPlan, CourierTask, ThreadPorts } from './tasks.js'
 
 export interface RunningDeliveryParts {
+  readonly plan: BrokerPlan
   readonly options: NotificationOptions
   readonly folder: DataFolder
-  /** See `FrontEndTask`. */
-  readonly brokerId: string
   /** How large the heap of the courier may grow. */
   readonly courierHeap_MiB: number
-  readonly storage: StoragePlan
-  readonly memory: SharedMemory
-  readonly transactions: TransactionMemory
   readonly partitions: Pick<Partitions<object>, 'subscribe' | 'unsubscribe' | 'add'>
   readonly state: StateParts['state']
   /** How long a query may take, and a change of a subscription wait for one. */
@@ -55,14 +50,14 @@ export class RunningDelivery {
 
   /** Opens the store; throws when it can not be used. */
   constructor(parts: RunningDeliveryParts) {
-    const { options, folder, storage, memory, partitions, alarms, log, fatal } = parts
+    const { plan, options, folder, partitions, alarms, log, fatal } = parts
     this.#parts = parts
-    this.#store = new ControlStore(folder.controlPath, storage, fatal)
+    this.#store = new ControlStore(folder.controlPath, plan.storage, fatal)
     this.#courier = new CourierThread({
       entry: new URL('../../workers/courier.js', import.meta.url),
       launch: () => this.#launch(),
       join: (link) => partitions.add(link),
-      ack: (acks) => this.#store.commit({ acks: acks }),
+      ack: (acks) => this.#store.commit({ acks }),
       attempted: (url, reason) => {
         if (reason === undefined) alarms.release('NotificationError', url)
         else alarms.raise('NotificationError', url, reason)
@@ -70,7 +65,7 @@ export class RunningDelivery {
       log,
       fatal,
     })
-    const bell = new Bell(memory.bell)
+    const bell = new Bell(plan.memory.bell)
     const grace_ms = options.subscriptionGrace_days * day_ms
     this.subscriptions = new Subscriptions({
       store: this.#store,
@@ -135,24 +130,14 @@ export class RunningDelivery {
   }
 
   #launch(): Launch<Task> {
-    const { options, folder, brokerId, storage, memory, transactions, log } = this.#parts
+    const { plan, options, folder, courierHeap_MiB, log } = this.#parts
     const { port1, port2 } = new MessageChannel()
     log.take(port1)
     const recipients = packedRecipients([...this.subscriptions.recipients(), ...this.registry.recipients()])
     return {
-      task: {
-        recipients,
-        controlPath: folder.controlPath,
-        options,
-        clock: this.#clock,
-        brokerId,
-        storage,
-        memory,
-        transactions,
-        log: port2,
-      },
+      task: { ...plan, recipients, controlPath: folder.controlPath, options, clock: this.#clock, log: port2 },
       transfer: [port2],
-      heap_MiB: this.#parts.courierHeap_MiB,
+      heap_MiB: courierHeap_MiB,
     }
   }
 }

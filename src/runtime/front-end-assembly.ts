@@ -51,14 +51,13 @@ export interface Connectable {
 
 /**
  * Puts a front end together, in the main thread or in one of its own, and lets it listen, on the socket of another one
- * if a descriptor is given. `connect` gets what takes the ports of the partitions; it listens when it has all of them.
+ * if the task has its descriptor. `connect` gets what takes the ports of the partitions; it listens when it has all of them.
  */
 export async function openFront(
-  task: Omit<FrontEndTask, 'fd'>,
+  task: FrontEndTask,
   services: FrontEndServices,
   log: Log,
   connect: (front: Connectable) => void,
-  fd?: number,
 ): Promise<Result<RunningFrontEnd, ListenRefusal>> {
   const { frontEnd, options, storage, memory } = task
   const measures = new Measures(memory.measures, frontEnd)
@@ -83,7 +82,7 @@ export async function openFront(
   await Promise.all(mailboxes.map((mailbox) => mailbox.connected()))
   const behind = { measures, mailboxes, readers, queries, peers, providers, reports, ...services }
   const { broker, parts } = interfaces(task, log, behind)
-  const opened = await openHttpServer({ ...parts, ...(fd === undefined ? {} : { fd }) })
+  const opened = await openHttpServer(parts)
   if (!opened.ok) {
     await close()
     return opened
@@ -116,7 +115,7 @@ interface Behind extends FrontEndServices {
 }
 
 function interfaces(
-  task: Omit<FrontEndTask, 'fd'>,
+  task: FrontEndTask,
   log: Log,
   behind: Behind,
 ): { readonly broker: FrontBroker; readonly parts: HttpServerParts } {
@@ -164,12 +163,13 @@ function interfaces(
     },
     memory,
     index: frontEnd,
+    fd: task.fd,
   }
   return { broker, parts }
 }
 
 function openProviders(
-  { options, transactions: memoryOfTransactions }: Omit<FrontEndTask, 'fd'>,
+  { options, transactions: memoryOfTransactions }: FrontEndTask,
   log: Log,
   measures: Measures,
   reports: AlarmReports,
@@ -196,7 +196,7 @@ function openProviders(
 /** Waits are traced also while their statistics are off. */
 const waitAreas = [traceArea['wait.mailbox'], traceArea['wait.transaction']]
 
-function openMailboxes({ options, memory }: Omit<FrontEndTask, 'fd'>, measures: Measures): readonly Mailbox[] {
+function openMailboxes({ options, memory }: FrontEndTask, measures: Measures): readonly Mailbox[] {
   return memory.rooms.map((room, partition) => {
     const depth = measures.mailboxDepth(partition)
     return new Mailbox({
@@ -208,7 +208,7 @@ function openMailboxes({ options, memory }: Omit<FrontEndTask, 'fd'>, measures: 
 }
 
 function openQueryPool(
-  { frontEnd, options, queryHeap_MiB, storage, memory }: Omit<FrontEndTask, 'fd'>,
+  { frontEnd, options, queryHeap_MiB, storage, memory }: FrontEndTask,
   log: Log,
   readers: PartitionReaders,
 ): QueryPool {

@@ -41,10 +41,17 @@ export interface SharedMemory extends HttpMemory {
   readonly rooms: readonly SharedArrayBuffer[]
 }
 
-export interface PartitionTask {
-  readonly partition: number
+/** What the threads of one broker have in common. */
+export interface BrokerPlan {
   readonly storage: StoragePlan
   readonly memory: SharedMemory
+  readonly transactions: TransactionMemory
+  /** Names this broker in what it sends [subscriptions 8.4]. */
+  readonly brokerId: string
+}
+
+export interface PartitionTask extends Pick<BrokerPlan, 'storage' | 'memory'> {
+  readonly partition: number
   /** Bytes of the records that are kept in memory. */
   readonly entityCache_bytes: number
   readonly limits: EntityLimits
@@ -52,9 +59,7 @@ export interface PartitionTask {
   readonly subscriptions: PackedWithClocks<Subscription>
 }
 
-export interface QueryThreadData {
-  readonly storage: StoragePlan
-  readonly memory: SharedMemory
+export interface QueryThreadData extends Pick<BrokerPlan, 'storage' | 'memory'> {
   /** The first row of the query threads of this front end, in the measures. */
   readonly row: number
   /** Of the results of a query. */
@@ -65,20 +70,15 @@ export interface QueryThreadData {
   readonly stops: SharedArrayBuffer
 }
 
-export interface FrontEndTask {
+export interface FrontEndTask extends BrokerPlan {
   /** Its number; the first one runs in the main thread. */
   readonly frontEnd: number
   readonly options: Options
   /** How large the heaps of its query threads may grow. */
   readonly queryHeap_MiB: number
-  readonly storage: StoragePlan
-  readonly memory: SharedMemory
   readonly sequences: SharedArrayBuffer
-  readonly transactions: TransactionMemory
-  /** Names this broker in what it passes on [subscriptions 8.4]. */
-  readonly brokerId: string
-  /** The listening socket that the main thread opened. */
-  readonly fd: number
+  /** The listening socket that the first one has opened, for the others. */
+  readonly fd?: number | undefined
 }
 
 /** The services of the coordinator, for a front end in a thread of its own. */
@@ -90,9 +90,7 @@ export interface ServicePorts {
   readonly registryFeed: MessagePort
 }
 
-export interface CourierTask {
-  readonly storage: StoragePlan
-  readonly memory: SharedMemory
+export interface CourierTask extends BrokerPlan {
   /** The folder of the coordinator's own environment, which holds an outbox as well. */
   readonly controlPath: string
   /** The subscriptions of either kind that there are. */
@@ -100,9 +98,6 @@ export interface CourierTask {
   readonly options: NotificationOptions
   /** When the process was started. */
   readonly clock: ClockStart
-  /** See `FrontEndTask`. */
-  readonly brokerId: string
-  readonly transactions: TransactionMemory
 }
 
 /** Every thread's task comes with a port to the main thread, and one for its log lines. */
