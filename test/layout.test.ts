@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 /** Each line may use the lines above it, and a room itself; rooms of one line do not know each other. */
 const lines = [
   ['ground', 'shared-memory', 'measure', 'log', 'command-line'],
-  ['context', 'http-client'],
+  ['context', 'http-client', 'wal'],
   ['subscription'],
   ['registration'],
   ['partition'],

@@ -7,11 +7,11 @@ import type { Scanned, ScanTask } from '../src/broker/query-pool.js'
 import { ScanStops } from '../src/broker/scan-queue.js'
 import type { QueryRefusal } from '../src/context/query.js'
 import { Measures } from '../src/measure/measures.js'
-import { DamagedRecord } from '../src/partition/store.js'
 import type { Result } from '../src/result.js'
 import { giveWay } from '../src/runtime/priority.js'
 import { openReaders } from '../src/runtime/readers.js'
 import type { QueryThreadData } from '../src/runtime/tasks.js'
+import { DamagedRecord } from '../src/storage-fault.js'
 
 /** Scans use what updates and other requests leave of the processors. */
 const scanPriority = 15

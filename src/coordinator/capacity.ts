@@ -1,9 +1,9 @@
 import type { Unavailable } from '../broker/unavailable.js'
 import { errorFacts, type Log } from '../log/log.js'
-import { StorageFull } from '../partition/store.js'
 import type { AvailabilitySubscription } from '../registration/availability.js'
 import type { Registration } from '../registration/registration.js'
 import { err, ok, type Result } from '../result.js'
+import { StorageFull } from '../storage-fault.js'
 import type { Subscription } from '../subscription/subscription.js'
 
 /** For how many things of a kind there is room, in number and in memory. */

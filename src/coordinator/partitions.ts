@@ -2,7 +2,7 @@ import { MessageChannel, type MessagePort, type TransferListItem } from 'node:wo
 import { faultText, type Log } from '../log/log.js'
 import type { PartitionInstruction, PartitionReady, PartitionReport, SubscriptionActivated } from '../mailbox/batch.js'
 import { ActorThread } from '../mailbox/thread.js'
-import { DiskFault } from '../partition/store.js'
+import { DiskFault } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 

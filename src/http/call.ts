@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type ApiResponse, type Client, isLong } from '../api.js'
-import { DamagedRecord } from '../partition/store.js'
 import { HeldMemory, headCost_bytes } from '../shared-memory/request-memory.js'
+import { DamagedRecord } from '../storage-fault.js'
 import type { Permit } from './admission.js'
 import { type Admitted, isVerb, type RefusedRequest } from './checks.js'
 import type { ClientConnection, InProgress } from './connections.js'

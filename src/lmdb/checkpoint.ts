@@ -2,8 +2,8 @@ import { closeSync, existsSync, fdatasync, fdatasyncSync, openSync } from 'node:
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { RootDatabase, Transaction } from 'lmdb'
-import { DiskFault } from '../partition/store.js'
 import { err, type Result } from '../result.js'
+import { DiskFault } from '../storage-fault.js'
 import {
   type Checkpoint,
   CheckpointFile,

@@ -1,6 +1,6 @@
 import type { Database, RootDatabase } from 'lmdb'
-import { DiskFault, StorageFull } from '../partition/store.js'
 import { type Packed, packedTexts } from '../shared-memory/packed.js'
+import { DiskFault, StorageFull } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
 import type { ControlChange, SubscriptionStore } from '../subscription/subscription-store.js'

@@ -3,14 +3,9 @@ import { join } from 'node:path'
 import type { Entity, EntityId, ServicePath, Tenant } from '../context/entity.js'
 import { type EntityLimits, noLimits } from '../context/entity-size.js'
 import type { Log } from '../log/log.js'
-import {
-  type EntityChange,
-  entityName,
-  type PartitionStore,
-  StorageFull,
-  type TurnChanges,
-} from '../partition/store.js'
+import { type EntityChange, entityName, type PartitionStore, type TurnChanges } from '../partition/store.js'
 import type { Sequence } from '../shared-memory/sequences.js'
+import { StorageFull } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import { traceArea } from '../trace-area.js'
 import { CountChanges } from './count-changes.js'

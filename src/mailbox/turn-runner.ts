@@ -3,9 +3,10 @@ import { errorFacts, type Log } from '../log/log.js'
 import type { StorageMeter } from '../measure/waits.js'
 import type { Command, Reply } from '../partition/commands.js'
 import { decideTurn } from '../partition/decide.js'
-import { DamagedRecord, DiskFault, StorageFull, type TurnChanges } from '../partition/store.js'
+import type { TurnChanges } from '../partition/store.js'
 import { commitTurn, publishTurn, type TurnParts } from '../partition/turn.js'
 import type { Bell } from '../shared-memory/bell.js'
+import { DamagedRecord, DiskFault, StorageFull } from '../storage-fault.js'
 
 export interface TurnRunnerParts extends TurnParts {
   /** Rung when there are new notices on disk. */

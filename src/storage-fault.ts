@@ -1,0 +1,17 @@
+/** The disk has no space left for what was to be written; nothing of it was written. */
+export class StorageFull extends Error {
+  override readonly name = 'StorageFull'
+}
+
+/** The disk, or what lies on it, has failed: nobody knows what a further write would do, so the broker has to end. */
+export class DiskFault extends Error {
+  override readonly name = 'DiskFault'
+}
+
+/**
+ * A record that is missing although an index names it, or that cannot be read: what was stored is not there any more as it
+ * was. A fault, never a gap in a response. The message names the file, the record and the way out.
+ */
+export class DamagedRecord extends Error {
+  override readonly name = 'DamagedRecord'
+}

@@ -1,0 +1,122 @@
+import { crc32 } from 'node:zlib'
+import type { LogSequence } from './record-log.js'
+
+/**
+ * A record in a file of the log. Part of the format on disk: all numbers are unsigned and little-endian, and behind the
+ * payload stand as many zeros as make the length of the frame a multiple of 8.
+ *
+ * | offset | bytes | what |
+ * |---|---|---|
+ * | 0 | 4 | `RIGL` |
+ * | 4 | 4 | length of the payload |
+ * | 8 | 4 | CRC-32 of everything that follows, up to the end of the payload |
+ * | 12 | 4 | the CRC-32 in the frame of the record before: a frame that was left behind by another history does not fit |
+ * | 16 | 6 | sequence |
+ * | 22 | 2 | version of this format |
+ * | 24 | 4 | by how much the sequence of the last record that was known to be on disk, when this one was written, is lower |
+ * | 28 | 4 | zero |
+ * | 32 | | payload |
+ */
+export interface Frame {
+  readonly sequence: LogSequence
+  /** Of this frame. */
+  readonly crc: number
+  /** Of the frame before. */
+  readonly previous: number
+  /** The last record that was known to be on disk when this one was written. */
+  readonly flushed: LogSequence
+  readonly payload: Buffer
+  /** What the frame takes in its file. */
+  readonly size_bytes: number
+}
+
+export const head_bytes = 32
+
+/** Frames begin at multiples of this. */
+export const alignment_bytes = 8
+
+const magic = 0x4c474952
+const version = 1
+
+/** What a frame with so long a payload takes in its file. */
+export function frameSize(payload_bytes: number): number {
+  return Math.ceil((head_bytes + payload_bytes) / alignment_bytes) * alignment_bytes
+}
+
+/** Writes a frame to the beginning of a buffer that is long enough; gives its CRC. */
+export function writeFrame(
+  into: Buffer,
+  { sequence, previous, flushed, payload }: Pick<Frame, 'sequence' | 'previous' | 'flushed'> & { payload: Uint8Array },
+): number {
+  const end = head_bytes + payload.length
+  into.writeUInt32LE(magic, 0)
+  into.writeUInt32LE(payload.length, 4)
+  into.writeUInt32LE(previous, 12)
+  into.writeUIntLE(sequence, 16, 6)
+  into.writeUInt16LE(version, 22)
+  into.writeUInt32LE(sequence - flushed, 24)
+  into.writeUInt32LE(0, 28)
+  into.set(payload, head_bytes)
+  into.fill(0, end, frameSize(payload.length))
+  const crc = crc32(into.subarray(12, end))
+  into.writeUInt32LE(crc, 8)
+  return crc
+}
+
+/** The frame at an offset, if a whole one stands there that its CRC fits. */
+export function frameAt(bytes: Buffer, offset: number): Frame | undefined {
+  const length = claimedLength(bytes, offset)
+  if (length === undefined) return undefined
+  const end = offset + head_bytes + length
+  if (end > bytes.length || bytes.readUInt16LE(offset + 22) !== version) return undefined
+  const crc = bytes.readUInt32LE(offset + 8)
+  if (crc32(bytes.subarray(offset + 12, end)) !== crc) return undefined
+  const sequence = bytes.readUIntLE(offset + 16, 6)
+  return {
+    sequence: sequence as LogSequence,
+    crc,
+    previous: bytes.readUInt32LE(offset + 12),
+    flushed: (sequence - bytes.readUInt32LE(offset + 24)) as LogSequence,
+    payload: bytes.subarray(offset + head_bytes, end),
+    size_bytes: frameSize(length),
+  }
+}
+
+/** How long the payload of the frame at an offset says that it is; nothing where no frame begins. */
+function claimedLength(bytes: Buffer, offset: number): number | undefined {
+  if (offset + head_bytes > bytes.length || bytes.readUInt32LE(offset) !== magic) return undefined
+  return bytes.readUInt32LE(offset + 4)
+}
+
+/** Whether nothing stands at an offset: zeros where the head of a frame would be, or the end of the file. */
+export function isBlank(bytes: Buffer, offset: number): boolean {
+  return bytes.subarray(offset, offset + head_bytes).every((byte) => byte === 0)
+}
+
+/**
+ * What was begun at an offset and is no whole frame: the bytes of the frame that its head announces, or else up to the next
+ * place where nothing stands.
+ */
+export function torn_bytes(bytes: Buffer, offset: number): number {
+  if (isBlank(bytes, offset)) return 0
+  const length = claimedLength(bytes, offset)
+  const rest = bytes.length - offset
+  if (length !== undefined && frameSize(length) <= rest) return frameSize(length)
+  for (let end = alignment_bytes; end < rest; end += alignment_bytes) if (isBlank(bytes, offset + end)) return end
+  return rest
+}
+
+/** The frames at and after an offset that their CRC fits, wherever they begin. */
+export function* framesFrom(
+  bytes: Buffer,
+  offset: number,
+): Generator<{ readonly offset: number; readonly frame: Frame }> {
+  const mark = Buffer.alloc(4)
+  mark.writeUInt32LE(magic)
+  let at = bytes.indexOf(mark, offset)
+  while (at !== -1) {
+    const frame = at % alignment_bytes === 0 ? frameAt(bytes, at) : undefined
+    if (frame) yield { offset: at, frame }
+    at = bytes.indexOf(mark, at + (frame?.size_bytes ?? 1))
+  }
+}

@@ -1,0 +1,141 @@
+import {
+  closeSync,
+  fdatasync,
+  fdatasyncSync,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+/** A file of a log. All of its operations throw what the system says. */
+export interface LogFile {
+  readonly size_bytes: number
+  /** The bytes from an offset on: fewer than asked for at the end of the file. */
+  read(offset: number, length: number): Buffer
+  /** Writes all of the bytes; beyond its end the file grows. Nothing of it has to be on disk before `flush`. */
+  write(offset: number, bytes: Uint8Array): void
+  /** Returns when everything that was written is on disk, with the size of the file. */
+  flush(): void
+  /** The same without blocking the thread. */
+  flushInPool(): Promise<void>
+  /** Flushes under way come to their end first. */
+  close(): void
+}
+
+/** The folder of a log: the only way in which the log touches a disk. */
+export interface LogFolder {
+  /** Where it is, for messages. */
+  readonly path: string
+  names(): readonly string[]
+  /** Opens a file for reading and writing, which is made if it is missing. */
+  open(name: string): LogFile
+  rename(from: string, to: string): void
+  remove(name: string): void
+  /** Returns when it is on disk which files there are. */
+  flush(): void
+}
+
+const fdatasyncInPool = promisify(fdatasync)
+
+/** A folder of the file system, which is made if it is missing. */
+export class DiskLogFolder implements LogFolder {
+  readonly path: string
+
+  constructor(path: string) {
+    this.path = path
+    mkdirSync(path, { recursive: true })
+  }
+
+  names(): readonly string[] {
+    return readdirSync(this.path)
+  }
+
+  open(name: string): LogFile {
+    return new DiskLogFile(join(this.path, name))
+  }
+
+  rename(from: string, to: string): void {
+    renameSync(join(this.path, from), join(this.path, to))
+  }
+
+  remove(name: string): void {
+    rmSync(join(this.path, name))
+  }
+
+  flush(): void {
+    const handle = openSync(this.path, 'r')
+    try {
+      fsyncSync(handle)
+    } finally {
+      closeSync(handle)
+    }
+  }
+}
+
+class DiskLogFile implements LogFile {
+  readonly #handle: number
+  #flushing = 0
+  #isClosed = false
+
+  constructor(path: string) {
+    this.#handle = openOrMake(path)
+  }
+
+  get size_bytes(): number {
+    return fstatSync(this.#handle).size
+  }
+
+  read(offset: number, length: number): Buffer {
+    const bytes = Buffer.allocUnsafe(Math.max(0, Math.min(length, this.size_bytes - offset)))
+    let read = 0
+    while (read < bytes.length) {
+      const count = readSync(this.#handle, bytes, read, bytes.length - read, offset + read)
+      if (count === 0) break
+      read += count
+    }
+    return bytes.subarray(0, read)
+  }
+
+  write(offset: number, bytes: Uint8Array): void {
+    let written = 0
+    while (written < bytes.length) {
+      written += writeSync(this.#handle, bytes, written, bytes.length - written, offset + written)
+    }
+  }
+
+  flush(): void {
+    fdatasyncSync(this.#handle)
+  }
+
+  async flushInPool(): Promise<void> {
+    this.#flushing += 1
+    try {
+      await fdatasyncInPool(this.#handle)
+    } finally {
+      this.#flushing -= 1
+      if (this.#isClosed) this.close()
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    if (this.#flushing === 0) closeSync(this.#handle)
+  }
+}
+
+function openOrMake(path: string): number {
+  try {
+    return openSync(path, 'r+')
+  } catch (fault) {
+    if (fault instanceof Error && 'code' in fault && fault.code === 'ENOENT') return openSync(path, 'wx+')
+    throw fault
+  }
+}

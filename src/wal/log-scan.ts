@@ -1,0 +1,99 @@
+import { type Frame, frameAt, framesFrom } from './frame.js'
+import type { LogFolder } from './log-folder.js'
+import type { LogSequence } from './record-log.js'
+import { nameOf, segmentsIn } from './segments.js'
+
+/** Where a record ends in the files of a log, and the next one begins. Plain data, to be kept in checkpoints. */
+export interface LogPosition {
+  /** Of that record. */
+  readonly sequence: LogSequence
+  /** The first sequence of the segment. */
+  readonly segment: LogSequence
+  readonly offset: number
+  /** Of that record's frame. */
+  readonly crc: number
+}
+
+/** The text of a position, which `parsePosition` reads. */
+export function positionText({ sequence, segment, offset, crc }: LogPosition): string {
+  return JSON.stringify([sequence, segment, offset, crc])
+}
+
+/** The position that a text says; nothing when it says none. */
+export function parsePosition(text: string): LogPosition | undefined {
+  if (!/^\[\d+,\d+,\d+,\d+\]$/.test(text)) return undefined
+  const [sequence = 0, segment = 0, offset = 0, crc = 0] = text.slice(1, -1).split(',').map(Number)
+  return { sequence: sequence as LogSequence, segment: segment as LogSequence, offset, crc }
+}
+
+/** Reads what a log's folder holds, and believes none of it. */
+export class LogScan {
+  readonly #folder: LogFolder
+  readonly #firsts: readonly LogSequence[]
+  /** The segment that was read last. */
+  #read: { readonly segment: LogSequence; readonly bytes: Buffer } | undefined
+
+  constructor(folder: LogFolder) {
+    this.#folder = folder
+    this.#firsts = segmentsIn(folder)
+  }
+
+  /** The records behind a position that follow each other without a gap, each with the position behind it. */
+  *records(from: LogPosition): Generator<{ readonly frame: Frame; readonly after: LogPosition }> {
+    for (let next = this.#next(from); next; next = this.#next(next.after)) yield next
+  }
+
+  /** The position behind the last of them. */
+  endFrom(from: LogPosition): LogPosition {
+    let end = from
+    for (const { after } of this.records(from)) end = after
+    return end
+  }
+
+  /** All bytes of a segment. */
+  bytesOf(segment: LogSequence): Buffer {
+    if (this.#read?.segment === segment) return this.#read.bytes
+    const file = this.#folder.open(nameOf(segment))
+    try {
+      const bytes = file.read(0, file.size_bytes)
+      this.#read = { segment, bytes }
+      return bytes
+    } finally {
+      file.close()
+    }
+  }
+
+  /**
+   * Whether there is a sound record behind the end that was written when the one that should stand at the end was known to
+   * be on disk. (Without such a one, what stands at the end may have been on its way to the disk.)
+   */
+  hasFlushedBehind(end: LogPosition): boolean {
+    const isProof = ({ frame }: { readonly frame: Frame }): boolean => frame.flushed > end.sequence
+    const behind = this.#firsts.filter((first) => first > end.sequence && first !== end.segment)
+    return (
+      some(framesFrom(this.bytesOf(end.segment), end.offset), isProof) ||
+      behind.some((first) => some(framesFrom(this.bytesOf(first), 0), isProof))
+    )
+  }
+
+  #next(at: LogPosition): { readonly frame: Frame; readonly after: LogPosition } | undefined {
+    return this.#nextIn(at.segment, at.offset, at) ?? this.#nextIn((at.sequence + 1) as LogSequence, 0, at)
+  }
+
+  #nextIn(
+    segment: LogSequence,
+    offset: number,
+    { sequence, crc }: LogPosition,
+  ): { readonly frame: Frame; readonly after: LogPosition } | undefined {
+    if (!this.#firsts.includes(segment)) return undefined
+    const frame = frameAt(this.bytesOf(segment), offset)
+    if (frame === undefined || frame.sequence !== sequence + 1 || frame.previous !== crc) return undefined
+    const after = { sequence: frame.sequence, segment, offset: offset + frame.size_bytes, crc: frame.crc }
+    return { frame, after }
+  }
+}
+
+function some<Thing>(things: Iterable<Thing>, test: (thing: Thing) => boolean): boolean {
+  for (const thing of things) if (test(thing)) return true
+  return false
+}

@@ -1,0 +1,43 @@
+import type { Brand } from '../brand.js'
+import type { Result } from '../result.js'
+
+/** The number of a record in its log: 1, 2, 3 and so on without gaps. 0 stands before the first one. */
+export type LogSequence = Brand<number, 'LogSequence'>
+
+/** What a log holds: bytes whose meaning only their writer knows. */
+export interface LogRecord {
+  readonly sequence: LogSequence
+  readonly bytes: Uint8Array
+}
+
+/** Why a record was not appended; nothing of it is in the log. */
+export type AppendRefusal =
+  /** There is no space for it. */
+  | { readonly kind: 'full' }
+  /** Another record stands there. */
+  | { readonly kind: 'fenced'; readonly last: LogSequence }
+
+/** The sequence that a record was given. */
+export type Appended = Result<LogSequence, AppendRefusal>
+
+/**
+ * The log before a store: what stands in it has happened. It knows nothing of what its records mean, and one writer appends
+ * to it. A failure after which nobody knows what the log holds is thrown as a `DiskFault`.
+ */
+export interface RecordLog {
+  /** The sequence of the last record. */
+  readonly last: LogSequence
+  /**
+   * Puts a record right behind the one that is expected to be the last. What it gives is there as soon as the record can not
+   * be lost any more: at once, or later if the log has to wait for others.
+   */
+  append(expected: LogSequence, bytes: Uint8Array): Appended | Promise<Appended>
+  /** Takes the last record back, which nobody has been told of, so that its sequence is given again. */
+  retract(sequence: LogSequence): void
+  /** The records after a sequence, in order. */
+  records(after: LogSequence): Iterable<LogRecord>
+  /** Forgets the records up to this one, or as many of them as can be forgotten cheaply; the last one always stays. */
+  truncate(upTo: LogSequence): void
+  /** Makes everything durable and lets go of the log. */
+  close(): void
+}

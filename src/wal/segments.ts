@@ -1,0 +1,123 @@
+import type { LogFile, LogFolder } from './log-folder.js'
+import type { LogSequence } from './record-log.js'
+
+/** Segments are made longer by so much at a time, by as much as they have already within these limits. */
+const growthMin_bytes = 2 ** 18
+const growthMax_bytes = 2 ** 22
+
+/** Segments that hold nothing any more and are kept for being used again, which costs the disk no metadata. */
+const sparesMax = 1
+
+/**
+ * The files that a log lies in, each named after the sequence of its first record. Records are written to the last one,
+ * which is extended with zeros ahead of them: overwriting what the file has already, `fdatasync` has no metadata to write.
+ */
+export class Segments {
+  readonly #folder: LogFolder
+  readonly #segment_bytes: number
+  /** The first sequences of the segments that hold records, ascending; the last one is written to. */
+  #firsts: LogSequence[]
+  #spares: string[]
+  #file: LogFile
+  #size_bytes: number
+
+  /**
+   * Goes on in a segment. Those before it are kept until they are truncated; what the folder holds behind it was cut off the
+   * log, and goes.
+   */
+  constructor(folder: LogFolder, segment_bytes: number, first: LogSequence) {
+    this.#folder = folder
+    this.#segment_bytes = segment_bytes
+    const firsts = segmentsIn(folder)
+    for (const cut of firsts.filter((other) => other > first)) folder.remove(nameOf(cut))
+    this.#firsts = [...firsts.filter((other) => other < first), first]
+    this.#spares = folder.names().filter((name) => name.startsWith(sparePrefix))
+    this.#file = folder.open(nameOf(first))
+    this.#size_bytes = this.#file.size_bytes
+    folder.flush()
+  }
+
+  /** The first sequence of the segment that is written to. */
+  get current(): LogSequence {
+    return this.#firsts.at(-1) ?? (0 as LogSequence)
+  }
+
+  get file(): LogFile {
+    return this.#file
+  }
+
+  /** Whether so many bytes still go into the current segment at an offset. A record longer than a segment gets one of its own. */
+  fits(offset: number, bytes: number): boolean {
+    return offset === 0 || offset + bytes <= this.#segment_bytes
+  }
+
+  /** Goes on in a new segment. Everything in the one before has been flushed. */
+  next(first: LogSequence): void {
+    const spare = this.#spares.pop()
+    if (spare !== undefined) this.#folder.rename(spare, nameOf(first))
+    const file = this.#folder.open(nameOf(first))
+    try {
+      this.#folder.flush()
+    } catch (fault) {
+      file.close()
+      throw fault
+    }
+    this.#file.close()
+    this.#file = file
+    this.#size_bytes = file.size_bytes
+    this.#firsts.push(first)
+  }
+
+  /**
+   * Extends the current segment so that it has so many bytes, or as many as there is space for: whoever writes finds out
+   * whether that is enough.
+   */
+  reserve(bytes: number): void {
+    if (bytes <= this.#size_bytes) return
+    const step = Math.min(Math.max(this.#size_bytes, growthMin_bytes), growthMax_bytes)
+    const target = Math.max(bytes, Math.min(this.#size_bytes + step, this.#segment_bytes))
+    try {
+      this.#file.write(this.#size_bytes, Buffer.alloc(target - this.#size_bytes))
+      this.#size_bytes = target
+    } catch (fault) {
+      if (!isOutOfSpace(fault)) throw fault
+      this.#size_bytes = this.#file.size_bytes
+    }
+  }
+
+  /** Gives up the segments whose records are all at or before a sequence. */
+  truncate(upTo: LogSequence): void {
+    while (this.#firsts.length > 1 && (this.#firsts[1] ?? 0) <= upTo + 1) {
+      const name = nameOf(this.#firsts.shift() ?? (0 as LogSequence))
+      if (this.#spares.length < sparesMax) {
+        const spare = `${sparePrefix}${name}`
+        this.#folder.rename(name, spare)
+        this.#spares.push(spare)
+      } else this.#folder.remove(name)
+    }
+  }
+
+  close(): void {
+    this.#file.close()
+  }
+}
+
+const sparePrefix = 'spare-'
+const nameLength = 16
+
+/** The name of the file that begins with a record. */
+export function nameOf(first: LogSequence): string {
+  return `${String(first).padStart(nameLength, '0')}.log`
+}
+
+/** The first sequences of the segments in a folder, ascending. */
+export function segmentsIn(folder: LogFolder): LogSequence[] {
+  const firsts = folder.names().flatMap((name) => (/^\d{16}\.log$/.test(name) ? [Number.parseInt(name, 10)] : []))
+  return firsts.sort((a, b) => a - b).map((first) => first as LogSequence)
+}
+
+/** Whether a write failed because there was no space: on the disk, in the quota, under the limit of a file's size. */
+export function isOutOfSpace(fault: unknown): boolean {
+  const code = fault instanceof Error && 'code' in fault ? fault.code : undefined
+  return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG'
+}
