@@ -35,12 +35,7 @@ class RawStore {
   #next = 0
 
   constructor(path: string, records: number) {
-    this.#environment = openEnvironment(path, {
-      readOnly: false,
-      sizeMax_bytes: 2 ** 34,
-      durable: true,
-      maxReaders: 16,
-    })
+    this.#environment = openEnvironment(path, { readOnly: false, sizeMax_bytes: 2 ** 34, maxReaders: 16 }, true)
     const date = now()
     this.#texts = Array.from({ length: records }, (_, number) => rawRecord(number, firstFresh, date))
   }

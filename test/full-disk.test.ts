@@ -32,7 +32,7 @@ test(
   'a full disk refuses what grows with 503, takes removals and reads, and all again when there is room',
   mayMount,
   async (t) => {
-    const disk = smallDisk(t, 22)
+    const disk = smallDisk(t, 34)
     disk.take(10)
     const broker = await disk.broker(['-partitions', '1', '-dbFreeMin', '4'])
     for (const size of [200_000, 20_000]) {
@@ -103,7 +103,7 @@ test(
     t.teardown(() => receiver.close())
     const address = receiver.address()
     const reference = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/`
-    const disk = smallDisk(t, 22)
+    const disk = smallDisk(t, 34)
     disk.take(10)
     const broker = await disk.broker(['-partitions', '1', '-dbFreeMin', '4', '-logDir', disk.path, '-logLevel', 'INFO'])
     const subscription = (id: string) => ({
@@ -189,5 +189,5 @@ test('a disk that fails ends the broker with a line that names the file', mayMou
     if (reply.status === 200) acknowledged.push(`Book${n}`)
   }
   t.equal(await broker.ended(), 70, `${acknowledged.length} were acknowledged`)
-  t.match(broker.output, /"lvl":"FATAL".*partition-0\/data\.mdb cannot be used any more: E/)
+  t.match(broker.output, /"lvl":"FATAL".*partition-0\/(?:data\.mdb|log\/\d+\.log) cannot be used any more: E/)
 })

@@ -27,8 +27,7 @@ async function prepare(folder: string): Promise<void> {
   const control = new ControlStore(join(folder, 'control'), storeSettings, assert.fail)
   const registry = new LmdbRegistryStore({
     databases: { registrations: control.database('registrations'), availability: control.database('availability') },
-    outbox: control.outbox,
-    transact: (write, grows) => control.transact(write, grows),
+    transact: (change, grows) => control.transact(change, grows),
   })
   for (let begin = 0; begin < number; begin += batch) {
     const ones = Array.from({ length: Math.min(batch, number - begin) }, (_, index) => begin + index)

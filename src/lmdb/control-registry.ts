@@ -2,13 +2,19 @@ import type { Database } from 'lmdb'
 import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { Selector } from '../context/query.js'
 import type { AvailabilitySubscription } from '../registration/availability.js'
-import type { RegisteredContext, Registration, RegistrationId } from '../registration/registration.js'
+import type {
+  RegisteredContext,
+  Registration,
+  RegistrationChange,
+  RegistrationId,
+} from '../registration/registration.js'
 import type { RegistryChange, RegistryStore } from '../registration/registry-store.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
+import type { ControlDatabase, ControlRecord, ControlWrite } from './control-record.js'
 import { storedAs } from './damage.js'
 import { type Key, onlyPart } from './keys.js'
-import type { Outbox } from './outbox.js'
+import { noticeWrite } from './notice-write.js'
 
 /** The databases of the registry in the control environment. */
 export interface RegistryDatabases {
@@ -20,10 +26,8 @@ export interface RegistryDatabases {
 
 export interface RegistryStoreParts {
   readonly databases: RegistryDatabases
-  /** The outbox of the same environment, which others use, too. */
-  readonly outbox: Pick<Outbox, 'enqueue'>
-  /** Writes in a transaction of the environment; resolves when it is on disk. It rewinds the outbox when it is undone. */
-  readonly transact: (write: () => void, grows: boolean) => Promise<void>
+  /** Writes a change of the control environment; resolves when it is on disk. */
+  readonly transact: (change: ControlRecord, grows: boolean) => Promise<void>
 }
 
 /** Registrations and availability subscriptions on disk. */
@@ -49,21 +53,24 @@ export class LmdbRegistryStore implements RegistryStore {
   }
 
   commit(change: RegistryChange): Promise<void> {
-    const { registrations = [], put, notices = [] } = change
+    const { registrations = [], put, remove = [], notices = [] } = change
     const grows = put !== undefined || notices.length > 0 || registrations.some(({ kind }) => kind !== 'remove')
-    return this.#parts.transact(() => this.#write(change), grows)
+    const writes: readonly ControlWrite[] = [
+      ...registrations.map(registrationWrite),
+      ...(put ? [{ database, id: put.id, text: encodeAvailability(put) }] : []),
+      ...remove.map((id) => ({ database, id, text: undefined })),
+    ]
+    return this.#parts.transact({ writes, notices: notices.map(noticeWrite) }, grows)
   }
+}
 
-  #write({ registrations = [], put, remove = [], notices = [] }: RegistryChange): void {
-    const { databases, outbox } = this.#parts
-    for (const change of registrations) {
-      if (change.kind === 'remove') databases.registrations.removeSync([change.id])
-      else databases.registrations.putSync([change.registration.id], encodeRegistration(change.registration))
-    }
-    if (put) databases.availability.putSync([put.id], encodeAvailability(put))
-    for (const id of remove) databases.availability.removeSync([id])
-    outbox.enqueue(notices)
-  }
+/** Of availability subscriptions. */
+const database: ControlDatabase = 'availability'
+
+function registrationWrite(change: RegistrationChange): ControlWrite {
+  if (change.kind === 'remove') return { database: 'registrations', id: change.id, text: undefined }
+  const { registration } = change
+  return { database: 'registrations', id: registration.id, text: encodeRegistration(registration) }
 }
 
 /** JSON arrays without names of members. Part of the format on disk, as all that follows. */

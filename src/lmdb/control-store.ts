@@ -1,20 +1,31 @@
+import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Database, RootDatabase } from 'lmdb'
+import type { Log } from '../log/log.js'
 import { type Packed, packedTexts } from '../shared-memory/packed.js'
 import { DiskFault, StorageFull } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
 import type { ControlChange, SubscriptionStore } from '../subscription/subscription-store.js'
 import type { Milliseconds } from '../time.js'
+import {
+  type ControlDatabase,
+  type ControlRecord,
+  type ControlWrite,
+  decodeControlRecord,
+  encodeControlRecord,
+} from './control-record.js'
 import { numberOf, storedAs } from './damage.js'
 import { faultOf } from './disk-fault.js'
 import { DiskRoom } from './disk-room.js'
 import { openDatabase, openRoot, type WriterSettings } from './environment.js'
 import { type Key, onlyPart } from './keys.js'
+import { LoggedEnvironment } from './logged-environment.js'
+import { noticeWrite } from './notice-write.js'
 import { Outbox, openOutbox } from './outbox.js'
 
-/** A change that waits for the next transaction. */
+/** A change that waits for the next record of the log. */
 interface Waiting {
-  readonly write: () => void
+  readonly change: ControlRecord
   readonly done: () => void
   readonly failed: (fault: unknown) => void
 }
@@ -26,21 +37,36 @@ export class ControlStore implements SubscriptionStore {
   readonly #subscriptions: Database<string, Key>
   /** [id] to the moment when its last tick was due. */
   readonly #ticks: Database<string, Key>
+  readonly #databases: Readonly<Record<ControlDatabase, Database<string, Key>>>
   readonly #outbox: Outbox
   readonly #path: string
   readonly #disk: DiskRoom
   readonly #broken: (reason: string) => void
+  readonly #logged: LoggedEnvironment
   #waiting: Waiting[] = []
+  /** While something is being written. */
+  #writing: Promise<void> | undefined
 
   /** What it is given last is called when the disk has failed: the broker can not go on. */
-  constructor(path: string, settings: WriterSettings, broken: (reason: string) => void) {
+  constructor(path: string, settings: WriterSettings, broken: (reason: string) => void, log?: Log) {
     this.#path = path
     this.#broken = broken
     this.#disk = new DiskRoom(path, settings.keepFree_bytes, () => 0)
     this.#root = openRoot(path, { ...settings, readOnly: false })
     this.#subscriptions = this.database('subscriptions')
     this.#ticks = this.database('ticks')
-    this.#outbox = new Outbox(openOutbox(this.#root), path)
+    const outbox = openOutbox(this.#root)
+    this.#outbox = new Outbox(outbox, path)
+    this.#databases = {
+      subscriptions: this.#subscriptions,
+      ticks: this.#ticks,
+      registrations: this.database('registrations'),
+      availability: this.database('availability'),
+    }
+    const { facts } = outbox
+    const failed = (fault: unknown): void => broken(fault instanceof Error ? fault.message : String(fault))
+    this.#logged = new LoggedEnvironment({ path, root: this.#root, facts, durable: settings.durable, log, failed })
+    this.#logged.recover((bytes) => this.#write(decodeControlRecord(bytes)))
   }
 
   get outbox(): Outbox {
@@ -77,48 +103,56 @@ export class ControlStore implements SubscriptionStore {
     return ticks
   }
 
-  commit(change: ControlChange): Promise<void> {
-    const { put, notices = [], ticked } = change
-    return this.transact(() => this.#write(change), put !== undefined || notices.length > 0 || ticked !== undefined)
+  commit({ put, remove, notices = [], acks = [], ticked }: ControlChange): Promise<void> {
+    const writes: ControlWrite[] = []
+    if (put) writes.push({ database: 'subscriptions', id: put.id, text: JSON.stringify(put) })
+    if (remove) {
+      writes.push({ database: 'subscriptions', id: remove, text: undefined })
+      writes.push({ database: 'ticks', id: remove, text: undefined })
+    }
+    if (ticked) writes.push({ database: 'ticks', id: ticked.id, text: String(ticked.due) })
+    const grows = put !== undefined || notices.length > 0 || ticked !== undefined
+    return this.transact({ writes, notices: notices.map(noticeWrite), acks }, grows)
   }
 
   /**
-   * Writes in a transaction that what comes in the same turn of the event loop shares; resolves when it is on disk. What
-   * grows fails with `StorageFull` while there is no room for that.
+   * Writes a change, in one record of the log with what comes while the last one is written; resolves when it is on disk. The
+   * thread does not wait for that. What grows fails with `StorageFull` while there is no room for it.
    */
-  transact(write: () => void, grows: boolean): Promise<void> {
+  transact(change: ControlRecord, grows: boolean): Promise<void> {
     return new Promise((done, failed) => {
       this.#disk.look()
       if (grows && !this.#disk.mayGrow) return failed(new StorageFull('no room for a change'))
-      this.#waiting.push({ write, done, failed })
-      if (this.#waiting.length === 1) setImmediate(() => this.#flush())
+      this.#waiting.push({ change, done, failed })
+      this.#writing ??= this.#writeWaiting()
     })
   }
 
   async close(): Promise<void> {
-    this.#flush()
+    await this.#writing
+    await this.#logged.close()
     await this.#root.close()
   }
 
-  #flush(): void {
-    const batch = this.#waiting
-    this.#waiting = []
-    if (this.#transacted(batch) || batch.length === 1) return
-    // What makes a transaction fail fails alone.
-    for (const single of batch) this.#transacted([single])
+  /** What comes in the same turn of the event loop shares a record. */
+  async #writeWaiting(): Promise<void> {
+    await nextTick()
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting
+      this.#waiting = []
+      if ((await this.#written(batch)) || batch.length === 1) continue
+      // What makes a record fail fails alone.
+      for (const single of batch) await this.#written([single])
+    }
+    this.#writing = undefined
   }
 
   /** Whether the batch is done with: written, or failed when it had only one member. */
-  #transacted(batch: readonly Waiting[]): boolean {
-    if (batch.length === 0) return true
-    const last = this.#outbox.last
+  async #written(batch: readonly Waiting[]): Promise<boolean> {
     try {
       this.#disk.enter()
-      this.#root.transactionSync(() => {
-        for (const { write } of batch) write()
-      })
+      await this.#log(batch.map(({ change }) => change))
     } catch (fault) {
-      this.#outbox.rewind(last)
       const known = faultOf(fault, this.#path)
       if (known instanceof DiskFault) this.#broken(known.message)
       if (known instanceof StorageFull) this.#disk.wasFull()
@@ -130,13 +164,28 @@ export class ControlStore implements SubscriptionStore {
     return true
   }
 
-  #write({ put, remove, notices = [], acks = [], ticked }: ControlChange): void {
-    if (put) this.#subscriptions.putSync([put.id], JSON.stringify(put))
-    if (remove) {
-      this.#subscriptions.removeSync([remove])
-      this.#ticks.removeSync([remove])
+  /** Appends changes to the log and applies them. When it throws, nothing of them stays, unless the disk has failed. */
+  async #log(changes: readonly ControlRecord[]): Promise<void> {
+    const { wal } = this.#logged
+    const bytes = encodeControlRecord(changes)
+    const appended = await wal.append(wal.last, bytes)
+    if (!appended.ok) throw new StorageFull('no space for the log')
+    const last = this.#outbox.last
+    try {
+      this.#logged.apply(appended.value, () => this.#write(decodeControlRecord(bytes)))
+    } catch (fault) {
+      this.#outbox.rewind(last)
+      wal.retract(appended.value)
+      throw fault
     }
-    if (ticked) this.#ticks.putSync([ticked.id], String(ticked.due))
+  }
+
+  /** The same for what was just logged and for what is recovered. */
+  #write({ writes, notices, acks }: Required<ControlRecord>): void {
+    for (const { database, id, text } of writes) {
+      if (text === undefined) this.#databases[database].removeSync([id])
+      else this.#databases[database].putSync([id], text)
+    }
     this.#outbox.enqueue(notices)
     this.#outbox.ack(acks)
   }

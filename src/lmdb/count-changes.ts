@@ -1,7 +1,7 @@
 import type { Database } from 'lmdb'
 import type { Entity, Tenant } from '../context/entity.js'
-import type { EntityChange } from '../partition/store.js'
 import { countKey, type Key } from './keys.js'
+import type { EntityWrite } from './turn-record.js'
 
 /**
  * The differences that a turn makes to the counts of types and attribute names, from which `contextTypes` is answered
@@ -10,7 +10,7 @@ import { countKey, type Key } from './keys.js'
 export class CountChanges {
   readonly #differences = new Map<string, { readonly key: Key; amount: number }>()
 
-  note(change: EntityChange): void {
+  note(change: EntityWrite): void {
     const { tenant, entity } = change
     if (change.kind === 'remove') this.#count(tenant, entity, -1)
     else if (change.before === undefined) this.#count(tenant, entity, 1)

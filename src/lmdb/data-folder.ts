@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Result } from '../result.js'
 import { err, ok } from '../result.js'
+import { restoreCheckpoint } from './checkpoint.js'
 import {
   enterNextFormat,
   type FolderFormat,
@@ -14,7 +15,7 @@ import {
   syncFolder,
 } from './folder-format.js'
 import { isLocked, lockData, lockFolder } from './folder-lock.js'
-import { dataFile, type FolderMember, type MemberSettings, make, mark, misplaced, unusable } from './member.js'
+import { dataFile, type FolderMember, type MemberSettings, make, mark, misplaced, unusable, wayOut } from './member.js'
 
 /** A data folder that is this process's alone. */
 export interface DataFolder {
@@ -140,7 +141,8 @@ async function held(
 ): Promise<Result<number, FolderRefusal>> {
   const { partitions, folder = '' } = format
   const members = membersOf(path, partitions)
-  const reason = firstUnusable(members, settings) ?? (await firstMisplaced(members, folder, settings))
+  const reason =
+    firstNotRestored(members) ?? firstUnusable(members, settings) ?? (await firstMisplaced(members, folder, settings))
   return reason === undefined ? ok(partitions) : err({ reason })
 }
 
@@ -161,7 +163,10 @@ async function created(path: string, settings: FolderSettings): Promise<Result<n
   return ok(partitions)
 }
 
-/** A folder of the first format gets its id. Interrupted, it goes on with the id that it had begun with. */
+/**
+ * A folder of an earlier format becomes one of this format: one of the first gets its id. The logs are begun when their
+ * environments are opened. Interrupted, it goes on with the id that it had begun with.
+ */
 async function adopted(
   path: string,
   format: FolderFormat,
@@ -170,13 +175,13 @@ async function adopted(
   const { partitions } = format
   const members = membersOf(path, partitions)
   // The first format was written before the files were made.
-  if (members.every((member) => !existsSync(dataFile(member)))) {
+  if (format.version === 1 && members.every((member) => !existsSync(dataFile(member)))) {
     return created(path, { ...settings, asked: partitions })
   }
   const reason = firstUnusable(members, settings)
   if (reason !== undefined) return err({ reason })
   const begun = readNextFormat(path, 'adopted')
-  const folder = (typeof begun === 'object' ? begun.folder : undefined) ?? randomUUID()
+  const folder = format.folder ?? (typeof begun === 'object' ? begun.folder : undefined) ?? randomUUID()
   noteNextFormat(path, 'adopted', { version: formatVersion, partitions, folder })
   for (const member of members) await mark(member, folder, settings)
   const stranger = await firstMisplaced(members, folder, settings)
@@ -192,6 +197,15 @@ function membersOf(path: string, partitions: number): readonly FolderMember[] {
     ...numbers.map((number) => ({ name: `partition-${number}`, path: partitionPath(number) })),
     { name: 'control', path: controlPath },
   ]
+}
+
+/** Makes the environments what they were at their last checkpoints: what has changed since is in the logs. */
+function firstNotRestored(members: readonly FolderMember[]): string | undefined {
+  for (const { path } of members) {
+    const restored = restoreCheckpoint(path)
+    if (!restored.ok) return `${restored.error.reason}: ${wayOut}`
+  }
+  return undefined
 }
 
 function firstUnusable(members: readonly FolderMember[], settings: FolderSettings): string | undefined {

@@ -21,6 +21,7 @@ export class DiskRoom {
   readonly #keep_bytes: number
   readonly #inFile_bytes: () => number
   #free_bytes = Number.POSITIVE_INFINITY
+  #isLow = false
   #looked = 0
   /** Growth is tried from this moment on, by `performance.now()`; 0 while no write has failed. */
   #again = 0
@@ -36,6 +37,11 @@ export class DiskRoom {
   /** Whether there was no room when it was last looked for. */
   get isFull(): boolean {
     return this.#again !== 0 || this.#free_bytes < this.#keep_bytes
+  }
+
+  /** Whether the disk itself has too little, whatever is free in the file, as of the last look. */
+  get isLow(): boolean {
+    return this.#isLow
   }
 
   /** Whether growth may be tried, as of the last look. */
@@ -60,9 +66,9 @@ export class DiskRoom {
     this.#again = 0
   }
 
-  /** Looks for room unless there was some a moment ago. */
+  /** Looks for room unless there was enough a moment ago. */
   lookIfDue(): void {
-    if (this.isFull || performance.now() - this.#looked >= look_ms) this.look()
+    if (this.isFull || this.#isLow || performance.now() - this.#looked >= look_ms) this.look()
   }
 
   /** Looks for room: it may have been made, or taken, while nothing was written. */
@@ -70,7 +76,8 @@ export class DiskRoom {
     this.#looked = performance.now()
     const { bavail, bsize } = statfsSync(this.#path)
     this.#free_bytes = bavail * bsize
-    if (this.#free_bytes < this.#keep_bytes) this.#free_bytes += this.#inFile_bytes()
+    this.#isLow = this.#free_bytes < this.#keep_bytes
+    if (this.#isLow) this.#free_bytes += this.#inFile_bytes()
     if (this.#again !== 0 && performance.now() >= this.#again && canGrow(this.#path)) this.#again = 0
   }
 }

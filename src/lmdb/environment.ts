@@ -25,14 +25,14 @@ export interface EnvironmentSettings {
   readonly readOnly: boolean
   /** The size that the data may grow to; twice that is taken of the address space, the disk is taken as it is used. */
   readonly sizeMax_bytes: number
-  /** Whether a commit is on disk when it returns [management 9.3, -writeConcern]. */
-  readonly durable: boolean
   /** Read transactions that may be open at one time, over all threads. */
   readonly maxReaders: number
 }
 
-/** How the only writer of an environment opens it. */
+/** How the only writer of an environment opens it, and the log before it. */
 export interface WriterSettings extends Omit<EnvironmentSettings, 'readOnly'> {
+  /** Whether a change is on disk when it is acknowledged [management 9.3, -writeConcern]. */
+  readonly durable: boolean
   /** What is to stay free of the disk: below that nothing is written but what removes something. */
   readonly keepFree_bytes: number
 }
@@ -41,8 +41,8 @@ export interface WriterSettings extends Omit<EnvironmentSettings, 'readOnly'> {
  * Opens the environment in a folder, which is made if it is missing. Threads of one process share it. What is wrong with
  * its file LMDB does not notice: `openDataFolder` has looked at it.
  */
-export function openEnvironment(path: string, settings: EnvironmentSettings): Environment {
-  const root = openRoot(path, settings)
+export function openEnvironment(path: string, settings: EnvironmentSettings, flushes = false): Environment {
+  const root = openRoot(path, settings, flushes)
   return {
     root,
     records: openDatabase(root, 'records'),
@@ -62,18 +62,24 @@ export function openDatabase(root: RootDatabase<string, Key>, name: string): Dat
   return root.openDB({ name, encoding: 'string', cache: false })
 }
 
-/** Opens an environment without its databases; as `openEnvironment` else. */
-export function openRoot(path: string, settings: EnvironmentSettings): RootDatabase<string, Key> {
+/** What there is in the address space for pages that are free but that checkpoints keep. */
+const checkpointed_bytes = 2 ** 34
+
+/**
+ * Opens an environment without its databases; as `openEnvironment` else. A commit is on disk when it returns only if that is
+ * asked for: the others rely on a log and on checkpoints.
+ */
+export function openRoot(path: string, settings: EnvironmentSettings, flushes = false): RootDatabase<string, Key> {
   return open<string, Key>({
     path,
     readOnly: settings.readOnly,
-    mapSize: 2 * settings.sizeMax_bytes, // Pages that are free but not yet reused lie in the file as well.
+    mapSize: 2 * settings.sizeMax_bytes + checkpointed_bytes, // Pages that are free but not yet reused lie in the file as well.
     maxReaders: settings.maxReaders,
     maxDbs: 16,
     noSubdir: false, // A path with a dot in it would be taken for a file, not a folder.
-    overlappingSync: false, // A commit that returns before the disk has it would break the promise of a 200.
-    noSync: !settings.durable,
-    cache: false, // Partitions cache decoded entities themselves.
+    overlappingSync: false,
+    noSync: !flushes,
+    cache: false,
     encoding: 'string',
   })
 }

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 
 /**
  * The format that this program writes; it reads every one up to it. Since the second one a folder has an id, which all its
- * files carry.
+ * files carry; since the third one there is a log before each environment.
  */
-export const formatVersion = 2
+export const formatVersion = 3
 
 /** What a data folder is. */
 export interface FolderFormat {
@@ -91,5 +91,5 @@ function checked(raw: unknown): FolderFormat | undefined {
   const folder = 'folder' in raw && typeof raw.folder === 'string' ? raw.folder : undefined
   if (typeof version !== 'number' || typeof partitions !== 'number') return undefined
   if (!Number.isInteger(partitions) || partitions < 1) return undefined
-  return version === formatVersion && folder === undefined ? undefined : { version, partitions, folder }
+  return version > 1 && version <= formatVersion && folder === undefined ? undefined : { version, partitions, folder }
 }

@@ -89,7 +89,8 @@ function reserveLockFile({ path }: FolderMember, maxReaders: number): void {
   }
 }
 
-const wayOut = 'restore the directory from a backup, or start with an empty -dbPath'
+/** What an operator can do about a folder that cannot be used. */
+export const wayOut = 'restore the directory from a backup, or start with an empty -dbPath'
 
 function factOf({ name }: FolderMember, folder: string): string {
   return `${folder} ${name}`
@@ -105,7 +106,7 @@ async function withFacts<Result>(
     reserveLockFile(member, maxReaders)
     const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0
     const sizeMax_bytes = size + roomForFact_bytes
-    const root = openRoot(member.path, { readOnly: false, durable: true, maxReaders, sizeMax_bytes })
+    const root = openRoot(member.path, { readOnly: false, maxReaders, sizeMax_bytes }, true)
     try {
       return use(openDatabase(root, 'facts'))
     } finally {

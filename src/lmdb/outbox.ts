@@ -1,11 +1,11 @@
 import type { Database, RootDatabase, Transaction } from 'lmdb'
-import type { DeliveryStats, NewNotice, NoticeAck, NoticeNumber, SharedNotice } from '../subscription/notice.js'
+import type { DeliveryStats, NoticeAck, NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { numberOf, type Unread, unreadThrows } from './damage.js'
 import { openDatabase } from './environment.js'
 import { type Key, onlyPart } from './keys.js'
-import { decodeGroup, encodeGroup, encodeNotice, type NoticeGroup } from './outbox-record.js'
-import { encodeEntity } from './record.js'
+import type { NoticeWrite } from './notice-write.js'
+import { decodeGroup, encodeGroup, type NoticeGroup } from './outbox-record.js'
 
 /** The databases of an outbox. */
 export interface OutboxDatabases {
@@ -59,18 +59,17 @@ export class Outbox {
   }
 
   /** Puts notices behind all others; gives the characters that were written. */
-  enqueue(notices: readonly NewNotice[]): number {
+  enqueue(notices: readonly NoticeWrite[]): number {
     if (notices.length === 0) return 0
     let written = 0
     for (const notice of notices) {
-      if ('subscriptions' in notice) {
+      if (notice.kind === 'shared') {
         written += this.#putGroups(notice)
         continue
       }
       this.#last += 1
-      const text = encodeNotice(notice)
-      written += text.length
-      this.#databases.notices.putSync([this.#last], text)
+      written += notice.text.length
+      this.#databases.notices.putSync([this.#last], notice.text)
     }
     this.#databases.facts.putSync(lastFact, String(this.#last))
     return written
@@ -94,10 +93,9 @@ export class Outbox {
   }
 
   /** The entity is written once, however many subscriptions are notified of it. */
-  #putGroups({ subscriptions, entity, ...common }: SharedNotice): number {
+  #putGroups({ subscriptions, common, shown: text }: Extract<NoticeWrite, { kind: 'shared' }>): number {
     const { groups, shown } = this.#databases
     const first = this.#last + 1
-    const text = encodeEntity(entity)
     const shown_bytes = Buffer.byteLength(text)
     shown.putSync([first], text)
     let written = text.length

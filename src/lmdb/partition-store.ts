@@ -3,20 +3,24 @@ import { join } from 'node:path'
 import type { Entity, EntityId, ServicePath, Tenant } from '../context/entity.js'
 import { type EntityLimits, noLimits } from '../context/entity-size.js'
 import type { Log } from '../log/log.js'
-import { type EntityChange, entityName, type PartitionStore, type TurnChanges } from '../partition/store.js'
+import { entityName, type PartitionStore, type PreparedTurn, type TurnChanges } from '../partition/store.js'
 import type { Sequence } from '../shared-memory/sequences.js'
 import { StorageFull } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import { traceArea } from '../trace-area.js'
+import type { LocalLog } from '../wal/local-log.js'
+import type { LogSequence } from '../wal/record-log.js'
 import { CountChanges } from './count-changes.js'
 import { entityOf, missing, numberOf } from './damage.js'
 import { faultOf } from './disk-fault.js'
 import { DiskRoom } from './disk-room.js'
 import { type Environment, figuresOf, openEnvironment, usedBytes, type WriterSettings } from './environment.js'
 import { idInPath, idKey, recordKey, typeKey } from './keys.js'
+import { LoggedEnvironment } from './logged-environment.js'
 import { Outbox } from './outbox.js'
-import { encodeEntity, encodeLocated } from './record.js'
+import { encodeLocated } from './record.js'
 import { type HeldRecord, RecordCache } from './record-cache.js'
+import { decodeTurnRecord, type EntityWrite, encodeTurnRecord, type TurnRecord, turnRecord } from './turn-record.js'
 
 /** The fact that keeps the order of creation growing over restarts: the highest sequence of an entity. Part of the format on disk. */
 const highestFact = ['place']
@@ -31,6 +35,15 @@ export interface StoreParts {
   readonly log?: Log
   /** How large entities may become; as large as they like without it. */
   readonly limits?: EntityLimits
+  /** Called when the disk has failed while nobody waited for it; without it the thread ends of that. */
+  readonly failed?: (fault: unknown) => void
+}
+
+/** A partition must not go on: nobody knows what is on disk. */
+function endThread(fault: unknown): void {
+  setImmediate(() => {
+    throw fault
+  })
 }
 
 /** A partition's store in an LMDB environment, of which this is the only writer. */
@@ -39,6 +52,7 @@ export class LmdbPartitionStore implements PartitionStore {
   readonly #path: string
   readonly #log: Log | undefined
   readonly #environment: Environment
+  readonly #logged: LoggedEnvironment
   readonly #outbox: Outbox
   readonly #cache: RecordCache
   readonly #disk: DiskRoom
@@ -53,7 +67,7 @@ export class LmdbPartitionStore implements PartitionStore {
   constructor(
     path: string,
     settings: WriterSettings,
-    { cache_bytes = 2 ** 20, log, limits = noLimits }: StoreParts = {},
+    { cache_bytes = 2 ** 20, log, limits = noLimits, failed = endThread }: StoreParts = {},
   ) {
     this.limits = limits
     this.#path = path
@@ -61,10 +75,13 @@ export class LmdbPartitionStore implements PartitionStore {
     this.#environment = openEnvironment(path, { ...settings, readOnly: false })
     this.#outbox = new Outbox(this.#environment, path)
     this.#cache = new RecordCache(cache_bytes)
-    const inFile_bytes = () => statSync(join(path, 'data.mdb')).size - usedBytes(this.#environment)
-    this.#disk = new DiskRoom(path, settings.keepFree_bytes, inFile_bytes)
     this.#sizeMax = settings.sizeMax_bytes
     this.#highest = numberOf(this.#environment.facts.get(highestFact), path, 'the highest sequence')
+    const { root, facts } = this.#environment
+    this.#logged = new LoggedEnvironment({ path, root, facts, durable: settings.durable, log, failed })
+    this.#logged.recover((bytes) => this.#write(decodeTurnRecord(bytes, (...of) => this.#held(...of))))
+    this.#cache.clear()
+    this.#disk = new DiskRoom(path, settings.keepFree_bytes, () => this.#freeInFile_bytes())
   }
 
   /** The highest sequence at which an entity of this partition was ever created. */
@@ -90,6 +107,8 @@ export class LmdbPartitionStore implements PartitionStore {
   }
 
   hasRoom(): boolean {
+    // Pages that were freed since the last checkpoint can not be used again: when they are needed, each turn is followed by one.
+    if (this.#disk.isLow) this.#logged.checkpoint()
     this.#disk.lookIfDue()
     return this.#isBelowLimit() && this.#disk.mayGrow
   }
@@ -106,17 +125,22 @@ export class LmdbPartitionStore implements PartitionStore {
     return found.length > 1 ? found.sort((a, b) => a.sequence - b.sequence) : found
   }
 
-  apply({ entities, notices, acks }: TurnChanges, written?: () => void): void {
+  get wal(): LocalLog {
+    return this.#logged.wal
+  }
+
+  prepare(changes: TurnChanges): PreparedTurn | undefined {
+    const turn = turnRecord(changes, this.#highest)
+    if (turn === undefined) return undefined
     this.#disk.enter()
+    return { bytes: encodeTurnRecord(turn), apply: (sequence) => this.#apply(turn, sequence) }
+  }
+
+  #apply(turn: TurnRecord, sequence: LogSequence): void {
     const highest = this.#highest
     const lastNotice = this.#outbox.last
     try {
-      this.#environment.root.transactionSync(() => {
-        this.#write(entities)
-        this.#written += this.#outbox.enqueue(notices)
-        this.#outbox.ack(acks)
-        written?.()
-      })
+      this.#logged.apply(sequence, () => this.#write(turn))
     } catch (fault) {
       this.#cache.clear()
       this.#highest = highest
@@ -125,14 +149,20 @@ export class LmdbPartitionStore implements PartitionStore {
       if (known instanceof StorageFull) this.#disk.wasFull()
       throw known
     }
-    // The turn is on disk: what stands here must not throw, since a fault says that nothing was written.
-    if (entities.some(({ kind }) => kind === 'put')) this.#disk.hasGrown()
+    // The turn is applied: what stands here must not throw, since a fault says that nothing was written.
+    if (turn.entities.some(({ kind }) => kind === 'put')) this.#disk.hasGrown()
     this.#isLookDue = !this.#wasBelowLimit || this.#written >= charactersPerLook
   }
 
   /** Closes the environment for this thread. Only between turns. */
   async close(): Promise<void> {
+    await this.#logged.close()
     await this.#environment.root.close()
+  }
+
+  #freeInFile_bytes(): number {
+    if (!this.#logged.isCheckpointed) return 0
+    return statSync(join(this.#path, 'data.mdb')).size - usedBytes(this.#environment)
   }
 
   /** Asks LMDB for its figures now and then; after every turn while there is no room, so that a removal helps at once. */
@@ -165,58 +195,58 @@ export class LmdbPartitionStore implements PartitionStore {
     return { sequence, text }
   }
 
-  #write(changes: readonly EntityChange[]): void {
+  #held(tenant: Tenant, sequence: Sequence): Entity {
+    return entityOf(this.#record(tenant, sequence).text, { path: this.#path, tenant, sequence })
+  }
+
+  /** Writes what a turn changes, within its transaction: the same when it is taken and when it is recovered. */
+  #write({ highest, entities, notices, acks }: TurnRecord): void {
     const counts = new CountChanges()
-    // Of several updates of one entity in a turn, only the last one's record has to be written.
-    const last = new Map<Sequence, EntityChange>()
-    for (const change of changes) {
-      if (change.kind === 'remove') this.#removeFromIndexes(change)
-      else if (change.before === undefined) this.#putIntoIndexes(change)
-      last.set(change.entity.sequence, change)
-      counts.note(change)
+    for (const write of entities) {
+      if (write.kind === 'remove') this.#remove(write)
+      else this.#put(write)
+      counts.note(write)
     }
-    for (const change of last.values()) this.#writeRecord(change)
     counts.write(this.#environment.counts)
-    this.#trace(changes, last.size)
-  }
-
-  #putIntoIndexes({ tenant, entity }: EntityChange): void {
-    const { ids, types, facts } = this.#environment
-    const { id, path, type, sequence } = entity
-    ids.putSync(idKey(tenant, id, path, type), String(sequence))
-    types.putSync(typeKey(tenant, type, sequence), encodeLocated(entity))
-    if (sequence <= this.#highest) return
-    this.#highest = sequence
-    facts.putSync(highestFact, String(sequence))
-  }
-
-  #removeFromIndexes({ tenant, entity: { id, path, type, sequence } }: EntityChange): void {
-    this.#environment.ids.removeSync(idKey(tenant, id, path, type))
-    this.#environment.types.removeSync(typeKey(tenant, type, sequence))
-  }
-
-  #writeRecord({ kind, tenant, entity }: EntityChange): void {
-    const key = recordKey(tenant, entity.sequence)
-    const name = entityName(tenant, entity.path, entity.id)
-    if (kind === 'remove') {
-      this.#environment.records.removeSync(key)
-      this.#cache.change(name, entity.sequence, undefined)
-      return
+    this.#written += this.#outbox.enqueue(notices)
+    this.#outbox.ack(acks)
+    if (highest > this.#highest) {
+      this.#highest = highest
+      this.#environment.facts.putSync(highestFact, String(highest))
     }
-    const text = encodeEntity(entity)
-    this.#written += text.length
-    this.#environment.records.putSync(key, text)
-    this.#cache.change(name, entity.sequence, text)
+    this.#trace(entities)
   }
 
-  #trace(changes: readonly EntityChange[], records: number): void {
+  #put({ tenant, entity, before, text }: Extract<EntityWrite, { kind: 'put' }>): void {
+    const { records, ids, types } = this.#environment
+    const { id, path, type, sequence } = entity
+    if (before === undefined) {
+      ids.putSync(idKey(tenant, id, path, type), String(sequence))
+      types.putSync(typeKey(tenant, type, sequence), encodeLocated(entity))
+    }
+    records.putSync(recordKey(tenant, sequence), text)
+    this.#written += text.length
+    this.#cache.change(entityName(tenant, path, id), sequence, text)
+  }
+
+  #remove({ tenant, entity: { id, path, type, sequence } }: EntityWrite): void {
+    const { records, ids, types } = this.#environment
+    ids.removeSync(idKey(tenant, id, path, type))
+    types.removeSync(typeKey(tenant, type, sequence))
+    records.removeSync(recordKey(tenant, sequence))
+    this.#cache.change(entityName(tenant, path, id), sequence, undefined)
+  }
+
+  #trace(writes: readonly EntityWrite[]): void {
     const log = this.#log
-    if (log?.traces[traceArea['storage.write']] === 1)
-      log.trace('storage.write', `${records} records written`, { records })
+    if (log?.traces[traceArea['storage.write']] === 1) {
+      log.trace('storage.write', `${writes.length} records written`, { records: writes.length })
+    }
     if (log?.traces[traceArea['storage.index']] !== 1) return
-    for (const { kind, entity, ...change } of changes) {
-      const what = kind === 'remove' ? 'left' : 'before' in change && change.before ? undefined : 'entered'
-      if (what) log.trace('storage.index', `${entity.id} (${entity.type}) in ${entity.path} ${what} the indexes`)
+    for (const write of writes) {
+      const what = write.kind === 'remove' ? 'left' : write.before ? undefined : 'entered'
+      const { id, type, path } = write.entity
+      if (what) log.trace('storage.index', `${id} (${type}) in ${path} ${what} the indexes`)
     }
   }
 }

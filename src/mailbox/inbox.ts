@@ -112,7 +112,7 @@ export class Inbox {
       this.#traceTurn(replies.length, times)
       // Whoever hears it looks for the notices in a snapshot, which is new because the commit was counted.
       if (store.lastNotice !== lastNotice) bell.ring()
-      storage.committed(replies.length, times.ended - times.written)
+      storage.committed(replies.length, times.ended - times.decided)
     })
     this.#send(replies, times)
     // The thread ends of it, and is replaced by one that reads everything from disk.
@@ -137,22 +137,22 @@ export class Inbox {
     log.trace('service.take', `${commands} commands taken`, { commands, batches: this.#queue.length })
   }
 
-  #traceTurn(commands: number, { decided, written, ended }: TurnTimes): void {
+  #traceTurn(commands: number, { decided, logged, ended }: TurnTimes): void {
     const { log } = this.#parts
     if (log.traces[traceArea['storage.txn']] === 1) {
-      const open_ns = String(ended - decided)
+      const open_ns = String(ended - logged)
       log.trace('storage.txn', `write transaction of ${commands} commands`, { commands, open_ns })
     }
     if (log.traces[traceArea['storage.commit']] === 1) {
-      const commit_ns = String(ended - written)
-      log.trace('storage.commit', `commit and sync took ${secondsText(ended - written)} s`, { commit_ns })
+      const commit_ns = String(logged - decided)
+      log.trace('storage.commit', `log and sync took ${secondsText(logged - decided)} s`, { commit_ns })
     }
   }
 
   /** Adds the replies to the batches at the head of the queue, and sends the batch replies that are complete. */
-  #send(replies: readonly Reply[], { begun, written, ended }: TurnTimes): void {
-    const decided_ns = Number(written - begun)
-    const committed_ns = Number(ended - written)
+  #send(replies: readonly Reply[], { begun, decided, ended }: TurnTimes): void {
+    const decided_ns = Number(decided - begun)
+    const committed_ns = Number(ended - decided)
     let at = 0
     let complete = 0
     for (const { port, commands, replies: own } of this.#queue) {

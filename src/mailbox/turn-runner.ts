@@ -17,18 +17,18 @@ export interface TurnRunnerParts extends TurnParts {
 }
 
 /**
- * A turn takes no more commands when it has decided for so long. What it has decided is still to be written and to be
- * committed, which takes about as long again.
+ * A turn takes no more commands when it has decided for so long. What it has decided is still to be logged and to be applied,
+ * which takes about as long again.
  */
 const turn_ms = 10
 
 /** When a turn passes its stages, in ns of the monotonic clock. */
 export class TurnTimes {
   readonly begun = process.hrtime.bigint()
-  /** Everything is decided; the write transaction is about to be opened. */
+  /** Everything is decided; the record is about to be logged. */
   decided = this.begun
-  /** Everything is written; what is left is the commit. */
-  written = this.begun
+  /** The record is on disk; it is about to be applied. */
+  logged = this.begun
   /** What follows the commit is done. */
   ended = this.begun
   readonly #begun_ms = performance.now()
@@ -94,14 +94,15 @@ export class TurnRunner {
     return replies
   }
 
-  /** A thread that dies in it may leave the write lock behind, so the coordinator is told of it. */
+  /** A thread that dies while it applies may leave the write lock behind, so the coordinator is told of it. */
   #commit(changes: TurnChanges, times: TurnTimes): void {
     const { storage } = this.#parts
     times.decided = process.hrtime.bigint()
-    storage.writing(true)
+    times.logged = times.decided
     try {
       commitTurn(this.#parts, changes, () => {
-        times.written = process.hrtime.bigint()
+        times.logged = process.hrtime.bigint()
+        storage.writing(true)
       })
     } finally {
       storage.writing(false)

@@ -33,7 +33,7 @@ export interface WaitReading {
 
 /** What a partition reports of its storage. */
 export interface StorageMeter {
-  /** A turn was committed: how many commands it held and how long commit and sync took. */
+  /** A turn was committed: how many commands it held, and how long it took to log and to apply it. */
   committed(commands: number, duration: Nanoseconds): void
   /** The number of entities and the sizes of the files, after a turn. */
   size(entities: number, used_bytes: number, map_bytes: number): void

@@ -2,6 +2,7 @@ import type { EntityEffect } from '../context/apply.js'
 import type { Entity, EntityId, ServicePath, Tenant } from '../context/entity.js'
 import type { EntityLimits } from '../context/entity-size.js'
 import type { NewNotice, NoticeAck, NoticeNumber } from '../subscription/notice.js'
+import type { LogSequence, SynchronousRecordLog } from '../wal/record-log.js'
 
 /** An entity that a turn puts or removes: the effect of a command with the tenant that it belongs to. */
 export type EntityChange = EntityEffect & { readonly tenant: Tenant }
@@ -29,18 +30,30 @@ export interface StoreView {
   entities(tenant: Tenant, path: ServicePath, id: EntityId): readonly Entity[]
 }
 
-/** The storage of a partition, which is its only writer. */
+/** The storage of a partition, which is its only writer: a store, and the log before it. */
 export interface PartitionStore extends StoreView {
   /** Whether there was no room when it was last looked for; growth may be tried again all the same. */
   readonly isFull: boolean
   /** The number of the last notice that was ever put into the outbox; 0 before the first. */
   readonly lastNotice: NoticeNumber
+  /** What stands in it has happened; `apply` brings it into the store. */
+  readonly wal: Pick<SynchronousRecordLog, 'last' | 'appendSync' | 'retract'>
   /**
-   * Applies the changes of a turn in one transaction, which is on disk when this returns. When it throws, nothing was
-   * written, and the store is as it was before. `written` is called when everything is written and only the commit is
-   * left; what it throws undoes the transaction.
+   * Brings changes into the form in which they are logged and applied; nothing when there is nothing to write. Throws
+   * `StorageFull` when not even a removal should be tried.
    */
-  apply(changes: TurnChanges, written?: () => void): void
+  prepare(changes: TurnChanges): PreparedTurn | undefined
+}
+
+/** The changes of a turn, ready to be logged and to be applied after that. */
+export interface PreparedTurn {
+  /** The record of the turn in the log. */
+  readonly bytes: Uint8Array
+  /**
+   * Applies the changes in one transaction, together with the sequence of their record. When it throws, nothing was written,
+   * and the store is as it was before.
+   */
+  apply(sequence: LogSequence): void
 }
 
 /**

@@ -1,11 +1,13 @@
 import type { Versions } from '../shared-memory/versions.js'
+import { DiskFault, StorageFull } from '../storage-fault.js'
+import type { LogSequence } from '../wal/record-log.js'
 import type { DecidingParts } from './decide.js'
 import type { PartitionStore, TurnChanges } from './store.js'
 
 /**
- * A turn has three steps. `decideTurn` makes changes of a batch and writes nothing; `commitTurn` applies them;
- * `publishTurn` makes them known. The replies leave after that: what they say is on disk, with the notices that the
- * changes cause [subscriptions 5.2].
+ * A turn has three steps. `decideTurn` makes changes of a batch and writes nothing; `commitTurn` appends them to the log,
+ * and applies them to the store when they are on disk; `publishTurn` makes them known. The replies leave after that: what
+ * they say is on disk, with the notices that the changes cause [subscriptions 5.2].
  */
 export interface TurnParts extends DecidingParts {
   readonly store: PartitionStore
@@ -14,20 +16,43 @@ export interface TurnParts extends DecidingParts {
 }
 
 /**
- * Applies what was decided: all of it is on disk when this returns. When it throws, nothing was written, and versions and
- * the moments that the matcher has claimed are as they were before the turn. Has to be followed by `publishTurn`, before
- * anything else is decided or read.
+ * Logs and applies what was decided: all of it is on disk, and can be read, when this returns. When it throws, nothing of it
+ * stays, and versions and the moments that the matcher has claimed are as they were before the turn. Has to be followed by
+ * `publishTurn`, before anything else is decided or read.
  *
- * @param written called when only the commit is left, to measure it
+ * @param logged called when the record is on disk, and only the store is left
  */
-export function commitTurn({ store, matcher, versions }: TurnParts, changes: TurnChanges, written?: () => void): void {
+export function commitTurn({ store, matcher, versions }: TurnParts, changes: TurnChanges, logged = () => {}): void {
   try {
-    // Some readers see the commit before it returns: none of them may show what it has read before.
-    versions.begin(changes.entities)
-    store.apply(changes, written)
+    const turn = store.prepare(changes)
+    if (turn === undefined) return
+    const sequence = appended(store.wal, turn.bytes)
+    orRetracted(store.wal, sequence, () => {
+      logged()
+      // Some readers see the transaction before it returns: none of them may show what it has read before.
+      versions.begin(changes.entities)
+      turn.apply(sequence)
+    })
   } catch (fault) {
     versions.end()
     matcher.undo()
+    throw fault
+  }
+}
+
+function appended(wal: PartitionStore['wal'], bytes: Uint8Array): LogSequence {
+  const outcome = wal.appendSync(wal.last, bytes)
+  if (outcome.ok) return outcome.value
+  if (outcome.error.kind === 'full') throw new StorageFull('no space for the log')
+  throw new Error(`record ${outcome.error.last} of the log is not that of its only writer`)
+}
+
+/** A record that is not applied leaves the log again, unless the disk has failed: then the log decides at the next start. */
+function orRetracted(wal: PartitionStore['wal'], sequence: LogSequence, apply: () => void): void {
+  try {
+    apply()
+  } catch (fault) {
+    if (!(fault instanceof DiskFault)) wal.retract(sequence)
     throw fault
   }
 }

@@ -52,7 +52,7 @@ export class RunningDelivery {
   constructor(parts: RunningDeliveryParts) {
     const { plan, options, folder, partitions, alarms, log, fatal } = parts
     this.#parts = parts
-    this.#store = new ControlStore(folder.controlPath, plan.storage, fatal)
+    this.#store = new ControlStore(folder.controlPath, plan.storage, fatal, log)
     this.#courier = new CourierThread({
       entry: new URL('../../workers/courier.js', import.meta.url),
       launch: () => this.#launch(),
@@ -124,8 +124,7 @@ export class RunningDelivery {
     const store = this.#store
     return new LmdbRegistryStore({
       databases: { registrations: store.database('registrations'), availability: store.database('availability') },
-      outbox: store.outbox,
-      transact: (write, grows) => store.transact(write, grows),
+      transact: (change, grows) => store.transact(change, grows),
     })
   }
 

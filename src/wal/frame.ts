@@ -33,7 +33,7 @@ export interface Frame {
 export const head_bytes = 32
 
 /** Frames begin at multiples of this. */
-export const alignment_bytes = 8
+const alignment_bytes = 8
 
 const magic = 0x4c474952
 const version = 1
@@ -89,7 +89,7 @@ function claimedLength(bytes: Buffer, offset: number): number | undefined {
 }
 
 /** Whether nothing stands at an offset: zeros where the head of a frame would be, or the end of the file. */
-export function isBlank(bytes: Buffer, offset: number): boolean {
+function isBlank(bytes: Buffer, offset: number): boolean {
   return bytes.subarray(offset, offset + head_bytes).every((byte) => byte === 0)
 }
 

@@ -3,23 +3,15 @@ import { err, ok, type Result } from '../result.js'
 import { DiskFault } from '../storage-fault.js'
 import { frameSize, head_bytes, torn_bytes, writeFrame } from './frame.js'
 import type { LogFolder } from './log-folder.js'
-import { type LogPosition, LogScan } from './log-scan.js'
-import type { Appended, LogRecord, LogSequence, RecordLog } from './record-log.js'
+import { type LogPosition, LogScan, type ScannedRecord } from './log-scan.js'
+import type { Appended, LogRecord, LogSequence, SynchronousRecordLog } from './record-log.js'
 import { isOutOfSpace, nameOf, Segments, segmentsIn } from './segments.js'
 
-/** When an appended record is flushed to disk. */
-export type LogFlush =
-  /** Before `append` returns, by the thread itself. */
-  | 'thread'
-  /** Before what `append` returns resolves; the thread goes on meanwhile. */
-  | 'pool'
-  /** Some time after `append`: a loss of power takes the last records. */
-  | 'later'
-
 export interface LocalLogSettings {
-  readonly flush: LogFlush
+  /** Whether a record is on disk when it is appended; else that follows soon, and a loss of power takes the last records. */
+  readonly durable: boolean
   /** Called when a flush has failed that nobody waits for. */
-  readonly failed: (fault: DiskFault) => void
+  readonly failed: (fault: unknown) => void
   /** How large a segment becomes; 64 MiB by default. */
   readonly segment_bytes?: number
 }
@@ -40,14 +32,14 @@ export interface LogDamage {
 
 const defaultSegment_bytes = 2 ** 26
 
-/** How long what waits to be flushed waits at most, with `later`. */
+/** How long records that are not durable when they are appended wait for being flushed. */
 const later_ms = 50
 
 /** Frames up to this size are built in memory that is used again. */
 const scratch_bytes = 2 ** 22
 
 /** A log in files of a folder on this machine. */
-export class LocalLog implements RecordLog {
+export class LocalLog implements SynchronousRecordLog {
   readonly #folder: LogFolder
   readonly #settings: LocalLogSettings
   readonly #segments: Segments
@@ -86,7 +78,7 @@ export class LocalLog implements RecordLog {
     const cut_bytes = torn_bytes(bytes, end.offset)
     if (cut_bytes > 0) log.#orFault(() => log.#blank(end.offset))
     // What was read may not be on disk yet: from here on it counts as flushed.
-    log.#flushNow()
+    log.flush()
     return ok({ log, cut_bytes })
   }
 
@@ -108,20 +100,16 @@ export class LocalLog implements RecordLog {
     return this.#end
   }
 
-  append(expected: LogSequence, bytes: Uint8Array): Appended | Promise<Appended> {
-    if (expected !== this.last) return err({ kind: 'fenced', last: this.last })
-    const sequence = (expected + 1) as LogSequence
-    if (!this.#write(sequence, bytes)) return err({ kind: 'full' })
-    switch (this.#settings.flush) {
-      case 'thread':
-        this.#flushNow()
-        return ok(sequence)
-      case 'pool':
-        return this.#flushInPool().then(() => ok(sequence))
-      case 'later':
-        this.#flushLater()
-        return ok(sequence)
-    }
+  async append(expected: LogSequence, bytes: Uint8Array): Promise<Appended> {
+    const written = this.#written(expected, bytes)
+    if (written.ok && this.#settings.durable) await this.#flushInPool()
+    return written
+  }
+
+  appendSync(expected: LogSequence, bytes: Uint8Array): Appended {
+    const written = this.#written(expected, bytes)
+    if (written.ok && this.#settings.durable) this.flush()
+    return written
   }
 
   retract(sequence: LogSequence): void {
@@ -132,14 +120,27 @@ export class LocalLog implements RecordLog {
     this.#before = undefined
     this.#flushed = Math.min(this.#flushed, this.last) as LogSequence
     this.#orFault(() => this.#blank(Math.min(this.#end.offset, offset)))
-    this.#flushNow()
+    this.flush()
   }
 
   /** Those from the position on that the log was opened from: it is for what follows the opening. */
   *records(after: LogSequence): Generator<LogRecord> {
-    for (const { frame } of new LogScan(this.#folder).records(this.#from)) {
-      if (frame.sequence > this.last) return
+    for (const { frame } of this.#scanned()) {
       if (frame.sequence > after) yield { sequence: frame.sequence, bytes: frame.payload }
+    }
+  }
+
+  /** Where a record ends that follows the position that the log was opened from, or that position; nothing for others. */
+  positionOf(sequence: LogSequence): LogPosition | undefined {
+    if (sequence === this.#from.sequence) return this.#from
+    for (const { after } of this.#scanned()) if (after.sequence === sequence) return after
+    return undefined
+  }
+
+  *#scanned(): Generator<ScannedRecord> {
+    for (const scanned of new LogScan(this.#folder).records(this.#from)) {
+      if (scanned.frame.sequence > this.last) return
+      yield scanned
     }
   }
 
@@ -147,10 +148,25 @@ export class LocalLog implements RecordLog {
     this.#orFault(() => this.#segments.truncate(upTo))
   }
 
+  /** Returns when everything that was appended is on disk. */
+  flush(): void {
+    const { last } = this
+    this.#orFault(() => this.#segments.file.flush())
+    this.#flushed = last
+  }
+
   close(): void {
     clearTimeout(this.#timer)
-    this.#flushNow()
+    this.flush()
     this.#segments.close()
+  }
+
+  #written(expected: LogSequence, bytes: Uint8Array): Appended {
+    if (expected !== this.last) return err({ kind: 'fenced', last: this.last })
+    const sequence = (expected + 1) as LogSequence
+    if (!this.#write(sequence, bytes)) return err({ kind: 'full' })
+    if (!this.#settings.durable) this.#flushLater()
+    return ok(sequence)
   }
 
   /** Whether there was space for the record. What is left of one for which there was none is made unreadable. */
@@ -184,7 +200,7 @@ export class LocalLog implements RecordLog {
   }
 
   #nextSegment(first: LogSequence): void {
-    this.#flushNow()
+    this.flush()
     this.#segments.next(first)
     this.#end = { ...this.#end, segment: first, offset: 0 }
   }
@@ -194,12 +210,6 @@ export class LocalLog implements RecordLog {
     const { file } = this.#segments
     const length = Math.min(head_bytes, file.size_bytes - offset)
     if (length > 0) file.write(offset, Buffer.alloc(length))
-  }
-
-  #flushNow(): void {
-    const { last } = this
-    this.#orFault(() => this.#segments.file.flush())
-    this.#flushed = last
   }
 
   async #flushInPool(): Promise<void> {
@@ -218,9 +228,7 @@ export class LocalLog implements RecordLog {
     if (this.#timer !== undefined) return
     this.#timer = setTimeout(() => {
       this.#timer = undefined
-      this.#flushInPool().catch((fault: unknown) => {
-        if (fault instanceof DiskFault) this.#settings.failed(fault)
-      })
+      this.#flushInPool().catch(this.#settings.failed)
     }, later_ms)
   }
 

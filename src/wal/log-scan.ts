@@ -26,6 +26,12 @@ export function parsePosition(text: string): LogPosition | undefined {
   return { sequence: sequence as LogSequence, segment: segment as LogSequence, offset, crc }
 }
 
+/** A record as it was found in a log, with the position behind it. */
+export interface ScannedRecord {
+  readonly frame: Frame
+  readonly after: LogPosition
+}
+
 /** Reads what a log's folder holds, and believes none of it. */
 export class LogScan {
   readonly #folder: LogFolder
@@ -38,8 +44,13 @@ export class LogScan {
     this.#firsts = segmentsIn(folder)
   }
 
+  /** Whether no segment begins with a record. */
+  get isEmpty(): boolean {
+    return this.#firsts.every((first) => frameAt(this.bytesOf(first), 0) === undefined)
+  }
+
   /** The records behind a position that follow each other without a gap, each with the position behind it. */
-  *records(from: LogPosition): Generator<{ readonly frame: Frame; readonly after: LogPosition }> {
+  *records(from: LogPosition): Generator<ScannedRecord> {
     for (let next = this.#next(from); next; next = this.#next(next.after)) yield next
   }
 
@@ -76,15 +87,11 @@ export class LogScan {
     )
   }
 
-  #next(at: LogPosition): { readonly frame: Frame; readonly after: LogPosition } | undefined {
+  #next(at: LogPosition): ScannedRecord | undefined {
     return this.#nextIn(at.segment, at.offset, at) ?? this.#nextIn((at.sequence + 1) as LogSequence, 0, at)
   }
 
-  #nextIn(
-    segment: LogSequence,
-    offset: number,
-    { sequence, crc }: LogPosition,
-  ): { readonly frame: Frame; readonly after: LogPosition } | undefined {
+  #nextIn(segment: LogSequence, offset: number, { sequence, crc }: LogPosition): ScannedRecord | undefined {
     if (!this.#firsts.includes(segment)) return undefined
     const frame = frameAt(this.bytesOf(segment), offset)
     if (frame === undefined || frame.sequence !== sequence + 1 || frame.previous !== crc) return undefined

@@ -28,10 +28,10 @@ export interface RecordLog {
   /** The sequence of the last record. */
   readonly last: LogSequence
   /**
-   * Puts a record right behind the one that is expected to be the last. What it gives is there as soon as the record can not
-   * be lost any more: at once, or later if the log has to wait for others.
+   * Puts a record right behind the one that is expected to be the last. Resolves when the record can not be lost any more;
+   * the next one is appended after that.
    */
-  append(expected: LogSequence, bytes: Uint8Array): Appended | Promise<Appended>
+  append(expected: LogSequence, bytes: Uint8Array): Promise<Appended>
   /** Takes the last record back, which nobody has been told of, so that its sequence is given again. */
   retract(sequence: LogSequence): void
   /** The records after a sequence, in order. */
@@ -40,4 +40,10 @@ export interface RecordLog {
   truncate(upTo: LogSequence): void
   /** Makes everything durable and lets go of the log. */
   close(): void
+}
+
+/** A log near enough for its writer to wait: a turn that appends to it is synchronous. */
+export interface SynchronousRecordLog extends RecordLog {
+  /** As `append`, in this thread and before it returns. */
+  appendSync(expected: LogSequence, bytes: Uint8Array): Appended
 }

@@ -25,13 +25,12 @@ export class Control {
     this.#control = control
     this.store = new LmdbRegistryStore({
       databases: { registrations: control.database('registrations'), availability: control.database('availability') },
-      outbox: control.outbox,
-      transact: (write, grows) =>
-        control.transact(() => {
-          write()
-          if (this.broken) throw new Error('broken')
-          if (this.full) throw new StorageFull('no room for the commit')
-        }, grows),
+      transact: async (change, grows) => {
+        if (!this.broken && !this.full) return control.transact(change, grows)
+        const tooLong = { database: 'ticks', id: 'x'.repeat(5000), text: '' } as const
+        await assert.rejects(control.transact({ ...change, writes: [...(change.writes ?? []), tooLong] }, grows))
+        throw this.broken ? new Error('broken') : new StorageFull('no room for the commit')
+      },
     })
   }
 

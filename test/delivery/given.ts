@@ -7,6 +7,7 @@ import { Courier, type CourierSettings, type DeliveryInstruction } from '../../s
 import type { CourierReport, DeliveryState, Recipient } from '../../src/delivery/message.js'
 import type { Source } from '../../src/delivery/source.js'
 import { type Environment, openEnvironment } from '../../src/lmdb/environment.js'
+import { noticeWrite } from '../../src/lmdb/notice-write.js'
 import { Outbox } from '../../src/lmdb/outbox.js'
 import { noticesAfter, OutboxReader } from '../../src/lmdb/outbox-reader.js'
 import { LineLog, type Line as LogLine } from '../../src/log/log.js'
@@ -78,7 +79,7 @@ export class OwnedOutbox {
   }
 
   enqueue(...notices: readonly NewNotice[]): void {
-    this.#environment.root.transactionSync(() => this.#outbox.enqueue(notices))
+    this.#environment.root.transactionSync(() => this.#outbox.enqueue(notices.map(noticeWrite)))
   }
 
   store(acks: readonly NoticeAck[]): void {

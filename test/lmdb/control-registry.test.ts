@@ -17,8 +17,7 @@ function opened(folder: string) {
   const control = new ControlStore(folder, storeSettings, assert.fail)
   const store = new LmdbRegistryStore({
     databases: { registrations: control.database('registrations'), availability: control.database('availability') },
-    outbox: control.outbox,
-    transact: (write, grows) => control.transact(write, grows),
+    transact: (change, grows) => control.transact(change, grows),
   })
   return { control, store }
 }

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { type Test, test } from 'tap'
 import { ControlStore } from '../../src/lmdb/control-store.js'
 import { openRoot } from '../../src/lmdb/environment.js'
+import { noticeWrite } from '../../src/lmdb/notice-write.js'
 import { type OutboxDatabases, openOutbox, statsOf } from '../../src/lmdb/outbox.js'
 import { noticeAt, noticesAfter } from '../../src/lmdb/outbox-reader.js'
 import type { Notice } from '../../src/subscription/notice.js'
@@ -72,10 +73,8 @@ test('a write that fails fails alone, and gives back the numbers of its notices'
   const folder = t.testdir()
   const store = opened(folder)
   t.teardown(() => store.close())
-  const poison = (): void => {
-    store.outbox.enqueue([notice({ body: 'lost' })])
-    throw new Error('poison')
-  }
+  const tooLong = { database: 'ticks', id: 'x'.repeat(5000), text: '' } as const
+  const poison = { writes: [tooLong], notices: [noticeWrite(notice({ body: 'lost' }))] }
   const outcomes = await Promise.allSettled([
     store.commit({ notices: [notice({ body: 'a' })] }),
     store.transact(poison, true),

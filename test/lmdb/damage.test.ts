@@ -1,3 +1,5 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import { ControlStore } from '../../src/lmdb/control-store.js'
@@ -24,6 +26,11 @@ import { RunningBroker } from '../running.js'
 
 const root = path('/')
 const limits = { page_bytes: 2 ** 20 }
+
+/** What was written behind the back of the broker would be gone with the return to its checkpoint: makes it a copy made by LMDB. */
+function asCopied(folder: string): void {
+  for (const name of ['checkpoint', 'log']) rmSync(join(folder, name), { recursive: true })
+}
 
 /** What may become of the record of the first of two entities. */
 const damages = [
@@ -82,6 +89,7 @@ test('a record that cannot be read is 500 for those who ask for it, and its line
   if (!first) throw new Error('nothing was stored')
   await environment.records.put(first.key, '["Silo1","","/",')
   await environment.root.close()
+  asCopied(`${broker.folder}/partition-0`)
   await broker.run()
   t.equal((await broker.send('GET', '/v1/contextEntities/Silo1')).status, 500)
   t.equal((await broker.send('GET', '/v1/contextEntities')).status, 500)
@@ -101,6 +109,7 @@ async function spoiled(broker: RunningBroker, spoil: (environment: Environment) 
   const environment = openEnvironment(`${broker.folder}/partition-0`, { ...storeSettings, readOnly: false })
   spoil(environment)
   await environment.root.close()
+  asCopied(`${broker.folder}/partition-0`)
   await broker.run()
 }
 
@@ -158,7 +167,10 @@ test('a start that cannot read a subscription is refused with its id and the way
   const folder = t.testdir()
   const store = new ControlStore(folder, storeSettings, () => {})
   t.teardown(() => store.close())
-  await store.transact(() => store.database('subscriptions').putSync(['5f0a1b2c3d4e5f6071829300'], '{"id":'), true)
+  await store.transact(
+    { writes: [{ database: 'subscriptions', id: '5f0a1b2c3d4e5f6071829300', text: '{"id":' }] },
+    true,
+  )
   const message = /control\/data\.mdb: subscription 5f0a1b2c3d4e5f6071829300 cannot be read \(.+\): restore it/
   t.throws(() => store.subscriptions(), { message })
 })

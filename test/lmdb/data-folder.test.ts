@@ -39,7 +39,7 @@ test('a new folder is made with the partitions asked for, else with those prefer
   const folder = join(t.testdir(), 'deep', 'rigel.data')
   await made(folder, 3)
   const format = JSON.parse(readFileSync(join(folder, 'format.json'), 'utf8'))
-  t.match(format, { format: 2, partitions: 3, folder: /^[0-9a-f-]{36}$/ })
+  t.match(format, { format: 3, partitions: 3, folder: /^[0-9a-f-]{36}$/ })
   t.same(readdirSync(folder).sort(), ['control', 'format.json', 'partition-0', 'partition-1', 'partition-2'])
   t.match(await opened(join(t.testdir(), 'other'), { preferred: 2 }), { partitions: 2 })
 })
@@ -104,7 +104,7 @@ test('a folder is the same by whatever name', async (t) => {
 test('a damaged, missing or newer format is refused, not guessed at', async (t) => {
   const damaged = t.testdir({ 'format.json': '{"format":1,' })
   t.match(await tried(damaged), /format\.json is damaged/)
-  writeFileSync(join(damaged, 'format.json'), '{"format":2,"partitions":1}')
+  writeFileSync(join(damaged, 'format.json'), '{"format":3,"partitions":1}')
   t.match(await tried(damaged), /format\.json is damaged/)
   writeFileSync(join(damaged, 'format.json'), '{"format":99,"partitions":1}')
   t.match(await tried(damaged), /format 99/)
@@ -179,9 +179,9 @@ test('a folder of the first format gets its id at the first start, also when tha
   const [folder, interrupted] = [join(t.testdir(), 'whole'), join(t.testdir(), 'interrupted')]
   await oldFolder(folder)
   t.equal(await tried(folder), 'opened')
-  t.match(JSON.parse(readFileSync(join(folder, 'format.json'), 'utf8')), { format: 2, partitions: 2 })
+  t.match(JSON.parse(readFileSync(join(folder, 'format.json'), 'utf8')), { format: 3, partitions: 2 })
   const root = openRoot(join(folder, 'partition-1'), {
-    ...{ readOnly: false, durable: true, maxReaders: 64, sizeMax_bytes: 2 ** 24 },
+    ...{ readOnly: false, maxReaders: 64, sizeMax_bytes: 2 ** 24 },
   })
   t.equal([...openDatabase(root, 'records').getRange({})].length, 100)
   await root.close()

@@ -31,7 +31,7 @@ export class UnsyncedEnvironment {
   #turns = 0
 
   constructor(path: string) {
-    this.root = openRoot(path, { readOnly: false, durable: false, maxReaders: 64, sizeMax_bytes: 2 ** 28 })
+    this.root = openRoot(path, { readOnly: false, maxReaders: 64, sizeMax_bytes: 2 ** 28 })
     this.checkpoints = new Checkpoints(path, this.root)
     this.records = openDatabase(this.root, 'records')
   }

@@ -28,7 +28,7 @@ export async function tried(path: string, change: Partial<FolderSettings> = {}):
 /** Fills an environment with records of several sizes, in several transactions. */
 export async function filled(path: string, records: number): Promise<void> {
   mkdirSync(path, { recursive: true })
-  const root = openRoot(path, { readOnly: false, durable: false, maxReaders: 64, sizeMax_bytes: 2 ** 28 })
+  const root = openRoot(path, { readOnly: false, maxReaders: 64, sizeMax_bytes: 2 ** 28 })
   const database = openDatabase(root, 'records')
   for (let from = 0; from < records; from += 50) {
     root.transactionSync(() => {

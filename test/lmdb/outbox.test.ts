@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
 import { type Environment, openEnvironment } from '../../src/lmdb/environment.js'
+import { noticeWrite } from '../../src/lmdb/notice-write.js'
 import { groupOf, Outbox } from '../../src/lmdb/outbox.js'
 import { noticeAt, noticesAfter } from '../../src/lmdb/outbox-reader.js'
 import { decodeNotice, encodeNotice } from '../../src/lmdb/outbox-record.js'
@@ -23,7 +24,7 @@ class OnDisk {
   }
 
   enqueue(...notices: readonly NewNotice[]): void {
-    this.environment.root.transactionSync(() => this.outbox.enqueue(notices))
+    this.environment.root.transactionSync(() => this.outbox.enqueue(notices.map(noticeWrite)))
   }
 
   ack(...gone: readonly number[]): void {
@@ -57,7 +58,7 @@ function shared(subscriptions: number, value = '1'): SharedNotice {
 test('what many are told of one change is stored once, and gone when the last of them has it', async (t) => {
   const disk = new OnDisk(t)
   const many = shared(600, 'x'.repeat(100_000))
-  const written = disk.environment.root.transactionSync(() => disk.outbox.enqueue([many]))
+  const written = disk.environment.root.transactionSync(() => disk.outbox.enqueue([noticeWrite(many)]))
   t.ok(written < 150_000, 'the value of 100,000 characters is written once')
   t.equal(disk.outbox.last, 600)
   t.same(disk.entries, [0, 3, 2])
@@ -126,7 +127,7 @@ test('a group that was undone with its transaction has left nothing', async (t) 
   disk.enqueue(shared(3))
   t.throws(() =>
     disk.environment.root.transactionSync(() => {
-      disk.outbox.enqueue([shared(300)])
+      disk.outbox.enqueue([noticeWrite(shared(300))])
       throw new Error('undone')
     }),
   )

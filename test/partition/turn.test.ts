@@ -5,6 +5,7 @@ import { noticesAfter } from '../../src/lmdb/outbox-reader.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import type { Command, Reply } from '../../src/partition/commands.js'
 import { decideTurn } from '../../src/partition/decide.js'
+import type { PartitionStore } from '../../src/partition/store.js'
 import { commitTurn, type TurnParts } from '../../src/partition/turn.js'
 import { Versions } from '../../src/shared-memory/versions.js'
 import { StorageFull } from '../../src/storage-fault.js'
@@ -157,7 +158,18 @@ test('a turn that can not be applied leaves neither entities nor notices nor mom
     t.equal(versions.endedChangesOf(group), undefined)
     throw new StorageFull('no room for the commit')
   }
-  t.throws(() => commitTurn(parts, changes, full), StorageFull)
+  const failing: PartitionStore = {
+    limits: store.limits,
+    isFull: store.isFull,
+    lastNotice: store.lastNotice,
+    wal: store.wal,
+    hasRoom: () => true,
+    entities: () => [],
+    prepare: (given) => ({ bytes: store.prepare(given)?.bytes ?? Buffer.alloc(0), apply: full }),
+  }
+  const { last } = store.wal
+  t.throws(() => commitTurn({ ...parts, store: failing }, changes), StorageFull)
+  t.equal(store.wal.last, last, 'its record has left the log again')
   t.same(store.entities(tenant, root, id('Silo1')), [])
   t.same([store.entityCount, store.lastNotice, (await outbox()).notices], [0, 0, []])
   t.equal(lastOf(memory), 7)

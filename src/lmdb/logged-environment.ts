@@ -1,0 +1,231 @@
+import { join } from 'node:path'
+import type { Database, RootDatabase } from 'lmdb'
+import type { Log } from '../log/log.js'
+import { DamagedRecord } from '../storage-fault.js'
+import { LocalLog, type LocalLogSettings } from '../wal/local-log.js'
+import { DiskLogFolder } from '../wal/log-folder.js'
+import { type LogPosition, LogScan, parsePosition, positionText } from '../wal/log-scan.js'
+import type { LogSequence } from '../wal/record-log.js'
+import { Checkpoints, readCheckpoint } from './checkpoint.js'
+import { numberOf } from './damage.js'
+import type { Key } from './keys.js'
+
+export interface LoggedParts {
+  /** The folder of the environment. */
+  readonly path: string
+  /** Opened without flushing: the log is what makes a change durable. */
+  readonly root: RootDatabase<string, Key>
+  readonly facts: Database<string, Key>
+  /** Whether a record is on disk when it is appended [management 9.3, -writeConcern]. */
+  readonly durable: boolean
+  readonly log: Log | undefined
+  /** Called when the disk has failed while nobody waited for it: the broker can not go on. */
+  readonly failed: (fault: unknown) => void
+}
+
+/** The fact that says which record of the log was applied last. Part of the format on disk. */
+const appliedFact: Key = ['applied']
+
+/** How often a checkpoint is taken while there is something new. */
+const checkpoint_ms = 1000
+
+/** As much of the log is applied in one transaction when it is recovered. */
+const transaction_bytes = 2 ** 22
+
+/** How often recovery says how far it is. */
+const progress_ms = 2000
+
+const wayOut = 'restore the data folder from a backup'
+
+/** An environment with the log before it, from which it is brought up to date when it is opened. */
+export class LoggedEnvironment {
+  readonly #parts: LoggedParts
+  readonly #checkpoints: Checkpoints
+  readonly #wal: LocalLog
+  readonly #timer: NodeJS.Timeout
+  #applied: LogSequence
+  /** The record that the last checkpoint was taken behind. */
+  #checkpointed: LogSequence
+  #taking: Promise<void> | undefined
+
+  /**
+   * Opens the log of an environment that was just opened. To be followed by `recover`. Throws `DamagedRecord`, in words for
+   * the operator, when the log is damaged.
+   */
+  constructor(parts: LoggedParts) {
+    this.#parts = parts
+    const { path, facts } = parts
+    this.#applied = numberOf(facts.get(appliedFact), path, 'the last record that was applied') as LogSequence
+    this.#checkpoints = new Checkpoints(path, parts.root)
+    this.#wal = this.#opened()
+    this.#checkpointed = this.#applied
+    this.#timer = setInterval(() => this.#checkpointIfDue(), checkpoint_ms)
+    this.#timer.unref()
+  }
+
+  get wal(): LocalLog {
+    return this.#wal
+  }
+
+  /** Applies what the log has and the environment has not, by a function that writes what a record says. */
+  recover(write: (bytes: Uint8Array) => void): void {
+    const first = this.#applied
+    const progress = new Progress(this.#parts, this.#wal.last - first)
+    let batch: { readonly sequence: LogSequence; readonly bytes: Uint8Array }[] = []
+    let bytes = 0
+    const applyBatch = (): void => {
+      const last = batch.at(-1)
+      if (last === undefined) return
+      this.apply(last.sequence, () => {
+        for (const record of batch) this.#replay(record.sequence, () => write(record.bytes))
+      })
+      progress.applied(batch.length, bytes)
+      batch = []
+      bytes = 0
+    }
+    for (const record of this.#wal.records(first)) {
+      batch.push(record)
+      bytes += record.bytes.length
+      if (bytes >= transaction_bytes) applyBatch()
+    }
+    applyBatch()
+    progress.ended()
+  }
+
+  /** Writes in one transaction, which notes that everything up to a record is applied. Throws what LMDB throws. */
+  apply(sequence: LogSequence, write: () => void): void {
+    this.#parts.root.transactionSync(() => {
+      write()
+      this.#parts.facts.putSync(appliedFact, String(sequence))
+    })
+    this.#applied = sequence
+  }
+
+  /** Whether the last checkpoint has everything. */
+  get isCheckpointed(): boolean {
+    return this.#applied === this.#checkpointed
+  }
+
+  /** Takes a checkpoint, and waits for it, unless there is nothing new or one is under way. Only between two turns. */
+  checkpoint(): void {
+    if (this.isCheckpointed || this.#checkpoints.isUnderWay) return
+    this.#checkpoints.takeSync(positionText(this.#wal.position))
+    this.#taken(this.#applied)
+  }
+
+  /** Takes a last checkpoint, so that nothing has to be recovered, and closes the log, but not the environment. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#taking
+    this.checkpoint()
+    this.#checkpoints.close()
+    this.#wal.close()
+  }
+
+  #opened(): LocalLog {
+    const { path, durable, failed, log } = this.#parts
+    const folder = new DiskLogFolder(join(path, 'log'))
+    const settings = { durable, failed }
+    const checkpoint = readCheckpoint(path)
+    if (!checkpoint.ok) throw new DamagedRecord(`${checkpoint.error.reason}: ${wayOut}`)
+    if (checkpoint.value === undefined) return this.#begun(folder, settings)
+    const from = parsePosition(checkpoint.value.note)
+    if (from === undefined) throw new DamagedRecord(`the checkpoint of ${path} names no place in the log: ${wayOut}`)
+    const opened = LocalLog.open(folder, from, settings)
+    if (!opened.ok) {
+      const { file, offset, what } = opened.error
+      throw new DamagedRecord(`${file} is damaged at byte ${offset} (${what}): ${wayOut}`)
+    }
+    const { log: wal, cut_bytes } = opened.value
+    if (cut_bytes > 0) {
+      log?.warn(
+        'storage:log',
+        `${cut_bytes} bytes at the end of ${folder.path} were cut: a record that was not acknowledged`,
+      )
+    }
+    const position = wal.positionOf(this.#applied)
+    if (position === undefined) {
+      throw new DamagedRecord(
+        `${path}/data.mdb has applied record ${this.#applied}, which its log does not have: ${wayOut}`,
+      )
+    }
+    // The pages of the checkpoint are only kept by who has taken it: another thread of this process may have.
+    if (this.#applied !== from.sequence) this.#checkpoints.takeSync(positionText(position))
+    return wal
+  }
+
+  /** An environment without a checkpoint is new, or was written before there was a log, or is a copy made by LMDB. */
+  #begun(folder: DiskLogFolder, settings: LocalLogSettings): LocalLog {
+    if (!new LogScan(folder).isEmpty) {
+      throw new DamagedRecord(`${folder.path} holds records, but the checkpoint beside it is missing: ${wayOut}`)
+    }
+    const wal = LocalLog.begin(folder, this.#applied, settings)
+    this.#checkpoints.takeSync(positionText(wal.position))
+    return wal
+  }
+
+  /** A record that can not be applied once it stands in the log is a fault of ours, or damage that no CRC has shown. */
+  #replay(sequence: LogSequence, write: () => void): void {
+    try {
+      write()
+    } catch (fault) {
+      const reason = fault instanceof Error ? fault.message : String(fault)
+      throw new DamagedRecord(
+        `record ${sequence} of ${this.#parts.path}/log cannot be applied (${reason}): ${wayOut}`,
+        {
+          cause: fault,
+        },
+      )
+    }
+  }
+
+  /** Between two turns: everything in the log is applied, unless a record is being appended. */
+  #checkpointIfDue(): void {
+    const { position } = this.#wal
+    if (this.isCheckpointed || this.#checkpoints.isUnderWay) return
+    if (position.sequence === this.#applied) this.#taking = this.#take(position).catch(this.#parts.failed)
+  }
+
+  async #take(position: LogPosition): Promise<void> {
+    if (!this.#parts.durable) this.#wal.flush()
+    if (await this.#checkpoints.take(positionText(position))) this.#taken(position.sequence)
+  }
+
+  #taken(sequence: LogSequence): void {
+    this.#checkpointed = sequence
+    this.#wal.truncate(sequence)
+  }
+}
+
+/** Says how far recovery is, when it takes long. */
+class Progress {
+  readonly #parts: LoggedParts
+  readonly #records: number
+  readonly #begun = performance.now()
+  #said = this.#begun
+  #applied = 0
+  #bytes = 0
+
+  constructor(parts: LoggedParts, records: number) {
+    this.#parts = parts
+    this.#records = records
+  }
+
+  applied(records: number, bytes: number): void {
+    this.#applied += records
+    this.#bytes += bytes
+    if (performance.now() - this.#said < progress_ms) return
+    this.#said = performance.now()
+    this.#say(`${this.#applied} of ${this.#records} records of the log are applied`)
+  }
+
+  ended(): void {
+    if (this.#applied > 0) this.#say(`${this.#applied} records of the log were applied`)
+  }
+
+  #say(what: string): void {
+    const { log, path } = this.#parts
+    const took_ms = Math.round(performance.now() - this.#begun)
+    log?.info('storage:recovery', `${path}: ${what}`, { bytes: this.#bytes, took_ms })
+  }
+}

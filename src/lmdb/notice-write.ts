@@ -1,0 +1,49 @@
+import type { NewNotice, NoticeHead } from '../subscription/notice.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
+import { decodeGroup, encodeGroup, encodeNotice } from './outbox-record.js'
+import { encodeEntity } from './record.js'
+import type { Section } from './sections.js'
+
+/** A notice that is put into an outbox, in the texts that are stored. */
+export type NoticeWrite =
+  | { readonly kind: 'single'; readonly text: string }
+  | {
+      readonly kind: 'shared'
+      readonly subscriptions: readonly SubscriptionId[]
+      readonly common: Omit<NoticeHead, 'subscription'>
+      /** The entity that all of them show. */
+      readonly shown: string
+    }
+
+/** The texts of a notice. */
+export function noticeWrite(notice: NewNotice): NoticeWrite {
+  if (!('subscriptions' in notice)) return { kind: 'single', text: encodeNotice(notice) }
+  const { subscriptions, entity, ...common } = notice
+  return { kind: 'shared', subscriptions, common, shown: encodeEntity(entity) }
+}
+
+/** The sections of a record in the log that hold notices, in their order. */
+export function noticeSections(notices: readonly NoticeWrite[]): readonly Section[] {
+  return notices.flatMap((notice): readonly Section[] => {
+    if (notice.kind === 'single') return [{ tag: 'notice', text: notice.text }]
+    const { subscriptions, common, shown } = notice
+    // Where they lie in the outbox is decided when they are put there.
+    const group = encodeGroup({ subscriptions, common, shown: 0, shown_bytes: 0 })
+    return [
+      { tag: 'group', text: group },
+      { tag: 'shown', text: shown },
+    ]
+  })
+}
+
+/** The notices that a record holds; throws when they cannot be read. */
+export function noticesIn(sections: readonly Section[]): readonly NoticeWrite[] {
+  return sections.flatMap(({ tag, text }, at): readonly NoticeWrite[] => {
+    if (tag === 'notice') return [{ kind: 'single', text }]
+    if (tag !== 'group') return []
+    const { subscriptions, common } = decodeGroup(0, text)
+    const shown = sections[at + 1]
+    if (shown?.tag !== 'shown') throw new Error('a group of notices shows nothing')
+    return [{ kind: 'shared', subscriptions: subscriptions.flatMap((id) => id ?? []), common, shown: shown.text }]
+  })
+}

@@ -1,0 +1,50 @@
+/** A part of a record in the log: a text, and what it is. */
+export interface Section {
+  readonly tag: SectionTag
+  readonly text: string
+}
+
+/** What stands before a section of a kind. Part of the format on disk: a letter stays what it is. */
+const letters = {
+  turn: 't',
+  create: 'c',
+  change: 'u',
+  remove: 'r',
+  notice: 'n',
+  group: 'g',
+  shown: 's',
+  acks: 'a',
+  control: 'k',
+  put: 'p',
+  delete: 'd',
+} as const
+
+export type SectionTag = keyof typeof letters
+
+const tags: ReadonlyMap<string, SectionTag> = new Map(
+  Object.entries(letters).map(([tag, letter]) => [letter, tag as SectionTag]),
+)
+
+/** Each section is its letter, the number of its UTF-16 code units, a colon, and its text; all of it in UTF-8. */
+export function encodeSections(sections: readonly Section[]): Uint8Array {
+  let all = ''
+  for (const { tag, text } of sections) all += `${letters[tag]}${text.length}:${text}`
+  return Buffer.from(all)
+}
+
+/** The sections that `encodeSections` wrote; throws when they are none. */
+export function decodeSections(bytes: Uint8Array): readonly Section[] {
+  const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
+  const sections: Section[] = []
+  for (let at = 0; at < all.length; ) {
+    const colon = all.indexOf(':', at)
+    const tag = tags.get(all.charAt(at))
+    const length = Number(all.slice(at + 1, colon))
+    if (tag === undefined || colon === -1 || !Number.isInteger(length) || colon + 1 + length > all.length) {
+      throw new Error(`no section begins at character ${at} of the record`)
+    }
+    sections.push({ tag, text: all.slice(colon + 1, colon + 1 + length) })
+    at = colon + 1 + length
+  }
+  return sections
+}
