@@ -12,8 +12,9 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { DiskFault } from '../storage-fault.js'
 
 /** A file of a log. All of its operations throw what the system says. */
 export interface LogFile {
@@ -43,6 +44,13 @@ export interface LogFolder {
   flush(): void
 }
 
+/** After a write or a flush that has failed, nobody knows what is on disk. */
+export function diskFault(file: string, fault: unknown): DiskFault {
+  if (fault instanceof DiskFault) return fault
+  const reason = fault instanceof Error ? fault.message : String(fault)
+  return new DiskFault(`${file} cannot be used any more: ${reason}`, { cause: fault })
+}
+
 const fdatasyncInPool = promisify(fdatasync)
 
 /** A folder of the file system, which is made if it is missing. */
@@ -51,7 +59,9 @@ export class DiskLogFolder implements LogFolder {
 
   constructor(path: string) {
     this.path = path
-    mkdirSync(path, { recursive: true })
+    const made = mkdirSync(path, { recursive: true })
+    if (made === undefined) return
+    for (let at = path; at.length >= made.length; at = dirname(at)) flushFolder(dirname(at))
   }
 
   names(): readonly string[] {
@@ -71,12 +81,16 @@ export class DiskLogFolder implements LogFolder {
   }
 
   flush(): void {
-    const handle = openSync(this.path, 'r')
-    try {
-      fsyncSync(handle)
-    } finally {
-      closeSync(handle)
-    }
+    flushFolder(this.path)
+  }
+}
+
+function flushFolder(path: string): void {
+  const handle = openSync(path, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
   }
 }
 
