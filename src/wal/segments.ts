@@ -1,4 +1,4 @@
-import type { LogFile, LogFolder } from './log-folder.js'
+import { diskFault, type LogFile, type LogFolder } from './log-folder.js'
 import type { LogSequence } from './record-log.js'
 
 /** Segments are made longer by so much at a time, by as much as they have already within these limits. */
@@ -53,14 +53,16 @@ export class Segments {
 
   /** Goes on in a new segment. Everything in the one before has been flushed. */
   next(first: LogSequence): void {
-    const spare = this.#spares.pop()
-    if (spare !== undefined) this.#folder.rename(spare, nameOf(first))
-    const file = this.#folder.open(nameOf(first))
+    const name = nameOf(first)
+    const spare = this.#spares.at(-1)
+    if (spare !== undefined) this.#folder.rename(spare, name)
+    this.#spares.pop()
+    const file = this.#folder.open(name)
     try {
       this.#folder.flush()
     } catch (fault) {
       file.close()
-      throw fault
+      throw diskFault(name, fault) // Whatever the reason: it may be on disk or not.
     }
     this.#file.close()
     this.#file = file
@@ -74,6 +76,9 @@ export class Segments {
    */
   reserve(bytes: number): void {
     if (bytes <= this.#size_bytes) return
+    // A record may have extended it where there was no space to do that ahead of it.
+    this.#size_bytes = this.#file.size_bytes
+    if (bytes <= this.#size_bytes) return
     const step = Math.min(Math.max(this.#size_bytes, growthMin_bytes), growthMax_bytes)
     const target = Math.max(bytes, Math.min(this.#size_bytes + step, this.#segment_bytes))
     try {
@@ -81,20 +86,32 @@ export class Segments {
       this.#size_bytes = target
     } catch (fault) {
       if (!isOutOfSpace(fault)) throw fault
-      this.#size_bytes = this.#file.size_bytes
     }
   }
 
-  /** Gives up the segments whose records are all at or before a sequence. */
+  /**
+   * Gives up the segments whose records are all before a sequence, whose own position is to stay. What a disk without space
+   * does not let go of is given up the next time.
+   */
   truncate(upTo: LogSequence): void {
-    while (this.#firsts.length > 1 && (this.#firsts[1] ?? 0) <= upTo + 1) {
-      const name = nameOf(this.#firsts.shift() ?? (0 as LogSequence))
-      if (this.#spares.length < sparesMax) {
-        const spare = `${sparePrefix}${name}`
-        this.#folder.rename(name, spare)
-        this.#spares.push(spare)
-      } else this.#folder.remove(name)
+    try {
+      while ((this.#firsts[1] ?? Number.POSITIVE_INFINITY) <= upTo) {
+        this.#giveUp(nameOf(this.#firsts[0] ?? upTo))
+        this.#firsts.shift()
+      }
+    } catch (fault) {
+      if (!isOutOfSpace(fault)) throw fault
     }
+  }
+
+  #giveUp(name: string): void {
+    if (this.#spares.length >= sparesMax) {
+      this.#folder.remove(name)
+      return
+    }
+    const spare = `${sparePrefix}${name}`
+    this.#folder.rename(name, spare)
+    this.#spares.push(spare)
   }
 
   close(): void {
