@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib'
+import type { LogFile } from './log-folder.js'
 import type { LogSequence } from './record-log.js'
 
 /**
@@ -91,6 +92,12 @@ function claimedLength(bytes: Buffer, offset: number): number | undefined {
 /** Whether nothing stands at an offset: zeros where the head of a frame would be, or the end of the file. */
 function isBlank(bytes: Buffer, offset: number): boolean {
   return bytes.subarray(offset, offset + head_bytes).every((byte) => byte === 0)
+}
+
+/** Makes unreadable what stands at an offset, as far as the file goes. */
+export function blankHead(file: LogFile, offset: number): void {
+  const length = Math.min(head_bytes, file.size_bytes - offset)
+  if (length > 0) file.write(offset, Buffer.alloc(length))
 }
 
 /**

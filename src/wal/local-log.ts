@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import { err, ok, type Result } from '../result.js'
-import { DiskFault } from '../storage-fault.js'
-import { frameSize, head_bytes, torn_bytes, writeFrame } from './frame.js'
-import type { LogFolder } from './log-folder.js'
+import type { DiskFault } from '../storage-fault.js'
+import { blankHead, frameAt, frameSize, head_bytes, writeFrame } from './frame.js'
+import { diskFault, type LogFolder } from './log-folder.js'
+import { type LogDamage, recoverLog } from './log-recovery.js'
 import { type LogPosition, LogScan, type ScannedRecord } from './log-scan.js'
 import type { Appended, LogRecord, LogSequence, SynchronousRecordLog } from './record-log.js'
-import { isOutOfSpace, nameOf, Segments, segmentsIn } from './segments.js'
+import { isOutOfSpace, nameOf, Segments } from './segments.js'
 
 export interface LocalLogSettings {
   /** Whether a record is on disk when it is appended; else that follows soon, and a loss of power takes the last records. */
@@ -20,14 +21,6 @@ export interface OpenedLog {
   readonly log: LocalLog
   /** The bytes at its end that were begun and are no whole record, and were cut. */
   readonly cut_bytes: number
-}
-
-/** Why a log can not be opened: what was on disk is not there any more as it was. */
-export interface LogDamage {
-  readonly file: string
-  readonly offset: number
-  /** What is wrong, in words for the operator. */
-  readonly what: string
 }
 
 const defaultSegment_bytes = 2 ** 26
@@ -51,6 +44,10 @@ export class LocalLog implements SynchronousRecordLog {
   #flushed: LogSequence
   #scratch = Buffer.allocUnsafe(2 ** 16)
   #timer: NodeJS.Timeout | undefined
+  /** How many records were retracted. */
+  #retracted = 0
+  /** What has ended the log: a flush that fails is told to one caller only, and one that follows it proves nothing. */
+  #fault: DiskFault | undefined
 
   /** Begins a log behind a sequence, in a folder that holds none. */
   static begin(folder: LogFolder, after: LogSequence, settings: LocalLogSettings): LocalLog {
@@ -64,22 +61,10 @@ export class LocalLog implements SynchronousRecordLog {
    * acknowledged, and is cut; one that is not whole and had been flushed is damage.
    */
   static open(folder: LogFolder, from: LogPosition, settings: LocalLogSettings): Result<OpenedLog, LogDamage> {
-    const fileOf = ({ segment }: LogPosition): string => join(folder.path, nameOf(segment))
-    if (!segmentsIn(folder).includes(from.segment)) {
-      return err({ file: fileOf(from), offset: from.offset, what: 'it is missing' })
-    }
-    const scan = new LogScan(folder)
-    const end = scan.endFrom(from)
-    const bytes = scan.bytesOf(end.segment)
-    const damage = (what: string) => err({ file: fileOf(end), offset: end.offset, what })
-    if (bytes.length < end.offset) return damage('it is shorter than it was')
-    if (scan.hasFlushedBehind(end)) return damage(`record ${end.sequence + 1} is damaged, and later ones are sound`)
-    const log = new LocalLog(folder, settings, from, end)
-    const cut_bytes = torn_bytes(bytes, end.offset)
-    if (cut_bytes > 0) log.#orFault(() => log.#blank(end.offset))
-    // What was read may not be on disk yet: from here on it counts as flushed.
-    log.flush()
-    return ok({ log, cut_bytes })
+    const recovered = recoverLog(folder, from)
+    if (!recovered.ok) return recovered
+    const { end, cut_bytes } = recovered.value
+    return ok({ log: new LocalLog(folder, settings, from, end), cut_bytes })
   }
 
   private constructor(folder: LogFolder, settings: LocalLogSettings, from: LogPosition, end: LogPosition) {
@@ -114,12 +99,12 @@ export class LocalLog implements SynchronousRecordLog {
 
   retract(sequence: LogSequence): void {
     if (this.#before === undefined || sequence !== this.last) throw new Error(`record ${sequence} can not be retracted`)
-    const { segment, offset } = this.#end
+    const { segment } = this.#end
     // The record may be the first one of its segment, in which the next one begins then.
     this.#end = this.#before.segment === segment ? this.#before : { ...this.#before, segment, offset: 0 }
     this.#before = undefined
-    this.#flushed = Math.min(this.#flushed, this.last) as LogSequence
-    this.#orFault(() => this.#blank(Math.min(this.#end.offset, offset)))
+    this.#retracted += 1
+    this.#orFault(() => blankHead(this.#segments.file, this.#end.offset))
     this.flush()
   }
 
@@ -157,8 +142,11 @@ export class LocalLog implements SynchronousRecordLog {
 
   close(): void {
     clearTimeout(this.#timer)
-    this.flush()
-    this.#segments.close()
+    try {
+      this.flush()
+    } finally {
+      this.#segments.close()
+    }
   }
 
   #written(expected: LogSequence, bytes: Uint8Array): Appended {
@@ -169,7 +157,7 @@ export class LocalLog implements SynchronousRecordLog {
     return ok(sequence)
   }
 
-  /** Whether there was space for the record. What is left of one for which there was none is made unreadable. */
+  /** Whether there was space for the record. */
   #write(sequence: LogSequence, payload: Uint8Array): boolean {
     const size = frameSize(payload.length)
     const needed = size + head_bytes // Nothing stands behind the last record, whatever the segment held before.
@@ -187,10 +175,19 @@ export class LocalLog implements SynchronousRecordLog {
         return true
       } catch (fault) {
         if (!isOutOfSpace(fault)) throw fault
-        this.#blank(this.#end.offset)
+        this.#refuse(sequence, size)
         return false
       }
     })
+  }
+
+  /** What a write without space leaves may be a whole record, with only the zeros behind it missing: it must not be found. */
+  #refuse(sequence: LogSequence, size: number): void {
+    const { file } = this.#segments
+    const { offset } = this.#end
+    if (frameAt(file.read(offset, size), 0)?.sequence !== sequence) return
+    blankHead(file, offset)
+    this.flush()
   }
 
   #frameOf(size: number): Buffer {
@@ -203,25 +200,21 @@ export class LocalLog implements SynchronousRecordLog {
     this.flush()
     this.#segments.next(first)
     this.#end = { ...this.#end, segment: first, offset: 0 }
-  }
-
-  /** Makes unreadable what stands at an offset, as far as the file goes. */
-  #blank(offset: number): void {
-    const { file } = this.#segments
-    const length = Math.min(head_bytes, file.size_bytes - offset)
-    if (length > 0) file.write(offset, Buffer.alloc(length))
+    this.#before = undefined
   }
 
   async #flushInPool(): Promise<void> {
     const { last } = this
     const { file } = this.#segments
+    const retracted = this.#retracted
     try {
       await file.flushInPool()
     } catch (fault) {
       throw this.#faultOf(fault)
     }
-    // A segment that was left meanwhile has been flushed before.
-    this.#flushed = Math.max(this.#flushed, Math.min(last, this.last)) as LogSequence
+    if (this.#fault) throw this.#fault
+    // A segment that was left meanwhile has been flushed before. A sequence that was retracted meanwhile may be another record's.
+    if (retracted === this.#retracted) this.#flushed = Math.max(this.#flushed, last) as LogSequence
   }
 
   #flushLater(): void {
@@ -233,6 +226,7 @@ export class LocalLog implements SynchronousRecordLog {
   }
 
   #orFault<T>(act: () => T): T {
+    if (this.#fault) throw this.#fault
     try {
       return act()
     } catch (fault) {
@@ -240,11 +234,8 @@ export class LocalLog implements SynchronousRecordLog {
     }
   }
 
-  /** After a write or a flush that has failed, nobody knows what is on disk. */
   #faultOf(fault: unknown): DiskFault {
-    if (fault instanceof DiskFault) return fault
-    const file = join(this.#folder.path, nameOf(this.#segments.current))
-    const reason = fault instanceof Error ? fault.message : String(fault)
-    return new DiskFault(`${file} cannot be used any more: ${reason}`, { cause: fault })
+    this.#fault ??= diskFault(join(this.#folder.path, nameOf(this.#segments.current)), fault)
+    return this.#fault
   }
 }

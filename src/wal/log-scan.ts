@@ -32,6 +32,14 @@ export interface ScannedRecord {
   readonly after: LogPosition
 }
 
+/** Where a record was found that does not follow the others. */
+export interface LaterRecord {
+  readonly segment: LogSequence
+  readonly offset: number
+  /** The last record that was known to be on disk when this one was written. */
+  readonly flushed: LogSequence
+}
+
 /** Reads what a log's folder holds, and believes none of it. */
 export class LogScan {
   readonly #folder: LogFolder
@@ -44,6 +52,11 @@ export class LogScan {
     this.#firsts = segmentsIn(folder)
   }
 
+  /** Whether there is a segment. */
+  has(segment: LogSequence): boolean {
+    return this.#firsts.includes(segment)
+  }
+
   /** Whether no segment begins with a record. */
   get isEmpty(): boolean {
     return this.#firsts.every((first) => frameAt(this.bytesOf(first), 0) === undefined)
@@ -52,13 +65,6 @@ export class LogScan {
   /** The records behind a position that follow each other without a gap, each with the position behind it. */
   *records(from: LogPosition): Generator<ScannedRecord> {
     for (let next = this.#next(from); next; next = this.#next(next.after)) yield next
-  }
-
-  /** The position behind the last of them. */
-  endFrom(from: LogPosition): LogPosition {
-    let end = from
-    for (const { after } of this.records(from)) end = after
-    return end
   }
 
   /** All bytes of a segment. */
@@ -74,17 +80,14 @@ export class LogScan {
     }
   }
 
-  /**
-   * Whether there is a sound record behind the end that was written when the one that should stand at the end was known to
-   * be on disk. (Without such a one, what stands at the end may have been on its way to the disk.)
-   */
-  hasFlushedBehind(end: LogPosition): boolean {
-    const isProof = ({ frame }: { readonly frame: Frame }): boolean => frame.flushed > end.sequence
-    const behind = this.#firsts.filter((first) => first > end.sequence && first !== end.segment)
-    return (
-      some(framesFrom(this.bytesOf(end.segment), end.offset), isProof) ||
-      behind.some((first) => some(framesFrom(this.bytesOf(first), 0), isProof))
-    )
+  /** The sound records of higher sequences behind a position, wherever they stand: the log ends before them. */
+  *laterThan({ segment, offset, sequence }: LogPosition): Generator<LaterRecord> {
+    for (const each of this.#firsts.filter((first) => first === segment || first > sequence)) {
+      for (const found of framesFrom(this.bytesOf(each), each === segment ? offset : 0)) {
+        const { flushed } = found.frame
+        if (found.frame.sequence > sequence) yield { segment: each, offset: found.offset, flushed }
+      }
+    }
   }
 
   #next(at: LogPosition): ScannedRecord | undefined {
@@ -98,9 +101,4 @@ export class LogScan {
     const after = { sequence: frame.sequence, segment, offset: offset + frame.size_bytes, crc: frame.crc }
     return { frame, after }
   }
-}
-
-function some<Thing>(things: Iterable<Thing>, test: (thing: Thing) => boolean): boolean {
-  for (const thing of things) if (test(thing)) return true
-  return false
 }

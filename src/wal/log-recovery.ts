@@ -1,0 +1,70 @@
+import { join } from 'node:path'
+import { err, ok, type Result } from '../result.js'
+import { blankHead, torn_bytes } from './frame.js'
+import { diskFault, type LogFolder } from './log-folder.js'
+import { type LogPosition, LogScan } from './log-scan.js'
+import { nameOf } from './segments.js'
+
+/** Where a log ends that was found on disk. */
+export interface RecoveredLog {
+  readonly end: LogPosition
+  /** The bytes at its end that were begun and are no whole record, and were cut. */
+  readonly cut_bytes: number
+}
+
+/** Why a log can not be opened: what was on disk is not there any more as it was. */
+export interface LogDamage {
+  readonly file: string
+  readonly offset: number
+  /** What is wrong, in words for the operator. */
+  readonly what: string
+}
+
+/**
+ * Finds where a log ends whose records up to a position are needed no more. What was begun behind that is cut; what stands
+ * before it is on disk when this returns. Throws a `DiskFault` when the disk fails.
+ */
+export function recoverLog(folder: LogFolder, from: LogPosition): Result<RecoveredLog, LogDamage> {
+  const scan = new LogScan(folder)
+  const damage = ({ segment, offset }: LogPosition, what: string): Result<never, LogDamage> =>
+    err({ file: join(folder.path, nameOf(segment)), offset, what })
+  if (!scan.has(from.segment)) return damage(from, 'it is missing')
+  const { end, doubtful } = endOf(scan, from)
+  const bytes = scan.bytesOf(end.segment)
+  if (bytes.length < end.offset) return damage(end, 'it is shorter than it was')
+  const later = [...scan.laterThan(end)]
+  // Without a record that was written after the missing one was on disk, the missing one may have been on its way there.
+  if (later.some(({ flushed }) => flushed > end.sequence)) {
+    return damage(end, `record ${end.sequence + 1} is damaged, and later ones are sound`)
+  }
+  const cut_bytes = torn_bytes(bytes, end.offset)
+  const cuts = later.flatMap(({ segment, offset }) => (segment === end.segment ? [offset] : []))
+  const file = folder.open(nameOf(end.segment))
+  try {
+    for (const offset of new Set([end.offset, ...cuts])) blankHead(file, offset)
+    // A flush that failed has dropped what it did not bring to disk, and reading shows it all the same.
+    file.write(doubtful, bytes.subarray(doubtful, end.offset))
+    file.flush()
+    return ok({ end, cut_bytes })
+  } catch (fault) {
+    throw diskFault(join(folder.path, nameOf(end.segment)), fault)
+  } finally {
+    file.close()
+  }
+}
+
+/**
+ * The position behind the last record, and where in its segment the first one begins that was not known to be on disk when
+ * the last one was written.
+ */
+function endOf(scan: LogScan, from: LogPosition): { readonly end: LogPosition; readonly doubtful: number } {
+  let end = from
+  const begins: { readonly sequence: number; readonly offset: number }[] = []
+  for (const { frame, after } of scan.records(from)) {
+    if (after.segment !== end.segment) begins.length = 0
+    begins.push({ sequence: frame.sequence, offset: after.offset - frame.size_bytes })
+    while ((begins[0]?.sequence ?? frame.sequence) <= frame.flushed) begins.shift()
+    end = after
+  }
+  return { end, doubtful: begins[0]?.offset ?? end.offset }
+}
