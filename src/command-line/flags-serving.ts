@@ -96,7 +96,7 @@ export const servingFlags = named({
   writeConcern: storage.value(
     integer(0, 1),
     1,
-    'an update is answered when it is 1: on disk; 0: committed in memory, and a loss of power may cost all data',
+    'an update is answered when it is 1: on disk; 0: on its way there, so that a loss of power takes the updates of the last moments',
     'ORION_MONGO_WRITE_CONCERN',
   ),
   mailboxSize: storage.value(integer(1, 1_000_000), 100_000, 'commands that wait for a partition'),
