@@ -63,7 +63,7 @@ function endOf(scan: LogScan, from: LogPosition): { readonly end: LogPosition; r
   for (const { frame, after } of scan.records(from)) {
     if (after.segment !== end.segment) begins.length = 0
     begins.push({ sequence: frame.sequence, offset: after.offset - frame.size_bytes })
-    while ((begins[0]?.sequence ?? frame.sequence) <= frame.flushed) begins.shift()
+    while (begins[0] && begins[0].sequence <= frame.flushed) begins.shift()
     end = after
   }
   return { end, doubtful: begins[0]?.offset ?? end.offset }
