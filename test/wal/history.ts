@@ -234,7 +234,7 @@ export class History {
       if (this.#flush !== 'later') this.#sure = this.#records.length
     }
     assert.equal(log.last, this.#records.length)
-    if (appended.ok && this.#random.once(10)) await this.#retract(appended.value)
+    if (appended.ok && this.#random.once(6)) await this.#retract(appended.value)
   }
 
   async #appended(log: LocalLog, bytes: Buffer): Promise<Appended> {

@@ -1,0 +1,110 @@
+import { test } from 'tap'
+import { LocalLog } from '../../src/wal/local-log.js'
+import { type LogPosition, LogScan, parsePosition, positionText } from '../../src/wal/log-scan.js'
+import { append, begun, damageByte, folders, half, nth, reopened, small, textsIn } from './given.js'
+
+const first = '0000000000000001.log'
+
+for (const [where, folderOf] of Object.entries(folders)) {
+  test(`in ${where}, a record that is damaged with later ones behind it is named`, async (t) => {
+    const folder = folderOf(t)
+    const log = begun(folder)
+    const { position } = log
+    append(log, 'one', half('b'), half('c'), 'four')
+    log.close()
+    damageByte(folder, first, 33)
+    const opened = LocalLog.open(folder, position, small)
+    const what = 'record 1 is damaged, and later ones are sound'
+    t.same(opened, { ok: false, error: { file: `${folder.path}/${first}`, offset: 0, what } })
+  })
+
+  test(`in ${where}, a damaged last record of a segment is named, whose later ones stand in the next`, async (t) => {
+    const folder = folderOf(t)
+    const log = begun(folder)
+    const { position } = log
+    append(log, half('a'), half('b'), half('c'))
+    log.close()
+    damageByte(folder, first, 2100)
+    const opened = LocalLog.open(folder, position, small)
+    t.match(opened, { ok: false, error: { file: `${folder.path}/${first}`, offset: 2032 } })
+  })
+
+  test(`in ${where}, a segment that is missing or shorter than it was is damage`, async (t) => {
+    const folder = folderOf(t)
+    const log = begun(folder)
+    append(log, half('a'))
+    const { position } = log
+    log.close()
+    const opened = (from: LogPosition): unknown => LocalLog.open(folder, from, small)
+    t.match(opened({ ...position, offset: 5000 }), { ok: false, error: { what: 'it is shorter than it was' } })
+    folder.remove(first)
+    t.match(opened(position), { ok: false, error: { file: `${folder.path}/${first}`, what: 'it is missing' } })
+  })
+
+  test(`in ${where}, a last record that is not whole is cut, and its bytes are counted`, async (t) => {
+    const folder = folderOf(t)
+    const log = begun(folder)
+    const { position } = log
+    append(log, 'one', 'two')
+    log.close()
+    damageByte(folder, first, 40 + 33)
+    const opened = LocalLog.open(folder, position, small)
+    if (!opened.ok) throw new Error(opened.error.what)
+    t.equal(opened.value.cut_bytes, 40)
+    opened.value.log.close()
+    t.match(LocalLog.open(folder, position, small), { value: { cut_bytes: 0 } }, 'they are cut once')
+    const again = reopened(folder, position)
+    append(again, 'zwei')
+    t.same(textsIn(again), ['one', 'zwei'])
+    again.close()
+  })
+
+  test(`in ${where}, a record that was written behind one that is lost is cut, and never fits again`, async (t) => {
+    const folder = folderOf(t)
+    const log = begun(folder, { ...small, durable: false })
+    const { position } = log
+    append(log, 'one', 'two', 'three')
+    log.close()
+    damageByte(folder, first, 40 + 33)
+    const cut = reopened(folder, position)
+    t.same(textsIn(cut), ['one'])
+    cut.close()
+    t.same(
+      Array.from(new LogScan(folder).laterThan(cut.position), ({ offset }) => offset),
+      [],
+    )
+  })
+
+  test(`in ${where}, a record that follows another one than that of the position is not read`, async (t) => {
+    const folder = folderOf(t)
+    const log = begun(folder)
+    append(log, 'one')
+    const { position } = log
+    append(log, 'two')
+    log.close()
+    const scan = new LogScan(folder)
+    t.same([...scan.records({ ...position, crc: position.crc ^ 1 })], [])
+    t.same([...scan.records({ ...position, sequence: nth(0) })], [])
+    t.same([...scan.records({ ...position, offset: 0 })], [])
+    t.equal([...scan.records(position)].length, 1)
+  })
+
+  test(`in ${where}, a scan says whether there are records at all`, async (t) => {
+    const folder = folderOf(t)
+    t.ok(new LogScan(folder).isEmpty)
+    const log = begun(folder)
+    t.ok(new LogScan(folder).isEmpty)
+    append(log, 'one')
+    t.notOk(new LogScan(folder).isEmpty)
+    log.close()
+  })
+}
+
+test('a position is read from its text, and from no other', async (t) => {
+  const position = { sequence: nth(7), segment: nth(3), offset: 120, crc: 99 }
+  t.equal(positionText(position), '[7,3,120,99]')
+  t.same(parsePosition('[7,3,120,99]'), position)
+  for (const text of ['', '[]', '[7,3,120]', '[7,3,120,-1]', '[7,3,120,99] ', '{"sequence":7}']) {
+    t.equal(parsePosition(text), undefined, text)
+  }
+})

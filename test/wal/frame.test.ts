@@ -1,0 +1,78 @@
+import { test } from 'tap'
+import { frameAt, frameSize, framesFrom, head_bytes, torn_bytes, writeFrame } from '../../src/wal/frame.js'
+import { nth } from './given.js'
+
+/** The bytes of a frame, with zeros around them that belong to nothing. */
+function framed(text: string, sequence = 5, previous = 0x01020304): Buffer {
+  const payload = Buffer.from(text)
+  const bytes = Buffer.alloc(frameSize(payload.length) + head_bytes)
+  writeFrame(bytes, { sequence: nth(sequence), previous, flushed: nth(sequence - 2), payload })
+  return bytes
+}
+
+test('the bytes of a frame are the format on disk and never change', async (t) => {
+  const bytes = framed('level')
+  const head = '5249474c05000000fd889eb804030201050000000000010002000000000000006c6576656c000000'
+  t.equal(bytes.subarray(0, frameSize(5)).toString('hex'), head)
+  t.same(frameAt(bytes, 0), {
+    sequence: 5,
+    crc: 0xb89e88fd,
+    previous: 0x01020304,
+    flushed: 3,
+    payload: Buffer.from('level'),
+    size_bytes: 40,
+  })
+})
+
+test('sequences have 48 bits', async (t) => {
+  t.equal(frameAt(framed('', 2 ** 48 - 1), 0)?.sequence, 2 ** 48 - 1)
+})
+
+test('frames take whole words', async (t) => {
+  t.same([0, 1, 8, 9].map(frameSize), [32, 40, 40, 48])
+})
+
+test('a frame of which any bit has changed is none', async (t) => {
+  const sound = framed('level')
+  for (let bit = 0; bit < (head_bytes + 5) * 8; bit += 1) {
+    const bytes = Buffer.from(sound)
+    bytes.writeUInt8(bytes.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3)
+    t.equal(frameAt(bytes, 0), undefined, `bit ${bit}`)
+  }
+})
+
+test('a frame that is cut anywhere is none', async (t) => {
+  const bytes = framed('level')
+  for (let length = 0; length < head_bytes + 5; length += 1) t.equal(frameAt(bytes.subarray(0, length), 0), undefined)
+  t.ok(frameAt(bytes.subarray(0, head_bytes + 5), 0))
+})
+
+test('frames are found wherever a word begins, and nowhere else', async (t) => {
+  const bytes = Buffer.concat([
+    Buffer.alloc(24, 'RIGL'),
+    framed('one', 1),
+    framed('two', 2),
+    Buffer.alloc(3),
+    framed('odd', 3),
+  ])
+  t.same(
+    Array.from(framesFrom(bytes, 0), ({ offset, frame }) => [offset, frame.payload.toString()]),
+    [
+      [24, 'one'],
+      [24 + 40 + 32, 'two'],
+    ],
+  )
+  t.same(
+    Array.from(framesFrom(bytes, 25), ({ offset }) => offset),
+    [24 + 40 + 32],
+  )
+})
+
+test('a frame that was begun is as long as its head says, or up to where nothing stands', async (t) => {
+  const whole = framed('x'.repeat(100))
+  t.equal(torn_bytes(Buffer.alloc(64), 0), 0)
+  t.equal(torn_bytes(Buffer.alloc(0), 0), 0)
+  t.equal(torn_bytes(whole.fill(0, 60, 80), 0), frameSize(100))
+  t.equal(torn_bytes(whole.fill(0, 0, 4), 0), 136)
+  t.equal(torn_bytes(whole.subarray(0, 50), 0), 50)
+})

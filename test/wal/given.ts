@@ -1,0 +1,67 @@
+import type { Test } from 'tap'
+import { LocalLog, type LocalLogSettings } from '../../src/wal/local-log.js'
+import { DiskLogFolder, type LogFolder } from '../../src/wal/log-folder.js'
+import type { LogPosition } from '../../src/wal/log-scan.js'
+import type { Appended, LogSequence } from '../../src/wal/record-log.js'
+import { Random } from '../fuzz/random.js'
+import { SimulatedDisk } from './simulated-disk.js'
+
+/** A log on disk whose segments are small. */
+export const small: LocalLogSettings = { durable: true, failed: () => {}, segment_bytes: 4096 }
+
+/** The folders that every rule of a log holds in. */
+export const folders: Readonly<Record<string, (t: Test) => LogFolder>> = {
+  'a folder of the file system': (t) => new DiskLogFolder(`${t.testdir()}/log`),
+  'a simulated disk': () => new SimulatedDisk(new Random(1)),
+}
+
+/** The number of a record. */
+export function nth(sequence: number): LogSequence {
+  return sequence as LogSequence
+}
+
+/** Begins a log behind nothing. */
+export function begun(folder: LogFolder, settings: LocalLogSettings = small): LocalLog {
+  return LocalLog.begin(folder, nth(0), settings)
+}
+
+/** Opens a log that has to be sound. */
+export function reopened(folder: LogFolder, from: LogPosition, settings: LocalLogSettings = small): LocalLog {
+  const opened = LocalLog.open(folder, from, settings)
+  if (!opened.ok) throw new Error(JSON.stringify(opened.error))
+  return opened.value.log
+}
+
+/** Appends texts, each of which has to be taken. */
+export function append(log: LocalLog, ...texts: readonly string[]): void {
+  for (const text of texts) {
+    const appended = log.appendSync(log.last, Buffer.from(text))
+    if (!appended.ok) throw new Error(appended.error.kind)
+  }
+}
+
+/** Appends a text durably without blocking the thread. */
+export async function appendInPool(folder: LogFolder, log: LocalLog, text: string): Promise<Appended> {
+  const appended = log.append(log.last, Buffer.from(text))
+  if (folder instanceof SimulatedDisk) folder.endFlushes()
+  return await appended
+}
+
+/** What a log holds behind a record. */
+export function textsIn(log: LocalLog, after = 0): readonly string[] {
+  return Array.from(log.records(nth(after)), ({ bytes }) => Buffer.from(bytes).toString())
+}
+
+/** A text so long that two of them fill a segment of `small`. */
+export function half(letter: string): string {
+  return letter.repeat(2000)
+}
+
+/** Changes one byte of a file. */
+export function damageByte(folder: LogFolder, name: string, offset: number): void {
+  const file = folder.open(name)
+  const [byte = 0] = file.read(offset, 1)
+  file.write(offset, Buffer.of(byte ^ 0xff))
+  file.flush()
+  file.close()
+}

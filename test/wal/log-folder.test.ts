@@ -1,0 +1,48 @@
+import { writeFileSync } from 'node:fs'
+import { test } from 'tap'
+import { DiskLogFolder } from '../../src/wal/log-folder.js'
+
+test('a folder is made with those above it, and one that is there is used', async (t) => {
+  const path = `${t.testdir()}/a/b/log`
+  const folder = new DiskLogFolder(path)
+  t.same(folder.names(), [])
+  folder.open('x').close()
+  t.same(new DiskLogFolder(path).names(), ['x'])
+})
+
+test('files are made, read, written, renamed and removed', async (t) => {
+  const folder = new DiskLogFolder(t.testdir({ kept: 'abc' }))
+  const file = folder.open('kept')
+  file.write(2, Buffer.from('xyz'))
+  t.same([file.size_bytes, file.read(1, 100).toString()], [5, 'bxyz'])
+  t.equal(file.read(9, 10).length, 0)
+  file.write(7, Buffer.from('!'))
+  t.same(file.read(4, 4), Buffer.from('z\0\0!'))
+  file.flush()
+  file.close()
+  folder.rename('kept', 'moved')
+  folder.flush()
+  t.same(folder.names(), ['moved'])
+  folder.remove('moved')
+  t.same(folder.names(), [])
+  t.throws(() => folder.rename('moved', 'kept'), { code: 'ENOENT' })
+  t.throws(() => folder.remove('moved'), { code: 'ENOENT' })
+})
+
+test('a file that is closed while it is flushed in the pool is closed after that', async (t) => {
+  const folder = new DiskLogFolder(t.testdir())
+  const file = folder.open('x')
+  file.write(0, Buffer.from('abc'))
+  const flushes = [file.flushInPool(), file.flushInPool()]
+  file.close()
+  t.equal(file.size_bytes, 3, 'its handle is open')
+  await Promise.all(flushes)
+  t.throws(() => file.size_bytes, { code: 'EBADF' })
+})
+
+test('what cannot be a folder or a file is a fault', async (t) => {
+  const path = t.testdir({ folder: {} })
+  writeFileSync(`${path}/file`, '')
+  t.throws(() => new DiskLogFolder(`${path}/file`), { code: 'EEXIST' })
+  t.throws(() => new DiskLogFolder(path).open('folder'), { code: 'EISDIR' })
+})
