@@ -39,7 +39,7 @@ export class LocalLog implements SynchronousRecordLog {
   /** Where the log was opened from. */
   readonly #from: LogPosition
   #end: LogPosition
-  /** The end before the last record, while that may be retracted. */
+  /** The end before the last record, in the segment of that record, while it may be retracted. */
   #before: LogPosition | undefined
   #flushed: LogSequence
   #scratch = Buffer.allocUnsafe(2 ** 16)
@@ -99,9 +99,7 @@ export class LocalLog implements SynchronousRecordLog {
 
   retract(sequence: LogSequence): void {
     if (this.#before === undefined || sequence !== this.last) throw new Error(`record ${sequence} can not be retracted`)
-    const { segment } = this.#end
-    // The record may be the first one of its segment, in which the next one begins then.
-    this.#end = this.#before.segment === segment ? this.#before : { ...this.#before, segment, offset: 0 }
+    this.#end = this.#before
     this.#before = undefined
     this.#retracted += 1
     this.#orFault(() => blankHead(this.#segments.file, this.#end.offset))
