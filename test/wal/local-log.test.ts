@@ -91,6 +91,18 @@ for (const [where, folderOf] of Object.entries(folders)) {
     again.close()
   })
 
+  test(`in ${where}, no other segment is longer than it may be`, async (t) => {
+    const folder = folderOf(t)
+    const log = begun(folder)
+    // With nothing behind them, both would fit.
+    append(log, 'x'.repeat(2032), half('b'))
+    log.close()
+    t.same(
+      folder.names().map((name) => folder.open(name).size_bytes),
+      [4096, 4096],
+    )
+  })
+
   test(`in ${where}, segments that are given up are used again, and one of them is kept for that`, async (t) => {
     const folder = folderOf(t)
     const log = begun(folder)
