@@ -21,7 +21,9 @@ const first = Number(process.env['RIGEL_WAL_SEED'] ?? Math.floor(Math.random() *
 test('whatever is acknowledged is there after any crash, in order and once, and nothing else', async (t) => {
   t.setTimeout(0)
   t.comment(`RIGEL_WAL_SEED=${first}`)
-  if (count > 1) t.intercept(Error, 'stackTraceLimit', { value: 0 }) // A trace costs more than what it would tell of.
+  const { stackTraceLimit } = Error
+  t.teardown(() => Object.assign(Error, { stackTraceLimit }))
+  if (count > 1) Error.stackTraceLimit = 0 // A trace costs more than what it would tell of.
   const timers: (() => void)[] = []
   t.intercept(globalThis, 'setTimeout', { value: (fire: () => void) => timers.push(fire) })
   t.intercept(globalThis, 'clearTimeout', { value: () => timers.splice(0) })
