@@ -30,7 +30,7 @@ interface Stored {
 }
 
 function opened(path: string, options: { readonly readOnly: boolean }): Stored {
-  const root = openRoot(path, { ...options, durable: false, maxReaders: 64, sizeMax_bytes: 2 ** 30 })
+  const root = openRoot(path, { ...options, maxReaders: 64, sizeMax_bytes: 2 ** 30 })
   const database = (name: string): Database<string, Key> => openDatabase(root, name)
   return { root, records: database('records'), turns: database('turns'), facts: database('facts') }
 }
