@@ -63,8 +63,8 @@ export class Courier {
       alarm: (url, reason) => report({ kind: 'alarm', url, reason }),
     })
     this.#ackWriters = sources.map((source, number) => {
-      const next = () => this.#queue.acks(number)
-      return new AckWriter({ source, next, acked: () => this.#queue.acked(number) })
+      const next = () => this.#queue.records.acks(number)
+      return new AckWriter({ source, next, acked: () => this.#queue.records.acked(number) })
     })
     this.#intake = new Intake({
       sources,
@@ -127,7 +127,7 @@ export class Courier {
   async #expire(id: SubscriptionId): Promise<void> {
     await this.#intake.read()
     this.#queue.expire(id)
-    await this.#queue.allAcked(id)
+    await this.#queue.records.allAcked(id)
   }
 
   async #states(ids: readonly SubscriptionId[] | undefined): Promise<readonly KnownState[]> {
@@ -148,7 +148,7 @@ export class Courier {
     this.#sender.close()
     clearInterval(this.#timer)
     for (const writer of this.#ackWriters) writer.flush()
-    await Promise.race([this.#queue.allAcked(), sleep(ackLimit_ms, undefined, { ref: false })])
+    await Promise.race([this.#queue.records.allAcked(), sleep(ackLimit_ms, undefined, { ref: false })])
     for (const writer of this.#ackWriters) writer.close()
     await Promise.all(this.#parts.sources.map((source) => source.close()))
   }

@@ -1,11 +1,10 @@
-import type { AttemptResult } from '../measure/delivery-table.js'
-import { advanceClock, lastNotified } from '../subscription/clocks.js'
-import type { DeliveryStats, NoticeAck, NumberedNotice } from '../subscription/notice.js'
+import { advanceClock } from '../subscription/clocks.js'
+import type { DeliveryStats, NumberedNotice } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
-import type { Milliseconds, Nanoseconds } from '../time.js'
+import type { Milliseconds } from '../time.js'
 import { DeliveryRecords } from './delivery-records.js'
-import type { DeliveryState, KnownState, Recipient } from './message.js'
-import type { QueuedNotice } from './notice-order.js'
+import { type DepartureParts, Departures } from './departures.js'
+import type { KnownState, Recipient } from './message.js'
 import type { Accepted, Failed } from './outcome.js'
 import { QueueTotals, type TotalsParts } from './queue-totals.js'
 import { type BegunAttempt, ReceiverTurns } from './receiver-turns.js'
@@ -13,11 +12,9 @@ import { Recipients } from './recipients.js'
 import type { SourceNumber } from './source.js'
 import type { SubscriptionQueue, SubscriptionQueueParts } from './subscription-queue.js'
 
-export interface DeliveryQueueParts extends Omit<SubscriptionQueueParts, 'ready'>, TotalsParts {
+export interface DeliveryQueueParts extends Omit<SubscriptionQueueParts, 'ready'>, TotalsParts, DepartureParts {
   /** Nothing is sent: a notice counts as accepted when it arrives. */
   readonly simulated: boolean
-  /** A notice was counted as accepted without being sent. */
-  readonly countSimulated: () => void
   /** Why a notice is too long to be sent to a recipient; undefined of any other notice. */
   readonly tooLong: (recipient: Recipient, source: SourceNumber, numbered: NumberedNotice) => string | undefined
   /** `next` may give something. */
@@ -43,14 +40,16 @@ export interface DeliveryQueueParts extends Omit<SubscriptionQueueParts, 'ready'
  *
  * The parts: `SubscriptionQueue` has the order and the pauses of one subscription, with one notice of each ordering key under
  * way; `ReceiverTurns` shares the attempts among receivers; `QueueTotals` has the sums that limits are about;
- * `DeliveryRecords` has the delivery stats and the pending acks. Only the methods here change several of them.
+ * `DeliveryRecords` has the delivery stats and the pending acks; `Departures` tells these two of each notice that leaves.
  */
 export class DeliveryQueue {
+  /** The delivery stats and the acks. */
+  readonly records: DeliveryRecords
   readonly #parts: DeliveryQueueParts
   readonly #recipients: Recipients
   readonly #turns: ReceiverTurns
   readonly #totals: QueueTotals
-  readonly #records: DeliveryRecords
+  readonly #departures: Departures
   /** The queues with a barrier, which may be free when more of the outboxes is known. */
   readonly #barred = new Set<SubscriptionQueue>()
   /** Notices, by outbox and number, of which an attempt was made before the start. */
@@ -63,15 +62,16 @@ export class DeliveryQueue {
     this.#recipients = new Recipients({ ...parts, ready: (queue) => this.#offer(queue) }, parts.log)
     this.#turns = new ReceiverTurns(parts.limits)
     this.#totals = new QueueTotals(parts, sources)
-    this.#records = new DeliveryRecords(sources, parts.ackPending)
+    this.records = new DeliveryRecords(sources, parts.ackPending)
+    this.#departures = new Departures(parts, this.#totals, this.records)
   }
 
   /** The stats that an outbox holds at the start, after all subscriptions were put; those of unknown ones are removed. */
   restore(source: SourceNumber, stored: Iterable<readonly [SubscriptionId, DeliveryStats]>): void {
     for (const [id, stats] of stored) {
-      this.#records.restore(id, source, stats)
+      this.records.restore(id, source, stats)
       if (this.#recipients.known.has(id)) for (const number of stats.tried) this.#tried.add(`${source}-${number}`)
-      else this.#records.ended(id, [])
+      else this.records.ended(id, [])
     }
   }
 
@@ -82,8 +82,8 @@ export class DeliveryQueue {
     for (const [id, { clock }] of this.#recipients.known) {
       const queue = this.#recipients.queue(id)
       // Most have never been notified.
-      if (queue === undefined && !this.#records.has(id)) continue
-      let latest: number = this.#records.merged(id).lastNotification ?? 0
+      if (queue === undefined && !this.records.has(id)) continue
+      let latest: number = this.records.merged(id).lastNotification ?? 0
       for (const { made } of queue?.order.notices() ?? []) latest = Math.max(latest, made)
       advanceClock(clock, latest)
     }
@@ -93,7 +93,7 @@ export class DeliveryQueue {
   put(recipient: Recipient): void {
     const queue = this.#recipients.put(recipient)
     if (queue === undefined) return
-    if (this.#parts.simulated) this.#removeWaiting(queue, 'simulated')
+    if (this.#parts.simulated) this.#departures.removeWaiting(queue, 'simulated')
     this.#recipients.forgetIdle(queue)
   }
 
@@ -112,13 +112,13 @@ export class DeliveryQueue {
       queue.end()
     }
     for (const _ of notices) this.#parts.meter.left('ended')
-    this.#records.ended(id, notices)
+    this.records.ended(id, notices)
   }
 
   /** A subscription has expired: what waits leaves, and what is under way does unless it is accepted. */
   expire(id: SubscriptionId): void {
     const queue = this.#recipients.queue(id)
-    if (queue !== undefined) this.#expire(queue)
+    if (queue !== undefined) this.#departures.expire(queue)
   }
 
   /** A notice of an outbox has arrived; they come by their numbers. `since_ms` is when it was made, by the steady clock. */
@@ -129,24 +129,24 @@ export class DeliveryQueue {
     const queue = this.#recipients.queueOfNotice(notice.subscription, this.#started)
     if (queue === undefined) {
       if (this.#started) meter.left('ended')
-      this.#records.ended(notice.subscription, [{ source, number }])
+      this.records.ended(notice.subscription, [{ source, number }])
       return
     }
     const reason = queue.recipient && this.#parts.tooLong(queue.recipient, source, numbered)
     if (reason !== undefined) {
-      this.#warnOfDrop(queue, reason)
-      this.#left(queue, { source, number, made: notice.made }, 'dropped')
+      this.#departures.warnOfDrop(queue, reason)
+      this.#departures.left(queue, { source, number, made: notice.made }, 'dropped')
       return
     }
     const tried = this.#tried.size > 0 && this.#tried.has(`${source}-${number}`)
     const superseded = queue.add({ source, numbered, since_ms, tried })
     this.#totals.added(queue, { source, size_bytes: numbered.size_bytes })
     if (notice.after !== undefined) this.#barred.add(queue)
-    this.#trace(queue, 'put into', source, number)
-    if (superseded !== undefined) this.#remove(queue, superseded, 'ended')
-    if (queue.depth > limits.queueMax) this.#dropOldest(queue, `${queue.depth} are waiting`)
+    this.#departures.trace(queue, 'put into', source, number)
+    if (superseded !== undefined) this.#departures.remove(queue, superseded, 'ended')
+    if (queue.depth > limits.queueMax) this.#departures.dropOldest(queue, `${queue.depth} are waiting`)
     this.#totals.warnOfQueue(queue)
-    if (simulated && queue.recipient !== undefined) this.#removeWaiting(queue, 'simulated')
+    if (simulated && queue.recipient !== undefined) this.#departures.removeWaiting(queue, 'simulated')
     else this.#offer(queue)
   }
 
@@ -161,10 +161,15 @@ export class DeliveryQueue {
     const { queue, notice } = attempt
     if (queue.ended) return
     const { clock } = this.#parts
-    this.#records.attempted(queue.id, notice, outcome, clock.now())
+    this.records.attempted(queue.id, notice, outcome, clock.now())
     queue.dropWarned = false
     queue.done(notice)
-    this.#departed(queue, notice, 'accepted', BigInt(Math.round((clock.steady_ms() - notice.since_ms) * 1e6)))
+    this.#departures.departed(
+      queue,
+      notice,
+      'accepted',
+      BigInt(Math.round((clock.steady_ms() - notice.since_ms) * 1e6)),
+    )
   }
 
   /** The attempt has failed: the notice waits again, unless its subscription has expired or a newer tick waits. */
@@ -172,27 +177,27 @@ export class DeliveryQueue {
     this.#free(attempt)
     const { queue, notice } = attempt
     if (queue.ended) return
-    this.#records.attempted(queue.id, notice, outcome, this.#parts.clock.now())
-    if (queue.failed(notice, outcome)) this.#remove(queue, notice, 'ended')
+    this.records.attempted(queue.id, notice, outcome, this.#parts.clock.now())
+    if (queue.failed(notice, outcome)) this.#departures.remove(queue, notice, 'ended')
   }
 
   /** Nothing was sent, because the notice can not be. */
   unsendable(attempt: BegunAttempt, reason: string): void {
-    this.#free(attempt)
-    const { queue, notice } = attempt
-    if (queue.ended) return
-    this.#warnOfDrop(queue, reason)
-    queue.done(notice)
-    this.#departed(queue, notice, 'dropped')
+    if (!attempt.queue.ended) this.#departures.warnOfDrop(attempt.queue, reason)
+    this.#unsent(attempt, 'dropped')
   }
 
   /** Nothing was sent, because the notice is not in its outbox any more. */
   missing(attempt: BegunAttempt): void {
+    this.#unsent(attempt, 'ended')
+  }
+
+  #unsent(attempt: BegunAttempt, result: 'dropped' | 'ended'): void {
     this.#free(attempt)
     const { queue, notice } = attempt
     if (queue.ended) return
     queue.done(notice)
-    this.#departed(queue, notice, 'ended')
+    this.#departures.departed(queue, notice, result)
   }
 
   /** More of the outboxes is known: barriers may be free, and more may wait than is allowed. */
@@ -201,13 +206,7 @@ export class DeliveryQueue {
       if (queue.order.hasBarrier) queue.order.recheck()
       else this.#barred.delete(queue)
     }
-    let largest: SubscriptionQueue | undefined
-    for (let excess = this.#totals.excess; excess !== undefined; excess = this.#totals.excess) {
-      if (largest !== undefined && this.#dropOldest(largest, excess)) continue
-      largest = this.#totals.largest()
-      if (largest === undefined) break
-    }
-    this.#totals.warnOfAll()
+    this.#departures.dropExcess()
   }
 
   /** Drops what has waited too long, and what belongs to subscriptions that have expired; to be called often. */
@@ -219,9 +218,9 @@ export class DeliveryQueue {
     const reason = `not accepted within ${limits.retention_ms / 1000} s`
     let oldest_ms: number | undefined
     for (const queue of this.#totals.filled) {
-      if (queue.recipient !== undefined && queue.recipient.expires <= at) this.#expire(queue)
+      if (queue.recipient !== undefined && queue.recipient.expires <= at) this.#departures.expire(queue)
       while ((queue.order.oldest('waiting')?.since_ms ?? Number.POSITIVE_INFINITY) <= madeBy_ms) {
-        this.#dropOldest(queue, reason)
+        this.#departures.dropOldest(queue, reason)
       }
       const own_ms = queue.order.oldest('all')?.since_ms
       if (own_ms !== undefined) oldest_ms = Math.min(oldest_ms ?? own_ms, own_ms)
@@ -239,39 +238,10 @@ export class DeliveryQueue {
   states(ids: Iterable<SubscriptionId> = this.#recipients.known.keys()): readonly KnownState[] {
     return [...ids].flatMap((id) => {
       const recipient = this.#recipients.known.get(id)
-      return recipient === undefined ? [] : [{ id, delivery: this.#state(recipient) }]
+      return recipient === undefined
+        ? []
+        : [{ id, delivery: this.records.state(recipient, this.#recipients.queue(id)) }]
     })
-  }
-
-  /** The next batch of acks of an outbox, to be stored there; undefined while another one is, or if there is none. */
-  acks(source: SourceNumber): readonly NoticeAck[] | undefined {
-    return this.#records.acks(source)
-  }
-
-  /** The batch of an outbox is on disk; whether it has more acks. */
-  acked(source: SourceNumber): boolean {
-    return this.#records.acked(source)
-  }
-
-  /** Resolves when all acks are on disk: those of a subscription, or all. */
-  allAcked(id?: SubscriptionId): Promise<void> {
-    return this.#records.allAcked(id)
-  }
-
-  #state({ id, clock }: Recipient): DeliveryState {
-    const queue = this.#recipients.queue(id)
-    const nextAttempt = queue?.nextAttempt
-    const oldest = queue?.order.oldest('all')
-    const { lastNotification = 0, ...stats } = this.#records.merged(id)
-    const latest = Math.max(lastNotification, lastNotified(clock))
-    return {
-      ...stats,
-      ...(latest > 0 && { lastNotification: latest as Milliseconds }),
-      queueDepth: queue?.depth ?? 0,
-      queueBytes: queue?.bytes ?? 0,
-      ...(oldest !== undefined && { oldestQueued: oldest.made }),
-      ...(nextAttempt !== undefined && { nextAttempt }),
-    }
   }
 
   #offer(queue: SubscriptionQueue): void {
@@ -282,62 +252,5 @@ export class DeliveryQueue {
   #free(attempt: BegunAttempt): void {
     this.#turns.ended(attempt)
     this.#parts.ready()
-  }
-
-  #expire(queue: SubscriptionQueue): void {
-    this.#removeWaiting(queue, 'ended')
-    for (const notice of queue.order.notices()) notice.dropOnFailure = true
-  }
-
-  #dropOldest(queue: SubscriptionQueue, reason: string): boolean {
-    const oldest = queue.order.oldest('waiting')
-    if (oldest === undefined) return false
-    this.#warnOfDrop(queue, reason)
-    this.#remove(queue, oldest, 'dropped')
-    return true
-  }
-
-  #removeWaiting(queue: SubscriptionQueue, result: 'ended' | 'simulated'): void {
-    for (let first = queue.order.oldest('waiting'); first !== undefined; first = queue.order.oldest('waiting')) {
-      this.#remove(queue, first, result)
-      if (result === 'simulated') this.#parts.countSimulated()
-    }
-  }
-
-  #remove(queue: SubscriptionQueue, notice: QueuedNotice, result: Exclude<AttemptResult, 'accepted'>): void {
-    queue.remove(notice)
-    this.#departed(queue, notice, result)
-  }
-
-  /** A notice is no longer in the queue of its subscription. */
-  #departed(queue: SubscriptionQueue, notice: QueuedNotice, result: AttemptResult, waited?: Nanoseconds): void {
-    this.#totals.removed(queue, notice)
-    this.#left(queue, notice, result, waited)
-  }
-
-  #left(
-    queue: SubscriptionQueue,
-    notice: Pick<QueuedNotice, 'source' | 'number' | 'made'>,
-    result: AttemptResult,
-    waited?: Nanoseconds,
-  ): void {
-    this.#parts.meter.left(result, waited)
-    if (result === 'simulated') this.#records.simulated(queue.id, notice)
-    else this.#records.left(queue.id, notice, result === 'dropped')
-    this.#trace(queue, result === 'dropped' ? 'rejected by' : 'taken from', notice.source, notice.number)
-  }
-
-  /** Every drop is counted, and warned of once per subscription until a delivery succeeds. */
-  #warnOfDrop(queue: SubscriptionQueue, reason: string): void {
-    if (queue.dropWarned) return
-    queue.dropWarned = true
-    const message = `notifications of subscription ${queue.id} are dropped: ${reason}`
-    this.#parts.log.warn('notif:drop', message, { subscription: queue.id })
-  }
-
-  #trace(queue: SubscriptionQueue, done: string, source: SourceNumber, number: number): void {
-    const { log } = this.#parts
-    if (!log.isTraced('notify.queue')) return
-    log.trace('notify.queue', `notification ${source}-${number} ${done} the queue of ${queue.id}: ${queue.depth} wait`)
   }
 }

@@ -1,3 +1,4 @@
+import { lastNotified } from '../subscription/clocks.js'
 import type { DeliveryStats, NoticeAck } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
@@ -10,9 +11,11 @@ import {
   mergedStats,
   noStats,
 } from './delivery-stats.js'
+import type { DeliveryState, Recipient } from './message.js'
 import type { QueuedNotice } from './notice-order.js'
 import type { AttemptOutcome } from './outcome.js'
 import type { SourceNumber } from './source.js'
+import type { SubscriptionQueue } from './subscription-queue.js'
 
 /** The stats of one subscription by outbox, with what its last attempt says over all of them. */
 interface SubscriptionStats {
@@ -54,6 +57,22 @@ export class DeliveryRecords {
   /** The stats of all outboxes as one. */
   merged(id: SubscriptionId): MergedStats {
     return mergedStats([...(this.#subscriptions.get(id)?.bySource.values() ?? [])])
+  }
+
+  /** How the deliveries of a subscription go, with what waits in its queue, if it has one. */
+  state({ id, clock }: Recipient, queue: SubscriptionQueue | undefined): DeliveryState {
+    const nextAttempt = queue?.nextAttempt
+    const oldest = queue?.order.oldest('all')
+    const { lastNotification = 0, ...stats } = this.merged(id)
+    const latest = Math.max(lastNotification, lastNotified(clock))
+    return {
+      ...stats,
+      ...(latest > 0 && { lastNotification: latest as Milliseconds }),
+      queueDepth: queue?.depth ?? 0,
+      queueBytes: queue?.bytes ?? 0,
+      ...(oldest !== undefined && { oldestQueued: oldest.made }),
+      ...(nextAttempt !== undefined && { nextAttempt }),
+    }
   }
 
   /** An attempt has ended: failures are counted over all outboxes. */

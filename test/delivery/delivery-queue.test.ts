@@ -210,20 +210,20 @@ test('a batch of acks has at most 400 notices, and whoever waits for a subscript
   }
   tested.queue.expire(id)
   let stored = false
-  const waiting = tested.queue.allAcked(id).then(() => {
+  const waiting = tested.queue.records.allAcked(id).then(() => {
     stored = true
   })
   const batches: number[] = []
-  for (let batch = tested.queue.acks(0); batch !== undefined; batch = tested.queue.acks(0)) {
+  for (let batch = tested.queue.records.acks(0); batch !== undefined; batch = tested.queue.records.acks(0)) {
     await new Promise(setImmediate)
     t.notOk(stored)
-    t.equal(tested.queue.acks(0), undefined, 'one batch is under way at a time')
+    t.equal(tested.queue.records.acks(0), undefined, 'one batch is under way at a time')
     batches.push(batch.reduce((sum, { gone }) => sum + gone.length, 0))
-    t.equal(tested.queue.acked(0), batches.length < 3)
+    t.equal(tested.queue.records.acked(0), batches.length < 3)
   }
   t.same(batches, [400, 400, 100])
   await waiting
-  await tested.queue.allAcked()
+  await tested.queue.records.allAcked()
 })
 
 test('while deliveries are simulated a notice counts as accepted when it arrives, or when its subscription is put', async (t) => {
@@ -261,7 +261,7 @@ test('what outboxes held of a subscription at the start goes on; stats of an unk
   t.match(tested.queue.states([known]), [{ delivery: { timesSent: 3, failsCounter: 3 } }])
   t.same(tested.queue.states([unknown]), [])
   t.same(
-    tested.queue.acks(0)?.map(({ subscription, stats }) => [subscription, stats?.sent]),
+    tested.queue.records.acks(0)?.map(({ subscription, stats }) => [subscription, stats?.sent]),
     [
       [unknown, undefined],
       [known, 3],

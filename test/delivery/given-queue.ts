@@ -107,7 +107,7 @@ export class QueueUnderTest {
 
   /** Begins to store a batch of acks; asserts that no other one is under way, and that no notice leaves twice. */
   beginAck(source: number): void {
-    const batch = this.queue.acks(source)
+    const batch = this.queue.records.acks(source)
     if (batch === undefined) return
     assert(!this.#batches.has(source), 'one batch of an outbox is under way at a time')
     this.#batches.add(source)
@@ -123,7 +123,7 @@ export class QueueUnderTest {
   }
 
   endAck(source: number): void {
-    if (this.#batches.delete(source)) this.queue.acked(source)
+    if (this.#batches.delete(source)) this.queue.records.acked(source)
   }
 
   /** Stores everything; gives the notices that have left their outboxes, by outbox and number. */
