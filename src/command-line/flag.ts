@@ -12,7 +12,7 @@ export const flagGroups = [
   'Administration',
   'Accepted and ignored',
 ] as const
-export type FlagGroup = (typeof flagGroups)[number]
+type FlagGroup = (typeof flagGroups)[number]
 
 /** What a kind of value takes: its name in the help, what is wrong with a text, and what a right one means. */
 export interface ValueKind<Value> {

@@ -4,7 +4,7 @@ import type { Flag, Printing } from './flag.js'
 import { flagsByName, takesValue } from './flags.js'
 
 /** A flag that was set, and by what. */
-export interface GivenValue {
+interface GivenValue {
   readonly flag: Flag
   /** The value; `true` or `false` for switches. */
   readonly text: string

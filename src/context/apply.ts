@@ -20,7 +20,7 @@ export type EntityEffect =
     }
   | { readonly kind: 'remove'; readonly entity: Entity }
 
-export interface UpdateDecision {
+interface UpdateDecision {
   readonly reply: UpdateReply
   readonly effects: readonly EntityEffect[]
 }

@@ -4,7 +4,7 @@ import type { GivenAttribute } from './update.js'
 import { castText, sameValue } from './value.js'
 
 /** How an attribute is made from what a request gives. */
-export interface Making {
+interface Making {
   readonly time: Milliseconds
   readonly autocast: boolean
   readonly isLocation: boolean

@@ -14,7 +14,7 @@ import {
 } from './sphere.js'
 
 /** All points between two latitudes and two longitudes, in degrees; `west` is never greater than `east`. */
-export interface Box {
+interface Box {
   readonly south: number
   readonly north: number
   readonly west: number

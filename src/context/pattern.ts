@@ -65,7 +65,7 @@ export function acceptedPattern(text: string): Pattern {
 }
 
 /** A pattern that will be searched for often, and what it took to make a search of it cost the same every time. */
-export interface LastingPattern extends Pattern {
+interface LastingPattern extends Pattern {
   /** Of up to 2 us each. */
   readonly transitions: number
 }

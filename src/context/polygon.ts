@@ -13,7 +13,7 @@ import {
 } from './sphere.js'
 
 /** A closed line of great-circle arcs, ready to be asked what lies inside. */
-export interface Ring {
+interface Ring {
   readonly edges: readonly Arc[]
   /** Whether a point lies in the smaller of the parts into which the line divides the sphere. */
   readonly holds: (point: Vector3) => boolean

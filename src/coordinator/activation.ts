@@ -14,7 +14,7 @@ import type { CourierThread } from './courier-thread.js'
 import { noticesAbout, type StateParts, stateToShow } from './initial-notices.js'
 import type { Partitions } from './partitions.js'
 
-export interface ActivationParts extends StateParts {
+interface ActivationParts extends StateParts {
   readonly store: SubscriptionStore
   readonly partitions: Pick<Partitions<object>, 'subscribe'>
   readonly courier: Pick<CourierThread<object>, 'put' | 'hold'>

@@ -7,7 +7,7 @@ import type { NoticeAck } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { Deaths, deathsPerMinute, type FrontEndLink, type Launch, stackOf } from './partitions.js'
 
-export interface CourierThreadSettings<Task> {
+interface CourierThreadSettings<Task> {
   readonly entry: URL
   /** Called for every thread, also for one that replaces another: with the recipients of that moment. */
   readonly launch: () => Launch<Task>

@@ -19,7 +19,7 @@ export interface Launch<Task> {
   readonly heap_MiB?: number
 }
 
-export interface PartitionsSettings<Task> {
+interface PartitionsSettings<Task> {
   readonly entry: URL
   readonly count: number
   /** Called for every thread, also for one that replaces another. */

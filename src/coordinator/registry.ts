@@ -30,7 +30,7 @@ import { Capacity, sizeOfRegistration } from './capacity.js'
 import { newId } from './new-id.js'
 
 /** For how much there is room. */
-export interface RegistryLimits {
+interface RegistryLimits {
   /** Registrations, of 1 KiB each on average. */
   readonly registrationsMax: number
   /** Availability subscriptions, likewise. */

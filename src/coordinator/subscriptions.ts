@@ -26,7 +26,7 @@ import { newId } from './new-id.js'
 import type { Partitions } from './partitions.js'
 import { Ticker } from './ticker.js'
 
-export interface SubscriptionsParts extends StateParts {
+interface SubscriptionsParts extends StateParts {
   readonly store: SubscriptionStore
   readonly partitions: Pick<Partitions<object>, 'subscribe' | 'unsubscribe'>
   readonly courier: Pick<CourierThread<object>, 'put' | 'hold' | 'remove' | 'expire' | 'report'>

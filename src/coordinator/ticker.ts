@@ -9,7 +9,7 @@ import { after, type Milliseconds, now } from '../time.js'
 import type { HeldSubscriptions } from './held-subscriptions.js'
 import { noticesAbout, type StateParts, stateToShow } from './initial-notices.js'
 
-export interface TickerParts extends StateParts {
+interface TickerParts extends StateParts {
   readonly held: HeldSubscriptions
   readonly store: Pick<SubscriptionStore, 'commit'>
   readonly bell: Bell

@@ -90,7 +90,7 @@ const gather_most = 256
 const again_ms = 50
 const againMost_ms = 2000
 
-export interface AckWriterParts {
+interface AckWriterParts {
   readonly source: Pick<Source, 'ack'>
   /** The next batch of acks, unless there is none. */
   readonly next: () => readonly NoticeAck[] | undefined

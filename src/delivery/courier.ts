@@ -23,7 +23,7 @@ export interface CourierSettings extends QueueLimits, MessageLimits, Omit<Sender
   readonly retryMax_ms: number
 }
 
-export interface CourierParts
+interface CourierParts
   extends Pick<AttemptParts, 'log' | 'switches' | 'transaction' | 'meter' | 'count' | 'sent' | 'sources' | 'word'> {
   readonly settings: CourierSettings
   /** Those that are known from the start; they are gone through once. */

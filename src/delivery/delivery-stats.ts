@@ -7,7 +7,7 @@ import { type AttemptOutcome, reasonText } from './outcome.js'
 export const noStats: DeliveryStats = { sent: 0, discarded: 0, tried: [], fails: 0 }
 
 /** An attempt that has ended. */
-export interface EndedAttempt {
+interface EndedAttempt {
   readonly number: NoticeNumber
   /** Whether it was the first one of its notice. */
   readonly first: boolean
@@ -30,7 +30,7 @@ export function afterAttempt(stats: DeliveryStats, attempt: EndedAttempt): Deliv
 }
 
 /** A notice that leaves its outbox. */
-export interface DepartedNotice {
+interface DepartedNotice {
   readonly number: NoticeNumber
   readonly made: Milliseconds
   /** Whether a limit dropped it. */

@@ -7,7 +7,7 @@ import type { Source, SourceNumber } from './source.js'
 const slice = 128
 const slice_bytes = 2 ** 20
 
-export interface IntakeParts {
+interface IntakeParts {
   readonly sources: readonly Source[]
   /** `since_ms` is when it was made, by the steady clock of this thread. */
   readonly take: (source: SourceNumber, numbered: NumberedNotice, since_ms: number) => void

@@ -184,7 +184,7 @@ export class SubscriptionQueue {
 }
 
 /** The bounds of the pauses between attempts [subscriptions 5.4]. */
-export interface PauseLimits {
+interface PauseLimits {
   readonly min_ms: number
   readonly max_ms: number
 }

@@ -129,7 +129,7 @@ function plainHost(host: string): string {
 }
 
 /** Where the system connects to for an address as it is written, and what else it leads to. */
-export interface MeantAddress {
+interface MeantAddress {
   /** What is connected to: no address of IPv6 for one of IPv4, and loopback for the unspecified ones. */
   readonly connected: string
   /** All that a rule against one of them is against, the first among them. */

@@ -4,7 +4,7 @@ export class GivenUp extends Error {}
 export const timedOut = new GivenUp('timeout')
 
 /** Why there is no response. */
-export interface FaultReason {
+interface FaultReason {
   /** A few words: `timeout`, `connection refused`. */
   readonly reason: string
   /** The request itself is at fault: it would fail again. */

@@ -3,7 +3,7 @@ import type { Destinations } from './destinations.js'
 import { Exchange, type ExchangeLimits, type HttpResponse, type TakePiece } from './exchange.js'
 import { denial } from './faults.js'
 
-export interface HttpClientSettings {
+interface HttpClientSettings {
   /** Whether connections are used again. */
   readonly kept: boolean
   /** Idle connections that are kept; when there is one more, one of the origin used longest ago is closed. */

@@ -13,7 +13,7 @@ interface NodeExchange {
 }
 
 /** Takes a request and what its path means. Never throws. */
-export type Serve = (incoming: IncomingMessage, outgoing: ServerResponse | undefined, target: Target) => void
+type Serve = (incoming: IncomingMessage, outgoing: ServerResponse | undefined, target: Target) => void
 
 /**
  * The Hono application of a listening socket. Each resource is a route of it, under its pattern and its aliases and for

@@ -181,7 +181,7 @@ export function isVerb(method: string): method is Verb {
 }
 
 /** Says whether an Authorization header carries the token of the management interface [management 13]. */
-export type TokenCheck = (authorization: string | undefined) => boolean
+type TokenCheck = (authorization: string | undefined) => boolean
 
 /** The check of a token. Digests are compared, so that the time says nothing, not even the token's length. */
 export function tokenCheck(token: string | undefined): TokenCheck {

@@ -22,7 +22,7 @@ export interface InProgress {
 }
 
 /** The responses that are no more than a status [management 11.5, 11.8]. */
-export type BareStatus = 400 | 408 | 431
+type BareStatus = 400 | 408 | 431
 
 /** How long a client may take to read a refusal after which its connection is closed. */
 const linger_ms = 5_000

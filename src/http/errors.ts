@@ -16,7 +16,7 @@ const reasonPhrases = {
   503: 'Service Unavailable',
 } as const
 
-export type ErrorStatus = keyof typeof reasonPhrases
+type ErrorStatus = keyof typeof reasonPhrases
 
 /** An error in the form that the path's interface has for errors [management 1, 11.3]. */
 export function errorResponse(kind: PathKind, status: ErrorStatus, text: string): ApiResponse {

@@ -63,7 +63,7 @@ export function isJson(mediaType: string): boolean {
 /** What the client takes: JSON, or nothing but text. */
 export type Acceptable = 'json' | 'text'
 
-export interface AcceptRefusal {
+interface AcceptRefusal {
   readonly status: 400 | 406
   readonly text: string
 }

@@ -14,7 +14,7 @@ import type { RequestLog, Stages } from './request-log.js'
 import type { ServerContext } from './server-context.js'
 
 /** An operation that is due, and who waits for its end. */
-export interface OperationRun {
+interface OperationRun {
   readonly operation: Operation
   readonly resource: Resource
   readonly request: ApiRequest

@@ -1,5 +1,5 @@
 /** The state of a request. */
-export type RequestState =
+type RequestState =
   /** Its head is being checked. */
   | 'head'
   /** Its body arrives. */
@@ -21,7 +21,7 @@ export type RequestState =
   | 'gone'
 
 /** What happens to a request. */
-export type RequestStep =
+type RequestStep =
   | 'readBody'
   | 'bodyRead'
   | 'wait'

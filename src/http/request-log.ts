@@ -6,7 +6,7 @@ import { type TraceArea, traceArea } from '../trace-area.js'
 import { clientAddressOf, single, unusedHeaders } from './headers.js'
 
 /** What a line about a request shows of its response. */
-export interface LoggedResponse {
+interface LoggedResponse {
   readonly status: number
   readonly headers: readonly string[]
   readonly requestBody: string

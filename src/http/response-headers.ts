@@ -3,7 +3,7 @@ import type { Head } from './headers.js'
 import { type PathKind, verbsOf } from './target.js'
 
 /** What the headers of a response say besides what the response itself has. */
-export interface ResponseFacts {
+interface ResponseFacts {
   readonly head: Head
   readonly body: string
   readonly body_bytes: number

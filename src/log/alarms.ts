@@ -108,7 +108,7 @@ function shown(kind: AlarmKind, subject: string): string {
 }
 
 /** What a summary is made of: all numbers since the start [management 10.7]. */
-export interface SummaryCounts {
+interface SummaryCounts {
   readonly transactions: number | bigint
   readonly alarms: AlarmCounts
 }

@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs'
 import sonicBoom, { type SonicBoom } from 'sonic-boom'
 
 /** What is told of a destination, to whoever logs it. */
-export interface DestinationEvents {
+interface DestinationEvents {
   /** Everything is written again, after this number of lines had to be dropped. */
   caughtUp(dropped: number): void
   /** The file could not be opened anew; lines go to the one that was open. */

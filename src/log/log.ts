@@ -35,7 +35,7 @@ export interface Log {
 }
 
 /** What a line can be of: NONE shows no lines, and summaries are shown at every level [management 10.1]. */
-export type LineLevel = Exclude<LogLevel, 'NONE'> | 'SUMMARY'
+type LineLevel = Exclude<LogLevel, 'NONE'> | 'SUMMARY'
 
 /** A line before it has a form: plain data that crosses threads. */
 export interface Line {

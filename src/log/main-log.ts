@@ -24,7 +24,7 @@ export interface Outputs {
 }
 
 /** Why a log can not be opened: exit code 1 [management 10.6]. */
-export interface LogDirUnusable {
+interface LogDirUnusable {
   readonly kind: 'logDirUnusable'
   /** One line for stderr. */
   readonly text: string

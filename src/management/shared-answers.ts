@@ -11,7 +11,7 @@ export interface Shared {
   /** The alarms of the process, which its main thread has; nothing from others [management 10.7]. */
   readonly alarms: { readonly ask: undefined; readonly part: Partial<AlarmCounts> }
 }
-export type SharedName = keyof Shared
+type SharedName = keyof Shared
 
 /** What a front end answers a peer; its own part of what `ProcessPeers` gather. */
 export type SharedAnswer = <Name extends SharedName>(
@@ -29,7 +29,7 @@ export interface ProcessPeers {
 }
 
 /** What only the main thread can answer. */
-export interface ProcessAnswers {
+interface ProcessAnswers {
   readonly alarms?: () => Partial<AlarmCounts>
   readonly process?: () => Promise<string>
 }

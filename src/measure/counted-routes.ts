@@ -11,7 +11,7 @@ export interface Countable {
 }
 
 /** Where the requests of one resource are counted. */
-export interface CountedRoute {
+interface CountedRoute {
   readonly name: string
   /** Of its columns in the tables. */
   readonly index: number

@@ -43,7 +43,7 @@ export interface DeliveryReading {
 }
 
 /** Since the start of the process, whatever was reset [management 7]. */
-export interface DeliveryTotals {
+interface DeliveryTotals {
   readonly notifications: Readonly<Record<'accepted' | 'dropped' | 'simulated', number>>
   readonly attempts: Readonly<Record<'accepted' | 'trouble' | 'refused', number>>
   /** In seconds. */

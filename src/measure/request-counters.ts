@@ -24,7 +24,7 @@ const invalidRequests = counterColumn('invalidRequests')
 const missedVerb = counterColumn('missedVerb')
 
 /** The tables in which one front end counts. */
-export interface RequestTables {
+interface RequestTables {
   readonly counts: RequestCountTable
   readonly traffic: TrafficTable
   readonly timing: TimingTable

@@ -11,7 +11,7 @@ export const statusCodes = [
 ] as const
 
 export const trafficGauges = ['connections', 'inFlight', 'permitsFree', 'permitsTaken', 'permitsQueued'] as const
-export type TrafficGauge = (typeof trafficGauges)[number]
+type TrafficGauge = (typeof trafficGauges)[number]
 
 /** Columns: per resource and verb the responses by status and their durations, per resource the sizes, then the rest. */
 const perVerb = statusCodes.length + durationBuckets.width

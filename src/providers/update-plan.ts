@@ -36,7 +36,7 @@ export interface Sharing {
   readonly unfound: readonly GivenAttribute[]
 }
 
-export interface UpdatePlan {
+interface UpdatePlan {
   readonly forwards: readonly UpdateForward[]
   /** One for each entity, in their order. */
   readonly sharings: readonly Sharing[]

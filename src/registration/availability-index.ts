@@ -7,7 +7,7 @@ import { inForce, type RegisteredEntity, type Registration } from './registratio
 import type { Discovery } from './registration-index.js'
 
 /** A subscription that a registration concerns, with what it is to be sent. */
-export interface AvailabilityMatch {
+interface AvailabilityMatch {
   readonly subscription: AvailabilitySubscription
   readonly discovery: Discovery
 }

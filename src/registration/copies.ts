@@ -2,7 +2,7 @@ import { compareBytes } from '../context/entity.js'
 import type { RegisteredContext, Registration, RegistrationChange, RegistrationId } from './registration.js'
 
 /** Whose copies they are: what one subscription of another registry told, in one tenant and path. */
-export type CopySource = Pick<Registration, 'tenant' | 'path' | 'copiedFrom'>
+type CopySource = Pick<Registration, 'tenant' | 'path' | 'copiedFrom'>
 
 /** Which registration holds what notifyContextAvailability told, so that it is found when it is told again. */
 export class Copies {

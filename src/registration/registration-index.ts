@@ -31,14 +31,14 @@ export interface Discovery {
 }
 
 /** Which registrations are wanted of those that were found; they are counted as registrations, not as contexts. */
-export interface DiscoveryPage {
+interface DiscoveryPage {
   readonly offset: number
   readonly limit: number
 }
 
 export const wholeDiscovery: DiscoveryPage = { offset: 0, limit: Number.POSITIVE_INFINITY }
 
-export interface Discovered {
+interface Discovered {
   /** In their order, with nothing but the entities and attributes asked for. */
   readonly contexts: readonly RegisteredContext[]
   /** Registrations in all. */

@@ -17,7 +17,7 @@ import { inSlices } from '../slices.js'
 import { clockStart } from '../time.js'
 import type { BrokerPlan, CourierTask, ThreadPorts } from './tasks.js'
 
-export interface RunningDeliveryParts {
+interface RunningDeliveryParts {
   readonly plan: BrokerPlan
   readonly options: NotificationOptions
   readonly folder: DataFolder

@@ -91,14 +91,14 @@ export async function openFront(
 }
 
 /** The owners of what is not about single entities, here or in another thread. */
-export interface FrontEndServices {
+interface FrontEndServices {
   readonly subscriptions: SubscriptionService
   readonly registry: RegistryService
   readonly alarms: AlarmService
 }
 
 /** What a front end has to do with the alarms of the process, which its main thread keeps [management 10.7]. */
-export interface AlarmService {
+interface AlarmService {
   /** For the front end in that thread only. */
   readonly counts?: () => AlarmCounts
   readonly tell: (report: AlarmReport) => void

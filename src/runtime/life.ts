@@ -36,7 +36,7 @@ export class Life {
   readonly #options: Options
   readonly #log: MainLog
   readonly #switches: Switches
-  #pidFile: PidFile | undefined
+  #releasePidFile: (() => void) | undefined
   #folder: DataFolder | undefined
   #core: Core | undefined
   #started: Promise<void> | undefined
@@ -61,7 +61,7 @@ export class Life {
     if (pidPath !== undefined) {
       const written = writePidFile(pidPath)
       if (!written.ok) return this.#leave(exitCodes.pidFile, written.error)
-      this.#pidFile = written.value
+      this.#releasePidFile = written.value
     }
     const folder = await openDataFolder(dbPath, {
       asked: partitions,
@@ -142,7 +142,7 @@ export class Life {
   /** Only the system can end a process with a thread that is inside its write transaction, which is lost then. */
   #exit(code: number, halted: boolean): void {
     try {
-      this.#pidFile?.release()
+      this.#releasePidFile?.()
       if (!halted) process.kill(process.pid, 'SIGKILL')
       this.#folder?.release()
     } catch (fault) {
@@ -168,20 +168,18 @@ function toMiB(bytes: number): number {
   return Math.floor(bytes / 2 ** 20)
 }
 
-/** A file that holds the number of this process until it is released [management 12.3]. */
-export interface PidFile {
-  release(): void
-}
-
-/** Writes the file. A leftover of a process that is gone is replaced; one of a living process is refused. */
-function writePidFile(path: string): Result<PidFile, string> {
+/**
+ * Writes a file that holds the number of this process until the function that it gives is called [management 12.3]. A
+ * leftover of a process that is gone is replaced; one of a living process is refused.
+ */
+function writePidFile(path: string): Result<() => void, string> {
   try {
     const pid = heldPid(path)
     if (pid !== undefined && pid !== process.pid && lives(pid)) {
       return err(`PID-file '${path}' found, a broker seems to be running already (PID: ${pid})`)
     }
     writeFileSync(path, `${process.pid}\n`)
-    return ok({ release: () => rmSync(path, { force: true }) })
+    return ok(() => rmSync(path, { force: true }))
   } catch (fault) {
     return err(`PID-file '${path}' cannot be written: ${faultText(fault)}`)
   }

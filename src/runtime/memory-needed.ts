@@ -1,7 +1,7 @@
 import type { Options } from '../options.js'
 
 /** The flags that say how much memory the broker takes at most. */
-export type MemoryFlags = Pick<
+type MemoryFlags = Pick<
   Options,
   | 'httpThreads'
   | 'queryThreads'
@@ -12,7 +12,7 @@ export type MemoryFlags = Pick<
   | 'pageMaxSize'
 > & { readonly notifications: Pick<Options['notifications'], 'memory_MiB'> }
 
-export interface MemoryNeeded {
+interface MemoryNeeded {
   /** Of the process, in MiB, without the pages of the mapped data files, which the system takes back when it needs them. */
   readonly process_MiB: number
   /** Of that, what the heap of the main thread, where the first front end runs, must have room for. */
@@ -56,7 +56,7 @@ export function memoryNeeded(flags: MemoryFlags, partitions: number): MemoryNeed
 }
 
 /** The flags that say how much the threads hold that are replaced when they die. */
-export type HeapFlags = Pick<Options, 'entityCache_MiB' | 'requestMemory_MiB' | 'pageMaxSize'> & {
+type HeapFlags = Pick<Options, 'entityCache_MiB' | 'requestMemory_MiB' | 'pageMaxSize'> & {
   readonly notifications: Pick<Options['notifications'], 'subscriptionsMax' | 'queueMax_MB' | 'memory_MiB'>
 }
 
@@ -99,7 +99,7 @@ export function threadHeaps(flags: HeapFlags, most_MiB: number): ThreadHeaps {
 }
 
 /** What there is, in MiB: memory of the machine or of the container, and the most that Node lets a heap grow to. */
-export interface MemoryThereIs {
+interface MemoryThereIs {
   readonly process_MiB: number
   readonly heap_MiB: number
 }

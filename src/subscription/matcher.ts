@@ -7,7 +7,7 @@ import { MatcherIndex } from './matcher-index.js'
 import { type NewNotice, type Notice, type NoticeRenderer, orderingKeyOf } from './notice.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from './subscription.js'
 
-export interface MatcherParts {
+interface MatcherParts {
   readonly word: NoticeRenderer
   readonly log: Log
   /** Bytes of what is remembered of which patterns find which entities. */
