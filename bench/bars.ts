@@ -64,14 +64,14 @@ const bars: readonly Bar[] = [
   },
   {
     what: 'resident memory with 1,000,000 entities, after updates',
-    line: { bench: 'start', ...million },
+    line: { bench: 'start', case: 'restart', ...million },
     figure: 'resident_loaded_MiB',
     most: 250,
     unit: ' MiB',
   },
   {
     what: 'start to first answer with 1,000,000 entities',
-    line: { bench: 'start', ...million },
+    line: { bench: 'start', case: 'restart', ...million },
     figure: 'start_to_answer_ms',
     most: 1_000,
     unit: ' ms',

@@ -44,6 +44,7 @@ export class BrokerProcess {
   readonly #child: ChildProcess
   readonly #atExit: () => void
   readonly #words: () => string
+  #killed = false
 
   private constructor(child: ChildProcess, atExit: () => void, words: () => string, url: string, start_ms: number) {
     if (child.pid === undefined) throw new Error('a process that answers has no number')
@@ -56,7 +57,7 @@ export class BrokerProcess {
   }
 
   /** Starts a broker on a free port and waits until it answers. A broker that ends instead is a fault with its last words. */
-  static async start({ main, folder, flags }: Start, timeout_ms = 30_000): Promise<BrokerProcess> {
+  static async start({ main, folder, flags }: Start, timeout_ms = 120_000): Promise<BrokerProcess> {
     const port = await freePort()
     const url = `http://127.0.0.1:${port}`
     const started_ms = performance.now()
@@ -81,14 +82,16 @@ export class BrokerProcess {
     return new BrokerProcess(child, atExit, words, url, performance.now() - started_ms)
   }
 
-  /** An orderly end. Any other exit code than 0 is a fault. */
+  /** An orderly end, unless `kill` came first. Any other exit code than 0 is a fault. */
   async end(): Promise<void> {
+    if (this.#killed) return
     await this.#ended('SIGTERM')
     if (this.#child.exitCode !== 0) throw this.#endedWrongly()
   }
 
   /** The end that no broker can prepare for. */
   async kill(): Promise<void> {
+    this.#killed = true
     await this.#ended('SIGKILL')
   }
 

@@ -67,7 +67,7 @@ function plansFor(lines: readonly Line[]): readonly Plan[] {
     ...casesOf('query', lines, 'connections').map((connections) => pages(lines, connections)),
     ...waiting(),
     ...casesOf('notify', lines, 'case').map((name) => delays(name)),
-    ...growing(),
+    ...growing(lines),
     ...casesOf('scaling', lines, 'case').map((name) => scaled(lines, name)),
     generators(lines),
   ]
@@ -153,11 +153,11 @@ function delays(name: unknown): Plan {
   return { title: `notify, ${name}: delay of notifications`, x: 'subscriptions', unit: 'ms', curves }
 }
 
-function growing(): readonly Plan[] {
+function growing(lines: readonly Line[]): readonly Plan[] {
   const x = 'entities'
   const updates = { bench: 'growth', case: 'updateContext' }
   const first = { bench: 'growth', case: 'first page by type' }
-  const start = { bench: 'start' }
+  const start = { bench: 'start', case: 'restart' }
   const smallest = 'smallest number of entities, in turns'
   return [
     {
@@ -183,7 +183,9 @@ function growing(): readonly Plan[] {
       title: 'start: time to the first answer',
       x,
       unit: 'ms',
-      curves: [{ label: 'start to answer', figure: 'start_to_answer_ms', of: start }],
+      curves: casesOf('start', lines, 'case').map((name) => {
+        return { label: String(name), figure: 'start_to_answer_ms', of: { bench: 'start', case: name } }
+      }),
     },
     {
       title: 'start: resident memory besides mapped files',

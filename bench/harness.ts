@@ -112,6 +112,11 @@ export class Harness {
     return this.#withPrepared(this.#prepared, devices, work)
   }
 
+  /** That folder, while no broker of ours runs on it. */
+  preparedFolder(devices: number): Promise<DataFolder> {
+    return this.#prepared.of(devices, this.#progressOf(devices))
+  }
+
   /** The same for the version that `--against` names; without the option, works without a broker. */
   async withPreparedAgainst<T>(devices: number, work: (broker: BrokerProcess | undefined) => Promise<T>): Promise<T> {
     return this.#preparedAgainst === undefined

@@ -52,17 +52,20 @@ export interface Failures {
 
 const checkEvery = 50
 
-/** Sends a load and measures it. Rates and waits count from the end of the warm-up, failures from the start. */
+/**
+ * Sends a load and measures it. Rates and waits count from the end of the warm-up, failures from the start. It is over
+ * before its time when no connection is left.
+ */
 export async function load(task: LoadTask): Promise<LoadResult> {
   const run = new Run(task)
-  const loops = Array.from({ length: task.connections }, () => run.loop())
-  await pause(task.warmUp_s)
+  const loops = Promise.all(Array.from({ length: task.connections }, () => run.loop()))
+  await Promise.race([pause(task.warmUp_s), loops])
   run.startMeasuring()
-  await pause(task.duration_s)
+  await Promise.race([pause(task.duration_s), loops])
   // A slow server is measured until it has answered at least once: no answer has no rate.
   while (run.waiting) await pause(0.01)
   const result = run.stop()
-  await Promise.all(loops)
+  await loops
   return { ...result, sent: run.sent, failures: run.failures }
 }
 

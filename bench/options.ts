@@ -23,6 +23,8 @@ export interface BenchOptions {
   readonly entities: number
   /** Numbers of entities whose growth is measured, ascending. */
   readonly sizes: readonly number[]
+  /** Lengths of logs that a start replays. */
+  readonly logs_MiB: readonly number[]
   /** Numbers of subscriptions that updates are notified to. */
   readonly subscriptions: readonly number[]
   /** Where the page with the charts goes. */
@@ -42,6 +44,7 @@ const known = {
   devices: { type: 'string', default: '1000' },
   entities: { type: 'string', default: '10000' },
   sizes: { type: 'string', default: '10000,100000,1000000' },
+  logs: { type: 'string', default: '8,64' },
   subscriptions: { type: 'string', default: '1,100,10000' },
   json: { type: 'string' },
   report: { type: 'string' },
@@ -72,6 +75,7 @@ export function parseBenchOptions(
     devices: parseCount('--devices', values.devices),
     entities: parseCount('--entities', values.entities),
     sizes: parseSizes(values.sizes),
+    logs_MiB: parseCounts('--logs', values.logs),
     subscriptions: parseCounts('--subscriptions', values.subscriptions),
     json: values.json,
     report: values.report,

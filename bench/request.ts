@@ -44,7 +44,12 @@ export function prepare({ verb, path, body, devices }: Request, address: Address
   const pieces = text.split(fresh)
   const numbered: Prepared = pieces.length === 1 ? () => text : (number) => pieces.join(String(number))
   if (devices === undefined) return numbered
-  return (number) => numbered(number).replaceAll(anyDevice, deviceDigits(((number % devices) * stride) % devices))
+  return (number) => numbered(number).replaceAll(anyDevice, deviceDigits(deviceInTurn(number, devices)))
+}
+
+/** Which of so many devices has its turn: all of them, far from each other, before the first one again. */
+export function deviceInTurn(number: number, devices: number): number {
+  return ((number % devices) * stride) % devices
 }
 
 /** A request that is sent as it stands. */

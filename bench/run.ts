@@ -4,6 +4,7 @@ import { generator } from './generator.js'
 import { growth } from './growth.js'
 import { type Bench, Harness } from './harness.js'
 import { ingest } from './ingest.js'
+import { log } from './log.js'
 import { notify } from './notify.js'
 import { type BenchOptions, parseBenchOptions } from './options.js'
 import { overload } from './overload.js'
@@ -27,6 +28,7 @@ const benches: readonly Bench[] = [
   notify,
   growth,
   start,
+  log,
   waits,
   scaling,
   overload,
@@ -51,6 +53,7 @@ Options
   --devices N       entities that are written and read one by one (1000)
   --entities N      entities that are queried, or written many at a time (10000)
   --sizes L         numbers of entities for growth and start (10000,100000,1000000); the largest takes a minute to prepare
+  --logs L          MiB of log that start has replayed, beside what a SIGKILL leaves (8,64)
   --subscriptions L numbers of subscriptions for notify, each update matching one (1,100,10000)
   --json FILE       write everything to this file as well
   --report FILE     write a page with charts and tables to this file: HTML that needs nothing but itself

@@ -2,6 +2,7 @@ import type { BrokerProcess } from './broker-process.js'
 import { updateAnyDevice } from './device.js'
 import type { Bench, Harness } from './harness.js'
 import { residentBeyondFiles_MiB } from './memory.js'
+import { measureRecovery } from './recovery.js'
 import { median, rounded, times } from './rounds.js'
 
 const connections = 64
@@ -9,10 +10,13 @@ const connections = 64
 /** What it takes to run a broker that holds much. */
 export const start: Bench = {
   name: 'start',
-  question: 'from a restart to the first answer, and the memory besides the mapped data, by number of entities',
+  question: 'from a restart to the first answer by entities and by log to replay, and the memory besides mapped data',
   run: async (harness) => {
     if (!harness.hasOwnBrokers('start')) return
-    for (const size of harness.options.sizes) await measure(harness, size)
+    for (const size of harness.options.sizes) {
+      await measure(harness, size)
+      await measureRecovery(harness, size)
+    }
     if (residentBeyondFiles_MiB(process.pid) === undefined) {
       harness.report.note('The memory of a process can be told apart from its mapped files on Linux only.')
     }
