@@ -25,6 +25,17 @@ export const deaths = {
     code: 'setTimeout(() => { for (const held = []; ; ) held.push(new Array(1e6).fill(held.length + 0.5)) })',
   },
   exits: { name: 'exit', code: 'setTimeout(() => process.exit(9))' },
+  /** The clock is looked at after each command that a turn has decided. */
+  exitsDeciding: {
+    name: 'exit while it decides',
+    code: `(() => {
+      const now = performance.now.bind(performance)
+      performance.now = () => {
+        if (new Error().stack.includes('/partition/decide.js')) process.exit(9)
+        return now()
+      }
+    })()`,
+  },
 } as const
 
 export type Death = keyof typeof deaths
@@ -89,6 +100,11 @@ export class ThreadKiller {
       return true
     }
     return false
+  }
+
+  /** Makes the main thread throw an error that nothing catches. */
+  async killMain(): Promise<void> {
+    await this.#ask('Runtime.evaluate', { expression: deaths.throws.code })
   }
 
   #ask(method: string, params: object): Promise<unknown> {

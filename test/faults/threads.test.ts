@@ -1,3 +1,6 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
 import { RunningBroker } from '../running.js'
@@ -39,6 +42,34 @@ for (const course of courses) {
     t.equal(await broker.end('SIGTERM'), 0)
   })
 }
+
+test('a thread that dies while it decides a turn is replaced, and the broker goes on', async (t) => {
+  t.setTimeout(120_000)
+  const broker = await RunningBroker.start(t, flags, around)
+  await underLoad(t, broker, async () => {
+    await delay(300)
+    await kill(broker, 'partition', 'exitsDeciding')
+    await delay(300)
+  })
+  t.match(broker.output, /"op":"worker:died".*partition \d failed/)
+  t.match(broker.output, /"op":"worker:replaced"/)
+  t.notMatch(broker.output, /"lvl":"FATAL"/)
+  t.equal(await broker.end('SIGTERM'), 0)
+})
+
+test('an error that nothing catches ends the process, and its FATAL line is on standard output and in the file', async (t) => {
+  t.setTimeout(60_000)
+  const folder = mkdtempSync(join(tmpdir(), 'rigel-log-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const broker = await RunningBroker.start(t, [...flags, '-logDir', folder], around)
+  const killer = await ThreadKiller.connect(broker.output)
+  await killer.killMain()
+  killer.close()
+  t.equal(await broker.ended(), 70)
+  const line = /"lvl":"FATAL".*an error was not caught: ended by the test/
+  t.match(broker.output, line)
+  t.match(readFileSync(join(folder, 'contextBroker.log'), 'utf8'), line)
+})
 
 test('a front end that dies ends the process with a line that says so, and the next start has everything', async (t) => {
   t.setTimeout(120_000)
