@@ -1,0 +1,115 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Test, test } from 'tap'
+import { readCheckpoint } from '../src/lmdb/checkpoint.js'
+import { DiskLogFolder } from '../src/wal/log-folder.js'
+import { type LogPosition, LogScan, parsePosition } from '../src/wal/log-scan.js'
+import { nameOf } from '../src/wal/segments.js'
+import { overwritten } from './lmdb/given-folder.js'
+import { RunningBroker } from './running.js'
+
+/** What a killed broker has left in the log of its only partition. */
+interface Left {
+  readonly broker: RunningBroker
+  /** The positions behind the records that are not in the checkpoint, in order. */
+  readonly behind: readonly LogPosition[]
+  /** The file that the last of them stands in. */
+  readonly file: string
+}
+
+/** A broker that was killed after ten updates of one entity, several of which no checkpoint has. */
+async function killed(t: Test): Promise<Left> {
+  const broker = await RunningBroker.start(t, ['-partitions', '1', '-logLevel', 'INFO'])
+  const partition = join(broker.folder, 'partition-0')
+  for (;;) {
+    for (let n = 1; n <= 10; n += 1) t.equal((await broker.update('APPEND', tank(n))).status, 200)
+    await broker.end('SIGKILL')
+    const checkpoint = readCheckpoint(partition)
+    const from = checkpoint.ok && checkpoint.value ? parsePosition(checkpoint.value.note) : undefined
+    if (from === undefined) throw new Error('there is no checkpoint')
+    const scan = new LogScan(new DiskLogFolder(join(partition, 'log')))
+    const behind = Array.from(scan.records(from), ({ after }) => after)
+    const [last] = behind.slice(-1)
+    if (last && behind.length >= 3) return { broker, behind, file: join(partition, 'log', nameOf(last.segment)) }
+    await broker.run()
+  }
+}
+
+function tank(n: number): unknown {
+  return { id: 'Tank1', type: 'Tank', attributes: [{ name: 'level', type: 'number', value: String(n) }] }
+}
+
+async function level(broker: RunningBroker): Promise<unknown> {
+  return (await broker.send('GET', '/v1/contextEntities/Tank1/attributes/level')).text.match(/"value":"(\d+)"/)?.[1]
+}
+
+test('what was being appended when the power was cut is cut off the log, and a line says how much', async (t) => {
+  const { broker, behind, file } = await killed(t)
+  const end = behind.at(-1)?.offset ?? 0
+  overwritten(file, end, readFileSync(file).subarray(end - 64, end - 40))
+  await broker.run()
+  t.match(broker.output, /"lvl":"WARN".*bytes at the end of .*partition-0\/log were cut/)
+  t.match(broker.output, /"lvl":"INFO".*partition-0: \d+ records of the log were applied/)
+  t.equal(await level(broker), '10')
+  t.equal((await broker.update('UPDATE', tank(11))).status, 200)
+  t.equal(await broker.end('SIGKILL'), 'SIGKILL')
+  await broker.run()
+  t.equal(await level(broker), '11')
+})
+
+test('a record that was on disk and is damaged refuses the start with file, offset and way out', async (t) => {
+  const { broker, behind, file } = await killed(t)
+  const [before, damaged] = behind.slice(-3)
+  if (!before || !damaged) throw new Error('there are not enough records')
+  const middle = Math.floor((before.offset + damaged.offset) / 2)
+  const whole = readFileSync(file)
+  overwritten(file, middle, Buffer.of((whole[middle] ?? 0) ^ 1))
+  await t.rejects(broker.run(), { message: /ended with 3/ })
+  const named = `${file} is damaged at byte ${before.offset} (record ${damaged.sequence} is damaged, and later ones are sound)`
+  t.ok(broker.output.includes(`${named}: restore the data folder from a backup`))
+  writeFileSync(file, whole)
+  await broker.run()
+  t.equal(await level(broker), '10', 'what was put back is what was there')
+})
+
+test('a log without its checkpoint, and a checkpoint without its log, refuse the start', async (t) => {
+  const { broker, file } = await killed(t)
+  const partition = join(broker.folder, 'partition-0')
+  const whole = readFileSync(file)
+  rmSync(file)
+  await t.rejects(broker.run(), { message: /ended with 3/ })
+  t.match(broker.output, `${file} is damaged at byte`)
+  t.match(broker.output, 'it is missing')
+  writeFileSync(file, whole)
+  rmSync(join(partition, 'checkpoint'))
+  await t.rejects(broker.run(), { message: /ended with 3/ })
+  t.match(
+    broker.output,
+    'holds records, but the checkpoint beside it is missing: restore the data folder from a backup',
+  )
+})
+
+test('a folder from before there was a log gets one, and keeps what it holds', async (t) => {
+  const broker = await RunningBroker.start(t, ['-partitions', '2'])
+  const subscription = {
+    entities: [{ type: 'Tank', isPattern: 'true', id: '.*' }],
+    reference: 'http://127.0.0.1:9/',
+    notifyConditions: [{ type: 'ONCHANGE' }],
+  }
+  t.equal((await broker.send('POST', '/v1/subscribeContext', subscription)).status, 200)
+  t.equal((await broker.update('APPEND', tank(1))).status, 200)
+  t.equal(await broker.end('SIGTERM'), 0)
+  for (const member of ['partition-0', 'partition-1', 'control']) {
+    for (const name of ['checkpoint', 'log']) rmSync(join(broker.folder, member, name), { recursive: true })
+  }
+  const format = JSON.parse(readFileSync(join(broker.folder, 'format.json'), 'utf8'))
+  writeFileSync(join(broker.folder, 'format.json'), JSON.stringify({ ...format, format: 2 }))
+  await broker.run()
+  t.same(JSON.parse(readFileSync(join(broker.folder, 'format.json'), 'utf8')), format)
+  t.equal(await level(broker), '1')
+  t.equal((await broker.update('UPDATE', tank(2))).status, 200)
+  t.equal(await broker.end('SIGKILL'), 'SIGKILL')
+  await broker.run()
+  t.equal(await level(broker), '2')
+  t.match((await broker.send('GET', '/admin/subscriptions')).text, /"sent":|"discarded":|"id":/)
+})
