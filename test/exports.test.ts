@@ -4,8 +4,8 @@ import { type Source, sourcesOf } from './sources.js'
 const sources = sourcesOf('src', 'workers')
 const tests = sourcesOf('test', 'bench')
 
-/** The whole turn of a partition in one step, as tests and benchmarks take it; checkpoints, which nothing takes as yet. */
-const forTests = new Set(['takeTurn', 'Checkpoints', 'readCheckpoint', 'restoreCheckpoint'])
+/** The whole turn of a partition in one step, as tests and benchmarks take it. */
+const forTests = new Set(['takeTurn'])
 
 function imports({ path, code }: Source, name: string, from: string): boolean {
   const file = from.slice(from.lastIndexOf('/') + 1).replace(/\.ts$/, '.js')
