@@ -109,6 +109,7 @@ export class LoggedEnvironment {
   /** Takes a checkpoint, and waits for it, unless there is nothing new or one is under way. Only between two turns. */
   checkpoint(): void {
     if (this.isCheckpointed || this.#checkpoints.isUnderWay) return
+    this.#flushLog()
     this.#checkpoints.takeSync(positionText(this.#wal.position))
     this.#taken(this.#applied)
   }
@@ -187,8 +188,13 @@ export class LoggedEnvironment {
   }
 
   async #take(position: LogPosition): Promise<void> {
-    if (!this.#parts.durable) this.#wal.flush()
+    this.#flushLog()
     if (await this.#checkpoints.take(positionText(position))) this.#taken(position.sequence)
+  }
+
+  /** The log has to reach as far as a checkpoint that names a place in it. */
+  #flushLog(): void {
+    if (!this.#parts.durable) this.#wal.flush()
   }
 
   #taken(sequence: LogSequence): void {
