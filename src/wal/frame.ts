@@ -72,9 +72,9 @@ export function frameAt(bytes: Buffer, offset: number): Frame | undefined {
   if (end > bytes.length || bytes.readUInt16LE(offset + 22) !== version) return undefined
   const crc = bytes.readUInt32LE(offset + 8)
   if (crc32(bytes.subarray(offset + 12, end)) !== crc) return undefined
-  const sequence = bytes.readUIntLE(offset + 16, 6)
+  const sequence = sequenceAt(bytes, offset)
   return {
-    sequence: sequence as LogSequence,
+    sequence,
     crc,
     previous: bytes.readUInt32LE(offset + 12),
     flushed: (sequence - bytes.readUInt32LE(offset + 24)) as LogSequence,
@@ -87,6 +87,10 @@ export function frameAt(bytes: Buffer, offset: number): Frame | undefined {
 function claimedLength(bytes: Buffer, offset: number): number | undefined {
   if (offset + head_bytes > bytes.length || bytes.readUInt32LE(offset) !== magic) return undefined
   return bytes.readUInt32LE(offset + 4)
+}
+
+function sequenceAt(bytes: Buffer, offset: number): LogSequence {
+  return bytes.readUIntLE(offset + 16, 6) as LogSequence
 }
 
 /** Whether nothing stands at an offset: zeros where the head of a frame would be, or the end of the file. */
@@ -113,16 +117,21 @@ export function torn_bytes(bytes: Buffer, offset: number): number {
   return rest
 }
 
-/** The frames at and after an offset that their CRC fits, wherever they begin. */
+/**
+ * The frames at and after an offset that their CRC fits, wherever they begin, of higher sequences than one: those that a
+ * segment held when it was used before are passed over without reading them.
+ */
 export function* framesFrom(
   bytes: Buffer,
   offset: number,
+  above: LogSequence,
 ): Generator<{ readonly offset: number; readonly frame: Frame }> {
   const mark = Buffer.alloc(4)
   mark.writeUInt32LE(magic)
   let at = bytes.indexOf(mark, offset)
   while (at !== -1) {
-    const frame = at % alignment_bytes === 0 ? frameAt(bytes, at) : undefined
+    const isOfThem = at % alignment_bytes === 0 && at + head_bytes <= bytes.length && sequenceAt(bytes, at) > above
+    const frame = isOfThem ? frameAt(bytes, at) : undefined
     if (frame) yield { offset: at, frame }
     at = bytes.indexOf(mark, at + (frame?.size_bytes ?? 1))
   }

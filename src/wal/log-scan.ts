@@ -83,9 +83,8 @@ export class LogScan {
   /** The sound records of higher sequences behind a position, wherever they stand: the log ends before them. */
   *laterThan({ segment, offset, sequence }: LogPosition): Generator<LaterRecord> {
     for (const each of this.#firsts.filter((first) => first === segment || first > sequence)) {
-      for (const found of framesFrom(this.bytesOf(each), each === segment ? offset : 0)) {
-        const { flushed } = found.frame
-        if (found.frame.sequence > sequence) yield { segment: each, offset: found.offset, flushed }
+      for (const { offset: at, frame } of framesFrom(this.bytesOf(each), each === segment ? offset : 0, sequence)) {
+        yield { segment: each, offset: at, flushed: frame.flushed }
       }
     }
   }

@@ -56,14 +56,14 @@ test('frames are found wherever a word begins, and nowhere else', async (t) => {
     framed('odd', 3),
   ])
   t.same(
-    Array.from(framesFrom(bytes, 0), ({ offset, frame }) => [offset, frame.payload.toString()]),
+    Array.from(framesFrom(bytes, 0, nth(0)), ({ offset, frame }) => [offset, frame.payload.toString()]),
     [
       [24, 'one'],
       [24 + 40 + 32, 'two'],
     ],
   )
   t.same(
-    Array.from(framesFrom(bytes, 25), ({ offset }) => offset),
+    Array.from(framesFrom(bytes, 0, nth(1)), ({ offset }) => offset),
     [24 + 40 + 32],
   )
 })
