@@ -3,13 +3,11 @@ import { LocalLog, type LocalLogSettings } from '../../src/wal/local-log.js'
 import type { LogPosition } from '../../src/wal/log-scan.js'
 import type { Appended, LogSequence } from '../../src/wal/record-log.js'
 import { Random } from '../fuzz/random.js'
-import { Crash, type DiskEvent, type EventOutcome, SimulatedDisk } from './simulated-disk.js'
+import { DiskTroubles } from './disk-troubles.js'
+import { Crash, SimulatedDisk } from './simulated-disk.js'
 
 /** How records are appended: durable by the thread or in the pool, or flushed some time later. */
 const flushes = ['thread', 'pool', 'later'] as const
-
-/** Heads that are made unreadable; the log has no other writes that are so short. */
-const blank_bytes = 32
 
 /** A copy of the store as it was behind a record, and where the log goes on from there. */
 interface Checkpoint {
@@ -31,13 +29,8 @@ export class History {
   readonly #settings: LocalLogSettings
   /** Whether records say nothing but their sequence, so that one that was lost is appended again as it was. */
   readonly #isRepetitive: boolean
-  /** Of so many events one is a crash. */
-  readonly #crashOnce: number
-  readonly #hasFaults: boolean
+  readonly #troubles: DiskTroubles
   readonly #timers: (() => void)[]
-  #isFull = false
-  /** Whether the disk has failed in a way after which the log may not go on. */
-  #hasFailed = false
   #log: LocalLog | undefined
   /** All that may be in the log. */
   #records: Buffer[] = []
@@ -61,8 +54,7 @@ export class History {
       segment_bytes: random.pick([4096, 4096, 4096, 8192, 8192, 16384, 65536]),
     }
     this.#isRepetitive = random.once(3)
-    this.#crashOnce = random.pick([10, 30, 100, 300])
-    this.#hasFaults = random.once(3)
+    this.#troubles = new DiskTroubles(random, this.story)
     this.story.push(`seed ${seed}, ${this.#flush}, segments of ${this.#settings.segment_bytes} bytes`)
   }
 
@@ -70,7 +62,7 @@ export class History {
   async play(): Promise<void> {
     const lives = 1 + this.#random.below(4)
     for (let life = 0; life < lives; life += 1) {
-      this.#disk.outcome = (event) => this.#outcome(event)
+      this.#disk.outcome = (event) => this.#troubles.outcome(event)
       if (this.#reopened()) await this.#live()
       this.#stop()
     }
@@ -80,21 +72,6 @@ export class History {
     this.#disk.restart('power')
     this.#sure = this.#records.length
     assert(this.#reopened(), 'a log opens that was closed')
-  }
-
-  #outcome(event: DiskEvent): EventOutcome {
-    const { story } = this
-    const noted = (outcome: EventOutcome): EventOutcome => {
-      story.push(`  ${outcome}: ${JSON.stringify(event)}`)
-      return outcome
-    }
-    if (this.#random.once(this.#crashOnce)) return noted('crash')
-    if (this.#hasFaults && this.#random.once(100)) {
-      this.#hasFailed = true
-      return noted('EIO')
-    }
-    if (!this.#isFull || !needsSpace(event) || this.#random.once(3)) return 'works'
-    return noted(this.#random.pick(['ENOSPC', 'EDQUOT', 'EFBIG']))
   }
 
   #opened(): LocalLog {
@@ -107,8 +84,7 @@ export class History {
     this.story.push(`restarted without its ${lost}`)
     this.#disk.restart(lost)
     this.#timers.length = 0
-    this.#hasFailed = false
-    this.#isFull = false
+    this.#troubles.end()
     this.#log = undefined
     if (this.#nextCheckpoint && this.#random.once(2)) this.#checkpoint = this.#nextCheckpoint
     this.#nextCheckpoint = undefined
@@ -169,13 +145,13 @@ export class History {
   /** Only a crash, or a fault of the disk other than that it is full, may end the log. */
   #expectFailure(fault: unknown): void {
     if (this.#disk.isDown || fault instanceof Crash) return
-    if (!this.#hasFailed || !(fault instanceof Error) || fault instanceof assert.AssertionError) throw fault
+    if (!this.#troubles.hasFailed || !(fault instanceof Error) || fault instanceof assert.AssertionError) throw fault
     this.story.push(`  ${fault.message}`)
   }
 
   async #step(): Promise<void> {
     const random = this.#random
-    if (random.once(12)) this.#isFull = !this.#isFull
+    if (random.once(12)) this.#troubles.isFull = !this.#troubles.isFull
     if (random.once(6)) this.#beginCheckpoint()
     if (random.once(4)) this.#endCheckpoint()
     if (this.#flush === 'later' && random.once(6)) await this.#elapse()
@@ -198,7 +174,7 @@ export class History {
     const { sequence } = this.#checkpoint.position
     this.story.push(`end checkpoint, truncate ${sequence}`)
     this.#opened().truncate(sequence)
-    if (!this.#isFull) this.#expectFewFiles(sequence)
+    if (!this.#troubles.isFull) this.#expectFewFiles(sequence)
   }
 
   #expectFewFiles(sequence: number): void {
@@ -216,7 +192,7 @@ export class History {
     if (this.#random.once(2)) return
     this.#disk.endFlushes()
     await Promise.resolve()
-    if (!this.#hasFailed && !this.#disk.isDown) this.#sure = Math.max(this.#sure, count)
+    if (!this.#troubles.hasFailed && !this.#disk.isDown) this.#sure = Math.max(this.#sure, count)
   }
 
   async #append(): Promise<void> {
@@ -267,10 +243,4 @@ export class History {
     const size = random.pick([0, 8, 60, 300, 600, 1500, 5000])
     return Buffer.alloc(random.below(size + 1), `${this.#made}.`)
   }
-}
-
-/** Flushes and what makes a head unreadable need no space that the log does not have already. */
-function needsSpace(event: DiskEvent): boolean {
-  if (event.kind === 'write') return event.grows || event.length !== blank_bytes
-  return event.kind === 'make' || event.kind === 'rename'
 }
