@@ -43,6 +43,7 @@ export class LocalLog implements SynchronousRecordLog {
   #before: LogPosition | undefined
   #flushed: LogSequence
   #scratch = Buffer.allocUnsafe(2 ** 16)
+  /** Until the flush that it starts has ended. */
   #timer: NodeJS.Timeout | undefined
   /** How many records were retracted. */
   #retracted = 0
@@ -218,8 +219,12 @@ export class LocalLog implements SynchronousRecordLog {
   #flushLater(): void {
     if (this.#timer !== undefined) return
     this.#timer = setTimeout(() => {
-      this.#timer = undefined
-      this.#flushInPool().catch(this.#settings.failed)
+      this.#flushInPool()
+        .then(() => {
+          this.#timer = undefined
+          if (this.#flushed < this.last) this.#flushLater()
+        })
+        .catch(this.#settings.failed)
     }, later_ms)
   }
 

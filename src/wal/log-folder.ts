@@ -23,9 +23,9 @@ export interface LogFile {
   read(offset: number, length: number): Buffer
   /** Writes all of the bytes; beyond its end the file grows. Nothing of it has to be on disk before `flush`. */
   write(offset: number, bytes: Uint8Array): void
-  /** Returns when everything that was written is on disk, with the size of the file. */
+  /** Returns when everything that was written is on disk, with the size of the file. What could not be written is told once. */
   flush(): void
-  /** The same without blocking the thread. */
+  /** The same without blocking the thread, one at a time. What `flush` was told of is told here as well, and the other way round. */
   flushInPool(): Promise<void>
   /** Flushes under way come to their end first. */
   close(): void
@@ -95,11 +95,15 @@ function flushFolder(path: string): void {
 }
 
 class DiskLogFile implements LogFile {
+  readonly #path: string
   readonly #handle: number
+  /** The system tells each handle once that a write has failed: a flush that ends meanwhile must not miss it. */
+  #poolHandle: number | undefined
   #flushing = 0
   #isClosed = false
 
   constructor(path: string) {
+    this.#path = path
     this.#handle = openOrMake(path)
   }
 
@@ -130,9 +134,10 @@ class DiskLogFile implements LogFile {
   }
 
   async flushInPool(): Promise<void> {
+    this.#poolHandle ??= openSync(this.#path, 'r+')
     this.#flushing += 1
     try {
-      await fdatasyncInPool(this.#handle)
+      await fdatasyncInPool(this.#poolHandle)
     } finally {
       this.#flushing -= 1
       if (this.#isClosed) this.close()
@@ -141,7 +146,9 @@ class DiskLogFile implements LogFile {
 
   close(): void {
     this.#isClosed = true
-    if (this.#flushing === 0) closeSync(this.#handle)
+    if (this.#flushing > 0) return
+    closeSync(this.#handle)
+    if (this.#poolHandle !== undefined) closeSync(this.#poolHandle)
   }
 }
 

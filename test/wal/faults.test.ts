@@ -125,6 +125,16 @@ test('a flush in the pool vouches for nothing once another flush has failed', as
   await t.rejects(appended, DiskFault)
 })
 
+test('a flush by the thread is told what a flush in the pool was not yet heard to be', async (t) => {
+  const on = disk()
+  const log = begun(on)
+  const appended = log.append(nth(0), Buffer.from('a'))
+  failing(on, 'EIO', ({ kind }) => kind === 'flushInPool')
+  on.endFlushes()
+  t.throws(() => log.flush(), DiskFault)
+  await t.rejects(appended, DiskFault)
+})
+
 test('records that are not durable when they are appended are flushed by a timer, whose fault is told', async (t) => {
   const on = disk()
   const timers: (() => void)[] = []
@@ -139,10 +149,13 @@ test('records that are not durable when they are appended are flushed by a timer
     return 'works'
   }
   timers.pop()?.()
-  on.endFlushes()
-  t.same(flushed, [{ kind: 'flushInPool', name: '0000000000000001.log' }])
-  failing(on, 'EIO', ({ kind }) => kind === 'flushInPool')
   append(log, 'c')
+  t.equal(timers.length, 0, 'there is one flush at a time')
+  on.endFlushes()
+  await new Promise((resolve) => setImmediate(resolve))
+  t.same(flushed.filter(({ kind }) => kind === 'flushInPool').length, 1)
+  t.equal(timers.length, 1, 'what came meanwhile is flushed after it')
+  failing(on, 'EIO', ({ kind }) => kind === 'flushInPool')
   timers.pop()?.()
   on.endFlushes()
   await new Promise((resolve) => setImmediate(resolve))

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { test } from 'tap'
 import { DiskLogFolder } from '../../src/wal/log-folder.js'
 
@@ -30,15 +30,27 @@ test('files are made, read, written, renamed and removed', async (t) => {
 })
 
 test('a file that is closed while it is flushed in the pool is closed after that', async (t) => {
-  const folder = new DiskLogFolder(t.testdir())
-  const file = folder.open('x')
+  const path = t.testdir()
+  const file = new DiskLogFolder(path).open('x')
   file.write(0, Buffer.from('abc'))
   const flushes = [file.flushInPool(), file.flushInPool()]
   file.close()
   t.equal(file.size_bytes, 3, 'its handle is open')
   await Promise.all(flushes)
   t.throws(() => file.size_bytes, { code: 'EBADF' })
+  t.notOk(
+    readdirSync('/proc/self/fd').some((each) => isOpenAt(each, path)),
+    'and so are all its handles',
+  )
 })
+
+function isOpenAt(handle: string, path: string): boolean {
+  try {
+    return readlinkSync(`/proc/self/fd/${handle}`).startsWith(path)
+  } catch {
+    return false // It was that of the listing.
+  }
+}
 
 test('what cannot be a folder or a file is a fault', async (t) => {
   const path = t.testdir({ folder: {} })

@@ -20,10 +20,16 @@ export class SimulatedContent {
   #disk: Buffer = Buffer.alloc(0)
   #sizeOnDisk = 0
   #dirty: DirtySectors[] = []
+  #failures = 0
   #sizes: { readonly at: number; readonly size: number }[] = []
 
   get size_bytes(): number {
     return this.#size
+  }
+
+  /** How many flushes have failed. */
+  get failures(): number {
+    return this.#failures
   }
 
   /** A copy of what processes see. */
@@ -60,6 +66,7 @@ export class SimulatedContent {
    * seeing all of them.
    */
   failFlush(random: Random): void {
+    this.#failures += 1
     this.#store(this.#dirtySectors().filter(() => random.once(2)))
     this.#dirty = []
     this.#sizeOnDisk = this.#size

@@ -23,6 +23,13 @@ export class Crash extends Error {
   override readonly name = 'Crash'
 }
 
+/** An open file. Each handle is told once of the flushes that have failed since it was opened. */
+interface Handle {
+  readonly name: string
+  readonly content: SimulatedContent
+  told: number
+}
+
 /** A name that begins or ceases to stand for a file. */
 interface Naming {
   readonly content: SimulatedContent
@@ -30,8 +37,7 @@ interface Naming {
 }
 
 interface PoolFlush {
-  readonly content: SimulatedContent
-  readonly name: string
+  readonly handle: Handle
   readonly from: number
   readonly resolve: () => void
   readonly reject: (fault: Error) => void
@@ -142,6 +148,8 @@ export class SimulatedDisk implements LogFolder {
 
   #fileOf(name: string, content: SimulatedContent): LogFile {
     const life = this.#life
+    const handle: Handle = { name, content, told: content.failures }
+    const poolHandle: Handle = { ...handle }
     let isClosed = false
     const event = (happened: DiskEvent, partly?: () => void): void => {
       if (isClosed || life !== this.#life) throw Object.assign(new Error(`EBADF: ${name}`), { code: 'EBADF' })
@@ -160,13 +168,14 @@ export class SimulatedDisk implements LogFolder {
         content.write(offset, bytes, this.#time)
       },
       flush: () => {
-        event({ kind: 'flush', name }, () => content.failFlush(this.#random))
+        event({ kind: 'flush', name }, () => fail(handle, this.#random))
         content.flush()
+        tell(handle)
       },
       flushInPool: async () => {
         if (isClosed) throw new Error(`EBADF: ${name}`)
         await new Promise<void>((resolve, reject) => {
-          this.#poolFlushes.push({ content, name, from: this.#time, resolve, reject })
+          this.#poolFlushes.push({ handle: poolHandle, from: this.#time, resolve, reject })
         })
       },
       close: () => {
@@ -179,8 +188,10 @@ export class SimulatedDisk implements LogFolder {
     const flush = this.#poolFlushes.shift()
     if (flush === undefined) return
     try {
-      this.#decide({ kind: 'flushInPool', name: flush.name }, () => flush.content.failFlush(this.#random))
-      flush.content.flush(flush.from)
+      const { name, content } = flush.handle
+      this.#decide({ kind: 'flushInPool', name }, () => fail(flush.handle, this.#random))
+      content.flush(flush.from)
+      tell(flush.handle)
       flush.resolve()
     } catch (fault) {
       flush.reject(fault instanceof Error ? fault : new Error(String(fault)))
@@ -200,10 +211,25 @@ export class SimulatedDisk implements LogFolder {
     const isFlush = event.kind === 'flush' || event.kind === 'flushInPool'
     // In the middle of a flush nothing is certain anyway.
     if (outcome !== 'crash' || !isFlush) partly()
-    if (outcome !== 'crash') throw Object.assign(new Error(outcome), { code: outcome })
+    if (outcome !== 'crash') throw systemError(outcome)
     this.crash()
     throw new Crash()
   }
+}
+
+function fail(handle: Handle, random: Random): void {
+  handle.content.failFlush(random)
+  handle.told = handle.content.failures
+}
+
+function tell(handle: Handle): void {
+  if (handle.told === handle.content.failures) return
+  handle.told = handle.content.failures
+  throw systemError('EIO')
+}
+
+function systemError(code: string): Error {
+  return Object.assign(new Error(code), { code })
 }
 
 function setName(
