@@ -180,11 +180,13 @@ export class LocalLog implements SynchronousRecordLog {
     })
   }
 
-  /** What a write without space leaves may be a whole record, with only the zeros behind it missing: it must not be found. */
+  /** What a write without space leaves may be a whole record, as soon as zeros stand behind it: it must not be found. */
   #refuse(sequence: LogSequence, size: number): void {
     const { file } = this.#segments
     const { offset } = this.#end
-    if (frameAt(file.read(offset, size), 0)?.sequence !== sequence) return
+    const left = Buffer.alloc(size)
+    left.set(file.read(offset, size))
+    if (frameAt(left, 0)?.sequence !== sequence) return
     blankHead(file, offset)
     this.flush()
   }

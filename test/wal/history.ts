@@ -36,6 +36,8 @@ export class History {
   #records: Buffer[] = []
   /** How many of them have to be. */
   #sure = 0
+  /** How many there were when the last flush in the pool began. */
+  #flushing = 0
   #checkpoint: Checkpoint | undefined
   /** One that may be durable at any time. */
   #nextCheckpoint: Checkpoint | undefined
@@ -85,6 +87,7 @@ export class History {
     this.#disk.restart(lost)
     this.#timers.length = 0
     this.#troubles.end()
+    this.#flushing = 0
     this.#log = undefined
     if (this.#nextCheckpoint && this.#random.once(2)) this.#checkpoint = this.#nextCheckpoint
     this.#nextCheckpoint = undefined
@@ -186,13 +189,13 @@ export class History {
 
   /** Lets the log's timer fire; the flush in the pool ends during later events or at once. */
   async #elapse(): Promise<void> {
-    const count = this.#records.length
+    if (this.#timers.length > 0) this.#flushing = this.#records.length
     this.story.push('the timer fires')
     for (const fire of this.#timers.splice(0)) fire()
     if (this.#random.once(2)) return
     this.#disk.endFlushes()
     await Promise.resolve()
-    if (!this.#troubles.hasFailed && !this.#disk.isDown) this.#sure = Math.max(this.#sure, count)
+    if (!this.#troubles.hasFailed && !this.#disk.isDown) this.#sure = Math.max(this.#sure, this.#flushing)
   }
 
   async #append(): Promise<void> {
@@ -231,6 +234,7 @@ export class History {
     if (this.#nextCheckpoint?.position.sequence === sequence || this.#checkpoint?.position.sequence === sequence) return
     this.story.push(`retract ${sequence}`)
     this.#sure = Math.min(this.#sure, sequence - 1)
+    this.#flushing = Math.min(this.#flushing, sequence - 1)
     this.#opened().retract(sequence)
     this.#records.pop()
   }
