@@ -39,6 +39,12 @@ const bars: readonly Bar[] = [
     least: 0.5,
   },
   {
+    what: 'batch of 100 elements, of an echo',
+    line: { bench: 'batch', elements: 100 },
+    figure: 'echo_ratio',
+    least: 0.5,
+  },
+  {
     what: 'update rate with 1,000,000 entities, of that with 10,000',
     line: { ...grown, case: 'updateContext' },
     figure: 'ratio',

@@ -18,7 +18,8 @@ type Raw = Helper<RawTask, RawResult>
 /** What gateways send: many devices in one request. */
 export const batch: Bench = {
   name: 'batch',
-  question: 'elements per second by elements in a request, against raw lmdb with as many records in a commit',
+  question:
+    'elements per second by elements in a request, against raw lmdb with as many records in a commit, and an echo',
   run: async (harness) => {
     const { entities } = harness.options
     const gateways = new Set(fewConnections(harness.options).map((few) => Math.min(few, mostGateways)))
@@ -56,18 +57,25 @@ async function measure(
   const time = times(duration_s / rounds)
   const title = `batch, ${elements} elements, ${connections} connections`
   const requests = [...groupsOf(entities, elements)].map((numbers) => updateDevices(numbers, fresh))
+  const echo = await harness.reference()
   const load = { ...time, connections, requests, checked: true }
   const { measured, reference, against } = await inTurns(
     rounds,
     harness.rounds(title, { ...load, url }),
-    (round) => {
+    async (round) => {
       harness.report.progress(`${title}, round ${round}, raw lmdb`)
-      return raw.ask({ ...time, path: folder.path, records: entities, recordsPerCommit: elements })
+      return {
+        stored: await raw.ask({ ...time, path: folder.path, records: entities, recordsPerCommit: elements }),
+        echoed: await harness.load(`${title}, round ${round}, echo`, { ...load, url: echo, checked: false }),
+      }
     },
     harness.roundsAgainst(title, load, other),
   )
   // The last request has fewer elements when they do not come out even.
-  const rate_per_s = medianRate(measured) * (entities / requests.length)
+  const perRequest = entities / requests.length
+  const rate_per_s = medianRate(measured) * perRequest
+  const stored_per_s = medianRate(reference.map(({ stored }) => stored))
+  const echoed_per_s = medianRate(reference.map(({ echoed }) => echoed)) * perRequest
   harness.report.add({
     bench: 'batch',
     case: 'updateContext',
@@ -76,8 +84,10 @@ async function measure(
     rounds,
     ...medians(measured),
     elements_per_s: Math.round(rate_per_s),
-    raw_lmdb_per_s: Math.round(medianRate(reference)),
-    ratio: rounded(rate_per_s / medianRate(reference)),
+    raw_lmdb_per_s: Math.round(stored_per_s),
+    ratio: rounded(rate_per_s / stored_per_s),
+    echo_per_s: Math.round(echoed_per_s),
+    echo_ratio: rounded(rate_per_s / echoed_per_s),
     ...versus(measured, against),
   })
 }

@@ -120,6 +120,7 @@ function batches(connections: unknown): Plan {
     curves: [
       { label: 'broker', figure: 'elements_per_s', of },
       { label: 'raw lmdb', figure: 'raw_lmdb_per_s', of },
+      { label: 'echo', figure: 'echo_per_s', of },
     ],
   }
 }

@@ -2,7 +2,9 @@ import { test } from 'tap'
 import { member } from '../../bench/ngsi.js'
 import { columns, linesFrom, own } from './programs.js'
 
-test('batch counts elements beside the records of raw lmdb', { skip: own.skip }, async (t) => {
+test('batch counts elements beside the records of raw lmdb and the elements of an echo', {
+  skip: own.skip,
+}, async (t) => {
   const lines = await linesFrom(t, 'batch', '--entities', '100')
   t.same(columns(lines, 'elements', 'connections'), [
     [1, 1],
@@ -15,8 +17,9 @@ test('batch counts elements beside the records of raw lmdb', { skip: own.skip },
   for (const line of lines) {
     const [elements, rate, counted] = ['elements', 'rate_per_s', 'elements_per_s'].map((name) => member(line, name))
     t.ok(Math.abs(Number(counted) - Number(rate) * Number(elements)) <= Number(elements), 'each request has them all')
-    t.ok(Number(member(line, 'raw_lmdb_per_s')) > 0)
-    t.ok(Number(member(line, 'ratio')) > 0)
+    for (const figure of ['raw_lmdb_per_s', 'ratio', 'echo_per_s', 'echo_ratio']) {
+      t.ok(Number(member(line, figure)) > 0, figure)
+    }
   }
 })
 
