@@ -150,8 +150,8 @@ export class LoggedEnvironment {
         `${path}/data.mdb has applied record ${this.#applied}, which its log does not have: ${wayOut}`,
       )
     }
-    // The pages of the checkpoint are only kept by who has taken it: another thread of this process may have.
-    if (this.#applied !== from.sequence) this.#checkpoints.takeSync(positionText(position))
+    // The pages of a checkpoint are only kept by who has taken it, and whether the disk has what a killed process has left is not known.
+    this.#checkpoints.takeSync(positionText(position))
     return wal
   }
 
