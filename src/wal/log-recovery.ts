@@ -31,7 +31,7 @@ export function recoverLog(folder: LogFolder, from: LogPosition): Result<Recover
   if (!scan.has(from.segment)) return damage(from, 'it is missing')
   const { end, doubtful } = endOf(scan, from)
   const bytes = scan.bytesOf(end.segment)
-  if (bytes.length < end.offset) return damage(end, 'it is shorter than it was')
+  if (scan.bytesOf(from.segment).length < from.offset) return damage(from, 'it is shorter than it was')
   const later = [...scan.laterThan(end)]
   // Without a record that was written after the missing one was on disk, the missing one may have been on its way there.
   if (later.some(({ flushed }) => flushed > end.sequence)) {
@@ -42,6 +42,8 @@ export function recoverLog(folder: LogFolder, from: LogPosition): Result<Recover
   const file = folder.open(nameOf(end.segment))
   try {
     for (const offset of new Set([end.offset, ...cuts])) blankHead(file, offset)
+    // Of a record that was extending the file, only zeros behind the payload may be missing: it is whole.
+    if (bytes.length < end.offset) file.write(bytes.length, Buffer.alloc(end.offset - bytes.length))
     // A flush that failed has dropped what it did not bring to disk, and reading shows it all the same.
     file.write(doubtful, bytes.subarray(doubtful, end.offset))
     file.flush()
