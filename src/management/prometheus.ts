@@ -114,7 +114,7 @@ function addPartitionMetrics(metrics: MetricRegistry, measures: Measures): void 
   counter('rigel_storage_commits_total', 'Turns committed', (reading) => reading.commitDurations.counts.at(-1) ?? 0)
   metrics.histogram(
     'rigel_storage_commit_duration_seconds',
-    'Commit and sync of a turn',
+    'Log, sync and commit of a turn',
     eachHistogram('commitDurations'),
   )
   metrics.histogram('rigel_storage_commit_operations', 'Commands of a turn', eachHistogram('commitOperations'))
