@@ -95,7 +95,13 @@ test('every flag, variable and metric that a page names is one of the program', 
 })
 
 /** The variables that switch tests to their long forms. */
-const ofTests: ReadonlySet<string> = new Set(['RIGEL_FAULTS', 'RIGEL_MANY', 'RIGEL_MAXIMAL', 'RIGEL_POWER_CUTS', 'RIGEL_WAL'])
+const ofTests: ReadonlySet<string> = new Set([
+  'RIGEL_FAULTS',
+  'RIGEL_MANY',
+  'RIGEL_MAXIMAL',
+  'RIGEL_POWER_CUTS',
+  'RIGEL_WAL',
+])
 
 test('docs/operating.md has every trace level of the program, and no other', async (t) => {
   const [, section = ''] = pageOf('docs/operating.md').split('\n## Trace levels\n')
