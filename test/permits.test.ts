@@ -81,11 +81,11 @@ async function provided(t: Test, broker: RunningBroker, id = 'Far-1'): Promise<F
   return provider
 }
 
-const level = (id: string) => ({
+const level = (id: string, value = '1') => ({
   type: 'Silo',
   isPattern: 'false',
   id,
-  attributes: [{ name: 'level', type: 'n', value: '1' }],
+  attributes: [{ name: 'level', type: 'n', value }],
 })
 
 test('scans hold up neither updates, nor reads of one id, nor short pages, and end when their clients go', async (t) => {
@@ -214,7 +214,7 @@ test('not even a turn that does not end keeps the process from its end', async (
   t.equal((await broker.update('APPEND', level('Silo-1'))).status, 200)
   await holdWriteLock(t, join(broker.folder, 'partition-0'))
   const under = new Requests()
-  under.send(broker, '/v1/updateContext', { contextElements: [level('Silo-1')], updateAction: 'APPEND' })
+  under.send(broker, '/v1/updateContext', { contextElements: [level('Silo-1', '2')], updateAction: 'APPEND' })
   await inFlight(broker, 2)
   const began = performance.now()
   await broker.end('SIGTERM')
@@ -230,7 +230,8 @@ test('a partition that stands still refuses what comes at once, answers what it 
   t.equal((await broker.update('APPEND', level('Silo-1'))).status, 200)
   const lock = await holdWriteLock(t, join(broker.folder, 'partition-0'))
   const under = new Requests()
-  const body = { contextElements: [level('Silo-1')], updateAction: 'UPDATE' }
+  // What changes nothing has nothing to write, and would not wait.
+  const body = { contextElements: [level('Silo-1', '2')], updateAction: 'UPDATE' }
   for (let at = 0; at < 4; at += 1) under.send(broker, '/v1/updateContext', body)
   await inFlight(broker, 5) // With the request that asks.
   const late = new Requests()

@@ -59,7 +59,7 @@ test('a thread that dies lets go of its pages, and the one in its place takes ov
     const before = environment.kept
     const worker = new Worker(new URL('./checkpoint-thread.js', import.meta.url), {
       workerData: path,
-      resourceLimits: { maxOldGenerationSizeMb: 32 },
+      resourceLimits: { maxOldGenerationSizeMb: 96 },
     })
     const ended = new Promise((resolve) => worker.on('error', () => {}).on('exit', resolve))
     const [kept] = await once(worker, 'message')
