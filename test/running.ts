@@ -102,7 +102,8 @@ export class RunningBroker {
     }
     const limit = Date.now() + startLimit_ms
     while (Date.now() < limit) {
-      if (started.exitCode !== null) throw new Error(`the broker ended with ${started.exitCode}: ${this.output}`)
+      const ended = started.exitCode ?? started.signalCode
+      if (ended !== null) throw new Error(`the broker ended with ${ended}: ${this.output}`)
       const answered = await fetch(`${this.url}/version`).then(
         (response) => response.ok,
         () => false,

@@ -57,7 +57,12 @@ export class LoggedEnvironment {
     const { path, facts } = parts
     this.#applied = numberOf(facts.get(appliedFact), path, 'the last record that was applied') as LogSequence
     this.#checkpoints = new Checkpoints(path, parts.root)
-    this.#wal = this.#opened()
+    try {
+      this.#wal = this.#opened()
+    } catch (fault) {
+      this.#checkpoints.close()
+      throw fault
+    }
     this.#checkpointed = this.#applied
     this.#timer = setInterval(() => this.#checkpointIfDue(), checkpoint_ms)
     this.#timer.unref()
