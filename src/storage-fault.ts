@@ -8,6 +8,13 @@ export class DiskFault extends Error {
   override readonly name = 'DiskFault'
 }
 
+/** What a failed write or flush is: after it nobody knows what is on disk, so it is not tried again. */
+export function diskFault(file: string, fault: unknown): DiskFault {
+  if (fault instanceof DiskFault) return fault
+  const reason = fault instanceof Error ? fault.message : String(fault)
+  return new DiskFault(`${file} cannot be used any more: ${reason}`, { cause: fault })
+}
+
 /**
  * A record that is missing although an index names it, or that cannot be read: what was stored is not there any more as it
  * was. A fault, never a gap in a response. The message names the file, the record and the way out.

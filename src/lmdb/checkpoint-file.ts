@@ -2,8 +2,8 @@ import { closeSync, existsSync, fdatasync, fdatasyncSync, openSync, readSync, re
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { crc32 } from 'node:zlib'
+import { syncFolder } from '../folder.js'
 import { err, ok, type Result } from '../result.js'
-import { syncFolder } from './folder-format.js'
 import { integerAt, isMeta, meta, pageSizeOf } from './page-layout.js'
 
 /** The two meta pages of an environment, as far as LMDB uses them: number 0, number 1. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { RootDatabase, Transaction } from 'lmdb'
 import { err, type Result } from '../result.js'
-import { DiskFault } from '../storage-fault.js'
+import { type DiskFault, diskFault } from '../storage-fault.js'
 import {
   type Checkpoint,
   CheckpointFile,
@@ -20,7 +20,7 @@ import type { Key } from './keys.js'
 import { pageSizeOf } from './page-layout.js'
 
 /**
- * Checkpoints of an environment that LMDB does not flush (`durable: false`). After a loss of power its file holds some of the
+ * Checkpoints of an environment that LMDB does not flush. After a loss of power its file holds some of the
  * pages that were written since the last flush, and meta pages that may refer to others. A checkpoint is a commit whose
  * pages are all on disk and stay as they are until the next checkpoint is durable; its meta pages are kept in a file of their
  * own, and written back before the environment is opened again.
@@ -133,8 +133,7 @@ export class Checkpoints {
 
   /** A flush that has failed is not tried again: the system forgets what it could not write. */
   #failed(fault: unknown): DiskFault {
-    const reason = fault instanceof Error ? fault.message : String(fault)
-    this.#fault = new DiskFault(`${this.#data} cannot be used any more: ${reason}`, { cause: fault })
+    this.#fault = diskFault(this.#data, fault)
     return this.#fault
   }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, statSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { existsSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { makeFolder } from '../folder.js'
 import type { Result } from '../result.js'
 import { err, ok } from '../result.js'
 import { restoreCheckpoint } from './checkpoint.js'
@@ -12,7 +13,6 @@ import {
   noteNextFormat,
   readFormat,
   readNextFormat,
-  syncFolder,
 } from './folder-format.js'
 import { isLocked, lockData, lockFolder } from './folder-lock.js'
 import { dataFile, type FolderMember, type MemberSettings, make, mark, misplaced, unusable, wayOut } from './member.js'
@@ -55,11 +55,13 @@ export async function openDataFolder(
   settings: FolderSettings,
 ): Promise<Result<DataFolder, FolderRefusal>> {
   try {
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === false) {
+      return err({ reason: `the data directory ${path} is not a directory` })
+    }
     makeFolder(resolve(path))
   } catch (fault) {
     return err({ reason: `the data directory ${path} cannot be made: ${reasonOf(fault)}` })
   }
-  if (!statSync(path).isDirectory()) return err({ reason: `the data directory ${path} is not a directory` })
   const lock = lockFolder(path)
   if (!lock.ok) return lock
   const data = join(layout(path).controlPath, 'data.mdb')
@@ -96,14 +98,6 @@ function heldId(path: string): string {
   const format = readFormat(path)
   if (typeof format === 'string' || format.folder === undefined) throw new Error(`${formatFile(path)} has no id`)
   return format.folder
-}
-
-/** Makes a folder and those above it one by one: Node's own way never returns where the system says that there is none. */
-function makeFolder(path: string): void {
-  if (existsSync(path)) return
-  makeFolder(dirname(path))
-  mkdirSync(path)
-  syncFolder(dirname(path))
 }
 
 function layout(path: string): Pick<DataFolder, 'path' | 'partitionPath' | 'controlPath'> {

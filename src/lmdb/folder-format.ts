@@ -1,5 +1,6 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { syncFolder } from '../folder.js'
 
 /**
  * The format that this program writes; it reads every one up to it. Since the second one a folder has an id, which all its
@@ -63,16 +64,6 @@ export function enterNextFormat(path: string, becoming: Becoming): void {
   syncFolder(path)
   renameSync(join(path, names[becoming]), join(path, names.now))
   syncFolder(path)
-}
-
-/** Makes durable which files there are in a folder. */
-export function syncFolder(path: string): void {
-  const handle = openSync(path, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
 }
 
 function parsed(file: string): FormatRead {

@@ -1,8 +1,8 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { syncFolder } from '../folder.js'
 import { openDatabase, openRoot } from './environment.js'
 import { damageOf } from './file-check.js'
-import { syncFolder } from './folder-format.js'
 import type { Key } from './keys.js'
 
 /** An environment of a data folder: a partition or the coordinator's own. */

@@ -3,8 +3,6 @@ import {
   fdatasync,
   fdatasyncSync,
   fstatSync,
-  fsyncSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readSync,
@@ -12,9 +10,9 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { DiskFault } from '../storage-fault.js'
+import { makeFolder, syncFolder } from '../folder.js'
 
 /** A file of a log. All of its operations throw what the system says. */
 export interface LogFile {
@@ -44,13 +42,6 @@ export interface LogFolder {
   flush(): void
 }
 
-/** After a write or a flush that has failed, nobody knows what is on disk. */
-export function diskFault(file: string, fault: unknown): DiskFault {
-  if (fault instanceof DiskFault) return fault
-  const reason = fault instanceof Error ? fault.message : String(fault)
-  return new DiskFault(`${file} cannot be used any more: ${reason}`, { cause: fault })
-}
-
 const fdatasyncInPool = promisify(fdatasync)
 
 /** A folder of the file system, which is made if it is missing. */
@@ -59,9 +50,7 @@ export class DiskLogFolder implements LogFolder {
 
   constructor(path: string) {
     this.path = path
-    const made = mkdirSync(path, { recursive: true })
-    if (made === undefined) return
-    for (let at = path; at.length >= made.length; at = dirname(at)) flushFolder(dirname(at))
+    makeFolder(path)
   }
 
   names(): readonly string[] {
@@ -81,16 +70,7 @@ export class DiskLogFolder implements LogFolder {
   }
 
   flush(): void {
-    flushFolder(this.path)
-  }
-}
-
-function flushFolder(path: string): void {
-  const handle = openSync(path, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
+    syncFolder(this.path)
   }
 }
 

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { err, ok, type Result } from '../result.js'
+import { diskFault } from '../storage-fault.js'
 import { blankHead, torn_bytes } from './frame.js'
-import { diskFault, type LogFolder } from './log-folder.js'
+import type { LogFolder } from './log-folder.js'
 import { type LogPosition, LogScan } from './log-scan.js'
 import { nameOf } from './segments.js'
 

@@ -1,4 +1,5 @@
-import { diskFault, type LogFile, type LogFolder } from './log-folder.js'
+import { diskFault } from '../storage-fault.js'
+import type { LogFile, LogFolder } from './log-folder.js'
 import type { LogSequence } from './record-log.js'
 
 /** Segments are made longer by so much at a time, by as much as they have already within these limits. */
