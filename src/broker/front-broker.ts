@@ -270,8 +270,8 @@ function held(page: Result<RecordPage, Unavailable>, client: Client): Result<Rec
 
 /** Written member by member: a spread would make a slow object of it, for every update. */
 function commandOf(element: UpdateElement, sequence: Sequence, time: Milliseconds): UpdateCommand {
-  const { tenant, path, id, type, action, attributes, autocast, origin } = element
-  return { kind: 'update', sequence, time, tenant, path, id, type, action, attributes, autocast, origin }
+  const { tenant, path, id, type, action, attributes, autocast, terms, origin } = element
+  return { kind: 'update', sequence, time, tenant, path, id, type, action, attributes, autocast, terms, origin }
 }
 
 /** Full storage is a refusal; everything else that is no reply to what was asked is a fault. */

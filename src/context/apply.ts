@@ -1,11 +1,16 @@
-import type { Result } from '../result.js'
-import { ok } from '../result.js'
-import { newAttribute, updatedAttribute } from './attribute.js'
-import { compareAttributes, type Entity, type EntityType } from './entity.js'
+import type { Entity, EntityType } from './entity.js'
 import { type EntityLimits, EntityRoom, noLimits } from './entity-size.js'
 import { HeldAttributes } from './held-attributes.js'
-import { LocationKeeper } from './location.js'
-import type { GivenAttribute, UpdateAction, UpdateCommand, UpdateItem, UpdateRefusal, UpdateReply } from './update.js'
+import { type Laid, laid, rootOf } from './lay.js'
+import type {
+  GivenAttribute,
+  UpdateAction,
+  UpdateCommand,
+  UpdateItem,
+  UpdateRefusal,
+  UpdateReply,
+  UpdateTerms,
+} from './update.js'
 
 /**
  * What is to be written. `before` is absent for a new entity; `changed` names the attributes that changed, as subscribers
@@ -35,6 +40,8 @@ export function applyUpdate(
   limits: EntityLimits = noLimits,
 ): UpdateDecision {
   const meant = command.type === undefined ? held : held.filter(({ type }) => type === command.type)
+  const refusal = command.terms && unmet(meant, command.terms)
+  if (refusal) return withoutEffects({ ...itemFor(command), refusal })
   const room = new EntityRoom(held, limits, meant.length === 0)
   if (meant.length > 0) {
     return joined(meant.map((entity) => bounded(actions[command.action](entity, command), room, limits)))
@@ -44,6 +51,14 @@ export function applyUpdate(
     return withoutEffects({ ...itemFor(command), refusal: { kind: 'typesTooMany', max: limits.types } })
   }
   return withoutEffects({ ...itemFor(command), refusal: { kind: 'entityUnknown' } })
+}
+
+/** What stands against the terms of an update, whatever it gives [NGSIv2 context 2.1, 8.2]. */
+function unmet(meant: readonly Entity[], { entity }: UpdateTerms): UpdateRefusal | undefined {
+  if (meant.length > 1) return { kind: 'termsUnmet', why: { kind: 'entityAmbiguous' } }
+  if (meant.length === 0) return entity === 'present' ? { kind: 'entityUnknown' } : undefined
+  if (entity !== 'absent') return undefined
+  return { kind: 'termsUnmet', why: { kind: 'entityExists' } }
 }
 
 /** An update that would make an entity too large does nothing. */
@@ -68,16 +83,16 @@ const actions: { readonly [Name in UpdateAction]: Action } = {
 
 function create(command: UpdateCommand): UpdateDecision {
   const { path, id, sequence, time } = command
-  const type = command.type ?? ('' as EntityType)
+  const type = command.type ?? command.terms?.typeOfNew ?? ('' as EntityType)
   const made = laid({ path, id, type, sequence, created: time, modified: time, attributes: [] }, command, 'creation')
   if (!made.ok) return withoutEffects({ ...itemFor(command), refusal: made.error })
-  const entity = { ...made.value.entity, modified: time }
+  const entity = { ...made.value.entity, modified: time, correlator: rootOf(command) }
   const effect = { kind: 'put', entity, before: undefined, changed: made.value.changed } as const
   return { reply: { items: [itemFor(command)], missing: [] }, effects: [effect] }
 }
 
 function append(entity: Entity, command: UpdateCommand): UpdateDecision {
-  const mixed = mixedInstance(new HeldAttributes(entity.attributes), command.attributes)
+  const mixed = mixedInstance(heldOf(entity, command), command)
   if (mixed) return withoutEffects({ ...itemOf(entity), refusal: mixed })
   const made = laid(entity, command, 'update')
   if (!made.ok) return withoutEffects({ ...itemOf(entity), refusal: made.error })
@@ -85,10 +100,10 @@ function append(entity: Entity, command: UpdateCommand): UpdateDecision {
 }
 
 function appendStrict(entity: Entity, command: UpdateCommand): UpdateDecision {
-  const held = new HeldAttributes(entity.attributes)
-  const mixed = mixedInstance(held, command.attributes)
+  const held = heldOf(entity, command)
+  const mixed = mixedInstance(held, command)
   if (mixed) return withoutEffects({ ...itemOf(entity), refusal: mixed })
-  const [stored, fresh] = split(command.attributes, (given) => held.hasName(given.name))
+  const [stored, fresh] = split(command.attributes, (given) => held.isTaken(given))
   const made = laid(entity, { ...command, attributes: fresh.map(({ given }) => given) }, 'update')
   if (!made.ok) return withoutEffects({ ...itemOf(entity), refusal: made.error })
   if (stored.length === 0) return put(entity, made.value, [itemOf(entity)])
@@ -99,7 +114,7 @@ function appendStrict(entity: Entity, command: UpdateCommand): UpdateDecision {
 }
 
 function update(entity: Entity, command: UpdateCommand): UpdateDecision {
-  const held = new HeldAttributes(entity.attributes)
+  const held = heldOf(entity, command)
   const [found, missing] = split(command.attributes, (given) => held.has(given))
   const last = missing.at(-1)
   if (last && found.length === 0) return unknown(entity, last.given.name)
@@ -115,7 +130,7 @@ function replace(entity: Entity, command: UpdateCommand): UpdateDecision {
   const reply = { items: [itemOf(entity)], missing: [] }
   if (changed.length === 0 && entity.attributes.length === 0) return { reply, effects: [] }
   // Subscribers are told of the attributes that it writes; those that it drops notify nobody [subscriptions 3.3].
-  const replaced = { ...made.value.entity, modified: command.time }
+  const replaced = { ...made.value.entity, modified: command.time, correlator: rootOf(command) }
   return { reply, effects: [{ kind: 'put', entity: replaced, before: entity, changed }] }
 }
 
@@ -123,55 +138,24 @@ function remove(entity: Entity, command: UpdateCommand): UpdateDecision {
   if (command.attributes.length === 0) {
     return { reply: { items: [itemOf(entity)], missing: [] }, effects: [{ kind: 'remove', entity }] }
   }
-  const held = new HeldAttributes(entity.attributes)
+  const held = heldOf(entity, command)
   const [found, missing] = split(command.attributes, (given) => held.has(given))
   const first = missing[0]
   if (first && found.length === 0) return unknown(entity, first.given.name)
-  const gone = new Set(found.map(({ given }) => held.position(given)))
+  const gone = new Set(found.flatMap(({ given }) => held.doomed(given)))
   const left = entity.attributes.filter((_, at) => !gone.has(at))
   const changed = [...new Set(found.map(({ given }) => given.name))]
-  return withMissing(
-    entity,
-    { entity: { ...entity, attributes: left, modified: command.time }, changed },
-    found,
-    missing,
-  )
+  const after = { ...entity, attributes: left, modified: command.time, correlator: rootOf(command) }
+  return withMissing(entity, { entity: after, changed }, found, missing)
 }
 
-/** An entity after attributes were laid upon it, and the names of those that changed. */
-interface Laid {
-  readonly entity: Entity
-  readonly changed: readonly string[]
+function heldOf({ attributes }: Entity, { terms }: UpdateCommand): HeldAttributes {
+  return new HeldAttributes(attributes, terms !== undefined)
 }
 
-function laid(
-  entity: Entity,
-  { attributes, action, time, autocast }: UpdateCommand,
-  moment: 'creation' | 'update',
-): Result<Laid, UpdateRefusal> {
-  const location = new LocationKeeper(entity.attributes)
-  const heldAttributes = new HeldAttributes(entity.attributes)
-  const after = [...entity.attributes]
-  const changed = new Set<string>()
-  for (const given of attributes) {
-    const at = heldAttributes.position(given)
-    const held = after[at]
-    const isNew = held === undefined && moment === 'update' && action !== 'REPLACE'
-    const isLocation = location.decide(held, given, isNew ? 'newAttribute' : moment)
-    if (!isLocation.ok) return isLocation
-    const making = { time, autocast: autocast === true, isLocation: isLocation.value }
-    const made = held ? updatedAttribute(held, given, making) : newAttribute(given, making)
-    if (held) after[at] = made
-    else after.push(made)
-    if (made !== held) changed.add(given.name)
-  }
-  if (changed.size === 0) return ok({ entity, changed: [] })
-  if (after.length > entity.attributes.length) after.sort(compareAttributes)
-  return ok({ entity: { ...entity, attributes: after, modified: time }, changed: [...changed] })
-}
-
-/** APPEND never mixes instances of a name with and without ID [context 2.4]. */
-function mixedInstance(held: HeldAttributes, attributes: readonly GivenAttribute[]): UpdateRefusal | undefined {
+/** APPEND of NGSIv1 never mixes instances of a name with and without ID [context 2.4]. */
+function mixedInstance(held: HeldAttributes, { attributes, terms }: UpdateCommand): UpdateRefusal | undefined {
+  if (terms !== undefined) return undefined
   const mixed = attributes.find((given) => held.mixes(given))
   return mixed && { kind: 'instancesMixed', name: mixed.name }
 }

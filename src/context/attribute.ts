@@ -1,6 +1,9 @@
+import { err, ok, type Result } from '../result.js'
 import type { Milliseconds } from '../time.js'
-import { type Attribute, compareBytes, type Metadata } from './entity.js'
-import type { GivenAttribute } from './update.js'
+import { type Attribute, compareBytes, type Metadata, type Value } from './entity.js'
+import { isOperation, operated } from './operators.js'
+import { dateValue, isDateType, isUnrestricted } from './typed-value.js'
+import type { GivenAttribute, UnmetTerms, UpdateRefusal, UpdateTerms } from './update.js'
 import { castText, sameValue } from './value.js'
 
 /** How an attribute is made from what a request gives. */
@@ -35,7 +38,7 @@ export function updatedAttribute(
   { time, autocast, isLocation }: Making,
 ): Attribute {
   const type = given.type === '' ? held.type : given.type
-  const value = given.value === undefined ? held.value : autocast ? castText(given.value, type) : given.value
+  const value = given.value === undefined ? held.value : storedText(held, given.value, type, autocast)
   const metadata = overlayMetadata(held.metadata, given.metadata)
   const same =
     type === held.type &&
@@ -45,6 +48,76 @@ export function updatedAttribute(
   if (same) return held
   const { name, instance, created } = held
   return { name, instance, type, value, isLocation, metadata, created, modified: time }
+}
+
+/** What NGSIv1 writes is text; where a date is stored, a text that is one stays a date [NGSIv2 context 14.2]. */
+function storedText(held: Attribute, value: Value, type: string, autocast: boolean): Value {
+  if (autocast || (typeof held.value === 'number' && isDateType(held.type))) return castText(value, type)
+  return value
+}
+
+/** What an update of NGSIv2 makes of an attribute, before it is known whether that is the location. */
+export type Drafted = Pick<Attribute, 'name' | 'instance' | 'type' | 'value' | 'metadata'>
+
+/**
+ * What an update of NGSIv2 makes of an attribute: its value, with operators resolved, and its type as given, metadata merged or
+ * replaced. Nothing for a new attribute that its operator does not create. Refuses an operator that does not fit, and, for
+ * PUT of a value, what the stored type does not allow [NGSIv2 context 2.2, 2.3, 9.3, 12].
+ */
+export function draftAttribute(
+  held: Attribute | undefined,
+  given: GivenAttribute,
+  { overridesMetadata, valueOnly }: UpdateTerms,
+): Result<Drafted | undefined, UpdateRefusal> {
+  const { name } = given
+  const keeps = held !== undefined && valueOnly !== undefined
+  const type = keeps ? held.type : given.type
+  const metadata = overlayMetadata(held === undefined || overridesMetadata ? [] : held.metadata, given.metadata)
+  const read = keeps ? readAsStored(held, given.value ?? null, valueOnly) : ok(given.value ?? null)
+  if (!read.ok) return read
+  const value = isOperation(read.value) ? operated(read.value, held?.value) : read
+  if (!value.ok) return unmet({ kind: 'operatorUnfit', operator: value.error, name })
+  if (value.value === undefined) return ok(undefined)
+  const instance = given.instance === '' ? (held?.instance ?? '') : given.instance
+  return ok({ name, instance, type, value: value.value, metadata: keeps ? held.metadata : metadata })
+}
+
+/** The value as the stored type reads it [NGSIv2 context 9.3]. */
+function readAsStored(
+  { name, type, metadata }: Attribute,
+  value: Value,
+  valueOnly: UpdateTerms['valueOnly'],
+): Result<Value, UpdateRefusal> {
+  if (valueOnly === 'forbiddenCharacters' && !isUnrestricted(type, metadata))
+    return unmet({ kind: 'valueForbidden', name })
+  if (!isDateType(type)) return ok(value)
+  const date = dateValue(value)
+  return date.ok ? date : unmet({ kind: 'dateMalformed', name })
+}
+
+function unmet(why: UnmetTerms): Result<never, UpdateRefusal> {
+  return err({ kind: 'termsUnmet', why })
+}
+
+/** The attribute that was drafted; the very object that was held when it is no other and was not forced. */
+export function draftedAttribute(
+  held: Attribute | undefined,
+  drafted: Drafted,
+  isLocation: boolean,
+  time: Milliseconds,
+  forced: boolean,
+): Attribute {
+  const { name, instance, type, value, metadata } = drafted
+  const same =
+    held !== undefined &&
+    !forced &&
+    type === held.type &&
+    isLocation === held.isLocation &&
+    instance === held.instance &&
+    sameValue(value, held.value) &&
+    sameMetadata(metadata, held.metadata)
+  if (same) return held
+  return { name, instance, type, value, isLocation, metadata, created: held?.created ?? time, modified: time }
 }
 
 /**

@@ -39,6 +39,8 @@ export interface Entity {
   readonly sequence: Sequence
   readonly created: Milliseconds
   readonly modified: Milliseconds
+  /** The root of the correlator of the last update that changed it, see `rootOf`; nothing where nobody has noted it. */
+  readonly correlator?: string | undefined
   /** Ascending by name, instances of one name by ID, compared as UTF-8 bytes [context 2.7]. */
   readonly attributes: readonly Attribute[]
 }

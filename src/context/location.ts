@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../result.js'
+import type { Drafted } from './attribute.js'
 import type { Attribute, Entity, Value } from './entity.js'
 import type { GivenAttribute, LocationMoment, UpdateRefusal } from './update.js'
 
@@ -90,6 +91,23 @@ export class LocationKeeper {
     }
     this.#holder = given
     return ok(true)
+  }
+
+  /**
+   * The same of an attribute as an update of NGSIv2 leaves it: it is the location by its type alone, or because NGSIv1 has
+   * marked it and nothing takes the mark away [NGSIv2 context 3.5, 14.4].
+   */
+  decideDrafted(
+    held: Attribute | undefined,
+    { name, instance, type, value, metadata }: Drafted,
+    overridesMetadata: boolean,
+    when: LocationMoment,
+  ): Result<boolean, UpdateRefusal> {
+    const isMarked = held?.isLocation === true && held.type !== 'geo:point' && !overridesMetadata
+    const given = { name, instance, type, value, metadata }
+    if (isMarked) return this.decide(held, given, when)
+    const isIgnored = metadata.some((element) => element.name === 'ignoreType' && element.value === true)
+    return type === 'geo:point' && value !== null && !isIgnored ? this.decide(undefined, given, when) : ok(false)
   }
 }
 

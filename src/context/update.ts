@@ -43,7 +43,30 @@ export interface UpdateElement {
   readonly attributes: readonly GivenAttribute[]
   /** Whether texts are converted by the attribute's type when they are stored [context 3.4]. */
   readonly autocast?: true | undefined
+  /** The terms of an update of NGSIv2; nothing for one of NGSIv1. */
+  readonly terms?: UpdateTerms | undefined
   readonly origin: Origin
+}
+
+/**
+ * What an update of NGSIv2 says beside what it gives. Where there are terms, an element without a type means the one entity of
+ * its id, a name means the instance that is shown, every attribute is given with its value and its type, and values may be
+ * update operators [NGSIv2 context 2, 12, 14.3].
+ */
+export interface UpdateTerms {
+  /** Whether the entity has to be there, or must not be; APPEND creates the one that may be absent. */
+  readonly entity: 'present' | 'absent' | 'either'
+  /** The type of an entity that is created without one [NGSIv2 context 2.1]. */
+  readonly typeOfNew: EntityType
+  /** Whether the metadata afterwards are those given, none if there are none [NGSIv2 context 2.3]. */
+  readonly overridesMetadata: boolean
+  /** Whether everything given counts as changed [NGSIv2 context 2.4]. */
+  readonly forced: boolean
+  /**
+   * PUT of a value, which leaves type and metadata alone and is read by the stored type: whether the value has characters
+   * that only unrestricted text may have [NGSIv2 context 9.3].
+   */
+  readonly valueOnly?: 'plain' | 'forbiddenCharacters' | undefined
 }
 
 /** A context element with what makes its turn deterministic: its date and the sequence of an entity that it may create. */
@@ -56,6 +79,7 @@ export interface UpdateCommand extends UpdateElement {
 /** Why an entity was not updated, or not wholly: the facts; each API has its texts for them [context 6.4, 6.5]. */
 export type UpdateRefusal =
   | { readonly kind: 'entityUnknown' }
+  | { readonly kind: 'termsUnmet'; readonly why: UnmetTerms }
   /** UPDATE and DELETE: none of the attributes exists; the last (UPDATE) or first (DELETE) one missing. */
   | { readonly kind: 'attributeUnknown'; readonly name: string }
   /** UPDATE and DELETE: the attributes shown do not exist, others did. */
@@ -83,6 +107,19 @@ export type UpdateRefusal =
   | { readonly kind: 'locationTwice'; readonly name: string; readonly held: string; readonly when: LocationMoment }
   /** The element could not be stored, or nobody knows whether it was, while others of its request were. */
   | { readonly kind: 'unavailable'; readonly why: ElementFailure }
+
+/** What an update of NGSIv2 was refused for that one of NGSIv1 cannot be. */
+export type UnmetTerms =
+  /** It was to be created, and is there [NGSIv2 context 8.2]. */
+  | { readonly kind: 'entityExists' }
+  /** No type was given, and there are several entities of the id [NGSIv2 context 2.1]. */
+  | { readonly kind: 'entityAmbiguous' }
+  /** The operator does not fit the stored value [NGSIv2 context 12.3]. */
+  | { readonly kind: 'operatorUnfit'; readonly operator: string; readonly name: string }
+  /** The stored type is that of dates, the value is none [NGSIv2 context 9.3]. */
+  | { readonly kind: 'dateMalformed'; readonly name: string }
+  /** The value has characters that the stored type does not allow [NGSIv2 context 9.3]. */
+  | { readonly kind: 'valueForbidden'; readonly name: string }
 
 /** Why an element of a request has no reply of its partition. All but `outcomeUnknown` were certainly not carried out. */
 export type ElementFailure = 'storageFull' | 'partitionLost' | 'outcomeUnknown' | 'fault'

@@ -92,7 +92,7 @@ function update(overlay: Overlay, command: UpdateCommand): Decision {
 function rawUpdate(overlay: Overlay, raw: RawUpdateCommand, interpret: Interpreter): Decision {
   const interpretation = interpret(raw)
   if (interpretation.kind === 'reply') return { reply: interpretation.reply, changes: [] }
-  const { tenant, path, id, type, action, attributes, autocast, origin } = interpretation.element
+  const { tenant, path, id, type, action, attributes, autocast, terms, origin } = interpretation.element
   const { sequence, time } = raw
   const command = {
     kind: 'update',
@@ -105,6 +105,7 @@ function rawUpdate(overlay: Overlay, raw: RawUpdateCommand, interpret: Interpret
     action,
     attributes,
     autocast,
+    terms,
     origin,
   } as const
   const { reply, changes } = update(overlay, command)

@@ -1,5 +1,5 @@
 import type { EntityId, EntityType, Metadata, ServicePath, Tenant, Value } from '../context/entity.js'
-import type { GivenAttribute, Origin, UpdateAction, UpdateCommand } from '../context/update.js'
+import type { GivenAttribute, Origin, UpdateAction, UpdateCommand, UpdateTerms } from '../context/update.js'
 import type { Sequence } from '../shared-memory/sequences.js'
 import type { Milliseconds } from '../time.js'
 import type { AckCommand, Command, RawUpdateCommand, RawUpdateReply, Reply } from './commands.js'
@@ -64,6 +64,16 @@ type PackedUpdate = readonly [
   correlator: string,
   token: string,
   via: PackedVia,
+  /** Of an update of NGSIv2 only. */
+  terms?: PackedTerms,
+]
+
+type PackedTerms = readonly [
+  entity: UpdateTerms['entity'],
+  typeOfNew: string,
+  overridesMetadata: boolean,
+  forced: boolean,
+  valueOnly: NonNullable<UpdateTerms['valueOnly']> | 0,
 ]
 
 /** The empty text when there is no `Via`; 0 when the change is notified no further. */
@@ -107,11 +117,29 @@ function packedRawUpdate({ sequence, time, tenant, path, flags, origin }: RawUpd
 }
 
 function packedUpdate(command: UpdateCommand): PackedUpdate {
-  const { sequence, time, tenant, path, id, type, action, attributes, autocast, origin } = command
+  const { sequence, time, tenant, path, id, type, action, attributes, autocast, terms, origin } = command
   const { correlator, token } = origin
   const given = attributes.map(packedAttribute)
   const via = packedVia(origin)
-  return [sequence, time, tenant, path, id, type ?? 0, action, given, autocast ? 1 : 0, correlator, token, via]
+  const of = type ?? 0
+  const cast = autocast ? 1 : 0
+  if (terms === undefined) return [sequence, time, tenant, path, id, of, action, given, cast, correlator, token, via]
+  const packed = packedTerms(terms)
+  return [sequence, time, tenant, path, id, of, action, given, cast, correlator, token, via, packed]
+}
+
+function packedTerms({ entity, typeOfNew, overridesMetadata, forced, valueOnly }: UpdateTerms): PackedTerms {
+  return [entity, typeOfNew, overridesMetadata, forced, valueOnly ?? 0]
+}
+
+function unpackedTerms([entity, typeOfNew, overridesMetadata, forced, valueOnly]: PackedTerms): UpdateTerms {
+  return {
+    entity,
+    typeOfNew: typeOfNew as EntityType,
+    overridesMetadata,
+    forced,
+    valueOnly: valueOnly === 0 ? undefined : valueOnly,
+  }
 }
 
 function packedVia({ via, ends }: Origin): PackedVia {
@@ -154,7 +182,7 @@ function unpackedRawUpdate(command: PackedRawUpdate, body: string): RawUpdateCom
 }
 
 function unpackedUpdate(command: PackedUpdate): UpdateCommand {
-  const [sequence, time, tenant, path, id, type, action, attributes, autocast, correlator, token, via] = command
+  const [sequence, time, tenant, path, id, type, action, attributes, autocast, correlator, token, via, terms] = command
   return {
     kind: 'update',
     sequence: sequence as Sequence,
@@ -166,6 +194,7 @@ function unpackedUpdate(command: PackedUpdate): UpdateCommand {
     action,
     attributes: attributes.map(unpackedAttribute),
     autocast: autocast === 1 ? true : undefined,
+    terms: terms && unpackedTerms(terms),
     origin: origin(correlator, token, via),
   }
 }

@@ -33,6 +33,16 @@ const origin = fc.oneof(
   fc.record({ correlator: text, token: text, via, ends: fc.constant(undefined) }, { noNullPrototype: true }),
   fc.record({ correlator: text, token: text, ends: fc.constant(true as const) }, { noNullPrototype: true }),
 )
+const terms = fc.record(
+  {
+    entity: fc.constantFrom('present' as const, 'absent' as const, 'either' as const),
+    typeOfNew: text.map(type),
+    overridesMetadata: fc.boolean(),
+    forced: fc.boolean(),
+    valueOnly: fc.constantFrom('plain' as const, 'forbiddenCharacters' as const, undefined),
+  },
+  { noNullPrototype: true },
+)
 const sequence = fc.nat().map((number) => number as Sequence)
 const time = fc.nat().map(at)
 const where = { tenant: fc.constantFrom(tenant), path: fc.constantFrom('/', '/a').map(path) }
@@ -78,6 +88,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       action: fc.constantFrom(...updateActions),
       attributes: fc.array(attribute, { maxLength: 3 }),
       autocast: fc.constantFrom(true as const, undefined),
+      terms: fc.option(terms, { nil: undefined }),
       origin,
     },
     { noNullPrototype: true },

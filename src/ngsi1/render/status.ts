@@ -73,6 +73,9 @@ const wording: Wording = {
       `action: ${action} - entity: [${id}, ${type}, false] - offending attribute: ${name} - empty attribute not allowed in APPEND or UPDATE`,
     ),
   keyTooLong: () => statusOf(400, 'Too long entity id/type/servicePath combination'),
+  termsUnmet: ({ why }) => {
+    throw new Error(`an update of NGSIv1 has no terms, and was refused for them: ${why.kind}`)
+  },
   entityUnknown: (_, { id }) => statusOf(404, id),
   attributeUnknown: ({ name }, attempt) =>
     attempt.action === 'DELETE'

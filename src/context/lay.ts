@@ -1,0 +1,85 @@
+import { ok, type Result } from '../result.js'
+import { draftAttribute, draftedAttribute, newAttribute, updatedAttribute } from './attribute.js'
+import { type Attribute, compareAttributes, type Entity } from './entity.js'
+import { HeldAttributes } from './held-attributes.js'
+import { LocationKeeper } from './location.js'
+import type { GivenAttribute, LocationMoment, UpdateCommand, UpdateRefusal, UpdateTerms } from './update.js'
+
+/** An entity after attributes were laid upon it, and the names of those that changed. */
+export interface Laid {
+  readonly entity: Entity
+  readonly changed: readonly string[]
+}
+
+/** Lays the attributes of a command upon an entity, one after another; refuses with the first that cannot be. */
+export function laid(
+  entity: Entity,
+  command: UpdateCommand,
+  moment: 'creation' | 'update',
+): Result<Laid, UpdateRefusal> {
+  const { attributes, action, time, terms } = command
+  const location = new LocationKeeper(entity.attributes)
+  const heldAttributes = new HeldAttributes(entity.attributes, terms !== undefined)
+  const after = [...entity.attributes]
+  const changed = new Set<string>()
+  for (const given of attributes) {
+    const at = heldAttributes.position(given)
+    const held = after[at]
+    const isNew = held === undefined && moment === 'update' && action !== 'REPLACE'
+    const when = isNew ? 'newAttribute' : moment
+    const made =
+      terms === undefined
+        ? madeByWording(held, given, command, location, when)
+        : madeByTerms(held, given, terms, command, location, when)
+    if (!made.ok) return made
+    if (made.value === undefined || made.value === held) continue
+    if (held) after[at] = made.value
+    else after.push(made.value)
+    changed.add(given.name)
+  }
+  if (changed.size === 0) return ok({ entity, changed: [] })
+  if (after.length > entity.attributes.length) after.sort(compareAttributes)
+  const correlator = rootOf(command)
+  return ok({ entity: { ...entity, attributes: after, modified: time, correlator }, changed: [...changed] })
+}
+
+/** No root is longer that a client did not make so. */
+const root_characters = 256
+
+/** The part of a correlator that all notifications share which one request leads to, cut where it is very long [NGSIv2 subscriptions 4.4]. */
+export function rootOf({ origin: { correlator } }: Pick<UpdateCommand, 'origin'>): string {
+  const end = correlator.indexOf(';')
+  if (end === -1 && correlator.length <= root_characters) return correlator
+  return correlator.slice(0, end === -1 ? root_characters : Math.min(end, root_characters))
+}
+
+/** As NGSIv1 means it: what is not given stays as it was. */
+function madeByWording(
+  held: Attribute | undefined,
+  given: GivenAttribute,
+  { time, autocast }: UpdateCommand,
+  location: LocationKeeper,
+  when: LocationMoment,
+): Result<Attribute, UpdateRefusal> {
+  const isLocation = location.decide(held, given, when)
+  if (!isLocation.ok) return isLocation
+  const making = { time, autocast: autocast === true, isLocation: isLocation.value }
+  return ok(held ? updatedAttribute(held, given, making) : newAttribute(given, making))
+}
+
+/** As NGSIv2 means it; nothing for an attribute that there is none of afterwards. */
+function madeByTerms(
+  held: Attribute | undefined,
+  given: GivenAttribute,
+  terms: UpdateTerms,
+  { time }: UpdateCommand,
+  location: LocationKeeper,
+  when: LocationMoment,
+): Result<Attribute | undefined, UpdateRefusal> {
+  const drafted = draftAttribute(held, given, terms)
+  if (!drafted.ok) return drafted
+  if (drafted.value === undefined) return ok(undefined)
+  const isLocation = location.decideDrafted(held, drafted.value, terms.overridesMetadata, when)
+  if (!isLocation.ok) return isLocation
+  return ok(draftedAttribute(held, drafted.value, isLocation.value, time, terms.forced))
+}
