@@ -3,7 +3,7 @@ import type { PathRange } from './context/query.js'
 import type { Result } from './result.js'
 
 /**
- * What the HTTP layer and the interfaces (`ngsi1`, `management`) say to each other: a request that has passed the checks
+ * What the HTTP layer and the interfaces (`ngsi1`, `ngsi2`, `management`) say to each other: a request that has passed the checks
  * of its head and has been read, and what is to be answered.
  */
 export interface ApiRequest {
@@ -19,6 +19,13 @@ export interface ApiRequest {
   readonly body: string
   readonly correlator: string
   readonly client: Client
+}
+
+/** The text that stands for a placeholder of the resource's pattern; asking for one that it lacks is a fault. */
+export function segment({ segments }: Pick<ApiRequest, 'segments'>, name: string): string {
+  const text = segments[name]
+  if (text === undefined) throw new Error(`the path has no segment ${name}`)
+  return text
 }
 
 /** In characters: reading a longer body could hold the thread too long. */
@@ -101,4 +108,26 @@ export interface Resource {
   readonly polled?: boolean
   /** In the order of the Allow header. */
   readonly operations: Partial<Readonly<Record<Verb, Operation>>>
+  /** The order in which pages of other origins are told of the verbs, where it is another one [management 11.6]. */
+  readonly sharedOrder?: readonly Verb[]
+}
+
+/**
+ * An interface for clients as the HTTP layer knows it: its resources, and what it does in its own way with each request
+ * before it is known which resource is meant [management 11.4].
+ */
+export interface Interface {
+  readonly resources: readonly Resource[]
+  /** The service paths of a request, or the response to a malformed header. */
+  readonly parseServicePaths: (header: string | undefined) => Result<readonly PathRange[], ApiResponse>
+  /** The response to URI parameters that are wrong in themselves, on known and unknown paths alike. */
+  readonly checkParameters: (parameters: ReadonlyMap<string, string>) => ApiResponse | undefined
+  /** The response to a path, given by its decoded segments, that is none of the resources. */
+  readonly unknownPath: (segments: readonly string[]) => ApiResponse
+  /** Whether plain text is taken and given on a path, beside JSON, known or not. */
+  readonly isOfText: (path: string) => boolean
+  /** What is shared with pages of other origins: every response, and OPTIONS is a verb; or responses to GET [management 11.6]. */
+  readonly shares: 'everything' | 'reads'
+  /** As which stage the reading of a payload is timed [management 4.5]. */
+  readonly parseStage: 'jsonV1Parse' | 'jsonV2Parse'
 }

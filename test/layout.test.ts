@@ -16,7 +16,7 @@ const lines = [
   ['providers'],
   ['broker'],
   ['coordinator'],
-  ['ngsi1', 'management'],
+  ['ngsi1', 'ngsi2', 'management'],
   ['http'],
   ['runtime'],
 ]
@@ -25,7 +25,11 @@ const lines = [
 const groundFloor = new Set(lines[0])
 
 /** What stands at the top of src is the ground that everything stands on, except the entry and what names entities. */
-const tops: Readonly<Record<string, string>> = { 'main.ts': 'runtime', 'api.ts': 'subscription' }
+const tops: Readonly<Record<string, string>> = {
+  'main.ts': 'runtime',
+  'api.ts': 'subscription',
+  'short-form.ts': 'subscription',
+}
 
 function roomOf(file: string): string {
   const [top = '', ...inner] = relative(join(root, 'src'), file).split('/')

@@ -27,3 +27,54 @@ export type Unavailable =
   | { readonly kind: 'registrationsFull' }
   /** Too many availability subscriptions would hear of a registration. */
   | { readonly kind: 'noticesFull' }
+
+/** What is said of an update whose partition was lost with it. */
+export const updateMayBeDone = 'partition not available: the update may have been carried out'
+
+/** How a refusal is answered, whatever the form that an interface has for errors. */
+interface UnavailableWording {
+  readonly status: 400 | 413 | 503
+  readonly text: string
+  readonly headers?: { readonly 'Retry-After': string }
+}
+
+/** The text of a refusal, and when it may be tried again [management 11.9]. */
+export function wordUnavailable(refusal: Unavailable): UnavailableWording {
+  const { kind } = refusal
+  if (kind === 'pageTooLarge' || kind === 'queryTooCostly') {
+    const [status, text] = unanswerable[kind]
+    return { status, text }
+  }
+  const [general, retryAfter_s] = atAnotherTime[kind]
+  const text = kind === 'providerFull' ? `${general} ${refusal.origin}` : general
+  return { status: 503, text, headers: { 'Retry-After': String(retryAfter_s) } }
+}
+
+const unanswerable: { readonly [Kind in QueryRefusal['kind']]: readonly [status: 400 | 413, text: string] } = {
+  pageTooLarge: [
+    413,
+    'the results take too much memory: ask for fewer with a smaller limit or offset, or name attributes',
+  ],
+  queryTooCostly: [400, 'the regular expressions and filters of the query take too long for some entity: ask for less'],
+}
+
+type AtAnotherTime = Exclude<Unavailable, QueryRefusal>['kind']
+
+const atAnotherTime: { readonly [Kind in AtAnotherTime]: readonly [text: string, retryAfter_s: number] } = {
+  partitionLost: ['partition not available', 1],
+  outcomeUnknown: [updateMayBeDone, 1],
+  storageFull: ['storage full', 60],
+  partlyStored: ['storage full: a part of the update was carried out', 60],
+  mailboxFull: ['too many updates are waiting', 1],
+  queriesFull: ['too many queries are waiting', 1],
+  scanLost: ['the thread of the query has failed', 1],
+  answersFull: ['too many large answers are being sent', 1],
+  forwardsFull: ['too many requests wait for context providers', 1],
+  providerFull: ['too many requests wait for context provider', 1],
+  queryLate: ['the query took too long', 10],
+  subscriptionsFull: ['there is no room for more subscriptions', 60],
+  patternsFull: ['there is no room for more regular expressions in subscriptions', 60],
+  entityFull: ['there is no room for more subscriptions to one entity', 60],
+  registrationsFull: ['there is no room for more registrations', 60],
+  noticesFull: ['too many availability subscriptions would be notified of so large a registration', 60],
+}

@@ -1,4 +1,5 @@
 import { type Err, err, ok, type Result } from '../result.js'
+import { hasForbidden } from './characters.js'
 import { parseDate } from './date.js'
 import type { Condition, Filter, FilterSide, Ordering, Scalar, Statement } from './filter.js'
 import { compilePatterns, type PatternMalformed } from './pattern.js'
@@ -205,14 +206,12 @@ function parseLiteral(text: string): ParsedStatement<Literal> {
   return ok(text === 'null' ? { kind: 'null', value: null } : { kind: 'text', value: text })
 }
 
-const forbidden = /[<>"'=;()]/
-
 /** A name, value or pattern without the quotation marks around it, if it has them. */
 function unquoted(text: string): ParsedStatement<string> {
   const end = text.startsWith("'") ? text.indexOf("'", 1) : undefined
   if (end === -1) return malformed('quoteOpen')
   const content = end === text.length - 1 ? text.slice(1, end) : text
-  return forbidden.test(content) ? malformed('charactersForbidden') : ok(content)
+  return hasForbidden(content) ? malformed('charactersForbidden') : ok(content)
 }
 
 /** The parts of a text between the separators that stand outside quotes. */

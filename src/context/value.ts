@@ -37,6 +37,20 @@ export function castText(value: Value, type: string): Value {
   }
 }
 
+/** The type of an attribute or metadata element that has none, by the kind of its value [NGSIv2 context 2.2, 14.1]. */
+export function defaultTypeOf(value: Value): string {
+  switch (typeof value) {
+    case 'string':
+      return 'Text'
+    case 'number':
+      return 'Number'
+    case 'boolean':
+      return 'Boolean'
+    default:
+      return value === null ? 'None' : 'StructuredValue'
+  }
+}
+
 /** What stands in a compound value under these keys; nothing when there is no such member [context 7.4.2]. */
 export function valueAt(value: Value, keys: readonly string[]): Value | undefined {
   let found: Value | undefined = value

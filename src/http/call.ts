@@ -15,7 +15,7 @@ import { type ReadOutcome, RequestReader } from './request-reader.js'
 import { ResponseSender, type SendOutcome } from './response-sender.js'
 import type { ResponseWriter } from './response-writer.js'
 import { rejectionOf, type ServerContext } from './server-context.js'
-import { isManagement, type Target } from './target.js'
+import { interfaceOf, isManagement, type Target } from './target.js'
 
 const maxHeaders = 200
 
@@ -249,6 +249,7 @@ export class Call implements InProgress, Client, ReadOutcome, SendOutcome {
         client: this,
       },
       payload: this.#reader.payload,
+      parseStage: interfaceOf(context.rules.interfaces, target.kind)?.parseStage,
       raisesAlarms: !isForManagement,
       log,
       stages,

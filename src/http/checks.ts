@@ -3,18 +3,21 @@ import type { ApiResponse, Operation, Resource, Verb } from '../api.js'
 import type { PathRange } from '../context/query.js'
 import { err, ok, type Result } from '../result.js'
 import { errorResponse, statusText } from './errors.js'
-import { type Head, isJson, mediaTypeOf, parseAccept, parseServicePaths, single } from './headers.js'
+import { type Head, isJson, isText, mediaTypeOf, parseAccept, single } from './headers.js'
 import type { Cors } from './response-headers.js'
 import {
-  hasForbiddenParameter,
   hasShortErrors,
+  type Interfaces,
   ignoresAccept,
+  interfaceOf,
   isManagement,
   isPolled,
   type MatchedRoute,
   needsToken,
   noParameters,
+  type PathKind,
   parseParameters,
+  parsePath,
   type Target,
   verbsOf,
 } from './target.js'
@@ -25,8 +28,7 @@ export interface CheckRules {
   readonly maxTarget_bytes: number
   readonly maxBody_bytes: number
   readonly cors: Cors
-  /** The check of URI parameters on the paths of NGSIv1 [context 10.2]. */
-  readonly checkParameters: (parameters: ReadonlyMap<string, string>) => ApiResponse | undefined
+  readonly interfaces: Interfaces
 }
 
 /** What a request with a good head asks for. */
@@ -52,18 +54,15 @@ export function checkTarget(rules: CheckRules, head: Head): Result<readonly Path
     return err(errorResponse(target.kind, 414, 'the request target is too long'))
   }
   if (!target.clean) return err(errorResponse(target.kind, 400, 'invalid character in URI'))
-  if (isManagement(target.kind)) return ok([])
-  const paths = parseServicePaths(single(headers['fiware-servicepath']))
-  if (paths.ok) return paths
-  const response = errorResponse(target.kind, 400, paths.error)
-  return err(target.kind === 'ngsi2' ? response : { ...response, status: 200 })
+  const used = interfaceOf(rules.interfaces, target.kind)
+  return used === undefined ? ok([]) : used.parseServicePaths(single(headers['fiware-servicepath']))
 }
 
 /** Checks 5 to 15, which need to know how long the body is [management 11.4]. */
 export function checkRequest(rules: CheckRules, head: Head, body_bytes: number): Result<Admitted, RefusedRequest> {
   const parameters = parseParameters(head.query)
   const refusal =
-    checkMediaType(head, body_bytes) ??
+    checkMediaType(rules, head, body_bytes) ??
     checkAccept(rules, head, parameters) ??
     (body_bytes > rules.maxBody_bytes ? tooLarge(rules, head, body_bytes) : undefined) ??
     checkPresence(head, body_bytes)
@@ -76,23 +75,30 @@ export function tooLarge(rules: CheckRules, head: Head, body_bytes: number): Api
   return bodyError(head, 413, `payload size: ${body_bytes}, max size supported: ${rules.maxBody_bytes}`)
 }
 
-function checkMediaType({ target, headers }: Head, body_bytes: number): ApiResponse | undefined {
-  if (body_bytes === 0 || isManagement(target.kind)) return undefined
+function checkMediaType(
+  { interfaces }: CheckRules,
+  { target, headers, verb, path }: Head,
+  body_bytes: number,
+): ApiResponse | undefined {
+  const used = interfaceOf(interfaces, target.kind)
+  if (body_bytes === 0 || used === undefined) return undefined
   const type = mediaTypeOf(headers['content-type'])
   if (type === undefined) {
     const text = 'Content-Type header not used, default application/octet-stream is not supported'
     return errorResponse(target.kind, 415, text)
   }
-  return isJson(type) ? undefined : errorResponse(target.kind, 415, `not supported content type: ${type}`)
+  if (isJson(type) || (verb === 'PUT' && isText(type) && used.isOfText(path))) return undefined
+  return errorResponse(target.kind, 415, `not supported content type: ${type}`)
 }
 
 /** What the client takes is checked before its parameters, that it takes nothing but text after them. */
 function checkAccept(rules: CheckRules, head: Head, parameters: ReturnType<typeof parseParameters>) {
   const { kind } = head.target
+  const isOfText = interfaceOf(rules.interfaces, kind)?.isOfText(head.path) === true
   const accept = ignoresAccept(kind) ? ok('json' as const) : parseAccept(head.headers.accept)
   if (!accept.ok) return errorResponse(kind, accept.error.status, accept.error.text)
   const refusal = checkParameters(rules, head, parameters)
-  if (refusal !== undefined || accept.value === 'json') return refusal
+  if (refusal !== undefined || accept.value === 'json' || isOfText) return refusal
   return errorResponse(kind, 406, 'acceptable MIME types: application/json')
 }
 
@@ -104,18 +110,14 @@ function checkParameters(
   if (query === '') return undefined
   if (!parameters.ok) return errorResponse(target.kind, 400, 'invalid character in URI parameter')
   // Management has its own texts for parameters, which come with its operations [management 3.2, 4.5].
-  if (isManagement(target.kind)) return undefined
-  if (hasForbiddenParameter(parameters.value)) {
-    return errorResponse(target.kind, 400, 'invalid character in URI parameter')
-  }
-  return target.kind === 'ngsi2' ? undefined : rules.checkParameters(parameters.value)
+  return interfaceOf(rules.interfaces, target.kind)?.checkParameters(parameters.value)
 }
 
 function checkPresence(head: Head, body_bytes: number): ApiResponse | undefined {
   const { verb, target } = head
   // On a path that has no such verb that is the error to tell.
   const isWrongVerb = target.route !== undefined && operationOf(target.route.resource, verb, false) === undefined
-  if ((verb === 'GET' || verb === 'DELETE') && body_bytes > 0 && !hasShortErrors(target.kind) && !isWrongVerb) {
+  if ((verb === 'GET' || verb === 'DELETE') && body_bytes > 0 && !isManagement(target.kind) && !isWrongVerb) {
     return errorResponse(target.kind, 400, 'Rigel accepts no payload for GET/DELETE requests')
   }
   const needsBody = verb === 'POST' || verb === 'PUT' || verb === 'PATCH'
@@ -125,17 +127,22 @@ function checkPresence(head: Head, body_bytes: number): ApiResponse | undefined 
 
 function checkOperation(
   rules: CheckRules,
-  { target, verb }: Head,
+  { target, verb, path }: Head,
   parameters: ReadonlyMap<string, string>,
 ): Result<Admitted, RefusedRequest> {
   const { route, kind } = target
-  if (route === undefined) return err({ response: errorResponse(kind, 400, 'service not found'), counted: true })
+  if (route === undefined) return err({ response: unknownPath(rules, kind, path), counted: true })
   if (verb === 'OPTIONS' && rules.cors.takesOptions(kind)) {
     return ok({ route, operation: undefined, parameters })
   }
   const operation = operationOf(route.resource, verb, isPolled(kind))
   if (operation === undefined) return err({ response: wrongVerb(rules, target, route.resource), counted: true })
   return ok({ route, operation, parameters })
+}
+
+function unknownPath({ interfaces }: CheckRules, kind: PathKind, path: string): ApiResponse {
+  const used = interfaceOf(interfaces, kind)
+  return used === undefined ? errorResponse(kind, 400, 'service not found') : used.unknownPath(parsePath(path).segments)
 }
 
 /** What a verb does on a resource; HEAD is GET where machines poll [management 8.2]. */
@@ -146,7 +153,7 @@ function operationOf({ operations }: Resource, verb: string, polled: boolean): O
 
 function wrongVerb({ cors }: CheckRules, { kind }: Target, resource: Resource): ApiResponse {
   const verbs = verbsOf(resource)
-  const allowed = kind === 'ngsi2' && cors.takesOptions(kind) ? [...verbs, 'OPTIONS'] : verbs
+  const allowed = cors.tellsOfOptions(kind) ? [...verbs, 'OPTIONS'] : verbs
   const headers = { Allow: allowed.join(', ') }
   if (!hasShortErrors(kind)) return { status: 405, headers }
   return { ...errorResponse(kind, 405, 'method not allowed'), headers }

@@ -7,6 +7,7 @@ import {
   type Resource,
   type UncheckedWork,
 } from '../api.js'
+import type { Payload, TimingStage } from '../measure/requests.js'
 import type { Result } from '../result.js'
 import type { Nanoseconds } from '../time.js'
 import { reasonOf } from './errors.js'
@@ -18,7 +19,9 @@ interface OperationRun {
   readonly operation: Operation
   readonly resource: Resource
   readonly request: ApiRequest
-  readonly payload: 'json' | 'none'
+  readonly payload: Payload
+  /** As which stage the reading of its payload is timed. */
+  readonly parseStage: TimingStage | undefined
   /** Whether a payload that cannot be understood raises an alarm. */
   readonly raisesAlarms: boolean
   readonly log: RequestLog
@@ -31,7 +34,7 @@ interface OperationRun {
 /** Prepares an operation and carries it out, at once or later. */
 export function runOperation(context: ServerContext, due: OperationRun): void {
   const { meter } = context
-  const since = meter.timingOn && due.payload === 'json' ? process.hrtime.bigint() : undefined
+  const since = meter.timingOn && due.payload !== 'none' ? process.hrtime.bigint() : undefined
   const prepared = due.operation.prepare(due.request)
   if (!(prepared instanceof Promise)) {
     isRead(context, due, since)
@@ -49,8 +52,8 @@ export function runOperation(context: ServerContext, due: OperationRun): void {
     .catch((fault) => due.failed(fault))
 }
 
-function isRead({ meter }: ServerContext, { stages }: OperationRun, since: Nanoseconds | undefined): void {
-  if (since !== undefined) meter.stage('jsonV1Parse', process.hrtime.bigint() - since)
+function isRead({ meter }: ServerContext, { stages, parseStage }: OperationRun, since: Nanoseconds | undefined): void {
+  if (since !== undefined && parseStage !== undefined) meter.stage(parseStage, process.hrtime.bigint() - since)
   stages?.over('parse')
 }
 

@@ -1,8 +1,10 @@
 import type { PathRange } from '../context/query.js'
+import type { Payload } from '../measure/requests.js'
 import type { HeldMemory } from '../shared-memory/request-memory.js'
 import type { Nanoseconds } from '../time.js'
 import { type BodyReader, readBody } from './body.js'
 import { type Admitted, checkRequest, checkTarget, type RefusedRequest, tooLarge } from './checks.js'
+import { isText, mediaTypeOf } from './headers.js'
 import { step } from './request-life.js'
 import type { FaultGuard, RequestParts } from './request-parts.js'
 import { isManagement } from './target.js'
@@ -64,8 +66,10 @@ export class RequestReader implements BodyReader {
     return this.#exchange.head.announced_bytes ?? this.#body_bytes
   }
 
-  get payload(): 'json' | 'none' {
-    return this.payload_bytes > 0 && !isManagement(this.#exchange.head.target.kind) ? 'json' : 'none'
+  get payload(): Payload {
+    const { headers, target } = this.#exchange.head
+    if (this.payload_bytes === 0 || isManagement(target.kind)) return 'none'
+    return isText(mediaTypeOf(headers['content-type']) ?? '') ? 'text' : 'json'
   }
 
   /** Whether the client has been told, or need not be told, to send the body. */

@@ -1,6 +1,6 @@
-import type { ApiResponse } from '../api.js'
+import type { ApiResponse, Resource } from '../api.js'
 import type { Head } from './headers.js'
-import { type PathKind, verbsOf } from './target.js'
+import { type Interfaces, interfaceOf, type PathKind, verbsOf } from './target.js'
 
 /** What the headers of a response say besides what the response itself has. */
 interface ResponseFacts {
@@ -25,14 +25,16 @@ export function responseHeaders(cors: Cors, response: ApiResponse, facts: Respon
 
 const exposed = 'Fiware-Correlator, Fiware-Total-Count, Location'
 const allowedHeaders =
-  'Authorization, Content-Type, Fiware-Service, Fiware-Servicepath, Ngsiv2-AttrsFormat, Fiware-Correlator, X-Forwarded-For, X-Real-IP, X-Auth-Token'
+  'Content-Type, Fiware-Service, Fiware-Servicepath, Ngsiv2-AttrsFormat, Fiware-Correlator, X-Forwarded-For, X-Real-IP, X-Auth-Token, Authorization'
 
 /** Sharing responses with pages of other origins, off unless an origin is allowed [management 11.6]. */
 export class Cors {
   readonly #allowed: string | undefined
   readonly #maxAge: string
+  readonly #interfaces: Interfaces
 
-  constructor(allowedOrigin: string | undefined, maxAge_s: number) {
+  constructor(interfaces: Interfaces, allowedOrigin: string | undefined, maxAge_s: number) {
+    this.#interfaces = interfaces
     this.#allowed = allowedOrigin
     this.#maxAge = String(maxAge_s)
   }
@@ -43,32 +45,43 @@ export class Cors {
 
   /** Whether OPTIONS is answered on paths of this kind; elsewhere it is a wrong verb. */
   takesOptions(kind: PathKind): boolean {
-    return this.on && hasOptions(kind)
+    return this.on && (kind === 'version' || this.#sharesEverything(kind))
+  }
+
+  /** Whether the response to a wrong verb names OPTIONS among the verbs. */
+  tellsOfOptions(kind: PathKind): boolean {
+    return this.on && this.#sharesEverything(kind)
   }
 
   /** The headers to add to a response, names and values in turn. */
   headers({ target, verb, headers: { origin } }: Head, status: number): readonly string[] {
     const allowed = this.#allowed
-    if (allowed === undefined || status === 405 || !isShared(target.kind, verb)) return []
+    if (allowed === undefined || status === 405 || !this.#isShared(target.kind, verb)) return []
     const headers = allowed === '__ALL' ? [] : ['Vary', 'Origin']
     if (origin === undefined || (allowed !== '__ALL' && allowed !== origin)) return headers
     headers.push('Access-Control-Allow-Origin', allowed === '__ALL' ? '*' : allowed)
     headers.push('Access-Control-Expose-Headers', exposed)
     if (verb === 'OPTIONS') {
-      const verbs = target.route === undefined ? [] : verbsOf(target.route.resource)
+      const verbs = target.route === undefined ? [] : sharedVerbs(target.route.resource)
       headers.push('Access-Control-Allow-Methods', [...verbs, 'OPTIONS'].join(', '))
       headers.push('Access-Control-Allow-Headers', allowedHeaders)
       headers.push('Access-Control-Max-Age', this.#maxAge)
     }
     return headers
   }
+
+  #sharesEverything(kind: PathKind): boolean {
+    return interfaceOf(this.#interfaces, kind)?.shares === 'everything'
+  }
+
+  #isShared(kind: PathKind, verb: string): boolean {
+    if (this.#sharesEverything(kind)) return true
+    if (kind === 'version') return verb === 'GET' || verb === 'OPTIONS'
+    return verb === 'GET' && kind === 'ngsi1'
+  }
 }
 
-function hasOptions(kind: PathKind): boolean {
-  return kind === 'ngsi2' || kind === 'version'
-}
-
-function isShared(kind: PathKind, verb: string): boolean {
-  if (kind === 'ngsi2') return true
-  return (verb === 'GET' && (kind === 'ngsi1' || kind === 'version')) || (verb === 'OPTIONS' && hasOptions(kind))
+function sharedVerbs(resource: Resource): readonly string[] {
+  const { operations, sharedOrder } = resource
+  return sharedOrder?.filter((verb) => operations[verb] !== undefined) ?? verbsOf(resource)
 }

@@ -1,4 +1,4 @@
-import type { ApiResponse, Resource } from '../api.js'
+import type { Resource } from '../api.js'
 import type { WaitMeter } from '../measure/waits.js'
 import type { Options } from '../options.js'
 import { err, ok, type Result } from '../result.js'
@@ -15,7 +15,7 @@ import { Overload, OverloadLines } from './overload.js'
 import { ReplyInterleaving, ResponseBatch } from './response-batch.js'
 import { Cors } from './response-headers.js'
 import type { FrontEndContext, ServerContext } from './server-context.js'
-import { isOnBothPorts, kindOf, segmentsOf } from './target.js'
+import { type Interfaces, isOnBothPorts, kindOf, segmentsOf } from './target.js'
 
 /** The options that the front end goes by. */
 export type HttpOptions = Pick<
@@ -58,10 +58,8 @@ export interface HttpMemory {
 
 /** What a front end is put together from. */
 export interface HttpServerParts extends FrontEndContext {
-  readonly ngsi1: readonly Resource[]
+  readonly interfaces: Interfaces
   readonly management: readonly Resource[]
-  /** The check of URI parameters on the paths of NGSIv1 [context 10.2]. */
-  readonly checkParameters: (parameters: ReadonlyMap<string, string>) => ApiResponse | undefined
   readonly options: HttpOptions
   readonly requestWait: WaitMeter
   /** Takes in what the partitions have replied meanwhile. */
@@ -164,9 +162,10 @@ async function stop(
 }
 
 /** With a port of its own the management is unknown on the main one, except for what is served on both [management 13]. */
-function mainResources({ ngsi1, management, options }: HttpServerParts): readonly Resource[] {
-  if (options.adminPort === undefined) return [...ngsi1, ...management]
-  return [...ngsi1, ...management.filter(({ pattern }) => isOnBothPorts(kindOf(segmentsOf(pattern))))]
+function mainResources({ interfaces, management, options }: HttpServerParts): readonly Resource[] {
+  const forClients = [...interfaces.ngsi1.resources, ...interfaces.ngsi2.resources]
+  if (options.adminPort === undefined) return [...forClients, ...management]
+  return [...forClients, ...management.filter(({ pattern }) => isOnBothPorts(kindOf(segmentsOf(pattern))))]
 }
 
 function newContext(parts: HttpServerParts, admission: Admission): ServerContext {
@@ -175,8 +174,8 @@ function newContext(parts: HttpServerParts, admission: Admission): ServerContext
     hasToken: tokenCheck(options.adminToken),
     maxTarget_bytes: options.connectionMemory_KiB * 512,
     maxBody_bytes: options.inReqPayloadMaxSize,
-    cors: new Cors(options.corsOrigin, options.corsMaxAge_s),
-    checkParameters: parts.checkParameters,
+    cors: new Cors(parts.interfaces, options.corsOrigin, options.corsMaxAge_s),
+    interfaces: parts.interfaces,
   }
   const responses = new ResponseBatch()
   return {

@@ -1,4 +1,5 @@
-import type { Resource } from '../api.js'
+import type { Interface, Resource } from '../api.js'
+import { hasForbidden } from '../context/characters.js'
 import { err, ok, type Result } from '../result.js'
 
 /** A resource and what stands for the placeholders of its pattern. */
@@ -32,15 +33,12 @@ export interface RequestPath extends Omit<Target, 'route'> {
   readonly segments: readonly string[]
 }
 
-/** Forbidden in paths and in URI parameters [context 4.1]. */
-const forbidden = /[<>"'=;()]/
-
 /** Reads a path as it came: split at the slashes before it is decoded [management 1]. */
 export function parsePath(path: string): RequestPath {
   const raw = segmentsOf(path)
   const decoded = decodedSegments(raw)
   const segments = decoded ?? raw
-  const clean = decoded !== undefined && !decoded.some((segment) => forbidden.test(segment))
+  const clean = decoded !== undefined && !decoded.some(hasForbidden)
   const isPath = path.startsWith('/')
   return { path, isPath, segments, clean, kind: kindOf(segments), needsNoBody: needsNoBody(segments) }
 }
@@ -67,9 +65,6 @@ export function splitTarget(target: string): { readonly path: string; readonly q
 /** Of a target without query. */
 export const noParameters: ReadonlyMap<string, string> = new Map()
 
-/** Parameters whose values have a syntax of their own, in which those characters have a meaning [context 1.6]. */
-const freeValues: ReadonlySet<string> = new Set(['q', 'mq', 'idPattern', 'typePattern'])
-
 /**
  * The URI parameters, decoded. The last of several with one name counts; a refusal says that percent-encoding is
  * malformed.
@@ -86,14 +81,6 @@ export function parseParameters(query: string): Result<ReadonlyMap<string, strin
     parameters.set(name, value)
   }
   return ok(parameters)
-}
-
-/** Whether a name or value holds a character that URI parameters must not have [context 10.2]. */
-export function hasForbiddenParameter(parameters: ReadonlyMap<string, string>): boolean {
-  for (const [name, value] of parameters) {
-    if (forbidden.test(name) || (!freeValues.has(name) && forbidden.test(value))) return true
-  }
-  return false
 }
 
 function decodedSegments(raw: readonly string[]): readonly string[] | undefined {
@@ -149,6 +136,18 @@ export function kindOf([first = '', second = '']: readonly string[]): PathKind {
   const folded = first.toLowerCase()
   if (folded === 'v1' && second.toLowerCase() === 'admin') return 'management'
   return exactKinds.get(first) ?? anyCaseKinds.get(folded) ?? 'other'
+}
+
+/** The interfaces for clients. */
+export interface Interfaces {
+  readonly ngsi1: Interface
+  readonly ngsi2: Interface
+}
+
+/** The interface that paths of a kind belong to; what nobody serves is NGSIv1's, and that of management is no interface for clients. */
+export function interfaceOf({ ngsi1, ngsi2 }: Interfaces, kind: PathKind): Interface | undefined {
+  if (kind === 'ngsi2') return ngsi2
+  return isManagement(kind) ? undefined : ngsi1
 }
 
 /** Whether errors have the short form instead of the orionError form [management 1]. */

@@ -1,9 +1,10 @@
 import type { ApiRequest, ApiResponse, Resource } from '../api.js'
 import { err, ok, type Result } from '../result.js'
 import { logLevels, type SettingName, type Switches } from '../shared-memory/switches.js'
+import { json, shortForm } from '../short-form.js'
 import { logChange } from './changes.js'
 import type { ManagementParts } from './parts.js'
-import { emptyParameter, json, operation, shortForm } from './response-forms.js'
+import { emptyParameter, operation } from './response-forms.js'
 
 const highestVerbosity = 5
 const verboseRow = { countedAs: '/log/verbose[/{level}]', counter: 'logRequests', anyCase: true } as const

@@ -2,9 +2,9 @@ import type { ApiRequest, ApiResponse, Operation, Resource, Use } from '../api.j
 import { lineContextOf } from '../log/log.js'
 import type { ServiceCount } from '../measure/service-metrics.js'
 import { err, ok } from '../result.js'
+import { json, shortForm } from '../short-form.js'
 import { logChange } from './changes.js'
 import type { ManagementParts } from './parts.js'
-import { json, shortForm } from './response-forms.js'
 
 /** Metrics by service and subservice [management 6.2]. */
 export function metricsResources({ measures, peers, log }: ManagementParts): readonly Resource[] {

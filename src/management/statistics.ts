@@ -3,9 +3,10 @@ import type { SubscriptionIndexState } from '../broker/broker.js'
 import { lineContextOf } from '../log/log.js'
 import { type StatisticsPart, statisticsParts } from '../measure/measures.js'
 import { err, ok, type Result } from '../result.js'
+import { json, shortForm } from '../short-form.js'
 import { logChange } from './changes.js'
 import type { ManagementParts } from './parts.js'
-import { emptyParameter, json, operation, shortForm } from './response-forms.js'
+import { emptyParameter, operation } from './response-forms.js'
 import { statisticsText } from './statistics-text.js'
 
 const longestIdList = 1023

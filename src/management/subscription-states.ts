@@ -3,11 +3,12 @@ import type { SubscriptionService, SubscriptionState } from '../broker/broker.js
 import type { Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
 import { urlWithoutSecrets } from '../log/secrets.js'
+import { json, shortForm } from '../short-form.js'
 import { LongText, mapInSlices } from '../slices.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Milliseconds, now } from '../time.js'
 import type { ManagementParts } from './parts.js'
-import { json, operation, shortForm } from './response-forms.js'
+import { operation } from './response-forms.js'
 
 /** How the deliveries of subscriptions go [subscriptions 5.7]. */
 export function subscriptionResources({ broker }: ManagementParts): readonly Resource[] {

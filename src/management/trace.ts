@@ -1,8 +1,9 @@
 import type { ApiRequest, ApiResponse, Resource } from '../api.js'
+import { json } from '../short-form.js'
 import { parseTraceLevels, traceLevelsText } from '../trace-levels.js'
 import { logChange } from './changes.js'
 import type { ManagementParts } from './parts.js'
-import { json, operation } from './response-forms.js'
+import { operation } from './response-forms.js'
 
 const names = ['/log/trace', '/log/traceLevel', '/v1/admin/log/trace', '/v1/admin/log/traceLevel'] as const
 const [name, ...aliases] = names

@@ -1,8 +1,9 @@
 import type { ApiRequest, ApiResponse, Resource } from '../api.js'
+import { json } from '../short-form.js'
 import type { Nanoseconds } from '../time.js'
 import { libraryVersions, versionFacts } from '../version.js'
 import type { ManagementParts } from './parts.js'
-import { json, operation } from './response-forms.js'
+import { operation } from './response-forms.js'
 
 /** Version and health: what machines ask for, also with HEAD [management 8]. */
 export function versionResources({ measures, broker }: ManagementParts): readonly Resource[] {

@@ -1,9 +1,10 @@
 import type { Resource } from '../api.js'
 import type { Measures } from '../measure/measures.js'
 import { type WaitReading, waitKinds } from '../measure/waits.js'
+import { json } from '../short-form.js'
 import { secondsText } from '../time.js'
 import type { ManagementParts } from './parts.js'
-import { json, operation } from './response-forms.js'
+import { operation } from './response-forms.js'
 
 /** Waiting times by partition, and the state of the semaphores [management 5.5, 6.3]. */
 export function waitResources({ measures, freeHandles }: ManagementParts): readonly Resource[] {

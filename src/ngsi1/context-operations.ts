@@ -2,6 +2,7 @@ import { type ApiRequest, type ApiResponse, isLong, type Operation, type StatusT
 import type { RawUpdate, Unavailable } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
 import type { Page, Query } from '../context/query.js'
+import { pathsOfRead } from '../context/service-path.js'
 import type { RawUpdateReply } from '../partition/commands.js'
 import { err, ok, type Result } from '../result.js'
 import { LongText, Slices } from '../slices.js'
@@ -18,7 +19,7 @@ import { encodeFlags, onlyId } from './raw-update.js'
 import { renderLargeUpdate, renderResult, renderStatus, renderUpdate } from './render/elements.js'
 import { type ErrorShape, payloadResponse, statusResponse, unavailableResponse, wrapped } from './render/responses.js'
 import { statusOf } from './render/status.js'
-import { originOf, parseTenant, pathOfUpdate, pathsOfRead } from './request-head.js'
+import { originOf, pathOfUpdate, tenantOf } from './request-head.js'
 import type { Ngsi1Services } from './services.js'
 
 const refused = (refusal: PayloadRefusal): ApiResponse =>
@@ -58,7 +59,7 @@ function rawUpdateOf(services: Ngsi1Services, request: ApiRequest): RawUpdate | 
   const { options } = services
   const id = onlyId(request.body)
   if (id === undefined) return undefined
-  const tenant = parseTenant(request.headers, options.multiservice)
+  const tenant = tenantOf(request.headers, options.multiservice)
   const path = pathOfUpdate(request.paths)
   if (!tenant.ok || !path.ok) return undefined
   if (mayPassOn(services, tenant.value, id)) return undefined

@@ -1,11 +1,11 @@
-import type { ApiRequest, ApiResponse, Operation } from '../api.js'
+import { type ApiRequest, type ApiResponse, type Operation, segment } from '../api.js'
 import type { TypeSummary } from '../broker/broker.js'
+import { pathsOfRead } from '../context/service-path.js'
 import { pathOperation } from './operation.js'
 import { requestedPage, requestsCollapsed } from './parse/parameters.js'
 import { renderStatus } from './render/elements.js'
 import { statusResponse, unavailableResponse } from './render/responses.js'
 import { okStatus, statusOf } from './render/status.js'
-import { pathsOfRead, segment } from './request-head.js'
 import type { Ngsi1Services } from './services.js'
 
 /** `GET /v1/contextTypes`: the types of the entities in the paths of the request [context 9]. */

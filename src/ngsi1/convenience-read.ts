@@ -1,9 +1,10 @@
-import type { ApiRequest, ApiResponse, Operation, StatusText } from '../api.js'
+import { type ApiRequest, type ApiResponse, type Operation, type StatusText, segment } from '../api.js'
 import type { Unavailable } from '../broker/broker.js'
 import type { Entity, EntityId, Tenant } from '../context/entity.js'
 import { compileQuery } from '../context/match.js'
 import { compareEntities } from '../context/order.js'
 import type { Page, Query } from '../context/query.js'
+import { pathsOfRead } from '../context/service-path.js'
 import type { ShownAttribute, ShownEntity } from '../providers/merge-responses.js'
 import type { Result } from '../result.js'
 import { query } from './context-operations.js'
@@ -20,7 +21,7 @@ import {
 } from './render/elements.js'
 import { statusResponse, unavailableResponse } from './render/responses.js'
 import { okStatus, statusOf } from './render/status.js'
-import { pathsOfRead, segment, type TypesMeant, typesMeant } from './request-head.js'
+import { type TypesMeant, typesMeant } from './request-head.js'
 import type { Ngsi1Services } from './services.js'
 
 /** A convenience operation that reads: one row of a table [context 8.3 to 8.6]. */

@@ -1,4 +1,4 @@
-import type { ApiRequest, ApiResponse, Operation, StatusText } from '../api.js'
+import { type ApiRequest, type ApiResponse, type Operation, type StatusText, segment } from '../api.js'
 import type { EntityId, EntityType, Tenant } from '../context/entity.js'
 import type { GivenAttribute, UpdateAction } from '../context/update.js'
 import { err, ok, type Result } from '../result.js'
@@ -17,7 +17,7 @@ import {
 import { type AttributeFormat, renderEcho, renderHead, renderItem } from './render/elements.js'
 import { type ErrorShape, type PayloadErrors, payloadResponse, statusResponse } from './render/responses.js'
 import { isOk, statusOf } from './render/status.js'
-import { pathOfUpdate, segment, typesMeant } from './request-head.js'
+import { pathOfUpdate, typesMeant } from './request-head.js'
 import type { Ngsi1Services } from './services.js'
 
 /**

@@ -1,6 +1,7 @@
 import type { ApiRequest, ApiResponse, Client, Operation, StatusText } from '../api.js'
 import type { Broker, Unavailable } from '../broker/broker.js'
 import type { ServicePath, Tenant } from '../context/entity.js'
+import { pathsOfRead } from '../context/service-path.js'
 import type { ElementFailure, UpdateElement, UpdateReply } from '../context/update.js'
 import { ok, type Result } from '../result.js'
 import { mapInSlices, Slices } from '../slices.js'
@@ -12,7 +13,7 @@ import { type NotifiedElements, parseNotification } from './parse/update-payload
 import { detailsOfPayload } from './render/payload-errors.js'
 import { bodyResponse, unavailableResponse } from './render/responses.js'
 import { okStatus, statusOf } from './render/status.js'
-import { originOf, pathsOfRead } from './request-head.js'
+import { originOf } from './request-head.js'
 import type { Ngsi1Services } from './services.js'
 
 /**

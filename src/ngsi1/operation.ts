@@ -13,7 +13,7 @@ import { err, ok, type Result } from '../result.js'
 import { atOnce, type Steps } from '../slices.js'
 import type { PayloadRefusal } from './parse/payload-refusal.js'
 import { parseTraced } from './parse/traced.js'
-import { checkSegments, parseTenant } from './request-head.js'
+import { checkSegments, tenantOf } from './request-head.js'
 import type { Ngsi1Services } from './services.js'
 
 /** Parses and checks a payload; `strictIds` is `-strictNgsiv1Ids`. */
@@ -77,6 +77,6 @@ export function forTenant(
   request: ApiRequest,
   work: (tenant: Tenant) => ReturnType<Work>,
 ): ReturnType<Work> {
-  const tenant = parseTenant(request.headers, options.multiservice)
+  const tenant = tenantOf(request.headers, options.multiservice)
   return tenant.ok ? work(tenant.value) : tenant.error
 }

@@ -1,6 +1,7 @@
 import type { ApiRequest, ApiResponse, Operation, StatusText } from '../api.js'
 import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { PathRange, Selector } from '../context/query.js'
+import { pathsOfRead } from '../context/service-path.js'
 import type { RegisteredContext } from '../registration/registration.js'
 import type { Discovery } from '../registration/registration-index.js'
 import { err, ok, type Result } from '../result.js'
@@ -23,7 +24,7 @@ import { renderRegistered } from './render/notifications.js'
 import { detailsOfPayload } from './render/payload-errors.js'
 import { bodyResponse, payloadResponse, statusResponse, unavailableResponse, wrapped } from './render/responses.js'
 import { okStatus, statusOf } from './render/status.js'
-import { type NamedByPath, namedByPath, originOf, pathsOfRead } from './request-head.js'
+import { type NamedByPath, namedByPath, originOf } from './request-head.js'
 import type { Ngsi1Services } from './services.js'
 
 /** `POST /v1/registry/registerContext` [subscriptions 7.1]. */

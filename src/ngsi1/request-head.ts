@@ -1,44 +1,22 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ApiRequest, ApiResponse, StatusText } from '../api.js'
+import { hasForbiddenInId } from '../context/characters.js'
 import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { PathRange, Scope } from '../context/query.js'
+import { parseTenant } from '../context/tenant.js'
 import type { Origin } from '../context/update.js'
 import { endsHere } from '../hops.js'
 import { err, ok, type Result } from '../result.js'
 import { requestedExistence, requestedType, requestsUntyped } from './parse/parameters.js'
-import { hasForbiddenInId } from './parse/text-rules.js'
 import { badRequest, statusResponse } from './render/responses.js'
 import { statusOf } from './render/status.js'
 import type { Ngsi1Services } from './services.js'
 
-const defaultTenant = '' as Tenant
-const maxTenant_characters = 50
-
 /** The tenant of a request; without `multiservice` the header is checked but means nothing [context 5.1]. */
-export function parseTenant(headers: IncomingHttpHeaders, multiservice: boolean): Result<Tenant, ApiResponse> {
+export function tenantOf(headers: IncomingHttpHeaders, multiservice: boolean): Result<Tenant, ApiResponse> {
   const header = headers['fiware-service']
-  if (header === undefined || header === '') return ok(defaultTenant)
-  const name = String(header)
-  if (name.length > maxTenant_characters) {
-    return malformed('bad length - a tenant name can be max 50 characters long')
-  }
-  if (!/^[A-Za-z0-9_]+$/.test(name)) {
-    return malformed('bad character in tenant name - only underscore and alphanumeric characters are allowed')
-  }
-  return ok(multiservice ? (name.toLowerCase() as Tenant) : defaultTenant)
-}
-
-function malformed(details: string): Result<Tenant, ApiResponse> {
-  return err(statusResponse('orionError', statusOf(400, details)))
-}
-
-/** All paths: `/#`. */
-export const everywhere: PathRange = { path: '/' as ServicePath, below: true }
-const allPaths: readonly PathRange[] = [everywhere]
-
-/** Where a read looks: everywhere unless the request says where [context 5.2]. */
-export function pathsOfRead(paths: readonly PathRange[]): readonly PathRange[] {
-  return paths.length === 0 ? allPaths : paths
+  const tenant = parseTenant(header === undefined ? undefined : String(header), multiservice)
+  return tenant.ok ? tenant : err(statusResponse('orionError', statusOf(400, tenant.error)))
 }
 
 /** The one path of an update [context 5.2]. */
@@ -82,13 +60,6 @@ export function typesMeant({ segments, parameters }: ApiRequest): Result<TypesMe
   if (requested !== undefined && requested !== inPath) return err(statusOf(400, 'non-matching entity::types in URL'))
   if (requestsUntyped(parameters)) return err(statusOf(400, 'entity::type cannot be empty for this request'))
   return ok({ type: inPath, scopes: [] })
-}
-
-/** The text that stands for a placeholder of the resource's pattern; asking for one that it lacks is a fault. */
-export function segment({ segments }: ApiRequest, name: string): string {
-  const text = segments[name]
-  if (text === undefined) throw new Error(`the path has no segment ${name}`)
-  return text
 }
 
 /** The response to ids, names and types in the path that `-strictNgsiv1Ids` forbids [context 4.1]. */

@@ -1,4 +1,6 @@
-import type { Operation, Resource } from '../api.js'
+import type { Interface, Operation, Resource } from '../api.js'
+import { parseServicePaths } from '../context/service-path.js'
+import { err } from '../result.js'
 import { queryContext, updateContext } from './context-operations.js'
 import { listTypes, showType } from './context-types.js'
 import {
@@ -24,10 +26,29 @@ import {
   updateOperation,
 } from './convenience-update.js'
 import { notifyContext } from './notify-context.js'
+import { checkParameters } from './parse/parameters.js'
 import { registryResources } from './registry-routes.js'
+import { badRequest, statusResponse } from './render/responses.js'
+import { statusOf } from './render/status.js'
 import { LongPayloads, type Ngsi1Services } from './services.js'
 import { contextSubscriptions } from './subscription-kinds.js'
 import { subscriptionOperations } from './subscription-operations.js'
+
+/** NGSIv1 as the HTTP layer knows it. */
+export function ngsi1Interface(surroundings: Omit<Ngsi1Services, 'longPayloads'>): Interface {
+  return {
+    resources: ngsi1Resources(surroundings),
+    parseServicePaths: (header) => {
+      const paths = parseServicePaths(header, 'all')
+      return paths.ok ? paths : err(statusResponse('orionError', statusOf(400, paths.error)))
+    },
+    checkParameters,
+    unknownPath: () => badRequest('service not found'),
+    isOfText: () => false,
+    shares: 'reads',
+    parseStage: 'jsonV1Parse',
+  }
+}
 
 /**
  * The resources of NGSIv1, their verbs in the order of the Allow header [context 1.3, 8, 9],

@@ -1,4 +1,5 @@
 import type { ApiRequest } from '../api.js'
+import { everywhere } from '../context/service-path.js'
 import { ok, type Result } from '../result.js'
 import type { Steps } from '../slices.js'
 import {
@@ -18,7 +19,7 @@ import {
 import { unknownId } from './parse/text-rules.js'
 import { detailsOfPayload } from './render/payload-errors.js'
 import { statusOf } from './render/status.js'
-import { everywhere, originOf, pathOfSubscription } from './request-head.js'
+import { originOf, pathOfSubscription } from './request-head.js'
 import type { Ngsi1Services } from './services.js'
 import { cancelled, type SubscriptionKind } from './subscription-operations.js'
 

@@ -1,4 +1,4 @@
-import type { ApiRequest, ApiResponse, Operation, StatusText } from '../api.js'
+import { type ApiRequest, type ApiResponse, type Operation, type StatusText, segment } from '../api.js'
 import type { SubscriptionUnknown, Unavailable } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
@@ -11,7 +11,6 @@ import { parseGivenId, unknownId } from './parse/text-rules.js'
 import { detailsOfPayload } from './render/payload-errors.js'
 import { bodyResponse, unavailableResponse } from './render/responses.js'
 import { okStatus, statusOf } from './render/status.js'
-import { segment } from './request-head.js'
 import type { Ngsi1Services } from './services.js'
 
 /** What the operations on context subscriptions and on availability subscriptions differ in. */

@@ -19,8 +19,8 @@ import { processMetrics } from '../management/metric-registry.js'
 import { managementResources } from '../management/resources.js'
 import { type Shared, sharedAnswer } from '../management/shared-answers.js'
 import { Measures, rowOf } from '../measure/measures.js'
-import { checkParameters } from '../ngsi1/parse/parameters.js'
-import { ngsi1Resources } from '../ngsi1/routes.js'
+import { ngsi1Interface } from '../ngsi1/routes.js'
+import { ngsi2Interface } from '../ngsi2/ngsi2-interface.js'
 import { Providers } from '../providers/providers.js'
 import { ok, type Result } from '../result.js'
 import { ForwardLimit } from '../shared-memory/forward-limit.js'
@@ -137,7 +137,8 @@ function interfaces(
   const { forwardLimit, forwardsMax, forwardsEach } = options.notifications
   const waiting = new ForwardLimit(forwardsMax, forwardsEach, memory.forwards)
   const forwarding = { providers: behind.providers, brokerId: task.brokerId, limit: forwardLimit, waiting }
-  const ngsi1 = ngsi1Resources({ broker, options, log, forwarding })
+  const ngsi1 = ngsi1Interface({ broker, options, log, forwarding })
+  const ngsi2 = ngsi2Interface({ broker, options })
   const management = managementResources({
     measures,
     log,
@@ -145,11 +146,10 @@ function interfaces(
     freeHandles: (partition) => behind.readers.freeHandles(partition),
     peers,
   })
-  const meter = measures.requests([...ngsi1, ...management])
+  const meter = measures.requests([...ngsi1.resources, ...ngsi2.resources, ...management])
   const parts = {
-    ngsi1,
+    interfaces: { ngsi1, ngsi2 },
     management,
-    checkParameters,
     options,
     meter,
     requestWait: measures.wait('request'),

@@ -8,12 +8,15 @@ import { DamageLog } from '../../src/log/damage-log.js'
 import type { Log } from '../../src/log/log.js'
 import type { Rejection, RequestMeter } from '../../src/measure/requests.js'
 import type { WaitMeter } from '../../src/measure/waits.js'
+import { ngsi1Interface } from '../../src/ngsi1/routes.js'
+import { ngsi2Interface } from '../../src/ngsi2/ngsi2-interface.js'
 import { ok } from '../../src/result.js'
 import { ConnectionLimit } from '../../src/shared-memory/connection-limit.js'
 import { RequestMemory } from '../../src/shared-memory/request-memory.js'
 import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 import { Switches } from '../../src/shared-memory/switches.js'
 import { type TraceArea, traceArea } from '../../src/trace-area.js'
+import { plainOptions, scripted } from '../ngsi1/given.js'
 
 /** A meter that keeps what it is told. */
 export class Noted implements RequestMeter {
@@ -157,6 +160,12 @@ export interface Given {
 
 const silent: WaitMeter = { on: false, free: () => {}, waited: () => {} }
 
+/** The interfaces for clients, with these resources in place of those of NGSIv1. */
+export function givenInterfaces(resources: readonly Resource[]): HttpServerParts['interfaces'] {
+  const surroundings = { broker: scripted(), options: plainOptions }
+  return { ngsi1: { ...ngsi1Interface(surroundings), resources }, ngsi2: ngsi2Interface(surroundings) }
+}
+
 /** A front end with small resources, ended with the test. */
 export async function givenFrontEnd(
   t: { teardown(end: () => unknown): void },
@@ -169,9 +178,8 @@ export async function givenFrontEnd(
   const switches = new Switches()
   switches.set('infoPayloadMaxSize', 100)
   const opened = await openHttpServer({
-    ngsi1,
+    interfaces: givenInterfaces(ngsi1),
     management: managementResources,
-    checkParameters: () => undefined,
     options: { ...options, ...changed },
     meter,
     requestWait: silent,

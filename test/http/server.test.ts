@@ -18,6 +18,7 @@ import {
   everything,
   get,
   givenFrontEnd,
+  givenInterfaces,
   headerOf,
   Noted,
   notedLog,
@@ -178,9 +179,8 @@ test('a port in use is a refusal', async (t) => {
   const port = address !== null && typeof address === 'object' ? address.port : 0
   const switches = new Switches()
   const opened = await openHttpServer({
-    ngsi1: [],
+    interfaces: givenInterfaces([]),
     management: [],
-    checkParameters: () => undefined,
     options: { ...options, port },
     meter: new Noted(),
     requestWait: { on: false, free: () => {}, waited: () => {} },

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { ApiRequest } from '../../api.js'
 import type { EntityId, Tenant } from '../../context/entity.js'
+import { pathsOfRead } from '../../context/service-path.js'
 import { endsHere, viaOf } from '../../hops.js'
 import type { Log } from '../../log/log.js'
 import { lineContextOf } from '../../log/log.js'
@@ -15,7 +16,7 @@ import { Slices } from '../../slices.js'
 import { now } from '../../time.js'
 import { traceArea } from '../../trace-area.js'
 import { versionFacts } from '../../version.js'
-import { originOf, pathsOfRead } from '../request-head.js'
+import { originOf } from '../request-head.js'
 import type { Forwarding, Ngsi1Services } from '../services.js'
 
 /** To whom what is to go out is to go. */

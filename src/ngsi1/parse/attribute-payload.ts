@@ -1,9 +1,9 @@
+import { excessiveLength } from '../../context/characters.js'
 import type { Metadata } from '../../context/entity.js'
 import type { GivenAttribute } from '../../context/update.js'
 import { err, ok, type Result } from '../../result.js'
 import type { CheckRefusal, NamedThing } from './payload-refusal.js'
 import { type CompoundValue, identifier, list, record, text, value } from './shape.js'
-import { excessiveLength } from './text-rules.js'
 
 const metadata = record({ name: identifier, type: identifier, value: text })
 

@@ -1,4 +1,5 @@
 import type { ApiResponse } from '../../api.js'
+import { hasForbidden } from '../../context/characters.js'
 import type { EntityType } from '../../context/entity.js'
 import { type OrderKey, parseOrder } from '../../context/order.js'
 import type { Scope } from '../../context/query.js'
@@ -10,12 +11,24 @@ const defaultLimit = 20
 const maxLimit = 1000
 const maxOrderKeys = 20
 
+/** Parameters whose values have a syntax of their own, in which forbidden characters have a meaning [context 1.6]. */
+const freeValues: ReadonlySet<string> = new Set(['q', 'mq', 'idPattern', 'typePattern'])
+
 /** Checks the URI parameters that have rules, on every path of NGSIv1, known or not [context 1.5, 10.2]. */
 export function checkParameters(parameters: Parameters): ApiResponse | undefined {
+  if (hasForbiddenParameter(parameters)) return badRequest('invalid character in URI parameter')
   const details = wrongLimit(givenParameter(parameters, 'limit')) ?? wrongOffset(givenParameter(parameters, 'offset'))
   const wrong =
     details ?? wrongDetails(givenParameter(parameters, 'details')) ?? wrongOrder(givenParameter(parameters, 'orderBy'))
   return wrong === undefined ? undefined : badRequest(wrong)
+}
+
+/** Whether a name or value holds a character that URI parameters must not have [context 10.2]. */
+function hasForbiddenParameter(parameters: Parameters): boolean {
+  for (const [name, value] of parameters) {
+    if (hasForbidden(name) || (!freeValues.has(name) && hasForbidden(value))) return true
+  }
+  return false
 }
 
 /** A parameter's value; an empty one is ignored as if it were not there [context 1.6]. */

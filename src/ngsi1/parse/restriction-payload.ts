@@ -1,4 +1,5 @@
 import { parseArea } from '../../context/area.js'
+import { hasForbidden } from '../../context/characters.js'
 import type { FilterSide } from '../../context/filter.js'
 import { parseFilter } from '../../context/filter-parse.js'
 import type { Scope } from '../../context/query.js'
@@ -7,7 +8,6 @@ import type { Steps } from '../../slices.js'
 import type { Json } from './json.js'
 import { atMost, type CheckRefusal } from './payload-refusal.js'
 import { anything, hasLeaf, list, type ReadBy, record, storedValue, text } from './shape.js'
-import { hasForbidden } from './text-rules.js'
 
 /** What restricts a query or a subscription. */
 export const restriction = record({

@@ -1,9 +1,9 @@
+import { hasForbidden, hasForbiddenInId } from '../../context/characters.js'
 import type { Value } from '../../context/entity.js'
 import { maxValues } from '../../context/entity-size.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
 import { isJsonArray, type Json, type JsonArray, type JsonMalformed, type JsonObject, readJson } from './json.js'
-import { hasForbidden, hasForbiddenInId } from './text-rules.js'
 
 /** What the parser finds in a payload, before its content is looked at [context 10.3]. */
 export type ParserRefusal =

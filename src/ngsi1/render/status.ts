@@ -1,4 +1,5 @@
 import type { StatusText } from '../../api.js'
+import { updateMayBeDone } from '../../broker/unavailable.js'
 import type { EntityId, EntityType } from '../../context/entity.js'
 import type { Excess } from '../../context/entity-size.js'
 import type { ElementFailure, UpdateAction, UpdateRefusal } from '../../context/update.js'
@@ -17,9 +18,6 @@ const reasonPhrases = {
 } as const
 
 export type Code = keyof typeof reasonPhrases
-
-/** What is said of an update whose partition was lost with it. */
-export const mayBeDone = 'partition not available: the update may have been carried out'
 
 /** The status object of NGSIv1 [context 1.1]. */
 export function statusOf(code: Code, details?: string): StatusText {
@@ -123,7 +121,7 @@ const wording: Wording = {
 const failures: { readonly [Why in ElementFailure]: StatusText } = {
   storageFull: statusOf(503, 'storage full: not carried out'),
   partitionLost: statusOf(503, 'partition not available: not carried out'),
-  outcomeUnknown: statusOf(503, mayBeDone),
+  outcomeUnknown: statusOf(503, updateMayBeDone),
   fault: statusOf(500, 'internal error: not carried out'),
 }
 

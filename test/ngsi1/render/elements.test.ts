@@ -3,7 +3,6 @@ import { test } from 'tap'
 import type { Attribute } from '../../../src/context/entity.js'
 import type { GivenAttribute } from '../../../src/context/update.js'
 import {
-  quote,
   renderEcho,
   renderElement,
   renderEntity,
@@ -14,13 +13,6 @@ import { okStatus, statusOf } from '../../../src/ngsi1/render/status.js'
 import { attribute, entity, givenAttribute } from '../given.js'
 
 const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 5 }), fc.string({ maxLength: 5 }), fc.constant('ID'))
-
-test('a text is written as JSON.stringify writes it', async (t) => {
-  fc.assert(fc.property(text, (any) => quote(any) === JSON.stringify(any)))
-  for (const odd of ['\ud800', '\udfff', '\ud83d\ude00', '\u2028', '\u007f', '\u001f', '"', '\\', '<&>', '[]']) {
-    t.equal(quote(odd), JSON.stringify(odd))
-  }
-})
 
 const vector = { asObject: false }
 const object = { asObject: true }

@@ -1,0 +1,57 @@
+import { err, ok, type Result } from '../result.js'
+import type { ServicePath } from './entity.js'
+import type { PathRange } from './query.js'
+
+const maxPaths = 10
+const maxLevels = 10
+const maxLevelLength = 50
+
+const noPaths: Result<readonly PathRange[], string> = ok([])
+
+/**
+ * The paths of a Fiware-ServicePath header; a refusal is the text of the error [context 5.2]. Of the slashes at the end of
+ * a path NGSIv1 ignores all, NGSIv2 one [NGSIv2 context 5].
+ */
+export function parseServicePaths(
+  header: string | undefined,
+  ignoredSlashes: 'one' | 'all',
+): Result<readonly PathRange[], string> {
+  if (header === undefined || header.trim() === '') return noPaths
+  const texts = header.split(',')
+  if (texts.length > maxPaths) {
+    return err('too many service paths - a maximum of ten service paths is allowed')
+  }
+  const atEnd = ignoredSlashes === 'all' ? /\/+$/ : /\/$/
+  const ranges: PathRange[] = []
+  for (const text of texts) {
+    const range = parseRange(text.trim(), atEnd)
+    if (!range.ok) return range
+    ranges.push(range.value)
+  }
+  return ok(ranges)
+}
+
+function parseRange(text: string, ignoredAtEnd: RegExp): Result<PathRange, string> {
+  if (!text.startsWith('/')) {
+    return err('Only /absolute/ Service Paths allowed [a service path must begin with /]')
+  }
+  const levels = text.replace(ignoredAtEnd, '').split('/').slice(1)
+  if (levels.length > maxLevels) return err('too many components in ServicePath')
+  const below = levels.at(-1) === '#'
+  const named = below ? levels.slice(0, -1) : levels
+  for (const level of named) {
+    if (level.length > maxLevelLength) return err('component-name too long in ServicePath')
+    if (level === '') return err('empty component in ServicePath')
+    if (!/^\w+$/.test(level)) return err('a component of ServicePath contains an illegal character')
+  }
+  return ok({ path: `/${named.join('/')}` as ServicePath, below })
+}
+
+/** All paths: `/#`. */
+export const everywhere: PathRange = { path: '/' as ServicePath, below: true }
+const allPaths: readonly PathRange[] = [everywhere]
+
+/** Where a read looks: everywhere unless the request says where [context 5.2], [NGSIv2 context 5]. */
+export function pathsOfRead(paths: readonly PathRange[]): readonly PathRange[] {
+  return paths.length === 0 ? allPaths : paths
+}

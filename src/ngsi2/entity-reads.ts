@@ -1,0 +1,78 @@
+import { type ApiRequest, type ApiResponse, type Operation, segment } from '../api.js'
+import type { Entity, EntityId, EntityType, Tenant } from '../context/entity.js'
+import { pathsOfRead } from '../context/service-path.js'
+import { err, ok, type Result } from '../result.js'
+import { pathRead } from './checked-operation.js'
+import { refused, unavailable } from './ngsi2-errors.js'
+import type { Ngsi2Services } from './ngsi2-services.js'
+import { attributesText, entityText, type Representation } from './render/entity-text.js'
+import { representationOf } from './uri-parameters.js'
+
+/** `GET /v2/entities/{id}` [NGSIv2 context 8.3]. */
+export function showEntity(services: Ngsi2Services): Operation {
+  return entityRead(services, entityText)
+}
+
+/** `GET /v2/entities/{id}/attrs` [NGSIv2 context 8.3]. */
+export function showAttributes(services: Ngsi2Services): Operation {
+  return entityRead(services, attributesText)
+}
+
+function entityRead(
+  services: Ngsi2Services,
+  render: (entity: Entity, representation: Representation) => string,
+): Operation {
+  /** Responses to reads without parameters, by the arrays of entities that they were rendered from. */
+  const rendered = new WeakMap<readonly Entity[], string>()
+  const atHand = (request: ApiRequest, tenant: Tenant): string | undefined => {
+    if (request.parameters.size > 0) return undefined
+    const entities = recentOf(services, request, tenant)
+    const [entity, ...others] = entities ?? []
+    if (entities === undefined || entity === undefined || others.length > 0) return undefined
+    const text = rendered.get(entities) ?? render(entity, representationOf(request.parameters))
+    rendered.set(entities, text)
+    return text
+  }
+  return pathRead(services, (request, tenant) => {
+    const text = atHand(request, tenant)
+    if (text !== undefined) return { status: 200, body: text }
+    return respondWithEntity(services, request, tenant, (entity) => ({
+      status: 200,
+      body: () => render(entity, representationOf(request.parameters)),
+    }))
+  })
+}
+
+/** Finds the one entity that the path means and responds with it, or with why there is none [NGSIv2 context 2.1, 8.3]. */
+export async function respondWithEntity(
+  services: Ngsi2Services,
+  request: ApiRequest,
+  tenant: Tenant,
+  respond: (entity: Entity) => ApiResponse,
+): Promise<ApiResponse> {
+  const entity = await entityOf(services, request, tenant)
+  return entity.ok ? respond(entity.value) : entity.error
+}
+
+async function entityOf(
+  services: Ngsi2Services,
+  request: ApiRequest,
+  tenant: Tenant,
+): Promise<Result<Entity, ApiResponse>> {
+  const { broker } = services
+  const id = segment(request, 'id') as EntityId
+  const type = request.parameters.get('type') as EntityType | undefined
+  const found = await broker.entities(tenant, pathsOfRead(request.paths), id, type, request.client)
+  if (!found.ok) return err(unavailable(found.error))
+  const [entity, ...others] = found.value
+  if (entity === undefined) return err(entityUnknown)
+  return others.length === 0 ? ok(entity) : err(ambiguous)
+}
+
+function recentOf({ broker }: Ngsi2Services, request: ApiRequest, tenant: Tenant): readonly Entity[] | undefined {
+  return broker.recentEntities(tenant, pathsOfRead(request.paths), segment(request, 'id') as EntityId)
+}
+
+const entityUnknown = refused('NotFound', 'The requested entity has not been found. Check type and id')
+
+const ambiguous = refused('TooManyResults', 'More than one matching entity. Please refine your query')

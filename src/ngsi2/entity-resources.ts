@@ -1,0 +1,21 @@
+import type { Resource } from '../api.js'
+import { showAttributes, showEntity } from './entity-reads.js'
+import type { Ngsi2Services } from './ngsi2-services.js'
+
+/** The resources of entities, their verbs in the order of the Allow header [NGSIv2 context 1.1, 8]. */
+export function entityResources(services: Ngsi2Services): readonly Resource[] {
+  return [
+    {
+      pattern: '/v2/entities/{id}',
+      countedAs: '/v2/entities/{id}[/attrs]',
+      anyCase: false,
+      operations: { GET: showEntity(services) },
+    },
+    {
+      pattern: '/v2/entities/{id}/attrs',
+      countedAs: '/v2/entities/{id}[/attrs]',
+      anyCase: false,
+      operations: { GET: showAttributes(services) },
+    },
+  ]
+}

@@ -1,0 +1,61 @@
+import type { Attribute, Entity } from '../../context/entity.js'
+import { quote, renderValue } from '../../context/json-text.js'
+import { type NamesShown, type VisibleAttribute, visibleAttribute, visibleAttributes } from './shown.js'
+
+/** How entities are shown [NGSIv2 context 7]. */
+export interface Representation {
+  readonly form: 'normalized' | 'keyValues' | 'values' | 'unique'
+  readonly attributes: NamesShown
+  readonly metadata: NamesShown
+}
+
+/** An entity as JSON, in one of the four forms [NGSIv2 context 2.1, 7]. */
+export function entityText(entity: Entity, representation: Representation): string {
+  const attributes = visibleAttributes(entity, representation.attributes, representation.metadata)
+  if (isArrayForm(representation)) return valuesText(attributes, representation)
+  const head = `"id":${quote(entity.id)},"type":${quote(entity.type === '' ? 'Thing' : entity.type)}`
+  const members = membersText(attributes, representation)
+  return members === '' ? `{${head}}` : `{${head},${members}}`
+}
+
+/** The attributes of an entity alone, in the same forms [NGSIv2 context 8.3]. */
+export function attributesText(entity: Entity, representation: Representation): string {
+  const attributes = visibleAttributes(entity, representation.attributes, representation.metadata)
+  return isArrayForm(representation)
+    ? valuesText(attributes, representation)
+    : `{${membersText(attributes, representation)}}`
+}
+
+/** One attribute, by itself [NGSIv2 context 9.1] or as the one member of an object [NGSIv2 context 7.2]. */
+export function attributeText(attribute: Attribute, form: 'normalized' | 'keyValues', metadata: NamesShown): string {
+  const visible = visibleAttribute(attribute, metadata)
+  return form === 'normalized' ? bodyText(visible) : `{${membersText([visible], { form })}}`
+}
+
+function isArrayForm({ form }: Representation): boolean {
+  return form === 'values' || form === 'unique'
+}
+
+function membersText(attributes: readonly VisibleAttribute[], { form }: Pick<Representation, 'form'>): string {
+  let text = ''
+  for (const attribute of attributes) {
+    const body = form === 'keyValues' ? renderValue(attribute.value, attribute.type) : bodyText(attribute)
+    text += `${text === '' ? '' : ','}${quote(attribute.name)}:${body}`
+  }
+  return text
+}
+
+function bodyText({ type, value, metadata }: VisibleAttribute): string {
+  let elements = ''
+  for (const element of metadata) {
+    const body = `{"type":${quote(element.type)},"value":${renderValue(element.value, element.type)}}`
+    elements += `${elements === '' ? '' : ','}${quote(element.name)}:${body}`
+  }
+  return `{"type":${quote(type)},"value":${renderValue(value, type)},"metadata":{${elements}}}`
+}
+
+/** The values alone; with `unique` each one once, those with the same JSON being one [NGSIv2 context 7.3]. */
+function valuesText(attributes: readonly VisibleAttribute[], { form }: Representation): string {
+  const values = attributes.map(({ value, type }) => renderValue(value, type))
+  return `[${(form === 'unique' ? [...new Set(values)] : values).join(',')}]`
+}

@@ -1,0 +1,137 @@
+import { type Attribute, compareBytes, type Entity, type Metadata, type Value } from '../../context/entity.js'
+import { defaultTypeOf, isArray, isObject } from '../../context/value.js'
+
+/** Which names are shown, and in which order: those of `attrs` or of `metadata` [NGSIv2 context 7.1]. Empty for all. */
+export type NamesShown = readonly string[]
+
+/** An element of metadata as it is shown. */
+export type ShownMetadata = Metadata
+
+/** An attribute as it is shown: one for each name, with its type and the value that clients see. */
+export interface VisibleAttribute {
+  readonly name: string
+  readonly type: string
+  readonly value: Value
+  readonly metadata: readonly ShownMetadata[]
+}
+
+/** The names that stand for all that are not built in. */
+const all = '*'
+
+/** Attributes that every entity has without anybody giving them [NGSIv2 context 6]. */
+const builtin: ReadonlyMap<string, (entity: Entity) => VisibleAttribute> = new Map([
+  ['dateCreated', ({ created }: Entity) => date('dateCreated', created)],
+  ['dateModified', ({ modified }: Entity) => date('dateModified', modified)],
+  ['servicePath', ({ path }: Entity) => ({ name: 'servicePath', type: 'Text', value: path, metadata: [] })],
+])
+
+/** An attribute like any other that shows only when it is named [NGSIv2 context 3.4, 6]. */
+const expiration = 'dateExpires'
+
+/** These mean the entity in payloads; NGSIv1 may have given attributes such names [NGSIv2 context 14.1]. */
+const unshown: ReadonlySet<string> = new Set(['id', 'type'])
+
+/**
+ * The attributes of an entity that a request for these names shows, each name once: in the order of the names, or ascending
+ * by name when all are shown [NGSIv2 context 2.5, 6, 7.1, 14.3].
+ */
+export function visibleAttributes(
+  entity: Entity,
+  names: NamesShown,
+  metadataNames: NamesShown,
+): readonly VisibleAttribute[] {
+  const own = firstInstances(entity.attributes)
+  const shownAs = (attribute: Attribute) => visibleAttribute(attribute, metadataNames)
+  const isAll = names.length === 0 || names.includes(all)
+  if (isAll) {
+    const shown = own.filter(({ name }) => name !== expiration || names.includes(name)).map(shownAs)
+    const added = builtinsOf(entity, names, own)
+    return added.length === 0 ? shown : [...shown, ...added].sort((a, b) => compareBytes(a.name, b.name))
+  }
+  const byName = new Map(own.map((attribute) => [attribute.name, attribute]))
+  return [...new Set(names)].flatMap((name) => {
+    const held = byName.get(name)
+    if (held !== undefined) return [shownAs(held)]
+    const made = builtin.get(name)
+    return made === undefined ? [] : [made(entity)]
+  })
+}
+
+/** The one attribute of a name that is shown; undefined when the entity has none [NGSIv2 context 6, 9.1]. */
+export function attributeNamed({ attributes }: Entity, name: string): Attribute | undefined {
+  return unshown.has(name) ? undefined : attributes.find((attribute) => attribute.name === name)
+}
+
+/** An attribute with the metadata of these names, as it is shown. */
+export function visibleAttribute(attribute: Attribute, metadataNames: NamesShown): VisibleAttribute {
+  const { name, type } = attribute
+  const value = valueShown(attribute)
+  return {
+    name,
+    type: type === '' ? defaultTypeOf(value) : type,
+    value,
+    metadata: metadataShown(attribute, metadataNames),
+  }
+}
+
+/** The value that clients see: of a GeoJSON Feature the geometry, unless its type is to be ignored [NGSIv2 context 3.5]. */
+function valueShown({ type, value, metadata }: Attribute): Value {
+  if (type !== 'geo:json' || !isObject(value) || metadata.some(ignoresType)) return value
+  return geometryOf(value)
+}
+
+function ignoresType({ name, value }: Metadata): boolean {
+  return name === 'ignoreType' && value === true
+}
+
+function geometryOf(value: { readonly [key: string]: Value }): Value {
+  if (value['type'] === 'Feature') return value['geometry'] ?? value
+  const features = value['type'] === 'FeatureCollection' ? value['features'] : undefined
+  const first = features !== undefined && isArray(features) ? features[0] : undefined
+  return first !== undefined && isObject(first) ? (first['geometry'] ?? value) : value
+}
+
+/** Attributes come ascending by name and instance: of each name the first one is shown [NGSIv2 context 14.3]. */
+function firstInstances(attributes: readonly Attribute[]): readonly Attribute[] {
+  return attributes.filter(({ name }, at) => name !== attributes[at - 1]?.name && !unshown.has(name))
+}
+
+function builtinsOf(entity: Entity, names: NamesShown, own: readonly Attribute[]): readonly VisibleAttribute[] {
+  const added: VisibleAttribute[] = []
+  for (const [name, made] of builtin) {
+    if (names.includes(name) && !own.some((attribute) => attribute.name === name)) added.push(made(entity))
+  }
+  return added
+}
+
+/** The metadata of an attribute, those that stand in the core as parts of their own included [NGSIv2 context 6, 14]. */
+function metadataShown(attribute: Attribute, names: NamesShown): readonly ShownMetadata[] {
+  const own = ownMetadata(attribute)
+  const isAll = names.length === 0 || names.includes(all)
+  const shown = isAll ? own : own.filter(({ name }) => names.includes(name))
+  if (names.length === 0) return shown
+  const added = [date('dateCreated', attribute.created), date('dateModified', attribute.modified)].filter(
+    ({ name }) => names.includes(name) && !own.some((element) => element.name === name),
+  )
+  return added.length === 0 ? shown : [...shown, ...added]
+}
+
+function ownMetadata({ instance, isLocation, type, metadata }: Attribute): readonly ShownMetadata[] {
+  const hasMark = isLocation && !geoTypes.has(type)
+  if (instance === '' && !hasMark && metadata.every((element) => element.type !== '')) return metadata
+  const typed = metadata.map((element) =>
+    element.type === '' ? { ...element, type: defaultTypeOf(element.value) } : element,
+  )
+  return [
+    ...(instance === '' ? [] : [{ name: 'ID', type: 'string', value: instance }]),
+    ...(hasMark ? [{ name: 'location', type: 'string', value: 'WGS84' }] : []),
+    ...typed,
+  ]
+}
+
+/** Attributes of these types are locations by their type, all others by the mark that NGSIv1 gives [NGSIv2 context 3.5, 14.1]. */
+const geoTypes: ReadonlySet<string> = new Set(['geo:point', 'geo:line', 'geo:box', 'geo:polygon', 'geo:json'])
+
+function date(name: string, instant_ms: number): VisibleAttribute {
+  return { name, type: 'DateTime', value: instant_ms / 1000, metadata: [] }
+}

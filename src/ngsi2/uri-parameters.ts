@@ -1,0 +1,123 @@
+import type { ApiResponse } from '../api.js'
+import { hasForbidden } from '../context/characters.js'
+import { badInput } from './ngsi2-errors.js'
+import type { Representation } from './render/entity-text.js'
+
+type Parameters = ReadonlyMap<string, string>
+
+const maxLimit = 1000
+
+const optionWords = [
+  'count',
+  'keyValues',
+  'values',
+  'unique',
+  'normalized',
+  'append',
+  'upsert',
+  'overrideMetadata',
+  'forcedUpdate',
+  'flowControl',
+  'skipForwarding',
+  'noAttrDetail',
+  'dateCreated',
+  'dateModified',
+  'skipInitialNotification',
+  'fullCounters',
+  'libVersions',
+] as const
+type OptionWord = (typeof optionWords)[number]
+
+const known: ReadonlySet<string> = new Set(optionWords)
+
+/** At most one of them may be given; each stands for a form of its own [NGSIv2 context 1.5]. */
+const forms = ['keyValues', 'values', 'unique'] as const
+
+/** Parameters with a syntax of their own, in which all characters have a meaning. */
+const freeValues: ReadonlySet<string> = new Set(['q', 'mq', 'idPattern', 'typePattern'])
+
+/** The characters that parameters with a syntax of their own may have although they are forbidden elsewhere. */
+const separators: ReadonlyMap<string, RegExp> = new Map([
+  ['georel', /[;=]/g],
+  ['geometry', /[;=]/g],
+  ['coords', /;/g],
+])
+
+/** Checks the URI parameters of every path under `/v2`, known or not, one after another [NGSIv2 context 1.5]. */
+export function checkUriParameters(parameters: Parameters): ApiResponse | undefined {
+  for (const [name, value] of parameters) {
+    const wrong = wrongParameter(name, value)
+    if (wrong !== undefined) return badInput(wrong)
+  }
+  return undefined
+}
+
+function wrongParameter(name: string, value: string): string | undefined {
+  if (value === '') return `Empty right-hand-side for URI param /${name}/`
+  if (hasForbidden(name) || hasForbiddenValue(name, value)) return 'invalid character in URI parameter'
+  switch (name) {
+    case 'offset':
+      return isDecimal(value) ? undefined : `Bad pagination offset: /${value}/ [must be a decimal number]`
+    case 'limit':
+      return wrongLimit(value)
+    case 'options':
+      return isOptions(value) ? undefined : 'Invalid value for URI param /options/'
+    default:
+      return undefined
+  }
+}
+
+function hasForbiddenValue(name: string, value: string): boolean {
+  if (freeValues.has(name)) return false
+  const separator = separators.get(name)
+  return hasForbidden(separator === undefined ? value : value.replace(separator, ''))
+}
+
+function wrongLimit(limit: string): string | undefined {
+  if (!isDecimal(limit)) return `Bad pagination limit: /${limit}/ [must be a positive integer number]`
+  return Number(limit) > maxLimit ? `Bad pagination limit: /${limit}/ [max: ${maxLimit}]` : undefined
+}
+
+function isDecimal(text: string): boolean {
+  return /^[0-9]+$/.test(text)
+}
+
+function isOptions(text: string): boolean {
+  const words = new Set(text.split(','))
+  if (forms.filter((form) => words.has(form)).length > 1) return false
+  for (const word of words) if (!known.has(word)) return false
+  return true
+}
+
+/** The options of a request, which have been checked [NGSIv2 context 1.5]. */
+interface OptionsAsked {
+  has(word: OptionWord): boolean
+}
+
+const noOptions: OptionsAsked = new Set()
+
+/** Reads `options`. */
+function optionsOf(parameters: Parameters): OptionsAsked {
+  const options = parameters.get('options')
+  return options === undefined ? noOptions : new Set(options.split(','))
+}
+
+/** The items of a list of names, such as `attrs`; empty without the parameter. */
+function listOf(parameters: Parameters, name: string): readonly string[] {
+  return parameters.get(name)?.split(',') ?? []
+}
+
+/** How the entities of a read are to be shown; the older options for dates add to `attrs` [NGSIv2 context 6, 7]. */
+export function representationOf(parameters: Parameters): Representation {
+  if (parameters.size === 0) return plain
+  const options = optionsOf(parameters)
+  const named = listOf(parameters, 'attrs')
+  const dates = (['dateCreated', 'dateModified'] as const).filter((date) => options.has(date))
+  return {
+    form: forms.find((form) => options.has(form)) ?? 'normalized',
+    attributes: dates.length > 0 && named.length === 0 ? [...dates, '*'] : [...named, ...dates],
+    metadata: listOf(parameters, 'metadata'),
+  }
+}
+
+const plain: Representation = { form: 'normalized', attributes: [], metadata: [] }
