@@ -1,7 +1,8 @@
 import type { Client } from '../api.js'
 import type { Entity, EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { Page, PathRange, Query, Scope } from '../context/query.js'
-import type { Origin, UpdateElement, UpdateReply } from '../context/update.js'
+import type { ElementFailure, Origin, UpdateElement, UpdateReply } from '../context/update.js'
+import type { MailboxRefusal } from '../mailbox/mailbox.js'
 import type { RawUpdateReply } from '../partition/commands.js'
 import type { Result } from '../result.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
@@ -19,11 +20,20 @@ export interface TypeSummary {
 }
 
 /** An update of one entity as it came. */
-export interface RawUpdate {
-  readonly tenant: Tenant
-  readonly path: ServicePath
+export interface RawUpdate extends RawUpdateHead {
   readonly id: EntityId
   readonly body: string
+}
+
+/** An update of many entities, each element as it came. */
+export interface RawElements extends RawUpdateHead {
+  readonly elements: readonly { readonly id: EntityId; readonly text: string }[]
+}
+
+/** What a raw update says beside its payload. */
+export interface RawUpdateHead {
+  readonly tenant: Tenant
+  readonly path: ServicePath
   /** What the partition's interpreter is told beside the body. */
   readonly flags: number
   readonly origin: Origin
@@ -90,6 +100,11 @@ export interface Broker {
   update(elements: readonly UpdateElement[]): Promise<Result<readonly UpdateReply[], Unavailable>>
   /** Has the partition of an id parse, apply and answer an update as it came. */
   rawUpdate(update: RawUpdate): Promise<Result<RawUpdateReply, Unavailable>>
+  /**
+   * The same of each element: its reply, or why it has none, in their order. Refuses before anything is carried out when
+   * there is no room for all of them, or no partition for some.
+   */
+  rawElements(update: RawElements): Promise<Result<readonly (RawUpdateReply | ElementFailure)[], MailboxRefusal>>
   /** The entities of one id, of one type or of every type, oldest first, from a snapshot. */
   entities(
     tenant: Tenant,

@@ -1,40 +1,36 @@
 import type { Client } from '../api.js'
 import type { Entity, EntityId, EntityType, Tenant } from '../context/entity.js'
 import { gathered, type Page, type PathRange, type Query, type Selector } from '../context/query.js'
-import type { UpdateCommand, UpdateElement, UpdateReply } from '../context/update.js'
-import { shardOf } from '../hash.js'
+import type { UpdateElement } from '../context/update.js'
 import { StoredEntities } from '../lmdb/record.js'
 import type { RecordPage } from '../lmdb/result-page.js'
-import type { Log } from '../log/log.js'
-import { type Addressed, askAll } from '../mailbox/ask-all.js'
-import type { Mailbox, MailboxRefusal, Posted } from '../mailbox/mailbox.js'
-import type { RequestMeter } from '../measure/requests.js'
+import type { Mailbox } from '../mailbox/mailbox.js'
 import type { Options } from '../options.js'
-import type { RawUpdateReply, Reply } from '../partition/commands.js'
+import type { Reply } from '../partition/commands.js'
 import type { Result } from '../result.js'
 import { err, ok } from '../result.js'
-import type { Sequence, SequenceCounter } from '../shared-memory/sequences.js'
-import { atOnce, inSlices, mapInSlices } from '../slices.js'
-import { type Milliseconds, now } from '../time.js'
 import { traceArea } from '../trace-area.js'
-import type { Broker, PartitionHealth, RawUpdate, SubscriptionService, TypeSummary, Unavailable } from './broker.js'
+import type {
+  Broker,
+  PartitionHealth,
+  RawElements,
+  RawUpdate,
+  SubscriptionService,
+  TypeSummary,
+  Unavailable,
+} from './broker.js'
 import type { PartitionReaders, StatePage } from './partition-readers.js'
 import type { QueryPool } from './query-pool.js'
 import type { RegistryService } from './registry-service.js'
-import { type Replied, repliesOf } from './update-replies.js'
+import { Updates, type UpdatesParts } from './updates.js'
 
-export interface FrontBrokerParts {
-  /** One per partition, in the order of their numbers. */
-  readonly mailboxes: readonly Mailbox[]
+export interface FrontBrokerParts extends UpdatesParts {
   readonly readers: PartitionReaders
   readonly queries: QueryPool
-  readonly sequences: SequenceCounter
-  readonly timing: Pick<RequestMeter, 'timingOn' | 'stage'>
   /** Whether the last commit of some partition failed for want of room. */
   readonly storageFull: () => boolean
   readonly subscriptions: SubscriptionService
   readonly registry: RegistryService
-  readonly log: Log
 }
 
 /** A response exists several times on its way: as records, rendered, joined, and in the buffers of its socket. */
@@ -60,9 +56,11 @@ const pingLimit_ms = 1000
 /** The broker as one front end has it: mailboxes of its own to every partition, snapshots of its own. */
 export class FrontBroker implements Broker {
   readonly #parts: FrontBrokerParts
+  readonly #updates: Updates
 
   constructor(parts: FrontBrokerParts) {
     this.#parts = parts
+    this.#updates = new Updates(parts)
   }
 
   get subscriptions(): SubscriptionService {
@@ -73,24 +71,16 @@ export class FrontBroker implements Broker {
     return this.#parts.registry
   }
 
-  async update(elements: readonly UpdateElement[]): Promise<Result<readonly UpdateReply[], Unavailable>> {
-    const time = now()
-    const [first] = elements
-    const sent =
-      first && elements.length === 1 ? await this.#updateOne(first, time) : await this.#updateAll(elements, time)
-    if (!sent.ok) return sent
-    if (this.#parts.timing.timingOn) this.#timeUpdate(sent.value)
-    const replies = repliesOf(elements, sent.value)
-    return elements.length === 1 ? atOnce(replies) : inSlices(replies)
+  update(elements: readonly UpdateElement[]): ReturnType<Broker['update']> {
+    return this.#updates.update(elements)
   }
 
-  rawUpdate(update: RawUpdate): Promise<Result<RawUpdateReply, Unavailable>> {
-    const { tenant, path, id, body, flags, origin } = update
-    const sequence = this.#parts.sequences.next()
-    const command = { kind: 'rawUpdate', sequence, time: now(), tenant, path, body, flags, origin } as const
-    return this.#mailbox(tenant, id)
-      .ask(command)
-      .then((result) => this.#rawReply(result))
+  rawUpdate(update: RawUpdate): ReturnType<Broker['rawUpdate']> {
+    return this.#updates.rawUpdate(update)
+  }
+
+  rawElements(update: RawElements): ReturnType<Broker['rawElements']> {
+    return this.#updates.rawElements(update)
   }
 
   async entities(
@@ -188,67 +178,6 @@ export class FrontBroker implements Broker {
     }
   }
 
-  async #updateOne(element: UpdateElement, time: Milliseconds): Promise<Result<Replied, MailboxRefusal>> {
-    const result = await this.#mailbox(element.tenant, element.id).ask(this.#commandOf(element, time))
-    return result.ok ? ok([result]) : result
-  }
-
-  /** Every command is made before the first one is sent. */
-  async #updateAll(elements: readonly UpdateElement[], time: Milliseconds): Promise<Result<Replied, MailboxRefusal>> {
-    const addressed = mapInSlices(elements, (element) => this.#addressed(element, time))
-    return askAll(addressed instanceof Promise ? await addressed : addressed)
-  }
-
-  #addressed(element: UpdateElement, time: Milliseconds): Addressed {
-    return { mailbox: this.#mailbox(element.tenant, element.id), command: this.#commandOf(element, time) }
-  }
-
-  #commandOf(element: UpdateElement, time: Milliseconds): UpdateCommand {
-    return commandOf(element, this.#parts.sequences.next(), time)
-  }
-
-  #mailbox(tenant: Tenant, id: EntityId): Mailbox {
-    const { mailboxes, log } = this.#parts
-    const partition = shardOf(tenant, id, mailboxes.length)
-    if (log.traces[traceArea['service.partition']] === 1) {
-      log.trace('service.partition', `${id} belongs to partition ${partition}`, { owner: partition })
-    }
-    const mailbox = mailboxes[partition]
-    if (!mailbox) throw new Error('there is no partition for the id')
-    return mailbox
-  }
-
-  #rawReply(result: Result<Posted, MailboxRefusal>): Result<RawUpdateReply, Unavailable> {
-    if (!result.ok) return result
-    const { reply, decided_ns, committed_ns } = result.value
-    if (reply.kind !== 'rawUpdate') return failed(reply)
-    const { timing } = this.#parts
-    if (timing.timingOn && reply.spent) {
-      const { parse_ns, render_ns } = reply.spent
-      timing.stage('jsonV1Parse', BigInt(parse_ns))
-      timing.stage('render', BigInt(render_ns))
-      this.#timeTurn(Math.max(0, decided_ns - parse_ns - render_ns), committed_ns)
-    }
-    return ok(reply)
-  }
-
-  /** Elements of one request that share a turn share its cost; the longest turn is what the request took. */
-  #timeUpdate(outcomes: Replied): void {
-    let [decided_ns, committed_ns] = [0, 0]
-    for (const result of outcomes) {
-      if (!result.ok) continue
-      decided_ns = Math.max(decided_ns, result.value.decided_ns)
-      committed_ns = Math.max(committed_ns, result.value.committed_ns)
-    }
-    this.#timeTurn(decided_ns, committed_ns)
-  }
-
-  #timeTurn(decided_ns: number, committed_ns: number): void {
-    const { timing } = this.#parts
-    timing.stage('mongoBackend', BigInt(decided_ns))
-    timing.stage('mongoWriteWait', BigInt(committed_ns))
-  }
-
   async #reading<Result>(read: Promise<Result>): Promise<Result> {
     const { timing } = this.#parts
     if (!timing.timingOn) return read
@@ -266,18 +195,6 @@ function held(page: Result<RecordPage, Unavailable>, client: Client): Result<Rec
   for (const record of page.value.records) characters += record.length
   const isSmall = characters <= lookups.page_bytes
   return isSmall || client.hold(answerFactor * characters) ? page : err({ kind: 'answersFull' })
-}
-
-/** Written member by member: a spread would make a slow object of it, for every update. */
-function commandOf(element: UpdateElement, sequence: Sequence, time: Milliseconds): UpdateCommand {
-  const { tenant, path, id, type, action, attributes, autocast, terms, origin } = element
-  return { kind: 'update', sequence, time, tenant, path, id, type, action, attributes, autocast, terms, origin }
-}
-
-/** Full storage is a refusal; everything else that is no reply to what was asked is a fault. */
-function failed(reply: Reply): Result<never, Unavailable> {
-  if (reply.kind === 'failed' && reply.why === 'storageFull') return err({ kind: 'storageFull' })
-  throw new Error(`the partition answered an update with ${reply.kind}; its log may say why`)
 }
 
 async function answersPing(mailbox: Mailbox): Promise<boolean> {

@@ -1,6 +1,7 @@
 import type { EntityType } from '../context/entity.js'
 import type { ElementFailure, UpdateElement, UpdateReply } from '../context/update.js'
 import type { LostBatch, Posted } from '../mailbox/mailbox.js'
+import type { RawUpdateReply, Reply } from '../partition/commands.js'
 import { err, ok, type Result } from '../result.js'
 import type { Steps } from '../slices.js'
 import type { Unavailable } from './unavailable.js'
@@ -22,7 +23,7 @@ export function* repliesOf(
   const replies: UpdateReply[] = []
   const failures: ElementFailure[] = []
   for (const [at, result] of outcomes.entries()) {
-    const reply = replyOrFailure(result)
+    const reply = replyOrFailure(result, isUpdated)
     if (typeof reply === 'object') replies.push(reply)
     else {
       failures.push(reply)
@@ -30,26 +31,48 @@ export function* repliesOf(
     }
     if (replies.length % repliesAtOnce === 0) yield
   }
-  const [first] = failures
-  if (first === undefined || failures.length < replies.length) return ok(replies)
-  return whole(failures.includes('outcomeUnknown') ? 'outcomeUnknown' : first)
+  const refused = refusalOfWhole(failures, replies.length)
+  return refused.ok ? ok(replies) : refused
 }
 
-function replyOrFailure(result: Result<Posted, LostBatch>): UpdateReply | ElementFailure {
-  if (!result.ok) return result.error.kind
-  const { reply } = result.value
-  if (reply.kind === 'updated') return reply
-  return reply.kind === 'failed' ? reply.why : 'fault'
+/** The reply to a raw update, or why there is none. */
+export function rawReplyOrFailure(result: Result<Posted, LostBatch>): RawUpdateReply | ElementFailure {
+  return replyOrFailure(result, isRaw)
 }
 
-function failedReply(element: UpdateElement | undefined, why: ElementFailure): UpdateReply {
-  if (element === undefined) throw new Error('there is an result without an element')
+/** The reply to an element that failed while others of its request were carried out. */
+export function failedReply(element: Pick<UpdateElement, 'id' | 'type'> | undefined, why: ElementFailure): UpdateReply {
+  if (element === undefined) throw new Error('there is a result without an element')
   const { id, type = '' as EntityType } = element
   return { items: [{ id, type, refusal: { kind: 'unavailable', why } }], missing: [] }
 }
 
-/** A fault is not a reply: it is logged and reported as every other one. */
-function whole(why: ElementFailure): Result<never, Unavailable> {
+/**
+ * Whether an update is refused as a whole: when all of the elements that were sent have failed. A fault is not a reply: it
+ * is logged and reported as every other one.
+ */
+export function refusalOfWhole(failures: readonly ElementFailure[], sent: number): Result<undefined, Unavailable> {
+  const [first] = failures
+  if (first === undefined || failures.length < sent) return ok(undefined)
+  const why = failures.includes('outcomeUnknown') ? 'outcomeUnknown' : first
   if (why === 'fault') throw new Error('the partition failed at an update; its log says why')
   return err({ kind: why })
+}
+
+function replyOrFailure<Expected extends Reply>(
+  result: Result<Posted, LostBatch>,
+  isExpected: (reply: Reply) => reply is Expected,
+): Expected | ElementFailure {
+  if (!result.ok) return result.error.kind
+  const { reply } = result.value
+  if (isExpected(reply)) return reply
+  return reply.kind === 'failed' ? reply.why : 'fault'
+}
+
+function isUpdated(reply: Reply): reply is Extract<Reply, { kind: 'updated' }> {
+  return reply.kind === 'updated'
+}
+
+function isRaw(reply: Reply): reply is RawUpdateReply {
+  return reply.kind === 'rawUpdate'
 }

@@ -60,17 +60,18 @@ function reserveAll(shares: ReadonlyMap<Mailbox, readonly number[]>): MailboxRef
 /** The commands of one request on their way. */
 class Request {
   readonly #addressed: readonly Addressed[]
-  readonly #outcomes = new Map<number, Asked>()
+  readonly #outcomes: (Asked | undefined)[]
   #failure: Asked | undefined
 
   constructor(addressed: readonly Addressed[]) {
     this.#addressed = addressed
+    this.#outcomes = addressed.map(() => undefined)
   }
 
   /** Of all commands, in their order, once all of them are over. */
   outcomes(): readonly Asked[] | Promise<readonly Asked[]> {
     return mapInSlices(this.#addressed, (_, at) => {
-      const result = this.#outcomes.get(at) ?? this.#unsent
+      const result = this.#outcomes[at] ?? this.#unsent
       if (result === undefined) throw new Error('a command of a request has no outcome')
       return result
     })
@@ -101,11 +102,12 @@ class Request {
     await before
   }
 
-  async #put(at: number): Promise<void> {
+  #put(at: number): Promise<void> {
     const addressed = this.#addressed[at]
     if (addressed === undefined) throw new Error('a request has no such command')
-    const result = await addressed.mailbox.put(addressed.command)
-    this.#outcomes.set(at, result)
-    if (!result.ok || result.value.reply.kind === 'failed') this.#failure ??= result
+    return addressed.mailbox.put(addressed.command).then((result) => {
+      this.#outcomes[at] = result
+      if (!result.ok || result.value.reply.kind === 'failed') this.#failure ??= result
+    })
   }
 }

@@ -15,6 +15,7 @@ import { requestedOrder, requestedPage, requestsObject, requestsUntyped } from '
 import type { PayloadRefusal } from './parse/payload-refusal.js'
 import { parseQuery, type QueryPayload } from './parse/query-payload.js'
 import { parseUpdate, type UpdatePayload } from './parse/update-payload.js'
+import { type RawRequest, rawElementsOf, updateRawElements } from './raw-elements.js'
 import { encodeFlags, onlyId } from './raw-update.js'
 import { renderLargeUpdate, renderResult, renderStatus, renderUpdate } from './render/elements.js'
 import { type ErrorShape, payloadResponse, statusResponse, unavailableResponse, wrapped } from './render/responses.js'
@@ -42,35 +43,50 @@ export function updateContext(services: Ngsi1Services): Operation {
   return {
     ...readHere,
     prepare: (request) => {
-      const raw = rawUpdateOf(services, request)
-      if (raw === undefined) return readHere.prepare(request)
-      return ok({ run: () => services.broker.rawUpdate(raw).then(checked) })
+      const asked = rawRequestOf(services, request)
+      if (asked === undefined) return readHere.prepare(request)
+      const raw = rawUpdateOf(services, request.body, asked)
+      if (raw) return ok({ run: () => services.broker.rawUpdate(raw).then(checked) })
+      const elements = rawElementsOf(services, request.body, asked)
+      if (elements === undefined) return readHere.prepare(request)
+      const here = (payload: UpdatePayload) => update(services, request, elements.tenant, payload)
+      return ok(() => updateRawElements(services, elements, request, asked.flags, here))
     },
   }
 }
 
 /**
- * An update of one entity, as nearly all are, is parsed and answered by its partition. Undefined when the payload has to be
- * read here: it is long or not about one id, it may have to be passed on, or the headers are wrong, which is said after
- * what is wrong with the payload.
+ * What an update says beside a payload that may be parsed by partitions. Undefined when the payload has to be read here: it
+ * is long, or the headers are wrong, which is said after what is wrong with the payload.
  */
-function rawUpdateOf(services: Ngsi1Services, request: ApiRequest): RawUpdate | undefined {
+function rawRequestOf(services: Ngsi1Services, request: ApiRequest): RawRequest | undefined {
   if (isLong(request.body)) return undefined
   const { options } = services
-  const id = onlyId(request.body)
-  if (id === undefined) return undefined
   const tenant = tenantOf(request.headers, options.multiservice)
   const path = pathOfUpdate(request.paths)
   if (!tenant.ok || !path.ok) return undefined
-  if (mayPassOn(services, tenant.value, id)) return undefined
-  const { body, parameters } = request
-  const flags = encodeFlags({
+  const { parameters } = request
+  const flags = {
     untyped: requestsUntyped(parameters),
     autocast: options.ngsiv1Autocast,
     asObject: requestsObject(parameters),
     strictIds: options.strictNgsiv1Ids,
-  })
-  return { tenant: tenant.value, path: path.value, id, body, flags, origin: originOf(services, request) }
+  }
+  return { tenant: tenant.value, path: path.value, flags, origin: originOf(services, request) }
+}
+
+/**
+ * An update of one entity, as nearly all are, is parsed and answered by its partition, whatever is in it. Undefined when it
+ * is not about one id, or may have to be passed on.
+ */
+function rawUpdateOf(
+  services: Ngsi1Services,
+  body: string,
+  { tenant, path, flags, origin }: RawRequest,
+): RawUpdate | undefined {
+  const id = onlyId(body)
+  if (id === undefined || mayPassOn(services, tenant, id)) return undefined
+  return { tenant, path, id, body, flags: encodeFlags(flags), origin }
 }
 
 /** An update that the broker cannot take now counts, since nobody knows better. */

@@ -55,18 +55,28 @@ export async function resultsOf(
 /** What became of an element: it was refused before it was sent, or this is the broker's reply. */
 export type ElementResult = ElementResponse | UpdateReply | undefined
 
-/** The responses to elements: one per entity in the order of the request, those for what is missing at the end. */
-export function responsesOf(
-  elements: readonly GivenElement[],
-  results: readonly ElementResult[],
-  action: UpdateAction,
-): readonly ElementResponse[] {
-  const responses = new Responses(action)
-  for (const [at, element] of elements.entries()) responses.add(element, results[at])
-  return responses.all
+/** The responses to one element. */
+export interface ElementResponses {
+  /** One per entity, at the position of the element. */
+  readonly inPlace: readonly ElementResponse[]
+  /** For what is missing, which follows the responses to all elements [context 6.4]. */
+  readonly missing: readonly ElementResponse[]
 }
 
-/** The same, in slices where there are many. */
+/** The responses to an element by the broker's reply. */
+export function responsesTo(
+  element: GivenElement,
+  { items, missing }: UpdateReply,
+  action: UpdateAction,
+): ElementResponses {
+  const respond = (item: UpdateItem) => responseOf(item, element, action)
+  return { inPlace: items.map(respond), missing: missing.map(respond) }
+}
+
+/**
+ * The responses to elements: one per entity in the order of the request, those for what is missing at the end. In slices
+ * where there are many.
+ */
 export async function manyResponsesOf(
   elements: readonly GivenElement[],
   results: readonly ElementResult[],
@@ -90,8 +100,9 @@ class Responses {
     if (result === undefined) throw new Error('the broker has not answered every element of an update')
     if ('status' in result) this.#inPlace.push(result)
     else {
-      for (const item of result.items) this.#inPlace.push(responseOf(item, element, this.#action))
-      for (const item of result.missing) this.#missing.push(responseOf(item, element, this.#action))
+      const { inPlace, missing } = responsesTo(element, result, this.#action)
+      for (const response of inPlace) this.#inPlace.push(response)
+      for (const response of missing) this.#missing.push(response)
     }
   }
 

@@ -1,13 +1,15 @@
 import type { EntityId } from '../context/entity.js'
+import { type UpdateAction, updateActions } from '../context/update.js'
 import type { Log } from '../log/log.js'
 import type { Interpreter, RawUpdateReply } from '../partition/commands.js'
+import { ok, type Result } from '../result.js'
 import { atOnce } from '../slices.js'
-import { refusedResponse, responsesOf, toSend, type UpdateFlags } from './element-results.js'
+import { type ElementResponses, refusedResponse, responsesTo, toSend, type UpdateFlags } from './element-results.js'
 import type { PayloadRefusal } from './parse/payload-refusal.js'
 import { isUsual } from './parse/shape.js'
 import { parseTraced } from './parse/traced.js'
-import { parseUpdate } from './parse/update-payload.js'
-import { renderUpdate } from './render/elements.js'
+import { type GivenElement, parseScannedElement, parseUpdate } from './parse/update-payload.js'
+import { renderResponses, wrapResponses } from './render/elements.js'
 import { detailsOfPayload } from './render/payload-errors.js'
 import { wrapped } from './render/responses.js'
 import { statusOf } from './render/status.js'
@@ -17,11 +19,14 @@ export interface RawUpdateFlags extends UpdateFlags {
   readonly asObject: boolean
   /** `-strictNgsiv1Ids` [context 4.1]. */
   readonly strictIds: boolean
+  /** Of an element, that of its payload; nothing for a whole payload. */
+  readonly action?: UpdateAction | undefined
 }
 
 /** The flags as a number, for a command. */
-export function encodeFlags({ untyped, autocast, asObject, strictIds }: RawUpdateFlags): number {
-  return (untyped ? 1 : 0) | (autocast ? 2 : 0) | (asObject ? 4 : 0) | (strictIds ? 8 : 0)
+export function encodeFlags({ untyped, autocast, asObject, strictIds, action }: RawUpdateFlags): number {
+  const bits = (untyped ? 1 : 0) | (autocast ? 2 : 0) | (asObject ? 4 : 0) | (strictIds ? 8 : 0)
+  return action === undefined ? bits : bits | ((updateActions.indexOf(action) + 1) << 4)
 }
 
 function decodeFlags(number: number): RawUpdateFlags {
@@ -30,6 +35,7 @@ function decodeFlags(number: number): RawUpdateFlags {
     autocast: (number & 2) !== 0,
     asObject: (number & 4) !== 0,
     strictIds: (number & 8) !== 0,
+    action: updateActions[(number >> 4) - 1],
   }
 }
 
@@ -53,33 +59,73 @@ export function rawUpdateInterpreter(log: Log | undefined, isTimed: () => boolea
   return ({ tenant, path, body, flags: number, origin }) => {
     const flags = decodeFlags(number)
     const since = isTimed() ? process.hrtime.bigint() : undefined
-    const payload = atOnce(parseTraced(log, body, parseUpdate(body, flags.strictIds)))
+    const parsed = parse(log, body, flags)
     const parse_ns = since === undefined ? undefined : Number(process.hrtime.bigint() - since)
-    if (!payload.ok) return { kind: 'reply', reply: replyOf(false, () => refusalText(payload.error), parse_ns) }
-    const { action, elements } = payload.value
-    const [element] = elements
-    if (element === undefined || elements.length > 1) throw new Error('a raw update has one element')
+    if (!parsed.ok) return { kind: 'reply', reply: replyOf(false, () => refusalText(parsed.error), parse_ns) }
+    const { action, element } = parsed.value
     const update = { tenant, path, action, untyped: flags.untyped, autocast: flags.autocast, origin }
+    const render = flags.action === undefined ? renderPayload : renderElementReply
     const refused = refusedResponse(element, update)
-    if (refused) return { kind: 'reply', reply: replyOf(true, () => renderUpdate([refused], flags), parse_ns) }
+    if (refused) {
+      return { kind: 'reply', reply: replyOf(true, () => render({ inPlace: [refused], missing: [] }, flags), parse_ns) }
+    }
     return {
       kind: 'update',
       element: toSend(element, update),
-      render: (reply) => replyOf(true, () => renderUpdate(responsesOf(elements, [reply], action), flags), parse_ns),
+      render: (reply) => replyOf(true, () => render(responsesTo(element, reply, action), flags), parse_ns),
     }
   }
 }
 
+interface ParsedElement {
+  readonly action: UpdateAction
+  readonly element: GivenElement
+}
+
+function parse(
+  log: Log | undefined,
+  body: string,
+  { strictIds, action }: RawUpdateFlags,
+): Result<ParsedElement, PayloadRefusal> {
+  return action === undefined ? parsePayload(log, body, strictIds) : ok({ action, element: parseScannedElement(body) })
+}
+
+function parsePayload(log: Log | undefined, body: string, strictIds: boolean): Result<ParsedElement, PayloadRefusal> {
+  const payload = atOnce(parseTraced(log, body, parseUpdate(body, strictIds)))
+  if (!payload.ok) return payload
+  const { action, elements } = payload.value
+  const [element] = elements
+  if (element === undefined || elements.length > 1) throw new Error('a raw update has one element')
+  return ok({ action, element })
+}
+
+/** The response to an element, or to a whole payload. */
+export type Rendered = Pick<RawUpdateReply, 'text' | 'missing'>
+
+function renderPayload({ inPlace, missing }: ElementResponses, flags: RawUpdateFlags): Rendered {
+  return { text: wrapResponses(renderResponses([...inPlace, ...missing], flags)) }
+}
+
+/** Renders the response to an element as its partition does. */
+export function renderElementReply({ inPlace, missing }: ElementResponses, flags: RawUpdateFlags): Rendered {
+  const text = renderResponses(inPlace, flags)
+  return missing.length === 0 ? { text } : { text, missing: renderResponses(missing, flags) }
+}
+
 /** Rendering is timed where parsing was. */
-function replyOf(accepted: boolean, render: () => string, parse_ns: number | undefined): RawUpdateReply {
-  if (parse_ns === undefined) return { kind: 'rawUpdate', accepted, text: render() }
+function replyOf(accepted: boolean, render: () => Rendered, parse_ns: number | undefined): RawUpdateReply {
+  if (parse_ns === undefined) return rawReply(accepted, render())
   const since = process.hrtime.bigint()
-  const text = render()
+  const rendered = render()
   const render_ns = Number(process.hrtime.bigint() - since)
-  return { kind: 'rawUpdate', accepted, text, spent: { parse_ns, render_ns } }
+  return { ...rawReply(accepted, rendered), spent: { parse_ns, render_ns } }
+}
+
+function rawReply(accepted: boolean, { text, missing }: Rendered): RawUpdateReply {
+  return { kind: 'rawUpdate', accepted, text, missing }
 }
 
 /** updateContext reports what is wrong with its payload in one shape, whoever found it [context 10.3]. */
-function refusalText(refusal: PayloadRefusal): string {
-  return JSON.stringify(wrapped('errorCode', statusOf(400, detailsOfPayload(refusal))))
+function refusalText(refusal: PayloadRefusal): Rendered {
+  return { text: JSON.stringify(wrapped('errorCode', statusOf(400, detailsOfPayload(refusal)))) }
 }

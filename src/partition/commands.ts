@@ -8,9 +8,9 @@ import type { Milliseconds } from '../time.js'
 export type Command = UpdateCommand | RawUpdateCommand | AckCommand | PingCommand
 
 /**
- * An update of one entity as its client sent it: the front end has looked for the id and nothing else, the partition
- * parses it and renders the response by the interpreter that it was given. So the front end, which all requests go
- * through, does least.
+ * An update of one entity as its client sent it, as a payload of its own or as an element of one: the front end has looked
+ * for the id and, in a payload of many elements, for their bounds; the partition parses it and renders the response by the
+ * interpreter that it was given. So the front end, which all requests go through, does least.
  */
 export interface RawUpdateCommand {
   readonly kind: 'rawUpdate'
@@ -18,7 +18,7 @@ export interface RawUpdateCommand {
   readonly time: Milliseconds
   readonly tenant: Tenant
   readonly path: ServicePath
-  /** The payload as it came. */
+  /** The payload, or the element, as it came. */
   readonly body: string
   /** Options of the request, as a number that only the interpreter understands. */
   readonly flags: number
@@ -60,8 +60,10 @@ export interface RawUpdateReply {
   readonly kind: 'rawUpdate'
   /** Whether the payload passed its checks, so that the request counts [management 4.3]. */
   readonly accepted: boolean
-  /** The payload of the response. */
+  /** The payload of the response; to an element, what stands at its position in it. */
   readonly text: string
+  /** To an element: what comes after the responses to all elements, if anything does [context 6.4]. */
+  readonly missing?: string | undefined
   /** While stages are timed [management 4.5]. */
   readonly spent?: InterpreterTimes
 }

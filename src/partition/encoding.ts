@@ -16,14 +16,33 @@ export interface Encoded {
  */
 export function encodeCommands(batch: readonly Command[]): Encoded {
   const bodies: string[] = []
-  const text = JSON.stringify(batch.map((command) => packed(command, bodies)))
-  return { text, bodies }
+  const all: PackedCommand[] = []
+  let run: RawRun | undefined
+  for (const command of batch) {
+    if (command.kind !== 'rawUpdate') {
+      run = undefined
+      all.push(packed(command))
+      continue
+    }
+    bodies.push(command.body)
+    if (run !== undefined && isOfRequest(command, run.first)) run.sequences.push(command.sequence)
+    else {
+      run = { first: command, sequences: [command.sequence] }
+      all.push(packedRun(run))
+    }
+  }
+  return { text: JSON.stringify(all), bodies }
 }
 
 /** The batch that `encodeCommands` wrote. Both ends are this program, so what arrives is what was sent. */
 export function decodeCommands({ text, bodies }: Encoded): readonly Command[] {
   const remaining = bodies.values()
-  return (JSON.parse(text) as readonly PackedCommand[]).map((command) => unpacked(command, remaining))
+  const batch: Command[] = []
+  for (const command of JSON.parse(text) as readonly PackedCommand[]) {
+    if (isRun(command)) unpackRun(command, remaining, batch)
+    else batch.push(unpacked(command))
+  }
+  return batch
 }
 
 /** The replies of a batch, in the order of its commands. */
@@ -79,9 +98,9 @@ type PackedTerms = readonly [
 /** The empty text when there is no `Via`; 0 when the change is notified no further. */
 type PackedVia = string | 0
 
-/** The body is in `bodies`. */
-type PackedRawUpdate = readonly [
-  sequence: number,
+/** Raw updates that follow each other and are elements of one request; the bodies are in `bodies`. */
+type PackedRun = readonly [
+  sequences: readonly number[],
   time: number,
   tenant: string,
   path: string,
@@ -92,28 +111,47 @@ type PackedRawUpdate = readonly [
 ]
 
 /** 0 is a ping; acks are sent as they are. */
-type PackedCommand = PackedUpdate | PackedRawUpdate | AckCommand | 0
+type PackedCommand = PackedUpdate | PackedRun | AckCommand | 0
 
-/** A raw update that was accepted is 1, one that was not is 0, followed by its times if they were taken; the text is in `bodies`. */
-type PackedReply = Exclude<Reply, RawUpdateReply> | Accepted | readonly [Accepted, parse_ns: number, render_ns: number]
-type Accepted = 0 | 1
+/** Of a raw update what it is, followed by its times if they were taken; the texts are in `bodies`. */
+type PackedReply =
+  | Exclude<Reply, RawUpdateReply>
+  | RawReplyBits
+  | readonly [RawReplyBits, parse_ns: number, render_ns: number]
 
-function packed(command: Command, bodies: string[]): PackedCommand {
+/** 1 when the update was accepted, and 2 when its reply has two texts. */
+type RawReplyBits = number
+
+/** Raw updates of one request that follow each other. */
+interface RawRun {
+  readonly first: RawUpdateCommand
+  readonly sequences: Sequence[]
+}
+
+function isOfRequest({ origin, time, tenant, path, flags }: RawUpdateCommand, other: RawUpdateCommand): boolean {
+  return (
+    origin === other.origin &&
+    time === other.time &&
+    flags === other.flags &&
+    tenant === other.tenant &&
+    path === other.path
+  )
+}
+
+function packed(command: Exclude<Command, RawUpdateCommand>): PackedCommand {
   switch (command.kind) {
     case 'ping':
       return 0
     case 'ack':
       return command
-    case 'rawUpdate':
-      bodies.push(command.body)
-      return packedRawUpdate(command)
     case 'update':
       return packedUpdate(command)
   }
 }
 
-function packedRawUpdate({ sequence, time, tenant, path, flags, origin }: RawUpdateCommand): PackedRawUpdate {
-  return [sequence, time, tenant, path, flags, origin.correlator, origin.token, packedVia(origin)]
+/** The run may still grow. */
+function packedRun({ first: { time, tenant, path, flags, origin }, sequences }: RawRun): PackedRun {
+  return [sequences, time, tenant, path, flags, origin.correlator, origin.token, packedVia(origin)]
 }
 
 function packedUpdate(command: UpdateCommand): PackedUpdate {
@@ -161,23 +199,29 @@ function packedMetadata({ name, type, value }: Metadata): PackedMetadata {
   return [name, type, value]
 }
 
-function unpacked(command: PackedCommand, bodies: Iterator<string>): Command {
-  if (command === 0) return { kind: 'ping' }
-  if ('kind' in command) return command
-  return command.length === 8 ? unpackedRawUpdate(command, next(bodies)) : unpackedUpdate(command)
+function isRun(command: PackedCommand): command is PackedRun {
+  return typeof command === 'object' && !('kind' in command) && typeof command[0] === 'object'
 }
 
-function unpackedRawUpdate(command: PackedRawUpdate, body: string): RawUpdateCommand {
-  const [sequence, time, tenant, path, flags, correlator, token, via] = command
-  return {
-    kind: 'rawUpdate',
-    sequence: sequence as Sequence,
-    time: time as Milliseconds,
-    tenant: tenant as Tenant,
-    path: path as ServicePath,
-    body,
-    flags,
-    origin: origin(correlator, token, via),
+function unpacked(command: Exclude<PackedCommand, PackedRun>): Command {
+  if (command === 0) return { kind: 'ping' }
+  return 'kind' in command ? command : unpackedUpdate(command)
+}
+
+function unpackRun(run: PackedRun, bodies: Iterator<string>, batch: Command[]): void {
+  const [sequences, time, tenant, path, flags, correlator, token, via] = run
+  const shared = origin(correlator, token, via)
+  for (const sequence of sequences) {
+    batch.push({
+      kind: 'rawUpdate',
+      sequence: sequence as Sequence,
+      time: time as Milliseconds,
+      tenant: tenant as Tenant,
+      path: path as ServicePath,
+      body: next(bodies),
+      flags,
+      origin: shared,
+    })
   }
 }
 
@@ -210,16 +254,26 @@ function unpackedMetadata([name, type, value]: PackedMetadata): Metadata {
 
 function packedReply(reply: Reply, bodies: string[]): PackedReply {
   if (reply.kind !== 'rawUpdate') return reply
-  bodies.push(reply.text)
-  const accepted = reply.accepted ? 1 : 0
-  return reply.spent === undefined ? accepted : [accepted, reply.spent.parse_ns, reply.spent.render_ns]
+  const { accepted, text, missing, spent } = reply
+  bodies.push(text)
+  if (missing !== undefined) bodies.push(missing)
+  const bits = (accepted ? 1 : 0) | (missing === undefined ? 0 : 2)
+  return spent === undefined ? bits : [bits, spent.parse_ns, spent.render_ns]
 }
 
 function unpackedReply(reply: PackedReply, bodies: Iterator<string>): Reply {
-  if (typeof reply === 'number') return { kind: 'rawUpdate', accepted: reply === 1, text: next(bodies) }
+  if (typeof reply === 'number') return unpackedRawReply(reply, bodies)
   if ('kind' in reply) return reply
-  const [accepted, parse_ns, render_ns] = reply
-  return { kind: 'rawUpdate', accepted: accepted === 1, text: next(bodies), spent: { parse_ns, render_ns } }
+  const [bits, parse_ns, render_ns] = reply
+  return { ...unpackedRawReply(bits, bodies), spent: { parse_ns, render_ns } }
+}
+
+function unpackedRawReply(bits: RawReplyBits, bodies: Iterator<string>): RawUpdateReply {
+  const accepted = (bits & 1) !== 0
+  const text = next(bodies)
+  return (bits & 2) === 0
+    ? { kind: 'rawUpdate', accepted, text }
+    : { kind: 'rawUpdate', accepted, text, missing: next(bodies) }
 }
 
 function next(bodies: Iterator<string>): string {

@@ -1,11 +1,12 @@
 import type { ApiRequest, ApiResponse, Operation, Prepared, Resource, Verb } from '../../src/api.js'
-import type { Broker, RawUpdate, SubscriptionService } from '../../src/broker/broker.js'
+import type { Broker, RawElements, RawUpdate, SubscriptionService, Unavailable } from '../../src/broker/broker.js'
 import type { RegistryService } from '../../src/broker/registry-service.js'
 import type { Attribute, Entity, EntityId, EntityType, ServicePath } from '../../src/context/entity.js'
 import type { GivenAttribute, UpdateElement, UpdateReply } from '../../src/context/update.js'
 import { rawUpdateInterpreter } from '../../src/ngsi1/raw-update.js'
 import { ngsi1Resources } from '../../src/ngsi1/routes.js'
 import type { Ngsi1Services } from '../../src/ngsi1/services.js'
+import type { RawUpdateReply } from '../../src/partition/commands.js'
 import type { RegistrationId } from '../../src/registration/registration.js'
 import { RegistrationIndex } from '../../src/registration/registration-index.js'
 import { err, ok, type Result } from '../../src/result.js'
@@ -78,13 +79,33 @@ const interpret = rawUpdateInterpreter(undefined, () => false)
 
 /** Parses a raw update and answers it, as its partition does. */
 async function updateRaw(update: Broker['update'], raw: RawUpdate): ReturnType<Broker['rawUpdate']> {
-  const understood = interpret({ kind: 'rawUpdate', sequence: 0 as Sequence, time, ...raw })
-  if (understood.kind === 'reply') return ok(understood.reply)
-  const replies = await update([understood.element])
+  const replies = await updateRawElements(update, { ...raw, elements: [{ id: raw.id, text: raw.body }] })
   if (!replies.ok) return replies
   const [reply] = replies.value
   if (reply === undefined) throw new Error('an update without a reply')
-  return ok(understood.render(reply))
+  return ok(reply)
+}
+
+/** The same with elements of one request, of which the ones that are not refused are updated together. */
+async function updateRawElements(
+  update: Broker['update'],
+  { elements, ...raw }: RawElements,
+): Promise<Result<readonly RawUpdateReply[], Unavailable>> {
+  const understood = elements.map(({ text }) =>
+    interpret({ kind: 'rawUpdate', sequence: 0 as Sequence, time, ...raw, body: text }),
+  )
+  const sent = understood.flatMap((one) => (one.kind === 'update' ? [one.element] : []))
+  const replies = sent.length === 0 ? ok([]) : await update(sent)
+  if (!replies.ok) return replies
+  const left = replies.value.values()
+  return ok(
+    understood.map((one) => {
+      if (one.kind === 'reply') return one.reply
+      const { value } = left.next()
+      if (value === undefined) throw new Error('an update without a reply')
+      return one.render(value)
+    }),
+  )
 }
 
 /** A broker that does what it is told, for what is not about storing; everything else finds nothing. */
@@ -93,6 +114,10 @@ export function scripted(script: Partial<Broker> = {}): Broker {
   return {
     update,
     rawUpdate: (raw) => updateRaw(update, raw),
+    rawElements: async (raw) => {
+      const replies = await updateRawElements(update, raw)
+      return replies.ok ? replies : err({ kind: 'mailboxFull' })
+    },
     entities: async () => ok([]),
     recentEntities: () => undefined,
     query: async ({ counted }) => ok({ entities: [], count: counted ? 0 : undefined }),
@@ -141,10 +166,21 @@ export async function send(
   target: string,
   sent: Sent = {},
 ): Promise<{ readonly status: number; readonly body: unknown; readonly headers: ApiResponse['headers'] }> {
+  const { text, ...answer } = await sendText(broker, verb, target, sent)
+  return { ...answer, body: JSON.parse(text) }
+}
+
+/** The same with the body as it goes over the wire. */
+export async function sendText(
+  broker: Broker,
+  verb: Verb,
+  target: string,
+  sent: Sent = {},
+): Promise<{ readonly status: number; readonly text: string; readonly headers: ApiResponse['headers'] }> {
   const result = await perform(await prepare(broker, verb, target, sent))
   const answer = result.ok ? result.value : result.error
   const text = typeof answer.body === 'function' ? answer.body() : (answer.body ?? '')
-  return { status: answer.status, body: JSON.parse(text), headers: answer.headers }
+  return { status: answer.status, text, headers: answer.headers }
 }
 
 /** Whether a request passes the checks of its payload, so that it counts [management 4.3]. */

@@ -70,13 +70,14 @@ const ack = fc.record(
   },
   { noNullPrototype: true },
 )
+const rawUpdate = fc.record(
+  { kind: fc.constant('rawUpdate' as const), sequence, time, ...where, body: text, flags: fc.nat(127), origin },
+  { noNullPrototype: true },
+)
 const command: fc.Arbitrary<Command> = fc.oneof(
   fc.constant({ kind: 'ping' } as const),
   fc.record({ kind: fc.constant('ack' as const), acks: fc.array(ack, { maxLength: 2 }) }, { noNullPrototype: true }),
-  fc.record(
-    { kind: fc.constant('rawUpdate' as const), sequence, time, ...where, body: text, flags: fc.nat(15), origin },
-    { noNullPrototype: true },
-  ),
+  rawUpdate,
   fc.record(
     {
       kind: fc.constant('update' as const),
@@ -94,6 +95,15 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     { noNullPrototype: true },
   ),
 )
+/** Commands of one request, which share what it says: one as it is, or elements of which a few differ all the same. */
+const request: fc.Arbitrary<readonly Command[]> = fc.oneof(
+  command.map((only) => [only]),
+  fc
+    .tuple(rawUpdate, fc.array(fc.tuple(sequence, text, fc.option(fc.nat(3), { nil: undefined })), { maxLength: 4 }))
+    .map(([first, elements]) =>
+      elements.map(([sequence, body, flags = first.flags]) => ({ ...first, sequence, body, flags })),
+    ),
+)
 const item = { id: id('E'), type: type('T') }
 const reply: fc.Arbitrary<Reply> = fc.oneof(
   fc.constantFrom({ kind: 'pong' } as const, { kind: 'acked' } as const),
@@ -103,6 +113,7 @@ const reply: fc.Arbitrary<Reply> = fc.oneof(
       kind: fc.constant('rawUpdate' as const),
       accepted: fc.boolean(),
       text,
+      missing: text,
       spent: fc.record({ parse_ns: fc.nat(), render_ns: fc.nat() }, { noNullPrototype: true }),
     },
     { requiredKeys: ['kind', 'accepted', 'text'], noNullPrototype: true },
@@ -121,10 +132,26 @@ function plain(things: readonly unknown[]): unknown {
 
 test('a batch of commands arrives as it was sent', async () => {
   fc.assert(
-    fc.property(fc.array(command, { maxLength: 6 }), (batch) => {
+    fc.property(fc.array(request, { maxLength: 6 }), (requests) => {
+      const batch = requests.flat()
       assert.deepEqual(plain(decodeCommands(encodeCommands(batch))), plain(batch))
     }),
   )
+})
+
+test('what elements of one request share is sent once', async (t) => {
+  const shared = {
+    kind: 'rawUpdate',
+    time: at(1),
+    tenant,
+    path: path('/'),
+    flags: 16,
+    origin: { correlator: 'corr-1', token: 'secret' },
+  } as const
+  const batch = [1, 2, 3].map((number) => ({ ...shared, sequence: number as Sequence, body: `{"id":"${number}"}` }))
+  const { text } = encodeCommands(batch)
+  t.equal(text.split('corr-1').length, 2)
+  t.equal(text.split('secret').length, 2)
 })
 
 test('the replies to a batch arrive as they were sent', async () => {

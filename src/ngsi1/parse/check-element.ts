@@ -46,7 +46,7 @@ export function checkElement(
 
 /** The first of the first two attributes that are one instance. */
 function doubled(attributes: readonly GivenAttribute[]): GivenAttribute | undefined {
-  if (attributes.length < 2) return undefined
+  if (attributes.length <= few) return doubledOfFew(attributes)
   const seen = new Map<string, GivenAttribute>()
   for (const attribute of attributes) {
     const { name, instance } = attribute
@@ -59,8 +59,23 @@ function doubled(attributes: readonly GivenAttribute[]): GivenAttribute | undefi
   return undefined
 }
 
+/** Comparing each with each takes less time than keys for all of them. */
+const few = 8
+
+function doubledOfFew(attributes: readonly GivenAttribute[]): GivenAttribute | undefined {
+  for (let at = 1; at < attributes.length; at += 1) {
+    const later = attributes[at]
+    const first = attributes.find(
+      ({ name, instance }, before) => before < at && name === later?.name && instance === later.instance,
+    )
+    if (first) return first
+  }
+  return undefined
+}
+
 /** The first attribute whose name is there with and without ID. */
 function mixedInstance(attributes: readonly GivenAttribute[]): GivenAttribute | undefined {
+  if (!attributes.some(({ instance }) => instance !== '')) return undefined
   const [plain, told] = [new Set<string>(), new Set<string>()]
   for (const { name, instance } of attributes) (instance === '' ? plain : told).add(name)
   if (plain.size === 0 || told.size === 0) return undefined

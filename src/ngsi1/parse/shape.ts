@@ -188,8 +188,11 @@ export function* parseBody<Read>(
   return quick === undefined ? yield* readThoroughly(body, shape, strictIds) : ok(quick)
 }
 
-/** Escapes can stand for forbidden characters, and numbers and literals have no business in a body of the usual kind. */
-const unusual = /[\\<>'=;()]/
+/** As in the brackets of a regular expression. Escapes can stand for forbidden characters. */
+export const unusualCharacters = "\\\\<>'=;()"
+
+/** Numbers and literals have no business in a body of the usual kind either. */
+const unusual = new RegExp(`[${unusualCharacters}]`)
 
 /** Whether a body has neither escapes nor forbidden characters. */
 export function isUsual(body: string): boolean {
@@ -201,7 +204,11 @@ export function isUsual(body: string): boolean {
  * does fastest. Gives nothing for any other body, and never says why.
  */
 export function readQuickly<Read>(body: string, shape: Shape<Read>): Read | undefined {
-  if (!isUsual(body)) return undefined
+  return isUsual(body) ? readUsual(body, shape) : undefined
+}
+
+/** The same of a body that is known to have neither escapes nor forbidden characters. */
+export function readUsual<Read>(body: string, shape: Shape<Read>): Read | undefined {
   try {
     const parsed: unknown = JSON.parse(body)
     return shape.fits(parsed) ? parsed : undefined

@@ -7,13 +7,18 @@ import type { PayloadRefusal } from './payload-refusal.js'
 
 const areas = ['parse', 'parse.check', 'parse.dump'] as const
 
+/** Whether somebody traces how payloads are parsed. */
+export function isParseTraced(log: Log | undefined): boolean {
+  return areas.some((area) => log?.traces[traceArea[area]] === 1)
+}
+
 /** Parses a payload. Traces how long that took, the check that failed, and what the broker has understood. */
 export function* parseTraced<Payload, Refusal extends PayloadRefusal>(
   log: Log | undefined,
   body: string,
   parse: Steps<Result<Payload, Refusal>>,
 ): Steps<Result<Payload, Refusal>> {
-  if (!areas.some((area) => log?.traces[traceArea[area]] === 1)) return yield* parse
+  if (!isParseTraced(log)) return yield* parse
   const since = process.hrtime.bigint()
   const result = yield* parse
   const duration_ns = String(process.hrtime.bigint() - since)

@@ -4,7 +4,7 @@ import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
 import { type AttributeDraft, attributes, checkAttribute, checkAttributes, metadatas } from './attribute-payload.js'
 import type { CheckRefusal, PayloadRefusal } from './payload-refusal.js'
-import { identifier, list, parseBody, record, text, value } from './shape.js'
+import { identifier, list, parseBody, readUsual, record, text, value } from './shape.js'
 import { parseGivenId } from './text-rules.js'
 
 /** A context element of an update as the request gives it [context 6.1]. */
@@ -82,6 +82,14 @@ export function* parseUpdate(body: string, strictIds: boolean): Steps<Result<Upd
   return action.ok ? ok({ action: action.value, elements }) : action
 }
 
+/** Reads and checks a context element that `scanElements` has found: there is nothing in it to refuse. */
+export function parseScannedElement(text: string): GivenElement {
+  const draft = readUsual(text, contextElement)
+  const element = draft && parseElement(draft)
+  if (!element?.ok) throw new Error('an element of a payload without faults is refused')
+  return element.value
+}
+
 /** Reads and checks an appendContextElementRequest [context 8.2]. */
 export function* parseAppend(body: string, strictIds: boolean): Steps<Result<AppendPayload, PayloadRefusal>> {
   const read = yield* parseBody(body, appendShape, strictIds)
@@ -140,7 +148,8 @@ function parseElement(draft: ElementDraft): Result<GivenElement, CheckRefusal> {
   })
 }
 
-function parseAction(value: string): Result<UpdateAction, CheckRefusal> {
+/** The action of an update, in whatever case [context 6.1]. */
+export function parseAction(value: string): Result<UpdateAction, CheckRefusal> {
   if (value === '') return err({ kind: 'actionEmpty' })
   const capitals = value.toUpperCase()
   const action = updateActions.find((known) => known === capitals)

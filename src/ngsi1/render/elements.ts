@@ -37,9 +37,19 @@ export function renderItem(attributes: string, status: StatusText): string {
 
 /** The response to an update: an item for each response [context 6.3]. */
 export function renderUpdate(responses: readonly ElementResponse[], format: AttributeFormat): string {
+  return wrapResponses(renderResponses(responses, format))
+}
+
+/** Items of the response to an update, with commas between them. */
+export function renderResponses(responses: readonly ElementResponse[], format: AttributeFormat): string {
   let text = ''
   for (const response of responses) text += `${text === '' ? '' : ','}${renderResponse(response, format)}`
-  return `{"contextResponses":[${text}]}`
+  return text
+}
+
+/** The response to an update, of its items. */
+export function wrapResponses(items: string): string {
+  return `{"contextResponses":[${items}]}`
 }
 
 /** The same, in slices: there are many, or they may be long. */
@@ -53,7 +63,7 @@ export async function renderLargeUpdate(
     items.push(renderResponse(response, format))
     if (slices.isOver) await slices.next()
   }
-  return `{"contextResponses":[${items.joined}]}`
+  return wrapResponses(items.joined)
 }
 
 function renderResponse(response: ElementResponse, format: AttributeFormat): string {

@@ -1,0 +1,149 @@
+import type { EntityId, Tenant } from '../context/entity.js'
+import type { ElementFailure, UpdateCommand, UpdateElement, UpdateReply } from '../context/update.js'
+import { shardOf } from '../hash.js'
+import type { Log } from '../log/log.js'
+import { type Addressed, askAll } from '../mailbox/ask-all.js'
+import type { Mailbox, MailboxRefusal, Posted } from '../mailbox/mailbox.js'
+import type { RequestMeter } from '../measure/requests.js'
+import type { RawUpdateReply, Reply } from '../partition/commands.js'
+import { err, ok, type Result } from '../result.js'
+import type { Sequence, SequenceCounter } from '../shared-memory/sequences.js'
+import { atOnce, inSlices, mapInSlices } from '../slices.js'
+import { type Milliseconds, now } from '../time.js'
+import { traceArea } from '../trace-area.js'
+import type { RawElements, RawUpdate, Unavailable } from './broker.js'
+import { type Replied, rawReplyOrFailure, repliesOf } from './update-replies.js'
+
+export interface UpdatesParts {
+  /** One per partition, in the order of their numbers. */
+  readonly mailboxes: readonly Mailbox[]
+  readonly sequences: SequenceCounter
+  readonly timing: Pick<RequestMeter, 'timingOn' | 'stage'>
+  readonly log: Log
+}
+
+/** Sends updates to the partitions of their entities, as commands with a time and a sequence. */
+export class Updates {
+  readonly #parts: UpdatesParts
+
+  constructor(parts: UpdatesParts) {
+    this.#parts = parts
+  }
+
+  /** As `Broker.update`. */
+  async update(elements: readonly UpdateElement[]): Promise<Result<readonly UpdateReply[], Unavailable>> {
+    const time = now()
+    const [first] = elements
+    const sent =
+      first && elements.length === 1
+        ? await this.#updateOne(first, time)
+        : await this.#askAll(elements, (element) => this.#addressed(element, time))
+    if (!sent.ok) return sent
+    if (this.#parts.timing.timingOn) this.#timeTurns(sent.value)
+    const replies = repliesOf(elements, sent.value)
+    return elements.length === 1 ? atOnce(replies) : inSlices(replies)
+  }
+
+  /** As `Broker.rawUpdate`. */
+  rawUpdate(update: RawUpdate): Promise<Result<RawUpdateReply, Unavailable>> {
+    const { tenant, path, id, body, flags, origin } = update
+    const sequence = this.#parts.sequences.next()
+    const command = { kind: 'rawUpdate', sequence, time: now(), tenant, path, body, flags, origin } as const
+    return this.#mailbox(tenant, id)
+      .ask(command)
+      .then((result) => this.#rawReply(result))
+  }
+
+  /** As `Broker.rawElements`. */
+  async rawElements(
+    update: RawElements,
+  ): Promise<Result<readonly (RawUpdateReply | ElementFailure)[], MailboxRefusal>> {
+    const { tenant, path, elements, flags, origin } = update
+    const time = now()
+    const sent = await this.#askAll(elements, ({ id, text }) => {
+      const sequence = this.#parts.sequences.next()
+      const command = { kind: 'rawUpdate', sequence, time, tenant, path, body: text, flags, origin } as const
+      return { mailbox: this.#mailbox(tenant, id), command }
+    })
+    if (!sent.ok) return sent
+    if (this.#parts.timing.timingOn) this.#timeTurns(sent.value)
+    const replies = mapInSlices(sent.value, rawReplyOrFailure)
+    return ok(replies instanceof Promise ? await replies : replies)
+  }
+
+  async #updateOne(element: UpdateElement, time: Milliseconds): Promise<Result<Replied, MailboxRefusal>> {
+    const { mailbox, command } = this.#addressed(element, time)
+    const result = await mailbox.ask(command)
+    return result.ok ? ok([result]) : result
+  }
+
+  /** Every command is made before the first one is sent. */
+  async #askAll<Element>(
+    elements: readonly Element[],
+    address: (element: Element) => Addressed,
+  ): Promise<Result<Replied, MailboxRefusal>> {
+    const addressed = mapInSlices(elements, address)
+    return askAll(addressed instanceof Promise ? await addressed : addressed)
+  }
+
+  #addressed(element: UpdateElement, time: Milliseconds): Addressed {
+    const command = commandOf(element, this.#parts.sequences.next(), time)
+    return { mailbox: this.#mailbox(element.tenant, element.id), command }
+  }
+
+  #mailbox(tenant: Tenant, id: EntityId): Mailbox {
+    const { mailboxes, log } = this.#parts
+    const partition = shardOf(tenant, id, mailboxes.length)
+    if (log.traces[traceArea['service.partition']] === 1) {
+      log.trace('service.partition', `${id} belongs to partition ${partition}`, { owner: partition })
+    }
+    const mailbox = mailboxes[partition]
+    if (!mailbox) throw new Error('there is no partition for the id')
+    return mailbox
+  }
+
+  #rawReply(result: Result<Posted, MailboxRefusal>): Result<RawUpdateReply, Unavailable> {
+    if (!result.ok) return result
+    const { reply } = result.value
+    if (reply.kind !== 'rawUpdate') return failed(reply)
+    if (this.#parts.timing.timingOn) this.#timeTurns([result])
+    return ok(reply)
+  }
+
+  /**
+   * Elements of one request that share a turn share its cost; the longest turn is what the request took. What partitions
+   * parsed and rendered for it in that time is counted where it belongs.
+   */
+  #timeTurns(outcomes: Replied): void {
+    const { timing } = this.#parts
+    let [decided_ns, committed_ns, parse_ns, render_ns, isRaw] = [0, 0, 0, 0, false]
+    for (const result of outcomes) {
+      if (!result.ok) continue
+      const { reply } = result.value
+      decided_ns = Math.max(decided_ns, result.value.decided_ns)
+      committed_ns = Math.max(committed_ns, result.value.committed_ns)
+      if (reply.kind !== 'rawUpdate' || reply.spent === undefined) continue
+      isRaw = true
+      parse_ns += reply.spent.parse_ns
+      render_ns += reply.spent.render_ns
+    }
+    if (isRaw) {
+      timing.stage('jsonV1Parse', BigInt(parse_ns))
+      timing.stage('render', BigInt(render_ns))
+    }
+    timing.stage('mongoBackend', BigInt(Math.max(0, decided_ns - parse_ns - render_ns)))
+    timing.stage('mongoWriteWait', BigInt(committed_ns))
+  }
+}
+
+/** Written member by member: a spread would make a slow object of it, for every update. */
+function commandOf(element: UpdateElement, sequence: Sequence, time: Milliseconds): UpdateCommand {
+  const { tenant, path, id, type, action, attributes, autocast, terms, origin } = element
+  return { kind: 'update', sequence, time, tenant, path, id, type, action, attributes, autocast, terms, origin }
+}
+
+/** Full storage is a refusal; everything else that is no reply to what was asked is a fault. */
+function failed(reply: Reply): Result<never, Unavailable> {
+  if (reply.kind === 'failed' && reply.why === 'storageFull') return err({ kind: 'storageFull' })
+  throw new Error(`the partition answered an update with ${reply.kind}; its log may say why`)
+}

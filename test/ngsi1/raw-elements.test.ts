@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { test } from 'tap'
+import type { Broker } from '../../src/broker/broker.js'
+import { type Replied, rawReplyOrFailure, repliesOf } from '../../src/broker/update-replies.js'
+import type { EntityId, EntityType, ServicePath, Tenant } from '../../src/context/entity.js'
+import type { ElementFailure } from '../../src/context/update.js'
+import { encodeFlags, rawUpdateInterpreter } from '../../src/ngsi1/raw-update.js'
+import type { Reply } from '../../src/partition/commands.js'
+import { err, ok } from '../../src/result.js'
+import type { Sequence } from '../../src/shared-memory/sequences.js'
+import { atOnce } from '../../src/slices.js'
+import type { Milliseconds } from '../../src/time.js'
+import { done, scripted, sendText } from './given.js'
+
+const blanks = ' '.repeat(64 * 1024)
+
+type Fate = 'done' | ElementFailure
+
+const fates: readonly Fate[] = ['done', 'storageFull', 'partitionLost', 'outcomeUnknown', 'fault']
+
+/** What a mailbox says of an element whose id is what becomes of it; `reply` is that of its partition. */
+function outcomeOf(id: string, reply: Reply): Replied[number] {
+  const cost = { decided_ns: 1, committed_ns: 1 }
+  if (id.startsWith('partitionLost')) return err({ kind: 'partitionLost' } as const)
+  if (id.startsWith('outcomeUnknown')) return err({ kind: 'outcomeUnknown' } as const)
+  if (id.startsWith('storageFull')) return ok({ reply: { kind: 'failed', why: 'storageFull' } as const, ...cost })
+  if (id.startsWith('fault')) return ok({ reply: { kind: 'failed', why: 'fault' } as const, ...cost })
+  return ok({ reply, ...cost })
+}
+
+const interpret = rawUpdateInterpreter(undefined, () => false)
+
+/** A broker in which elements fail by their ids. */
+function failing(): Broker {
+  return scripted({
+    update: async (elements) => {
+      const replied: Replied = elements.map((element) => outcomeOf(element.id, { kind: 'updated', ...done(element) }))
+      return atOnce(repliesOf(elements, replied))
+    },
+    rawElements: async ({ elements, ...raw }) =>
+      ok(
+        elements.map(({ id, text }) => {
+          const time = 1 as Milliseconds
+          const read = interpret({ kind: 'rawUpdate', sequence: 1 as Sequence, time, ...raw, body: text })
+          const reply = read.kind === 'reply' ? read.reply : read.render(done(read.element))
+          return rawReplyOrFailure(outcomeOf(id, reply))
+        }),
+      ),
+  })
+}
+
+/** An attribute that is there twice is refused whatever is stored, so the element is not sent where it is read first. */
+const twice = [
+  { name: 'a', value: '1' },
+  { name: 'a', value: '2' },
+]
+
+test('elements that fail are answered as in an update that the front end reads', async () => {
+  const element = fc
+    .tuple(fc.constantFrom(...fates), fc.boolean(), fc.nat(3))
+    .map(([fate, isRefused, n]) => ({ id: `${fate}${n}`, type: 'T', attributes: isRefused ? twice : [] }))
+  const body = fc
+    .array(element, { minLength: 2, maxLength: 5 })
+    .map((contextElements) => JSON.stringify({ contextElements, updateAction: 'APPEND' }))
+  await fc.assert(
+    fc.asyncProperty(body, async (text) => {
+      const raw = await sendText(failing(), 'POST', 'updateContext', { body: text }).catch(String)
+      const read = await sendText(failing(), 'POST', 'updateContext', { body: text + blanks }).catch(String)
+      assert.deepEqual(raw, read)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+const two = { contextElements: [{ id: 'A' }, { id: 'B', attributes: twice }], updateAction: 'APPEND' }
+
+test('where not all elements have room, those that have to be sent may have it', async (t) => {
+  const broker = scripted({ rawElements: async () => err({ kind: 'mailboxFull' }) })
+  const { text } = await sendText(broker, 'POST', 'updateContext', { body: JSON.stringify(two) })
+  t.match(text, /"id":"A".*"code":"200".*"id":"B".*"code":"422"/)
+})
+
+test('with strict ids elements are read by the front end', async (t) => {
+  const broker = scripted({ rawElements: () => Promise.reject(new Error('elements were sent as they came')) })
+  const options = { strictNgsiv1Ids: true }
+  const { status } = await sendText(broker, 'POST', 'updateContext', { body: JSON.stringify(two), options })
+  t.equal(status, 200)
+})
+
+test('what is missing of an element is told apart from what stands in its place', async (t) => {
+  const flags = encodeFlags({ untyped: false, autocast: false, asObject: false, strictIds: false, action: 'UPDATE' })
+  const body = '{"id":"E","attributes":[{"name":"a","value":"1"},{"name":"b","value":"2"}]}'
+  const raw = { kind: 'rawUpdate', sequence: 1 as Sequence, time: 1 as Milliseconds, flags, body } as const
+  const read = interpret({
+    ...raw,
+    tenant: '' as Tenant,
+    path: '/' as ServicePath,
+    origin: { correlator: 'c', token: '' },
+  })
+  if (read.kind === 'reply') throw new Error('the element is refused')
+  const item = { id: 'E' as EntityId, type: '' as EntityType }
+  const missing = [{ ...item, shown: [1], refusal: { kind: 'attributesMissing' } as const }]
+  const { text, missing: later } = read.render({ items: [{ ...item, shown: [0] }], missing })
+  t.match(text, /^\{"contextElement":.*"name":"a".*"code":"200"[^[]*\}$/)
+  t.match(later, /^\{"contextElement":.*"name":"b".*"code":"404"[^[]*\}$/)
+})
