@@ -1,5 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import { readCheckpoint } from '../src/lmdb/checkpoint.js'
 import { DiskLogFolder } from '../src/wal/log-folder.js'
@@ -115,4 +116,17 @@ test('a folder from before there was a log gets one, and keeps what it holds', a
   await broker.run()
   t.equal(await level(broker), '2')
   t.match((await broker.send('GET', '/admin/subscriptions')).text, /"sent":|"discarded":|"id":/)
+})
+
+test('the metrics show what the log takes, and the checkpoints', async (t) => {
+  const broker = await RunningBroker.start(t, ['-partitions', '1'])
+  for (let n = 1; n <= 3; n += 1) t.equal((await broker.update('APPEND', tank(n))).status, 200)
+  const shown = async (name: string) => {
+    const { text } = await broker.send('GET', '/metrics')
+    return Number(new RegExp(`^${name}{partition="0"} (\\S+)$`, 'm').exec(text)?.[1])
+  }
+  t.equal(await shown('rigel_log_append_duration_seconds_count'), 3)
+  t.ok((await shown('rigel_log_appended_bytes_total')) > 100)
+  while ((await shown('rigel_checkpoint_duration_seconds_count')) < 1) await delay(20)
+  t.ok((await shown('rigel_checkpoint_duration_seconds_sum')) > 0)
 })

@@ -6,6 +6,7 @@ import type { PartitionInstruction, PartitionReady, SubscriptionActivated } from
 import { Inbox } from '../src/mailbox/inbox.js'
 import { Measures, rowOf } from '../src/measure/measures.js'
 import { watchLoop } from '../src/measure/storage-table.js'
+import type { StorageMeter } from '../src/measure/waits.js'
 import { rawUpdateInterpreter } from '../src/ngsi1/raw-update.js'
 import { renderNotice } from '../src/ngsi1/render/notifications.js'
 import { numbered, type PartitionTask, type ThreadPorts } from '../src/runtime/tasks.js'
@@ -27,10 +28,12 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   const { partition: number, storage, memory, entityCache_bytes, limits, control } = task
   const measures = new Measures(memory.measures, rowOf(memory.measures.threads, 'partition', number))
   const log = workerLog(task.log, measures.switches, number)
+  const storageMeter = measures.storage(number)
   const store = new LmdbPartitionStore(numbered(storage.paths, number), storage, {
     cache_bytes: entityCache_bytes,
     limits,
     log,
+    checkpointed: storageMeter.checkpointed,
   })
   log.trace('storage.open', `partition ${number} is open`, { entities: store.entityCount })
   const versions = new Versions(numbered(memory.versions, number))
@@ -43,14 +46,14 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
     matcher,
     versions,
     bell: new Bell(memory.bell),
-    storage: measures.storage(number),
+    storage: storageMeter,
     mailboxWait: measures.wait('mailbox', number),
     transactionWait: measures.wait('transaction', number),
     log,
     damages: new DamageLog(log, () => measures.damaged()),
   })
   const stopWatching = watchLoop(measures.loopDelay(number))
-  const stopSizes = watchSizes(store, measures, number)
+  const stopSizes = watchSizes(store, storageMeter)
   const ready: PartitionReady = { kind: 'ready', highestSequence: store.highestSequence, lastNotice: store.lastNotice }
   control.postMessage(ready)
   await drained(control, inbox)
@@ -66,8 +69,7 @@ function byCreation(subscriptions: PartitionTask['subscriptions']): readonly Sub
   return all.sort((a, b) => a.subscription.order - b.subscription.order)
 }
 
-function watchSizes(store: LmdbPartitionStore, measures: Measures, number: number): () => void {
-  const meter = measures.storage(number)
+function watchSizes(store: LmdbPartitionStore, meter: StorageMeter): () => void {
   const look = (): void => {
     const { used_bytes, max_bytes } = store.size
     meter.size(store.entityCount, used_bytes, max_bytes)

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Database, RootDatabase } from 'lmdb'
 import type { Log } from '../log/log.js'
 import { DamagedRecord } from '../storage-fault.js'
+import type { Nanoseconds } from '../time.js'
 import { LocalLog, type LocalLogSettings } from '../wal/local-log.js'
 import { DiskLogFolder } from '../wal/log-folder.js'
 import { type LogPosition, LogScan, parsePosition, positionText } from '../wal/log-scan.js'
@@ -21,6 +22,8 @@ export interface LoggedParts {
   readonly log: Log | undefined
   /** Called when the disk has failed while nobody waited for it: the broker can not go on. */
   readonly failed: (fault: unknown) => void
+  /** Called when a checkpoint was taken that nobody waited for. */
+  readonly checkpointed?: ((duration: Nanoseconds) => void) | undefined
 }
 
 /** The fact that says which record of the log was applied last. Part of the format on disk. */
@@ -194,7 +197,10 @@ export class LoggedEnvironment {
 
   async #take(position: LogPosition): Promise<void> {
     this.#flushLog()
-    if (await this.#checkpoints.take(positionText(position))) this.#taken(position.sequence)
+    const begun = process.hrtime.bigint()
+    if (!(await this.#checkpoints.take(positionText(position)))) return
+    this.#taken(position.sequence)
+    this.#parts.checkpointed?.(process.hrtime.bigint() - begun)
   }
 
   /** The log has to reach as far as a checkpoint that names a place in it. */

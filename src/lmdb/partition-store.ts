@@ -7,6 +7,7 @@ import { entityName, type PartitionStore, type PreparedTurn, type TurnChanges } 
 import type { Sequence } from '../shared-memory/sequences.js'
 import { StorageFull } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
+import type { Nanoseconds } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import type { LocalLog } from '../wal/local-log.js'
 import type { LogSequence } from '../wal/record-log.js'
@@ -37,6 +38,8 @@ export interface StoreParts {
   readonly limits?: EntityLimits
   /** Called when the disk has failed while nobody waited for it; without it the thread ends of that. */
   readonly failed?: (fault: unknown) => void
+  /** Called with how long each checkpoint took that was taken beside the turns. */
+  readonly checkpointed?: (duration: Nanoseconds) => void
 }
 
 /** A partition must not go on: nobody knows what is on disk. */
@@ -67,7 +70,7 @@ export class LmdbPartitionStore implements PartitionStore {
   constructor(
     path: string,
     settings: WriterSettings,
-    { cache_bytes = 2 ** 20, log, limits = noLimits, failed = endThread }: StoreParts = {},
+    { cache_bytes = 2 ** 20, log, limits = noLimits, failed = endThread, checkpointed }: StoreParts = {},
   ) {
     this.limits = limits
     this.#path = path
@@ -78,7 +81,7 @@ export class LmdbPartitionStore implements PartitionStore {
     this.#sizeMax = settings.sizeMax_bytes
     this.#highest = numberOf(this.#environment.facts.get(highestFact), path, 'the highest sequence')
     const { root, facts } = this.#environment
-    this.#logged = new LoggedEnvironment({ path, root, facts, durable: settings.durable, log, failed })
+    this.#logged = new LoggedEnvironment({ path, root, facts, durable: settings.durable, log, failed, checkpointed })
     this.#logged.recover((bytes) => this.#write(decodeTurnRecord(bytes, (...of) => this.#held(...of))))
     this.#cache.clear()
     this.#disk = new DiskRoom(path, settings.keepFree_bytes, () => this.#freeInFile_bytes())

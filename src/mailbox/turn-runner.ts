@@ -100,8 +100,9 @@ export class TurnRunner {
     times.decided = process.hrtime.bigint()
     times.logged = times.decided
     try {
-      commitTurn(this.#parts, changes, () => {
+      commitTurn(this.#parts, changes, (bytes) => {
         times.logged = process.hrtime.bigint()
+        storage.logged(bytes, times.logged - times.decided)
         storage.writing(true)
       })
     } finally {

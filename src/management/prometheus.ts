@@ -96,12 +96,14 @@ function addTrafficMetrics(metrics: MetricRegistry, measures: Measures): void {
   )
 }
 
+type PartitionHistogram = 'commitDurations' | 'commitOperations' | 'logDurations' | 'checkpointDurations' | 'loopDelays'
+
 function addPartitionMetrics(metrics: MetricRegistry, measures: Measures): void {
   const { storageTable } = measures
   const partitions = partitionLabels(measures)
   const each = (value: (reading: StorageReading) => number) => () =>
     partitions.map(([labels, partition]): Sample => ({ labels, value: value(storageTable.reading(partition)) }))
-  const eachHistogram = (part: 'commitDurations' | 'commitOperations' | 'loopDelays') => () =>
+  const eachHistogram = (part: PartitionHistogram) => () =>
     partitions.map(([labels, partition]) => [labels, storageTable.reading(partition)[part]] as const)
   const counter = (name: string, help: string, value: (reading: StorageReading) => number) =>
     metrics.counter(name, help, ['partition'], each(value))
@@ -118,6 +120,9 @@ function addPartitionMetrics(metrics: MetricRegistry, measures: Measures): void 
     eachHistogram('commitDurations'),
   )
   metrics.histogram('rigel_storage_commit_operations', 'Commands of a turn', eachHistogram('commitOperations'))
+  metrics.histogram('rigel_log_append_duration_seconds', 'Append and sync of a turn', eachHistogram('logDurations'))
+  counter('rigel_log_appended_bytes_total', 'Size of what was appended', (reading) => reading.logged_bytes)
+  metrics.histogram('rigel_checkpoint_duration_seconds', 'Checkpoints taken', eachHistogram('checkpointDurations'))
   gauge('rigel_storage_used_bytes', 'Size of the data', (reading) => reading.used_bytes)
   gauge('rigel_storage_map_bytes', 'Size of the memory map', (reading) => reading.map_bytes)
   gauge('rigel_entities', 'Entities stored', (reading) => reading.entities)

@@ -3,13 +3,15 @@ import type { Nanoseconds } from '../time.js'
 import { type BucketReading, durationBuckets, operationBuckets } from './buckets.js'
 import type { StorageMeter } from './waits.js'
 
-const states = ['entities', 'usedBytes', 'mapBytes', 'writing', 'full', 'restarts'] as const
+const states = ['entities', 'usedBytes', 'mapBytes', 'writing', 'full', 'restarts', 'loggedBytes'] as const
 type State = (typeof states)[number]
 
 const commitDurations = states.length
 const commitOperations = commitDurations + durationBuckets.width
 const loopDelays = commitOperations + operationBuckets.width
-const width = loopDelays + durationBuckets.width
+const logDurations = loopDelays + durationBuckets.width
+const checkpointDurations = logDurations + durationBuckets.width
+const width = checkpointDurations + durationBuckets.width
 
 /** Where a partition's thread records how late its event loop is. */
 export interface DelayMeter {
@@ -28,6 +30,12 @@ export interface StorageReading {
   /** In seconds; as many as there were commits. */
   readonly commitDurations: BucketReading
   readonly commitOperations: BucketReading
+  /** In seconds; as many as there were records of turns. */
+  readonly logDurations: BucketReading
+  /** The records of turns, without what the log adds to them. */
+  readonly logged_bytes: number
+  /** In seconds. */
+  readonly checkpointDurations: BucketReading
   /** In seconds. */
   readonly loopDelays: BucketReading
 }
@@ -54,6 +62,11 @@ export class StorageTable {
         durationBuckets.record(this.#table, partition, commitDurations, duration)
         operationBuckets.record(this.#table, partition, commitOperations, BigInt(commands))
       },
+      logged: (bytes, duration) => {
+        durationBuckets.record(this.#table, partition, logDurations, duration)
+        this.#table.add(partition, states.indexOf('loggedBytes'), BigInt(bytes))
+      },
+      checkpointed: (duration) => durationBuckets.record(this.#table, partition, checkpointDurations, duration),
       size: (entities, used_bytes, map_bytes) => {
         put('entities', entities)
         put('usedBytes', used_bytes)
@@ -86,6 +99,9 @@ export class StorageTable {
       restarts: state('restarts'),
       commitDurations: durationBuckets.reading(column, commitDurations),
       commitOperations: operationBuckets.reading(column, commitOperations),
+      logDurations: durationBuckets.reading(column, logDurations),
+      logged_bytes: state('loggedBytes'),
+      checkpointDurations: durationBuckets.reading(column, checkpointDurations),
       loopDelays: durationBuckets.reading(column, loopDelays),
     }
   }

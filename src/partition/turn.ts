@@ -20,15 +20,19 @@ export interface TurnParts extends DecidingParts {
  * stays, and versions and the moments that the matcher has claimed are as they were before the turn. Has to be followed by
  * `publishTurn`, before anything else is decided or read.
  *
- * @param logged called when the record is on disk, and only the store is left
+ * @param logged called with the size of the record when it is on disk, and only the store is left
  */
-export function commitTurn({ store, matcher, versions }: TurnParts, changes: TurnChanges, logged = () => {}): void {
+export function commitTurn(
+  { store, matcher, versions }: TurnParts,
+  changes: TurnChanges,
+  logged = (_bytes: number) => {},
+): void {
   try {
     const turn = store.prepare(changes)
     if (turn === undefined) return
     const sequence = appended(store.wal, turn.bytes)
     orRetracted(store.wal, sequence, () => {
-      logged()
+      logged(turn.bytes.length)
       // Some readers see the transaction before it returns: none of them may show what it has read before.
       versions.begin(changes.entities)
       turn.apply(sequence)

@@ -4,6 +4,7 @@ import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { askAll } from '../../src/mailbox/ask-all.js'
 import { Inbox } from '../../src/mailbox/inbox.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
+import { Measures } from '../../src/measure/measures.js'
 import { Bell } from '../../src/shared-memory/bell.js'
 import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
 import { command, given, matcher, noDamages, noWords, silentLog, storeSettings, versions } from '../given.js'
@@ -36,13 +37,11 @@ function partition(
     versions: versions(),
     bell: new Bell(),
     storage: {
+      ...Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 }).storage(0),
       committed: (commands) => {
         committed(turns.reduce((sum, each) => sum + each, 0))
         turns.push(commands)
       },
-      size: () => {},
-      writing: () => {},
-      full: () => {},
     },
     mailboxWait: unmeasured,
     transactionWait: unmeasured,

@@ -4,6 +4,7 @@ import type { UpdateCommand } from '../../src/context/update.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { Inbox } from '../../src/mailbox/inbox.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
+import { Measures } from '../../src/measure/measures.js'
 import type { WaitMeter } from '../../src/measure/waits.js'
 import type { Command } from '../../src/partition/commands.js'
 import { encodeReplies } from '../../src/partition/encoding.js'
@@ -72,7 +73,10 @@ function around(t: Test, measured = false, told = versions()): Around {
     matcher: matcher(),
     versions: told,
     bell,
-    storage: { committed: (commands) => turns.push(commands), size: () => {}, writing: () => {}, full: () => {} },
+    storage: {
+      ...Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 }).storage(0),
+      committed: (commands) => turns.push(commands),
+    },
     mailboxWait,
     transactionWait,
     damages: noDamages,

@@ -48,6 +48,9 @@ test('what partitions report is shown, and the metrics of the process', async (t
   const subscriptions = desk({ index: async () => ({ ids, changes }) })
   const { ask, measures } = management({ broker: broker({ subscriptions }) })
   measures.storage(0).committed(8, 1_000_000n)
+  measures.storage(0).logged(300, 500_000n)
+  measures.storage(0).logged(200, 500_000n)
+  measures.storage(0).checkpointed(20_000_000n)
   measures.storage(0).size(5, 4096, 65536)
   measures.loopDelay(0).delayed(10_000n)
   measures.mailboxDepth(0).set(3)
@@ -57,6 +60,9 @@ test('what partitions report is shown, and the metrics of the process', async (t
   for (const line of [
     'rigel_storage_commits_total{partition="0"} 1',
     'rigel_storage_commit_operations_sum{partition="0"} 8',
+    'rigel_log_append_duration_seconds_count{partition="0"} 2',
+    'rigel_log_appended_bytes_total{partition="0"} 500',
+    'rigel_checkpoint_duration_seconds_sum{partition="0"} 0.02',
     'rigel_storage_used_bytes{partition="0"} 4096',
     'rigel_entities{partition="0"} 5',
     'rigel_worker_event_loop_delay_seconds_count{partition="0"} 1',
