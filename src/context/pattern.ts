@@ -174,15 +174,36 @@ function toLineEnd(fromStart: boolean, literal: string): Pattern['test'] {
 }
 
 function enginePattern(text: string): Pattern | undefined {
+  const expression = compiled(text)
+  if (expression === undefined) return undefined
+  const instructions = expression.programSize()
+  return { test: searching(expression, instructions), instructions, steps: engineSteps(text, instructions) }
+}
+
+function compiled(text: string): RE2JS | undefined {
+  if (repetitions(text) > maxRepetitions) return undefined
   try {
     const expression = RE2JS.compile(text)
-    const instructions = expression.programSize()
-    if (instructions > maxInstructions) return undefined
-    return { test: searching(expression, instructions), instructions, steps: engineSteps(text, instructions) }
+    return expression.programSize() > maxInstructions ? undefined : expression
   } catch (thrown) {
     if (thrown instanceof RE2JSException) return undefined
     throw thrown
   }
+}
+
+/**
+ * Each repetition is at least one instruction, so what has many times more of them than a program may have is refused before
+ * the engine has made them all, which takes up to a second.
+ */
+const maxRepetitions = 10 * maxInstructions
+
+const counted = /\\.|\[(?:\\.|[^\\\]])*\]|\{(\d+)(?:,(\d*))?\}/gs
+
+/** The counts of all repetitions such as `{2,1000}` together. */
+function repetitions(text: string): number {
+  let sum = 0
+  for (const [, least = 0, most = 0] of text.matchAll(counted)) sum += Math.max(Number(least), Number(most))
+  return sum
 }
 
 function searching(expression: RE2JS, instructions: number): Pattern['test'] {

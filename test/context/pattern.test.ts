@@ -33,6 +33,15 @@ test('a pattern that would make a large program is malformed', async (t) => {
   t.ok(compilePattern('[a-z]{200}[0-9]').ok)
 })
 
+test('a pattern that would make a very large program is refused before it is made', async (t) => {
+  const started = performance.now()
+  t.notOk(compilePattern('[a-z]{999}'.repeat(200)).ok)
+  t.notOk(compilePattern('([a-z]{1,9}){2,999}'.repeat(100)).ok)
+  t.ok(performance.now() - started < 100)
+  t.ok(compilePattern('\\{999}'.repeat(20)).ok, 'what only looks like a repetition')
+  t.ok(compilePattern('[x{999}]'.repeat(20)).ok, 'what only looks like a repetition')
+})
+
 test('the patterns of a request are limited together, those that need no engine are not', async (t) => {
   const large = Array.from({ length: 60 }, (_, at) => `[a-z]{${200 + at}}`)
   t.ok(compilePatterns(large.slice(0, 30)).ok)
