@@ -83,6 +83,7 @@ export const servingFlags = named({
   ),
   dbPoolSize: storage.value(integer(1, 10000), 10, 'read handles of a partition', 'ORION_MONGO_POOL_SIZE'),
   dbSizeMax: storage.value(integer(16, 16_777_216), 65536, 'MiB of a partition on disk'),
+  expirationSweep: storage.value(integer(1, 3600), 60, 'seconds between two removals of entities that have expired'),
   dbFreeMin: storage.value(
     integer(0, 1_048_576),
     64,

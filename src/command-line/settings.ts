@@ -108,6 +108,7 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined) 
     dbSizeMax_MiB: value(flags.dbSizeMax),
     dbCheckSize_MiB: value(flags.dbCheckSize),
     dbFreeMin_MiB: value(flags.dbFreeMin),
+    expirationSweep_s: value(flags.expirationSweep),
     verbose: value(flags.verbose),
     shutdownTimeout_s: Math.min(value(flags.shutdownTimeout), longestTimer_s),
     adminPort: value(flags.adminPort),

@@ -102,7 +102,7 @@ function valuesBelow(value: Value): number {
 }
 
 /** About the characters that an entity takes on disk; a request that gives all of it takes more. */
-function sizeOf({ attributes }: Entity): number {
+export function sizeOf({ attributes }: Entity): number {
   let size = 0
   for (const { name, type, instance, value, metadata } of attributes) {
     size += attribute_frame + name.length + type.length + instance.length + sizeOfValue(value)

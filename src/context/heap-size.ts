@@ -6,8 +6,8 @@ import type { Attribute, Entity, Metadata, Value } from './entity.js'
  */
 export function heapSize(entities: readonly Entity[]): number {
   let bytes = array_bytes
-  for (const { id, type, path, attributes } of entities) {
-    bytes += entity_bytes + textSize(id) + textSize(type) + textSize(path)
+  for (const { id, type, path, correlator = '', attributes } of entities) {
+    bytes += entity_bytes + textSize(id) + textSize(type) + textSize(path) + textSize(correlator)
     for (const attribute of attributes) bytes += attributeSize(attribute)
   }
   return bytes

@@ -12,6 +12,8 @@ export interface Environment {
   readonly types: Database<string, Key>
   /** [tenant, path, type] to the number of entities, with a name behind it to the number of those that have the attribute. */
   readonly counts: Database<string, Key>
+  /** [expiration in ms, tenant, sequence] to the path and the id of an entity that expires. */
+  readonly expirations: Database<string, Key>
   /** Facts about the partition itself. */
   readonly facts: Database<string, Key>
   /** The outbox: [number] to a notice, [first number] to the notices of a group, to what they show; [subscription] to its delivery stats. */
@@ -49,6 +51,7 @@ export function openEnvironment(path: string, settings: EnvironmentSettings, flu
     ids: openDatabase(root, 'ids'),
     types: openDatabase(root, 'types'),
     counts: openDatabase(root, 'counts'),
+    expirations: openDatabase(root, 'expirations'),
     facts: openDatabase(root, 'facts'),
     notices: openDatabase(root, 'notices'),
     groups: openDatabase(root, 'groups'),

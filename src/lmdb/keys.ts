@@ -1,5 +1,6 @@
 import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { Sequence } from '../shared-memory/sequences.js'
+import type { Milliseconds } from '../time.js'
 
 /** Keys are arrays in lmdb's ordered encoding: texts in the order of their UTF-8 bytes, numbers by size. */
 export type Key = (string | number)[]
@@ -56,6 +57,16 @@ export function typeKey(tenant: Tenant, type: EntityType, sequence: Sequence): K
 /** The entities of a type from a sequence on. */
 export function typeFrom(tenant: Tenant, type: EntityType, after: number): KeyRange {
   return { start: [tenant, type, after], end: [tenant, type, Number.POSITIVE_INFINITY] }
+}
+
+/** Where an entity stands among those that expire, in the order of their expirations. */
+export function expirationKey(expires: Milliseconds, tenant: Tenant, sequence: Sequence): Key {
+  return [expires, tenant, sequence]
+}
+
+/** The key behind those of all entities that have expired by then. */
+export function behindExpired(time: Milliseconds): Key {
+  return [time + 1]
 }
 
 /** Where the number of entities of a type in a service path is counted; with a name, of those that have the attribute. */

@@ -3,11 +3,17 @@ import { join } from 'node:path'
 import type { Entity, EntityId, ServicePath, Tenant } from '../context/entity.js'
 import { type EntityLimits, noLimits } from '../context/entity-size.js'
 import type { Log } from '../log/log.js'
-import { entityName, type PartitionStore, type PreparedTurn, type TurnChanges } from '../partition/store.js'
+import {
+  type Expired,
+  entityName,
+  type PartitionStore,
+  type PreparedTurn,
+  type TurnChanges,
+} from '../partition/store.js'
 import type { Sequence } from '../shared-memory/sequences.js'
 import { StorageFull } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
-import type { Nanoseconds } from '../time.js'
+import type { Milliseconds, Nanoseconds } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import type { LocalLog } from '../wal/local-log.js'
 import type { LogSequence } from '../wal/record-log.js'
@@ -16,6 +22,7 @@ import { entityOf, missing, numberOf } from './damage.js'
 import { faultOf } from './disk-fault.js'
 import { DiskRoom } from './disk-room.js'
 import { type Environment, figuresOf, openEnvironment, usedBytes, type WriterSettings } from './environment.js'
+import { Expirations } from './expirations.js'
 import { idInPath, idKey, recordKey, typeKey } from './keys.js'
 import { LoggedEnvironment } from './logged-environment.js'
 import { Outbox } from './outbox.js'
@@ -57,6 +64,7 @@ export class LmdbPartitionStore implements PartitionStore {
   readonly #environment: Environment
   readonly #logged: LoggedEnvironment
   readonly #outbox: Outbox
+  readonly #expirations: Expirations
   readonly #cache: RecordCache
   readonly #disk: DiskRoom
   readonly #sizeMax: number
@@ -76,6 +84,8 @@ export class LmdbPartitionStore implements PartitionStore {
     this.#path = path
     this.#log = log
     this.#environment = openEnvironment(path, { ...settings, readOnly: false })
+    Expirations.ensure(this.#environment, path)
+    this.#expirations = new Expirations(this.#environment)
     this.#outbox = new Outbox(this.#environment, path)
     this.#cache = new RecordCache(cache_bytes)
     this.#sizeMax = settings.sizeMax_bytes
@@ -126,6 +136,14 @@ export class LmdbPartitionStore implements PartitionStore {
     const records = this.#cache.get(name) ?? this.#read(name, tenant, path, id)
     const found = records.map(({ sequence, text }) => entityOf(text, { path: this.#path, tenant, sequence }))
     return found.length > 1 ? found.sort((a, b) => a.sequence - b.sequence) : found
+  }
+
+  expired(time: Milliseconds, limit: number): readonly Expired[] {
+    try {
+      return this.#expirations.expired(time, limit)
+    } catch (fault) {
+      throw faultOf(fault, this.#path)
+    }
   }
 
   get wal(): LocalLog {
@@ -209,6 +227,7 @@ export class LmdbPartitionStore implements PartitionStore {
       if (write.kind === 'remove') this.#remove(write)
       else this.#put(write)
       counts.note(write)
+      this.#expirations.note(write)
     }
     counts.write(this.#environment.counts)
     this.#written += this.#outbox.enqueue(notices)

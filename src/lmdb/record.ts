@@ -15,6 +15,7 @@ type StoredEntity = readonly [
   created: number,
   modified: number,
   attributes: readonly StoredAttribute[],
+  correlator?: string,
 ]
 
 type StoredAttribute = readonly [
@@ -32,15 +33,18 @@ type StoredMetadata = readonly [name: string, value: Value, type?: string]
 
 /** The text that is stored for an entity. */
 export function encodeEntity(entity: Entity): string {
-  const { id, type, path, sequence, created, modified } = entity
+  const { id, type, path, sequence, created, modified, correlator } = entity
   const attributes = entity.attributes.map((attribute) => storedAttribute(attribute, created))
-  const stored: StoredEntity = [id, type, path, sequence, created, modified, attributes]
+  const stored: StoredEntity =
+    correlator === undefined
+      ? [id, type, path, sequence, created, modified, attributes]
+      : [id, type, path, sequence, created, modified, attributes, correlator]
   return JSON.stringify(stored)
 }
 
 /** The entity that `encodeEntity` wrote. The folder's format was checked when it was opened. */
 export function decodeEntity(text: string): Entity {
-  const [id, type, path, sequence, created, modified, attributes] = JSON.parse(text) as StoredEntity
+  const [id, type, path, sequence, created, modified, attributes, correlator] = JSON.parse(text) as StoredEntity
   return {
     id: id as EntityId,
     type: type as EntityType,
@@ -48,6 +52,7 @@ export function decodeEntity(text: string): Entity {
     sequence: sequence as Sequence,
     created: created as Milliseconds,
     modified: modified as Milliseconds,
+    correlator,
     attributes: attributes.map((attribute) => heldAttribute(attribute, created)),
   }
 }

@@ -126,6 +126,7 @@ function addPartitionMetrics(metrics: MetricRegistry, measures: Measures): void 
   gauge('rigel_storage_used_bytes', 'Size of the data', (reading) => reading.used_bytes)
   gauge('rigel_storage_map_bytes', 'Size of the memory map', (reading) => reading.map_bytes)
   gauge('rigel_entities', 'Entities stored', (reading) => reading.entities)
+  counter('rigel_entities_expired_total', 'Entities removed because they had expired', (reading) => reading.expired)
   counter('rigel_worker_restarts_total', 'Threads of partitions replaced', (reading) => reading.restarts)
   metrics.counter('rigel_storage_damaged_total', 'Times that a damaged record was met', [], () => measures.damages)
   metrics.histogram('rigel_worker_event_loop_delay_seconds', 'How late event loops were', eachHistogram('loopDelays'))

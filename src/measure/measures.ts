@@ -178,6 +178,11 @@ export class Measures {
     this.storageTable.restarted(partition)
   }
 
+  /** Entities of a partition were removed because they had expired. */
+  expired(partition: number, entities: number): void {
+    this.storageTable.expired(partition, entities)
+  }
+
   /** When the process started, by the monotonic clock. */
   get startedAt(): Nanoseconds {
     return this.#life.cell(0, startedColumn)

@@ -3,7 +3,7 @@ import type { Nanoseconds } from '../time.js'
 import { type BucketReading, durationBuckets, operationBuckets } from './buckets.js'
 import type { StorageMeter } from './waits.js'
 
-const states = ['entities', 'usedBytes', 'mapBytes', 'writing', 'full', 'restarts', 'loggedBytes'] as const
+const states = ['entities', 'usedBytes', 'mapBytes', 'writing', 'full', 'restarts', 'expired', 'loggedBytes'] as const
 type State = (typeof states)[number]
 
 const commitDurations = states.length
@@ -27,6 +27,8 @@ export interface StorageReading {
   readonly full: boolean
   /** How often the partition's thread was replaced. */
   readonly restarts: number
+  /** Entities that were removed because they had expired. */
+  readonly expired: number
   /** In seconds; as many as there were commits. */
   readonly commitDurations: BucketReading
   readonly commitOperations: BucketReading
@@ -87,6 +89,11 @@ export class StorageTable {
     this.#table.add(partition, states.indexOf('restarts'), 1n)
   }
 
+  /** For the thread that has partitions swept, and no other. */
+  expired(partition: number, entities: number): void {
+    this.#table.add(partition, states.indexOf('expired'), BigInt(entities))
+  }
+
   reading(partition: number): StorageReading {
     const column = (index: number) => this.#table.cell(partition, index)
     const state = (name: State) => Number(column(states.indexOf(name)))
@@ -97,6 +104,7 @@ export class StorageTable {
       writing: state('writing') !== 0,
       full: state('full') !== 0,
       restarts: state('restarts'),
+      expired: state('expired'),
       commitDurations: durationBuckets.reading(column, commitDurations),
       commitOperations: operationBuckets.reading(column, commitOperations),
       logDurations: durationBuckets.reading(column, logDurations),

@@ -5,7 +5,7 @@ import type { NoticeAck } from '../subscription/notice.js'
 import type { Milliseconds } from '../time.js'
 
 /** Everything that a partition can be told to do. A kind that `decide.ts` does not decide does not compile. */
-export type Command = UpdateCommand | RawUpdateCommand | AckCommand | PingCommand
+export type Command = UpdateCommand | RawUpdateCommand | SweepCommand | AckCommand | PingCommand
 
 /**
  * An update of one entity as its client sent it, as a payload of its own or as an element of one: the front end has looked
@@ -47,13 +47,19 @@ export interface AckCommand {
   readonly acks: readonly NoticeAck[]
 }
 
+/** Removes entities that had expired at a time, as many as fit into a turn beside updates [NGSIv2 context 3.4]. */
+export interface SweepCommand {
+  readonly kind: 'sweep'
+  readonly time: Milliseconds
+}
+
 /** Asks for nothing but a sign of life. */
 export interface PingCommand {
   readonly kind: 'ping'
 }
 
 /** What a partition replies. */
-export type Reply = UpdatedReply | RawUpdateReply | AckedReply | PongReply | FailedReply
+export type Reply = UpdatedReply | RawUpdateReply | SweptReply | AckedReply | PongReply | FailedReply
 
 /** The reply to a raw update. */
 export interface RawUpdateReply {
@@ -76,6 +82,15 @@ export interface InterpreterTimes {
 
 export interface UpdatedReply extends UpdateReply {
   readonly kind: 'updated'
+}
+
+/** What a sweep has removed is gone from the disk. */
+export interface SweptReply {
+  readonly kind: 'swept'
+  /** Entities that were removed. */
+  readonly removed: number
+  /** Whether there may be more that had expired. */
+  readonly more: boolean
 }
 
 /** The acks are on disk. */

@@ -1,11 +1,13 @@
 import { applyUpdate, type EntityEffect } from '../context/apply.js'
 import type { Entity, EntityId, ServicePath, Tenant } from '../context/entity.js'
-import type { EntityLimits } from '../context/entity-size.js'
+import { type EntityLimits, sizeOf } from '../context/entity-size.js'
+import { expirationOf } from '../context/expiration.js'
 import type { UpdateCommand } from '../context/update.js'
 import type { Matcher } from '../subscription/matcher.js'
 import type { NoticeAck } from '../subscription/notice.js'
-import type { Command, Interpreter, RawUpdateCommand, Reply } from './commands.js'
-import { type EntityChange, entityName, type StoreView, type TurnChanges } from './store.js'
+import type { Milliseconds } from '../time.js'
+import type { Command, Interpreter, RawUpdateCommand, Reply, SweepCommand } from './commands.js'
+import { type EntityChange, type Expired, entityName, type StoreView, type TurnChanges } from './store.js'
 
 /** What a partition decides its turns with. */
 export interface DecidingParts {
@@ -74,6 +76,8 @@ function decide(overlay: Overlay, command: Command, interpret: Interpreter): Dec
       return update(overlay, command)
     case 'rawUpdate':
       return rawUpdate(overlay, command, interpret)
+    case 'sweep':
+      return sweep(overlay, command)
     case 'ack':
       return { reply: { kind: 'acked' }, changes: [] }
     case 'ping':
@@ -113,6 +117,27 @@ function rawUpdate(overlay: Overlay, raw: RawUpdateCommand, interpret: Interpret
   return { reply: interpretation.render(reply), changes }
 }
 
+/** At most this many entities are removed by one command, and few large ones, so that updates are not held up by what expires together. */
+const sweptMost = 256
+const sweptMost_characters = 2 ** 20
+
+/** An entity that an earlier command of the turn has given another date stays. */
+function sweep(overlay: Overlay, { time }: SweepCommand): Decision {
+  const expired = overlay.expired(time, sweptMost)
+  const changes: EntityChange[] = []
+  let characters = 0
+  for (const { tenant, path, id, sequence } of expired) {
+    if (characters > sweptMost_characters) break
+    const entity = overlay.entities(tenant, path, id).find((held) => held.sequence === sequence)
+    const expires = entity && expirationOf(entity)
+    if (entity && expires !== undefined && expires <= time) changes.push({ kind: 'remove', tenant, entity })
+    if (entity) characters += sizeOf(entity)
+  }
+  const more = expired.length === sweptMost || characters > sweptMost_characters
+  const reply = { kind: 'swept', removed: changes.length, more } as const
+  return { reply, changes }
+}
+
 const noRoom: Decision = { reply: { kind: 'failed', why: 'storageFull' }, changes: [] }
 
 /** Written member by member: spreads would be made for every update. */
@@ -146,6 +171,11 @@ class Overlay {
     const seen = this.#seen.get(name) ?? this.#store.entities(tenant, path, id)
     this.#seen.set(name, seen)
     return seen
+  }
+
+  /** Those that the store has as expired; what the turn has changed is not left out. */
+  expired(time: Milliseconds, limit: number): readonly Expired[] {
+    return this.#store.expired(time, limit)
   }
 
   /** Lays changes upon the store, so that the commands that follow see them. */

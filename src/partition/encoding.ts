@@ -2,7 +2,7 @@ import type { EntityId, EntityType, Metadata, ServicePath, Tenant, Value } from 
 import type { GivenAttribute, Origin, UpdateAction, UpdateCommand, UpdateTerms } from '../context/update.js'
 import type { Sequence } from '../shared-memory/sequences.js'
 import type { Milliseconds } from '../time.js'
-import type { AckCommand, Command, RawUpdateCommand, RawUpdateReply, Reply } from './commands.js'
+import type { AckCommand, Command, RawUpdateCommand, RawUpdateReply, Reply, SweepCommand } from './commands.js'
 
 /** A batch as it is sent to another thread: a JSON text, and the payloads that would be costly to write into it. */
 export interface Encoded {
@@ -110,8 +110,8 @@ type PackedRun = readonly [
   via: PackedVia,
 ]
 
-/** 0 is a ping; acks are sent as they are. */
-type PackedCommand = PackedUpdate | PackedRun | AckCommand | 0
+/** 0 is a ping; acks and sweeps are sent as they are. */
+type PackedCommand = PackedUpdate | PackedRun | AckCommand | SweepCommand | 0
 
 /** Of a raw update what it is, followed by its times if they were taken; the texts are in `bodies`. */
 type PackedReply =
@@ -143,6 +143,7 @@ function packed(command: Exclude<Command, RawUpdateCommand>): PackedCommand {
     case 'ping':
       return 0
     case 'ack':
+    case 'sweep':
       return command
     case 'update':
       return packedUpdate(command)

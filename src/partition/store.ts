@@ -1,7 +1,9 @@
 import type { EntityEffect } from '../context/apply.js'
 import type { Entity, EntityId, ServicePath, Tenant } from '../context/entity.js'
 import type { EntityLimits } from '../context/entity-size.js'
+import type { Sequence } from '../shared-memory/sequences.js'
 import type { NewNotice, NoticeAck, NoticeNumber } from '../subscription/notice.js'
+import type { Milliseconds } from '../time.js'
 import type { LogSequence, SynchronousRecordLog } from '../wal/record-log.js'
 
 /** An entity that a turn puts or removes: the effect of a command with the tenant that it belongs to. */
@@ -17,6 +19,14 @@ export interface TurnChanges {
   readonly acks: readonly NoticeAck[]
 }
 
+/** An entity whose date of expiration has come. */
+export interface Expired {
+  readonly tenant: Tenant
+  readonly path: ServicePath
+  readonly id: EntityId
+  readonly sequence: Sequence
+}
+
 /** What turns are decided on: the store as the last turn left it. Nothing is written through it. */
 export interface StoreView {
   /** How large entities may become. */
@@ -28,6 +38,8 @@ export interface StoreView {
   hasRoom(): boolean
   /** The entities of one id in one service path, of every type, oldest first. */
   entities(tenant: Tenant, path: ServicePath, id: EntityId): readonly Entity[]
+  /** Entities that have expired by then, the first of them first, at most so many [NGSIv2 context 3.4]. */
+  expired(time: Milliseconds, limit: number): readonly Expired[]
 }
 
 /** The storage of a partition, which is its only writer: a store, and the log before it. */

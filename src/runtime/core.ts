@@ -8,6 +8,7 @@ import { maxAttributes, maxMetadata, maxValues } from '../context/entity-size.js
 import { Partitions } from '../coordinator/partitions.js'
 import { RegistryFeed } from '../coordinator/registry-feed.js'
 import { watchStorage } from '../coordinator/storage-alarm.js'
+import { Sweeper } from '../coordinator/sweeper.js'
 import type { ListenRefusal } from '../http/listen.js'
 import type { DataFolder } from '../lmdb/data-folder.js'
 import { ReadPool } from '../lmdb/read-pool.js'
@@ -73,6 +74,7 @@ export class Core {
   readonly #registryFeed = new RegistryFeed()
   #delivery: RunningDelivery | undefined
   #front: RunningFrontEnd | undefined
+  #sweeper: Sweeper | undefined
   #sequences = SequenceCounter.after(0)
 
   constructor(options: Options, folder: DataFolder, log: MainLog, switches: Switches, fatal: (reason: string) => void) {
@@ -164,7 +166,18 @@ export class Core {
     const others = Array.from({ length: this.#options.httpThreads - 1 }, (_, at) => at + 1)
     await Promise.all(others.map((frontEnd) => this.#startThread({ ...task, frontEnd, fd })))
     this.#delivered.begin()
+    this.#sweeper = this.#newSweeper(opened.value)
     return ok(opened.value.port)
+  }
+
+  #newSweeper({ sweep }: RunningFrontEnd): Sweeper {
+    return new Sweeper({
+      partitions: this.#plan.storage.paths.length,
+      interval_ms: this.#options.expirationSweep_s * 1000,
+      sweep,
+      expired: (partition, entities) => this.#measures.expired(partition, entities),
+      log: this.#log,
+    })
   }
 
   /** Raises alarms and writes summaries for as long as the process lives [management 10.7]. */
@@ -190,6 +203,7 @@ export class Core {
   /** Every stage takes from the same time. */
   async #drained(limit_ms: number): Promise<number> {
     const until = performance.now() + limit_ms
+    this.#sweeper?.stop()
     const stopped = await Promise.all([this.#front?.stop(limit_ms) ?? 0, ...this.#threads.map(stopThread(limit_ms))])
     this.#log.trace('shutdown', 'all requests have a response or are given up')
     await this.#delivery?.drain(Math.max(0, until - performance.now()))

@@ -21,12 +21,14 @@ import { type Shared, sharedAnswer } from '../management/shared-answers.js'
 import { Measures, rowOf } from '../measure/measures.js'
 import { ngsi1Interface } from '../ngsi1/routes.js'
 import { ngsi2Interface } from '../ngsi2/ngsi2-interface.js'
+import type { SweptReply } from '../partition/commands.js'
 import { Providers } from '../providers/providers.js'
 import { ok, type Result } from '../result.js'
 import { ForwardLimit } from '../shared-memory/forward-limit.js'
 import { MailboxCapacity } from '../shared-memory/mailbox-capacity.js'
 import { SequenceCounter } from '../shared-memory/sequences.js'
 import { transactions } from '../shared-memory/transaction-numbers.js'
+import { now } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import { openReaders } from './readers.js'
 import { type FrontEndTask, numbered, type QueryThreadData } from './tasks.js'
@@ -42,6 +44,8 @@ export interface RunningFrontEnd {
   stop(limit_ms: number): Promise<number>
   /** Asks the broker as a client of this front end would. */
   state: FrontBroker['state']
+  /** Has a partition remove entities that have expired by now; nothing when it cannot now. */
+  sweep(partition: number): Promise<SweptReply | undefined>
 }
 
 /** Takes ports to the partitions' threads, now and whenever one is replaced. */
@@ -247,6 +251,10 @@ function front(
     fd,
     port,
     state: (query) => broker.state(query),
+    sweep: async (partition) => {
+      const posted = await numbered(mailboxes, partition).ask({ kind: 'sweep', time: now() })
+      return posted.ok && posted.value.reply.kind === 'swept' ? posted.value.reply : undefined
+    },
     stop: async (limit_ms) => {
       const givenUp = await stop(limit_ms)
       await Promise.all(mailboxes.map((mailbox) => mailbox.empty()))

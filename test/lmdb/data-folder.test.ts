@@ -39,7 +39,7 @@ test('a new folder is made with the partitions asked for, else with those prefer
   const folder = join(t.testdir(), 'deep', 'rigel.data')
   await made(folder, 3)
   const format = JSON.parse(readFileSync(join(folder, 'format.json'), 'utf8'))
-  t.match(format, { format: 3, partitions: 3, folder: /^[0-9a-f-]{36}$/ })
+  t.match(format, { format: 4, partitions: 3, folder: /^[0-9a-f-]{36}$/ })
   t.same(readdirSync(folder).sort(), ['control', 'format.json', 'partition-0', 'partition-1', 'partition-2'])
   t.match(await opened(join(t.testdir(), 'other'), { preferred: 2 }), { partitions: 2 })
 })
@@ -179,7 +179,7 @@ test('a folder of the first format gets its id at the first start, also when tha
   const [folder, interrupted] = [join(t.testdir(), 'whole'), join(t.testdir(), 'interrupted')]
   await oldFolder(folder)
   t.equal(await tried(folder), 'opened')
-  t.match(JSON.parse(readFileSync(join(folder, 'format.json'), 'utf8')), { format: 3, partitions: 2 })
+  t.match(JSON.parse(readFileSync(join(folder, 'format.json'), 'utf8')), { format: 4, partitions: 2 })
   const root = openRoot(join(folder, 'partition-1'), {
     ...{ readOnly: false, maxReaders: 64, sizeMax_bytes: 2 ** 24 },
   })

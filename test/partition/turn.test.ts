@@ -165,6 +165,7 @@ test('a turn that can not be applied leaves neither entities nor notices nor mom
     wal: store.wal,
     hasRoom: () => true,
     entities: () => [],
+    expired: () => [],
     prepare: (given) => ({ bytes: store.prepare(given)?.bytes ?? Buffer.alloc(0), apply: full }),
   }
   const { last } = store.wal

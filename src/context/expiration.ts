@@ -1,0 +1,16 @@
+import type { Milliseconds } from '../time.js'
+import type { Entity } from './entity.js'
+import { isDateType } from './typed-value.js'
+
+/** The attribute that says when an entity expires [NGSIv2 context 3.4]. */
+const expirationName = 'dateExpires'
+
+/** When an entity is to be removed; nothing for one that stays, as with an expiration of null or with a text in its place [NGSIv2 context 3.4]. */
+export function expirationOf({ attributes }: Pick<Entity, 'attributes'>): Milliseconds | undefined {
+  for (const { name, type, value } of attributes) {
+    if (name === expirationName && isDateType(type) && typeof value === 'number') {
+      return Math.round(value * 1000) as Milliseconds
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,57 @@
+import { errorFacts, type Log } from '../log/log.js'
+import type { SweptReply } from '../partition/commands.js'
+
+interface SweeperParts {
+  readonly partitions: number
+  readonly interval_ms: number
+  /** Has a partition carry out one command of a sweep; nothing when it cannot be asked now. */
+  readonly sweep: (partition: number) => Promise<SweptReply | undefined>
+  /** Counts entities that were removed. */
+  readonly expired: (partition: number, entities: number) => void
+  readonly log: Log
+}
+
+/**
+ * Has the partitions remove the entities that have expired: once at the start, then in intervals. Each of them has one
+ * command at a time, and what a sweep leaves is left for the next one [NGSIv2 context 3.4].
+ */
+export class Sweeper {
+  readonly #parts: SweeperParts
+  readonly #timer: NodeJS.Timeout
+  readonly #underWay = new Set<number>()
+  #isStopped = false
+
+  constructor(parts: SweeperParts) {
+    this.#parts = parts
+    this.#timer = setInterval(() => this.#sweepAll(), parts.interval_ms)
+    this.#timer.unref()
+    this.#sweepAll()
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    clearInterval(this.#timer)
+  }
+
+  #sweepAll(): void {
+    const { partitions, log } = this.#parts
+    for (let partition = 0; partition < partitions; partition += 1) {
+      if (this.#underWay.has(partition)) continue
+      this.#underWay.add(partition)
+      this.#sweep(partition)
+        .catch((fault: unknown) =>
+          log.error('expiration:sweep', `a sweep of partition ${partition} failed`, errorFacts(fault)),
+        )
+        .finally(() => this.#underWay.delete(partition))
+    }
+  }
+
+  async #sweep(partition: number): Promise<void> {
+    for (;;) {
+      const swept = this.#isStopped ? undefined : await this.#parts.sweep(partition)
+      if (swept === undefined) return
+      this.#parts.expired(partition, swept.removed)
+      if (!swept.more || swept.removed === 0) return
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import { setImmediate as nextTick } from 'node:timers/promises'
+import { test } from 'tap'
+import { Sweeper } from '../../src/coordinator/sweeper.js'
+import type { SweptReply } from '../../src/partition/commands.js'
+import { silentLog } from '../given.js'
+import { RunningBroker } from '../running.js'
+
+const swept = (removed: number, more: boolean): SweptReply => ({ kind: 'swept', removed, more })
+
+test('each partition is swept until nothing is left, is refused, or nothing moves', async (t) => {
+  const replies: (readonly (SweptReply | undefined)[])[] = [
+    [swept(256, true), swept(3, false)],
+    [swept(256, true), undefined],
+    [swept(0, true)],
+  ]
+  const asked = [0, 0, 0]
+  const counted = [0, 0, 0]
+  const sweeper = new Sweeper({
+    partitions: 3,
+    interval_ms: 3_600_000,
+    sweep: async (partition) => {
+      const at = asked[partition] ?? 0
+      asked[partition] = at + 1
+      return replies[partition]?.[at]
+    },
+    expired: (partition, entities) => {
+      counted[partition] = (counted[partition] ?? 0) + entities
+    },
+    log: silentLog,
+  })
+  for (let ticks = 0; ticks < 10; ticks += 1) await nextTick()
+  sweeper.stop()
+  t.same(asked, [2, 2, 1])
+  t.same(counted, [259, 256, 0])
+})
+
+test('a sweep that is under way when the next one is due is not joined by another; one that fails is logged', async (t) => {
+  let asked = 0
+  let failures = 0
+  const failed = new Promise<void>((resolve) => {
+    const sweeper = new Sweeper({
+      partitions: 2,
+      interval_ms: 1,
+      sweep: (partition) => {
+        if (partition === 0) {
+          asked += 1
+          return new Promise(() => {})
+        }
+        return Promise.reject(new Error('no partition'))
+      },
+      expired: () => {},
+      log: {
+        ...silentLog,
+        error: () => {
+          failures += 1
+          if (failures < 3) return
+          sweeper.stop()
+          resolve()
+        },
+      },
+    })
+    // The timer of the sweeper keeps no process alive.
+    const waits = setInterval(() => {}, 1000)
+    t.teardown(() => clearInterval(waits))
+  })
+  await failed
+  t.equal(asked, 1)
+})
+
+test('what had expired is gone after a start, also after SIGKILL, and is counted', async (t) => {
+  const flags = ['-partitions', '1', '-ngsiv1Autocast', '-expirationSweep', '1']
+  const broker = await RunningBroker.start(t, flags)
+  const dated = (id: string, value: string) =>
+    broker.update('APPEND', { id, type: 'Silo', attributes: [{ name: 'dateExpires', type: 'DateTime', value }] })
+  const statusOf = async (id: string) => (await broker.send('GET', `/v1/contextEntities/${id}`)).text
+  await dated('Future', '2999-01-01')
+  await Promise.all(Array.from({ length: 600 }, (_, number) => dated(`Silo${number}`, '2020-01-01')))
+  const expired = /rigel_entities_expired_total\{partition="0"\} 600\n/
+  while (!expired.test((await broker.send('GET', '/metrics')).text)) await nextTick()
+  t.match(await statusOf('Silo17'), '404')
+  await dated('Late', '2020-01-01')
+  await broker.end('SIGKILL')
+  await broker.run()
+  while (!(await statusOf('Late')).includes('404')) await nextTick()
+  t.match(await statusOf('Silo17'), '404', 'what a sweep has removed does not come back')
+  t.notMatch(await statusOf('Future'), '404')
+})
