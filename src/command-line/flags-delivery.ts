@@ -28,6 +28,18 @@ export const deliveryFlags = named({
     'ORION_NOTIF_MODE',
   ),
   simulatedNotification: delivery.onOff('count notifications instead of sending them', 'ORION_DROP_NOTIF'),
+  mqttTimeout: ngsi2.value(
+    integer(-1, 1_800_000),
+    -1,
+    'ms until an MQTT connection is open and a message acknowledged; -1 and 0: 5000',
+    'ORION_MQTT_TIMEOUT',
+  ),
+  mqttMaxAge: ngsi2.value(
+    integer(1),
+    60,
+    'minutes until an MQTT connection that is not used is closed',
+    'ORION_MQTT_MAX_AGE',
+  ),
   disableCustomNotifications: ngsi2.onOff('httpCustom is taken as http', 'ORION_DISABLE_CUSTOM_NOTIF'),
   insecureNotif: delivery.onOff('accept certificates of unknown authorities', 'ORION_INSECURE_NOTIF'),
   cprForwardLimit: delivery.value(integer(0), 1000, 'requests forwarded per request', 'ORION_CPR_FORWARD_LIMIT'),

@@ -24,8 +24,6 @@ const foreignFlags = {
   notifFlowControl: ignored('receivers are kept apart anyway', 'ORION_NOTIF_FLOW_CONTROL', 'gauge:step:max'),
   subCacheIval: ignored(fresh, 'ORION_SUBCACHE_IVAL', 's'),
   noCache: ignored(fresh, 'ORION_NOCACHE'),
-  mqttTimeout: ignored('there is no MQTT', 'ORION_MQTT_TIMEOUT', 'ms'),
-  mqttMaxAge: ignored('there is no MQTT', 'ORION_MQTT_MAX_AGE', 'min'),
   kafkaTimeout: ignored('there is no Kafka', 'ORION_KAFKA_TIMEOUT', 'ms'),
   kafkaMaxAge: ignored('there is no Kafka', 'ORION_KAFKA_MAX_AGE', 'min'),
   harakiri: { kind: 'ignored', group: 'Accepted and ignored', meaning: 'no request ends the broker' },

@@ -124,10 +124,13 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined) 
 function notificationsFrom(settings: Settings) {
   const { value, on } = reading(settings)
   const httpTimeout_ms = value(flags.httpTimeout)
+  const mqttTimeout_ms = value(flags.mqttTimeout)
   const forwardMaxSize = value(flags.outReqMsgMaxSize)
   const retryMin_ms = value(flags.notifRetryMin)
   return frozen({
     httpTimeout_ms: httpTimeout_ms <= 0 ? 5000 : httpTimeout_ms,
+    mqttTimeout_ms: mqttTimeout_ms <= 0 ? 5000 : mqttTimeout_ms,
+    mqttMaxAge_ms: value(flags.mqttMaxAge) * 60_000,
     mode: value(flags.notificationMode),
     simulated: on(flags.simulatedNotification),
     insecure: on(flags.insecureNotif),

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MessagePort } from 'node:worker_threads'
 import type { CourierInstruction, CourierReport, DeliveryState, KnownState, Recipient } from '../delivery/message.js'
+import type { AttemptAlarm } from '../delivery/outgoing.js'
 import type { Log } from '../log/log.js'
 import { ActorThread } from '../mailbox/thread.js'
 import type { NoticeAck } from '../subscription/notice.js'
@@ -16,7 +17,7 @@ interface CourierThreadSettings<Task> {
   /** Stores what became of notices in the coordinator's own outbox. */
   readonly ack: (acks: readonly NoticeAck[]) => Promise<void>
   /** An attempt at a URL has failed for a reason, or succeeded. */
-  readonly attempted: (url: string, reason: string | undefined) => void
+  readonly attempted: (alarm: AttemptAlarm, subject: string, reason: string | undefined) => void
   readonly log: Log
   /** The broker can not go on: the reason. */
   readonly fatal: (reason: string) => void
@@ -159,7 +160,7 @@ export class CourierThread<Task extends object> {
         )
         return
       case 'alarm':
-        this.#settings.attempted(report.url, report.reason)
+        this.#settings.attempted(report.alarm, report.subject, report.reason)
         return
       case 'ready':
       case 'drained':

@@ -5,8 +5,8 @@ import type { NoticeHead } from '../subscription/notice.js'
 import { type Nanoseconds, secondsText } from '../time.js'
 import type { TraceArea } from '../trace-area.js'
 import { type AttemptOutcome, reasonText } from './outcome.js'
+import { type Outgoing, receiverName } from './outgoing.js'
 import { pathsText } from './request.js'
-import type { Outgoing } from './sender.js'
 
 const requestAreas: readonly TraceArea[] = ['notify.request', 'payload.client.out', 'payload.client.dump']
 
@@ -23,37 +23,31 @@ export class AttemptLines {
   readonly #parts: AttemptLineParts
   readonly #notice: NoticeHead
   readonly #body: string
-  readonly #url: string
   readonly #transaction: string
   #context: LineContext | undefined
 
-  constructor(parts: AttemptLineParts, notice: NoticeHead, body: string, url: string) {
+  constructor(parts: AttemptLineParts, notice: NoticeHead, body: string) {
     this.#parts = parts
     this.#notice = notice
     this.#body = body
-    this.#url = url
     this.#transaction = parts.transaction()
   }
 
-  begun({ headers, body }: Outgoing): void {
+  begun(outgoing: Outgoing): void {
     if (!requestAreas.some((area) => this.#parts.log.isTraced(area))) return
-    const url = urlWithoutSecrets(this.#url)
-    this.#trace('notify.request', () => `POST ${url}, ${body.length} bytes`)
+    const target = targetShown(outgoing)
+    const headers = outgoing.kind === 'http' ? ` ${headersShown(outgoing.headers)}` : ''
+    this.#trace('notify.request', () => `${target}, ${outgoing.body.length} bytes`)
     this.#trace('payload.client.out', () => this.#shown(this.#body))
-    this.#trace('payload.client.dump', () => `POST ${url} ${headersShown(headers)} ${this.#shown(this.#body)}`)
+    this.#trace('payload.client.dump', () => `${target}${headers} ${this.#shown(this.#body)}`)
   }
 
-  ended(outcome: AttemptOutcome, duration: Nanoseconds): void {
-    const result = outcome.kind === 'accepted' ? String(outcome.status) : reasonText(outcome)
+  ended(outgoing: Outgoing, outcome: AttemptOutcome, duration: Nanoseconds): void {
     const duration_ns = String(duration)
-    this.#trace('notify.response', () => `${result} after ${secondsText(duration)} s`, { duration_ns })
+    this.#trace('notify.response', () => `${resultShown(outcome)} after ${secondsText(duration)} s`, { duration_ns })
     const { log } = this.#parts
     if (!log.shows('INFO')) return
-    const { subscription } = this.#notice
-    const payload = `payload (${Buffer.byteLength(this.#body)} bytes): ${this.#shown(this.#body)}`
-    const request = `POST ${urlWithoutSecrets(this.#url)}, ${payload}`
-    const message = `Notif delivered (subId: ${subscription}): ${request}, response code: ${result}`
-    log.info('notif:delivery', message, { duration_ns }, this.#lineContext)
+    log.info('notif:delivery', this.#delivered(outgoing, outcome), { duration_ns }, this.#lineContext)
   }
 
   /** To be called with the body of the response; undefined while that is not traced. */
@@ -65,6 +59,18 @@ export class AttemptLines {
   #trace(area: TraceArea, message: () => string, facts?: { readonly duration_ns: string }): void {
     const { log } = this.#parts
     if (log.isTraced(area)) log.trace(area, message(), facts, this.#lineContext)
+  }
+
+  #delivered(outgoing: Outgoing, outcome: AttemptOutcome): string {
+    const { subscription } = this.#notice
+    const payload = `payload (${Buffer.byteLength(this.#body)} bytes): ${this.#shown(this.#body)}`
+    if (outgoing.kind === 'http') {
+      const request = `${targetShown(outgoing)}, ${payload}`
+      return `Notif delivered (subId: ${subscription}): ${request}, response code: ${resultShown(outcome)}`
+    }
+    const published = `broker: ${receiverName(outgoing)}, topic: ${outgoing.topic}, ${payload}`
+    const reason = outcome.kind === 'accepted' ? '' : `, reason: ${reasonText(outcome)}`
+    return `MQTT Notif delivered (subId: ${subscription}): ${published}${reason}`
   }
 
   #shown(body: string): string {
@@ -82,6 +88,15 @@ export class AttemptLines {
     }
     return this.#context
   }
+}
+
+function targetShown(outgoing: Outgoing): string {
+  if (outgoing.kind === 'http') return `POST ${urlWithoutSecrets(outgoing.url)}`
+  return `PUBLISH ${receiverName(outgoing)} ${outgoing.topic}`
+}
+
+function resultShown(outcome: AttemptOutcome): string {
+  return outcome.kind === 'accepted' ? String(outcome.status ?? 'acknowledged') : reasonText(outcome)
 }
 
 function headersShown(flat: readonly string[]): string {

@@ -8,9 +8,10 @@ import { type AttemptLineParts, AttemptLines } from './attempt-lines.js'
 import type { DeliveryQueue } from './delivery-queue.js'
 import type { Recipient } from './message.js'
 import { type AttemptOutcome, reasonText } from './outcome.js'
+import { type AttemptAlarm, type Outgoing, receiverName } from './outgoing.js'
 import type { BegunAttempt } from './receiver-turns.js'
 import { headersOf, messageSize, pathsText, tooLong } from './request.js'
-import type { Outgoing, Sender } from './sender.js'
+import type { Sender } from './sender.js'
 import type { Source, SourceNumber } from './source.js'
 
 /** What decides how long a notification is, and how long it may be. */
@@ -31,11 +32,11 @@ export interface AttemptParts extends AttemptLineParts, MessageLimits {
   readonly count: (name: CounterName) => void
   /** An attempt has ended; what the receiver responded beside its status is not measured [management 6.2]. */
   readonly sent: (request: SentRequest) => void
-  /** An attempt failed for this reason, or succeeded again, at this URL. */
-  readonly alarm: (url: string, reason: string | undefined) => void
+  /** An attempt failed for this reason, or succeeded again, at this URL or MQTT broker. */
+  readonly alarm: (alarm: AttemptAlarm, subject: string, reason: string | undefined) => void
 }
 
-/** URLs at which the last attempt failed, as far as they are remembered; alarms are no longer kept either [management 10.7]. */
+/** Receivers at which the last attempt failed, as far as they are remembered; alarms are no longer kept either [management 10.7]. */
 const mostAlarmed = 10_000
 
 /** How often it is checked whether all attempts have ended. */
@@ -117,9 +118,10 @@ export class Attempts {
       return
     }
     const body = this.#bodyOf(notice, recipient)
-    const lines = new AttemptLines(this.#parts, notice, body, recipient.reference)
+    const lines = new AttemptLines(this.#parts, notice, body)
     const headers = headersOf(notice, queued.source, queued.number, brokerId)
-    const outgoing = { url: recipient.reference, headers, body: Buffer.from(body), onBody: lines.onBody }
+    const { reference: url } = recipient
+    const outgoing: Outgoing = { kind: 'http', url, headers, body: Buffer.from(body), onBody: lines.onBody }
     const size = notice.body === undefined ? messageSize(outgoing.url, headers, outgoing.body.length) : 0
     if (size > maxSize) queue.unsendable(attempt, tooLong(size))
     else await this.#send(attempt, notice, outgoing, lines)
@@ -127,16 +129,16 @@ export class Attempts {
 
   async #send(attempt: BegunAttempt, notice: StoredNotice, outgoing: Outgoing, lines: AttemptLines): Promise<void> {
     const { queue, sender, meter, sent, count } = this.#parts
-    const { reference, kind } = attempt.recipient
+    const { kind } = attempt.recipient
     lines.begun(outgoing)
     const begun = process.hrtime.bigint()
     const outcome = await sender.send(outgoing)
     if (this.#closed) return // It was cut off by the end of the courier, which is no failure of the receiver.
     const duration = process.hrtime.bigint() - begun
     meter.attempted(outcome.kind, duration)
-    lines.ended(outcome, duration)
+    lines.ended(outgoing, outcome, duration)
     sent(sentRequest(notice, outgoing, outcome))
-    this.#alarm(reference, outcome)
+    this.#alarm(outgoing, outcome)
     if (outcome.kind === 'accepted') {
       count(kind === 'context' ? 'notificationsSent' : 'availabilityNotificationsSent')
       queue.accepted(attempt, outcome)
@@ -147,16 +149,18 @@ export class Attempts {
     return notice.body ?? this.#parts.word({ id, attributes }, [notice.entity])
   }
 
-  #alarm(reference: string, outcome: AttemptOutcome): void {
+  #alarm(outgoing: Outgoing, outcome: AttemptOutcome): void {
     if (outcome.kind === 'accepted' && this.#alarmed.size === 0) return
-    const url = alarmSubject(reference)
+    const alarm: AttemptAlarm = outgoing.kind === 'http' ? 'NotificationError' : 'MqttConnectionError'
+    const subject = alarmSubject(receiverName(outgoing))
+    const key = `${alarm} ${subject}`
     if (outcome.kind === 'accepted') {
-      if (this.#alarmed.delete(url)) this.#parts.alarm(url, undefined)
+      if (this.#alarmed.delete(key)) this.#parts.alarm(alarm, subject, undefined)
       return
     }
-    this.#alarmed.add(url)
+    this.#alarmed.add(key)
     if (this.#alarmed.size > mostAlarmed) for (const oldest of this.#alarmed) return void this.#alarmed.delete(oldest)
-    this.#parts.alarm(url, reasonText(outcome))
+    this.#parts.alarm(alarm, subject, reasonText(outcome))
   }
 }
 

@@ -6,14 +6,19 @@ import type { ClockStart } from '../time.js'
 import { AckWriter } from './acks.js'
 import { type AttemptParts, Attempts, type MessageLimits, tooLongFor } from './attempts.js'
 import { DeliveryQueue } from './delivery-queue.js'
+import type { HttpSettings } from './http-sender.js'
 import { Intake } from './intake.js'
 import type { CourierInstruction, CourierReport, KnownState, Recipient } from './message.js'
 import type { QueueLimits } from './queue-totals.js'
-import { Sender, type SenderSettings } from './sender.js'
+import { Sender } from './sender.js'
 import { pauseAfter, systemClock } from './subscription-queue.js'
 
 /** How notifications are delivered [subscriptions 5.5]. */
-export interface CourierSettings extends QueueLimits, MessageLimits, Omit<SenderSettings, 'destinations'> {
+export interface CourierSettings extends QueueLimits, MessageLimits, Omit<HttpSettings, 'destinations'> {
+  /** Time limit of opening a connection of MQTT, and of the acknowledgement of a message. */
+  readonly mqttTimeout_ms: number
+  /** For how long a connection of MQTT is kept that is not used. */
+  readonly mqttMaxAge_ms: number
   /** Nothing is sent: a notification counts as accepted when it is made. */
   readonly simulated: boolean
   /** When the process was started. */
@@ -56,11 +61,11 @@ export class Courier {
     this.#parts = parts
     const { sources, settings, report } = parts
     this.#queue = this.#newQueue()
-    this.#sender = new Sender({ ...settings, destinations: new Destinations(settings.destinations) })
+    this.#sender = newSender(settings)
     this.#attempts = new Attempts({
       ...parts,
       ...{ sender: this.#sender, queue: this.#queue, maxSize: settings.maxSize, brokerId: settings.brokerId },
-      alarm: (url, reason) => report({ kind: 'alarm', url, reason }),
+      alarm: (alarm, subject, reason) => report({ kind: 'alarm', alarm, subject, reason }),
     })
     this.#ackWriters = sources.map((source, number) => {
       const next = () => this.#queue.records.acks(number)
@@ -167,4 +172,10 @@ export class Courier {
       ackPending: (source) => this.#ackWriters[source]?.noted(),
     })
   }
+}
+
+function newSender(settings: CourierSettings): Sender {
+  const destinations = new Destinations(settings.destinations)
+  const { mqttTimeout_ms: timeout_ms, mqttMaxAge_ms: maxAge_ms, total: maxIdle } = settings
+  return new Sender({ http: { ...settings, destinations }, mqtt: { timeout_ms, maxAge_ms, maxIdle, destinations } })
 }

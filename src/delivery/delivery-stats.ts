@@ -25,7 +25,10 @@ export function afterAttempt(stats: DeliveryStats, attempt: EndedAttempt): Deliv
   const sent = stats.sent + (first ? 1 : 0)
   const tried = first ? [...stats.tried, number] : stats.tried
   const shared = { ...stats, sent, tried, fails, attempted }
-  if (outcome.kind === 'accepted') return { ...shared, lastSuccess: at, lastSuccessCode: outcome.status }
+  if (outcome.kind === 'accepted') {
+    const { status } = outcome
+    return { ...shared, lastSuccess: at, ...(status !== undefined && { lastSuccessCode: status }) }
+  }
   return { ...shared, lastFailure: at, lastFailureReason: reasonText(outcome) }
 }
 

@@ -2,6 +2,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { NoticeAck } from '../subscription/notice.js'
 import type { SubscriptionClock, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
+import type { AttemptAlarm } from './outgoing.js'
 
 /** A subscription of either kind as a courier knows it. */
 export interface Recipient {
@@ -50,8 +51,13 @@ export type CourierReport =
   | { readonly kind: 'ack'; readonly ticket: number; readonly acks: readonly NoticeAck[] }
   /** The states of the recipients asked for, those that are known; of all without ids. */
   | { readonly kind: 'states'; readonly ticket: number; readonly states: readonly KnownState[] }
-  /** An attempt failed, or succeeded again, at this URL [management 10.7]. */
-  | { readonly kind: 'alarm'; readonly url: string; readonly reason: string | undefined }
+  /** An attempt failed, or succeeded again, at this URL or MQTT broker [management 10.7]. */
+  | {
+      readonly kind: 'alarm'
+      readonly alarm: AttemptAlarm
+      readonly subject: string
+      readonly reason: string | undefined
+    }
   | { readonly kind: 'drained' }
 
 export interface KnownState {

@@ -5,7 +5,8 @@ export type AttemptOutcome = Accepted | Failed
 
 export interface Accepted {
   readonly kind: 'accepted'
-  readonly status: number
+  /** Of the response; MQTT has none. */
+  readonly status?: number
 }
 
 export interface Failed {

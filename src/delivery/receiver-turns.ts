@@ -131,5 +131,8 @@ export class ReceiverTurns {
 }
 
 function originOf(reference: string): string {
-  return URL.canParse(reference) ? new URL(reference).origin : reference
+  if (!URL.canParse(reference)) return reference
+  const { origin, protocol, host } = new URL(reference)
+  // Only the schemes of the web have one that says something.
+  return origin === 'null' ? `${protocol}//${host}` : origin
 }

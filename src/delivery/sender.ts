@@ -1,122 +1,31 @@
-import type { Destinations } from '../http-client/destinations.js'
-import type { HttpResponse } from '../http-client/exchange.js'
-import { GivenUp } from '../http-client/faults.js'
-import { HttpClient, type PostRequest } from '../http-client/http-client.js'
-import { now } from '../time.js'
-import { type Acceptance, type AttemptOutcome, outcomeOf, outcomeOfFault, refusal, retryAfter } from './outcome.js'
+import { HttpSender, type HttpSettings } from './http-sender.js'
+import { MqttSender, type MqttSettings } from './mqtt-sender.js'
+import type { AttemptOutcome } from './outcome.js'
+import type { Outgoing } from './outgoing.js'
 
 export interface SenderSettings {
-  /** Time limit of an attempt, up to the head of the response. */
-  readonly timeout_ms: number
-  readonly accept: Acceptance
-  /** Whether connections are used again. */
-  readonly kept: boolean
-  readonly total: number
-  readonly insecure: boolean
-  readonly destinations: Destinations
+  readonly http: HttpSettings
+  readonly mqtt: MqttSettings
 }
 
-/** A message as it goes out. */
-export interface Outgoing {
-  readonly url: string
-  /** Names and values in turn, without those that every request has to its host. */
-  readonly headers: readonly string[]
-  readonly body: Buffer
-  /** Called with the start of the body of the response, when the body has ended or was cut off. */
-  readonly onBody?: ((body: string) => void) | undefined
-}
-
-const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
-const maxRedirects = 5
-
-/** The body of a response is discarded: a receiver whose body is longer or takes longer loses the connection. */
-const bodyLimit = { bytes: 64 * 1024, time_ms: 1000 }
-const bodyTooLong = new GivenUp('response too long')
-/** How much of a body is kept for `onBody`. */
-const kept_bytes = 16 * 1024
-
-/** Posts messages to receivers [subscriptions 4.1, 5.3]. */
+/** Sends messages, those of each kind by a sender of its own. */
 export class Sender {
-  readonly #settings: SenderSettings
-  readonly #client: HttpClient
-  /** Responses whose attempt is over and whose body is still read. */
-  #draining = 0
+  readonly #http: HttpSender
+  readonly #mqtt: MqttSender
 
-  constructor(settings: SenderSettings) {
-    this.#settings = settings
-    const { kept, total, insecure, timeout_ms, destinations } = settings
-    this.#client = new HttpClient({
-      kept,
-      insecure,
-      destinations,
-      maxIdle: total,
-      connectLimit_ms: timeout_ms,
-      retried: true,
-    })
+  constructor({ http, mqtt }: SenderSettings) {
+    this.#http = new HttpSender(http)
+    this.#mqtt = new MqttSender(mqtt)
   }
 
-  /** One attempt; its outcome is known with the head of the response, the body is discarded afterwards. */
-  async send(outgoing: Outgoing): Promise<AttemptOutcome> {
-    try {
-      return await this.#attempt(outgoing, performance.now() + this.#settings.timeout_ms)
-    } catch (fault) {
-      return outcomeOfFault(fault)
-    }
+  /** One attempt to deliver a message. */
+  send(outgoing: Outgoing): Promise<AttemptOutcome> {
+    return outgoing.kind === 'http' ? this.#http.send(outgoing) : this.#mqtt.send(outgoing)
   }
 
   /** Gives up what is under way and closes all connections. */
   close(): void {
-    void this.#client.close()
+    this.#http.close()
+    this.#mqtt.close()
   }
-
-  async #attempt({ url, headers, body, onBody }: Outgoing, deadline_ms: number): Promise<AttemptOutcome> {
-    const named = httpUrl(url)
-    if (named === undefined) return refusal('invalid URL')
-    let [target, sentHeaders] = [named, headers]
-    for (let followed = 0; ; followed += 1) {
-      const limits = { headDeadline_ms: deadline_ms, bodyLimit_ms: bodyLimit.time_ms }
-      const response = await this.#post({ target, headers: sentHeaders, body, ...limits }, onBody)
-      const next = followed < maxRedirects ? redirectOf(response, target) : undefined
-      if (next === undefined) {
-        return outcomeOf(response.status, this.#settings.accept, retryAfter(response.retryAfter, now()))
-      }
-      if (next.origin !== target.origin) sentHeaders = withoutToken(sentHeaders)
-      target = next
-    }
-  }
-
-  async #post(request: Omit<PostRequest, 'take'>, onBody: Outgoing['onBody']): Promise<HttpResponse> {
-    const start: Buffer[] = []
-    let bytes = 0
-    const take = (piece: Buffer): Error | undefined => {
-      if (onBody !== undefined && bytes < kept_bytes) start.push(piece)
-      bytes += piece.length
-      return bytes > bodyLimit.bytes ? bodyTooLong : undefined
-    }
-    const response = await this.#client.post({ ...request, take })
-    this.#draining += 1
-    // Attempts are limited, and so are the responses that they leave behind. What came with the head is read in any case.
-    if (this.#draining > this.#settings.total) setImmediate(() => response.cut(bodyTooLong))
-    response.ended.then(() => {
-      this.#draining -= 1
-      if (onBody !== undefined && bytes > 0) onBody(Buffer.concat(start).toString())
-    })
-    return response
-  }
-}
-
-/** Where a response redirects to, if that can be followed. */
-function redirectOf({ status, location }: HttpResponse, from: URL): URL | undefined {
-  return redirectStatuses.has(status) && location !== undefined ? httpUrl(location, from) : undefined
-}
-
-function httpUrl(text: string, base?: URL): URL | undefined {
-  if (!URL.canParse(text, base?.href)) return undefined
-  const url = new URL(text, base)
-  return url.protocol === 'http:' || url.protocol === 'https:' ? url : undefined
-}
-
-/** The token is for the receiver that the subscription names, not for one that this receiver redirects to. */
-function withoutToken(headers: readonly string[]): readonly string[] {
-  return headers.filter((_, at) => headers[at - (at % 2)] !== 'X-Auth-Token')
 }

@@ -2,7 +2,13 @@ import { alarmSubject } from './kept-name.js'
 import type { LineContext, Log } from './log.js'
 
 /** What can be wrong for a while [management 10.7]. */
-export const alarmKinds = ['BadInput', 'NotificationError', 'ForwardingError', 'DatabaseError'] as const
+export const alarmKinds = [
+  'BadInput',
+  'NotificationError',
+  'ForwardingError',
+  'MqttConnectionError',
+  'DatabaseError',
+] as const
 export type AlarmKind = (typeof alarmKinds)[number]
 
 /** The alarms of one kind: active now, and raised and released since the start. */
@@ -23,7 +29,13 @@ export class Alarms {
   readonly #mostKept: number
   /** The oldest first; how often each has occurred. */
   readonly #active = new Map<string, Alarm>()
-  readonly #counts = { BadInput: zero(), NotificationError: zero(), ForwardingError: zero(), DatabaseError: zero() }
+  readonly #counts = {
+    BadInput: zero(),
+    NotificationError: zero(),
+    ForwardingError: zero(),
+    MqttConnectionError: zero(),
+    DatabaseError: zero(),
+  }
 
   /** `relog`: repetitions are logged as well (`-relogAlarms`). */
   constructor(log: Log, relog: boolean, kept = mostKept) {
@@ -125,6 +137,7 @@ export function summaryLines(counts: SummaryCounts, before: SummaryCounts): read
     `DB status: ${database}, ${changesOf(alarms.DatabaseError, before.alarms.DatabaseError)}`,
     active('Notification failure', 'NotificationError'),
     active('Forwarding failure', 'ForwardingError'),
+    active('MQTT connection failure', 'MqttConnectionError'),
     active('Bad input', 'BadInput'),
   ]
 }

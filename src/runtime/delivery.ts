@@ -58,9 +58,9 @@ export class RunningDelivery {
       launch: () => this.#launch(),
       join: (link) => partitions.add(link),
       ack: (acks) => this.#store.commit({ acks }),
-      attempted: (url, reason) => {
-        if (reason === undefined) alarms.release('NotificationError', url)
-        else alarms.raise('NotificationError', url, reason)
+      attempted: (alarm, subject, reason) => {
+        if (reason === undefined) alarms.release(alarm, subject)
+        else alarms.raise(alarm, subject, reason)
       },
       log,
       fatal,

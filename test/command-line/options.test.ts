@@ -60,6 +60,8 @@ test('without flags every option has its default', async (t) => {
     notifications: {
       ...{
         httpTimeout_ms: 5000,
+        mqttTimeout_ms: 5000,
+        mqttMaxAge_ms: 3_600_000,
         mode: { kind: 'persistent' },
         forwardLimit: 1000,
         forwardsMax: 1000,
@@ -201,6 +203,8 @@ test('flags of what is not served yet are checked, kept and warned of', async (t
   t.equal(read.notifications.forwardLimit, 60)
   t.equal(read.notifications.simulated, true)
   t.equal(warningsOf(read)[0], 'no effect yet: -disableCustomNotifications')
+  t.match(mistake(['-mqttTimeout', '1800001']), /is not an integer from -1 to 1800000$/)
+  t.match(mistake(['-mqttMaxAge', '0']), /is not an integer of at least 1$/)
   t.match(mistake(['-notifRetention', '0']), /is not an integer from 1 to 31536000$/)
 })
 
@@ -218,6 +222,9 @@ test('values that depend on others', async (t) => {
   t.equal(options(['-reqPoolSize', '0']).requestPermits, 256)
   t.equal(options(['-reqPoolSize', '3']).requestPermits, 3)
   t.equal(options(['-httpTimeout', '-1']).notifications.httpTimeout_ms, 5000)
+  t.equal(options(['-mqttTimeout', '0']).notifications.mqttTimeout_ms, 5000)
+  t.equal(options(['-mqttTimeout', '70', '-mqttMaxAge', '2']).notifications.mqttTimeout_ms, 70)
+  t.equal(options(['-mqttMaxAge', '2']).notifications.mqttMaxAge_ms, 120_000)
   t.equal(options(['-outReqMsgMaxSize', '9']).notifications.maxSize, 9)
   t.equal(options(['-outReqMsgMaxSize', '9', '-notifMaxSize', '5']).notifications.maxSize, 5)
   t.equal(options(['-notifRetryMin', '70000']).notifications.retryMax_ms, 70000)

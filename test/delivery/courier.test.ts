@@ -89,8 +89,12 @@ test('a notification in trouble is repeated as it was until it is accepted, and 
   t.match(await running.state(one), { timesSent: 3, queueDepth: 0, failsCounter: 0, lastSuccessCode: 204 })
   const ids = end.received.map(({ headers, body }) => `${body} ${headers['rigel-notification-id']}`)
   t.equal(new Set(ids).size, 3, 'the same id at every attempt')
-  t.match(running.reports.filter(({ kind }) => kind === 'alarm').at(0), { url: end.url(), reason: 'trouble: 503' })
-  t.match(running.reports.filter(({ kind }) => kind === 'alarm').at(-1), { url: end.url(), reason: undefined })
+  t.match(running.reports.filter(({ kind }) => kind === 'alarm').at(0), {
+    alarm: 'NotificationError',
+    subject: end.url(),
+    reason: 'trouble: 503',
+  })
+  t.match(running.reports.filter(({ kind }) => kind === 'alarm').at(-1), { subject: end.url(), reason: undefined })
 })
 
 test('the next one of a line waits for the one before; a refusal stops its line and no other', async (t) => {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'tap'
 import { destinationList } from '../../src/command-line/destination-list.js'
-import { Sender } from '../../src/delivery/sender.js'
+import { HttpSender } from '../../src/delivery/http-sender.js'
 import { Destinations, meantAddress, type Resolve } from '../../src/http-client/destinations.js'
 
 function list(text: string) {
@@ -166,9 +166,9 @@ test('the address that was checked is the one that is connected to, whatever the
   }
   const sent = (destinations: Destinations) => {
     const common = { timeout_ms: 5000, accept: '2xx', kept: false, total: 1, insecure: false } as const
-    const sender = new Sender({ ...common, destinations })
+    const sender = new HttpSender({ ...common, destinations })
     t.teardown(() => sender.close())
-    return sender.send({ url: `http://rebinding.test:${port}/`, headers: [], body: Buffer.from('{}') })
+    return sender.send({ kind: 'http', url: `http://rebinding.test:${port}/`, headers: [], body: Buffer.from('{}') })
   }
   const denied = { kind: 'refused', reason: 'destination not allowed' }
   const lists = { allow: list('127.0.0.2'), deny: undefined }

@@ -86,6 +86,7 @@ test('a summary says what there is and what is new', async (t) => {
     'DB status: erroneous, raised: (total: 1, new: 1), released: (total: 0, new: 0)',
     'Notification failure active alarms: 0, raised: (total: 0, new: 0), released: (total: 0, new: 0)',
     'Forwarding failure active alarms: 0, raised: (total: 0, new: 0), released: (total: 0, new: 0)',
+    'MQTT connection failure active alarms: 0, raised: (total: 0, new: 0), released: (total: 0, new: 0)',
     'Bad input active alarms: 1, raised: (total: 2, new: 1), released: (total: 1, new: 1)',
   ])
 })
@@ -101,10 +102,10 @@ test('summaries come once per period, also when it is longer than a timer can ho
   for (let days = 0; days < 30; days += 1) day()
   t.equal(said.length, 0)
   day()
-  t.equal(said.length, 5)
+  t.equal(said.length, 6)
   for (let days = 0; days < 31; days += 1) day()
-  t.equal(said.length, 10)
+  t.equal(said.length, 12)
   stop()
   for (let days = 0; days < 31; days += 1) day()
-  t.equal(said.length, 10)
+  t.equal(said.length, 12)
 })

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { type Test, test } from 'tap'
-import { type Outgoing, Sender, type SenderSettings } from '../../src/delivery/sender.js'
+import { HttpSender, type HttpSettings } from '../../src/delivery/http-sender.js'
+import type { HttpMessage } from '../../src/delivery/outgoing.js'
 import { Destinations } from '../../src/http-client/destinations.js'
 import { answering, FarEnd } from '../far-end.js'
 import { itsKey, unknownCertificate } from './certificate.js'
@@ -10,8 +11,8 @@ import { until } from './given.js'
 
 const anywhere = new Destinations({ allow: undefined, deny: undefined })
 
-function sender(t: Test, settings: Partial<SenderSettings> = {}): Sender {
-  const made = new Sender({
+function sender(t: Test, settings: Partial<HttpSettings> = {}): HttpSender {
+  const made = new HttpSender({
     ...{ timeout_ms: 1500, accept: '2xx', kept: true, total: 256, insecure: false },
     ...{ destinations: anywhere, ...settings },
   })
@@ -19,8 +20,14 @@ function sender(t: Test, settings: Partial<SenderSettings> = {}): Sender {
   return made
 }
 
-function outgoing(url: string, more: Partial<Outgoing> = {}): Outgoing {
-  return { url, headers: ['X-Auth-Token', 'secret', 'Fiware-Correlator', 'c'], body: Buffer.from('{"a":1}'), ...more }
+function outgoing(url: string, more: Partial<HttpMessage> = {}): HttpMessage {
+  return {
+    kind: 'http',
+    url,
+    headers: ['X-Auth-Token', 'secret', 'Fiware-Correlator', 'c'],
+    body: Buffer.from('{"a":1}'),
+    ...more,
+  }
 }
 
 /** A receiver that talks to its connections as it likes, once a request has come. */

@@ -1,0 +1,38 @@
+/** A message as it goes out, over HTTP or MQTT. */
+export type Outgoing = HttpMessage | MqttMessage
+
+export interface HttpMessage {
+  readonly kind: 'http'
+  readonly url: string
+  /** Names and values in turn, without those that every request has to its host. */
+  readonly headers: readonly string[]
+  readonly body: Buffer
+  /** Called with the start of the body of the response, when the body has ended or was cut off. */
+  readonly onBody?: ((body: string) => void) | undefined
+}
+
+/** One message to a topic [NGSIv2 subscriptions 7.1]. */
+export interface MqttMessage {
+  readonly kind: 'mqtt'
+  /** `mqtt://host:port`, 1883 without a port. */
+  readonly url: string
+  readonly user?: string | undefined
+  readonly password?: string | undefined
+  readonly topic: string
+  readonly qos: 0 | 1 | 2
+  readonly retain: boolean
+  readonly body: Buffer
+}
+
+/** What is raised when an attempt fails, by the kind of the message [management 10.7]. */
+export type AttemptAlarm = 'NotificationError' | 'MqttConnectionError'
+
+/** Where a message goes, as logs and alarms name it: the URL, or host and port of an MQTT broker [management 10.4, 10.7]. */
+export function receiverName({ kind, url }: Pick<Outgoing, 'kind' | 'url'>): string {
+  if (kind === 'http' || !URL.canParse(url)) return url
+  const { hostname, port } = new URL(url)
+  return `${hostname}:${port === '' ? mqttPort : port}`
+}
+
+/** The port of an MQTT broker whose URL names none. */
+export const mqttPort = 1883

@@ -1,0 +1,220 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { type Test, test } from 'tap'
+import { freePort } from '../../bench/free-port.js'
+import { MqttSender, type MqttSettings } from '../../src/delivery/mqtt-sender.js'
+import type { MqttMessage } from '../../src/delivery/outgoing.js'
+import { Destinations } from '../../src/http-client/destinations.js'
+import { until } from './given.js'
+import { Mosquitto, skipped as skip } from './mosquitto.js'
+
+const anywhere = new Destinations({ allow: undefined, deny: undefined })
+
+function sender(t: Test, settings: Partial<MqttSettings> = {}): MqttSender {
+  const made = new MqttSender({
+    ...{ timeout_ms: 3000, maxAge_ms: 60_000, maxIdle: 256, destinations: anywhere },
+    ...settings,
+  })
+  t.teardown(() => made.close())
+  return made
+}
+
+function message(url: string, more: Partial<MqttMessage> = {}): MqttMessage {
+  return { kind: 'mqtt', url, topic: 'plant/vats', qos: 1, retain: false, body: Buffer.from('{"a":1}'), ...more }
+}
+
+/** Something that accepts connections and says what it likes, but is no MQTT broker. */
+async function rawEnd(t: Test, talk: (socket: Socket) => void): Promise<string> {
+  const sockets: Socket[] = []
+  const server = createServer((socket) => {
+    sockets.push(socket)
+    socket.on('error', () => undefined)
+    socket.once('data', () => talk(socket))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const welcome = Buffer.from([0x20, 2, 0, 0])
+
+test('a message of each qos is accepted, and arrives as it is', { skip }, async (t) => {
+  const broker = await Mosquitto.start(t)
+  const received = await broker.subscribe('plant/#')
+  const sent = sender(t)
+  for (const qos of [0, 1, 2] as const) {
+    t.same(await sent.send(message(broker.url, { qos, topic: `plant/${qos}` })), { kind: 'accepted' })
+    await until(() => received.length === qos + 1)
+  }
+  t.same(await sent.send(message(broker.url, { body: Buffer.alloc(0), topic: 'plant/empty' })), { kind: 'accepted' })
+  await until(() => received.length === 4)
+  t.same(
+    received.map(({ topic, body, qos }) => [topic, body, qos]),
+    [
+      ['plant/0', '{"a":1}', 0],
+      ['plant/1', '{"a":1}', 1],
+      ['plant/2', '{"a":1}', 2],
+      ['plant/empty', '', 1],
+    ],
+  )
+  t.equal(broker.users.length, 1, 'over one connection')
+})
+
+test('a retained message is seen by whoever subscribes later, another one is not', { skip }, async (t) => {
+  const broker = await Mosquitto.start(t)
+  const sent = sender(t)
+  await sent.send(message(broker.url, { topic: 'plant/kept', retain: true }))
+  await sent.send(message(broker.url, { topic: 'plant/gone' }))
+  const received = await broker.subscribe('plant/#')
+  await sent.send(message(broker.url, { topic: 'plant/last' }))
+  await until(() => received.some(({ topic }) => topic === 'plant/last'))
+  t.same(
+    received.map(({ topic, retain }) => [topic, retain]),
+    [
+      ['plant/kept', true],
+      ['plant/last', false],
+    ],
+  )
+})
+
+test('each user has a connection of its own, and refused credentials are trouble', { skip }, async (t) => {
+  const broker = await Mosquitto.start(t, { plant: 's3cret', hall: 'other' })
+  const sent = sender(t)
+  const as = (user: string, password: string) => sent.send(message(broker.url, { user, password }))
+  t.same(await as('plant', 's3cret'), { kind: 'accepted' })
+  t.same(await as('hall', 'other'), { kind: 'accepted' })
+  t.same(await as('plant', 's3cret'), { kind: 'accepted' })
+  t.same(broker.users, ['plant', 'hall'])
+  t.same(await as('plant', 'wrong'), { kind: 'trouble', reason: 'not authorized' })
+  t.same(await sent.send(message(broker.url)), { kind: 'trouble', reason: 'not authorized' })
+  t.same(await as('plant', 's3cret'), { kind: 'accepted' })
+  t.same(broker.users, ['plant', 'hall'])
+})
+
+test('messages to one broker at the same time share the connection that the first one opens', { skip }, async (t) => {
+  const broker = await Mosquitto.start(t)
+  const received = await broker.subscribe('#')
+  const sent = sender(t)
+  const outcomes = await Promise.all(
+    Array.from({ length: 50 }, (_, at) => sent.send(message(broker.url, { body: Buffer.from(`${at}`) }))),
+  )
+  t.ok(outcomes.every(({ kind }) => kind === 'accepted'))
+  await until(() => received.length === 50)
+  t.same(
+    received.map(({ body }) => Number(body)),
+    Array.from({ length: 50 }, (_, at) => at),
+  )
+  t.equal(broker.users.length, 1)
+})
+
+test('a broker that is killed is trouble until it is back', { skip }, async (t) => {
+  const broker = await Mosquitto.start(t)
+  const sent = sender(t)
+  t.same(await sent.send(message(broker.url)), { kind: 'accepted' })
+  await broker.kill()
+  t.match(await sent.send(message(broker.url)), { kind: 'trouble', reason: /connection (reset|refused)/ })
+  t.same(await sent.send(message(broker.url, { qos: 0 })), { kind: 'trouble', reason: 'connection refused' })
+  await broker.run()
+  const received = await broker.subscribe('#')
+  t.same(await sent.send(message(broker.url, { qos: 2 })), { kind: 'accepted' })
+  await until(() => received.length === 1)
+})
+
+test('a message that is not acknowledged in time is trouble, and the next one takes another connection', {
+  skip,
+}, async (t) => {
+  const broker = await Mosquitto.start(t)
+  const sent = sender(t, { timeout_ms: 300 })
+  t.same(await sent.send(message(broker.url)), { kind: 'accepted' })
+  broker.stop(true)
+  for (const qos of [1, 2] as const) {
+    t.same(await sent.send(message(broker.url, { qos })), { kind: 'trouble', reason: 'timeout' })
+  }
+  broker.stop(false)
+  await until(async () => (await sent.send(message(broker.url))).kind === 'accepted')
+})
+
+test('a connection is closed when it has not been used for its time, and when there are too many', {
+  skip,
+}, async (t) => {
+  const broker = await Mosquitto.start(t, { a: 'a', b: 'b' })
+  const aged = sender(t, { maxAge_ms: 100 })
+  await aged.send(message(broker.url, { user: 'a', password: 'a' }))
+  await until(() => broker.goodbyes === 1)
+  const few = sender(t, { maxIdle: 1 })
+  await few.send(message(broker.url, { user: 'a', password: 'a' }))
+  await few.send(message(broker.url, { user: 'b', password: 'b' }))
+  await until(() => broker.goodbyes === 2)
+  await few.send(message(broker.url, { user: 'b', password: 'b' }))
+  t.same(broker.users, ['a', 'a', 'b'])
+  few.close()
+  await until(() => broker.goodbyes === 3)
+})
+
+test('a destination that is not allowed is refused before it is connected to', { skip }, async (t) => {
+  const broker = await Mosquitto.start(t)
+  const networks = [{ address: '127.0.0.0', prefix: 8, family: 'ipv4' as const }]
+  const denied = sender(t, { destinations: new Destinations({ allow: undefined, deny: { networks, names: [] } }) })
+  const refused = { kind: 'refused', reason: 'destination not allowed' }
+  t.same(await denied.send(message(broker.url)), refused)
+  t.same(await denied.send(message(`mqtt://localhost:${broker.port}`)), refused)
+  const allowed = sender(t, { destinations: new Destinations({ allow: { networks, names: [] }, deny: undefined }) })
+  t.same(await allowed.send(message(`mqtt://localhost:${broker.port}`)), { kind: 'accepted' })
+  t.equal(broker.users.length, 1)
+})
+
+test('what cannot be published is refused', async (t) => {
+  const sent = sender(t)
+  const url = `mqtt://127.0.0.1:${await freePort()}`
+  for (const topic of ['', 'a/+', '#', 'a\0', 'x'.repeat(65_536)]) {
+    t.same(await sent.send(message(url, { topic })), { kind: 'refused', reason: 'invalid topic' })
+  }
+  for (const wrong of ['mqtt:', 'http://127.0.0.1', 'mqtt://', 'nothing']) {
+    t.same(await sent.send(message(wrong)), { kind: 'refused', reason: 'invalid URL' }, wrong)
+  }
+  t.same(await sent.send(message(url, { body: Buffer.alloc(2 ** 28) })), {
+    kind: 'refused',
+    reason: 'message too long',
+  })
+  t.same(await sent.send(message(url)), { kind: 'trouble', reason: 'connection refused' })
+  t.match(await sent.send(message('mqtt://nowhere.invalid')), { kind: 'trouble', reason: 'name not resolved' })
+})
+
+test('whoever is no MQTT broker is trouble, and loses the connection', async (t) => {
+  const sent = sender(t, { timeout_ms: 300 })
+  const outcome = async (talk: (socket: Socket) => void) => sent.send(message(await rawEnd(t, talk)))
+  const timeout = { kind: 'trouble', reason: 'timeout' }
+  const malformed = { kind: 'trouble', reason: 'malformed response' }
+  t.same(await outcome(() => undefined), timeout)
+  t.same(await outcome((socket) => socket.write(welcome)), timeout)
+  t.same(await outcome((socket) => socket.end()), { kind: 'trouble', reason: 'connection reset' })
+  t.same(await outcome((socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n')), malformed)
+  const refusing = (code: number) => (socket: Socket) => socket.write(Buffer.from([0x20, 2, 0, code]))
+  t.same(await outcome(refusing(3)), { kind: 'trouble', reason: 'server unavailable' })
+  t.same(await outcome(refusing(4)), { kind: 'trouble', reason: 'bad user name or password' })
+  t.same(await outcome(refusing(99)), { kind: 'trouble', reason: 'refused with code 99' })
+  const unasked = Buffer.from([0x30, 5, 0, 1, 0x61, 0x62, 0x63])
+  t.same(await outcome((socket) => socket.write(Buffer.concat([welcome, unasked]))), malformed)
+  // A packet of 256 MB that never ends.
+  const endless = (socket: Socket) => {
+    socket.write(Buffer.concat([welcome, Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f])]))
+    const fill = () =>
+      socket.destroyed || (socket.write(Buffer.alloc(65_536)) ? setImmediate(fill) : socket.once('drain', fill))
+    fill()
+  }
+  t.same(await sender(t).send(message(await rawEnd(t, endless))), malformed)
+})
+
+test('at the end what is under way is given up', async (t) => {
+  const sent = sender(t, { timeout_ms: 60_000 })
+  const silent = sent.send(message(await rawEnd(t, (socket) => socket.write(welcome))))
+  const opening = sent.send(message(await rawEnd(t, () => undefined)))
+  await new Promise((resolve) => setImmediate(resolve))
+  sent.close()
+  t.match(await silent, { kind: 'trouble' })
+  t.match(await opening, { kind: 'trouble' })
+})
