@@ -1,59 +1,31 @@
 import { err, ok, type Result } from '../result.js'
 import type { Drafted } from './attribute.js'
 import type { Attribute, Entity, Value } from './entity.js'
+import type { GeoShape } from './geo/geo-shape.js'
+import { parseCoordinates } from './geo/point.js'
+import { parseShape } from './geo/shape-parse.js'
 import type { GivenAttribute, LocationMoment, UpdateRefusal } from './update.js'
 
-/** A point on the earth in decimal degrees. */
-export interface Point {
-  readonly latitude: number
-  readonly longitude: number
+/** Where an entity is; nothing when none of its attributes says so. */
+export function locationOf({ attributes }: Pick<Entity, 'attributes'>): GeoShape | undefined {
+  const location = attributes.find(({ isLocation }) => isLocation)
+  if (location === undefined) return undefined
+  const { type, value } = location
+  // What NGSIv1 has marked holds coordinates, whatever its type is called.
+  if (typeof value === 'string') {
+    const point = parseCoordinates(value)
+    return point && { kind: 'points', points: [point] }
+  }
+  const shape = parseShape(type, value)
+  return shape.ok ? shape.value : undefined
 }
-
-const number = String.raw`[ \t]*([+-]?(?:\d+(?:\.\d*)?|\.\d+))[ \t]*`
-const pair = new RegExp(`^${number},${number}$`)
 
 /**
- * The point of a text `latitude, longitude` in decimal degrees with optional spaces around the numbers; nothing for
- * anything else, and for numbers out of range [context 2.5].
+ * Whether an attribute is the location because NGSIv1 has marked it with metadata `location`, and not by its type
+ * [NGSIv2 context 14.2, 14.4].
  */
-export function parseCoordinates(value: Value): Point | undefined {
-  if (typeof value !== 'string') return undefined
-  const [, latitude, longitude] = pair.exec(value) ?? []
-  const point = { latitude: Number(latitude), longitude: Number(longitude) }
-  return isLatitude(point.latitude) && isLongitude(point.longitude) ? point : undefined
-}
-
-/** Where an entity is; nothing when none of its attributes says so. */
-export function locationOf({ attributes }: Pick<Entity, 'attributes'>): Point | undefined {
-  const location = attributes.find(({ isLocation }) => isLocation)
-  return location && parseCoordinates(location.value)
-}
-
-/** Whether a number is a latitude in degrees. */
-export function isLatitude(degrees: number): boolean {
-  return Math.abs(degrees) <= 90
-}
-
-/** Whether a number is a longitude in degrees. */
-export function isLongitude(degrees: number): boolean {
-  return Math.abs(degrees) <= 180
-}
-
-/** A part of the earth's surface; `inverted` means all the rest of it [context 7.4.1]. Plain data. */
-export type Area = Circle | Polygon
-
-export interface Circle {
-  readonly kind: 'circle'
-  readonly centre: Point
-  readonly radius_m: number
-  readonly inverted: boolean
-}
-
-export interface Polygon {
-  readonly kind: 'polygon'
-  /** At least three, the last not the first again. */
-  readonly vertices: readonly Point[]
-  readonly inverted: boolean
+export function isMarked({ isLocation, type, value }: Pick<Attribute, 'isLocation' | 'type' | 'value'>): boolean {
+  return isLocation && type !== 'geo:point' && typeof value === 'string'
 }
 
 /** The misspelling of old clients means the same system [context 2.5]. */
@@ -73,7 +45,8 @@ export class LocationKeeper {
   /**
    * Whether the given attribute is the location once it is laid. It becomes it by its type or its metadata, and stays
    * it when the request says nothing about location. Refuses another coordinate system, a second location, and a value
-   * that is not coordinates [context 6.5].
+   * that is not coordinates, or, for a location that NGSIv2 has written, no shape of its type [context 6.5],
+   * [NGSIv2 context 14.2].
    */
   decide(held: Attribute | undefined, given: GivenAttribute, when: LocationMoment): Result<boolean, UpdateRefusal> {
     const { name, location } = given
@@ -86,7 +59,7 @@ export class LocationKeeper {
       return err({ kind: 'locationTwice', name, held: this.#holder.name, when })
     }
     const value = given.value ?? held?.value ?? ''
-    if (parseCoordinates(value) === undefined) {
+    if (!isLocationValue(held, given, value)) {
       return err({ kind: 'coordinatesMalformed', name, value: textOf(value), when })
     }
     this.#holder = given
@@ -109,6 +82,11 @@ export class LocationKeeper {
     const isIgnored = metadata.some((element) => element.name === 'ignoreType' && element.value === true)
     return type === 'geo:point' && value !== null && !isIgnored ? this.decide(undefined, given, when) : ok(false)
   }
+}
+
+function isLocationValue(held: Attribute | undefined, { type }: GivenAttribute, value: Value): boolean {
+  const isShaped = held?.isLocation === true && typeof held.value !== 'string' && (type === '' || type === held.type)
+  return isShaped ? parseShape(held.type, value).ok : parseCoordinates(value) !== undefined
 }
 
 function isSame(a: Pick<Attribute, 'name' | 'instance'>, b: Pick<Attribute, 'name' | 'instance'>): boolean {

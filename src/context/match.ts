@@ -1,8 +1,10 @@
-import { compileArea } from './area.js'
 import { type Effort, unbounded } from './effort.js'
 import type { Entity, EntityId, EntityType } from './entity.js'
 import { compileFilter } from './filter.js'
-import { type Area, locationOf } from './location.js'
+import { compileArea } from './geo/compile-area.js'
+import { compilePlace } from './geo/compile-place.js'
+import type { GeoShape } from './geo/geo-shape.js'
+import { locationOf } from './location.js'
 import { acceptedPattern, type Pattern } from './pattern.js'
 import { inPaths, type Query, type Scope, type Selector } from './query.js'
 
@@ -37,13 +39,10 @@ function compileScope(scope: Scope, effort: Effort): Test {
       return ({ type }) => type !== ''
     case 'untyped':
       return ({ type }) => type === ''
-    case 'area': {
-      const holds = compileArea(scope.area)
-      return (entity) => {
-        const point = locationOf(entity)
-        return point !== undefined && effort.spend(areaSteps(scope.area)) && holds(point)
-      }
-    }
+    case 'area':
+      return located(compileArea(scope.area, effort))
+    case 'place':
+      return located(compilePlace(scope.place, effort))
     case 'filter':
       return compileFilter(scope.filter, effort)
   }
@@ -100,9 +99,12 @@ function finds(pattern: Pattern, id: EntityId, effort: Effort): boolean {
   return effort.spend(pattern.steps(id.length)) && pattern.test(id)
 }
 
-/** An edge of a polygon takes some ten steps. */
-function areaSteps(area: Area): number {
-  return area.kind === 'polygon' ? 10 * area.vertices.length : 10
+/** What has no location is nowhere, and nowhere else [context 7.4.1], [NGSIv2 context 10.4]. */
+function located(holds: (location: GeoShape) => boolean): Test {
+  return (entity) => {
+    const location = locationOf(entity)
+    return location !== undefined && holds(location)
+  }
 }
 
 /** No names, or `*` among them, ask for nothing [context 7.3]. */

@@ -1,7 +1,8 @@
 import { Slices } from '../slices.js'
 import type { Entity, EntityId, EntityType, ServicePath, Tenant } from './entity.js'
 import type { Filter } from './filter.js'
-import type { Area } from './location.js'
+import type { Area } from './geo/area.js'
+import type { Place } from './geo/place.js'
 import type { OrderKey } from './order.js'
 
 /** A service path, alone or with everything under it (`/a/#`) [context 5.2]. */
@@ -24,6 +25,7 @@ export type Scope =
   | { readonly kind: 'typed' }
   | { readonly kind: 'untyped' }
   | { readonly kind: 'area'; readonly area: Area }
+  | { readonly kind: 'place'; readonly place: Place }
   | { readonly kind: 'filter'; readonly filter: Filter }
 
 /** What queryContext and every convenience read ask for; plain data, so that it can cross to a query thread. */

@@ -1,5 +1,7 @@
 import { test } from 'tap'
-import { locationOf, parseCoordinates } from '../../src/context/location.js'
+import type { Attribute, Value } from '../../src/context/entity.js'
+import { parseCoordinates } from '../../src/context/geo/point.js'
+import { isMarked, LocationKeeper, locationOf } from '../../src/context/location.js'
 import { attribute, entity } from './given-entity.js'
 
 test('coordinates are latitude and longitude in decimal degrees with optional blanks', async (t) => {
@@ -31,7 +33,49 @@ test('what is not two decimal numbers in range is no coordinates', async (t) => 
 test('the location of an entity is that of the one attribute that is its location', async (t) => {
   const declared = attribute('position', '48.2, 16.37', { isLocation: true })
   const other = attribute('aim', '3,4', { type: 'coords' })
-  t.same(locationOf(entity({ attributes: [other, declared] })), { latitude: 48.2, longitude: 16.37 })
+  t.same(locationOf(entity({ attributes: [other, declared] })), {
+    kind: 'points',
+    points: [{ latitude: 48.2, longitude: 16.37 }],
+  })
   t.equal(locationOf(entity({ attributes: [other] })), undefined)
   t.equal(locationOf(entity()), undefined)
+})
+
+test('the location of an entity is the shape of its type', async (t) => {
+  const of = (type: string, value: Value): unknown =>
+    locationOf(entity({ attributes: [attribute('place', value, { type, isLocation: true })] }))
+  const [a, b] = [
+    { latitude: 1, longitude: 2 },
+    { latitude: 3, longitude: 4 },
+  ]
+  t.same(of('geo:json', { type: 'Point', coordinates: [2, 1] }), { kind: 'points', points: [a] })
+  t.same(of('geo:line', ['1,2', '3,4']), { kind: 'lines', lines: [[a, b]] })
+  t.same(of('geo:json', '1,2'), { kind: 'points', points: [a] }, 'marked by NGSIv1')
+  t.equal(of('geo:json', { type: 'Spot' }), undefined)
+})
+
+test('a location is marked when NGSIv1 has declared it by metadata', async (t) => {
+  const point = { type: 'Point', coordinates: [2, 1] }
+  t.equal(isMarked(attribute('place', '1,2', { type: 'coords', isLocation: true })), true)
+  t.equal(isMarked(attribute('place', '1,2', { type: 'geo:json', isLocation: true })), true)
+  t.equal(isMarked(attribute('place', '1,2', { type: 'geo:point', isLocation: true })), false)
+  t.equal(isMarked(attribute('place', point, { type: 'geo:json', isLocation: true })), false)
+  t.equal(isMarked(attribute('place', '1,2', { type: 'coords' })), false)
+})
+
+test('NGSIv1 writes a shape to the location of NGSIv2, or leaves its value alone', async (t) => {
+  const line = attribute('place', ['1,2', '3,4'], { type: 'geo:line', isLocation: true })
+  const json = attribute('place', { type: 'Point', coordinates: [2, 1] }, { type: 'geo:json', isLocation: true })
+  const decided = (held: Attribute, given: { readonly type?: string; readonly value?: Value }): unknown => {
+    const whole = { name: 'place', instance: '', type: '', metadata: [], ...given }
+    const decision = new LocationKeeper([held]).decide(held, whole, 'update')
+    return decision.ok ? decision.value : decision.error.kind
+  }
+  t.equal(decided(json, {}), true)
+  t.equal(decided(json, { value: '1,2' }), 'coordinatesMalformed')
+  t.equal(decided(json, { value: { type: 'Point', coordinates: ['2', '1'] } }), 'coordinatesMalformed')
+  t.equal(decided(json, { type: 'geo:point', value: '1,2' }), true)
+  t.equal(decided(json, { type: 'geo:point' }), 'coordinatesMalformed')
+  t.equal(decided(line, { value: ['5,6', '7,8'] }), true)
+  t.equal(decided(line, { value: ['5,6'] }), 'coordinatesMalformed')
 })

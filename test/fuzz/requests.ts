@@ -193,8 +193,19 @@ function scopeIn(random: Random): unknown {
     { type: 'FIWARE::StringQuery::Metadata', value: filterIn(random) },
     { type: 'FIWARE::Location', value: { circle: { centerLatitude: number, centerLongitude: '1', radius: number } } },
     { type: 'FIWARE::Location', value: { polygon: { vertices: points, inverted: random.pick(['true', 'x']) } } },
+    { type: 'FIWARE::Location::NGSIv2', value: placeIn(random, number) },
     { type: nameIn(random, 'scope'), value: valueIn(random) },
   ])
+}
+
+function placeIn(random: Random, number: string): unknown {
+  const pair = (): unknown =>
+    random.pick<unknown>([[`${random.below(90)}`, number], [random.below(90), random.below(180)], number])
+  return {
+    georel: random.list(2, () => random.pick(['near', 'coveredBy', 'intersects', 'equals', `maxDistance:${number}`])),
+    geometry: random.pick(['point', 'line', 'box', 'polygon', number]),
+    coords: random.list(5, pair),
+  }
 }
 
 function filterIn(random: Random): string {

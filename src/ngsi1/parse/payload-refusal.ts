@@ -1,5 +1,6 @@
-import type { AreaMalformed } from '../../context/area.js'
 import type { FilterMalformed } from '../../context/filter-parse.js'
+import type { AreaMalformed } from '../../context/geo/area.js'
+import type { PlaceMalformed } from '../../context/geo/place.js'
 import { err, ok, type Result } from '../../result.js'
 import type { ParserRefusal } from './shape.js'
 
@@ -26,6 +27,7 @@ export type CheckRefusal =
   | { readonly kind: 'scopeCharactersForbidden' }
   | { readonly kind: 'scopeValueUnknown'; readonly type: string }
   | { readonly kind: 'areaMalformed'; readonly why: AreaMalformed }
+  | { readonly kind: 'placeMalformed'; readonly why: PlaceMalformed }
   | { readonly kind: 'filterMalformed'; readonly why: FilterMalformed }
   | { readonly kind: 'actionEmpty' }
   | { readonly kind: 'actionUnknown'; readonly value: string }

@@ -1,8 +1,11 @@
-import { parseArea } from '../../context/area.js'
 import { hasForbidden } from '../../context/characters.js'
+import type { Value } from '../../context/entity.js'
 import type { FilterSide } from '../../context/filter.js'
 import { parseFilter } from '../../context/filter-parse.js'
+import { parseArea } from '../../context/geo/area.js'
+import { parsePlace } from '../../context/geo/place.js'
 import type { Scope } from '../../context/query.js'
+import { isArray, isObject } from '../../context/value.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
 import type { Json } from './json.js'
@@ -56,6 +59,7 @@ export function parseScope(type: string, value: Json): Parsed {
   const side = filterSides.get(type)
   if (side) return filterScope(type, value, side)
   if (hasLeaf(value, hasForbidden)) return err({ kind: 'scopeCharactersForbidden' })
+  if (type === 'FIWARE::Location::NGSIv2') return placeScope(value)
   return scopeParsers.get(type)?.(type, value) ?? noScope
 }
 
@@ -89,6 +93,27 @@ function existence(type: string, value: Json, scope: Scope): Parsed {
 function areaScope(_type: string, value: Json): Parsed {
   const area = parseArea(storedValue(value))
   return area.ok ? ok({ kind: 'area', area: area.value }) : err({ kind: 'areaMalformed', why: area.error })
+}
+
+/** The members of what NGSIv2 calls an expression; what is of another kind than it should be is a word that nothing is called. */
+function placeScope(value: Json): Parsed {
+  const given = storedValue(value)
+  const { georel, geometry, coords } = isObject(given) ? given : {}
+  const place = parsePlace({
+    georel: itemsOf(georel).map(wordOf),
+    geometry: [wordOf(geometry)],
+    coords: itemsOf(coords).map((pair) => itemsOf(pair).map(wordOf)),
+  })
+  return place.ok ? ok({ kind: 'place', place: place.value }) : err({ kind: 'placeMalformed', why: place.error })
+}
+
+function itemsOf(value: Value | undefined): readonly Value[] {
+  return value !== undefined && isArray(value) ? value : []
+}
+
+/** Numbers may be texts [NGSIv2 context 14.5]. */
+function wordOf(value: Value | undefined): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }
 
 function filterScope(type: string, value: Json, side: FilterSide): Parsed {

@@ -1,6 +1,7 @@
 import type { StatusText } from '../../api.js'
 import { compareBytes, type Metadata } from '../../context/entity.js'
 import { quote, renderValue } from '../../context/json-text.js'
+import { isMarked } from '../../context/location.js'
 import { shownAttributes } from '../../context/query.js'
 import type { GivenAttribute } from '../../context/update.js'
 import type { ShownAttribute, ShownEntity } from '../../providers/merge-responses.js'
@@ -145,8 +146,9 @@ function firstInstances<Attr extends Instance>(attributes: readonly Attr[]): rea
   return [...first.values()]
 }
 
-function renderStoredBody({ type, value, instance, isLocation, metadata }: ShownAttribute): string {
-  const location = isLocation ? 'WGS84' : undefined
+function renderStoredBody(attribute: ShownAttribute): string {
+  const { type, value, instance, metadata } = attribute
+  const location = isMarked(attribute) ? 'WGS84' : undefined
   return `"type":${quote(type)},"value":${renderValue(value, type)}${renderMetadata(type, instance, location, metadata)}`
 }
 

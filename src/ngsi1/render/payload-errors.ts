@@ -1,5 +1,7 @@
-import type { AreaMalformed } from '../../context/area.js'
 import type { FilterMalformed } from '../../context/filter-parse.js'
+import type { AreaMalformed } from '../../context/geo/area.js'
+import type { PlaceMalformed } from '../../context/geo/place.js'
+import { detailsOfPlace } from '../../context/geo/place-errors.js'
 import type { PayloadRefusal } from '../parse/payload-refusal.js'
 
 /** The text of every kind of refusal of a union: complete, or the build fails. */
@@ -39,6 +41,7 @@ const payloadWording: Wording<PayloadRefusal> = {
   scopeCharactersForbidden: () => 'illegal chars in scope',
   scopeValueUnknown: ({ type }) => `invalid value in restriction scope: ${type}`,
   areaMalformed: ({ why }) => worded(areaWording, why),
+  placeMalformed: ({ why }) => `Query not supported: ${placeDetails(why)}`,
   filterMalformed: ({ why }) => worded(filterWording, why),
   actionEmpty: () => 'empty update action type',
   actionUnknown: ({ value }) => `invalid update action type: /${value}/`,
@@ -70,6 +73,13 @@ const areaWording: Wording<AreaMalformed> = {
   invertedMalformed: ({ shape, value }) => `bad string for ${shape}/inverted: /${value}/`,
   verticesTooFew: () => 'too few vertices for a polygon',
   verticesTooMany: () => 'too many vertices for a polygon',
+}
+
+/** Two of the mistakes have older names in NGSIv1 [NGSIv2 context 14.5]. */
+function placeDetails(why: PlaceMalformed): string {
+  if (why.kind === 'polygonPointsTooFew') return 'not enough vertices for a polygon'
+  if (why.kind === 'pointsUnsuited' && why.geometry === 'line') return 'not enough points for a line'
+  return detailsOfPlace(why)
 }
 
 /** [context 7.4.2] */

@@ -45,11 +45,49 @@ const refusals: readonly (readonly [payload: unknown, details: string])[] = [
   [scoped('FIWARE::StringQuery', { a: 'b' }), 'invalid value in restriction scope: FIWARE::StringQuery'],
   [scoped('FIWARE::StringQuery', '==1'), 'empty left-hand-side in q-item'],
   [scoped('FIWARE::Location', { square: {} }), 'invalid area: a circle or a polygon is expected'],
+  [
+    placed(['coveredBy'], 'point', [[1, 2]]),
+    'Query not supported: point geometry cannot be used with coveredBy georel',
+  ],
+  [placed(['coveredBy'], 'line', []), 'Query not supported: line geometry cannot be used with coveredBy georel'],
+  [placed(['intersects'], 'line', [[1, 2]]), 'Query not supported: not enough points for a line'],
+  [placed(['intersects'], 'polygon', [[1, 2]]), 'Query not supported: not enough vertices for a polygon'],
+  [placed(['intersects'], 'box', [[1, 2]]), 'Query not supported: invalid number of coordinates for /box/'],
+  [placed(['touches'], 'point', [[1, 2]]), 'Query not supported: Invalid modifier in georel parameter'],
+  [placed('near', 'point', [[1, 2]]), 'Query not supported: Invalid modifier in georel parameter'],
+  [placed(['near', { a: 'b' }], 'point', []), 'Query not supported: Invalid modifier in georel parameter'],
+  [placed(['equals'], 'point', [[1, 2, 3]]), 'Query not supported: invalid point in URI param /coords/'],
+  [placed(['equals'], 'point', ['1,2']), 'Query not supported: invalid point in URI param /coords/'],
+  [placed(['equals'], 'point', [['1', 'b']]), 'Query not supported: invalid coordinates'],
+  [placed(['equals'], 'point', [[true, null]]), 'Query not supported: invalid coordinates'],
+  [
+    placed(['equals'], ['point'], [[1, 2]]),
+    'Query not supported: error parsing geometry: Invalid selector in geometry specification',
+  ],
+  [
+    scoped('FIWARE::Location::NGSIv2', 'near'),
+    'Query not supported: error parsing geometry: Invalid selector in geometry specification',
+  ],
+  [placed(['near'], 'point;point', [[1, 2]]), 'illegal chars in scope'],
 ]
+
+function placed(georel: unknown, geometry: unknown, coords: unknown): unknown {
+  return scoped('FIWARE::Location::NGSIv2', { georel, geometry, coords })
+}
 
 for (const [payload, text] of refusals) {
   test(`${JSON.stringify(payload).slice(0, 90)} is refused: ${text}`, async (t) => t.equal(details(payload), text))
 }
+
+test('a place may have its numbers as texts', async (t) => {
+  const places = [
+    placed(['near', 'maxDistance:2500'], 'point', [[48.2, 16.37]]),
+    placed(['near', 'maxDistance:2500'], 'point', [['48.2', '16.37']]),
+  ]
+  const centre = { latitude: 48.2, longitude: 16.37 }
+  const place = { relation: 'near', centre, minDistance_m: undefined, maxDistance_m: 2500 }
+  for (const given of places) t.match(parse(given), { ok: true, value: { scopes: [{ kind: 'place', place }] } })
+})
 
 test('selectors have an id or a pattern, and a type or any', async (t) => {
   const entities = [{ id: 'Silo1', type: 'Silo' }, { id: 'S', isPattern: true, type: '' }, { id: 7 }]

@@ -116,6 +116,7 @@ test('areas and the existence of types restrict, every other scope is accepted w
   const scopes = [
     { type: 'FIWARE::Location', value: { circle } },
     { type: 'FIWARE_Location', value: { circle } },
+    { type: 'FIWARE::Location::NGSIv2', value: 'nothing that a subscription knows' },
     { type: 'FIWARE::Filter::Existence', value: 'entity::type' },
     { type: 'FIWARE::Filter::!::Existence', value: 'entity::type' },
     { type: 'FIWARE::Filter::Not::Existence', value: 'entity::type' },

@@ -96,6 +96,10 @@ test('an attribute of type geo:point is a location without metadata', async (t) 
   t.same(rendered(attribute('position', '1, 2', { type: 'geo:point', isLocation: true })), [
     { name: 'position', type: 'geo:point', value: '1, 2' },
   ])
+  const geometry = { type: 'Point', coordinates: [2, 1] }
+  t.same(rendered(attribute('position', geometry, { type: 'geo:json', isLocation: true })), [
+    { name: 'position', type: 'geo:json', value: geometry },
+  ])
 })
 
 test('values keep their JSON kind', async () => {

@@ -1,4 +1,4 @@
-import type { Point } from './location.js'
+import type { Point } from './point.js'
 
 /** A point of the unit sphere, or the normal of a plane through its centre. */
 export type Vector3 = readonly [x: number, y: number, z: number]
@@ -47,6 +47,11 @@ export function times(a: Vector3, factor: number): Vector3 {
 /** The length of a vector. */
 export function lengthOf(a: Vector3): number {
   return Math.hypot(a[0], a[1], a[2])
+}
+
+/** The point of the unit sphere in the direction of a vector. */
+export function unit(a: Vector3): Vector3 {
+  return times(a, 1 / lengthOf(a))
 }
 
 /** The angle between two points in radians. Exact to the last digits for near and for opposite points too. */

@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { boundsOf, inBoxes } from '../../src/context/bounds.js'
-import type { Area, Point } from '../../src/context/location.js'
-import { ringOf } from '../../src/context/polygon.js'
-import { earthRadius_m, vectorOf } from '../../src/context/sphere.js'
+import type { Area } from '../../../src/context/geo/area.js'
+import { boundsOf, inBoxes } from '../../../src/context/geo/bounds.js'
+import type { Point } from '../../../src/context/geo/point.js'
+import { ringOf } from '../../../src/context/geo/ring.js'
+import { earthRadius_m, vectorOf } from '../../../src/context/geo/sphere.js'
 import { anyPoint, degreesBetween, going, polygonAround, regular } from './given-shape.js'
 
 const world = [{ south: -90, north: 90, west: -180, east: 180 }]

@@ -1,5 +1,6 @@
-import type { Area, Circle, Point } from './location.js'
-import { clearance, ringOf } from './polygon.js'
+import type { Area, Circle } from './area.js'
+import type { Point } from './point.js'
+import { clearance, ringOf } from './ring.js'
 import {
   type Arc,
   degrees,

@@ -1,10 +1,25 @@
-import { err, ok, type Result } from '../result.js'
-import { boundsOf, inBoxes } from './bounds.js'
-import type { Value } from './entity.js'
-import { type Area, type Circle, isLatitude, isLongitude, type Point, type Polygon } from './location.js'
-import { ringOf } from './polygon.js'
-import { angleBetween, earthRadius_m, vectorOf } from './sphere.js'
-import { isArray, isObject, parseDecimal } from './value.js'
+import { err, ok, type Result } from '../../result.js'
+import type { Value } from '../entity.js'
+import { isArray, isObject, parseDecimal } from '../value.js'
+import { maxPoints } from './geo-shape.js'
+import { isLatitude, isLongitude, type Point, samePoint } from './point.js'
+
+/** A part of the earth's surface; `inverted` means all the rest of it [context 7.4.1]. Plain data. */
+export type Area = Circle | AreaPolygon
+
+export interface Circle {
+  readonly kind: 'circle'
+  readonly centre: Point
+  readonly radius_m: number
+  readonly inverted: boolean
+}
+
+interface AreaPolygon {
+  readonly kind: 'polygon'
+  /** At least three, the last not the first again. */
+  readonly vertices: readonly Point[]
+  readonly inverted: boolean
+}
 
 /** Why an area can not be understood; each API has its texts [context 7.4.1]. */
 export type AreaMalformed =
@@ -20,24 +35,6 @@ export type AreaMalformed =
   | { readonly kind: 'verticesTooMany' }
 
 type Coordinate = 'latitude' | 'longitude'
-
-/** What tells whether a point lies in the area. Points on the border may be in it or not. */
-export function compileArea(area: Area): (point: Point) => boolean {
-  const inside = area.kind === 'circle' ? compileCircle(area) : compilePolygon(area)
-  return area.inverted ? (point) => !inside(point) : inside
-}
-
-function compileCircle({ centre, radius_m }: Circle): (point: Point) => boolean {
-  const middle = vectorOf(centre)
-  return (point) => angleBetween(vectorOf(point), middle) * earthRadius_m <= radius_m
-}
-
-/** A polygon may have thousands of vertices: most points are far away, which its bounds tell sooner. */
-function compilePolygon(polygon: Polygon): (point: Point) => boolean {
-  const { holds } = ringOf(polygon.vertices)
-  const bounds = boundsOf({ ...polygon, inverted: false })
-  return (point) => inBoxes(bounds, point) && holds(vectorOf(point))
-}
 
 /** Reads the value of a location scope; numbers and booleans may be texts [context 7.4.1]. */
 export function parseArea(value: Value): Result<Area, AreaMalformed> {
@@ -62,12 +59,9 @@ function parseCircle({ centerLatitude, centerLongitude, radius, inverted }: Memb
   return turned.ok ? ok({ kind: 'circle', centre: centre.value, radius_m, inverted: turned.value }) : turned
 }
 
-/** Every entity that is near the polygon is compared with all of its edges. */
-const maxVertices = 10_000
-
 function parsePolygon({ vertices, inverted }: Members): Result<Area, AreaMalformed> {
   const given = vertices !== undefined && isArray(vertices) ? vertices : []
-  if (given.length > maxVertices) return err({ kind: 'verticesTooMany' })
+  if (given.length > maxPoints) return err({ kind: 'verticesTooMany' })
   const points: Point[] = []
   for (const vertex of given) {
     const { latitude, longitude } = members(vertex)
@@ -75,8 +69,7 @@ function parsePolygon({ vertices, inverted }: Members): Result<Area, AreaMalform
     if (!point.ok) return point
     points.push(point.value)
   }
-  const [first, last] = [points.at(0), points.at(-1)]
-  if (first?.latitude === last?.latitude && first?.longitude === last?.longitude) points.pop()
+  if (samePoint(points[0], points.at(-1))) points.pop()
   if (points.length < 3) return err({ kind: 'verticesTooFew' })
   const turned = parseInverted('polygon', inverted)
   return turned.ok ? ok({ kind: 'polygon', vertices: points, inverted: turned.value }) : turned

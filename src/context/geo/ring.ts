@@ -1,4 +1,4 @@
-import type { Point } from './location.js'
+import type { Point } from './point.js'
 import {
   type Arc,
   angleToArc,
@@ -13,9 +13,9 @@ import {
 } from './sphere.js'
 
 /** A closed line of great-circle arcs, ready to be asked what lies inside. */
-interface Ring {
+export interface Ring {
   readonly edges: readonly Arc[]
-  /** Whether a point lies in the smaller of the parts into which the line divides the sphere. */
+  /** Whether a point lies in the smaller of the parts into which the line divides the sphere; undefined on the line itself. */
   readonly holds: (point: Vector3) => boolean
 }
 
@@ -26,9 +26,23 @@ interface Ring {
 export function ringOf(vertices: readonly Point[]): Ring {
   const corners = vertices.map(vectorOf)
   const edges = corners.map((corner, at) => arcBetween(corners.at(at - 1) ?? corner, corner))
-  const anchor = farthest(edges, candidates(corners))
-  const anchored = isInside(anchor, edges)
-  return { edges, holds: (point) => (crossings(point, anchor, edges) % 2 === 1) !== anchored }
+  let anchor: Anchor | undefined
+  const holds = (point: Vector3): boolean => {
+    anchor ??= anchorOf(corners, edges)
+    return (crossings(point, anchor.point, edges) % 2 === 1) !== anchor.isInside
+  }
+  return { edges, holds }
+}
+
+/** A point clear of the line of which it is known on which side it is. To find one takes as long as to ask for some ten others. */
+interface Anchor {
+  readonly point: Vector3
+  readonly isInside: boolean
+}
+
+function anchorOf(corners: readonly Vector3[], edges: readonly Arc[]): Anchor {
+  const point = farthest(edges, candidates(corners))
+  return { point, isInside: isInside(point, edges) }
 }
 
 /** The angle between a point and the nearest edge, in radians. */

@@ -1,9 +1,11 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { compileArea } from '../../src/context/area.js'
-import type { Area, Point } from '../../src/context/location.js'
-import { clearance, ringOf } from '../../src/context/polygon.js'
-import { vectorOf } from '../../src/context/sphere.js'
+import { unbounded } from '../../../src/context/effort.js'
+import type { Area } from '../../../src/context/geo/area.js'
+import { compileArea } from '../../../src/context/geo/compile-area.js'
+import type { Point } from '../../../src/context/geo/point.js'
+import { clearance, ringOf } from '../../../src/context/geo/ring.js'
+import { vectorOf } from '../../../src/context/geo/sphere.js'
 import { anyPoint, degreesBetween, polygonAround, regular } from './given-shape.js'
 
 function polygon(vertices: readonly (readonly [latitude: number, longitude: number])[], inverted = false): Area {
@@ -11,7 +13,7 @@ function polygon(vertices: readonly (readonly [latitude: number, longitude: numb
 }
 
 function holds(area: Area, latitude: number, longitude: number): boolean {
-  return compileArea(area)({ latitude, longitude })
+  return compileArea(area, unbounded())({ kind: 'points', points: [{ latitude, longitude }] })
 }
 
 /** Whether a point is about on the border, of which nothing is promised. */
@@ -136,8 +138,11 @@ test('it does not matter with which vertex a polygon begins or in which directio
 test('a point is in a polygon or in the inverted one, and in one of them only', async () => {
   fc.assert(
     fc.property(polygonAround, anyPoint, (vertices, point) => {
-      const area = { kind: 'polygon', vertices, inverted: false } as const
-      return compileArea(area)(point) !== compileArea({ ...area, inverted: true })(point)
+      const [isInside, isOutside] = [false, true].map((inverted) => {
+        const area = { kind: 'polygon', vertices, inverted } as const
+        return compileArea(area, unbounded())({ kind: 'points', points: [point] })
+      })
+      return isInside !== isOutside
     }),
   )
 })

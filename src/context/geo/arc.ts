@@ -1,0 +1,110 @@
+import { type Effort, unbounded } from '../effort.js'
+import { type Arc, angleToArc, dot, liesBeside, plus, times, unit, type Vector3 } from './sphere.js'
+
+/**
+ * What is no farther apart than this touches: an angle in radians, about six micrometres on the ground. Rounding moves a
+ * point by less than a thousandth of that, and no client knows where anything is to a thousand times as much.
+ */
+export const touch = 1e-12
+
+/** Whether two arcs have a point in common. */
+export function meets(a: Arc, b: Arc): boolean {
+  return !isAside(a, b) && !isAside(b, a) && (crossing(a, b) !== undefined || touches(a, b).length > 0)
+}
+
+/** The points that an arc has in common with another one: where they cross, where one ends at the other. */
+export function commonPoints(a: Arc, b: Arc): readonly Vector3[] {
+  if (isAside(a, b) || isAside(b, a)) return []
+  const point = crossing(a, b)
+  return point === undefined ? touches(a, b) : [point, ...touches(a, b)]
+}
+
+/** Whether an arc lies on one side of the plane of another one, which tells most that do not meet. */
+function isAside({ from, to }: Arc, { normal }: Arc): boolean {
+  const [before, after] = [dot(from, normal), dot(to, normal)]
+  const near = touch * touch * dot(normal, normal)
+  return before * after > 0 && before * before > near && after * after > near
+}
+
+/** Where one arc passes through the plane of the other: between its ends, if that is on the other arc. */
+function crossing(a: Arc, b: Arc): Vector3 | undefined {
+  const [before, after] = [dot(a.from, b.normal), dot(a.to, b.normal)]
+  if (before >= 0 === after >= 0) return undefined
+  const point = unit(plus(times(a.from, Math.abs(after)), times(a.to, Math.abs(before))))
+  return liesBeside(point, b) && angleToArc(point, b) <= touch ? point : undefined
+}
+
+function touches(a: Arc, b: Arc): readonly Vector3[] {
+  return [
+    ...[b.from, b.to].filter((end) => angleToArc(end, a) <= touch),
+    ...[a.from, a.to].filter((end) => angleToArc(end, b) <= touch),
+  ]
+}
+
+/** Fewer arcs are compared each with each. */
+const sortedFrom = 16
+
+/** Arcs by where they lie between the poles: an arc is compared only with those that can meet it. */
+export class ArcTable {
+  readonly #rows: readonly Row[]
+  readonly #tallest: number
+  readonly #effort: Effort
+
+  constructor(arcs: readonly Arc[], effort = unbounded()) {
+    const rows = arcs.map(rowOf)
+    this.#effort = effort
+    this.#rows = rows.length < sortedFrom ? rows : rows.sort((a, b) => a.low - b.low)
+    this.#tallest = rows.length < sortedFrom ? 4 : rows.reduce((most, { low, high }) => Math.max(most, high - low), 0)
+  }
+
+  /** Whether one of the arcs meets this one; what is found after the effort is spent means nothing. */
+  meets(arc: Arc): boolean {
+    for (const other of this.#near(arc)) if (meets(arc, other)) return true
+    return false
+  }
+
+  /** The points that an arc has in common with those of the table. */
+  commonPoints(arc: Arc): readonly Vector3[] {
+    const points: Vector3[] = []
+    for (const other of this.#near(arc)) points.push(...commonPoints(arc, other))
+    return points
+  }
+
+  *#near(arc: Arc): Generator<Arc> {
+    const { low, high } = rowOf(arc)
+    for (let at = this.#first(low - this.#tallest); at < this.#rows.length; at += 1) {
+      const row = this.#rows[at]
+      if (row === undefined || !this.#effort.spend(pairSteps)) return
+      if (row.low > high && this.#rows.length >= sortedFrom) return
+      if (row.low <= high && row.high >= low) yield row.arc
+    }
+  }
+
+  /** The first row that is not below a height. */
+  #first(height: number): number {
+    let [from, to] = [0, this.#rows.length < sortedFrom ? 0 : this.#rows.length]
+    while (from < to) {
+      const middle = (from + to) >> 1
+      if ((this.#rows[middle]?.low ?? 0) < height) from = middle + 1
+      else to = middle
+    }
+    return from
+  }
+}
+
+/** What comparing two arcs takes, of which most are told apart at once. */
+const pairSteps = 3
+
+/** Between which heights above the plane of the equator, in radii of the earth, an arc lies. */
+interface Row {
+  readonly arc: Arc
+  readonly low: number
+  readonly high: number
+}
+
+function rowOf(arc: Arc): Row {
+  const { from, to } = arc
+  // No point of an arc is farther from its chord than the middle.
+  const bulge = 1 - Math.sqrt(Math.max(0, (1 + dot(from, to)) / 2)) + 2 * touch
+  return { arc, low: Math.min(from[2], to[2]) - bulge, high: Math.max(from[2], to[2]) + bulge }
+}
