@@ -2,7 +2,7 @@ import { ok, type Result } from '../result.js'
 import { draftAttribute, draftedAttribute, newAttribute, updatedAttribute } from './attribute.js'
 import { type Attribute, compareAttributes, type Entity } from './entity.js'
 import { HeldAttributes } from './held-attributes.js'
-import { LocationKeeper } from './location.js'
+import { isLocationByTerms, LocationKeeper, withOneLocation } from './location.js'
 import type { GivenAttribute, LocationMoment, UpdateCommand, UpdateRefusal, UpdateTerms } from './update.js'
 
 /** An entity after attributes were laid upon it, and the names of those that changed. */
@@ -22,6 +22,7 @@ export function laid(
   const heldAttributes = new HeldAttributes(entity.attributes, terms !== undefined)
   const after = [...entity.attributes]
   const changed = new Set<string>()
+  let located: Attribute | undefined
   for (const given of attributes) {
     const at = heldAttributes.position(given)
     const held = after[at]
@@ -30,8 +31,9 @@ export function laid(
     const made =
       terms === undefined
         ? madeByWording(held, given, command, location, when)
-        : madeByTerms(held, given, terms, command, location, when)
+        : madeByTerms(held, given, terms, command, when)
     if (!made.ok) return made
+    if (terms !== undefined && made.value?.isLocation === true) located = made.value
     if (made.value === undefined || made.value === held) continue
     if (held) after[at] = made.value
     else after.push(made.value)
@@ -40,7 +42,9 @@ export function laid(
   if (changed.size === 0) return ok({ entity, changed: [] })
   if (after.length > entity.attributes.length) after.sort(compareAttributes)
   const correlator = rootOf(command)
-  return ok({ entity: { ...entity, attributes: after, modified: time, correlator }, changed: [...changed] })
+  const settled = located === undefined ? ok(after) : withOneLocation(after, located, action === 'UPDATE')
+  if (!settled.ok) return settled
+  return ok({ entity: { ...entity, attributes: settled.value, modified: time, correlator }, changed: [...changed] })
 }
 
 /** No root is longer that a client did not make so. */
@@ -72,14 +76,15 @@ function madeByTerms(
   held: Attribute | undefined,
   given: GivenAttribute,
   terms: UpdateTerms,
-  { time }: UpdateCommand,
-  location: LocationKeeper,
+  { time, action }: UpdateCommand,
   when: LocationMoment,
 ): Result<Attribute | undefined, UpdateRefusal> {
   const drafted = draftAttribute(held, given, terms)
   if (!drafted.ok) return drafted
   if (drafted.value === undefined) return ok(undefined)
-  const isLocation = location.decideDrafted(held, drafted.value, terms.overridesMetadata, when)
+  const becomesByAppend = action === 'APPEND' && held?.isLocation === false
+  const moment = becomesByAppend ? 'existingAttribute' : when === 'newAttribute' ? when : 'other'
+  const isLocation = isLocationByTerms(held, drafted.value, terms.overridesMetadata, moment)
   if (!isLocation.ok) return isLocation
   return ok(draftedAttribute(held, drafted.value, isLocation.value, time, terms.forced))
 }

@@ -3,8 +3,9 @@ import type { Drafted } from './attribute.js'
 import type { Attribute, Entity, Value } from './entity.js'
 import type { GeoShape } from './geo/geo-shape.js'
 import { parseCoordinates } from './geo/point.js'
-import { parseShape } from './geo/shape-parse.js'
-import type { GivenAttribute, LocationMoment, UpdateRefusal } from './update.js'
+import { isShapeType, parseShape } from './geo/shape-parse.js'
+import type { GivenAttribute, LocationMoment, ShapeMoment, UpdateRefusal } from './update.js'
+import { isObject } from './value.js'
 
 /** Where an entity is; nothing when none of its attributes says so. */
 export function locationOf({ attributes }: Pick<Entity, 'attributes'>): GeoShape | undefined {
@@ -65,23 +66,54 @@ export class LocationKeeper {
     this.#holder = given
     return ok(true)
   }
+}
 
-  /**
-   * The same of an attribute as an update of NGSIv2 leaves it: it is the location by its type alone, or because NGSIv1 has
-   * marked it and nothing takes the mark away [NGSIv2 context 3.5, 14.4].
-   */
-  decideDrafted(
-    held: Attribute | undefined,
-    { name, instance, type, value, metadata }: Drafted,
-    overridesMetadata: boolean,
-    when: LocationMoment,
-  ): Result<boolean, UpdateRefusal> {
-    const isMarked = held?.isLocation === true && held.type !== 'geo:point' && !overridesMetadata
-    const given = { name, instance, type, value, metadata }
-    if (isMarked) return this.decide(held, given, when)
+/**
+ * Whether an attribute as an update of NGSIv2 leaves it is a location: by its type, or because NGSIv1 has marked it and
+ * nothing takes the mark away. Null is none, nor is what metadata `ignoreType` says not to be. That there is only one is
+ * seen to by `withOneLocation`. Refuses a value that is no shape of its type, or no coordinates where there is a mark
+ * [NGSIv2 context 3.5, 14.4].
+ */
+export function isLocationByTerms(
+  held: Attribute | undefined,
+  { name, type, value, metadata }: Drafted,
+  overridesMetadata: boolean,
+  when: ShapeMoment,
+): Result<boolean, UpdateRefusal> {
+  const hasMark = held !== undefined && isMarked(held) && !overridesMetadata
+  if (!hasMark) {
+    if (!isShapeType(type)) return ok(false)
     const isIgnored = metadata.some((element) => element.name === 'ignoreType' && element.value === true)
-    return type === 'geo:point' && value !== null && !isIgnored ? this.decide(undefined, given, when) : ok(false)
+    // What a geo:json holds is an object even where it does not matter what is in it.
+    if (value === null || (isIgnored && !(type === 'geo:json' && !isObject(value)))) return ok(false)
   }
+  const shape = parseShape(hasMark ? 'geo:point' : type, value)
+  return shape.ok
+    ? ok(true)
+    : err({ kind: 'termsUnmet', why: { kind: 'shapeMalformed', name, why: shape.error, when } })
+}
+
+/**
+ * The attributes of an entity with one location among them at most: the one that the update has made it, where it may take
+ * over from the one before, which stays an ordinary attribute. Refuses two where it may not [NGSIv2 context 3.5].
+ *
+ * @param made the last of the attributes that the update has found to be a location
+ */
+export function withOneLocation(
+  attributes: readonly Attribute[],
+  made: Attribute,
+  mayTakeOver: boolean,
+): Result<readonly Attribute[], UpdateRefusal> {
+  const other = attributes.find((attribute) => attribute.isLocation && attribute !== made)
+  if (other === undefined) return ok(attributes)
+  if (!mayTakeOver) {
+    return err({ kind: 'termsUnmet', why: { kind: 'locationsTooMany', name: made.name, held: other.name } })
+  }
+  return ok(
+    attributes.map((attribute) =>
+      attribute.isLocation && attribute !== made ? { ...attribute, isLocation: false } : attribute,
+    ),
+  )
 }
 
 function isLocationValue(held: Attribute | undefined, { type }: GivenAttribute, value: Value): boolean {

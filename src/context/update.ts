@@ -2,6 +2,7 @@ import type { Sequence } from '../shared-memory/sequences.js'
 import type { Milliseconds } from '../time.js'
 import type { EntityId, EntityType, Metadata, ServicePath, Tenant, Value } from './entity.js'
 import type { Excess } from './entity-size.js'
+import type { ShapeMalformed } from './geo/shape-parse.js'
 
 export const updateActions = ['APPEND', 'APPEND_STRICT', 'UPDATE', 'REPLACE', 'DELETE'] as const
 export type UpdateAction = (typeof updateActions)[number]
@@ -120,6 +121,18 @@ export type UnmetTerms =
   | { readonly kind: 'dateMalformed'; readonly name: string }
   /** The value has characters that the stored type does not allow [NGSIv2 context 9.3]. */
   | { readonly kind: 'valueForbidden'; readonly name: string }
+  /** The value is no shape of its type [NGSIv2 context 3.5]. */
+  | {
+      readonly kind: 'shapeMalformed'
+      readonly name: string
+      readonly why: ShapeMalformed
+      readonly when: ShapeMoment
+    }
+  /** The entity has a location, or is given two, and none may take over from the other [NGSIv2 context 3.5]. */
+  | { readonly kind: 'locationsTooMany'; readonly name: string; readonly held: string }
+
+/** What was being done: an attribute appended, one that was no location made one by an append, anything else [NGSIv2 context 3.5]. */
+export type ShapeMoment = 'newAttribute' | 'existingAttribute' | 'other'
 
 /** Why an element of a request has no reply of its partition. All but `outcomeUnknown` were certainly not carried out. */
 export type ElementFailure = 'storageFull' | 'partitionLost' | 'outcomeUnknown' | 'fault'
