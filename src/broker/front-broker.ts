@@ -129,8 +129,8 @@ export class FrontBroker implements Broker {
   #isSmall({ selectors, scopes }: Query): boolean {
     const small =
       selectors.length <= lookedUp &&
-      selectors.every(({ id }) => id.kind === 'exact') &&
-      scopes.every(({ kind }) => kind === 'typed' || kind === 'untyped')
+      selectors.every(({ id, typePattern }) => id.kind === 'exact' && typePattern === undefined) &&
+      scopes.every(({ kind }) => kind === 'typed' || kind === 'untyped' || kind === 'types')
     const { log } = this.#parts
     if (log.traces[traceArea['service.fanout']] === 1) {
       log.trace('service.fanout', small ? 'query of exact ids, looked up here' : 'query handed to the query threads')

@@ -204,5 +204,6 @@ type QueryThreadAnswer = Result<unknown, QueryRefusal | { readonly kind: 'scanLo
 /** Whether every entity that a scan meets in its paths is a result of it, and it ends with the page. */
 function isShort({ selectors, attributes, scopes, order, offset, limit }: Query): boolean {
   if (order.length > 0 || offset + limit > shortPage) return false
-  return attributes.length === 0 && scopes.length === 0 && selectors.every(({ id }) => id.kind === 'any')
+  const isAnyId = selectors.every(({ id, typePattern }) => id.kind === 'any' && typePattern === undefined)
+  return attributes.length === 0 && scopes.length === 0 && isAnyId
 }

@@ -1,7 +1,7 @@
 import { type Err, err, ok, type Result } from '../result.js'
 import { hasForbidden } from './characters.js'
 import { parseDate } from './date.js'
-import type { Condition, Filter, FilterSide, Ordering, Scalar, Statement } from './filter.js'
+import type { Condition, Dialect, Filter, FilterSide, Ordering, Scalar, Statement } from './filter.js'
 import { compilePatterns, type PatternMalformed } from './pattern.js'
 import { parseDecimal } from './value.js'
 
@@ -9,6 +9,10 @@ import { parseDecimal } from './value.js'
 export type FilterMalformed =
   | { readonly kind: 'filterEmpty' }
   | { readonly kind: 'statementEmpty' }
+  /** A statement of nothing but blanks. */
+  | { readonly kind: 'statementBlank' }
+  /** The same, and it is the only one. */
+  | { readonly kind: 'filterBlank' }
   | { readonly kind: 'leftSideEmpty' }
   | { readonly kind: 'rightSideEmpty' }
   | { readonly kind: 'listItemEmpty' }
@@ -17,15 +21,25 @@ export type FilterMalformed =
   | { readonly kind: 'rangeOrdered' }
   /** A list with another operator than `==` and `!=`. */
   | { readonly kind: 'listOrdered' }
-  /** The ends of a range are not two of one kind that has an order. */
+  /** The ends of a range are not two of one kind. */
   | { readonly kind: 'rangeMixed' }
+  /** An end of a range is a boolean or null, which have no order. */
+  | { readonly kind: 'rangeUnordered'; readonly end: 'from' | 'to' }
   /** The items of a list are not values of one kind. */
   | { readonly kind: 'listMixed' }
+  /** A boolean or null is to be compared by order; only NGSIv2 refuses that. */
+  | { readonly kind: 'valueUnordered'; readonly by: Ordering; readonly value: boolean | null }
   | { readonly kind: 'quoteOpen' }
-  | { readonly kind: 'charactersForbidden' }
+  /** A quotation mark within a quoted text. */
+  | { readonly kind: 'quoteInside' }
+  | { readonly kind: 'charactersForbidden'; readonly in: 'path' | 'value' }
   | PatternMalformed
   /** A metadata filter names an attribute alone. */
-  | { readonly kind: 'metadataUnnamed' }
+  | { readonly kind: 'metadataUnnamed'; readonly unary: boolean }
+  /** The name of the metadata is empty. */
+  | { readonly kind: 'metadataNameEmpty'; readonly unary: boolean }
+  /** A metadata filter names no attribute. */
+  | { readonly kind: 'attributeUnnamed' }
   | { readonly kind: 'statementsTooMany' }
   | { readonly kind: 'filterTooLong' }
 
@@ -36,24 +50,25 @@ const maxStatements = 1000
 const maxCharacters = 65_536
 
 /**
- * Reads a string filter, of which one `;` at the end is ignored [context 7.4.2]. Spaces around its parts have no
- * meaning. Between single quotation marks the separators and operators are ordinary characters, but as names and values
+ * Reads a string filter, of which one `;` at the end is ignored [context 7.4.2], [NGSIv2 context 10.2, 10.3]. Spaces around
+ * its parts have no meaning. Between single quotation marks the separators and operators are ordinary characters, but as names and values
  * can not have them, none of the forbidden characters is let in there either [context 4.1].
  */
-export function parseFilter(text: string, on: FilterSide): Result<Filter, FilterMalformed> {
+export function parseFilter(text: string, on: FilterSide, dialect: Dialect): Result<Filter, FilterMalformed> {
   if (text.length > maxCharacters) return malformed('filterTooLong')
   const parts = cut(text, ';')
   if (parts.length > 1 && parts.at(-1)?.trim() === '') parts.pop()
-  if (parts.length === 1 && parts[0]?.trim() === '') return malformed('filterEmpty')
+  if (parts.length === 1 && parts[0]?.trim() === '') return malformed(parts[0] === '' ? 'filterEmpty' : 'filterBlank')
   if (parts.length > maxStatements) return malformed('statementsTooMany')
   const statements: Statement[] = []
   for (const part of parts) {
-    const statement = parseStatement(part.trim(), on)
+    if (part.trim() === '') return malformed(part === '' ? 'statementEmpty' : 'statementBlank')
+    const statement = parseStatement(part.trim(), on, dialect)
     if (!statement.ok) return statement
     statements.push(statement.value)
   }
   const patterns = compilePatterns(statements.flatMap(({ condition }) => patternsOf(condition)))
-  return patterns.ok ? ok({ on, statements }) : patterns
+  return patterns.ok ? ok({ on, dialect, statements }) : patterns
 }
 
 function patternsOf(condition: Condition): readonly string[] {
@@ -62,23 +77,27 @@ function patternsOf(condition: Condition): readonly string[] {
 
 type ParsedStatement<Part> = Result<Part, FilterMalformed>
 
-function malformed<Kind extends Exclude<FilterMalformed['kind'], 'patternMalformed'>>(
-  kind: Kind,
-): Err<{ readonly kind: Kind }> {
+/** Those that say nothing more. */
+type BareKind<Each> = Each extends { readonly kind: infer Kind }
+  ? Exclude<keyof Each, 'kind'> extends never
+    ? Kind
+    : never
+  : never
+
+function malformed<Kind extends BareKind<FilterMalformed>>(kind: Kind): Err<{ readonly kind: Kind }> {
   return err({ kind })
 }
 
-function parseStatement(text: string, on: FilterSide): ParsedStatement<Statement> {
-  if (text === '') return malformed('statementEmpty')
+function parseStatement(text: string, on: FilterSide, dialect: Dialect): ParsedStatement<Statement> {
   const found = findOperator(text)
   if (found === undefined) return parseUnary(text, on)
   const left = text.slice(0, found.at).trim()
   const right = text.slice(found.at + found.operator.length).trim()
   if (left === '') return malformed('leftSideEmpty')
   if (right === '') return malformed('rightSideEmpty')
-  const path = parsePath(left, on)
+  const path = parsePath(left, on, false)
   if (!path.ok) return path
-  const condition = parseCondition(found.operator, right)
+  const condition = parseCondition(found.operator, right, dialect)
   return condition.ok ? ok({ path: path.value, condition: condition.value }) : condition
 }
 
@@ -86,7 +105,7 @@ function parseUnary(text: string, on: FilterSide): ParsedStatement<Statement> {
   const negated = text.startsWith('!')
   const left = negated ? text.slice(1).trim() : text
   if (left === '') return malformed('rightSideEmpty')
-  const path = parsePath(left, on)
+  const path = parsePath(left, on, true)
   return path.ok ? ok({ path: path.value, condition: { kind: negated ? 'absent' : 'exists' } }) : path
 }
 
@@ -105,58 +124,68 @@ function findOperator(text: string): { readonly operator: Operator; readonly at:
   return undefined
 }
 
-function parsePath(text: string, on: FilterSide): ParsedStatement<readonly string[]> {
+function parsePath(text: string, on: FilterSide, unary: boolean): ParsedStatement<readonly string[]> {
   const path: string[] = []
   for (const part of cut(text, '.')) {
-    const step = unquoted(part.trim())
+    const step = unquoted(part.trim(), 'path')
     if (!step.ok) return step
-    if (part.trim() === '') return malformed('leftSideEmpty')
+    if (part.trim() === '') return emptyStep(path, on, unary)
     path.push(step.value)
   }
-  if (path[0] === '') return malformed('leftSideEmpty')
-  return on === 'metadata' && path.length < 2 ? malformed('metadataUnnamed') : ok(path)
+  if (path[0] === '') return emptyStep([], on, unary)
+  return on === 'metadata' && path.length < 2 ? err({ kind: 'metadataUnnamed', unary }) : ok(path)
 }
 
-function parseCondition(operator: Operator, text: string): ParsedStatement<Condition> {
+/** What is wrong with a step of which there is nothing, behind these. */
+function emptyStep(before: readonly string[], on: FilterSide, unary: boolean): Err<FilterMalformed> {
+  if (on === 'attributes' || before.length > 1) return malformed('leftSideEmpty')
+  return before.length === 0 ? malformed('attributeUnnamed') : err({ kind: 'metadataNameEmpty', unary })
+}
+
+function parseCondition(operator: Operator, text: string, dialect: Dialect): ParsedStatement<Condition> {
   switch (operator) {
     case '~=':
       return parseMatch(text)
     case '==':
     case ':':
-      return parseEquality(text, false)
+      return parseEquality(text, false, dialect)
     case '!=':
-      return parseEquality(text, true)
+      return parseEquality(text, true, dialect)
     default:
-      return parseOrdering(operator, text)
+      return parseOrdering(operator, text, dialect)
   }
 }
 
 function parseMatch(text: string): ParsedStatement<Condition> {
-  const pattern = unquoted(text)
+  const pattern = unquoted(text, 'value')
   return pattern.ok ? ok({ kind: 'matches', pattern: pattern.value }) : pattern
 }
 
-function parseOrdering(by: Ordering, text: string): ParsedStatement<Condition> {
+function parseOrdering(by: Ordering, text: string, dialect: Dialect): ParsedStatement<Condition> {
   if (cut(text, ',').length > 1) return malformed('listOrdered')
   if (cut(text, '..').length > 1) return malformed('rangeOrdered')
-  const than = parseLiteral(text)
-  return than.ok ? ok({ kind: 'ordered', by, than: than.value.value }) : than
+  const literal = parseLiteral(text)
+  if (!literal.ok) return literal
+  const than = literal.value.value
+  const isUnordered = typeof than === 'boolean' || than === null
+  if (isUnordered && dialect === 'ngsi2') return err({ kind: 'valueUnordered', by, value: than })
+  return ok({ kind: 'ordered', by, than })
 }
 
-function parseEquality(text: string, negated: boolean): ParsedStatement<Condition> {
+function parseEquality(text: string, negated: boolean, dialect: Dialect): ParsedStatement<Condition> {
   const items = cut(text, ',')
-  if (items.length > 1) return parseList(items, negated)
+  if (items.length > 1) return parseList(items, negated, dialect)
   const ends = cut(text, '..')
   if (ends.length > 1) return parseRange(ends, negated)
   const value = parseLiteral(text)
   return value.ok ? ok({ kind: 'equal', values: [value.value.value], negated }) : value
 }
 
-function parseList(items: readonly string[], negated: boolean): ParsedStatement<Condition> {
+function parseList(items: readonly string[], negated: boolean, dialect: Dialect): ParsedStatement<Condition> {
   const literals = parseLiterals(items, 'listItemEmpty')
   if (!literals.ok) return literals
   const ranged = items.some((item) => cut(item, '..').length > 1)
-  if (ranged || !ofOneKind(literals.value)) return malformed('listMixed')
+  if (ranged || !isList[dialect](literals.value)) return malformed('listMixed')
   return ok({ kind: 'equal', values: literals.value.map(({ value }) => value), negated })
 }
 
@@ -165,7 +194,9 @@ function parseRange(ends: readonly string[], negated: boolean): ParsedStatement<
   if (!literals.ok) return literals
   const [from, to, ...more] = literals.value
   if (from === undefined || to === undefined || more.length > 0) return malformed('rangeMixed')
-  if (from.kind !== to.kind || from.kind === 'boolean' || from.kind === 'null') return malformed('rangeMixed')
+  if (isUnordered(from)) return err({ kind: 'rangeUnordered', end: 'from' })
+  if (isUnordered(to)) return err({ kind: 'rangeUnordered', end: 'to' })
+  if (from.kind !== to.kind) return malformed('rangeMixed')
   return ok({ kind: 'within', from: from.value, to: to.value, negated })
 }
 
@@ -189,13 +220,28 @@ function parseLiterals(
   return ok(literals)
 }
 
+function isUnordered({ kind }: Literal): boolean {
+  return kind === 'boolean' || kind === 'null'
+}
+
+/** Whether literals may stand in a list: in NGSIv2 no booleans may, and null among texts. */
+const isList: { readonly [By in Dialect]: (literals: readonly Literal[]) => boolean } = {
+  ngsi1: ofOneKind,
+  ngsi2: (literals) => {
+    const valued = literals.filter(({ kind }) => kind !== 'null')
+    const [first] = valued
+    if (first === undefined || first.kind === 'boolean' || !ofOneKind(valued)) return false
+    return valued.length === literals.length || first.kind === 'text'
+  },
+}
+
 function ofOneKind(literals: readonly Literal[]): boolean {
   return literals.every(({ kind }) => kind === literals[0]?.kind)
 }
 
 /** Quoted a text; else a number, a date, `true`, `false` or `null` if it is one; else a text. */
 function parseLiteral(text: string): ParsedStatement<Literal> {
-  const content = unquoted(text)
+  const content = unquoted(text, 'value')
   if (!content.ok) return content
   if (text.startsWith("'")) return ok({ kind: 'text', value: content.value })
   const number = parseDecimal(text)
@@ -207,11 +253,12 @@ function parseLiteral(text: string): ParsedStatement<Literal> {
 }
 
 /** A name, value or pattern without the quotation marks around it, if it has them. */
-function unquoted(text: string): ParsedStatement<string> {
+function unquoted(text: string, side: 'path' | 'value'): ParsedStatement<string> {
   const end = text.startsWith("'") ? text.indexOf("'", 1) : undefined
   if (end === -1) return malformed('quoteOpen')
-  const content = end === text.length - 1 ? text.slice(1, end) : text
-  return hasForbidden(content) ? malformed('charactersForbidden') : ok(content)
+  if (end !== undefined && end < text.length - 1) return malformed('quoteInside')
+  const content = end === undefined ? text : text.slice(1, end)
+  return hasForbidden(content) ? err({ kind: 'charactersForbidden', in: side }) : ok(content)
 }
 
 /** The parts of a text between the separators that stand outside quotes. */

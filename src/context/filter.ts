@@ -1,14 +1,19 @@
 import type { Seconds } from './date.js'
 import type { Effort } from './effort.js'
 import { type Attribute, compareBytes, type Entity, type Value } from './entity.js'
+import { expirationOf } from './expiration.js'
 import { acceptedPattern } from './pattern.js'
 import { isArray, valueAt } from './value.js'
 
 /** A string filter: all its statements must hold [context 7.4.2]. Plain data, so that it can cross to a query thread. */
 export interface Filter {
   readonly on: FilterSide
+  readonly dialect: Dialect
   readonly statements: readonly Statement[]
 }
+
+/** Whose filter it is: NGSIv2 knows more that is built in, and what has no order in it is refused. */
+export type Dialect = 'ngsi1' | 'ngsi2'
 
 /** Whether the left sides of a filter name attributes, or attributes and their metadata. */
 export type FilterSide = 'attributes' | 'metadata'
@@ -38,8 +43,10 @@ export type Scalar = string | number | boolean | null
  * What tells whether an entity meets the filter, its regular expressions compiled [context 7.4.2]. An entity for which
  * that takes more than the effort has left does not meet it.
  */
-export function compileFilter({ on, statements }: Filter, effort: Effort): (entity: Entity) => boolean {
-  const tests = statements.map((statement) => compileStatement(statement, on, effort))
+export function compileFilter({ on, dialect, statements }: Filter, effort: Effort): (entity: Entity) => boolean {
+  const attributeValues = dialect === 'ngsi1' ? attributeReader : attributeReader2
+  const readerOf = on === 'attributes' ? attributeValues : metadataReader
+  const tests = statements.map(({ path, condition }) => compileStatement(readerOf(path), condition, effort))
   return (entity) => tests.every((test) => effort.spend(entity.attributes.length) && test(entity))
 }
 
@@ -47,8 +54,7 @@ export function compileFilter({ on, statements }: Filter, effort: Effort): (enti
  * A statement holds when it does for one instance of the attribute. That something is absent is the opposite of its
  * existence: no instance has it.
  */
-function compileStatement({ path, condition }: Statement, on: FilterSide, effort: Effort): (entity: Entity) => boolean {
-  const read = on === 'attributes' ? attributeReader(path) : metadataReader(path)
+function compileStatement(read: ScalarReader, condition: Condition, effort: Effort): (entity: Entity) => boolean {
   if (condition.kind === 'absent') return (entity) => read(entity).length === 0
   const holds = compileCondition(condition, effort)
   return (entity) => read(entity).some(holds)
@@ -117,11 +123,18 @@ function attributeReader([name = '', ...keys]: readonly string[]): ScalarReader 
   return ({ attributes }) => instancesOf(attributes, name).flatMap(({ value }) => reached(value, keys))
 }
 
+/** In NGSIv2 the entity has two more attributes that nobody gives it [NGSIv2 context 6, 10.2]. */
+function attributeReader2(path: readonly string[]): ScalarReader {
+  const [name, ...keys] = path
+  if (name === 'servicePath') return (entity) => reached(entity.path, keys)
+  if (name === 'dateExpires') return (entity) => reachedFrom(expirationSeconds(entity), keys)
+  return attributeReader(path)
+}
+
 function metadataReader([name = '', metadataName = '', ...keys]: readonly string[]): ScalarReader {
   return ({ attributes }) =>
     instancesOf(attributes, name).flatMap((attribute) => {
-      const value = metadataValue(attribute, metadataName)
-      return value === undefined ? [] : reached(value, keys)
+      return reachedFrom(metadataValue(attribute, metadataName), keys)
     })
 }
 
@@ -145,10 +158,19 @@ function metadataValue(attribute: Attribute, name: string): Value | undefined {
   }
 }
 
+function reachedFrom(value: Value | undefined, keys: readonly string[]): readonly Value[] {
+  return value === undefined ? [] : reached(value, keys)
+}
+
 /** A list of one or none: flatMap takes an array, and an array must not be taken for several values. */
 function reached(value: Value, keys: readonly string[]): readonly Value[] {
   const found = valueAt(value, keys)
   return found === undefined ? [] : [found]
+}
+
+function expirationSeconds(entity: Entity): Seconds | undefined {
+  const expires = expirationOf(entity)
+  return expires === undefined ? undefined : seconds(expires)
 }
 
 function seconds(milliseconds: number): Seconds {

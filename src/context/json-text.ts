@@ -1,4 +1,5 @@
 import type { Value } from './entity.js'
+import { isDateType } from './typed-value.js'
 
 /**
  * JSON built by hand: most of a response are short texts that need no escape, for which this takes a third of the time of
@@ -27,11 +28,6 @@ export function plainDate(value: Value, type: string): string | undefined {
   if (typeof value !== 'number' || !isDateType(type)) return undefined
   const date = new Date(value * 1000)
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
-}
-
-/** Whether values of a type are dates [NGSIv2 context 3.2]. */
-function isDateType(type: string): boolean {
-  return type === 'DateTime' || type === 'ISO8601'
 }
 
 function dateText(value: Value, type: string): string | undefined {

@@ -30,7 +30,7 @@ type Test = (entity: Entity) => boolean
 type Identified = Pick<Entity, 'id' | 'type'>
 
 function isCheap(kind: Scope['kind']): boolean {
-  return kind === 'typed' || kind === 'untyped'
+  return kind === 'typed' || kind === 'untyped' || kind === 'types'
 }
 
 function compileScope(scope: Scope, effort: Effort): Test {
@@ -45,6 +45,10 @@ function compileScope(scope: Scope, effort: Effort): Test {
       return located(compilePlace(scope.place, effort))
     case 'filter':
       return compileFilter(scope.filter, effort)
+    case 'types': {
+      const types = new Set(scope.types)
+      return ({ type }) => types.has(type)
+    }
   }
 }
 
@@ -56,16 +60,49 @@ export function compileSelectors(
   selectors: readonly Selector[],
   effort = unbounded(),
 ): (entity: Identified) => boolean {
-  const byId = new Map<EntityId, Set<EntityType | undefined>>()
-  const searches: ((entity: Identified) => boolean)[] = []
-  for (const { id, type } of selectors) {
-    if (id.kind === 'exact') byId.set(id.id, (byId.get(id.id) ?? new Set()).add(type))
-    else searches.push(compileSearch(id, type, effort))
+  const byId = new Map<EntityId, TypesMeant>()
+  const byPattern = new Map<string, TypesMeant>()
+  for (const { id, type, typePattern } of selectors) {
+    if (id.kind === 'exact') typesOf(byId, id.id, effort).add(type, typePattern)
+    else typesOf(byPattern, id.kind === 'any' ? anyId : id.pattern, effort).add(type, typePattern)
   }
+  const searches = [...byPattern].map(([pattern, types]) => ({ pattern: acceptedPattern(pattern), types }))
   return (entity) => {
-    const types = byId.get(entity.id)
-    if (types !== undefined && (types.has(entity.type) || types.has(undefined))) return true
-    return searches.some((search) => search(entity))
+    if (byId.get(entity.id)?.has(entity.type) === true) return true
+    return searches.some(({ pattern, types }) => types.has(entity.type) && finds(pattern, entity.id, effort))
+  }
+}
+
+/** The pattern that every id matches. */
+const anyId = ''
+
+function typesOf<Key>(types: Map<Key, TypesMeant>, key: Key, effort: Effort): TypesMeant {
+  const meant = types.get(key) ?? new TypesMeant(effort)
+  types.set(key, meant)
+  return meant
+}
+
+/** The types that the selectors of one id, or of one pattern of ids, mean together. */
+class TypesMeant {
+  readonly #effort: Effort
+  readonly #exact = new Set<EntityType>()
+  readonly #patterns = new Map<string, Pattern>()
+  #isAny = false
+
+  constructor(effort: Effort) {
+    this.#effort = effort
+  }
+
+  add(type: EntityType | undefined, pattern: string | undefined): void {
+    if (type !== undefined) this.#exact.add(type)
+    else if (pattern === undefined) this.#isAny = true
+    else if (!this.#patterns.has(pattern)) this.#patterns.set(pattern, acceptedPattern(pattern))
+  }
+
+  has(type: EntityType): boolean {
+    if (this.#isAny || this.#exact.has(type)) return true
+    for (const pattern of this.#patterns.values()) if (finds(pattern, type, this.#effort)) return true
+    return false
   }
 }
 
@@ -75,28 +112,18 @@ export function compileSelectors(
  */
 export function compileIds(selectors: readonly Selector[], effort = unbounded()): (id: EntityId) => boolean {
   const exact = new Set<EntityId>()
-  const patterns: Pattern[] = []
+  const expressions = new Set<string>()
   for (const { id } of selectors) {
     if (id.kind === 'any') return () => true
     if (id.kind === 'exact') exact.add(id.id)
-    else patterns.push(acceptedPattern(id.pattern))
+    else expressions.add(id.pattern)
   }
+  const patterns = [...expressions].map(acceptedPattern)
   return (id) => exact.has(id) || patterns.some((pattern) => finds(pattern, id, effort))
 }
 
-function compileSearch(
-  id: Exclude<Selector['id'], { kind: 'exact' }>,
-  type: EntityType | undefined,
-  effort: Effort,
-): (entity: Identified) => boolean {
-  const ofType = (entity: Identified) => type === undefined || entity.type === type
-  if (id.kind === 'any') return ofType
-  const pattern = acceptedPattern(id.pattern)
-  return (entity) => ofType(entity) && finds(pattern, entity.id, effort)
-}
-
-function finds(pattern: Pattern, id: EntityId, effort: Effort): boolean {
-  return effort.spend(pattern.steps(id.length)) && pattern.test(id)
+function finds(pattern: Pattern, text: EntityId | EntityType, effort: Effort): boolean {
+  return effort.spend(pattern.steps(text.length)) && pattern.test(text)
 }
 
 /** What has no location is nowhere, and nowhere else [context 7.4.1], [NGSIv2 context 10.4]. */

@@ -1,11 +1,16 @@
 import type { Sequence } from '../shared-memory/sequences.js'
 import { type Attribute, compareBytes, type Entity, type Value } from './entity.js'
+import { expirationOf } from './expiration.js'
 import { isArray } from './value.js'
 
-/** By what results are ordered: an attribute's name, or `id`, `type`, `dateCreated`, `dateModified` [context 7.7]. */
+/**
+ * By what results are ordered: an attribute's name, or `id`, `type`, `dateCreated`, `dateModified` [context 7.7]; with
+ * `isBuiltin` also `dateExpires` and `servicePath`, which for NGSIv1 are names like any other [NGSIv2 context 7.6].
+ */
 export interface OrderKey {
   readonly by: string
   readonly reversed: boolean
+  readonly isBuiltin?: true
 }
 
 /** The keys of `orderBy`: names separated by commas, each reversed by a leading `!`. Empty names are passed over. */
@@ -16,6 +21,9 @@ export function parseOrder(text: string): readonly OrderKey[] {
     .map((item) => (item.startsWith('!') ? { by: item.slice(1), reversed: true } : { by: item, reversed: false }))
     .filter(({ by }) => by !== '')
 }
+
+/** Most names that results are ordered by. */
+export const maxOrderKeys = 20
 
 /**
  * The order of results by these keys, the first one that tells two entities apart deciding; entities that tie come in
@@ -37,7 +45,7 @@ export interface SortedBy {
 
 /** What tells what an entity is sorted by. */
 export function sortKeysOf(keys: readonly OrderKey[]): (entity: Entity) => SortedBy {
-  const readers = keys.map(({ by }) => reader(by))
+  const readers = keys.map(({ by, isBuiltin }) => (isBuiltin && builtinReaders.get(by)) || reader(by))
   return (entity) => {
     const values = readers.map((read) => sortable(read(entity)))
     let bytes = 0
@@ -78,6 +86,11 @@ export function compareValues(a: Value | undefined, b: Value | undefined): numbe
 }
 
 type ValueReader = (entity: Entity) => Value | undefined
+
+const builtinReaders: ReadonlyMap<string, ValueReader> = new Map<string, ValueReader>([
+  ['dateExpires', expirationOf],
+  ['servicePath', ({ path }) => path],
+])
 
 function reader(by: string): ValueReader {
   switch (by) {

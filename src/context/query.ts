@@ -11,13 +11,15 @@ export interface PathRange {
   readonly below: boolean
 }
 
-/** Which ids and types a query asks for. A pattern is searched anywhere in the id; no type means any [context 7.2]. */
+/** Which ids and types a query asks for. Patterns are searched anywhere; without a type, and a pattern for it, any is meant [context 7.2]. */
 export interface Selector {
   readonly id:
     | { readonly kind: 'exact'; readonly id: EntityId }
     | { readonly kind: 'pattern'; readonly pattern: string }
     | { readonly kind: 'any' }
   readonly type: EntityType | undefined
+  /** What the type has to match; only where no type is given [NGSIv2 context 8.1, 11.2]. */
+  readonly typePattern?: string
 }
 
 /** A condition that every result has to meet [context 7.4]. */
@@ -27,6 +29,8 @@ export type Scope =
   | { readonly kind: 'area'; readonly area: Area }
   | { readonly kind: 'place'; readonly place: Place }
   | { readonly kind: 'filter'; readonly filter: Filter }
+  /** The type is one of these [NGSIv2 context 8.1]. */
+  | { readonly kind: 'types'; readonly types: readonly EntityType[] }
 
 /** What queryContext and every convenience read ask for; plain data, so that it can cross to a query thread. */
 export interface Query {
@@ -35,8 +39,10 @@ export interface Query {
   readonly paths: readonly PathRange[]
   /** An entity that one of them matches is meant. */
   readonly selectors: readonly Selector[]
-  /** Names of the attributes to show; empty for all. */
+  /** Names of attributes of which a result has one at least, and shows no others; empty for any [context 7.3]. */
   readonly attributes: readonly string[]
+  /** Names of the attributes that results show, whichever of them they have [NGSIv2 context 7.1]; else the others. */
+  readonly shown?: readonly string[]
   /** All must hold. */
   readonly scopes: readonly Scope[]
   /** Empty for the order of creation. */

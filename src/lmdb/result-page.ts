@@ -185,7 +185,7 @@ export class SortedPage implements ResultPage {
 }
 
 /** The record of a result, with the attributes that the query names. */
-function shown({ text, entity }: ScanMatch, { attributes: names }: Query): string {
+function shown({ text, entity }: ScanMatch, { attributes: needed, shown: names = needed }: Query): string {
   if (names.length === 0) return text
   const attributes = shownAttributes(entity, names)
   return attributes.length === entity.attributes.length ? text : encodeEntity({ ...entity, attributes })

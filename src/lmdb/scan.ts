@@ -129,7 +129,8 @@ function next(stream: Iterator<Candidate>): Candidate | undefined {
 
 /** Whether every id of the types asked for is a result: no attributes named, no scopes. */
 function isPlain({ selectors, attributes, scopes }: Query): boolean {
-  return attributes.length === 0 && scopes.length === 0 && selectors.every(({ id }) => id.kind === 'any')
+  const isAnyId = selectors.every(({ id, typePattern }) => id.kind === 'any' && typePattern === undefined)
+  return attributes.length === 0 && scopes.length === 0 && isAnyId
 }
 
 /** The number of all results where the counts of types tell it. */

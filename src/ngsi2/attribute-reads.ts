@@ -22,4 +22,5 @@ export function showAttribute(services: Ngsi2Services): Operation {
   )
 }
 
-const attributeUnknown = refused('NotFound', 'The entity does not have such an attribute')
+/** There is no attribute of that name [NGSIv2 context 9.1]. */
+export const attributeUnknown = refused('NotFound', 'The entity does not have such an attribute')

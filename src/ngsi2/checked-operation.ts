@@ -25,8 +25,8 @@ function hasForbiddenIds({ segments }: ApiRequest): boolean {
   return hasForbiddenInId(segments['id'] ?? '') || hasForbiddenInId(segments['name'] ?? '')
 }
 
-/** The tenant is checked after the payload [NGSIv2 context 1.4]. */
-function withTenant({ options }: Ngsi2Services, request: ApiRequest, work: TenantWork): ReturnType<Work> {
+/** Does something for the tenant of a request, which is checked after the payload [NGSIv2 context 1.4]. */
+export function withTenant({ options }: Ngsi2Services, request: ApiRequest, work: TenantWork): ReturnType<Work> {
   const header = request.headers['fiware-service']
   const tenant = parseTenant(header === undefined ? undefined : String(header), options.multiservice)
   return tenant.ok ? work(request, tenant.value) : badInput(tenant.error)

@@ -1,10 +1,17 @@
 import type { Resource } from '../api.js'
+import { listEntities } from './entity-lists.js'
 import { showAttributes, showEntity } from './entity-reads.js'
 import type { Ngsi2Services } from './ngsi2-services.js'
 
 /** The resources of entities, their verbs in the order of the Allow header [NGSIv2 context 1.1, 8]. */
 export function entityResources(services: Ngsi2Services): readonly Resource[] {
   return [
+    {
+      pattern: '/v2/entities',
+      anyCase: false,
+      operations: { GET: listEntities(services) },
+      sharedOrder: ['GET', 'POST'],
+    },
     {
       pattern: '/v2/entities/{id}',
       countedAs: '/v2/entities/{id}[/attrs]',

@@ -4,6 +4,7 @@ import { shortForm } from '../short-form.js'
 
 /** The errors that come from operations, each with its status [NGSIv2 context 1.2]. */
 const statuses = {
+  ParseError: 400,
   BadRequest: 400,
   NotFound: 404,
   NotAcceptable: 406,

@@ -3,6 +3,7 @@ import { parseServicePaths } from '../context/service-path.js'
 import { err, ok } from '../result.js'
 import { json } from '../short-form.js'
 import { attributeResources } from './attribute-resources.js'
+import { batchResources } from './batch-resources.js'
 import { entityResources } from './entity-resources.js'
 import { badInput } from './ngsi2-errors.js'
 import type { Ngsi2Services } from './ngsi2-services.js'
@@ -11,7 +12,7 @@ import { checkUriParameters } from './uri-parameters.js'
 /** NGSIv2 as the HTTP layer knows it: everything under `/v2` [NGSIv2 context 1]. */
 export function ngsi2Interface(services: Ngsi2Services): Interface {
   return {
-    resources: [entryPoint, ...entityResources(services), ...attributeResources(services)],
+    resources: [entryPoint, ...entityResources(services), ...attributeResources(services), ...batchResources(services)],
     parseServicePaths: (header) => {
       const paths = parseServicePaths(header, 'one')
       return paths.ok ? paths : err(badInput(paths.error))

@@ -5,6 +5,7 @@ import type { Representation } from './render/entity-text.js'
 
 type Parameters = ReadonlyMap<string, string>
 
+const defaultLimit = 20
 const maxLimit = 1000
 
 const optionWords = [
@@ -103,21 +104,39 @@ function optionsOf(parameters: Parameters): OptionsAsked {
 }
 
 /** The items of a list of names, such as `attrs`; empty without the parameter. */
-function listOf(parameters: Parameters, name: string): readonly string[] {
+export function listOf(parameters: Parameters, name: string): readonly string[] {
   return parameters.get(name)?.split(',') ?? []
 }
 
-/** How the entities of a read are to be shown; the older options for dates add to `attrs` [NGSIv2 context 6, 7]. */
-export function representationOf(parameters: Parameters): Representation {
-  if (parameters.size === 0) return plain
+/**
+ * How the entities of a read are to be shown; the older options for dates add to the names of attributes, which are those
+ * of `attrs` unless the payload has them [NGSIv2 context 6, 7].
+ */
+export function representationOf(parameters: Parameters, names = listOf(parameters, 'attrs')): Representation {
+  if (parameters.size === 0 && names.length === 0) return plain
   const options = optionsOf(parameters)
-  const named = listOf(parameters, 'attrs')
   const dates = (['dateCreated', 'dateModified'] as const).filter((date) => options.has(date))
   return {
     form: forms.find((form) => options.has(form)) ?? 'normalized',
-    attributes: dates.length > 0 && named.length === 0 ? [...dates, '*'] : [...named, ...dates],
+    attributes: dates.length > 0 && names.length === 0 ? [...dates, '*'] : [...new Set([...names, ...dates])],
     metadata: listOf(parameters, 'metadata'),
   }
 }
 
 const plain: Representation = { form: 'normalized', attributes: [], metadata: [] }
+
+/** Which part of the results is asked for, and whether their number is [NGSIv2 context 7.5]. */
+interface PageAsked {
+  readonly offset: number
+  readonly limit: number
+  readonly counted: boolean
+}
+
+/** Reads `limit`, `offset` and `options=count`, which have been checked. */
+export function pageOf(parameters: Parameters): PageAsked {
+  return {
+    offset: Math.min(Number(parameters.get('offset') ?? 0), Number.MAX_SAFE_INTEGER),
+    limit: Number(parameters.get('limit') ?? defaultLimit),
+    counted: optionsOf(parameters).has('count'),
+  }
+}

@@ -4,7 +4,7 @@ import type { Statement } from '../../src/context/filter.js'
 import { parseFilter } from '../../src/context/filter-parse.js'
 
 function read(text: string): readonly Statement[] | string {
-  const filter = parseFilter(text, 'attributes')
+  const filter = parseFilter(text, 'attributes', 'ngsi1')
   return filter.ok ? filter.value.statements : filter.error.kind
 }
 
@@ -71,10 +71,11 @@ test('a path reaches into compounds, and quotes keep dots and colons in a name o
 test('what can not be understood is refused with its kind', async (t) => {
   const refusals: readonly (readonly [string, string])[] = [
     ['', 'filterEmpty'],
-    [' ', 'filterEmpty'],
+    [' ', 'filterBlank'],
     [';', 'filterEmpty'],
     [';;', 'statementEmpty'],
     ['a;;b', 'statementEmpty'],
+    ['a; ;b', 'statementBlank'],
     [';a', 'statementEmpty'],
     ['a;;', 'statementEmpty'],
     ['==1', 'leftSideEmpty'],
@@ -92,7 +93,7 @@ test('what can not be understood is refused with its kind', async (t) => {
     ['level>1,2', 'listOrdered'],
     ["level==1..'a'", 'rangeMixed'],
     ['level==1..2031-03-01', 'rangeMixed'],
-    ['level==true..true', 'rangeMixed'],
+    ['level==true..true', 'rangeUnordered'],
     ['level==1..2..3', 'rangeMixed'],
     ['level==1,b', 'listMixed'],
     ["level==1,'2'", 'listMixed'],
@@ -107,7 +108,7 @@ test('what can not be understood is refused with its kind', async (t) => {
     ['level==a=b', 'charactersForbidden'],
     ['level==a>b', 'charactersForbidden'],
     ["level=='a;b'", 'charactersForbidden'],
-    ["level=='a'b", 'charactersForbidden'],
+    ["level=='a'b", 'quoteInside'],
     ["level==a'b", 'charactersForbidden'],
     ['level=="a"', 'charactersForbidden'],
     ['level~=(a)', 'charactersForbidden'],
@@ -118,7 +119,7 @@ test('what can not be understood is refused with its kind', async (t) => {
 })
 
 test('a malformed pattern is told', async (t) => {
-  t.same(parseFilter('level~=*[', 'attributes'), {
+  t.same(parseFilter('level~=*[', 'attributes', 'ngsi1'), {
     ok: false,
     error: { kind: 'patternMalformed', pattern: '*[' },
   })
@@ -131,16 +132,20 @@ test('a filter has a limit of statements and of patterns', async (t) => {
 })
 
 test('a metadata filter names an attribute and its metadata', async (t) => {
-  const filter = parseFilter('level.unit.long==raw', 'metadata')
+  const filter = parseFilter('level.unit.long==raw', 'metadata', 'ngsi1')
   t.same(filter.ok && filter.value, {
     on: 'metadata',
+    dialect: 'ngsi1',
     statements: [{ path: ['level', 'unit', 'long'], condition: { kind: 'equal', values: ['raw'], negated: false } }],
   })
-  t.same(parseFilter('level==raw', 'metadata'), { ok: false, error: { kind: 'metadataUnnamed' } })
+  t.same(parseFilter('level==raw', 'metadata', 'ngsi1'), {
+    ok: false,
+    error: { kind: 'metadataUnnamed', unary: false },
+  })
 })
 
 test('a filter is plain data', async (t) => {
-  const filter = parseFilter("a;!b;c=='x',y;d!=1..2;e>=2031-03-01;f~=^x", 'attributes')
+  const filter = parseFilter("a;!b;c=='x',y;d!=1..2;e>=2031-03-01;f~=^x", 'attributes', 'ngsi1')
   t.same(structuredClone(filter), filter)
   t.equal(filter.ok, true)
 })
@@ -170,7 +175,7 @@ test('any text is either a filter or refused, and no filter has a forbidden char
   let understood = 0
   fc.assert(
     fc.property(text, (given) => {
-      const filter = parseFilter(given, 'attributes')
+      const filter = parseFilter(given, 'attributes', 'ngsi1')
       if (!filter.ok) return true
       understood += 1
       return filter.value.statements.every(({ path }) => path.every((step) => !/[<>"'=;()]/.test(step)))

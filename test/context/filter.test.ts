@@ -2,13 +2,18 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { unbounded } from '../../src/context/effort.js'
 import { compareBytes, type Entity } from '../../src/context/entity.js'
-import { compileFilter, type FilterSide } from '../../src/context/filter.js'
+import { compileFilter, type Dialect, type FilterSide } from '../../src/context/filter.js'
 import { parseFilter } from '../../src/context/filter-parse.js'
 import type { Milliseconds } from '../../src/time.js'
 import { attribute, entity, holding } from './given-entity.js'
 
-function meets(held: Entity, text: string, on: FilterSide = 'attributes'): boolean | string {
-  const filter = parseFilter(text, on)
+function meets(
+  held: Entity,
+  text: string,
+  on: FilterSide = 'attributes',
+  dialect: Dialect = 'ngsi1',
+): boolean | string {
+  const filter = parseFilter(text, on, dialect)
   return filter.ok ? compileFilter(filter.value, unbounded())(held) : filter.error.kind
 }
 
@@ -201,4 +206,27 @@ test('a negated statement holds exactly when the attribute exists and the plain 
       return meets(one, `a==${text}`) !== meets(one, `a!=${text}`) && meets(one, `b!=${text}`) === false
     }),
   )
+})
+
+test('in NGSIv2 the service path and the expiration are those of the entity [NGSIv2 context 10.2]', async (t) => {
+  const own = [attribute('servicePath', 'mine'), attribute('dateExpires', 1e9, { type: 'DateTime' })]
+  const brew = entity({ path: '/brew', attributes: own })
+  t.equal(meets(brew, 'servicePath==/brew', 'attributes', 'ngsi2'), true)
+  t.equal(meets(brew, 'servicePath==mine', 'attributes', 'ngsi2'), false)
+  t.equal(meets(brew, 'servicePath==mine'), true, 'for NGSIv1 it is an attribute like any other')
+  t.equal(meets(brew, 'dateExpires>2000-01-01', 'attributes', 'ngsi2'), true)
+  t.equal(meets(brew, '!dateExpires', 'attributes', 'ngsi2'), false)
+  for (const value of [null, 'soon']) {
+    const lasting = entity({ attributes: [attribute('dateExpires', value, { type: 'DateTime' })] })
+    t.equal(meets(lasting, '!dateExpires', 'attributes', 'ngsi2'), true, String(value))
+  }
+})
+
+test('in NGSIv2 null stands in lists of texts [NGSIv2 context 10.2]', async (t) => {
+  const filters = ['note==open,null', 'note!=open,null', 'grain==null,rye']
+  t.same(
+    filters.map((text) => meets(silo, text, 'attributes', 'ngsi2')),
+    [true, false, true],
+  )
+  t.equal(meets(silo, 'note==open,null'), 'listMixed', 'not in those of NGSIv1')
 })

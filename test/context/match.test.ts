@@ -43,7 +43,7 @@ function pattern(text: string, type?: string): Selector {
 }
 
 function filter(text: string): Scope {
-  const parsed = parseFilter(text, 'attributes')
+  const parsed = parseFilter(text, 'attributes', 'ngsi1')
   if (!parsed.ok) throw new Error(parsed.error.kind)
   return { kind: 'filter', filter: parsed.value }
 }
@@ -89,4 +89,13 @@ test('a result satisfies every scope', async (t) => {
 
 test('a pattern that was never checked is a fault', async (t) => {
   t.throws(() => compileQuery({ ...everything, selectors: [pattern('*')] }))
+})
+
+test('a type may have to match a pattern, or to be one of several [NGSIv2 context 8.1, 10.1]', async (t) => {
+  const any = { id: { kind: 'any' }, type: undefined } as const
+  t.same(results({ selectors: [{ ...any, typePattern: 'arn' }] }), [2, 3])
+  t.same(results({ selectors: [{ ...exact('Silo1'), typePattern: '^S' }, pattern('North', 'Barn')] }), [0, 2])
+  t.same(results({ selectors: [{ ...any, typePattern: '^$' }] }), [1])
+  t.same(results({ scopes: [{ kind: 'types', types: ['Silo', 'Barn'] as EntityType[] }] }), [0, 2, 3])
+  t.same(results({ scopes: [{ kind: 'types', types: [] }] }), [])
 })

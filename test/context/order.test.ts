@@ -65,3 +65,19 @@ test('the order is total: it is antisymmetric and transitive', async () => {
     }),
   )
 })
+
+test('the service path and the expiration are builtin where a key says so [NGSIv2 context 7.6]', async (t) => {
+  const expires = (value: number) => attribute('dateExpires', value, { type: 'DateTime' })
+  const entities = [
+    entity({ id: 'A', path: '/b', sequence: 1, attributes: [expires(20), attribute('servicePath', '1')] }),
+    entity({ id: 'B', path: '/c', sequence: 2, attributes: [expires(10), attribute('servicePath', '3')] }),
+    entity({ id: 'C', path: '/a', sequence: 3, attributes: [attribute('servicePath', '2')] }),
+  ]
+  const builtin = (text: string) => {
+    const keys = parseOrder(text).map((key) => ({ ...key, isBuiltin: true }) as const)
+    return [...entities].sort(compareEntities(keys)).map(({ id }) => id)
+  }
+  t.same(builtin('servicePath'), ['C', 'A', 'B'])
+  t.same(builtin('!dateExpires'), ['A', 'B', 'C'])
+  t.same(ordered('servicePath', entities), ['A', 'C', 'B'], 'for NGSIv1 it is an attribute')
+})

@@ -178,7 +178,9 @@ test('a query whose patterns take too long for one entity is refused at once', a
   const costly = (pattern: string): Query => {
     const condition = { kind: 'matches', pattern } as const
     return asking({
-      scopes: [{ kind: 'filter', filter: { on: 'attributes', statements: [{ path: ['v'], condition }] } }],
+      scopes: [
+        { kind: 'filter', filter: { on: 'attributes', dialect: 'ngsi1', statements: [{ path: ['v'], condition }] } },
+      ],
     })
   }
   const limits = { page_bytes: 2 ** 22 }

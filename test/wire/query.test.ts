@@ -350,6 +350,10 @@ test('a filter that can not be understood is an error [context 7.4.2]', async (t
     ['a>1..2', 'ranges only valid for equal and not equal ops'],
     ['a>1,2', 'lists only valid for equal and not equal ops'],
     ["a==1..'b'", 'invalid range: types mixed'],
+    ['a==true..5', 'invalid range: types mixed'],
+    ['a==1,null', 'invalid JSON value type in list'],
+    ['a; ;b', 'empty q-item'],
+    ["a=='b'c", 'forbidden characters in String Filter'],
     ["a==1,'b'", 'invalid JSON value type in list'],
     ["a=='b", 'non-terminated forced string'],
     ['a==(b)', 'forbidden characters in String Filter'],
@@ -383,6 +387,10 @@ test('filters on metadata look at attribute.metadata [context 7.4.2]', async (t)
   t.strictSame(
     await scoped(client, scope('FIWARE::StringQuery::Metadata', 'level.unit==')),
     errorCode(400, 'empty right-hand-side in q-item'),
+  )
+  t.strictSame(
+    await scoped(client, scope('FIWARE::StringQuery::Metadata', 'level.==1')),
+    errorCode(400, 'empty left-hand-side in q-item'),
   )
 })
 

@@ -1,7 +1,7 @@
 import type { ApiResponse } from '../../api.js'
 import { hasForbidden } from '../../context/characters.js'
 import type { EntityType } from '../../context/entity.js'
-import { type OrderKey, parseOrder } from '../../context/order.js'
+import { maxOrderKeys, type OrderKey, parseOrder } from '../../context/order.js'
 import type { Scope } from '../../context/query.js'
 import { badRequest } from '../render/responses.js'
 
@@ -9,7 +9,6 @@ type Parameters = ReadonlyMap<string, string>
 
 const defaultLimit = 20
 const maxLimit = 1000
-const maxOrderKeys = 20
 
 /** Parameters whose values have a syntax of their own, in which forbidden characters have a meaning [context 1.6]. */
 const freeValues: ReadonlySet<string> = new Set(['q', 'mq', 'idPattern', 'typePattern'])

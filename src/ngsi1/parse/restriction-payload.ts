@@ -118,7 +118,7 @@ function wordOf(value: Value | undefined): string {
 
 function filterScope(type: string, value: Json, side: FilterSide): Parsed {
   if (typeof value !== 'string') return err({ kind: 'scopeValueUnknown', type })
-  const filter = parseFilter(value, side)
+  const filter = parseFilter(value, side, 'ngsi1')
   if (!filter.ok) return err({ kind: 'filterMalformed', why: filter.error })
   return ok({ kind: 'filter', filter: filter.value })
 }

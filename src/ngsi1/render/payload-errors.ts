@@ -85,7 +85,9 @@ function placeDetails(why: PlaceMalformed): string {
 /** [context 7.4.2] */
 const filterWording: Wording<FilterMalformed> = {
   filterEmpty: () => 'empty q',
+  filterBlank: () => 'empty q',
   statementEmpty: () => 'empty q-item',
+  statementBlank: () => 'empty q-item',
   leftSideEmpty: () => 'empty left-hand-side in q-item',
   rightSideEmpty: () => 'empty right-hand-side in q-item',
   listItemEmpty: () => 'empty item in list',
@@ -93,11 +95,16 @@ const filterWording: Wording<FilterMalformed> = {
   rangeOrdered: () => 'ranges only valid for equal and not equal ops',
   listOrdered: () => 'lists only valid for equal and not equal ops',
   rangeMixed: () => 'invalid range: types mixed',
+  rangeUnordered: () => 'invalid range: types mixed',
   listMixed: () => 'invalid JSON value type in list',
+  valueUnordered: () => 'values of this type have no order',
   quoteOpen: () => 'non-terminated forced string',
+  quoteInside: () => 'forbidden characters in String Filter',
   charactersForbidden: () => 'forbidden characters in String Filter',
   patternMalformed: ({ pattern }) => `error compiling filter regex: '${pattern}'`,
   metadataUnnamed: () => 'no metadata name - not valid for metadata filters',
+  metadataNameEmpty: () => 'empty left-hand-side in q-item',
+  attributeUnnamed: () => 'empty left-hand-side in q-item',
   statementsTooMany: () => 'too many q-items',
   filterTooLong: () => 'q too long',
 }

@@ -75,7 +75,7 @@ export function visibleAttribute(attribute: Attribute, metadataNames: NamesShown
 }
 
 /** The value that clients see: of a GeoJSON Feature the geometry, unless its type is to be ignored [NGSIv2 context 3.5]. */
-function valueShown({ type, value, metadata }: Attribute): Value {
+export function valueShown({ type, value, metadata }: Attribute): Value {
   if (type !== 'geo:json' || !isObject(value) || metadata.some(ignoresType)) return value
   return geometryOf(value)
 }
