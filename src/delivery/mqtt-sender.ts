@@ -55,7 +55,7 @@ export class MqttSender {
       await connection.publish(message)
       return { kind: 'accepted' }
     } catch (fault) {
-      // What has not been acknowledged in time may be later: a new connection knows nothing of it.
+      // Whatever it was, the next attempt begins with a new connection.
       this.#drop(key, held)
       return outcomeOfFault(fault)
     } finally {
