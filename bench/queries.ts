@@ -35,6 +35,21 @@ export const byNarrowArea: Selection = within({
   },
 })
 
+/** A strip with five places in ten thousand. */
+export const bySmallArea: Selection = within({
+  polygon: {
+    vertices: [
+      { latitude: '39.995', longitude: '9.995' },
+      { latitude: '39.995', longitude: '10.045' },
+      { latitude: '40.005', longitude: '10.045' },
+      { latitude: '40.005', longitude: '9.995' },
+    ],
+  },
+})
+
+/** What the ids of ten devices begin with. */
+export const byPrefix: Selection = { entity: { id: `^${deviceId(120).slice(0, -1)}`, isPattern: 'true' } }
+
 /** An expression that only this device matches: if it is the last one, all have to be looked at. */
 export function scanFor(number: number): Selection {
   return { entity: { id: `${deviceId(number).replace(/^\w+/, '')}$`, isPattern: 'true' } }

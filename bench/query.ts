@@ -2,7 +2,18 @@ import { appendPlacedDevices } from './device.js'
 import { answerOf } from './fleet.js'
 import type { Bench } from './harness.js'
 import { fewConnections } from './options.js'
-import { byArea, byNarrowArea, byPattern, byRarePattern, byType, page, pageSize, type Selection } from './queries.js'
+import {
+  byArea,
+  byNarrowArea,
+  byPattern,
+  byPrefix,
+  byRarePattern,
+  bySmallArea,
+  byType,
+  page,
+  pageSize,
+  type Selection,
+} from './queries.js'
 
 /** What every device is in, so that there are deep pages. */
 const broad: Readonly<Record<string, Selection>> = { 'by type': byType, 'by pattern': byPattern, 'by area': byArea }
@@ -11,6 +22,8 @@ const broad: Readonly<Record<string, Selection>> = { 'by type': byType, 'by patt
 const narrow: Readonly<Record<string, Selection>> = {
   'by pattern, one in 1,000': byRarePattern,
   'by area, one in 100': byNarrowArea,
+  'by area, one in 2,000': bySmallArea,
+  'by the beginning of ids, ten of them': byPrefix,
 }
 
 const depths: readonly number[] = [0, 1_000, 10_000]

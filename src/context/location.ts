@@ -8,10 +8,19 @@ import type { GivenAttribute, LocationMoment, ShapeMoment, UpdateRefusal } from 
 import { isObject } from './value.js'
 
 /** Where an entity is; nothing when none of its attributes says so. */
-export function locationOf({ attributes }: Pick<Entity, 'attributes'>): GeoShape | undefined {
-  const location = attributes.find(({ isLocation }) => isLocation)
-  if (location === undefined) return undefined
-  const { type, value } = location
+export function locationOf(entity: Pick<Entity, 'attributes'>): GeoShape | undefined {
+  const location = locationAttribute(entity)
+  return location && shapeOfLocation(location)
+}
+
+/** The attribute that says where an entity is. */
+export function locationAttribute({ attributes }: Pick<Entity, 'attributes'>): Attribute | undefined {
+  for (const attribute of attributes) if (attribute.isLocation) return attribute
+  return undefined
+}
+
+/** The shape of an attribute that is a location. */
+export function shapeOfLocation({ type, value }: Pick<Attribute, 'type' | 'value'>): GeoShape | undefined {
   // What NGSIv1 has marked holds coordinates, whatever its type is called.
   if (typeof value === 'string') {
     const point = parseCoordinates(value)

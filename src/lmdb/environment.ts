@@ -14,6 +14,8 @@ export interface Environment {
   readonly counts: Database<string, Key>
   /** [expiration in ms, tenant, sequence] to the path and the id of an entity that expires. */
   readonly expirations: Database<string, Key>
+  /** [tenant, level, cell, sequence] to the path and the id of an entity whose location lies in that cell, or partly. */
+  readonly cells: Database<string, Key>
   /** Facts about the partition itself. */
   readonly facts: Database<string, Key>
   /** The outbox: [number] to a notice, [first number] to the notices of a group, to what they show; [subscription] to its delivery stats. */
@@ -52,6 +54,7 @@ export function openEnvironment(path: string, settings: EnvironmentSettings, flu
     types: openDatabase(root, 'types'),
     counts: openDatabase(root, 'counts'),
     expirations: openDatabase(root, 'expirations'),
+    cells: openDatabase(root, 'cells'),
     facts: openDatabase(root, 'facts'),
     notices: openDatabase(root, 'notices'),
     groups: openDatabase(root, 'groups'),

@@ -1,4 +1,5 @@
 import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
+import type { Cell, CellRange } from '../context/geo/cells.js'
 import type { Sequence } from '../shared-memory/sequences.js'
 import type { Milliseconds } from '../time.js'
 
@@ -67,6 +68,30 @@ export function expirationKey(expires: Milliseconds, tenant: Tenant, sequence: S
 /** The key behind those of all entities that have expired by then. */
 export function behindExpired(time: Milliseconds): Key {
   return [time + 1]
+}
+
+/** Where an entity stands among those whose locations lie in a cell. */
+export function cellKey(tenant: Tenant, { level, number }: Cell, sequence: Sequence): Key {
+  return [tenant, level, number, sequence]
+}
+
+/** The entities in cells of a level, from one number to another. */
+export function cellsBetween(tenant: Tenant, level: number, { first, last }: CellRange): KeyRange {
+  return { start: [tenant, level, first], end: [tenant, level, last + 1] }
+}
+
+/** All cells of a level. */
+export function cellsOfLevel(tenant: Tenant, level: number): KeyRange {
+  return { start: [tenant, level], end: [tenant, level + 1] }
+}
+
+/** Everything of the ids that begin with some characters of ASCII, at least one. */
+export function idsBeginning(tenant: Tenant, prefix: string): KeyRange {
+  const last = prefix.length - 1
+  return {
+    start: [tenant, prefix],
+    end: [tenant, prefix.slice(0, last) + String.fromCharCode(prefix.charCodeAt(last) + 1)],
+  }
 }
 
 /** Where the number of entities of a type in a service path is counted; with a name, of those that have the attribute. */

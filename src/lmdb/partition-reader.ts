@@ -1,11 +1,25 @@
-import type { Transaction } from 'lmdb'
+import type { Database, Transaction } from 'lmdb'
 import type { Entity, EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
+import { atLevel, type CellRange, cellLevels } from '../context/geo/cells.js'
 import type { Sequence } from '../shared-memory/sequences.js'
 import type { Versions } from '../shared-memory/versions.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import { entityOf, locatedAt, missing, type RecordLocation } from './damage.js'
 import { type Environment, type EnvironmentSettings, openEnvironment } from './environment.js'
-import { canBeKey, countsOf, idInAllPaths, idInPath, type KeyRange, recordKey, recordsOf, typeFrom } from './keys.js'
+import {
+  canBeKey,
+  cellsBetween,
+  cellsOfLevel,
+  countsOf,
+  idInAllPaths,
+  idInPath,
+  idsBeginning,
+  type Key,
+  type KeyRange,
+  recordKey,
+  recordsOf,
+  typeFrom,
+} from './keys.js'
 import { lastNumber } from './outbox.js'
 import { decodeLocated, type Located } from './record.js'
 
@@ -164,6 +178,54 @@ export class Snapshot {
     }
   }
 
+  /**
+   * The entities with a location that lies in one of the cells, or partly, and others near them; in no order, and some of them
+   * more than once.
+   */
+  *inCells(tenant: Tenant, cover: readonly CellRange[]): Generator<Candidate> {
+    for (const range of this.#cellRanges(tenant, cover)) {
+      for (const { key, value } of this.#environment.cells.getRange(this.#in(range))) {
+        yield new Candidate(this, tenant, Number(key[3]) as Sequence, decodeLocated(value))
+      }
+    }
+  }
+
+  /** How many `inCells` has, counted up to a limit. */
+  countInCells(tenant: Tenant, cover: readonly CellRange[], limit: number): number {
+    let count = 0
+    for (const range of this.#cellRanges(tenant, cover)) {
+      if (count >= limit) break
+      count += this.#count(this.#environment.cells, range, limit - count)
+    }
+    return count
+  }
+
+  *#cellRanges(tenant: Tenant, cover: readonly CellRange[]): Generator<KeyRange> {
+    for (const level of cellLevels) {
+      if (this.#count(this.#environment.cells, cellsOfLevel(tenant, level), 1) === 0) continue
+      for (const range of atLevel(cover, level)) yield cellsBetween(tenant, level, range)
+    }
+  }
+
+  /** The entities whose ids begin so, in every service path, of one type or of every one, in no order. */
+  *withPrefix(tenant: Tenant, prefix: string, type: EntityType | undefined): Generator<Candidate> {
+    if (!canBeKey(prefix as EntityId)) return
+    for (const { key, value } of this.#environment.ids.getRange(this.#in(idsBeginning(tenant, prefix)))) {
+      const [, id, path, itsType] = key
+      if (type !== undefined && itsType !== type) continue
+      yield new Candidate(this, tenant, Number(value) as Sequence, {
+        id: String(id) as EntityId,
+        path: String(path) as ServicePath,
+      })
+    }
+  }
+
+  /** How many `withPrefix` has of all types, counted up to a limit. */
+  countWithPrefix(tenant: Tenant, prefix: string, limit: number): number {
+    if (!canBeKey(prefix as EntityId)) return 0
+    return this.#count(this.#environment.ids, idsBeginning(tenant, prefix), limit)
+  }
+
   /** The counts of a tenant's types and attribute names. */
   *counts(tenant: Tenant): Generator<Count> {
     for (const { key, value } of this.#environment.counts.getRange(this.#in(countsOf(tenant)))) {
@@ -179,6 +241,12 @@ export class Snapshot {
 
   close(): void {
     this.#transaction.done()
+  }
+
+  /** How many entries a range has, counted up to a limit: LMDB would count all, but passes over them as fast. */
+  #count(database: Database<string, Key>, range: KeyRange, limit: number): number {
+    for (const _ of database.getKeys({ ...this.#in(range), offset: limit - 1, limit: 1 })) return limit
+    return limit === 1 ? 0 : database.getKeysCount(this.#in(range))
   }
 
   #in(range: KeyRange): KeyRange & { transaction: Transaction } {

@@ -24,6 +24,7 @@ import { DiskRoom } from './disk-room.js'
 import { type Environment, figuresOf, openEnvironment, usedBytes, type WriterSettings } from './environment.js'
 import { Expirations } from './expirations.js'
 import { idInPath, idKey, recordKey, typeKey } from './keys.js'
+import { LocationCells } from './location-cells.js'
 import { LoggedEnvironment } from './logged-environment.js'
 import { Outbox } from './outbox.js'
 import { encodeLocated } from './record.js'
@@ -65,6 +66,7 @@ export class LmdbPartitionStore implements PartitionStore {
   readonly #logged: LoggedEnvironment
   readonly #outbox: Outbox
   readonly #expirations: Expirations
+  readonly #cells: LocationCells
   readonly #cache: RecordCache
   readonly #disk: DiskRoom
   readonly #sizeMax: number
@@ -86,6 +88,8 @@ export class LmdbPartitionStore implements PartitionStore {
     this.#environment = openEnvironment(path, { ...settings, readOnly: false })
     Expirations.ensure(this.#environment, path)
     this.#expirations = new Expirations(this.#environment)
+    LocationCells.ensure(this.#environment, path, log)
+    this.#cells = new LocationCells(this.#environment)
     this.#outbox = new Outbox(this.#environment, path)
     this.#cache = new RecordCache(cache_bytes)
     this.#sizeMax = settings.sizeMax_bytes
@@ -228,6 +232,7 @@ export class LmdbPartitionStore implements PartitionStore {
       else this.#put(write)
       counts.note(write)
       this.#expirations.note(write)
+      this.#cells.note(write)
     }
     counts.write(this.#environment.counts)
     this.#written += this.#outbox.enqueue(notices)

@@ -1,5 +1,7 @@
 import { Effort, maxSteps } from '../context/effort.js'
-import type { EntityId, EntityType } from '../context/entity.js'
+import type { EntityId, EntityType, Tenant } from '../context/entity.js'
+import { coverOf } from '../context/geo/cells.js'
+import { literalPrefix } from '../context/literal-prefix.js'
 import { compileIds, compileQuery } from '../context/match.js'
 import { inPaths, type Query, type QueryRefusal } from '../context/query.js'
 import { err, ok, type Result } from '../result.js'
@@ -65,35 +67,98 @@ export async function scan(
 }
 
 /**
- * Streams of candidates, each in the order of creation, that together have every result. Those of exact ids are gathered
- * and sorted first: nothing when they take too much memory.
+ * Streams of candidates, each in the order of creation, that together have every result. Those of exact ids, and those of
+ * an index that has few, are gathered and sorted first: nothing when those of exact ids take too much memory.
  */
 async function streams(
   snapshots: readonly Snapshot[],
-  { tenant, selectors }: Query,
+  query: Query,
   limit_bytes: number,
   slices: Slices,
 ): Promise<readonly Iterator<Candidate>[] | undefined> {
+  const { tenant, selectors, counted, order } = query
   const types = new Set<EntityType>()
   const ids = new Set<EntityId>()
+  let isAnyType = false
   for (const { id, type } of selectors) {
     if (id.kind === 'exact') ids.add(id.id)
-    else if (type === undefined) return snapshots.map((snapshot) => snapshot.all(tenant))
+    else if (type === undefined) isAnyType = true
     else types.add(type)
   }
+  const most = Math.floor(limit_bytes / candidate_bytes)
+  if (isAnyType || types.size > 0) {
+    // Where all have to be looked at, an index is worth it however many it has.
+    const narrow = narrowed(snapshots, query, counted || order.length > 0 ? most : worthSorting)
+    const few = narrow && (await gathered(narrow, most, slices))
+    if (few !== undefined) return [few]
+  }
+  if (isAnyType) return snapshots.map((snapshot) => snapshot.all(tenant))
   const byType = snapshots.flatMap((snapshot) => [...types].map((type) => snapshot.ofType(tenant, type)))
   if (ids.size === 0) return byType
-  const found: Candidate[] = []
-  for (const snapshot of snapshots) {
-    for (const id of ids) {
-      for (const candidate of snapshot.ofId(tenant, id)) {
-        found.push(candidate)
-        if (found.length * candidate_bytes > limit_bytes) return undefined
-        if (slices.isOver) await slices.next()
-      }
+  const byId = await gathered(
+    snapshots.map((snapshot) => ofIds(snapshot, tenant, ids)),
+    most,
+    slices,
+  )
+  return byId && [byId, ...byType]
+}
+
+function* ofIds(snapshot: Snapshot, tenant: Tenant, ids: ReadonlySet<EntityId>): Generator<Candidate> {
+  for (const id of ids) yield* snapshot.ofId(tenant, id)
+}
+
+/** To gather and sort so many takes about as long as a page of an index that is in the order already. */
+const worthSorting = 2048
+
+/**
+ * Candidates of an index that has every result and no more than so many entries: of where entities are, or of how their ids
+ * begin. Nothing when there is none.
+ */
+function narrowed(
+  snapshots: readonly Snapshot[],
+  { tenant, selectors, scopes }: Query,
+  most: number,
+): readonly Iterable<Candidate>[] | undefined {
+  const cover = coverOf(scopes)
+  const isFew = (count: (snapshot: Snapshot, limit: number) => number): boolean =>
+    snapshots.reduce((left, snapshot) => (left < 0 ? left : left - count(snapshot, left + 1)), most) >= 0
+  if (cover !== undefined && isFew((snapshot, limit) => snapshot.countInCells(tenant, cover, limit))) {
+    return snapshots.map((snapshot) => snapshot.inCells(tenant, cover))
+  }
+  const ids = new Set<EntityId>()
+  const prefixes: { readonly prefix: string; readonly type: EntityType | undefined }[] = []
+  for (const { id, type } of selectors) {
+    const prefix = id.kind === 'pattern' ? literalPrefix(id.pattern) : undefined
+    if (id.kind === 'exact') ids.add(id.id)
+    else if (prefix === undefined) return undefined
+    else prefixes.push({ prefix, type })
+  }
+  const areFew = prefixes.every(({ prefix }) =>
+    isFew((snapshot, limit) => snapshot.countWithPrefix(tenant, prefix, limit)),
+  )
+  if (!areFew) return undefined
+  return snapshots.flatMap((snapshot) => [
+    ofIds(snapshot, tenant, ids),
+    ...prefixes.map(({ prefix, type }) => snapshot.withPrefix(tenant, prefix, type)),
+  ])
+}
+
+/** All candidates in the order of creation, each once; nothing when there are more than so many. */
+async function gathered(
+  found: readonly Iterable<Candidate>[],
+  most: number,
+  slices: Slices,
+): Promise<Iterator<Candidate> | undefined> {
+  const candidates: Candidate[] = []
+  for (const stream of found) {
+    for (const candidate of stream) {
+      if (candidates.length === most) return undefined
+      candidates.push(candidate)
+      if (candidates.length % stride === 0 && slices.isOver) await slices.next()
     }
   }
-  return [found.sort((a, b) => a.sequence - b.sequence).values(), ...byType]
+  candidates.sort((a, b) => a.sequence - b.sequence)
+  return candidates.filter(({ sequence }, at) => at === 0 || candidates[at - 1]?.sequence !== sequence).values()
 }
 
 /** An entry of the index of ids in memory, with its id and path. */

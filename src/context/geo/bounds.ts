@@ -1,8 +1,11 @@
+import { touch } from './arc.js'
 import type { Area, Circle } from './area.js'
+import type { GeoShape } from './geo-shape.js'
 import type { Point } from './point.js'
-import { clearance, ringOf } from './ring.js'
+import { clearance, opened, ringOf } from './ring.js'
 import {
   type Arc,
+  arcsThrough,
   degrees,
   dot,
   earthRadius_m,
@@ -12,10 +15,11 @@ import {
   plus,
   times,
   type Vector3,
+  vectorOf,
 } from './sphere.js'
 
 /** All points between two latitudes and two longitudes, in degrees; `west` is never greater than `east`. */
-interface Box {
+export interface Box {
   readonly south: number
   readonly north: number
   readonly west: number
@@ -43,8 +47,9 @@ export function inBoxes(boxes: readonly Box[], { latitude, longitude }: Point): 
   )
 }
 
-function boundsOfCircle({ centre, radius_m }: Circle): readonly Box[] {
-  const angle = radius_m / earthRadius_m
+/** Boxes that contain every point within a distance of a point, and everything that touches one of them. */
+export function boundsOfCircle({ centre, radius_m }: Pick<Circle, 'centre' | 'radius_m'>): readonly Box[] {
+  const angle = radius_m / earthRadius_m + 2 * touch
   const reach = degrees(angle)
   const south = centre.latitude - reach
   const north = centre.latitude + reach
@@ -54,22 +59,45 @@ function boundsOfCircle({ centre, radius_m }: Circle): readonly Box[] {
   return boxes(south, north, centre.longitude - sideways, centre.longitude + sideways)
 }
 
+/** Boxes that contain every point of a shape, and everything that touches one of them: one or two for each of its parts. */
+export function boundsOfShape(shape: GeoShape): readonly Box[] {
+  switch (shape.kind) {
+    case 'points':
+      return shape.points.flatMap((centre) => boundsOfCircle({ centre, radius_m: 0 }))
+    case 'lines':
+      return shape.lines.flatMap((line) => boundsOfArcs(line, arcsThrough(line.map(vectorOf)), () => false))
+    case 'polygons':
+      return shape.polygons.flatMap(([border]) => (border === undefined ? [] : boundsOfRing(opened(border))))
+  }
+}
+
+function boundsOfRing(vertices: readonly Point[]): readonly Box[] {
+  const { edges, holds } = ringOf(vertices)
+  return boundsOfArcs([...vertices, ...vertices.slice(0, 1)], edges, holds)
+}
+
 /**
  * Without a pole in it, the inside reaches no further than its border: who walks along a meridian from an inner point to
  * either pole crosses the border at his longitude, once south and once north of where he started.
  */
-function boundsOfRing(vertices: readonly Point[]): readonly Box[] {
-  const { edges, holds } = ringOf(vertices)
-  if (edges.some(isOpen)) return [world]
+function boundsOfArcs(
+  vertices: readonly Point[],
+  arcs: readonly Arc[],
+  holds: (point: Vector3) => boolean,
+): readonly Box[] {
+  if (arcs.some(isOpen)) return [world]
   const [hasSouth, hasNorth] = [-1, 1].map((z) => {
     const pole: Vector3 = [0, 0, z]
-    return holds(pole) || degrees(clearance(pole, edges)) <= margin
+    return holds(pole) || degrees(clearance(pole, arcs)) <= polar
   })
-  const south = hasSouth ? -90 : edges.reduce((least, edge) => Math.min(least, extreme(edge, -1)), 90)
-  const north = hasNorth ? 90 : edges.reduce((most, edge) => Math.max(most, extreme(edge, 1)), -90)
+  const south = hasSouth ? -90 : arcs.reduce((least, arc) => Math.min(least, extreme(arc, -1)), 90)
+  const north = hasNorth ? 90 : arcs.reduce((most, arc) => Math.max(most, extreme(arc, 1)), -90)
   if (hasSouth || hasNorth) return band(south, north)
   return boxes(south, north, ...longitudesOf(vertices))
 }
+
+/** So many degrees from a pole the margin is more than what touches, in longitude too. */
+const polar = 0.04
 
 /** No arc is the shorter one between opposite points. */
 function isOpen({ from, to, normal }: Arc): boolean {
@@ -90,7 +118,7 @@ function extreme(arc: Arc, sign: -1 | 1): number {
 
 /** From where to where a walk along the vertices goes in longitude, counted on beyond 180 degrees. */
 function longitudesOf(vertices: readonly Point[]): readonly [west: number, east: number] {
-  let at = vertices.at(-1)?.longitude ?? 0
+  let at = vertices[0]?.longitude ?? 0
   let [west, east] = [at, at]
   for (const { longitude } of vertices) {
     const step = longitude - at

@@ -1,8 +1,7 @@
 import { touch } from './arc.js'
 import type { GeoShape, Rings } from './geo-shape.js'
-import { type Point, samePoint } from './point.js'
-import { clearance, type Ring, ringOf } from './ring.js'
-import { type Arc, angleBetween, arcBetween, lengthOf, plus, times, type Vector3, vectorOf } from './sphere.js'
+import { clearance, opened, type Ring, ringOf } from './ring.js'
+import { type Arc, angleBetween, arcsThrough, lengthOf, plus, times, type Vector3, vectorOf } from './sphere.js'
 
 /** A shape on the unit sphere, ready to be compared with others. */
 export interface Figure {
@@ -58,7 +57,7 @@ export function figureOf(shape: GeoShape): Figure {
       return { points, lines: [], regions: [], cap: capOf(points) }
     }
     case 'lines': {
-      const lines = shape.lines.map(arcsThrough)
+      const lines = shape.lines.map((line) => arcsThrough(line.map(vectorOf)))
       return { points: [], lines, regions: [], cap: capOf(lines.flatMap(endsOf)) }
     }
     case 'polygons': {
@@ -80,22 +79,6 @@ export function angleToFigure(point: Vector3, { points, lines, regions }: Figure
 /** Whether two figures are too far from each other to meet. */
 export function areApart(a: Figure, b: Figure): boolean {
   return angleBetween(a.cap.centre, b.cap.centre) > a.cap.reach + b.cap.reach + 2 * touch
-}
-
-/** The border of a polygon without its last point, which is the first again. */
-function opened(ring: readonly Point[]): readonly Point[] {
-  return ring.length > 1 && samePoint(ring[0], ring.at(-1)) ? ring.slice(0, -1) : ring
-}
-
-function arcsThrough(line: readonly Point[]): readonly Arc[] {
-  const vectors = line.map(vectorOf)
-  const arcs: Arc[] = []
-  let from = vectors[0]
-  for (const to of vectors.slice(1)) {
-    if (from !== undefined) arcs.push(arcBetween(from, to))
-    from = to
-  }
-  return arcs
 }
 
 function endsOf(arcs: readonly Arc[]): readonly Vector3[] {

@@ -1,4 +1,4 @@
-import type { Point } from './point.js'
+import { type Point, samePoint } from './point.js'
 import {
   type Arc,
   angleToArc,
@@ -43,6 +43,11 @@ interface Anchor {
 function anchorOf(corners: readonly Vector3[], edges: readonly Arc[]): Anchor {
   const point = farthest(edges, candidates(corners))
   return { point, isInside: isInside(point, edges) }
+}
+
+/** The border of a polygon without its last point, which is the first again. */
+export function opened(ring: readonly Point[]): readonly Point[] {
+  return ring.length > 1 && samePoint(ring[0], ring.at(-1)) ? ring.slice(0, -1) : ring
 }
 
 /** The angle between a point and the nearest edge, in radians. */

@@ -72,6 +72,17 @@ export function arcBetween(from: Vector3, to: Vector3): Arc {
   return { from, to, normal: cross(from, to) }
 }
 
+/** The arcs of a line through these points, one fewer than there are points. */
+export function arcsThrough(points: readonly Vector3[]): readonly Arc[] {
+  const arcs: Arc[] = []
+  let from: Vector3 | undefined
+  for (const to of points) {
+    if (from !== undefined) arcs.push(arcBetween(from, to))
+    from = to
+  }
+  return arcs
+}
+
 /** Whether the point of the arc's great circle that is nearest to this one lies between the ends. */
 export function liesBeside(point: Vector3, { from, to, normal }: Arc): boolean {
   return dot(cross(normal, from), point) >= 0 && dot(cross(to, normal), point) >= 0
