@@ -1,5 +1,4 @@
 import { err, ok, type Result } from '../result.js'
-import type { Drafted } from './attribute.js'
 import type { Attribute, Entity, Value } from './entity.js'
 import type { GeoShape } from './geo/geo-shape.js'
 import { parseCoordinates } from './geo/point.js'
@@ -85,7 +84,7 @@ export class LocationKeeper {
  */
 export function isLocationByTerms(
   held: Attribute | undefined,
-  { name, type, value, metadata }: Drafted,
+  { name, type, value, metadata }: Pick<Attribute, 'name' | 'type' | 'value' | 'metadata'>,
   overridesMetadata: boolean,
   when: ShapeMoment,
 ): Result<boolean, UpdateRefusal> {

@@ -1,6 +1,9 @@
 import type { Sequence } from '../shared-memory/sequences.js'
 import { type Attribute, compareBytes, type Entity, type Value } from './entity.js'
 import { expirationOf } from './expiration.js'
+import { distanceFrom } from './geo/compile-place.js'
+import type { Point } from './geo/point.js'
+import { locationOf } from './location.js'
 import { isArray } from './value.js'
 
 /**
@@ -11,6 +14,8 @@ export interface OrderKey {
   readonly by: string
   readonly reversed: boolean
   readonly isBuiltin?: true
+  /** The distance of the location from this point counts, whatever the name says [NGSIv2 context 7.6]. */
+  readonly from?: Point
 }
 
 /** The keys of `orderBy`: names separated by commas, each reversed by a leading `!`. Empty names are passed over. */
@@ -20,6 +25,17 @@ export function parseOrder(text: string): readonly OrderKey[] {
     .map((item) => item.trim())
     .map((item) => (item.startsWith('!') ? { by: item.slice(1), reversed: true } : { by: item, reversed: false }))
     .filter(({ by }) => by !== '')
+}
+
+/**
+ * The keys as NGSIv2 means them. `geo:distance` as the first of them is the distance from the centre of a query for what is
+ * near; without a centre, or in another place, it is ignored [NGSIv2 context 7.6].
+ */
+export function withBuiltins(keys: readonly OrderKey[], centre: Point | undefined): readonly OrderKey[] {
+  return keys.flatMap((key, at): readonly OrderKey[] => {
+    if (key.by !== 'geo:distance') return [{ ...key, isBuiltin: true }]
+    return at === 0 && centre !== undefined ? [{ ...key, from: centre }] : []
+  })
 }
 
 /** Most names that results are ordered by. */
@@ -45,7 +61,7 @@ export interface SortedBy {
 
 /** What tells what an entity is sorted by. */
 export function sortKeysOf(keys: readonly OrderKey[]): (entity: Entity) => SortedBy {
-  const readers = keys.map(({ by, isBuiltin }) => (isBuiltin && builtinReaders.get(by)) || reader(by))
+  const readers = keys.map(readerOf)
   return (entity) => {
     const values = readers.map((read) => sortable(read(entity)))
     let bytes = 0
@@ -86,6 +102,18 @@ export function compareValues(a: Value | undefined, b: Value | undefined): numbe
 }
 
 type ValueReader = (entity: Entity) => Value | undefined
+
+function readerOf({ by, isBuiltin, from }: OrderKey): ValueReader {
+  return from === undefined ? (isBuiltin && builtinReaders.get(by)) || reader(by) : distanceReader(from)
+}
+
+function distanceReader(from: Point): ValueReader {
+  const distanceTo = distanceFrom(from)
+  return (entity) => {
+    const location = locationOf(entity)
+    return location && distanceTo(location)
+  }
+}
 
 const builtinReaders: ReadonlyMap<string, ValueReader> = new Map<string, ValueReader>([
   ['dateExpires', expirationOf],

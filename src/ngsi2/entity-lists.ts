@@ -46,7 +46,7 @@ async function respondWithList(
   what: EntityQuery,
   representation: Representation,
 ): Promise<ApiResponse> {
-  const order = orderOf(parameters)
+  const order = orderOf(parameters, what)
   if (!order.ok) return badInput(order.error)
   const page = pageOf(parameters)
   // What nobody sees needs no order.

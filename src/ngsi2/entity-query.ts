@@ -1,7 +1,8 @@
 import type { EntityId, EntityType } from '../context/entity.js'
 import type { FilterSide } from '../context/filter.js'
 import { parseFilter } from '../context/filter-parse.js'
-import { maxOrderKeys, type OrderKey, parseOrder } from '../context/order.js'
+import type { Point } from '../context/geo/point.js'
+import { maxOrderKeys, type OrderKey, parseOrder, withBuiltins } from '../context/order.js'
 import { compilePattern } from '../context/pattern.js'
 import type { Query, Scope, Selector } from '../context/query.js'
 import { err, ok, type Result } from '../result.js'
@@ -37,11 +38,20 @@ export function filterScope(text: string, side: FilterSide): Result<Scope, strin
 }
 
 /** The order that `orderBy` asks for, that of creation without it; refuses with the text of the mistake [NGSIv2 context 7.6]. */
-export function orderOf(parameters: Parameters): Result<readonly OrderKey[], string> {
+export function orderOf(
+  parameters: Parameters,
+  { scopes }: Pick<EntityQuery, 'scopes'>,
+): Result<readonly OrderKey[], string> {
   const keys = parseOrder(parameters.get('orderBy') ?? '')
   if (new Set(keys.map(({ by }) => by)).size < keys.length) return err('duplicate orderBy token detected')
   if (keys.length > maxOrderKeys) return err(`too many orderBy tokens [max: ${maxOrderKeys}]`)
-  return ok(keys.filter(({ by }) => by !== 'geo:distance').map((key) => ({ ...key, isBuiltin: true })))
+  return ok(withBuiltins(keys, centreOf(scopes)))
+}
+
+/** From where distances are measured. */
+function centreOf(scopes: readonly Scope[]): Point | undefined {
+  for (const scope of scopes) if (scope.kind === 'place' && scope.place.relation === 'near') return scope.place.centre
+  return undefined
 }
 
 /** The pattern that clients write for all ids asks for nothing, which is counted from an index. */

@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { Entity } from '../../src/context/entity.js'
-import { compareEntities, compareValues, parseOrder } from '../../src/context/order.js'
+import type { Entity, Value } from '../../src/context/entity.js'
+import type { Point } from '../../src/context/geo/point.js'
+import { compareEntities, compareValues, parseOrder, withBuiltins } from '../../src/context/order.js'
+import type { Sequence } from '../../src/shared-memory/sequences.js'
 import { attribute, entity } from './given-entity.js'
 
 function ordered(text: string, entities: readonly Entity[]): readonly string[] {
@@ -80,4 +82,39 @@ test('the service path and the expiration are builtin where a key says so [NGSIv
   t.same(builtin('servicePath'), ['C', 'A', 'B'])
   t.same(builtin('!dateExpires'), ['A', 'B', 'C'])
   t.same(ordered('servicePath', entities), ['A', 'C', 'B'], 'for NGSIv1 it is an attribute')
+})
+
+test('geo:distance as the first key is the distance from the centre, else it is ignored [NGSIv2 context 7.6]', async (t) => {
+  const at = (id: string, value: Value, n: string): Entity =>
+    entity({ id, attributes: [attribute('at', value, { type: 'geo:json', isLocation: true }), attribute('n', n)] })
+  const pointAt = (longitude: number): Value => ({ type: 'Point', coordinates: [longitude, 48] })
+  const around = {
+    type: 'Polygon',
+    coordinates: [
+      [
+        [16, 47],
+        [17, 47],
+        [17, 49],
+        [16, 49],
+        [16, 47],
+      ],
+    ],
+  }
+  const held = [
+    at('Far', pointAt(19), '1'),
+    at('Mid', pointAt(17), '1'),
+    at('Mid2', pointAt(17), '2'),
+    at('Around', around, '9'),
+  ]
+  const centre = { latitude: 48, longitude: 16.5 }
+  const near = (text: string, from?: Point): readonly string[] =>
+    [...held.entries()]
+      .map(([sequence, one]) => ({ ...one, sequence: sequence as Sequence }))
+      .sort(compareEntities(withBuiltins(parseOrder(text), from)))
+      .map(({ id }) => id)
+  t.same(near('geo:distance', centre), ['Around', 'Mid', 'Mid2', 'Far'])
+  t.same(near('!geo:distance', centre), ['Far', 'Mid', 'Mid2', 'Around'])
+  t.same(near('geo:distance,!n', centre), ['Around', 'Mid2', 'Mid', 'Far'])
+  t.same(near('n,geo:distance', centre), ['Far', 'Mid', 'Mid2', 'Around'])
+  t.same(near('geo:distance'), ['Far', 'Mid', 'Mid2', 'Around'])
 })
