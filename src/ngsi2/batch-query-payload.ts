@@ -6,6 +6,7 @@ import type { Scope, Selector } from '../context/query.js'
 import { err, ok, type Result } from '../result.js'
 import { type EntityQuery, filterScope, idMeant } from './entity-query.js'
 import { badInput, refused } from './ngsi2-errors.js'
+import { placeOfExpression } from './place-query.js'
 import type { NamesShown } from './render/shown.js'
 
 /** The payload of `POST /v2/op/query` [NGSIv2 context 11.2]. */
@@ -183,16 +184,22 @@ function parseExpression(value: unknown): Result<readonly Scope[], string> {
   const members = Object.entries(value)
   if (members.length === 0) return err('expression is empty')
   const scopes: Scope[] = []
+  const placed: Record<string, string> = {}
   for (const [name, text] of members) {
     if (!expressionMembers.has(name)) continue
     if (typeof text !== 'string') return err(`${name} is not a string`)
     if (text === '') return err(`${name} is empty`)
-    if (name !== 'q' && name !== 'mq') continue
+    if (name !== 'q' && name !== 'mq') {
+      placed[name] = text
+      continue
+    }
     const scope = filterScope(text, name === 'q' ? 'attributes' : 'metadata')
     if (!scope.ok) return scope
     scopes.push(scope.value)
   }
-  return ok(scopes)
+  const place = placeOfExpression(placed)
+  if (!place.ok) return place
+  return ok(place.value === undefined ? scopes : [...scopes, place.value])
 }
 
 const expressionMembers: ReadonlySet<string> = new Set(['q', 'mq', 'georel', 'geometry', 'coords'])

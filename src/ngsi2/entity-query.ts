@@ -7,6 +7,7 @@ import { compilePattern } from '../context/pattern.js'
 import type { Query, Scope, Selector } from '../context/query.js'
 import { err, ok, type Result } from '../result.js'
 import { filterMistake } from './filter-errors.js'
+import { placeOfParameters } from './place-query.js'
 import { listOf } from './uri-parameters.js'
 
 type Parameters = ReadonlyMap<string, string>
@@ -22,6 +23,13 @@ export function queryOf(parameters: Parameters): Result<EntityQuery, string> {
   if (malformed !== undefined) return err(`Invalid regex for entity ${malformed}`)
   const { selectors, types } = selectorsOf(parameters)
   const scopes: Scope[] = types === undefined ? [] : [{ kind: 'types', types }]
+  const place = placeOfParameters({
+    georel: parameters.get('georel'),
+    geometry: parameters.get('geometry'),
+    coords: parameters.get('coords'),
+  })
+  if (!place.ok) return place
+  if (place.value !== undefined) scopes.push(place.value)
   for (const side of ['attributes', 'metadata'] as const) {
     const text = parameters.get(side === 'attributes' ? 'q' : 'mq')
     const filter = text === undefined ? undefined : filterScope(text, side)
