@@ -7,6 +7,12 @@ import { type Arc, angleToArc, dot, liesBeside, plus, times, unit, type Vector3 
  */
 export const touch = 1e-12
 
+/** Whether two points touch. */
+export function isTouching(a: Vector3, b: Vector3): boolean {
+  const [x, y, z] = [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+  return x * x + y * y + z * z <= touch * touch
+}
+
 /** Whether two arcs have a point in common. */
 export function meets(a: Arc, b: Arc): boolean {
   return !isAside(a, b) && !isAside(b, a) && (crossing(a, b) !== undefined || touches(a, b).length > 0)
@@ -93,7 +99,7 @@ export class ArcTable {
 }
 
 /** What comparing two arcs takes, of which most are told apart at once. */
-const pairSteps = 3
+const pairSteps = 5
 
 /** Between which heights above the plane of the equator, in radii of the earth, an arc lies. */
 interface Row {

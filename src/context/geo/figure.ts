@@ -1,7 +1,7 @@
 import { touch } from './arc.js'
 import type { GeoShape, Rings } from './geo-shape.js'
 import { clearance, opened, type Ring, ringOf } from './ring.js'
-import { type Arc, angleBetween, arcsThrough, lengthOf, plus, times, type Vector3, vectorOf } from './sphere.js'
+import { type Arc, angleBetween, arcsThrough, dot, lengthOf, plus, times, type Vector3, vectorOf } from './sphere.js'
 
 /** A shape on the unit sphere, ready to be compared with others. */
 export interface Figure {
@@ -57,12 +57,17 @@ export function figureOf(shape: GeoShape): Figure {
       return { points, lines: [], regions: [], cap: capOf(points) }
     }
     case 'lines': {
-      const lines = shape.lines.map((line) => arcsThrough(line.map(vectorOf)))
-      return { points: [], lines, regions: [], cap: capOf(lines.flatMap(endsOf)) }
+      const corners = shape.lines.map((line) => line.map(vectorOf))
+      return { points: [], lines: corners.map(arcsThrough), regions: [], cap: capOf(corners.flat()) }
     }
     case 'polygons': {
       const regions = shape.polygons.map((rings) => new Region(rings))
-      return { points: [], lines: [], regions, cap: capOf(regions.flatMap(({ edges }) => endsOf(edges))) }
+      return {
+        points: [],
+        lines: [],
+        regions,
+        cap: capOf(regions.flatMap(({ edges }) => edges.map(({ from }) => from))),
+      }
     }
   }
 }
@@ -81,9 +86,8 @@ export function areApart(a: Figure, b: Figure): boolean {
   return angleBetween(a.cap.centre, b.cap.centre) > a.cap.reach + b.cap.reach + 2 * touch
 }
 
-function endsOf(arcs: readonly Arc[]): readonly Vector3[] {
-  return arcs.flatMap(({ from, to }) => [from, to])
-}
+/** What rounding may hide of the farthest corner, in radians. */
+const capMargin = 1e-7
 
 /**
  * A cap with everything of a figure that has these corners. One of less than a quarter of the way around has with two
@@ -94,6 +98,10 @@ function capOf(corners: readonly Vector3[]): Cap {
   const length = lengthOf(sum)
   if (length < 1e-9) return { centre: [0, 0, 1], reach: Math.PI }
   const centre = times(sum, 1 / length)
-  const reach = corners.reduce((most, corner) => Math.max(most, angleBetween(centre, corner)), 0)
+  const farthest = corners.reduce(
+    (least, corner) => (dot(corner, centre) < dot(least, centre) ? corner : least),
+    centre,
+  )
+  const reach = angleBetween(centre, farthest) + capMargin
   return { centre, reach: reach < 1.5 ? reach : Math.PI }
 }

@@ -1,5 +1,5 @@
 import type { Effort } from '../effort.js'
-import { ArcTable, touch } from './arc.js'
+import { ArcTable, isTouching, touch } from './arc.js'
 import { areApart, type Figure, type Region, regionSteps } from './figure.js'
 import { clearance } from './ring.js'
 import { type Arc, angleBetween, plus, unit, type Vector3 } from './sphere.js'
@@ -77,7 +77,7 @@ function middles({ from, to }: Arc, cuts: readonly Vector3[]): readonly Vector3[
 
 function touchesPoint({ points, lines, regions }: Figure, point: Vector3, effort: Effort): boolean {
   return (
-    points.some((other) => effort.spend(1) && angleBetween(point, other) <= touch) ||
+    (effort.spend(points.length) && points.some((other) => isTouching(point, other))) ||
     lines.some((line) => effort.spend(arcSteps * line.length) && clearance(point, line) <= touch) ||
     regions.some((region) => effort.spend(regionSteps(region)) && region.holds(point))
   )

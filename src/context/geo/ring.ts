@@ -40,8 +40,12 @@ interface Anchor {
   readonly isInside: boolean
 }
 
+/** A candidate so far from the line, in radians, will do. */
+const clearEnough = 0.1
+
 function anchorOf(corners: readonly Vector3[], edges: readonly Arc[]): Anchor {
-  const point = farthest(edges, candidates(corners))
+  const [opposite = [0, 0, 1], ...others] = candidates(corners)
+  const point = clearance(opposite, edges) > clearEnough ? opposite : farthest(edges, [opposite, ...others])
   return { point, isInside: isInside(point, edges) }
 }
 
