@@ -57,7 +57,7 @@ async function found(task: ScanTask): Promise<Result<unknown, QueryRefusal>> {
     case 'state':
       return readers.state(task.query, limits)
     case 'types':
-      return readers.types(task.tenant, task.paths, limits)
+      return readers.types(task.tenant, task.paths, task.isDetailed, limits)
   }
 }
 

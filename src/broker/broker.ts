@@ -17,6 +17,8 @@ export interface TypeSummary {
   readonly type: EntityType
   readonly entities: number
   readonly attributes: readonly string[]
+  /** The types in use of each attribute, ascending, if they were asked for [NGSIv2 context 13]. */
+  readonly attributeTypes?: readonly (readonly string[])[]
 }
 
 /** An update of one entity as it came. */
@@ -120,11 +122,12 @@ export interface Broker {
   recentEntities(tenant: Tenant, paths: readonly PathRange[], id: EntityId): readonly Entity[] | undefined
   /** One page of what a query matches, in its order over all partitions. A scan ends when its client has gone. */
   query(query: Query, client: Client): Promise<Result<Page, Unavailable>>
-  /** The types of the entities in these paths, ascending, the one of entities without type last. */
+  /** The types of the entities in these paths, ascending, the one of entities without type last; with those of their attributes on request. */
   types(
     tenant: Tenant,
     paths: readonly PathRange[],
     client: Client,
+    isDetailed?: boolean,
   ): Promise<Result<readonly TypeSummary[], Unavailable>>
   readonly subscriptions: SubscriptionService
   readonly registry: RegistryService

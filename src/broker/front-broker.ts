@@ -165,8 +165,9 @@ export class FrontBroker implements Broker {
     tenant: Tenant,
     paths: readonly PathRange[],
     client: Client,
+    isDetailed = false,
   ): Promise<Result<readonly TypeSummary[], Unavailable>> {
-    return this.#reading(this.#parts.queries.types(tenant, paths, client))
+    return this.#reading(this.#parts.queries.types(tenant, paths, isDetailed, client))
   }
 
   async health(): Promise<PartitionHealth> {

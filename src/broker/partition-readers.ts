@@ -1,7 +1,7 @@
 import { compareBytes, type Entity, type EntityId, type EntityType, type Tenant } from '../context/entity.js'
 import { inPaths, type PathRange, type Query, type QueryRefusal } from '../context/query.js'
 import { shardOf } from '../hash.js'
-import type { Count, PartitionReader, Snapshot } from '../lmdb/partition-reader.js'
+import type { AttributeType, Count, PartitionReader, Snapshot } from '../lmdb/partition-reader.js'
 import type { ReadPool } from '../lmdb/read-pool.js'
 import type { RecordPage } from '../lmdb/result-page.js'
 import { type ScanLimits, scan } from '../lmdb/scan.js'
@@ -93,10 +93,11 @@ export class PartitionReaders {
     })
   }
 
-  /** The types in these paths with their attribute names, from the counts of all partitions. */
+  /** The types in these paths with their attribute names, and the types of those if asked for, from the counts of all partitions. */
   types(
     tenant: Tenant,
     paths: readonly PathRange[],
+    isDetailed: boolean,
     { page_bytes, giveWay }: ScanLimits,
   ): Promise<Result<readonly TypeSummary[], QueryRefusal>> {
     return this.#withSnapshots(this.#sides, async (snapshots) => {
@@ -108,8 +109,14 @@ export class PartitionReaders {
           if (sums.bytes > page_bytes) return err({ kind: 'pageTooLarge' })
           if (slices.isOver) await slices.next()
         }
+        if (!isDetailed) continue
+        for (const used of snapshot.attributeTypes(tenant)) {
+          if (inPaths(used.path, paths)) sums.addType(used)
+          if (sums.bytes > page_bytes) return err({ kind: 'pageTooLarge' })
+          if (slices.isOver) await slices.next()
+        }
       }
-      return ok(sums.summaries())
+      return ok(sums.summaries(isDetailed))
     })
   }
 
@@ -184,9 +191,15 @@ function read(
 /** What a type and the name of one of its attributes take in memory beside their characters. */
 const entry_bytes = 100
 
+/** What is known of a type: how many entities it has, and the types of each attribute by its name. */
+interface TypeSum {
+  entities: number
+  readonly names: Map<string, Set<string>>
+}
+
 /** Adds up the counts of several paths and partitions [context 9]. */
 export class TypeSums {
-  readonly #types = new Map<EntityType, { entities: number; readonly names: Set<string> }>()
+  readonly #types = new Map<EntityType, TypeSum>()
   #bytes = 0
 
   /** What the types and names take in memory, about. */
@@ -197,21 +210,40 @@ export class TypeSums {
   add({ type, attribute, count }: Count): void {
     const summary = this.#types.get(type) ?? this.#begin(type)
     if (attribute === undefined) summary.entities += count
-    else if (!summary.names.has(attribute)) {
-      summary.names.add(attribute)
-      this.#bytes += entry_bytes + attribute.length
-    }
+    else this.#typesOf(summary, attribute)
   }
 
-  /** Types ascending, the empty one last, names ascending. */
-  summaries(): readonly TypeSummary[] {
+  /** Adds a type of an attribute. */
+  addType({ type, attribute, attributeType }: Omit<AttributeType, 'path'>): void {
+    const types = this.#typesOf(this.#types.get(type) ?? this.#begin(type), attribute)
+    if (types.has(attributeType)) return
+    types.add(attributeType)
+    this.#bytes += entry_bytes + attributeType.length
+  }
+
+  /** Types ascending, the empty one last; names, and on request their types, ascending. */
+  summaries(isDetailed = false): readonly TypeSummary[] {
     return [...this.#types]
-      .map(([type, { entities, names }]) => ({ type, entities, attributes: [...names].sort(compareBytes) }))
+      .map(([type, { entities, names }]) => {
+        const attributes = [...names.keys()].sort(compareBytes)
+        if (!isDetailed) return { type, entities, attributes }
+        const attributeTypes = attributes.map((name) => [...(names.get(name) ?? [])].sort(compareBytes))
+        return { type, entities, attributes, attributeTypes }
+      })
       .sort((a, b) => Number(a.type === '') - Number(b.type === '') || compareBytes(a.type, b.type))
   }
 
-  #begin(type: EntityType) {
-    const summary = { entities: 0, names: new Set<string>() }
+  #typesOf({ names }: TypeSum, attribute: string): Set<string> {
+    const held = names.get(attribute)
+    if (held !== undefined) return held
+    const types = new Set<string>()
+    names.set(attribute, types)
+    this.#bytes += entry_bytes + attribute.length
+    return types
+  }
+
+  #begin(type: EntityType): TypeSum {
+    const summary: TypeSum = { entities: 0, names: new Map() }
     this.#types.set(type, summary)
     this.#bytes += entry_bytes + type.length
     return summary

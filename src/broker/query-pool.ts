@@ -15,7 +15,13 @@ import { ScanQueue, type ScanRun, type ScanStops } from './scan-queue.js'
 /** What a query thread is asked. */
 export type QueryTask =
   | { readonly kind: 'page' | 'state'; readonly query: Query }
-  | { readonly kind: 'types'; readonly tenant: Tenant; readonly paths: readonly PathRange[] }
+  | {
+      readonly kind: 'types'
+      readonly tenant: Tenant
+      readonly paths: readonly PathRange[]
+      /** Whether the types of attributes are asked for. */
+      readonly isDetailed: boolean
+    }
 
 /** A task as it goes to a query thread. */
 export type ScanTask = QueryTask & ScanRun
@@ -124,9 +130,10 @@ export class QueryPool {
   types(
     tenant: Tenant,
     paths: readonly PathRange[],
+    isDetailed = false,
     client?: Client,
   ): Promise<Result<readonly TypeSummary[], Unavailable>> {
-    return this.#run<readonly TypeSummary[]>({ kind: 'types', tenant, paths }, true, client)
+    return this.#run<readonly TypeSummary[]>({ kind: 'types', tenant, paths, isDetailed }, true, client)
   }
 
   /** Ends all scans. Node aborts the process when a thread is ended that still loads its program. */

@@ -38,7 +38,7 @@ export function castText(value: Value, type: string): Value {
 }
 
 /** The type of an attribute or metadata element that has none, by the kind of its value [NGSIv2 context 2.2, 14.1]. */
-export function defaultTypeOf(value: Value): string {
+function defaultTypeOf(value: Value): string {
   switch (typeof value) {
     case 'string':
       return 'Text'
@@ -49,6 +49,11 @@ export function defaultTypeOf(value: Value): string {
     default:
       return value === null ? 'None' : 'StructuredValue'
   }
+}
+
+/** The type that clients of NGSIv2 see [NGSIv2 context 2.2, 14.1]. */
+export function shownType({ type, value }: { readonly type: string; readonly value: Value }): string {
+  return type === '' ? defaultTypeOf(value) : type
 }
 
 /** What stands in a compound value under these keys; nothing when there is no such member [context 7.4.2]. */

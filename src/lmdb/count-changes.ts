@@ -1,53 +1,119 @@
 import type { Database } from 'lmdb'
-import type { Entity, Tenant } from '../context/entity.js'
-import { countKey, type Key } from './keys.js'
+import type { Attribute, Entity, Tenant } from '../context/entity.js'
+import { shownType } from '../context/value.js'
+import { numberOf } from './damage.js'
+import type { Environment } from './environment.js'
+import { attributeTypeKey, countKey, type Key } from './keys.js'
+import { decodeEntity } from './record.js'
 import type { EntityWrite } from './turn-record.js'
 
+/** The databases that have counts. */
+type Counts = Pick<Environment, 'counts' | 'attributeTypes'>
+
+/** The fact that the types of all attributes of the partition are counted. Part of the format on disk. */
+const typesFact: Key = ['attributeTypes']
+
+/** Differences that have been gathered are written from this many on, where all entities are counted anew. */
+const gathered = 10_000
+
+/** Counts the types of attributes that were stored before they were counted; to be called when the environment has been opened. */
+export function ensureAttributeTypes(environment: Environment, path: string): void {
+  const { root, records, facts } = environment
+  if (numberOf(facts.get(typesFact), path, 'the fact that types of attributes are counted') === 1) return
+  root.transactionSync(() => {
+    let changes = new CountChanges()
+    for (const { key, value: text } of records.getRange()) {
+      changes.countTypes(String(key[0]) as Tenant, decodeEntity(text), 1)
+      if (changes.size < gathered) continue
+      changes.write(environment)
+      changes = new CountChanges()
+    }
+    changes.write(environment)
+    facts.putSync(typesFact, '1')
+  })
+}
+
 /**
- * The differences that a turn makes to the counts of types and attribute names, from which `contextTypes` is answered
- * without reading entities [context 9]. Most updates make none.
+ * The differences that a turn makes to the counts of types, of attribute names, and of the types of attributes, from which
+ * types are answered without reading entities [context 9], [NGSIv2 context 13]. Most updates make none.
  */
 export class CountChanges {
-  readonly #differences = new Map<string, { readonly key: Key; amount: number }>()
+  readonly #differences = new Map<string, Difference>()
+
+  /** How many counts change. */
+  get size(): number {
+    return this.#differences.size
+  }
 
   note(change: EntityWrite): void {
     const { tenant, entity } = change
     if (change.kind === 'remove') this.#count(tenant, entity, -1)
     else if (change.before === undefined) this.#count(tenant, entity, 1)
-    else if (!sameNames(change.before, entity)) {
+    else if (!haveSameTypes(change.before, entity)) {
       this.#count(tenant, change.before, -1)
       this.#count(tenant, entity, 1)
     }
   }
 
   /** Writes the counts, within the transaction of the turn. */
-  write(counts: Database<string, Key>): void {
-    for (const { key, amount } of this.#differences.values()) {
-      if (amount === 0) continue
-      const count = Number(counts.get(key) ?? 0) + amount
-      if (count === 0) counts.removeSync(key)
-      else counts.putSync(key, String(count))
+  write(databases: Counts): void {
+    for (const { of, key, amount } of this.#differences.values()) {
+      if (amount !== 0) adjust(databases[of], key, amount)
     }
   }
 
-  #count(tenant: Tenant, { path, type, attributes }: Entity, amount: 1 | -1): void {
-    this.#add(countKey(tenant, path, type), amount)
+  /** Counts the types of the attributes of an entity alone. */
+  countTypes(tenant: Tenant, { path, type, attributes }: Entity, amount: 1 | -1): void {
+    const counted = new Set<string>()
+    for (const attribute of attributes) {
+      const key = attributeTypeKey(tenant, path, type, attribute.name, shownType(attribute))
+      const name = JSON.stringify(key)
+      if (!counted.has(name)) this.#add('attributeTypes', name, key, amount)
+      counted.add(name)
+    }
+  }
+
+  #count(tenant: Tenant, entity: Entity, amount: 1 | -1): void {
+    const { path, type, attributes } = entity
+    this.#addCount(countKey(tenant, path, type), amount)
     for (const name of new Set(attributes.map((attribute) => attribute.name))) {
-      this.#add(countKey(tenant, path, type, name), amount)
+      this.#addCount(countKey(tenant, path, type, name), amount)
     }
+    this.countTypes(tenant, entity, amount)
   }
 
-  #add(key: Key, amount: number): void {
-    const name = JSON.stringify(key)
+  #addCount(key: Key, amount: number): void {
+    this.#add('counts', JSON.stringify(key), key, amount)
+  }
+
+  #add(of: keyof Counts, name: string, key: Key, amount: number): void {
+    // A key of either database has its own number of parts, so that no two have the same name.
     const difference = this.#differences.get(name)
     if (difference) difference.amount += amount
-    else this.#differences.set(name, { key, amount })
+    else this.#differences.set(name, { of, key, amount })
   }
 }
 
+interface Difference {
+  readonly of: keyof Counts
+  readonly key: Key
+  amount: number
+}
+
+function adjust(counts: Database<string, Key>, key: Key, amount: number): void {
+  const count = Number(counts.get(key) ?? 0) + amount
+  if (count === 0) counts.removeSync(key)
+  else counts.putSync(key, String(count))
+}
+
 /** Attributes are sorted, so the same names stand at the same positions. */
-function sameNames(a: Entity, b: Entity): boolean {
+function haveSameTypes(a: Entity, b: Entity): boolean {
   return (
-    a.attributes.length === b.attributes.length && a.attributes.every(({ name }, at) => name === b.attributes[at]?.name)
+    a.attributes.length === b.attributes.length && a.attributes.every((one, at) => isSameType(one, b.attributes[at]))
   )
+}
+
+function isSameType(a: Attribute, b: Attribute | undefined): boolean {
+  if (a === b) return true
+  return b !== undefined && a.name === b.name && shownType(a) === shownType(b)
 }

@@ -12,6 +12,8 @@ export interface Environment {
   readonly types: Database<string, Key>
   /** [tenant, path, type] to the number of entities, with a name behind it to the number of those that have the attribute. */
   readonly counts: Database<string, Key>
+  /** [tenant, path, type, attribute, type of the attribute] to the number of entities. */
+  readonly attributeTypes: Database<string, Key>
   /** [expiration in ms, tenant, sequence] to the path and the id of an entity that expires. */
   readonly expirations: Database<string, Key>
   /** [tenant, level, cell, sequence] to the path and the id of an entity whose location lies in that cell, or partly. */
@@ -53,6 +55,7 @@ export function openEnvironment(path: string, settings: EnvironmentSettings, flu
     ids: openDatabase(root, 'ids'),
     types: openDatabase(root, 'types'),
     counts: openDatabase(root, 'counts'),
+    attributeTypes: openDatabase(root, 'attributeTypes'),
     expirations: openDatabase(root, 'expirations'),
     cells: openDatabase(root, 'cells'),
     facts: openDatabase(root, 'facts'),

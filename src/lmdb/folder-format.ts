@@ -5,7 +5,7 @@ import { syncFolder } from '../folder.js'
 /**
  * The format that this program writes; it reads every one up to it. Since the second one a folder has an id, which all its
  * files carry; since the third one there is a log before each environment; since the fourth one expirations and locations are
- * indexed.
+ * indexed, and types of attributes counted.
  */
 export const formatVersion = 4
 

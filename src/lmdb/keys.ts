@@ -99,6 +99,17 @@ export function countKey(tenant: Tenant, path: ServicePath, type: EntityType, at
   return attribute === undefined ? [tenant, path, type] : [tenant, path, type, attribute]
 }
 
+/** Where it is counted how many entities of a type in a service path have an attribute of a type [NGSIv2 context 13]. */
+export function attributeTypeKey(
+  tenant: Tenant,
+  path: ServicePath,
+  type: EntityType,
+  attribute: string,
+  attributeType: string,
+): Key {
+  return [tenant, path, type, attribute, attributeType]
+}
+
 /** All counts of a tenant: of each path and type, the entities first, then the attribute names. */
 export function countsOf(tenant: Tenant): KeyRange {
   return { start: [tenant], end: [tenant, pastPaths] }

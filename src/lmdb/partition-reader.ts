@@ -31,6 +31,14 @@ export interface Count {
   readonly count: number
 }
 
+/** A type in use of an attribute, in entities of a type in a path. */
+export interface AttributeType {
+  readonly path: ServicePath
+  readonly type: EntityType
+  readonly attribute: string
+  readonly attributeType: string
+}
+
 /** An entity that an index names; its record is read only when it is asked for. */
 export class Candidate implements Located {
   readonly id: EntityId
@@ -235,6 +243,19 @@ export class Snapshot {
         type: String(type) as EntityType,
         attribute: attribute === undefined ? undefined : String(attribute),
         count: Number(value),
+      }
+    }
+  }
+
+  /** The types of the attributes of a tenant's entities that are in use [NGSIv2 context 13]. */
+  *attributeTypes(tenant: Tenant): Generator<AttributeType> {
+    for (const { key } of this.#environment.attributeTypes.getRange(this.#in(countsOf(tenant)))) {
+      const [, path, type, attribute, attributeType] = key
+      yield {
+        path: String(path) as ServicePath,
+        type: String(type) as EntityType,
+        attribute: String(attribute),
+        attributeType: String(attributeType),
       }
     }
   }

@@ -17,7 +17,7 @@ import type { Milliseconds, Nanoseconds } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import type { LocalLog } from '../wal/local-log.js'
 import type { LogSequence } from '../wal/record-log.js'
-import { CountChanges } from './count-changes.js'
+import { CountChanges, ensureAttributeTypes } from './count-changes.js'
 import { entityOf, missing, numberOf } from './damage.js'
 import { faultOf } from './disk-fault.js'
 import { DiskRoom } from './disk-room.js'
@@ -87,6 +87,7 @@ export class LmdbPartitionStore implements PartitionStore {
     this.#log = log
     this.#environment = openEnvironment(path, { ...settings, readOnly: false })
     Expirations.ensure(this.#environment, path)
+    ensureAttributeTypes(this.#environment, path)
     this.#expirations = new Expirations(this.#environment)
     LocationCells.ensure(this.#environment, path, log)
     this.#cells = new LocationCells(this.#environment)
@@ -234,7 +235,7 @@ export class LmdbPartitionStore implements PartitionStore {
       this.#expirations.note(write)
       this.#cells.note(write)
     }
-    counts.write(this.#environment.counts)
+    counts.write(this.#environment)
     this.#written += this.#outbox.enqueue(notices)
     this.#outbox.ack(acks)
     if (highest > this.#highest) {

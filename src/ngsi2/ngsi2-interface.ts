@@ -7,12 +7,19 @@ import { batchResources } from './batch-resources.js'
 import { entityResources } from './entity-resources.js'
 import { badInput } from './ngsi2-errors.js'
 import type { Ngsi2Services } from './ngsi2-services.js'
+import { typeResources } from './type-resources.js'
 import { checkUriParameters } from './uri-parameters.js'
 
 /** NGSIv2 as the HTTP layer knows it: everything under `/v2` [NGSIv2 context 1]. */
 export function ngsi2Interface(services: Ngsi2Services): Interface {
   return {
-    resources: [entryPoint, ...entityResources(services), ...attributeResources(services), ...batchResources(services)],
+    resources: [
+      entryPoint,
+      ...entityResources(services),
+      ...attributeResources(services),
+      ...typeResources(services),
+      ...batchResources(services),
+    ],
     parseServicePaths: (header) => {
       const paths = parseServicePaths(header, 'one')
       return paths.ok ? paths : err(badInput(paths.error))

@@ -98,7 +98,7 @@ interface OptionsAsked {
 const noOptions: OptionsAsked = new Set()
 
 /** Reads `options`. */
-function optionsOf(parameters: Parameters): OptionsAsked {
+export function optionsOf(parameters: Parameters): OptionsAsked {
   const options = parameters.get('options')
   return options === undefined ? noOptions : new Set(options.split(','))
 }

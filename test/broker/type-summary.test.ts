@@ -16,6 +16,10 @@ test('counts of paths and partitions are added up, and what is new takes memory'
   t.equal(sums.bytes, bytes)
   add('Tank', 'colour', 1)
   t.ok(sums.bytes > bytes)
+  sums.addType({ type: type('Tank'), attribute: 'level', attributeType: 'percent' })
+  sums.addType({ type: type('Tank'), attribute: 'level', attributeType: 'Number' })
+  sums.addType({ type: type('Tank'), attribute: 'level', attributeType: 'percent' })
+  t.same(sums.summaries(true)[1]?.attributeTypes, [[], ['Number', 'percent']])
   t.same(sums.summaries(), [
     { type: 'Silo', entities: 3, attributes: [] },
     { type: 'Tank', entities: 6, attributes: ['colour', 'level'] },

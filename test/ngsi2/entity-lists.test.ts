@@ -173,3 +173,56 @@ test('a value is JSON when it is compound, else plain text [NGSIv2 context 9.3]'
     { error: 'NotAcceptable', description: 'no acceptable mime-type in accept header' },
   ])
 })
+
+test('places are asked for by three parameters, or by an expression [NGSIv2 context 10.4]', async (t) => {
+  const sites = new Client(broker, 'sites')
+  const site = (id: string, coordinates: string) => ({
+    id,
+    type: 'Site',
+    attributes: [attribute('here', 'geo:point', coordinates)],
+  })
+  await sites.given(site('Near', '48.2, 16.37'), site('Far', '40.4, -3.7'), site('Mid', '48.1, 11.6'), {
+    id: 'None',
+    type: 'Site',
+  })
+  const found = async (query: string) => {
+    const { status, json } = await sites.send('GET', `/v2/entities?options=values&attrs=none&${query}`)
+    if (status !== 200) return json
+    const named = await sites.send('GET', `/v2/entities?options=keyValues&${query}`)
+    return (named.json as readonly { id: string }[]).map(({ id }) => id)
+  }
+  const near = 'georel=near;maxDistance:1000000&geometry=point&coords=48.2,16.3'
+  t.same(await found(near), ['Near', 'Mid'])
+  t.same(await found(`${near}&orderBy=geo:distance`), ['Near', 'Mid'])
+  t.same(await found(`${near}&orderBy=!geo:distance`), ['Mid', 'Near'])
+  t.same(await found(`${near}&orderBy=id,!geo:distance`), ['Mid', 'Near'], 'only as the first name')
+  t.same(await found('georel=near;minDistance:1000000&geometry=point&coords=48.2,16.3'), ['Far'])
+  t.same(await found('georel=coveredBy&geometry=box&coords=45,10;50,20'), ['Near', 'Mid'])
+  t.same(await found('georel=disjoint&geometry=box&coords=45,10;50,20'), ['Far'])
+  for (const [query, description] of [
+    ['coords=1,2', 'Invalid query: URI param /coords/ used without /geometry/'],
+    ['geometry=point', 'Invalid query: URI param /geometry/ used without /coords/'],
+    ['georel=equals', 'Invalid query: URI param /georel/ used without /geometry/'],
+    ['geometry=point&coords=1,2', 'Invalid query: URI param /geometry/ used without /georel/'],
+    ['geometry=point&coords=1', 'Invalid query: invalid point in URI param /coords/'],
+    [
+      'georel=near&geometry=point&coords=1,2',
+      'Invalid query: georel /near/ without either minDistance nor maxDistance',
+    ],
+  ] as const) {
+    t.same(await found(query), { error: 'BadRequest', description }, query)
+  }
+  const ask = (expression: object) =>
+    sites.ask('POST', '/v2/op/query?options=keyValues', { expression, attrs: ['none'] })
+  t.strictSame(await ask({ georel: 'near;maxDistance:9', geometry: 'point', coords: '48.2,16.37' }), [
+    200,
+    [{ id: 'Near', type: 'Site' }],
+  ])
+  const partial = 'partial geo expression: geometry, georel and coords have to be provided together'
+  t.strictSame(await ask({ georel: 'equals', coords: '1,2' }), [400, { error: 'BadRequest', description: partial }])
+  const unknown = 'error parsing geo-query fields: Invalid modifier in georel parameter'
+  t.strictSame(await ask({ georel: 'touches', geometry: 'point', coords: '1,2' }), [
+    400,
+    { error: 'BadRequest', description: unknown },
+  ])
+})

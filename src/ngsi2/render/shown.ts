@@ -1,5 +1,5 @@
 import { type Attribute, compareBytes, type Entity, type Metadata, type Value } from '../../context/entity.js'
-import { defaultTypeOf, isArray, isObject } from '../../context/value.js'
+import { isArray, isObject, shownType } from '../../context/value.js'
 
 /** Which names are shown, and in which order: those of `attrs` or of `metadata` [NGSIv2 context 7.1]. Empty for all. */
 export type NamesShown = readonly string[]
@@ -68,7 +68,7 @@ export function visibleAttribute(attribute: Attribute, metadataNames: NamesShown
   const value = valueShown(attribute)
   return {
     name,
-    type: type === '' ? defaultTypeOf(value) : type,
+    type: shownType({ type, value }),
     value,
     metadata: metadataShown(attribute, metadataNames),
   }
@@ -119,9 +119,7 @@ function metadataShown(attribute: Attribute, names: NamesShown): readonly ShownM
 function ownMetadata({ instance, isLocation, type, metadata }: Attribute): readonly ShownMetadata[] {
   const hasMark = isLocation && !geoTypes.has(type)
   if (instance === '' && !hasMark && metadata.every((element) => element.type !== '')) return metadata
-  const typed = metadata.map((element) =>
-    element.type === '' ? { ...element, type: defaultTypeOf(element.value) } : element,
-  )
+  const typed = metadata.map((element) => (element.type === '' ? { ...element, type: shownType(element) } : element))
   return [
     ...(instance === '' ? [] : [{ name: 'ID', type: 'string', value: instance }]),
     ...(hasMark ? [{ name: 'location', type: 'string', value: 'WGS84' }] : []),
