@@ -11,6 +11,9 @@ export function now(): Milliseconds {
   return Date.now() as Milliseconds
 }
 
+/** Later than every moment: the last that a date can be. */
+export const never = 8.64e15 as Milliseconds
+
 /** The moment that is this long after another one. */
 export function after(moment: Milliseconds, duration_ms: number): Milliseconds {
   return (moment + duration_ms) as Milliseconds

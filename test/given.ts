@@ -5,6 +5,7 @@ import type { PathRange, Query } from '../src/context/query.js'
 import type { GivenAttribute, Origin, UpdateAction, UpdateCommand, UpdateElement } from '../src/context/update.js'
 import { DamageLog } from '../src/log/damage-log.js'
 import type { Log } from '../src/log/log.js'
+import { renderMessage } from '../src/ngsi2/render/notification.js'
 import type { Command, Reply } from '../src/partition/commands.js'
 import { decideTurn } from '../src/partition/decide.js'
 import { commitTurn, publishTurn, type TurnParts } from '../src/partition/turn.js'
@@ -129,7 +130,7 @@ export const noDamages = new DamageLog({ error: assert.fail }, () => {})
 
 /** Nobody has subscribed to anything, unless a test puts it in. */
 export function matcher(): Matcher {
-  return new Matcher({ word: ({ id }) => id, log: silentLog, memory_bytes: 10_000 })
+  return new Matcher({ word: ({ id }) => id, message: renderMessage, log: silentLog, memory_bytes: 10_000 })
 }
 
 /** A whole turn, however long; what fails in it is thrown. */

@@ -9,6 +9,7 @@ import { watchLoop } from '../src/measure/storage-table.js'
 import type { StorageMeter } from '../src/measure/waits.js'
 import { rawUpdateInterpreter } from '../src/ngsi1/raw-update.js'
 import { renderNotice } from '../src/ngsi1/render/notifications.js'
+import { renderMessage } from '../src/ngsi2/render/notification.js'
 import { numbered, type PartitionTask, type ThreadPorts } from '../src/runtime/tasks.js'
 import { Bell } from '../src/shared-memory/bell.js'
 import { Versions } from '../src/shared-memory/versions.js'
@@ -38,7 +39,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   log.trace('storage.open', `partition ${number} is open`, { entities: store.entityCount })
   const versions = new Versions(numbered(memory.versions, number))
   versions.doubtAll()
-  const matcher = new Matcher({ word: renderNotice, log, memory_bytes: remembered_bytes })
+  const matcher = new Matcher({ word: renderNotice, message: renderMessage, log, memory_bytes: remembered_bytes })
   for (const inForce of byCreation(task.subscriptions)) matcher.put(inForce)
   const inbox = new Inbox({
     store,

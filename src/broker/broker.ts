@@ -2,9 +2,11 @@ import type { Client } from '../api.js'
 import type { Entity, EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { Page, PathRange, Query, Scope } from '../context/query.js'
 import type { ElementFailure, Origin, UpdateElement, UpdateReply } from '../context/update.js'
+import type { DeliveryState } from '../delivery/message.js'
 import type { MailboxRefusal } from '../mailbox/mailbox.js'
 import type { RawUpdateReply } from '../partition/commands.js'
 import type { Result } from '../result.js'
+import type { CoversNothing, SubscriptionPatch } from '../subscription/patch.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
 import type { RegistryService, SubscriptionState, SubscriptionUnknown, WhichSubscriptions } from './registry-service.js'
 import type { Unavailable } from './unavailable.js'
@@ -54,6 +56,33 @@ export interface SubscriptionRequest extends Omit<Subscription, 'id' | 'order' |
   readonly origin: Origin
 }
 
+/** What a client of NGSIv2 subscribes to; it is not notified of the state as it is [NGSIv2 subscriptions 3.1]. */
+export type SilentSubscriptionRequest = Omit<Subscription, 'id' | 'order'>
+
+/** Which subscriptions a list shows; those with a time-interval condition are in none [NGSIv2 subscriptions 3.2, 9]. */
+export interface WhichPage {
+  readonly tenant: Tenant
+  /** Only those that are bound to exactly one of these paths; nothing for any. */
+  readonly paths: readonly PathRange[] | undefined
+  readonly offset: number
+  readonly limit: number
+}
+
+/** A subscription with how its deliveries go. */
+export interface ShownSubscription {
+  readonly subscription: Subscription
+  readonly delivery: DeliveryState
+  /** Whether it is a oneshot that has fired. */
+  readonly fired: boolean
+}
+
+/** By creation. */
+export interface SubscriptionPage {
+  /** Of all, on whatever page. */
+  readonly count: number
+  readonly subscriptions: readonly ShownSubscription[]
+}
+
 /** What an update changes of a subscription; what is not given stays [subscriptions 2.2]. */
 export interface SubscriptionChange {
   readonly tenant: Tenant
@@ -79,6 +108,13 @@ export interface SubscriptionIndexState {
 export interface SubscriptionService {
   /** Answers when the subscription is on disk with its initial notification, and in force in every partition. */
   subscribe(asked: SubscriptionRequest): Promise<Result<SubscriptionId, Unavailable>>
+  /** Answers when the subscription is on disk, and in force in every partition. */
+  add(asked: SilentSubscriptionRequest): Promise<Result<SubscriptionId, Unavailable>>
+  /** Answers when the change is on disk, and in force in every partition. */
+  patch(asked: SubscriptionPatch): Promise<Result<undefined, SubscriptionUnknown | CoversNothing | Unavailable>>
+  page(which: WhichPage): Promise<SubscriptionPage>
+  /** The subscription of an id, as a page would show it. */
+  one(tenant: Tenant, id: SubscriptionId): Promise<ShownSubscription | undefined>
   /** Answers when the change is on disk, and in force in every partition. */
   change(asked: SubscriptionChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
   /** After its response no notification starts any more. */
@@ -90,7 +126,17 @@ export interface SubscriptionService {
 }
 
 /** The operations of the service, for callers behind a port. */
-export const subscriptionServiceOperations = ['subscribe', 'change', 'unsubscribe', 'states', 'index'] as const
+export const subscriptionServiceOperations = [
+  'subscribe',
+  'add',
+  'change',
+  'patch',
+  'unsubscribe',
+  'states',
+  'page',
+  'one',
+  'index',
+] as const
 export type SubscriptionServiceOperation = (typeof subscriptionServiceOperations)[number]
 
 /** The operations behind the interfaces; one per front end. */

@@ -25,9 +25,13 @@ export type EntityEffect =
     }
   | { readonly kind: 'remove'; readonly entity: Entity }
 
+const none: readonly Entity[] = []
+
 interface UpdateDecision {
   readonly reply: UpdateReply
   readonly effects: readonly EntityEffect[]
+  /** Entities whose update was accepted and has changed nothing: there is nothing to write. */
+  readonly untouched: readonly Entity[]
 }
 
 /**
@@ -88,7 +92,7 @@ function create(command: UpdateCommand): UpdateDecision {
   if (!made.ok) return withoutEffects({ ...itemFor(command), refusal: made.error })
   const entity = { ...made.value.entity, modified: time, correlator: rootOf(command) }
   const effect = { kind: 'put', entity, before: undefined, changed: made.value.changed } as const
-  return { reply: { items: [itemFor(command)], missing: [] }, effects: [effect] }
+  return { reply: { items: [itemFor(command)], missing: [] }, effects: [effect], untouched: none }
 }
 
 function append(entity: Entity, command: UpdateCommand): UpdateDecision {
@@ -110,7 +114,8 @@ function appendStrict(entity: Entity, command: UpdateCommand): UpdateDecision {
   const names = [...new Set(stored.map(({ given }) => given.name))]
   const refusal = { kind: 'attributesExist', names } as const
   const exist = { ...itemOf(entity), shown: [], refusal }
-  return put(entity, made.value, fresh.length === 0 ? [exist] : [{ ...itemOf(entity), shown: indexes(fresh) }, exist])
+  if (fresh.length === 0) return withoutEffects(exist)
+  return put(entity, made.value, [{ ...itemOf(entity), shown: indexes(fresh) }, exist])
 }
 
 function update(entity: Entity, command: UpdateCommand): UpdateDecision {
@@ -128,15 +133,15 @@ function replace(entity: Entity, command: UpdateCommand): UpdateDecision {
   if (!made.ok) return withoutEffects({ ...itemOf(entity), refusal: made.error })
   const { changed } = made.value
   const reply = { items: [itemOf(entity)], missing: [] }
-  if (changed.length === 0 && entity.attributes.length === 0) return { reply, effects: [] }
+  if (changed.length === 0 && entity.attributes.length === 0) return { reply, effects: [], untouched: [entity] }
   // Subscribers are told of the attributes that it writes; those that it drops notify nobody [subscriptions 3.3].
   const replaced = { ...made.value.entity, modified: command.time, correlator: rootOf(command) }
-  return { reply, effects: [{ kind: 'put', entity: replaced, before: entity, changed }] }
+  return { reply, effects: [{ kind: 'put', entity: replaced, before: entity, changed }], untouched: none }
 }
 
 function remove(entity: Entity, command: UpdateCommand): UpdateDecision {
   if (command.attributes.length === 0) {
-    return { reply: { items: [itemOf(entity)], missing: [] }, effects: [{ kind: 'remove', entity }] }
+    return { reply: { items: [itemOf(entity)], missing: [] }, effects: [{ kind: 'remove', entity }], untouched: none }
   }
   const held = heldOf(entity, command)
   const [found, missing] = split(command.attributes, (given) => held.has(given))
@@ -186,7 +191,7 @@ function itemOf({ id, type }: Entity): UpdateItem {
 }
 
 function withoutEffects(item: UpdateItem): UpdateDecision {
-  return { reply: { items: [item], missing: [] }, effects: [] }
+  return { reply: { items: [item], missing: [] }, effects: [], untouched: none }
 }
 
 function unknown(entity: Entity, name: string): UpdateDecision {
@@ -194,8 +199,9 @@ function unknown(entity: Entity, name: string): UpdateDecision {
 }
 
 function put(before: Entity, { entity, changed }: Laid, items: readonly UpdateItem[]): UpdateDecision {
-  const effects = changed.length === 0 ? [] : [{ kind: 'put', entity, before, changed } as const]
-  return { reply: { items, missing: [] }, effects }
+  const reply = { items, missing: [] }
+  if (changed.length === 0) return { reply, effects: [], untouched: [before] }
+  return { reply, effects: [{ kind: 'put', entity, before, changed }], untouched: none }
 }
 
 function withMissing(
@@ -205,7 +211,7 @@ function withMissing(
   missing: readonly Numbered[],
 ): UpdateDecision {
   if (missing.length === 0) return put(before, made, [itemOf(before)])
-  const { effects } = put(before, made, [])
+  const { effects, untouched } = put(before, made, [])
   const refusal = { kind: 'attributesMissing' } as const
   return {
     reply: {
@@ -213,6 +219,7 @@ function withMissing(
       missing: [{ ...itemOf(before), shown: indexes(missing), refusal }],
     },
     effects,
+    untouched,
   }
 }
 
@@ -225,5 +232,6 @@ function joined(decisions: readonly UpdateDecision[]): UpdateDecision {
       missing: decisions.flatMap(({ reply }) => reply.missing),
     },
     effects: decisions.flatMap(({ effects }) => effects),
+    untouched: decisions.flatMap(({ untouched }) => untouched),
   }
 }

@@ -31,6 +31,8 @@ export interface Origin {
   readonly via?: string | undefined
   /** It has come round, or far enough: what it changes is stored, and notified no further [subscriptions 8.4]. */
   readonly ends?: true | undefined
+  /** It is a custom notification, which may come back to the broker that has sent it [NGSIv2 subscriptions 4.4]. */
+  readonly isCustom?: true | undefined
 }
 
 /** One context element of an update: what is to be done to the entities that it means [context 6.2]. */

@@ -18,6 +18,8 @@ interface CourierThreadSettings<Task> {
   readonly ack: (acks: readonly NoticeAck[]) => Promise<void>
   /** An attempt at a URL has failed for a reason, or succeeded. */
   readonly attempted: (alarm: AttemptAlarm, subject: string, reason: string | undefined) => void
+  /** So many attempts for a subscription have failed in a row that it has to end. */
+  readonly failing: (id: SubscriptionId, fails: number) => void
   readonly log: Log
   /** The broker can not go on: the reason. */
   readonly fatal: (reason: string) => void
@@ -161,6 +163,9 @@ export class CourierThread<Task extends object> {
         return
       case 'alarm':
         this.#settings.attempted(report.alarm, report.subject, report.reason)
+        return
+      case 'failing':
+        this.#settings.failing(report.id, report.fails)
         return
       case 'ready':
       case 'drained':

@@ -1,20 +1,26 @@
 import type {
+  ShownSubscription,
+  SilentSubscriptionRequest,
   SubscriptionChange,
   SubscriptionIndexState,
+  SubscriptionPage,
   SubscriptionRequest,
   SubscriptionService,
   SubscriptionState,
   SubscriptionUnknown,
   Unavailable,
+  WhichPage,
   WhichSubscriptions,
 } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
+import type { PathRange } from '../context/query.js'
 import { neverDelivered, type Recipient, recipientOf } from '../delivery/message.js'
 import { errorFacts, type Log } from '../log/log.js'
 import { err, ok, type Result } from '../result.js'
 import type { Bell } from '../shared-memory/bell.js'
 import { mapInSlices } from '../slices.js'
-import type { PackedWithClocks } from '../subscription/clocks.js'
+import { lastNotified, type PackedWithClocks } from '../subscription/clocks.js'
+import { type CoversNothing, hasFired, patched, type SubscriptionPatch, termsOf } from '../subscription/patch.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import type { SubscriptionStore } from '../subscription/subscription-store.js'
 import { after, type Milliseconds, now } from '../time.js'
@@ -103,20 +109,29 @@ export class Subscriptions implements SubscriptionService {
   }: SubscriptionRequest): Promise<Result<SubscriptionId, Unavailable>> {
     await this.#held.prepare(request)
     const made = now()
+    const asked = { ...request, expires: after(made, duration_ms) }
+    return this.#create(asked, made, (inForce) => this.#activation.withState(inForce, origin, made))
+  }
+
+  async add(asked: SilentSubscriptionRequest): Promise<Result<SubscriptionId, Unavailable>> {
+    await this.#held.prepare(asked)
+    return this.#create(asked, now(), (inForce) => this.#activation.amend(inForce))
+  }
+
+  async #create(
+    asked: SilentSubscriptionRequest,
+    made: Milliseconds,
+    activate: (inForce: SubscriptionInForce) => Promise<Result<undefined, Unavailable>>,
+  ): Promise<Result<SubscriptionId, Unavailable>> {
     const id = newId(made) as SubscriptionId
-    const subscription: Subscription = {
-      ...request,
-      id,
-      order: this.#held.nextOrder(),
-      expires: after(made, duration_ms),
-    }
+    const subscription: Subscription = { ...asked, id, order: this.#held.nextOrder() }
     const objection = this.#held.objection(subscription)
     if (objection) return err(objection)
     const inForce = { subscription, clock: this.#held.newClock() }
     // Whatever thread starts from now on begins with it.
     this.#held.put(inForce)
     return this.#held.inTurn(id, async () => {
-      const stored = await this.#activation.withState(inForce, origin, made).catch(async (fault: unknown) => {
+      const stored = await activate(inForce).catch(async (fault: unknown) => {
         // It may be on disk already: what is not answered as created must not come back with the next start.
         await this.#parts.store.commit({ remove: id })
         await this.#forget(id)
@@ -134,24 +149,53 @@ export class Subscriptions implements SubscriptionService {
   }
 
   change(request: SubscriptionChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
-    const { tenant, id, scopes, conditions, origin } = request
+    const { scopes, conditions, origin } = request
+    return this.#replace(
+      request,
+      ({ subscription }, made) => ok(changed(subscription, request, made)),
+      (next, made) =>
+        conditions ? this.#activation.withState(next, origin, made, scopes) : this.#activation.amend(next),
+      (subscription) => {
+        if (conditions) this.#ticker.put(subscription)
+      },
+    )
+  }
+
+  patch(asked: SubscriptionPatch): Promise<Result<undefined, SubscriptionUnknown | CoversNothing | Unavailable>> {
+    return this.#replace(
+      asked,
+      ({ subscription, clock }, made): Result<Subscription, CoversNothing | SubscriptionUnknown> => {
+        if (subscription.interval_ms !== undefined) return err(unknown)
+        return patched(subscription, asked, made, lastNotified(clock))
+      },
+      (next) => this.#activation.amend(next),
+    )
+  }
+
+  /** Puts a subscription that is made of the one that is in force in its place, everywhere. */
+  #replace<Refusal>(
+    { tenant, id }: Pick<Subscription, 'tenant' | 'id'>,
+    make: (before: SubscriptionInForce, made: Milliseconds) => Result<Subscription, Refusal>,
+    activate: (next: SubscriptionInForce, made: Milliseconds) => Promise<Result<undefined, Unavailable>>,
+    activated: (subscription: Subscription) => void = () => {},
+  ): Promise<Result<undefined, Refusal | SubscriptionUnknown | Unavailable>> {
     return this.#held.inTurnSoon(id, async () => {
       const before = this.#held.of(tenant, id)
       if (!before) return err(unknown)
       const made = now()
-      const subscription = changed(before.subscription, request, made)
+      const next = make(before, made)
+      if (!next.ok) return next
+      const subscription = next.value
+      await this.#held.prepare(subscription)
       const objection = this.#held.objection(subscription)
       if (objection) return err(objection)
-      const next = { ...before, subscription }
+      const inForce = { ...before, subscription }
       // What waited for a subscription that has expired ends with it, and is not brought back [subscriptions 5.6].
       if (before.subscription.expires <= made && !(await this.#parts.courier.expire(id))) {
         return err(notGone)
       }
-      this.#held.put(next)
-      const activating = conditions
-        ? this.#activation.withState(next, origin, made, scopes)
-        : this.#activation.amend(next)
-      const stored = await activating.catch(async (fault: unknown) => {
+      this.#held.put(inForce)
+      const stored = await activate(inForce, made).catch(async (fault: unknown) => {
         await this.#parts.store.commit({ put: before.subscription })
         await this.#restore(before)
         throw fault
@@ -160,7 +204,7 @@ export class Subscriptions implements SubscriptionService {
         await this.#restore(before)
         return stored
       }
-      if (conditions) this.#ticker.put(subscription)
+      activated(subscription)
       this.#changes.updates += 1
       this.#trace('updated', subscription)
       return ok(undefined)
@@ -189,6 +233,56 @@ export class Subscriptions implements SubscriptionService {
       const delivery = deliveries.get(id) ?? neverDelivered
       return { id, tenant, path, reference, expires, throttling_ms, delivery }
     })
+  }
+
+  /** Too many attempts in a row have failed: nothing is sent until a client makes the subscription active again. */
+  disable(id: SubscriptionId, fails: number): void {
+    const { log } = this.#parts
+    this.#disabled(id, fails).catch((fault: unknown) =>
+      log.error('subscriptions:disable', `subscription ${id} could not be disabled`, errorFacts(fault)),
+    )
+  }
+
+  async #disabled(id: SubscriptionId, fails: number): Promise<void> {
+    await this.#held.inTurn(id, async () => {
+      const held = this.#held.get(id)
+      if (held?.subscription.terms === undefined || held.subscription.terms.status === 'inactive') return
+      const { subscription } = held
+      const next = {
+        ...held,
+        subscription: { ...subscription, terms: { ...held.subscription.terms, status: 'inactive' as const } },
+      }
+      this.#held.put(next)
+      await this.#activation.amend(next)
+      this.#parts.log.warn(
+        'subscriptions:disabled',
+        `Subscription ${id} automatically disabled due to failsCounter (${fails}) overpasses maxFailsLimit (${subscription.terms?.maxFails})`,
+      )
+    })
+  }
+
+  async page({ tenant, paths, offset, limit }: WhichPage): Promise<SubscriptionPage> {
+    const all = this.#held.all().filter(({ subscription: each }) => {
+      if (each.tenant !== tenant || each.interval_ms !== undefined) return false
+      return paths === undefined || paths.some((path) => isSamePath(path, each.path))
+    })
+    return { count: all.length, subscriptions: await this.#shown(all.slice(offset, offset + limit)) }
+  }
+
+  async one(tenant: Tenant, id: SubscriptionId): Promise<ShownSubscription | undefined> {
+    const held = this.#held.of(tenant, id)
+    if (held === undefined || held.subscription.interval_ms !== undefined) return undefined
+    const [shown] = await this.#shown([held])
+    return shown
+  }
+
+  async #shown(held: readonly SubscriptionInForce[]): Promise<readonly ShownSubscription[]> {
+    const deliveries = await this.#parts.courier.report(held.map(({ subscription }) => subscription.id))
+    return held.map(({ subscription, clock }) => ({
+      subscription,
+      delivery: deliveries.get(subscription.id) ?? neverDelivered,
+      fired: hasFired(termsOf(subscription), lastNotified(clock)),
+    }))
   }
 
   async index(reset: boolean): Promise<SubscriptionIndexState> {
@@ -232,6 +326,10 @@ export class Subscriptions implements SubscriptionService {
   #trace(what: string, { id, tenant }: Subscription): void {
     this.#parts.log.trace('subscription', `subscription ${id} ${what}`, { subscription: id, tenant })
   }
+}
+
+function isSamePath(a: PathRange, b: PathRange): boolean {
+  return a.path === b.path && a.below === b.below
 }
 
 function changed(before: Subscription, request: SubscriptionChange, made: Milliseconds): Subscription {

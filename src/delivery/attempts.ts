@@ -8,7 +8,7 @@ import { type AttemptLineParts, AttemptLines } from './attempt-lines.js'
 import type { DeliveryQueue } from './delivery-queue.js'
 import type { Recipient } from './message.js'
 import { type AttemptOutcome, reasonText } from './outcome.js'
-import { type AttemptAlarm, type Outgoing, receiverName } from './outgoing.js'
+import { type AttemptAlarm, type HttpMessage, type Outgoing, receiverName } from './outgoing.js'
 import type { BegunAttempt } from './receiver-turns.js'
 import { headersOf, messageSize, pathsText, tooLong } from './request.js'
 import type { Sender } from './sender.js'
@@ -119,9 +119,10 @@ export class Attempts {
     }
     const body = this.#bodyOf(notice, recipient)
     const lines = new AttemptLines(this.#parts, notice, body)
-    const headers = headersOf(notice, queued.source, queued.number, brokerId)
-    const { reference: url } = recipient
-    const outgoing: Outgoing = { kind: 'http', url, headers, body: Buffer.from(body), onBody: lines.onBody }
+    const outgoing = outgoingOf(notice, recipient, Buffer.from(body), lines.onBody, () =>
+      headersOf(notice, queued.source, queued.number, brokerId),
+    )
+    const headers = outgoing.kind === 'http' ? outgoing.headers : []
     const size = notice.body === undefined ? messageSize(outgoing.url, headers, outgoing.body.length) : 0
     if (size > maxSize) queue.unsendable(attempt, tooLong(size))
     else await this.#send(attempt, notice, outgoing, lines)
@@ -164,6 +165,24 @@ export class Attempts {
   }
 }
 
+/** Where and how a notice goes out: as its message says, else as its subscription does now. */
+function outgoingOf(
+  { message }: StoredNotice,
+  { reference, terms }: Recipient,
+  body: Buffer,
+  onBody: HttpMessage['onBody'],
+  headers: () => readonly string[],
+): Outgoing {
+  const url = message?.url ?? reference
+  const target = terms?.target
+  if (target?.kind !== 'mqtt') {
+    const timeout_ms = target?.timeout_ms || undefined
+    return { kind: 'http', url, method: message?.method, headers: headers(), timeout_ms, body, onBody }
+  }
+  const { topic, qos, retain, user, passwd: password } = target
+  return { kind: 'mqtt', url, user, password, topic: message?.topic ?? topic, qos, retain, body }
+}
+
 /** What a notification is longer than its record on disk, at most: names of headers, and what they always contain. */
 const headSpare_bytes = 1024
 
@@ -174,8 +193,9 @@ export function tooLongFor(
   { number, notice, size_bytes, body_bytes }: NumberedNotice,
   { maxSize, brokerId }: MessageLimits,
 ): string | undefined {
-  if (body_bytes === undefined || size_bytes + reference.length + headSpare_bytes <= maxSize) return undefined
-  const size = messageSize(reference, headersOf(notice, source, number, brokerId), body_bytes)
+  const url = notice.message?.url ?? reference
+  if (body_bytes === undefined || size_bytes + url.length + headSpare_bytes <= maxSize) return undefined
+  const size = messageSize(url, headersOf(notice, source, number, brokerId), body_bytes)
   return size > maxSize ? tooLong(size) : undefined
 }
 

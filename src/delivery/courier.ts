@@ -159,7 +159,7 @@ export class Courier {
   }
 
   #newQueue(): DeliveryQueue {
-    const { sources, settings, meter, log, count } = this.#parts
+    const { sources, settings, meter, log, count, report } = this.#parts
     const pauses = { min_ms: settings.retryMin_ms, max_ms: settings.retryMax_ms }
     return new DeliveryQueue({
       ...{ limits: settings, simulated: settings.simulated, meter, log, clock: systemClock },
@@ -169,6 +169,7 @@ export class Courier {
       tooLong: (recipient, source, numbered) => tooLongFor(recipient, source, numbered, settings),
       countSimulated: () => count('simulatedNotifications'),
       ready: () => this.#attempts.schedule(),
+      failing: (id, fails) => report({ kind: 'failing', id, fails }),
       ackPending: (source) => this.#ackWriters[source]?.noted(),
     })
   }

@@ -19,6 +19,8 @@ export interface DeliveryQueueParts extends Omit<SubscriptionQueueParts, 'ready'
   readonly tooLong: (recipient: Recipient, source: SourceNumber, numbered: NumberedNotice) => string | undefined
   /** `next` may give something. */
   readonly ready: () => void
+  /** More attempts in a row have failed than the subscription may have. */
+  readonly failing: (id: SubscriptionId, fails: number) => void
   /** `acks` may give something for this outbox. */
   readonly ackPending: (source: SourceNumber) => void
 }
@@ -177,8 +179,17 @@ export class DeliveryQueue {
     this.#free(attempt)
     const { queue, notice } = attempt
     if (queue.ended) return
-    this.records.attempted(queue.id, notice, outcome, this.#parts.clock.now())
+    const fails = this.records.attempted(queue.id, notice, outcome, this.#parts.clock.now())
     if (queue.failed(notice, outcome)) this.#departures.remove(queue, notice, 'ended')
+    this.#endIfFailing(queue, fails)
+  }
+
+  /** Nothing more is begun until the owner of the subscription, who is told of it, has put it again. */
+  #endIfFailing(queue: SubscriptionQueue, fails: number): void {
+    const limit = queue.recipient?.terms?.maxFails
+    if (limit === undefined || fails <= limit || queue.onHold) return
+    queue.onHold = true
+    this.#parts.failing(queue.id, fails)
   }
 
   /** Nothing was sent, because the notice can not be. */

@@ -75,8 +75,8 @@ export class DeliveryRecords {
     }
   }
 
-  /** An attempt has ended: failures are counted over all outboxes. */
-  attempted(id: SubscriptionId, notice: QueuedNotice, outcome: AttemptOutcome, at: Milliseconds): void {
+  /** An attempt has ended. Gives how many have failed in a row, over all outboxes. */
+  attempted(id: SubscriptionId, notice: QueuedNotice, outcome: AttemptOutcome, at: Milliseconds): number {
     const own = this.#of(id)
     own.fails = outcome.kind === 'accepted' ? 0 : own.fails + 1
     own.attempted = Math.max(at, own.attempted + 1)
@@ -84,6 +84,7 @@ export class DeliveryRecords {
     const attempt = { number, first: !tried, outcome, at, fails: own.fails, attempted: own.attempted as Milliseconds }
     this.#change(id, source, (stats) => afterAttempt(stats, attempt))
     notice.tried = true
+    return own.fails
   }
 
   /** A notice leaves its outbox; `discarded` when a limit dropped it. */

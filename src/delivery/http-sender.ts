@@ -1,7 +1,7 @@
 import type { Destinations } from '../http-client/destinations.js'
 import type { HttpResponse } from '../http-client/exchange.js'
 import { GivenUp } from '../http-client/faults.js'
-import { HttpClient, type PostRequest } from '../http-client/http-client.js'
+import { HttpClient, type OutgoingRequest } from '../http-client/http-client.js'
 import { now } from '../time.js'
 import { type Acceptance, type AttemptOutcome, outcomeOf, outcomeOfFault, refusal, retryAfter } from './outcome.js'
 import type { HttpMessage } from './outgoing.js'
@@ -26,7 +26,7 @@ const bodyTooLong = new GivenUp('response too long')
 /** How much of a body is kept for `onBody`. */
 const kept_bytes = 16 * 1024
 
-/** Posts messages to receivers [subscriptions 4.1, 5.3]. */
+/** Sends messages to receivers [subscriptions 4.1, 5.3]. */
 export class HttpSender {
   readonly #settings: HttpSettings
   readonly #client: HttpClient
@@ -49,7 +49,7 @@ export class HttpSender {
   /** One attempt; its outcome is known with the head of the response, the body is discarded afterwards. */
   async send(message: HttpMessage): Promise<AttemptOutcome> {
     try {
-      return await this.#attempt(message, performance.now() + this.#settings.timeout_ms)
+      return await this.#attempt(message, performance.now() + (message.timeout_ms ?? this.#settings.timeout_ms))
     } catch (fault) {
       return outcomeOfFault(fault)
     }
@@ -60,13 +60,15 @@ export class HttpSender {
     void this.#client.close()
   }
 
-  async #attempt({ url, headers, body, onBody }: HttpMessage, deadline_ms: number): Promise<AttemptOutcome> {
+  async #attempt(message: HttpMessage, deadline_ms: number): Promise<AttemptOutcome> {
+    const { url, headers, body, onBody } = message
+    const method = verbOf(message.method)
     const named = httpUrl(url)
     if (named === undefined) return refusal('invalid URL')
     let [target, sentHeaders] = [named, headers]
     for (let followed = 0; ; followed += 1) {
       const limits = { headDeadline_ms: deadline_ms, bodyLimit_ms: bodyLimit.time_ms }
-      const response = await this.#post({ target, headers: sentHeaders, body, ...limits }, onBody)
+      const response = await this.#send({ target, headers: sentHeaders, body, method, ...limits }, onBody)
       const next = followed < maxRedirects ? redirectOf(response, target) : undefined
       if (next === undefined) {
         return outcomeOf(response.status, this.#settings.accept, retryAfter(response.retryAfter, now()))
@@ -76,7 +78,7 @@ export class HttpSender {
     }
   }
 
-  async #post(request: Omit<PostRequest, 'take'>, onBody: HttpMessage['onBody']): Promise<HttpResponse> {
+  async #send(request: Omit<OutgoingRequest, 'take'>, onBody: HttpMessage['onBody']): Promise<HttpResponse> {
     const start: Buffer[] = []
     let bytes = 0
     const take = (piece: Buffer): Error | undefined => {
@@ -84,7 +86,7 @@ export class HttpSender {
       bytes += piece.length
       return bytes > bodyLimit.bytes ? bodyTooLong : undefined
     }
-    const response = await this.#client.post({ ...request, take })
+    const response = await this.#client.send({ ...request, take })
     this.#draining += 1
     // Attempts are limited, and so are the responses that they leave behind. What came with the head is read in any case.
     if (this.#draining > this.#settings.total) setImmediate(() => response.cut(bodyTooLong))
@@ -95,6 +97,15 @@ export class HttpSender {
     return response
   }
 }
+
+/** The verbs that a notification may have are checked with its subscription; another one is a fault. */
+function verbOf(method: string | undefined): OutgoingRequest['method'] {
+  const verb = verbs.find((each) => each === method)
+  if (verb === undefined && method !== undefined) throw new Error(`${method} is no verb of notifications`)
+  return verb
+}
+
+const verbs = ['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'TRACE'] as const
 
 /** Where a response redirects to, if that can be followed. */
 function redirectOf({ status, location }: HttpResponse, from: URL): URL | undefined {

@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { NoticeAck } from '../subscription/notice.js'
 import type { SubscriptionClock, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
+import type { NotificationTarget, SubscriptionTerms } from '../subscription/terms.js'
 import type { Milliseconds } from '../time.js'
 import type { AttemptAlarm } from './outgoing.js'
 
@@ -11,16 +12,32 @@ export interface Recipient {
   readonly reference: string
   /** Names of the attributes to show, empty for all; of a context subscription. */
   readonly attributes: readonly string[]
+  /** Nothing for those that only NGSIv1 knows. */
+  readonly terms?: RecipientTerms | undefined
   /** From this moment on nothing is sent, and what waits is dropped [subscriptions 5.6]. */
   readonly expires: Milliseconds
   /** Where the courier notes, while it starts, when the last notice was made. */
   readonly clock: SubscriptionClock
 }
 
+/** How notifications go out whose subscription has gone through NGSIv2. */
+export interface RecipientTerms {
+  /** Nothing is sent: what is made waits [NGSIv2 subscriptions 8.2]. */
+  readonly paused: boolean
+  /** More failed attempts in a row than these end the subscription [NGSIv2 subscriptions 8.3]. */
+  readonly maxFails: number | undefined
+  readonly target: NotificationTarget
+}
+
 /** A subscription to context as a courier knows it. */
 export function recipientOf({ subscription, clock }: SubscriptionInForce): Recipient {
-  const { id, reference, attributes, expires } = subscription
-  return { id, kind: 'context', reference, attributes, expires, clock }
+  const { id, reference, attributes, expires, terms } = subscription
+  return { id, kind: 'context', reference, attributes, expires, clock, terms: terms && recipientTerms(terms) }
+}
+
+/** A template is no concern of a courier: it was filled in with the update. */
+function recipientTerms({ status, maxFails, notification: { target } }: SubscriptionTerms): RecipientTerms {
+  return { paused: status === 'inactive', maxFails, target: { ...target, custom: undefined } }
 }
 
 /** What the coordinator tells the courier. */
@@ -58,6 +75,8 @@ export type CourierReport =
       readonly subject: string
       readonly reason: string | undefined
     }
+  /** So many attempts in a row have failed that the subscription has to end [NGSIv2 subscriptions 8.3]. */
+  | { readonly kind: 'failing'; readonly id: SubscriptionId; readonly fails: number }
   | { readonly kind: 'drained' }
 
 export interface KnownState {

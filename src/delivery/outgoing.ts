@@ -7,6 +7,10 @@ export interface HttpMessage {
   /** Names and values in turn, without those that every request has to its host. */
   readonly headers: readonly string[]
   readonly body: Buffer
+  /** POST unless it is given. */
+  readonly method?: string | undefined
+  /** Time limit of the attempt, where it is not that of all. */
+  readonly timeout_ms?: number | undefined
   /** Called with the start of the body of the response, when the body has ended or was cut off. */
   readonly onBody?: ((body: string) => void) | undefined
 }

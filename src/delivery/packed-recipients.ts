@@ -10,6 +10,7 @@ export interface PackedRecipients {
   readonly kinds: Column<Recipient['kind']>
   readonly references: Column<Recipient['reference']>
   readonly attributes: Column<Recipient['attributes']>
+  readonly terms: Column<Recipient['terms']>
   readonly expires: readonly Recipient['expires'][]
 }
 
@@ -29,13 +30,17 @@ export function packedRecipients(recipients: readonly Recipient[]): PackedRecipi
       recipients.map(({ attributes }) => attributes),
       (names) => (names.length === 0 ? '' : JSON.stringify(names)),
     ),
+    terms: column(
+      recipients.map(({ terms }) => terms),
+      (terms) => terms && JSON.stringify(terms),
+    ),
     expires: recipients.map(({ expires }) => expires),
   }
 }
 
 /** What `packedRecipients` wrote, in order. */
 export function* unpackedRecipients(packed: PackedRecipients): Generator<Recipient> {
-  const { ids, kinds, references, attributes, expires } = packed
+  const { ids, kinds, references, attributes, terms, expires } = packed
   let at = 0
   for (const [id, clock] of unpackedWithClocks(ids)) {
     yield {
@@ -43,6 +48,7 @@ export function* unpackedRecipients(packed: PackedRecipients): Generator<Recipie
       kind: there(valueAt(kinds, at)),
       reference: there(valueAt(references, at)),
       attributes: there(valueAt(attributes, at)),
+      terms: valueAt(terms, at),
       expires: there(expires[at]),
       clock,
     }

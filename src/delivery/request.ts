@@ -1,27 +1,42 @@
 import { viaOf } from '../hops.js'
-import type { NoticeHead, NoticeNumber } from '../subscription/notice.js'
+import type { NoticeHead, NoticeMessage, NoticeNumber } from '../subscription/notice.js'
 import { versionFacts } from '../version.js'
 import type { SourceNumber } from './source.js'
 
-/** The headers of a notification that do not depend on the host, names and values in turn [subscriptions 4.1]. */
+/**
+ * The headers of a notification that do not depend on the host, names and values in turn [subscriptions 4.1]; those of a custom
+ * notification take the place of others [NGSIv2 subscriptions 6.1].
+ */
 export function headersOf(
   notice: NoticeHead,
   source: SourceNumber,
   number: NoticeNumber,
   brokerId: string,
 ): readonly string[] {
-  const { subscription, tenant, token, correlator, via } = notice
-  return [
+  const { subscription, tenant, token, correlator, via, message } = notice
+  const contentType = message?.contentType ?? 'application/json; charset=utf-8'
+  const usual = [
     ...['User-Agent', `rigel/${versionFacts.version}`],
     ...['Accept', 'application/json'],
-    ...['Content-Type', 'application/json; charset=utf-8'],
+    ...(contentType === '' ? [] : ['Content-Type', contentType]),
     ...['Fiware-ServicePath', pathsText(notice)],
     ...(tenant === '' ? [] : ['Fiware-Service', tenant.toLowerCase()]),
     ...(token === '' ? [] : ['X-Auth-Token', token]),
+  ]
+  return [
+    ...(message?.headers ? overridden(usual, message.headers) : usual),
     ...['Fiware-Correlator', correlator],
+    ...(message?.format === undefined ? [] : ['Ngsiv2-AttrsFormat', message.format]),
     ...['Via', viaOf(via, brokerId)],
     ...['Rigel-Notification-Id', `${subscription}-${source}-${number}`],
   ]
+}
+
+/** An empty value removes what stands under its name. */
+function overridden(usual: readonly string[], given: NonNullable<NoticeMessage['headers']>): readonly string[] {
+  const names = new Set(given.map(([name]) => name))
+  const kept = usual.filter((_, at) => !names.has((usual[at - (at % 2)] ?? '').toLowerCase()))
+  return [...kept, ...given.flatMap(([name, value]) => (value === '' ? [] : [name, value]))]
 }
 
 /** The paths as the header says them: a single one when all are the root [subscriptions 4.1]. */

@@ -77,6 +77,7 @@ export class SubscriptionQueue {
   /** Whether there may be something to send now. */
   get mayBegin(): boolean {
     if (this.recipient === undefined || this.onHold || this.#pause !== undefined) return false
+    if (this.recipient.terms?.paused) return false
     if (this.#probing && this.#probe !== undefined) return false
     return this.order.hasReady && this.recipient.expires > this.#parts.clock.now()
   }

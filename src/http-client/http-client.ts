@@ -1,4 +1,4 @@
-import { buildConnector, Client } from 'undici'
+import { buildConnector, Client, type Dispatcher } from 'undici'
 import type { Destinations } from './destinations.js'
 import { Exchange, type ExchangeLimits, type HttpResponse, type TakePiece } from './exchange.js'
 import { denial } from './faults.js'
@@ -20,12 +20,14 @@ interface HttpClientSettings {
   readonly destinations: Destinations
 }
 
-export interface PostRequest extends ExchangeLimits {
+export interface OutgoingRequest extends ExchangeLimits {
   /** A URL of http or https. */
   readonly target: URL
   /** Names and values in turn, without those that every request has to its host. */
   readonly headers: readonly string[]
   readonly body: Buffer
+  /** POST unless it is given. */
+  readonly method?: Dispatcher.HttpMethod | undefined
   readonly take: TakePiece
 }
 
@@ -72,9 +74,9 @@ export class HttpClient {
   }
 
   /** Resolves with the head of the response; rejects with the fault, `timedOut` or the signal's reason. */
-  post(request: PostRequest): Promise<HttpResponse> {
+  send(request: OutgoingRequest): Promise<HttpResponse> {
     return new Promise((resolve, reject) => {
-      const { target, body, take, signal } = request
+      const { target, body, method = 'POST', take, signal } = request
       if (signal?.aborted) return reject(signal.reason)
       const path = target.pathname + target.search
       const headers = [...request.headers]
@@ -90,7 +92,7 @@ export class HttpClient {
           },
           over: (complete) => (complete ? this.#release(connection) : this.#drop(connection)),
         })
-        connection.client.dispatch({ method: 'POST', path, headers, body, reset: !this.#settings.kept }, exchange)
+        connection.client.dispatch({ method, path, headers, body, reset: !this.#settings.kept }, exchange)
       }
       send(this.#takeIdle(target.origin) ?? this.#open(target.origin))
     })

@@ -1,5 +1,5 @@
 import type { ServicePath, Tenant } from '../context/entity.js'
-import type { Notice, NoticeHead, NoticeNumber, OrderingKey } from '../subscription/notice.js'
+import type { Notice, NoticeHead, NoticeMessage, NoticeNumber, OrderingKey } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 
@@ -19,7 +19,9 @@ type StoredHead = readonly [
   ...common: CommonHead,
   /** 0 for none where something follows. */
   after?: readonly number[] | 0,
+  /** The empty text for none where something follows. */
   via?: string,
+  message?: NoticeMessage,
 ]
 
 /**
@@ -47,22 +49,28 @@ export interface NoticeGroup {
 
 /** The text that is stored for a notice with a body of its own. */
 export function encodeNotice(notice: Notice): string {
-  const { subscription, body, after, via } = notice
+  return `${JSON.stringify(storedHead(notice))}\n${notice.body}`
+}
+
+function storedHead(notice: Notice): StoredHead {
+  const { subscription, after, via, message } = notice
   const head = [subscription, ...commonOf(notice)] as const
-  const stored: StoredHead = via ? [...head, after ?? 0, via] : after === undefined ? head : [...head, after]
-  return `${JSON.stringify(stored)}\n${body}`
+  if (message) return [...head, after ?? 0, via ?? '', message]
+  if (via) return [...head, after ?? 0, via]
+  return after === undefined ? head : [...head, after]
 }
 
 /** The notice that `encodeNotice` wrote. */
 export function decodeNotice(text: string): Notice {
   const end = text.indexOf('\n')
   const [subscription, ...rest] = JSON.parse(text.slice(0, end)) as StoredHead
-  const [orderingKey, made, tenant, paths, correlator, token, after, via] = rest
+  const [orderingKey, made, tenant, paths, correlator, token, after, via, message] = rest
   if (end < 0 || typeof subscription !== 'string' || typeof made !== 'number') throw new Error('it is no notice')
   return {
     subscription: subscription as SubscriptionId,
     ...heldCommon([orderingKey, made, tenant, paths, correlator, token]),
-    via,
+    via: via || undefined,
+    message,
     body: text.slice(end + 1),
     after: after || undefined,
   }

@@ -11,7 +11,7 @@ import type { ManagementParts } from './parts.js'
 import { operation } from './response-forms.js'
 
 /** How the deliveries of subscriptions go [subscriptions 5.7]. */
-export function subscriptionResources({ broker }: ManagementParts): readonly Resource[] {
+export function subscriptionStateResources({ broker }: ManagementParts): readonly Resource[] {
   return [
     ...listing('/admin/subscriptions', (which) => broker.subscriptions.states(which)),
     ...listing('/admin/availabilitySubscriptions', (which) => broker.registry.states(which)),

@@ -6,6 +6,7 @@ import type { RegisteredContext } from '../registration/registration.js'
 import type { Discovery } from '../registration/registration-index.js'
 import { err, ok, type Result } from '../result.js'
 import { inSlices } from '../slices.js'
+import { unknownId } from '../subscription/given-id.js'
 import { now } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import { pathOperation, payloadOperation } from './operation.js'
@@ -18,7 +19,6 @@ import {
   type RegistrationPayload,
   type ToldPayload,
 } from './parse/registration-payload.js'
-import { unknownId } from './parse/text-rules.js'
 import { renderStatus } from './render/elements.js'
 import { renderRegistered } from './render/notifications.js'
 import { detailsOfPayload } from './render/payload-errors.js'

@@ -2,6 +2,7 @@ import type { ApiRequest } from '../api.js'
 import { everywhere } from '../context/service-path.js'
 import { ok, type Result } from '../result.js'
 import type { Steps } from '../slices.js'
+import { unknownId } from '../subscription/given-id.js'
 import {
   type AvailabilityChangePayload,
   type AvailabilityPayload,
@@ -16,7 +17,6 @@ import {
   parseSubscription,
   type SubscriptionPayload,
 } from './parse/subscription-payload.js'
-import { unknownId } from './parse/text-rules.js'
 import { detailsOfPayload } from './render/payload-errors.js'
 import { statusOf } from './render/status.js'
 import { originOf, pathOfSubscription } from './request-head.js'

@@ -9,6 +9,7 @@ const statuses = {
   NotFound: 404,
   NotAcceptable: 406,
   TooManyResults: 409,
+  NotImplemented: 501,
 } as const
 
 /** An error of NGSIv2 [NGSIv2 context 1.2]. */

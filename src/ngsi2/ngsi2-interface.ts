@@ -7,6 +7,7 @@ import { batchResources } from './batch-resources.js'
 import { entityResources } from './entity-resources.js'
 import { badInput } from './ngsi2-errors.js'
 import type { Ngsi2Services } from './ngsi2-services.js'
+import { subscriptionResources } from './subscription-resources.js'
 import { typeResources } from './type-resources.js'
 import { checkUriParameters } from './uri-parameters.js'
 
@@ -19,6 +20,7 @@ export function ngsi2Interface(services: Ngsi2Services): Interface {
       ...attributeResources(services),
       ...typeResources(services),
       ...batchResources(services),
+      ...subscriptionResources(services),
     ],
     parseServicePaths: (header) => {
       const paths = parseServicePaths(header, 'one')

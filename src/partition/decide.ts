@@ -3,6 +3,7 @@ import type { Entity, EntityId, ServicePath, Tenant } from '../context/entity.js
 import { type EntityLimits, sizeOf } from '../context/entity-size.js'
 import { expirationOf } from '../context/expiration.js'
 import type { UpdateCommand } from '../context/update.js'
+import { changeBy, untouchedBy } from '../subscription/change.js'
 import type { Matcher } from '../subscription/matcher.js'
 import type { NoticeAck } from '../subscription/notice.js'
 import type { Milliseconds } from '../time.js'
@@ -43,9 +44,9 @@ export function decideTurn(
   const acks: NoticeAck[] = []
   try {
     for (const command of batch) {
-      const { reply, changes } = decide(overlay, command, interpret)
+      const { reply, changes, update } = decide(overlay, command, interpret)
       overlay.lay(changes)
-      match(matcher, command, changes)
+      if (update !== undefined && !matcher.isIdle) match(matcher, update)
       for (const change of changes) entities.push(change)
       if (command.kind === 'ack') for (const ack of command.acks) acks.push(ack)
       replies.push(reply)
@@ -58,16 +59,24 @@ export function decideTurn(
   }
 }
 
-/** Of an entity that was removed nobody is notified [subscriptions 3.3]. */
-function match(matcher: Matcher, command: Command, changes: readonly EntityChange[]): void {
-  if (matcher.isIdle || !('origin' in command)) return
-  for (const change of changes) if (change.kind === 'put') matcher.match(change, command)
+/** Tells subscribers what an update has done. Of what is swept away nobody is told [NGSIv2 context 3.4]. */
+function match(matcher: Matcher, { command, effects, untouched }: DecidedUpdate): void {
+  for (const effect of effects) matcher.match(changeBy(command, effect), command)
+  for (const entity of untouched) matcher.match(untouchedBy(command, entity), command)
 }
 
 /** What one command comes to. */
 interface Decision {
   readonly reply: Reply
   readonly changes: readonly EntityChange[]
+  /** Nothing when no entity was updated. */
+  readonly update?: DecidedUpdate | undefined
+}
+
+interface DecidedUpdate {
+  readonly command: UpdateCommand
+  readonly effects: readonly EntityEffect[]
+  readonly untouched: readonly Entity[]
 }
 
 function decide(overlay: Overlay, command: Command, interpret: Interpreter): Decision {
@@ -88,9 +97,10 @@ function decide(overlay: Overlay, command: Command, interpret: Interpreter): Dec
 function update(overlay: Overlay, command: UpdateCommand): Decision {
   const { tenant, path, id, action } = command
   if (!overlay.hasRoom && action !== 'DELETE') return noRoom
-  const { reply, effects } = applyUpdate(overlay.entities(tenant, path, id), command, overlay.limits)
+  const { reply, effects, untouched } = applyUpdate(overlay.entities(tenant, path, id), command, overlay.limits)
   const { items, missing } = reply
-  return { reply: { kind: 'updated', items, missing }, changes: effects.map((effect) => changeOf(tenant, effect)) }
+  const changes = effects.map((effect) => changeOf(tenant, effect))
+  return { reply: { kind: 'updated', items, missing }, changes, update: { command, effects, untouched } }
 }
 
 function rawUpdate(overlay: Overlay, raw: RawUpdateCommand, interpret: Interpreter): Decision {
@@ -112,9 +122,9 @@ function rawUpdate(overlay: Overlay, raw: RawUpdateCommand, interpret: Interpret
     terms,
     origin,
   } as const
-  const { reply, changes } = update(overlay, command)
-  if (reply.kind !== 'updated') return { reply, changes }
-  return { reply: interpretation.render(reply), changes }
+  const decision = update(overlay, command)
+  if (decision.reply.kind !== 'updated') return decision
+  return { reply: interpretation.render(decision.reply), changes: decision.changes, update: decision.update }
 }
 
 /** At most this many entities are removed by one command, and few large ones, so that updates are not held up by what expires together. */

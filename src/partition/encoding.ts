@@ -95,8 +95,8 @@ type PackedTerms = readonly [
   valueOnly: NonNullable<UpdateTerms['valueOnly']> | 0,
 ]
 
-/** The empty text when there is no `Via`; 0 when the change is notified no further. */
-type PackedVia = string | 0
+/** The empty text when there is no `Via`; in a list when it is a custom notification; 0 when the change is notified no further. */
+type PackedVia = string | 0 | readonly [via: string]
 
 /** Raw updates that follow each other and are elements of one request; the bodies are in `bodies`. */
 type PackedRun = readonly [
@@ -181,13 +181,15 @@ function unpackedTerms([entity, typeOfNew, overridesMetadata, forced, valueOnly]
   }
 }
 
-function packedVia({ via, ends }: Origin): PackedVia {
-  return ends ? 0 : (via ?? '')
+function packedVia({ via = '', ends, isCustom }: Origin): PackedVia {
+  if (ends) return 0
+  return isCustom ? [via] : via
 }
 
 function origin(correlator: string, token: string, via: PackedVia): Origin {
   if (via === 0) return { correlator, token, via: undefined, ends: true }
-  return { correlator, token, via: via === '' ? undefined : via, ends: undefined }
+  if (typeof via === 'object') return { correlator, token, via: via[0] || undefined, ends: undefined, isCustom: true }
+  return { correlator, token, via: via === '' ? undefined : via, ends: undefined, isCustom: undefined }
 }
 
 function packedAttribute({ name, instance, type, metadata, location, value }: GivenAttribute): PackedAttribute {

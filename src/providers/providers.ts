@@ -137,7 +137,7 @@ export class Providers {
       const received = new ResponseBody(budget)
       const take = (piece: Buffer) => received.take(piece)
       const lines = Object.entries(headers).flat()
-      const response = await this.#client.post({ target, headers: lines, body, take, signal })
+      const response = await this.#client.send({ target, headers: lines, body, take, signal })
       const fault = await response.ended
       if (fault !== undefined) throw fault
       return { status: response.status, body: received.text }

@@ -62,6 +62,7 @@ export class RunningDelivery {
         if (reason === undefined) alarms.release(alarm, subject)
         else alarms.raise(alarm, subject, reason)
       },
+      failing: (id, fails) => this.subscriptions.disable(id, fails),
       log,
       fatal,
     })

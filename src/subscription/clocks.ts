@@ -54,17 +54,21 @@ export class Claims {
  * [subscriptions 3.4]; false when the last one is less than `throttling_ms` away, so that this one is suppressed. Away in
  * either direction: commands of several front ends come out of order by a millisecond or two, but a clock of the day that
  * was set back must not silence a subscription until it has caught up.
+ *
+ * @param armed of a oneshot, when it was set: false when it has been notified since; `time` is not before it
  */
 export function claimNotice(
   clock: SubscriptionClock,
   time: Milliseconds,
   throttling_ms: number,
   claims: Claims,
+  armed = 0,
 ): boolean {
   const { moments, at } = clock
   for (;;) {
     const held = Atomics.load(moments, at)
     const last = Number(held)
+    if (armed > 0 && last >= armed) return false
     if (throttling_ms > 0 && last !== 0 && Math.abs(time - last) < throttling_ms) return false
     // Without throttling an earlier moment is one out of order.
     if (throttling_ms === 0 && time <= last) return true

@@ -1,6 +1,14 @@
 import type { Entity, EntityId, EntityType } from '../context/entity.js'
 import { inRange } from '../context/query.js'
-import { type IndexedSubscription, type MatchGroup, MatchGroups, type Triggered, untyped } from './match-group.js'
+import { hearsMoreThanChanges } from './hearing.js'
+import {
+  type IndexedSubscription,
+  isHeard,
+  type MatchGroup,
+  MatchGroups,
+  type Triggered,
+  untyped,
+} from './match-group.js'
 
 /** Up to this many subscriptions to an id are searched one by one; more are indexed by type and path. */
 const fewSubscriptions = 8
@@ -69,8 +77,12 @@ class Single implements MatchGroup {
   }
 
   gatherTriggered(into: Triggered): void {
-    const { onChange = [] } = this.#indexed.subscription
-    if (onChange.length === 0 || onChange.some((name) => into.has(name))) into.add(this.#indexed)
+    const { subscription } = this.#indexed
+    const { onChange = [] } = subscription
+    const { kind, changed } = into.change
+    const isFound =
+      kind === 'put' && changed.length > 0 && (onChange.length === 0 || onChange.some((name) => into.has(name)))
+    if ((isFound || hearsMoreThanChanges(subscription)) && isHeard(this.#indexed, into.change)) into.add(this.#indexed)
   }
 
   gather(into: Set<IndexedSubscription>): void {

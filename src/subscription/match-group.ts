@@ -1,17 +1,20 @@
-import type { Entity, EntityType, Tenant } from '../context/entity.js'
+import type { Entity, EntityType } from '../context/entity.js'
 import { inRange, type PathRange } from '../context/query.js'
-import type { UpdateCommand } from '../context/update.js'
+import type { Change } from './change.js'
+import { hears, hearsMoreThanChanges } from './hearing.js'
 import type { SubscriptionInForce } from './subscription.js'
 
 /** A subscription as the index holds it. */
 export interface IndexedSubscription extends SubscriptionInForce {
+  /** Of one by the rules of NGSIv2: whether its selectors and its expression hold for the entity [NGSIv2 subscriptions 4.1]. */
+  readonly accepts: ((change: Change) => boolean) | undefined
   /** The number of the last change that triggered it. */
   triggeredBy: number
 }
 
 /** Subscriptions that mean an entity. */
 export interface MatchGroup {
-  /** Adds those that the change triggers [subscriptions 3.1, point 5]. */
+  /** Adds those that the change triggers [subscriptions 3.1, point 5], [NGSIv2 subscriptions 4.1, point 4]. */
   gatherTriggered(into: Triggered): void
   /** Adds all of them. */
   gather(into: Set<IndexedSubscription>): void
@@ -19,8 +22,7 @@ export interface MatchGroup {
 
 /** The subscriptions that one change triggers, each once, however many of its selectors match. */
 export class Triggered {
-  /** Names of the attributes that count as changed. */
-  readonly changed: readonly string[]
+  readonly change: Change
   readonly #number: number
   readonly #subscriptions: IndexedSubscription[] = []
   #names: ReadonlySet<string> | undefined
@@ -28,14 +30,14 @@ export class Triggered {
   #isInOrder = true
 
   /** No other change of this partition may have the number. */
-  constructor(number: number, changed: readonly string[]) {
+  constructor(number: number, change: Change) {
     this.#number = number
-    this.changed = changed
+    this.change = change
   }
 
   /** Whether an attribute has changed. */
   has(name: string): boolean {
-    this.#names ??= new Set(this.changed)
+    this.#names ??= new Set(this.change.changed)
     return this.#names.has(name)
   }
 
@@ -61,13 +63,15 @@ class PathMatchGroup implements MatchGroup {
   readonly #path: PathRange
   readonly #ofAny = new Set<IndexedSubscription>()
   readonly #ofName = new Map<string, Set<IndexedSubscription>>()
+  /** Those that also hear of updates that change nothing, or of removals. */
+  readonly #attentive = new Set<IndexedSubscription>()
 
   constructor(path: PathRange) {
     this.#path = path
   }
 
   get isEmpty(): boolean {
-    return this.#ofAny.size === 0 && this.#ofName.size === 0
+    return this.#ofAny.size === 0 && this.#ofName.size === 0 && this.#attentive.size === 0
   }
 
   /** Whether it means the entities of this one's path [subscriptions 3.1, point 3]. */
@@ -77,12 +81,17 @@ class PathMatchGroup implements MatchGroup {
 
   add(indexed: IndexedSubscription): void {
     const { onChange = [] } = indexed.subscription
+    if (hearsMoreThanChanges(indexed.subscription)) {
+      this.#attentive.add(indexed)
+      return
+    }
     if (onChange.length === 0) this.#ofAny.add(indexed)
     for (const name of onChange) entry(this.#ofName, name, newSet<IndexedSubscription>).add(indexed)
   }
 
   remove(indexed: IndexedSubscription): void {
     this.#ofAny.delete(indexed)
+    this.#attentive.delete(indexed)
     for (const name of indexed.subscription.onChange ?? []) {
       const subscriptions = this.#ofName.get(name)
       subscriptions?.delete(indexed)
@@ -91,22 +100,32 @@ class PathMatchGroup implements MatchGroup {
   }
 
   gatherTriggered(into: Triggered): void {
-    for (const indexed of this.#ofAny) into.add(indexed)
-    if (this.#ofName.size < into.changed.length) {
+    const { change } = into
+    for (const indexed of this.#attentive) if (isHeard(indexed, change)) into.add(indexed)
+    if (change.kind !== 'put' || change.changed.length === 0) return
+    for (const indexed of this.#ofAny) if (isHeard(indexed, change)) into.add(indexed)
+    if (this.#ofName.size < change.changed.length) {
       for (const [name, subscriptions] of this.#ofName)
-        if (into.has(name)) for (const one of subscriptions) into.add(one)
+        if (into.has(name)) for (const one of subscriptions) if (isHeard(one, change)) into.add(one)
     } else {
-      for (const name of into.changed) for (const one of this.#ofName.get(name) ?? nobody) into.add(one)
+      for (const name of change.changed)
+        for (const one of this.#ofName.get(name) ?? nobody) if (isHeard(one, change)) into.add(one)
     }
   }
 
   gather(into: Set<IndexedSubscription>): void {
     for (const indexed of this.#ofAny) into.add(indexed)
+    for (const indexed of this.#attentive) into.add(indexed)
     for (const subscriptions of this.#ofName.values()) for (const indexed of subscriptions) into.add(indexed)
   }
 }
 
 const nobody: readonly IndexedSubscription[] = []
+
+/** By the rules of NGSIv1 whoever is found by a changed attribute hears of it. */
+export function isHeard({ subscription: { onChange = [], terms } }: IndexedSubscription, change: Change): boolean {
+  return terms?.condition === undefined || hears(onChange, terms.condition, change)
+}
 
 /** The groups of one exact id, or of one pattern: by type, the empty text for any, and by path. */
 export class MatchGroups {
@@ -181,16 +200,3 @@ export function entry<Key, Item>(map: Map<Key, Item>, key: Key, make: () => Item
   map.set(key, made)
   return made
 }
-
-/** An entity that an update created or changed. */
-export interface Change {
-  readonly tenant: Tenant
-  readonly before: Entity | undefined
-  /** As it is after the update. */
-  readonly entity: Entity
-  /** Names of the attributes that count as changed [subscriptions 3.3]. */
-  readonly changed: readonly string[]
-}
-
-/** What the update came with. */
-export type Cause = Pick<UpdateCommand, 'origin' | 'time'>

@@ -1,10 +1,18 @@
 import type { Attribute, Metadata, Value } from '../context/entity.js'
 import { sameValue } from '../context/value.js'
 import type { LineContext, Log } from '../log/log.js'
-import type { Cause, Change, IndexedSubscription, MatchGroup } from './match-group.js'
+import type { Cause, Change } from './change.js'
+import type { IndexedSubscription, MatchGroup } from './match-group.js'
 
 /** Why a subscription that is about a changed entity is not notified. */
-export type Silence = 'not triggered' | 'expired' | 'nothing to show' | 'throttled' | 'come round'
+export type Silence =
+  | 'not triggered'
+  | 'expired'
+  | 'nothing to show'
+  | 'throttled'
+  | 'come round'
+  | 'condition not met'
+  | 'has fired'
 
 /** Trace lines about which changes match which subscriptions, and why others do not [management 2.5]. */
 export class MatchTrace {

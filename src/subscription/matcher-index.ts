@@ -2,6 +2,7 @@ import type { Entity, EntityId, EntityType, Tenant } from '../context/entity.js'
 import { lastingPattern } from '../context/pattern.js'
 import type { Selector } from '../context/query.js'
 import { LruCache } from '../lru-cache.js'
+import { acceptanceOf } from './acceptance.js'
 import { ExactIds } from './exact-ids.js'
 import { entry, type IndexedSubscription, type MatchGroup, MatchGroups, untyped } from './match-group.js'
 import type { SubscriptionId, SubscriptionInForce } from './subscription.js'
@@ -28,13 +29,14 @@ export class MatcherIndex {
 
   /** Adds a subscription, or replaces the one of its id. One that changes do not fire is of no use here. */
   put({ subscription, clock }: SubscriptionInForce): void {
-    const { id, tenant, selectors, onChange, attributes } = subscription
+    const { id, tenant, selectors, onChange, attributes, terms } = subscription
     this.remove(id)
-    if (onChange === undefined) return
+    if (onChange === undefined || terms?.status === 'inactive') return
     const names = this.#names.take(attributes)
     const indexed = {
       subscription: names === attributes ? subscription : { ...subscription, attributes: names },
       clock,
+      accepts: acceptanceOf(subscription),
       triggeredBy: 0,
     }
     this.#subscriptions.set(id, indexed)

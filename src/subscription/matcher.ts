@@ -1,14 +1,21 @@
 import type { Entity } from '../context/entity.js'
+import { rootOf } from '../context/lay.js'
 import type { Log } from '../log/log.js'
-import { Claims, claimNotice } from './clocks.js'
-import { type Cause, type Change, type IndexedSubscription, type MatchGroup, Triggered } from './match-group.js'
+import type { Milliseconds } from '../time.js'
+import type { Cause, Change } from './change.js'
+import { Claims, claimNotice, lastNotified } from './clocks.js'
+import { type IndexedSubscription, type MatchGroup, Triggered } from './match-group.js'
 import { MatchTrace, type Silence } from './match-trace.js'
 import { MatcherIndex } from './matcher-index.js'
-import { type NewNotice, type Notice, type NoticeRenderer, orderingKeyOf } from './notice.js'
+import { type MessageRenderer, type NewNotice, type Notice, type NoticeRenderer, orderingKeyOf } from './notice.js'
+import { hasFired } from './patch.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from './subscription.js'
+import type { SubscriptionTerms } from './terms.js'
 
 interface MatcherParts {
   readonly word: NoticeRenderer
+  /** Makes the messages of subscriptions in the forms of NGSIv2. */
+  readonly message: MessageRenderer
   readonly log: Log
   /** Bytes of what is remembered of which patterns find which entities. */
   readonly memory_bytes: number
@@ -21,15 +28,21 @@ interface MatcherParts {
 export class Matcher {
   readonly #index: MatcherIndex
   readonly #word: NoticeRenderer
+  readonly #message: MessageRenderer
+  readonly #log: Log
   readonly #trace: MatchTrace
   #notices: NewNotice[] = []
   readonly #claims = new Claims()
   /** How many changes were looked at. */
   #changes = 0
+  /** How many messages the change under way has caused. */
+  #sent = 0
 
-  constructor({ word, log, memory_bytes }: MatcherParts) {
+  constructor({ word, message, log, memory_bytes }: MatcherParts) {
     this.#index = new MatcherIndex(memory_bytes)
     this.#word = word
+    this.#message = message
+    this.#log = log
     this.#trace = new MatchTrace(log)
   }
 
@@ -55,20 +68,28 @@ export class Matcher {
 
   /** Makes a notice for each subscription that the change matches, with the entity as it now is [subscriptions 3.1]. */
   match(change: Change, cause: Cause): void {
-    // Then nothing was changed, or it is all gone and there is nothing to show.
-    if (change.changed.length === 0) return
     this.#trace.change(change, cause)
     const groups = this.#index.groups(change.tenant, change.entity)
     if (groups.length === 0) return
     this.#changes += 1
-    const triggered = triggeredOf(this.#changes, groups, change.changed)
+    this.#sent = 0
+    const triggered = triggeredOf(this.#changes, groups, change)
     this.#trace.untriggered(groups, triggered, change, cause)
+    if (comesBack(change, cause)) {
+      const { id, type } = change.entity
+      this.#log.warn('subscriptions:loop', `notification loop detected: the update of ${id} (${type}) notifies nobody`)
+      return
+    }
     const isShown = showing(change.entity)
     const isTraced = this.#trace.isOfTriggered
     const due: Subscription[] = []
+    const messages = new Messages(this.#message, change, cause)
     for (const indexed of triggered) {
-      const silence = this.#claim(indexed, isShown, cause)
-      if (silence === undefined) due.push(indexed.subscription)
+      const silence = isLegacy(indexed.subscription)
+        ? this.#claim(indexed, isShown, change, cause)
+        : this.#claim(indexed, (subscription) => messages.of(subscription) !== undefined, change, cause)
+      if (silence === undefined && isLegacy(indexed.subscription)) due.push(indexed.subscription)
+      else if (silence === undefined) this.#send(indexed.subscription, messages.of(indexed.subscription), change, cause)
       if (isTraced) this.#trace.triggered(indexed, silence, change, cause)
     }
     if (due.length > 0) this.#notify(due, change, cause)
@@ -87,11 +108,41 @@ export class Matcher {
   }
 
   /** Notes the moment of a notice, or says why there is none. */
-  #claim({ subscription, clock }: IndexedSubscription, isShown: Showing, { time, origin }: Cause): Silence | undefined {
+  #claim(
+    { subscription, clock, accepts }: IndexedSubscription,
+    isShown: Showing,
+    change: Change,
+    { time, origin }: Cause,
+  ): Silence | undefined {
     if (origin.ends) return 'come round'
     if (time >= subscription.expires) return 'expired'
+    if (accepts !== undefined && !accepts(change)) return 'condition not met'
     if (!isShown(subscription)) return 'nothing to show'
-    return claimNotice(clock, time, subscription.throttling_ms, this.#claims) ? undefined : 'throttled'
+    const { throttling_ms, terms } = subscription
+    if (terms?.status !== 'oneshot') {
+      return claimNotice(clock, time, throttling_ms, this.#claims) ? undefined : 'throttled'
+    }
+    const { armed } = terms
+    if (hasFired(terms, lastNotified(clock))) return 'has fired'
+    return claimNotice(clock, madeAt(terms, time), throttling_ms, this.#claims, armed) ? undefined : 'throttled'
+  }
+
+  /** The message is whole, and is stored as it is. */
+  #send(subscription: Subscription, rendered: Rendered | undefined, { entity }: Change, { origin, time }: Cause): void {
+    if (rendered === undefined) throw new Error('what is sent was rendered before')
+    const { id, tenant, terms } = subscription
+    this.#sent += 1
+    this.#notices.push({
+      subscription: id,
+      orderingKey: orderingKeyOf(entity),
+      made: terms ? madeAt(terms, time) : time,
+      tenant,
+      paths: [entity.path],
+      correlator: `${origin.correlator}; cbnotif=${this.#sent}`,
+      token: origin.token,
+      via: origin.via,
+      ...rendered,
+    })
   }
 
   /** The bodies are rendered here as long as they are short together; else the entity is stored once for all of them. */
@@ -121,6 +172,38 @@ export class Matcher {
   }
 }
 
+type Rendered = NonNullable<ReturnType<MessageRenderer>>
+
+/** The messages of one change, each rendered once. */
+class Messages {
+  readonly #render: (subscription: Subscription) => Rendered | undefined
+  #last: { readonly of: Subscription; readonly rendered: Rendered | undefined } | undefined
+
+  constructor(render: MessageRenderer, change: Change, cause: Cause) {
+    this.#render = (subscription) => render(subscription, change, cause)
+  }
+
+  of(subscription: Subscription): Rendered | undefined {
+    if (this.#last?.of !== subscription) this.#last = { of: subscription, rendered: this.#render(subscription) }
+    return this.#last.rendered
+  }
+}
+
+/** Whether it is notified in the form of NGSIv1. */
+function isLegacy({ terms }: Subscription): boolean {
+  return terms === undefined || terms.notification.format === 'legacy'
+}
+
+/** Not before a oneshot was set, whatever the clock of the front end says. */
+function madeAt({ status, armed }: SubscriptionTerms, time: Milliseconds): Milliseconds {
+  return status === 'oneshot' && armed > time ? armed : time
+}
+
+/** Whether a custom notification of this very entity has come back as an update [NGSIv2 subscriptions 4.4]. */
+function comesBack({ before }: Change, cause: Cause): boolean {
+  return cause.origin.isCustom === true && before?.correlator === rootOf(cause)
+}
+
 /** At most this many characters of bodies are rendered and stored for one change that several subscriptions match. */
 const mostWorded = 4096
 
@@ -143,12 +226,8 @@ function showing({ attributes }: Entity): Showing {
   }
 }
 
-function triggeredOf(
-  number: number,
-  groups: readonly MatchGroup[],
-  changed: readonly string[],
-): readonly IndexedSubscription[] {
-  const triggered = new Triggered(number, changed)
+function triggeredOf(number: number, groups: readonly MatchGroup[], change: Change): readonly IndexedSubscription[] {
+  const triggered = new Triggered(number, change)
   for (const group of groups) group.gatherTriggered(triggered)
   return triggered.subscriptions
 }

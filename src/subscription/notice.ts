@@ -1,5 +1,6 @@
 import type { Entity, ServicePath, Tenant } from '../context/entity.js'
 import type { Milliseconds } from '../time.js'
+import type { Cause, Change } from './change.js'
 import type { Subscription, SubscriptionId } from './subscription.js'
 
 /**
@@ -22,12 +23,31 @@ export interface Notice {
   readonly token: string
   /** The header `Via` of what caused it; nothing, or the empty text, without it. */
   readonly via?: string | undefined
+  /** Of a notice in a form of NGSIv2: what its message says beside the body. */
+  readonly message?: NoticeMessage | undefined
   readonly body: string
   /**
    * Of a notice that no single change has caused: for each partition the number of the last notice there that was made
    * before it. It is sent after all those of its subscription, and before all later ones.
    */
   readonly after?: readonly number[] | undefined
+}
+
+/**
+ * The message of a notice, filled in with the update that caused it, so that nothing of it depends on a later state
+ * [NGSIv2 subscriptions 6]. What is absent is as the subscription says, or as it is for all notifications.
+ */
+export interface NoticeMessage {
+  /** The header `Ngsiv2-AttrsFormat`. */
+  readonly format?: string | undefined
+  readonly url?: string | undefined
+  readonly method?: string | undefined
+  /** The header `Content-Type`; the empty text for none. */
+  readonly contentType?: string | undefined
+  /** Names in lower case and values; an empty value leaves the header out. */
+  readonly headers?: readonly (readonly [name: string, value: string])[] | undefined
+  /** Of MQTT. */
+  readonly topic?: string | undefined
 }
 
 /** What a notice says beside its body. */
@@ -37,7 +57,7 @@ export type NoticeHead = Omit<Notice, 'body'>
  * What several subscriptions are told of one change. Their notices differ in nothing but the subscription, so what they
  * show is stored once, and each body is rendered when it is sent. In the outbox it is one notice for each of them.
  */
-export interface SharedNotice extends Omit<Notice, 'subscription' | 'body' | 'after'> {
+export interface SharedNotice extends Omit<Notice, 'subscription' | 'body' | 'after' | 'message'> {
   /** By creation, which is the order of their numbers. */
   readonly subscriptions: readonly SubscriptionId[]
   /** As it is after the change. */
@@ -69,6 +89,16 @@ export type NoticeRenderer = (
   subscription: Pick<Subscription, 'id' | 'attributes'>,
   entities: readonly Entity[],
 ) => string
+
+/**
+ * The message of a notification about a change in a form of NGSIv2 [NGSIv2 subscriptions 5, 6]; nothing when there is nothing to
+ * show, or nothing that could be sent.
+ */
+export type MessageRenderer = (
+  subscription: Subscription,
+  change: Change,
+  cause: Cause,
+) => { readonly message: NoticeMessage; readonly body: string } | undefined
 
 /** The number of a notice in the outbox that holds it: growing, never given twice, not even after a restart. */
 export type NoticeNumber = number

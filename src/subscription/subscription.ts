@@ -2,6 +2,7 @@ import type { Brand } from '../brand.js'
 import type { Tenant } from '../context/entity.js'
 import type { PathRange, Scope, Selector } from '../context/query.js'
 import type { Milliseconds } from '../time.js'
+import type { SubscriptionTerms } from './terms.js'
 
 /** 24 lower-case hexadecimal digits, the first eight of which are the second of creation [subscriptions 1.4]. */
 export type SubscriptionId = Brand<string, 'SubscriptionId'>
@@ -15,11 +16,11 @@ export interface Subscription {
   readonly path: PathRange
   /** An entity that one of them matches is meant. */
   readonly selectors: readonly Selector[]
-  /** Names of the attributes to show, each once; empty for all. */
+  /** Names of the attributes to show, each once; empty for all. Its terms may say that they are those to leave out. */
   readonly attributes: readonly string[]
-  /** Where notifications are posted to; an absolute URL of http or https. */
+  /** Where notifications go: an absolute URL, which may have macros where the terms have a template. */
   readonly reference: string
-  /** It fires before this moment, not at it. */
+  /** It fires before this moment, not at it; `never` when it does not end. */
   readonly expires: Milliseconds
   /** Least time between two notifications; 0 without throttling. */
   readonly throttling_ms: number
@@ -29,6 +30,8 @@ export interface Subscription {
   readonly interval_ms: number | undefined
   /** What restricts initial notifications and ticks, and no others [subscriptions 2.1.2]. */
   readonly scopes: readonly Scope[]
+  /** Nothing for one that only NGSIv1 has made and changed. */
+  readonly terms?: SubscriptionTerms | undefined
 }
 
 /**

@@ -65,6 +65,7 @@ export class QueueUnderTest {
     switches.set('logLevel', logLevels.indexOf('WARN'))
     this.queue = new DeliveryQueue({
       limits: { ...limits, ...more },
+      failing: () => {},
       ...{ simulated: false, coordinator, clock: this.clock },
       known: (source) => this.known[source] ?? 0,
       pause_ms: (failures) => failures * 10,

@@ -68,7 +68,11 @@ export function desk(script: Partial<SubscriptionService> = {}): SubscriptionSer
   const none = async () => err({ kind: 'subscriptionUnknown' } as const)
   return {
     subscribe: async () => err({ kind: 'storageFull' }),
+    add: async () => err({ kind: 'storageFull' }),
     change: none,
+    patch: none,
+    page: async () => ({ count: 0, subscriptions: [] }),
+    one: async () => undefined,
     unsubscribe: none,
     states: async () => [],
     index: async () => ({ ids: [], changes: { refresh: 0, inserts: 0, removes: 0, updates: 0 } }),

@@ -58,7 +58,11 @@ export function done({ id, type = '' as EntityType }: UpdateElement): UpdateRepl
 /** The desk of a broker without subscriptions. */
 const noSubscriptions: SubscriptionService = {
   subscribe: async () => ok('5f0a1b2c3d4e5f6071829304' as SubscriptionId),
+  add: async () => ok('5f0a1b2c3d4e5f6071829304' as SubscriptionId),
   change: async () => err({ kind: 'subscriptionUnknown' }),
+  patch: async () => err({ kind: 'subscriptionUnknown' }),
+  page: async () => ({ count: 0, subscriptions: [] }),
+  one: async () => undefined,
   unsubscribe: async () => err({ kind: 'subscriptionUnknown' }),
   states: async () => [],
   index: async () => ({ ids: [], changes: { refresh: 0, inserts: 0, removes: 0, updates: 0 } }),

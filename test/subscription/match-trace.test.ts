@@ -3,6 +3,8 @@ import { applyUpdate } from '../../src/context/apply.js'
 import type { Entity } from '../../src/context/entity.js'
 import type { UpdateCommand } from '../../src/context/update.js'
 import type { Facts, LineContext } from '../../src/log/log.js'
+import { renderMessage } from '../../src/ngsi2/render/notification.js'
+import { changeBy } from '../../src/subscription/change.js'
 import { Matcher } from '../../src/subscription/matcher.js'
 import type { TraceArea } from '../../src/trace-area.js'
 import { at, command, given, id, metadata, silentLog } from '../given.js'
@@ -21,12 +23,17 @@ function traced(...areas: readonly TraceArea[]) {
   const trace = (area: TraceArea, _message: string, facts?: Facts, context?: LineContext) => {
     lines.push({ area, facts, context })
   }
-  const matcher = new Matcher({ word: shortWording, log: { ...silentLog, isTraced, trace }, memory_bytes: 10_000 })
+  const matcher = new Matcher({
+    word: shortWording,
+    message: renderMessage,
+    log: { ...silentLog, isTraced, trace },
+    memory_bytes: 10_000,
+  })
   let held: readonly Entity[] = []
   const update = (next: UpdateCommand): readonly TraceLine[] => {
     lines.splice(0)
     for (const effect of applyUpdate(held, next).effects) {
-      if (effect.kind === 'put') matcher.match({ ...effect, tenant: next.tenant }, next)
+      if (effect.kind === 'put') matcher.match(changeBy(next, effect), next)
       held = [effect.entity]
     }
     matcher.commit()

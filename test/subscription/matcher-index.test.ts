@@ -34,7 +34,7 @@ let changes = 0
 
 function foundBy(index: MatcherIndex, asked: Asked): readonly SubscriptionId[] {
   changes += 1
-  const triggered = new Triggered(changes, asked.changed)
+  const triggered = new Triggered(changes, { ...asked, kind: 'put', before: undefined, given: [] })
   for (const group of index.groups(asked.tenant, asked.entity)) group.gatherTriggered(triggered)
   const found = triggered.subscriptions.map((listener) => listener.subscription)
   assert.deepEqual(

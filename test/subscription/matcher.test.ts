@@ -2,6 +2,8 @@ import { test } from 'tap'
 import { applyUpdate } from '../../src/context/apply.js'
 import type { Entity, Tenant } from '../../src/context/entity.js'
 import type { UpdateCommand } from '../../src/context/update.js'
+import { renderMessage } from '../../src/ngsi2/render/notification.js'
+import { changeBy } from '../../src/subscription/change.js'
 import { Matcher } from '../../src/subscription/matcher.js'
 import type { Notice } from '../../src/subscription/notice.js'
 import type { Subscription } from '../../src/subscription/subscription.js'
@@ -12,7 +14,7 @@ const silo = { type: type('Silo') }
 
 /** Entities and who has subscribed to them: every update is a turn of its own. */
 class World {
-  readonly matcher = new Matcher({ word: shortWording, log: silentLog, memory_bytes: 10_000 })
+  readonly matcher = new Matcher({ word: shortWording, message: renderMessage, log: silentLog, memory_bytes: 10_000 })
   #held: readonly Entity[] = []
 
   constructor(...subscriptions: readonly Partial<Subscription>[]) {
@@ -28,9 +30,8 @@ class World {
     const meant = this.#held.filter((entity) => entity.id === next.id && entity.path === next.path)
     for (const effect of applyUpdate(meant, next).effects) {
       this.#held = this.#held.filter(({ sequence }) => sequence !== effect.entity.sequence)
-      if (effect.kind === 'remove') continue
-      this.#held = [...this.#held, effect.entity]
-      this.matcher.match({ ...effect, tenant: next.tenant }, next)
+      if (effect.kind !== 'remove') this.#held = [...this.#held, effect.entity]
+      this.matcher.match(changeBy(next, effect), next)
     }
     const notices = this.matcher.notices.flatMap((notice) => ('body' in notice ? [notice] : []))
     this.matcher.commit()
@@ -289,8 +290,7 @@ test('a turn that is undone leaves neither notices nor moments, the last one not
   const entity = applyUpdate([], command('APPEND', 'Silo1', [given('level', '1')])).effects[0]
   if (entity?.kind !== 'put') throw new Error('the entity is created')
   const next = command('APPEND', 'Silo1')
-  for (const time of [2000, 2050, 2100].map(at))
-    world.matcher.match({ ...entity, tenant: next.tenant }, { ...next, time })
+  for (const time of [2000, 2050, 2100].map(at)) world.matcher.match(changeBy(next, entity), { ...next, time })
   t.equal(world.matcher.notices.length, 5)
   t.same([lastOf(throttled), lastOf(free)], [2100, 2100])
   world.matcher.undo()
@@ -305,7 +305,7 @@ test('a change that matches many is told to all of them at once, with the entity
   const next = command('APPEND', 'Silo1', [given('level', 'x'.repeat(100_000))], silo)
   const [effect] = applyUpdate([], next).effects
   if (effect?.kind !== 'put') throw new Error('nothing was created')
-  world.matcher.match({ ...effect, tenant: next.tenant }, next)
+  world.matcher.match(changeBy(next, effect), next)
   const [told, ...others] = world.matcher.notices
   t.same(others, [])
   t.match(told, { orderingKey: { kind: 'entity' }, made: next.time, entity: { id: 'Silo1' } })

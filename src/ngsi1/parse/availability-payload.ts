@@ -1,6 +1,7 @@
 import type { Discovery } from '../../registration/registration-index.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
+import { unknownId } from '../../subscription/given-id.js'
 import type { CheckRefusal, PayloadRefusal } from './payload-refusal.js'
 import { checkSelectors, selectors } from './query-payload.js'
 import { restriction } from './restriction-payload.js'
@@ -13,7 +14,7 @@ import {
   type NamedSubscription,
   type Spans,
 } from './subscription-payload.js'
-import { isReference, parseDuration, unknownId } from './text-rules.js'
+import { isReference, parseDuration } from './text-rules.js'
 
 /** What subscribeContextAvailability requests [subscriptions 7.4]. */
 export interface AvailabilityPayload extends Discovery {

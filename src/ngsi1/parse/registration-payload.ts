@@ -7,11 +7,12 @@ import type {
 } from '../../registration/registration.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
+import { parseGivenId, unknownId } from '../../subscription/given-id.js'
 import { checkMetadata, metadatas } from './attribute-payload.js'
 import type { CheckRefusal, PayloadRefusal } from './payload-refusal.js'
 import { identifier, list, parseBody, type ReadBy, record, text } from './shape.js'
 import { defaultDuration, defaultDuration_ms } from './subscription-payload.js'
-import { parseDuration, parseGivenId, unknownId } from './text-rules.js'
+import { parseDuration } from './text-rules.js'
 import { parseIsPattern } from './update-payload.js'
 
 /** How long a registration is to last, and which one it replaces [subscriptions 7.1]. */

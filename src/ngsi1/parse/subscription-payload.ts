@@ -1,12 +1,13 @@
 import type { Scope, Selector } from '../../context/query.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
+import { parseGivenId, unknownId } from '../../subscription/given-id.js'
 import type { Subscription, SubscriptionId } from '../../subscription/subscription.js'
 import { atMost, type CheckRefusal, type PayloadRefusal } from './payload-refusal.js'
 import { checkSelectors, namesShown, selectors } from './query-payload.js'
 import { checkScopes, isEmptyRestriction, parseSubscriptionScope, restriction } from './restriction-payload.js'
 import { identifier, list, parseBody, type ReadBy, record, text } from './shape.js'
-import { isReference, parseDuration, parseGivenId, unknownId } from './text-rules.js'
+import { isReference, parseDuration } from './text-rules.js'
 
 /** When a subscription fires: by changes, by time, or both. */
 type Conditions = Pick<Subscription, 'onChange' | 'interval_ms'>

@@ -1,14 +1,5 @@
 import { err, ok, type Result } from '../../result.js'
 
-/** Stands where a response must carry an id and none is known [subscriptions 1.4]. */
-export const unknownId = '000000000000000000000000'
-
-/** The id of a subscription or registration as a client gives it, in lower case; refuses with the text of [subscriptions 1.4]. */
-export function parseGivenId(text: string): Result<string, string> {
-  if (text.length !== unknownId.length) return err('bad length - 24 chars expected')
-  return /^[0-9a-fA-F]*$/.test(text) ? ok(text.toLowerCase()) : err('invalid char in ID string')
-}
-
 const durationPattern =
   /^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/
 

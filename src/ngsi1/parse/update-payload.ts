@@ -2,10 +2,10 @@ import type { EntityId, EntityType } from '../../context/entity.js'
 import { type GivenAttribute, type UpdateAction, updateActions } from '../../context/update.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
+import { parseGivenId } from '../../subscription/given-id.js'
 import { type AttributeDraft, attributes, checkAttribute, checkAttributes, metadatas } from './attribute-payload.js'
 import type { CheckRefusal, PayloadRefusal } from './payload-refusal.js'
 import { identifier, list, parseBody, readUsual, record, text, value } from './shape.js'
-import { parseGivenId } from './text-rules.js'
 
 /** A context element of an update as the request gives it [context 6.1]. */
 export interface GivenElement {

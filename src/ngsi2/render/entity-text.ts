@@ -12,10 +12,26 @@ export interface Representation {
 /** An entity as JSON, in one of the four forms [NGSIv2 context 2.1, 7]. */
 export function entityText(entity: Entity, representation: Representation): string {
   const attributes = visibleAttributes(entity, representation.attributes, representation.metadata)
-  if (isArrayForm(representation)) return valuesText(attributes, representation)
-  const head = `"id":${quote(entity.id)},"type":${quote(entity.type === '' ? 'Thing' : entity.type)}`
-  const members = membersText(attributes, representation)
+  const { form } = representation
+  return form === 'values' || form === 'unique'
+    ? valuesText(attributes, representation)
+    : attributesInEntity(entity, attributes, form)
+}
+
+/** An entity as JSON that shows these attributes. */
+export function attributesInEntity(
+  { id, type }: Pick<Entity, 'id' | 'type'>,
+  attributes: readonly VisibleAttribute[],
+  form: 'normalized' | 'keyValues',
+): string {
+  const head = `"id":${quote(id)},"type":${quote(type === '' ? 'Thing' : type)}`
+  const members = membersText(attributes, { form })
   return members === '' ? `{${head}}` : `{${head},${members}}`
+}
+
+/** The values of these attributes as a JSON array. */
+export function attributesAsValues(attributes: readonly VisibleAttribute[]): string {
+  return valuesText(attributes, { form: 'values' })
 }
 
 /** The attributes of an entity alone, in the same forms [NGSIv2 context 8.3]. */
@@ -55,7 +71,7 @@ function bodyText({ type, value, metadata }: VisibleAttribute): string {
 }
 
 /** The values alone; with `unique` each one once, those with the same JSON being one [NGSIv2 context 7.3]. */
-function valuesText(attributes: readonly VisibleAttribute[], { form }: Representation): string {
+function valuesText(attributes: readonly VisibleAttribute[], { form }: Pick<Representation, 'form'>): string {
   const values = attributes.map(({ value, type }) => renderValue(value, type))
   return `[${(form === 'unique' ? [...new Set(values)] : values).join(',')}]`
 }

@@ -26,7 +26,7 @@ const builtin: ReadonlyMap<string, (entity: Entity) => VisibleAttribute> = new M
 ])
 
 /** An attribute like any other that shows only when it is named [NGSIv2 context 3.4, 6]. */
-const expiration = 'dateExpires'
+export const expiration = 'dateExpires'
 
 /** These mean the entity in payloads; NGSIv1 may have given attributes such names [NGSIv2 context 14.1]. */
 const unshown: ReadonlySet<string> = new Set(['id', 'type'])
@@ -55,6 +55,16 @@ export function visibleAttributes(
     const made = builtin.get(name)
     return made === undefined ? [] : [made(entity)]
   })
+}
+
+/** The attributes that clients see, each name once, ascending by name [NGSIv2 context 2.5, 14.3]. */
+export function clientAttributes({ attributes }: Pick<Entity, 'attributes'>): readonly Attribute[] {
+  return firstInstances(attributes)
+}
+
+/** What makes the builtin attribute of a name; nothing for other names [NGSIv2 context 6]. */
+export function builtinAttribute(name: string): ((entity: Entity) => VisibleAttribute) | undefined {
+  return builtin.get(name)
 }
 
 /** The one attribute of a name that is shown; undefined when the entity has none [NGSIv2 context 6, 9.1]. */

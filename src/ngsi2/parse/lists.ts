@@ -1,0 +1,77 @@
+import { excessiveLength, hasForbidden, hasForbiddenInId } from '../../context/characters.js'
+import type { EntityId, EntityType } from '../../context/entity.js'
+import { compilePattern } from '../../context/pattern.js'
+import type { Selector } from '../../context/query.js'
+import { type Given, type GivenObject, isGivenObject, member, refuse } from './checked.js'
+
+/** Reads a list of names, such as `attrs`; what is missing has none [NGSIv2 subscriptions 2.4]. */
+export function readNames(given: Given, name: string): readonly string[] {
+  if (given === undefined) return []
+  if (!Array.isArray(given)) refuse(`the field /${name}/ must be a JSON array`)
+  const names = new Set<string>()
+  for (const item of given) {
+    if (typeof item !== 'string') refuse(`only JSON Strings allowed in string vector /${name}/`)
+    if (item === '') refuse(`empty string found in string vector /${name}/`)
+    if (hasForbidden(item) || hasForbiddenInId(item)) refuse('forbidden characters in attribute name')
+    if (names.has(item)) refuse(`duplicated item /${item}/ in array`)
+    names.add(item)
+  }
+  return [...names]
+}
+
+/** Reads the entities of a subscription or a registration [NGSIv2 subscriptions 2.3]. */
+export function readSelectors(given: Given): readonly Selector[] {
+  if (!Array.isArray(given)) refuse('/entities/ is not an array')
+  const seen = new Set<string>()
+  const selectors: Selector[] = []
+  for (const item of given) {
+    if (!isGivenObject(item)) refuse('/entities/ vector item is not an object')
+    const selector = readSelector(item)
+    const key = JSON.stringify(selector)
+    if (!seen.has(key)) selectors.push(selector)
+    seen.add(key)
+  }
+  return selectors
+}
+
+function readSelector(given: GivenObject): Selector {
+  const [id, idPattern] = [member(given, 'id'), member(given, 'idPattern')]
+  const [type, typePattern] = [member(given, 'type'), member(given, 'typePattern')]
+  if (id === undefined && idPattern === undefined) {
+    refuse('/entities/ vector item does not have /id/ nor /idPattern/')
+  }
+  if (id !== undefined && idPattern !== undefined) refuse('/entities/ vector item has both /id/ and /idPattern/')
+  if (type !== undefined && typePattern !== undefined) {
+    refuse('/entities/ element has both /type/ and /typePattern/')
+  }
+  const meant: Selector['id'] =
+    id !== undefined
+      ? { kind: 'exact', id: readId(id) }
+      : { kind: 'pattern', pattern: readPattern(idPattern, 'idPattern') }
+  const ofType = type === undefined ? undefined : readType(type)
+  const ofPattern = typePattern === undefined ? undefined : readPattern(typePattern, 'typePattern')
+  return { id: meant, type: ofType, ...(ofPattern !== undefined && { typePattern: ofPattern }) }
+}
+
+function readId(given: Given): EntityId {
+  if (typeof given !== 'string') refuse('/entities/ vector item /id/ is not a string')
+  if (given === '') refuse('/entities/ element id is empty')
+  if (hasForbidden(given) || hasForbiddenInId(given)) refuse('forbidden characters in /entities/ vector item /id/')
+  if (excessiveLength(given) !== undefined) refuse('max id length exceeded in /entities/ vector item /id/')
+  return given as EntityId
+}
+
+function readType(given: Given): EntityType {
+  if (typeof given !== 'string') refuse('/entities/ vector item type is not a string')
+  if (hasForbidden(given) || hasForbiddenInId(given)) refuse('forbidden characters in /entities/ vector item /type/')
+  if (excessiveLength(given) !== undefined) refuse('max type length exceeded in /entities/ vector item /type/')
+  if (given === '') refuse('entity type length: 0, min length supported: 1')
+  return given as EntityType
+}
+
+function readPattern(given: Given, name: 'idPattern' | 'typePattern'): string {
+  if (typeof given !== 'string') refuse(`/entities/ vector item /${name}/ is not a string`)
+  if (given === '') refuse(`/entities/ vector item /${name}/ is empty`)
+  if (!compilePattern(given).ok) refuse(`Invalid regex for entity ${name}`)
+  return given
+}

@@ -1,0 +1,178 @@
+import { hasForbidden } from '../../context/characters.js'
+import type { Value } from '../../context/entity.js'
+import type { HttpTarget, HttpTemplate, MqttTarget, NotificationTarget, Template } from '../../subscription/terms.js'
+import { type Given, type GivenObject, isGivenObject, member, refuse } from './checked.js'
+import { readNgsiTemplate } from './ngsi-template.js'
+import { parseTargetUrl, type TargetUrl } from './target-url.js'
+
+/** Where notifications go, as a payload says it. */
+export interface TargetPayload {
+  readonly reference: string
+  readonly target: NotificationTarget
+}
+
+const kinds = ['http', 'httpCustom', 'mqtt', 'mqttCustom', 'kafka', 'kafkaCustom'] as const
+const kindNames = 'http, httpCustom, mqtt, mqttCustom, kafka or kafkaCustom'
+
+/** Reads the one of six kinds that a notification has [NGSIv2 subscriptions 2.2, 2.5]. Kafka is none of those it can go by. */
+export function readTarget(notification: GivenObject): TargetPayload | 'kafka' {
+  const [kind, ...others] = kinds.filter((name) => member(notification, name) !== undefined)
+  if (kind === undefined) refuse(`${kindNames} is missing`)
+  if (others.length > 0) refuse(`only one of ${kindNames} is allowed`)
+  const given = member(notification, kind)
+  if (!isGivenObject(given)) refuse(`${kind} notification is not an object`)
+  switch (kind) {
+    case 'http':
+      return readHttp(given)
+    case 'httpCustom':
+      return readHttpCustom(given)
+    case 'mqtt':
+    case 'mqttCustom':
+      return readMqtt(given, kind)
+    default:
+      return 'kafka'
+  }
+}
+
+function readHttp(given: GivenObject): TargetPayload {
+  const reference = readUrl(given, 'http', 'forbidden characters in http field /url/')
+  const url = parseTargetUrl(reference)
+  if (url === undefined) refuse('Invalid URL parsing notification url')
+  refuseOtherThanHttp(url)
+  return { reference, target: { kind: 'http', timeout_ms: readTimeout(given), custom: undefined } }
+}
+
+function readHttpCustom(given: GivenObject): TargetPayload {
+  const reference = readUrl(given, 'httpCustom', 'forbidden characters in custom /url/')
+  if (!reference.includes('${')) {
+    const url = parseTargetUrl(reference)
+    if (url === undefined) refuse('invalid custom /url/')
+    refuseOtherThanHttp(url)
+  }
+  const method = readMethod(member(given, 'method'))
+  const template = readTemplate(given)
+  const qs = readPairs(member(given, 'qs'), 'qs')
+  const headers = readPairs(member(given, 'headers'), 'headers')
+  const custom: HttpTemplate = {
+    ...template,
+    ...(method !== undefined && { method }),
+    ...(qs !== undefined && { qs }),
+    ...(headers !== undefined && { headers }),
+  }
+  const target: HttpTarget = { kind: 'http', timeout_ms: readTimeout(given), custom }
+  return { reference, target }
+}
+
+function refuseOtherThanHttp({ scheme }: TargetUrl): void {
+  if (scheme === 'mqtt' || scheme === 'kafka') refuse(`${scheme} URL cannot be used in http notifications`)
+}
+
+function readUrl(given: GivenObject, kind: 'http' | 'httpCustom' | 'mqtt', forbidden: string): string {
+  const url = member(given, 'url')
+  if (url === undefined) refuse(`url ${kind} notification is missing`)
+  if (typeof url !== 'string') refuse(`url ${kind} notification is not a string`)
+  if (hasForbidden(url)) refuse(forbidden)
+  return url
+}
+
+const maxTimeout_ms = 1_800_000
+
+function readTimeout(given: GivenObject): number {
+  const timeout = member(given, 'timeout')
+  if (timeout === undefined) return 0
+  if (!Number.isInteger(timeout)) refuse('timeout is not an int')
+  const timeout_ms = Number(timeout)
+  if (timeout_ms < 0 || timeout_ms > maxTimeout_ms) refuse('timeout field must be an integer between 0 and 1800000')
+  return timeout_ms
+}
+
+/** CONNECT asks for a tunnel, which a notification is not [NGSIv2 subscriptions 2.5]. */
+const methods: ReadonlySet<string> = new Set(['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'TRACE'])
+
+function readMethod(given: Given): string | undefined {
+  if (given === undefined) return undefined
+  if (typeof given !== 'string') refuse('method httpCustom notification is not a string')
+  if (!methods.has(given)) refuse('unknown method httpCustom notification')
+  return given
+}
+
+function readTemplate(given: GivenObject): Template {
+  const [payload, json, ngsi] = [member(given, 'payload'), member(given, 'json'), member(given, 'ngsi')]
+  if ([payload, json, ngsi].filter((one) => one !== undefined).length > 1) {
+    refuse(
+      'only one of payload, json or ngsi fields accepted at the same time in httpCustom, mqttCustom or kafkaCustom',
+    )
+  }
+  if (payload !== undefined) return { payload: readPayload(payload) }
+  if (json !== undefined) {
+    if (typeof json !== 'object' || json === null) {
+      refuse('json fields in httpCustom, mqttCustom or kafkaCustom must be object or array')
+    }
+    return { json: json as Value } // It was read as JSON.
+  }
+  return ngsi === undefined ? {} : { ngsi: readNgsiTemplate(ngsi) }
+}
+
+function readPayload(given: Given): string | null {
+  if (given === null) return null
+  if (typeof given !== 'string') refuse('payload custom notification is not a string')
+  if (hasForbidden(given)) refuse('forbidden characters in custom /payload/')
+  return given
+}
+
+function readPairs(given: Given, name: 'qs' | 'headers'): Readonly<Record<string, string>> | undefined {
+  if (given === undefined) return undefined
+  const what = `notification httpCustom ${name}`
+  if (!isGivenObject(given)) refuse(`${what} is not an object`)
+  const pairs = Object.entries(given)
+  if (pairs.length === 0) refuse(`${what} is empty`)
+  for (const [key, value] of pairs) {
+    if (typeof value !== 'string') refuse(`${what} element is not a string`)
+    const checkedValue = name === 'headers' ? value.replace(/['"]/g, '') : value
+    if (hasForbidden(key) || hasForbidden(checkedValue)) {
+      refuse(`forbidden characters in custom ${what}`)
+    }
+  }
+  return Object.fromEntries(pairs.map(([key, value]) => [key, String(value)]))
+}
+
+function readMqtt(given: GivenObject, kind: 'mqtt' | 'mqttCustom'): TargetPayload {
+  const reference = readUrl(given, 'mqtt', 'forbidden characters in mqtt field /url/')
+  const url = parseTargetUrl(reference)
+  if (url === undefined) refuse('invalid mqtt /url/')
+  if (url.scheme !== 'mqtt') refuse('http or https URL cannot be used in mqtt notifications')
+  if (url.path !== '') refuse('path cannot be used in mqtt url, use topic instead')
+  const credentials = readCredentials(given)
+  const qos = readQos(member(given, 'qos'))
+  const retain = member(given, 'retain') ?? false
+  if (typeof retain !== 'boolean') refuse('retain is not a bool')
+  const topic = readTopic(member(given, 'topic'))
+  const custom = kind === 'mqttCustom' ? readTemplate(given) : undefined
+  const target: MqttTarget = { kind: 'mqtt', topic, qos, retain, ...credentials, custom }
+  return { reference, target }
+}
+
+function readCredentials(given: GivenObject): Pick<MqttTarget, 'user' | 'passwd'> {
+  const [user, passwd] = [member(given, 'user'), member(given, 'passwd')]
+  if (user !== undefined && typeof user !== 'string') refuse('user mqtt notification is not a string')
+  if (passwd !== undefined && typeof passwd !== 'string') refuse('passwd mqtt notification is not a string')
+  if (user !== undefined && hasForbidden(user)) refuse('forbidden characters in mqtt /user/')
+  if ((user === undefined) !== (passwd === undefined)) refuse('you must use user and passwd fields simultaneously')
+  return { user, passwd }
+}
+
+function readQos(given: Given): MqttTarget['qos'] {
+  if (given === undefined) return 0
+  if (!Number.isInteger(given)) refuse('qos is not an int')
+  if (given === 0 || given === 1 || given === 2) return given
+  refuse('mqtt qos field must be an integer in the 0 to 2 range')
+}
+
+function readTopic(given: Given): string {
+  if (given === undefined) refuse('topic mqtt notification is missing')
+  if (typeof given !== 'string') refuse('topic mqtt notification is not a string')
+  if (given === '') refuse('empty mqtt field /topic/')
+  if (/[+#]/.test(given)) refuse('+ and # are not allowed in mqtt field /topic/')
+  if (hasForbidden(given)) refuse('forbidden characters in mqtt field /topic/')
+  return given
+}

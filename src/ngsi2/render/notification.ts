@@ -1,0 +1,122 @@
+import type { Attribute, Entity, Metadata } from '../../context/entity.js'
+import { quote } from '../../context/json-text.js'
+import type { Change } from '../../subscription/change.js'
+import { alterationOf, namesGiven } from '../../subscription/hearing.js'
+import type { MessageRenderer } from '../../subscription/notice.js'
+import { termsOf } from '../../subscription/patch.js'
+import type { Subscription } from '../../subscription/subscription.js'
+import type { AttributesFormat, NotificationTerms } from '../../subscription/terms.js'
+import { attributesAsValues, attributesInEntity } from './entity-text.js'
+import { builtinAttribute, clientAttributes, expiration, type VisibleAttribute, visibleAttribute } from './shown.js'
+
+/** The message of a notification that has no template [NGSIv2 subscriptions 5]. */
+export const renderMessage: MessageRenderer = (subscription, change) => {
+  const { notification } = termsOf(subscription)
+  const attributes = notifiedAttributes(subscription, notification, change)
+  if (attributes === undefined) return undefined
+  return {
+    message: { format: notification.format },
+    body: bodyText(subscription, notification.format, change.entity, attributes),
+  }
+}
+
+/** The body in one of the five forms [NGSIv2 subscriptions 5.2]. */
+function bodyText(
+  { id }: Pick<Subscription, 'id'>,
+  format: AttributesFormat,
+  entity: Entity,
+  attributes: readonly VisibleAttribute[],
+): string {
+  const isKeyValues = format === 'keyValues' || format === 'simplifiedKeyValues'
+  const item =
+    format === 'values'
+      ? attributesAsValues(attributes)
+      : attributesInEntity(entity, attributes, isKeyValues ? 'keyValues' : 'normalized')
+  if (format === 'simplifiedNormalized' || format === 'simplifiedKeyValues') return item
+  return `{"subscriptionId":${quote(id)},"data":[${item}]}`
+}
+
+/**
+ * What a notification shows of the entity of a change; nothing when only what was changed may be shown and nothing of that is
+ * left [NGSIv2 subscriptions 5.3].
+ */
+function notifiedAttributes(
+  { attributes: names }: Pick<Subscription, 'attributes'>,
+  terms: NotificationTerms,
+  change: Change,
+): readonly VisibleAttribute[] | undefined {
+  const { excepts, metadata, onlyChanged, covered } = terms
+  const given = onlyChanged ? new Set(change.kind === 'remove' ? [] : namesGiven(change)) : undefined
+  const own = clientAttributes(change.entity)
+    .filter(({ name }) => given === undefined || given.has(name))
+    .map((attribute) => notifiedAttribute(attribute, metadata, change))
+  const shown = excepts ? withoutThose(own, names) : selected(own, names, covered ? given : undefined, covered, change)
+  return onlyChanged && shown.length === 0 ? undefined : shown
+}
+
+function withoutThose(own: readonly VisibleAttribute[], names: readonly string[]): readonly VisibleAttribute[] {
+  const left = new Set(names)
+  return own.filter(({ name }) => !left.has(name) && name !== expiration)
+}
+
+/** Those of a list in its order; all without a list or with `*`, builtin ones last. */
+function selected(
+  own: readonly VisibleAttribute[],
+  names: readonly string[],
+  coveredOnly: ReadonlySet<string> | undefined,
+  covered: boolean,
+  change: Change,
+): readonly VisibleAttribute[] {
+  const byName = new Map(own.map((attribute) => [attribute.name, attribute]))
+  const builtin = (name: string) => builtinOf(name, change)
+  if (names.length === 0 || names.includes('*')) {
+    const all = own.filter(({ name }) => name !== expiration || names.includes(name))
+    const added = names.flatMap((name) => (byName.has(name) ? [] : (builtin(name) ?? [])))
+    return [...all, ...added]
+  }
+  return names.flatMap((name) => {
+    const held = byName.get(name) ?? builtin(name)
+    if (held !== undefined) return [held]
+    const isMissing = covered && !isBuiltin(name) && (coveredOnly === undefined || coveredOnly.has(name))
+    return isMissing ? [{ name, type: 'None', value: null, metadata: [] }] : []
+  })
+}
+
+const alterationType = 'alterationType'
+
+function isBuiltin(name: string): boolean {
+  return name === alterationType || name === expiration || builtinAttribute(name) !== undefined
+}
+
+function builtinOf(name: string, change: Change): VisibleAttribute | undefined {
+  if (name !== alterationType) return builtinAttribute(name)?.(change.entity)
+  const what = alterationOf(change)
+  return what && { name, type: 'Text', value: what, metadata: [] }
+}
+
+/** With the metadata that only notifications have [NGSIv2 subscriptions 5.4]. */
+function notifiedAttribute(attribute: Attribute, names: readonly string[], change: Change): VisibleAttribute {
+  const visible = visibleAttribute(attribute, names)
+  const added = (['actionType', 'previousValue'] as const).flatMap((name) => {
+    if (!names.includes(name) || visible.metadata.some((element) => element.name === name)) return []
+    return (name === 'actionType' ? actionType(attribute, change) : previousValue(attribute, change)) ?? []
+  })
+  return added.length === 0 ? visible : { ...visible, metadata: [...visible.metadata, ...added] }
+}
+
+function actionType({ name }: Attribute, change: Change): Metadata | undefined {
+  if (change.kind === 'remove' || !namesGiven(change).includes(name)) return undefined
+  const isNew = before(name, change) === undefined
+  return { name: 'actionType', type: 'Text', value: isNew ? 'append' : 'update' }
+}
+
+function previousValue(attribute: Attribute, change: Change): Metadata | undefined {
+  const was = change.kind === 'put' ? before(attribute.name, change) : attribute
+  if (was === undefined) return undefined
+  const { type, value } = visibleAttribute(was, [])
+  return { name: 'previousValue', type, value }
+}
+
+function before(name: string, { before: entity }: Change): Attribute | undefined {
+  return entity?.attributes.find((attribute) => attribute.name === name)
+}

@@ -1,0 +1,100 @@
+import type { ShownSubscription } from '../../broker/broker.js'
+import type { Selector } from '../../context/query.js'
+import { termsOf } from '../../subscription/patch.js'
+import type { Subscription } from '../../subscription/subscription.js'
+import type { HttpTarget, MqttTarget, SubscriptionTerms, Template } from '../../subscription/terms.js'
+import { type Milliseconds, never } from '../../time.js'
+
+/** A subscription as NGSIv2 shows it at a moment, whichever interface has made it [NGSIv2 subscriptions 2.1, 9]. */
+export function subscriptionShown({ subscription, delivery, fired }: ShownSubscription, at: Milliseconds): unknown {
+  const { id, expires, throttling_ms } = subscription
+  const terms = termsOf(subscription)
+  return {
+    id,
+    ...(terms.description !== '' && { description: terms.description }),
+    ...(expires < never && { expires: dateText(expires) }),
+    status: at >= expires ? 'expired' : fired ? 'inactive' : terms.status,
+    subject: { entities: subscription.selectors.map(selectorShown), condition: conditionShown(subscription, terms) },
+    notification: notificationShown(subscription, terms, delivery),
+    ...(throttling_ms > 0 && { throttling: Math.ceil(throttling_ms / 1000) }),
+  }
+}
+
+function selectorShown({ id, type, typePattern }: Selector): unknown {
+  return {
+    ...(id.kind === 'exact' ? { id: id.id } : { idPattern: id.kind === 'pattern' ? id.pattern : '.*' }),
+    ...(type !== undefined && type !== '' && { type }),
+    ...(typePattern !== undefined && { typePattern }),
+  }
+}
+
+function conditionShown({ onChange = [] }: Subscription, { condition }: SubscriptionTerms): unknown {
+  const { expression = {}, jexl, alterations = [], onMetadata = true } = condition ?? {}
+  return {
+    attrs: onChange,
+    ...(Object.keys(expression).length > 0 && { expression }),
+    ...(jexl !== undefined && { jexlExpression: jexl }),
+    ...(alterations.length > 0 && { alterationTypes: alterations }),
+    notifyOnMetadataChange: onMetadata,
+  }
+}
+
+function notificationShown(
+  { attributes, reference }: Subscription,
+  { notification, maxFails }: SubscriptionTerms,
+  delivery: ShownSubscription['delivery'],
+): unknown {
+  const { target, format, excepts, metadata, onlyChanged, covered } = notification
+  const { timesSent, failsCounter, lastNotification, lastSuccess, lastSuccessCode, lastFailure } = delivery
+  const isHttp = target.kind === 'http'
+  return {
+    ...(timesSent > 0 && { timesSent }),
+    ...(lastNotification !== undefined && { lastNotification: dateText(lastNotification) }),
+    ...(excepts ? { exceptAttrs: attributes } : { attrs: attributes }),
+    ...(metadata.length > 0 && { metadata }),
+    onlyChangedAttrs: onlyChanged,
+    attrsFormat: format,
+    ...(isHttp ? httpShown(reference, target) : mqttShown(reference, target)),
+    ...(maxFails !== undefined && { maxFailsLimit: maxFails }),
+    ...(failsCounter > 0 && { failsCounter }),
+    ...(lastFailure !== undefined && { lastFailure: dateText(lastFailure) }),
+    ...(isHttp && lastFailure !== undefined && { lastFailureReason: delivery.lastFailureReason }),
+    ...(lastSuccess !== undefined && { lastSuccess: dateText(lastSuccess) }),
+    ...(isHttp && lastSuccess !== undefined && { lastSuccessCode }),
+    covered,
+  }
+}
+
+function httpShown(url: string, { timeout_ms, custom }: HttpTarget): object {
+  const timeout = timeout_ms > 0 && { timeout: timeout_ms }
+  if (custom === undefined) return { http: { url, ...timeout } }
+  const { method, qs, headers } = custom
+  return {
+    httpCustom: {
+      url,
+      ...(method !== undefined && { method }),
+      ...(qs !== undefined && { qs }),
+      ...(headers !== undefined && { headers }),
+      ...templateShown(custom),
+      ...timeout,
+    },
+  }
+}
+
+function mqttShown(url: string, { topic, qos, retain, user, custom }: MqttTarget): object {
+  const credentials = user !== undefined && { user, passwd: '*****' }
+  const shown = { url, topic, qos, retain, ...credentials }
+  return custom === undefined ? { mqtt: shown } : { mqttCustom: { ...shown, ...templateShown(custom) } }
+}
+
+function templateShown({ payload, json, ngsi }: Template): Template {
+  return {
+    ...(payload !== undefined && { payload }),
+    ...(json !== undefined && { json }),
+    ...(ngsi !== undefined && { ngsi }),
+  }
+}
+
+function dateText(date: Milliseconds): string {
+  return new Date(date).toISOString()
+}

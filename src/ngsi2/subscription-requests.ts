@@ -1,0 +1,170 @@
+import { type ApiRequest, type ApiResponse, type Operation, segment } from '../api.js'
+import type { SilentSubscriptionRequest } from '../broker/broker.js'
+import type { Tenant } from '../context/entity.js'
+import type { PathRange } from '../context/query.js'
+import { everywhere } from '../context/service-path.js'
+import { err, ok, type Result } from '../result.js'
+import { parseGivenId } from '../subscription/given-id.js'
+import { armedAt, type SubscriptionPatch } from '../subscription/patch.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
+import { type Milliseconds, never, now } from '../time.js'
+import { badInput, refused, unavailable } from './ngsi2-errors.js'
+import type { Ngsi2Services } from './ngsi2-services.js'
+import {
+  coveredWithoutAttributes,
+  type NewSubscriptionBody,
+  parseNewSubscription,
+  parseSubscriptionPatch,
+  type SubscriptionBody,
+} from './parse/subscription-body.js'
+import { subscriptionShown } from './render/shown-subscription.js'
+import { noPayload, tenantOperation } from './tenant-operation.js'
+import { pageOf } from './uri-parameters.js'
+
+const notFound = refused('NotFound', 'The requested subscription has not been found. Check id')
+const notPatched = refused('NotFound', 'subscription id not found')
+
+/** `POST /v2/subscriptions` [NGSIv2 subscriptions 3.1]. */
+export function createSubscription(services: Ngsi2Services): Operation {
+  return tenantOperation(services, 'write', {
+    parse: ({ body, paths }) => {
+      const payload = parseNewSubscription(body)
+      if (!payload.ok) return err(refused(payload.error.error, payload.error.description))
+      if (paths.length > 1) return err(badInput('max one service-path allowed for subscriptions'))
+      return payload
+    },
+    work: async ({ paths: [path = everywhere] }, tenant, payload) => {
+      const made = await services.broker.subscriptions.add(newSubscription(tenant, path, payload, now()))
+      if (!made.ok) return unavailable(made.error)
+      return { status: 201, headers: { Location: `/v2/subscriptions/${made.value}` } }
+    },
+  })
+}
+
+function newSubscription(
+  tenant: Tenant,
+  path: PathRange,
+  { description = '', subject, notification, expires, status = 'active', throttling_s = 0 }: NewSubscriptionBody,
+  made: Milliseconds,
+): SilentSubscriptionRequest {
+  const { selectors, onChange, alterations, expression, scopes, jexl, onMetadata = true } = subject
+  const { reference, attributes, target, format, excepts, metadata, maxFails } = notification
+  const { onlyChanged = false, covered = false } = notification
+  return {
+    tenant,
+    path,
+    selectors,
+    attributes,
+    reference,
+    expires: expires === undefined || expires === 'never' ? never : expires,
+    throttling_ms: throttling_s * 1000,
+    onChange,
+    interval_ms: undefined,
+    scopes: [],
+    terms: {
+      description,
+      status,
+      armed: armedAt(made, 0),
+      condition: { alterations, onMetadata, expression, scopes, jexl },
+      notification: { target, format, excepts, metadata, onlyChanged, covered },
+      maxFails,
+    },
+  }
+}
+
+/** `GET /v2/subscriptions` [NGSIv2 subscriptions 3.2]. */
+export function listSubscriptions(services: Ngsi2Services): Operation {
+  return tenantOperation(services, 'read', {
+    parse: noPayload,
+    work: async ({ paths, parameters }, tenant) => {
+      const { offset, limit, counted } = pageOf(parameters)
+      const meant = meansEverywhere(paths) ? undefined : paths
+      const page = await services.broker.subscriptions.page({ tenant, paths: meant, offset, limit })
+      const at = now()
+      const body = JSON.stringify(page.subscriptions.map((shown) => subscriptionShown(shown, at)))
+      return { status: 200, body, ...(counted && { headers: { 'Fiware-Total-Count': String(page.count) } }) }
+    },
+  })
+}
+
+/** `GET /v2/subscriptions/{id}` [NGSIv2 subscriptions 3.3]. */
+export function showSubscription(services: Ngsi2Services): Operation {
+  return tenantOperation(services, 'read', {
+    parse: noPayload,
+    work: async (request, tenant) => {
+      const id = parseGivenId(segment(request, 'subscriptionId'))
+      if (!id.ok) return badInput(`Invalid subscription ID: ${id.error}`)
+      const shown = await services.broker.subscriptions.one(tenant, id.value as SubscriptionId)
+      if (shown === undefined || !isBoundTo(request.paths, shown.subscription.path)) return notFound
+      return { status: 200, body: JSON.stringify(subscriptionShown(shown, now())) }
+    },
+  })
+}
+
+function isBoundTo(paths: readonly PathRange[], { path, below }: PathRange): boolean {
+  return meansEverywhere(paths) || paths.some((each) => each.path === path && each.below === below)
+}
+
+function meansEverywhere(paths: readonly PathRange[]): boolean {
+  return paths.length === 0 || paths.some(({ path, below }) => path === everywhere.path && below)
+}
+
+/** `PATCH /v2/subscriptions/{id}` [NGSIv2 subscriptions 3.4]. */
+export function patchSubscription(services: Ngsi2Services): Operation {
+  return tenantOperation(services, 'write', {
+    parse: ({ body, paths }) => {
+      const payload = parseSubscriptionPatch(body)
+      if (!payload.ok) return err(refused(payload.error.error, payload.error.description))
+      const path = pathOfPatch(paths)
+      return path.ok ? ok({ ...payload.value, path: path.value }) : path
+    },
+    work: async (request, tenant, payload) => {
+      const id = parseGivenId(segment(request, 'subscriptionId'))
+      if (!id.ok) return notPatched
+      const patch = patchOf(tenant, id.value as SubscriptionId, payload)
+      const done = await services.broker.subscriptions.patch(patch)
+      if (done.ok) return { status: 204 }
+      if (done.error.kind === 'subscriptionUnknown') return notPatched
+      return done.error.kind === 'coversNothing' ? badInput(coveredWithoutAttributes) : unavailable(done.error)
+    },
+  })
+}
+
+function pathOfPatch(paths: readonly PathRange[]): Result<PathRange | undefined, ApiResponse> {
+  const [path, ...others] = paths
+  if (others.length > 0) return err(badInput('more than one servicepath in patch update request is not allowed'))
+  if (path?.below) return err(badInput('servicepath with wildcard # is not allowed in patch update request'))
+  return ok(path)
+}
+
+function patchOf(
+  tenant: Tenant,
+  id: SubscriptionId,
+  { throttling_s, expires, ...payload }: SubscriptionBody & Pick<SubscriptionPatch, 'path'>,
+): SubscriptionPatch {
+  return {
+    ...payload,
+    tenant,
+    id,
+    expires: expires === 'never' ? never : expires,
+    throttling_ms: throttling_s === undefined ? undefined : throttling_s * 1000,
+  }
+}
+
+/** `DELETE /v2/subscriptions/{id}` [NGSIv2 subscriptions 3.5]. */
+export function deleteSubscription(services: Ngsi2Services): Operation {
+  return tenantOperation(services, 'write', {
+    parse: noPayload,
+    work: async (request: ApiRequest, tenant) => {
+      if (request.paths.length > 1) return badInput('more than one servicepath is not allowed in DELETE operation')
+      if (request.paths.some(({ below }) => below)) {
+        return badInput('servicepath with wildcard # is not allowed in DELETE operation')
+      }
+      const id = parseGivenId(segment(request, 'subscriptionId'))
+      if (!id.ok) return notFound
+      const done = await services.broker.subscriptions.unsubscribe(tenant, id.value as SubscriptionId)
+      if (done.ok) return { status: 204 }
+      return done.error.kind === 'subscriptionUnknown' ? notFound : unavailable(done.error)
+    },
+  })
+}

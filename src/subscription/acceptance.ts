@@ -1,0 +1,26 @@
+import { Effort, maxSteps } from '../context/effort.js'
+import { compileQuery } from '../context/match.js'
+import type { Change } from './change.js'
+import type { Subscription } from './subscription.js'
+
+/**
+ * What tells whether the selectors and the expression of a subscription by the rules of NGSIv2 hold for the entity of a change;
+ * nothing for one that has no expression and means what the index finds for it [NGSIv2 subscriptions 4.1].
+ */
+export function acceptanceOf(subscription: Subscription): ((change: Change) => boolean) | undefined {
+  const { terms, tenant, path, selectors } = subscription
+  const condition = terms?.condition
+  if (condition === undefined) return undefined
+  const effort = new Effort(maxSteps)
+  const matches = compileQuery(
+    {
+      ...{ tenant, paths: [path], selectors, attributes: [], scopes: condition.scopes },
+      ...{ order: [], offset: 0, limit: 0, counted: false },
+    },
+    effort,
+  )
+  return ({ entity }) => {
+    effort.renew()
+    return matches(entity)
+  }
+}

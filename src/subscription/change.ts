@@ -1,0 +1,35 @@
+import type { EntityEffect } from '../context/apply.js'
+import type { Entity, Tenant } from '../context/entity.js'
+import type { GivenAttribute, UpdateCommand } from '../context/update.js'
+
+/** What an update did to an entity. */
+export interface Change {
+  /** It was created or changed, removed, or left as it was. */
+  readonly kind: 'put' | 'remove' | 'same'
+  readonly tenant: Tenant
+  /** Nothing when it was created. */
+  readonly before: Entity | undefined
+  /** As it is after the update; of one that was removed, as it was before. */
+  readonly entity: Entity
+  /** Names of the attributes that count as changed [subscriptions 3.3]. */
+  readonly changed: readonly string[]
+  /** The attributes of the request. */
+  readonly given: readonly GivenAttribute[]
+}
+
+/** What the update came with. */
+export type Cause = Pick<UpdateCommand, 'origin' | 'time'>
+
+/** What a command did to one entity, as subscribers are told of it. */
+export function changeBy({ tenant, attributes: given }: UpdateCommand, effect: EntityEffect): Change {
+  const { kind, entity } = effect
+  if (kind === 'put') return { kind, tenant, entity, before: effect.before, changed: effect.changed, given }
+  return { kind, tenant, entity, before: entity, changed: none, given }
+}
+
+/** The same for an entity that a command has left as it was. */
+export function untouchedBy({ tenant, attributes: given }: UpdateCommand, entity: Entity): Change {
+  return { kind: 'same', tenant, entity, before: entity, changed: none, given }
+}
+
+const none: readonly string[] = []

@@ -1,0 +1,203 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Test, test } from 'tap'
+import { answering, FarEnd } from '../far-end.js'
+import { RunningBroker } from '../running.js'
+
+const json = { 'Content-Type': 'application/json' }
+
+/** A subscription to the vats of a broker, at a far end. */
+interface Watched {
+  readonly broker: RunningBroker
+  readonly end: FarEnd
+  readonly id: string
+}
+
+interface Asked {
+  readonly condition?: unknown
+  readonly notification?: object
+  readonly more?: object
+}
+
+async function watched(t: Test, { condition, notification, more }: Asked = {}): Promise<Watched> {
+  const broker = await RunningBroker.start(t)
+  const end = await FarEnd.listen(t)
+  const subject = { entities: [{ idPattern: '^Vat-', type: 'Vat' }], ...(condition !== undefined && { condition }) }
+  const body = { subject, notification: { http: { url: end.url() }, ...notification }, ...more }
+  const made = await broker.send('POST', '/v2/subscriptions', body)
+  t.equal(made.status, 201)
+  const id = made.headers.get('location')?.split('/').at(-1) ?? ''
+  t.match(id, /^[0-9a-f]{24}$/)
+  return { broker, end, id }
+}
+
+/** Updates a vat through NGSIv1. */
+async function update(broker: RunningBroker, action: string, attributes: Record<string, string>, id = 'Vat-1') {
+  const given = Object.entries(attributes).map(([name, value]) => ({ name, type: 'Text', value }))
+  const { text } = await broker.update(action, { id, type: 'Vat', attributes: given })
+  if (!text.includes('"code":"200"')) throw new Error(text)
+}
+
+async function bodiesOf({ end }: Watched, number: number): Promise<readonly unknown[]> {
+  while (end.received.length < number) await delay(10)
+  return end.bodies.map((body) => JSON.parse(body))
+}
+
+test('a subscription is silent until something happens, and then told in the normalized form', async (t) => {
+  const w = await watched(t)
+  await update(w.broker, 'APPEND', { heat: 'hot' })
+  const [body] = await bodiesOf(w, 1)
+  const heat = { type: 'Text', value: 'hot', metadata: {} }
+  t.same(body, { subscriptionId: w.id, data: [{ id: 'Vat-1', type: 'Vat', heat }] })
+  const headers = w.end.received[0]?.headers ?? {}
+  t.equal(headers['ngsiv2-attrsformat'], 'normalized')
+  t.equal(headers['content-type'], 'application/json; charset=utf-8')
+  t.equal(headers['fiware-servicepath'], '/')
+  t.match(headers['fiware-correlator'], /; cbnotif=1$/)
+})
+
+for (const [attrsFormat, body] of [
+  ['keyValues', { data: [{ id: 'Vat-1', type: 'Vat', heat: 'hot', lid: 'shut' }] }],
+  ['values', { data: [['hot', 'shut']] }],
+  ['simplifiedKeyValues', { id: 'Vat-1', type: 'Vat', heat: 'hot', lid: 'shut' }],
+  ['legacy', { originator: 'localhost', contextResponses: [{ contextElement: { id: 'Vat-1' } }] }],
+] as const) {
+  test(`a notification has the form ${attrsFormat}`, async (t) => {
+    const w = await watched(t, { notification: { attrsFormat } })
+    await update(w.broker, 'APPEND', { lid: 'shut', heat: 'hot' })
+    t.match((await bodiesOf(w, 1))[0], body)
+  })
+}
+
+test('an expression decides, on the state after the update', async (t) => {
+  const w = await watched(t, { condition: { attrs: ['heat'], expression: { q: 'heat==hot;lid==open' } } })
+  await update(w.broker, 'APPEND', { heat: 'hot', lid: 'shut' })
+  await update(w.broker, 'UPDATE', { lid: 'open' })
+  await update(w.broker, 'UPDATE', { heat: 'cold' })
+  await update(w.broker, 'UPDATE', { heat: 'hot' })
+  const [body, ...others] = await bodiesOf(w, 1)
+  t.match(body, { data: [{ heat: { value: 'hot' }, lid: { value: 'open' } }] })
+  t.same(others, [])
+})
+
+test('alterations: a creation, a change, an update that changes nothing, a removal', async (t) => {
+  const alterationTypes = ['entityCreate', 'entityUpdate', 'entityDelete']
+  const notification = { attrs: ['alterationType'], attrsFormat: 'keyValues' }
+  const w = await watched(t, { condition: { alterationTypes }, notification })
+  await update(w.broker, 'APPEND', { heat: 'hot' })
+  await update(w.broker, 'UPDATE', { heat: 'cold' })
+  await update(w.broker, 'UPDATE', { heat: 'cold' })
+  await update(w.broker, 'DELETE', {})
+  const bodies = await bodiesOf(w, 4)
+  const alterations = bodies.map((body) => (body as { data: { alterationType: string }[] }).data[0]?.alterationType)
+  t.same(alterations, ['entityCreate', 'entityChange', 'entityUpdate', 'entityDelete'])
+})
+
+test('only what the request contained, covered by what is missing; what was before, and how it came', async (t) => {
+  const metadata = ['previousValue', 'actionType']
+  const notification = { attrs: ['heat', 'lid', 'none'], onlyChangedAttrs: true, metadata }
+  const w = await watched(t, { notification })
+  await update(w.broker, 'APPEND', { heat: 'hot', smell: 'none' })
+  await update(w.broker, 'APPEND', { heat: 'cold', lid: 'open' })
+  const [, second] = await bodiesOf(w, 2)
+  const text = (value: string) => ({ type: 'Text', value })
+  t.same(second, {
+    subscriptionId: w.id,
+    data: [
+      {
+        id: 'Vat-1',
+        type: 'Vat',
+        heat: { ...text('cold'), metadata: { previousValue: text('hot'), actionType: text('update') } },
+        lid: { ...text('open'), metadata: { actionType: text('append') } },
+      },
+    ],
+  })
+})
+
+test('what a subscription covers is shown although the entity lacks it', async (t) => {
+  const w = await watched(t, { notification: { attrs: ['lid', 'heat'], covered: true, attrsFormat: 'values' } })
+  await update(w.broker, 'APPEND', { heat: 'hot' })
+  t.same(await bodiesOf(w, 1), [{ subscriptionId: w.id, data: [[null, 'hot']] }])
+})
+
+test('a oneshot fires once, over a restart, until it is set again', async (t) => {
+  const w = await watched(t, { more: { status: 'oneshot' } })
+  const status = async () =>
+    ((await w.broker.send('GET', `/v2/subscriptions/${w.id}`)).json as { status: string }).status
+  t.equal(await status(), 'oneshot')
+  for (const heat of ['1', '2', '3']) await update(w.broker, 'APPEND', { heat }, `Vat-${heat}`)
+  await bodiesOf(w, 1)
+  t.equal(await status(), 'inactive')
+  await w.broker.end('SIGKILL')
+  await w.broker.run()
+  t.equal(await status(), 'inactive')
+  await update(w.broker, 'APPEND', { heat: '4' })
+  t.equal((await w.broker.send('PATCH', `/v2/subscriptions/${w.id}`, { status: 'oneshot' })).status, 204)
+  await update(w.broker, 'APPEND', { heat: '5' })
+  await update(w.broker, 'APPEND', { heat: '6' })
+  while (!w.end.bodies.at(-1)?.includes('"5"')) await delay(10)
+  const values = w.end.bodies.map((body) => body.match(/"value":"(\d)"/)?.[1])
+  t.same([...new Set(values)], ['1', '5'], 'a notification may come twice, but no other one')
+})
+
+test('what is made before a pause waits for its end; what happens during it is never told', async (t) => {
+  const w = await watched(t)
+  const patch = (body: unknown) => w.broker.send('PATCH', `/v2/subscriptions/${w.id}`, body)
+  w.end.answer = answering(500)
+  await update(w.broker, 'APPEND', { heat: '1' })
+  await bodiesOf(w, 1)
+  t.equal((await patch({ status: 'inactive' })).status, 204)
+  w.end.answer = answering(200)
+  await update(w.broker, 'UPDATE', { heat: '2' })
+  t.equal((await patch({ status: 'active' })).status, 204)
+  await update(w.broker, 'UPDATE', { heat: '3' })
+  while (!w.end.bodies.at(-1)?.includes('"3"')) await delay(10)
+  const values = w.end.bodies.map((body) => body.match(/"value":"(\d)"/)?.[1])
+  t.equal(values.at(-2), '1')
+  t.notOk(values.includes('2'))
+})
+
+test('too many failures in a row make a subscription inactive, and nothing is lost by it', async (t) => {
+  const w = await watched(t, { notification: { maxFailsLimit: 2 } })
+  w.end.answer = answering(500)
+  await update(w.broker, 'APPEND', { heat: '1' })
+  const shown = async () => (await w.broker.send('GET', `/v2/subscriptions/${w.id}`)).text
+  while (!(await shown()).includes('"status":"inactive"')) await delay(20)
+  t.match(await shown(), /"maxFailsLimit":2,"failsCounter":3,/)
+  t.match(
+    w.broker.output,
+    `Subscription ${w.id} automatically disabled due to failsCounter (3) overpasses maxFailsLimit (2)`,
+  )
+  t.equal(w.end.received.length, 3)
+  w.end.answer = answering(200)
+  t.equal((await w.broker.send('PATCH', `/v2/subscriptions/${w.id}`, { status: 'active' })).status, 204)
+  await bodiesOf(w, 4)
+  while ((await shown()).includes('failsCounter')) await delay(20)
+})
+
+test('subscriptions of both interfaces are listed, paged, counted, changed and removed', async (t) => {
+  const { broker } = await watched(t, { more: { description: 'vats', throttling: 5, expires: '2031-04-05T14:00:00Z' } })
+  const reference = 'http://127.0.0.1:9/in'
+  await broker.send('POST', '/v1/subscribeContext', {
+    entities: [{ id: '.*', isPattern: 'true', type: 'Tub' }],
+    reference,
+    notifyConditions: [{ type: 'ONCHANGE', condValues: ['lid'] }],
+  })
+  const { headers, json: all } = await broker.send('GET', '/v2/subscriptions?options=count&limit=1&offset=1')
+  t.equal(headers.get('fiware-total-count'), '2')
+  const [second] = all as { id: string }[]
+  t.match(second, {
+    subject: { entities: [{ idPattern: '.*', type: 'Tub' }], condition: { attrs: ['lid'] } },
+    notification: { attrsFormat: 'legacy', http: { url: reference } },
+    expires: /Z$/,
+  })
+  const path = `/v2/subscriptions/${second?.id}`
+  t.equal((await broker.send('PATCH', path, { expires: '', description: 'tubs' }, json)).status, 204)
+  const { json: changed } = await broker.send('GET', path)
+  t.match(changed, { description: 'tubs', notification: { attrsFormat: 'legacy' } })
+  t.notOk('expires' in (changed as object))
+  t.equal((await broker.send('DELETE', path)).status, 204)
+  t.same((await broker.send('DELETE', path)).json, {
+    error: 'NotFound',
+    description: 'The requested subscription has not been found. Check id',
+  })
+})
