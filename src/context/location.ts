@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '../result.js'
-import type { Attribute, Entity, Value } from './entity.js'
+import type { Attribute, Entity, Metadata, Value } from './entity.js'
 import type { GeoShape } from './geo/geo-shape.js'
 import { parseCoordinates } from './geo/point.js'
 import { isShapeType, parseShape } from './geo/shape-parse.js'
@@ -35,6 +35,11 @@ export function shapeOfLocation({ type, value }: Pick<Attribute, 'type' | 'value
  */
 export function isMarked({ isLocation, type, value }: Pick<Attribute, 'isLocation' | 'type' | 'value'>): boolean {
   return isLocation && type !== 'geo:point' && typeof value === 'string'
+}
+
+/** Whether metadata `ignoreType` says that an attribute of a shape's type is no location [NGSIv2 context 3.5]. */
+export function ignoresShape(metadata: readonly Metadata[]): boolean {
+  return metadata.some(({ name, value }) => name === 'ignoreType' && value === true)
 }
 
 /** The misspelling of old clients means the same system [context 2.5]. */
@@ -91,7 +96,7 @@ export function isLocationByTerms(
   const hasMark = held !== undefined && isMarked(held) && !overridesMetadata
   if (!hasMark) {
     if (!isShapeType(type)) return ok(false)
-    const isIgnored = metadata.some((element) => element.name === 'ignoreType' && element.value === true)
+    const isIgnored = ignoresShape(metadata)
     // What a geo:json holds is an object even where it does not matter what is in it.
     if (value === null || (isIgnored && !(type === 'geo:json' && !isObject(value)))) return ok(false)
   }

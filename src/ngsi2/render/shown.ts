@@ -1,5 +1,7 @@
 import { type Attribute, compareBytes, type Entity, type Metadata, type Value } from '../../context/entity.js'
-import { isArray, isObject, shownType } from '../../context/value.js'
+import { geometryOf } from '../../context/geo/geojson.js'
+import { ignoresShape, isMarked } from '../../context/location.js'
+import { isObject, shownType } from '../../context/value.js'
 
 /** Which names are shown, and in which order: those of `attrs` or of `metadata` [NGSIv2 context 7.1]. Empty for all. */
 export type NamesShown = readonly string[]
@@ -86,19 +88,9 @@ export function visibleAttribute(attribute: Attribute, metadataNames: NamesShown
 
 /** The value that clients see: of a GeoJSON Feature the geometry, unless its type is to be ignored [NGSIv2 context 3.5]. */
 export function valueShown({ type, value, metadata }: Attribute): Value {
-  if (type !== 'geo:json' || !isObject(value) || metadata.some(ignoresType)) return value
-  return geometryOf(value)
-}
-
-function ignoresType({ name, value }: Metadata): boolean {
-  return name === 'ignoreType' && value === true
-}
-
-function geometryOf(value: { readonly [key: string]: Value }): Value {
-  if (value['type'] === 'Feature') return value['geometry'] ?? value
-  const features = value['type'] === 'FeatureCollection' ? value['features'] : undefined
-  const first = features !== undefined && isArray(features) ? features[0] : undefined
-  return first !== undefined && isObject(first) ? (first['geometry'] ?? value) : value
+  if (type !== 'geo:json' || !isObject(value) || ignoresShape(metadata)) return value
+  const geometry = geometryOf(value)
+  return geometry.ok ? geometry.value : value
 }
 
 /** Attributes come ascending by name and instance: of each name the first one is shown [NGSIv2 context 14.3]. */
@@ -126,8 +118,9 @@ function metadataShown(attribute: Attribute, names: NamesShown): readonly ShownM
   return added.length === 0 ? shown : [...shown, ...added]
 }
 
-function ownMetadata({ instance, isLocation, type, metadata }: Attribute): readonly ShownMetadata[] {
-  const hasMark = isLocation && !geoTypes.has(type)
+function ownMetadata(attribute: Attribute): readonly ShownMetadata[] {
+  const { instance, metadata } = attribute
+  const hasMark = isMarked(attribute)
   if (instance === '' && !hasMark && metadata.every((element) => element.type !== '')) return metadata
   const typed = metadata.map((element) => (element.type === '' ? { ...element, type: shownType(element) } : element))
   return [
@@ -136,9 +129,6 @@ function ownMetadata({ instance, isLocation, type, metadata }: Attribute): reado
     ...typed,
   ]
 }
-
-/** Attributes of these types are locations by their type, all others by the mark that NGSIv1 gives [NGSIv2 context 3.5, 14.1]. */
-const geoTypes: ReadonlySet<string> = new Set(['geo:point', 'geo:line', 'geo:box', 'geo:polygon', 'geo:json'])
 
 function date(name: string, instant_ms: number): VisibleAttribute {
   return { name, type: 'DateTime', value: instant_ms / 1000, metadata: [] }

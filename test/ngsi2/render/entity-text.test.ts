@@ -120,7 +120,10 @@ test('the mark of a location is metadata, a geo type needs none [NGSIv2 context 
   const marked = attribute('a', '1,2', { type: 'coords', isLocation: true })
   const mark = { location: { type: 'string', value: 'WGS84' } }
   t.same(JSON.parse(attributeText(marked, 'normalized', [])).metadata, mark)
-  t.same(JSON.parse(attributeText({ ...marked, type: 'geo:json' }, 'normalized', [])).metadata, {})
+  t.same(JSON.parse(attributeText({ ...marked, type: 'geo:json' }, 'normalized', [])).metadata, mark)
+  t.same(JSON.parse(attributeText({ ...marked, type: 'geo:point' }, 'normalized', [])).metadata, {})
+  const value = { type: 'Point', coordinates: [2, 1] }
+  t.same(JSON.parse(attributeText({ ...marked, type: 'geo:json', value }, 'normalized', [])).metadata, {})
 })
 
 test('attributes that are called id or type are not shown [NGSIv2 context 14.1]', async (t) => {
