@@ -34,5 +34,7 @@ test('query asks by type, pattern and area, down to the last page', { skip: own.
     ['by area', 80],
     ['by pattern, one in 1,000', 0],
     ['by area, one in 100', 0],
+    ['by area, one in 2,000', 0],
+    ['by the beginning of ids, ten of them', 0],
   ])
 })
