@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { PathRange } from './context/query.js'
+import type { Origin } from './context/update.js'
+import { endsHere } from './hops.js'
 import type { Result } from './result.js'
 
 /**
@@ -26,6 +28,17 @@ export function segment({ segments }: Pick<ApiRequest, 'segments'>, name: string
   const text = segments[name]
   if (text === undefined) throw new Error(`the path has no segment ${name}`)
   return text
+}
+
+/** What the notifications that a request causes tell of it [subscriptions 4.1]; `brokerId` names this broker in `Via`. */
+export function requestOrigin(
+  { correlator, headers }: Pick<ApiRequest, 'correlator' | 'headers'>,
+  brokerId: string,
+): Origin {
+  const { 'x-auth-token': given, via } = headers
+  const token = typeof given === 'string' ? given : ''
+  const ends = via !== undefined && endsHere(via, brokerId)
+  return { correlator, token, via: ends ? undefined : via, ends: ends ? true : undefined }
 }
 
 /** In characters: reading a longer body could hold the thread too long. */

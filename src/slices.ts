@@ -104,3 +104,14 @@ async function mappedInSlices<Item, Result>(
   }
   return results
 }
+
+/** Reads long payloads one after the other: while one is read it takes many times its bytes. */
+export class LongPayloads {
+  #last: Promise<unknown> = Promise.resolve()
+
+  read<Read>(steps: Steps<Read>): Promise<Read> {
+    const read = this.#last.then(() => inSlices(steps))
+    this.#last = read.catch(() => {}) // Whoever waits for the payload gets the fault.
+    return read
+  }
+}

@@ -13,13 +13,18 @@ interface Operation {
 }
 
 /** Whether a key of a value names an operator. */
-function isOperator(key: string | undefined): key is Operator {
+export function isOperator(key: string | undefined): key is Operator {
   return operators.some((operator) => operator === key)
 }
 
 /** Whether a value is an object whose first key is an operator: it is applied, not stored. */
 export function isOperation(value: Value): value is Operation {
   return isObject(value) && isOperator(Object.keys(value)[0])
+}
+
+/** Whether these keys may stand in one operation: `$set` beside `$unset`, every other operator alone. */
+export function mayStandTogether(keys: readonly string[]): boolean {
+  return keys.length === 1 || (keys.length === 2 && keys.includes('$set') && keys.includes('$unset'))
 }
 
 /**

@@ -47,6 +47,14 @@ function parseRange(text: string, ignoredAtEnd: RegExp): Result<PathRange, strin
   return ok({ path: `/${named.join('/')}` as ServicePath, below })
 }
 
+/** The one path that an update works in, the root without a header; or why the header names none [context 5.2], [NGSIv2 context 5]. */
+export function onePath(paths: readonly PathRange[]): Result<ServicePath, 'several' | 'wildcard'> {
+  const [first] = paths
+  if (first === undefined) return ok('/' as ServicePath)
+  if (paths.length > 1) return err('several')
+  return first.below ? err('wildcard') : ok(first.path)
+}
+
 /** All paths: `/#`. */
 export const everywhere: PathRange = { path: '/' as ServicePath, below: true }
 const allPaths: readonly PathRange[] = [everywhere]

@@ -37,35 +37,24 @@ const refusals: ReadonlyMap<number, string> = new Map([
 const linger_ms = 1000
 
 /**
- * A connection to an MQTT broker: MQTT 3.1.1 with a clean session. It is used until it breaks: MQTT.js neither connects
- * again nor keeps messages for later, because the outbox is the only queue [NGSIv2 subscriptions 7.1].
+ * An open connection to an MQTT broker: MQTT 3.1.1 with a clean session. It is used until it breaks: MQTT.js neither
+ * connects again nor keeps messages for later, because the outbox is the only queue [NGSIv2 subscriptions 7.1].
  */
 export class MqttConnection {
   readonly #client: MqttClient
-  readonly #socket: Socket
   readonly #timeout_ms: number
-  /** What is under way: each is told why the connection has gone. */
-  readonly #waiting = new Set<(fault: unknown) => void>()
-  readonly #closed: () => void
-  /** Why the connection has gone. */
-  #fault: unknown
-  /** Bytes that no packet has come of yet. */
-  #unparsed = 0
+  /** Rejects with the reason when the connection has gone. */
+  readonly #gone: Promise<never>
 
-  private constructor(client: MqttClient, socket: Socket, timeout_ms: number, closed: () => void) {
+  private constructor(client: MqttClient, gone: Promise<never>, timeout_ms: number) {
     this.#client = client
-    this.#socket = socket
+    this.#gone = gone
     this.#timeout_ms = timeout_ms
-    this.#closed = closed
-    client.on('error', (fault) => this.#end(faultOf(fault)))
-    client.on('close', () => this.#end(new GivenUp('connection reset')))
-    client.on('packetreceive', ({ cmd }) => this.#received(cmd === 'publish'))
-    socket.on('data', (piece) => this.#read(piece.length))
   }
 
   /**
    * Connects to an allowed address; rejects with a fault or `timedOut`. The signal cuts the connection off, open or not;
-   * `closed` is called when there is none any more.
+   * `closed` is called when it has been open and is not any more.
    */
   static async open(
     endpoint: MqttEndpoint,
@@ -80,65 +69,35 @@ export class MqttConnection {
     const { MqttClient } = await import('mqtt')
     const socket = connect({ host, port, lookup: destinations.lookup, noDelay: true })
     const client = new MqttClient(() => socket, clientOptions(endpoint, timeout_ms))
-    const connection = new MqttConnection(client, socket, timeout_ms, closed)
-    const cut = (): void => connection.#end(new GivenUp('connection reset'))
+    const gone = goneOf(client, socket)
+    const cut = (): void => {
+      client.end(true)
+      socket.destroy()
+    }
     if (signal.aborted) cut()
     else signal.addEventListener('abort', cut, { once: true })
-    await connection.#within((done) => client.once('connect', () => done()))
-    return connection
+    try {
+      await withinTime(Promise.race([connected(client), gone]), timeout_ms)
+    } catch (fault) {
+      cut()
+      throw fault
+    }
+    gone.catch(closed)
+    return new MqttConnection(client, gone, timeout_ms)
   }
 
   /** Resolves when the message is written (qos 0) or acknowledged (qos 1 and 2); rejects with a fault or `timedOut`. */
-  publish({ topic, body, qos, retain }: MqttMessage): Promise<void> {
-    return this.#within((done) => {
-      this.#client.publish(topic, body, { qos, retain }, (fault) => done(fault ?? undefined))
+  async publish({ topic, body, qos, retain }: MqttMessage): Promise<void> {
+    const acknowledged = new Promise<void>((resolve, reject) => {
+      this.#client.publish(topic, body, { qos, retain }, (fault) => (fault == null ? resolve() : reject(fault)))
     })
+    await withinTime(Promise.race([acknowledged, this.#gone]), this.#timeout_ms)
   }
 
   /** Says goodbye, and lets what has been written leave. */
   close(): void {
     this.#client.end()
-    setTimeout(() => this.#socket.destroy(), linger_ms).unref()
-  }
-
-  /**
-   * Waits for something to be done, for as long as there is time and a connection. Who waits is in a set, not behind a promise
-   * of the end of the connection: that would remember everybody who ever waited.
-   */
-  #within(begin: (done: (fault?: unknown) => void) => void): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const done = (fault?: unknown): void => {
-        clearTimeout(timer)
-        this.#waiting.delete(done)
-        if (fault === undefined) resolve()
-        else reject(fault)
-      }
-      // What is not acknowledged in time may be later: a new connection knows nothing of it.
-      const timer = setTimeout(() => this.#end(timedOut), this.#timeout_ms)
-      this.#waiting.add(done)
-      if (this.#fault === undefined) begin(done)
-      else done(this.#fault)
-    })
-  }
-
-  #received(isMessage: boolean): void {
-    this.#unparsed = 0
-    if (isMessage) this.#end(unasked)
-  }
-
-  #read(bytes: number): void {
-    this.#unparsed += bytes
-    if (this.#unparsed > unparsed_bytes) this.#end(unasked)
-  }
-
-  #end(fault: unknown): void {
-    if (this.#fault !== undefined) return
-    this.#fault = fault
-    // Before the client has its own word for it.
-    for (const done of [...this.#waiting]) done(fault)
-    this.#client.end(true)
-    this.#socket.destroy()
-    this.#closed()
+    setTimeout(() => this.#client.stream.destroy(), linger_ms).unref()
   }
 }
 
@@ -160,6 +119,34 @@ function clientOptions({ user, password }: MqttEndpoint, timeout_ms: number): IC
   }
 }
 
+function connected(client: MqttClient): Promise<void> {
+  return new Promise((resolve) => client.once('connect', () => resolve()))
+}
+
+/** Rejects with why the connection has gone. It is cut when something comes that was not asked for. */
+function goneOf(client: MqttClient, socket: Socket): Promise<never> {
+  const gone = new Promise<never>((_, reject) => {
+    const end = (fault: unknown): void => {
+      reject(faultOf(fault))
+      socket.destroy()
+    }
+    client.on('error', end)
+    client.on('close', () => end(new GivenUp('connection reset')))
+    let unparsed = 0
+    socket.on('data', (piece) => {
+      unparsed += piece.length
+      if (unparsed > unparsed_bytes) end(unasked)
+    })
+    client.on('packetreceive', ({ cmd }) => {
+      unparsed = 0
+      if (cmd === 'publish') end(unasked)
+    })
+  })
+  // Whoever waits for it hears of it; nobody does while nothing is sent.
+  gone.catch(() => undefined)
+  return gone
+}
+
 /** A number is the broker's reason, a text that of the system; whatever has neither was found by the parser. */
 function faultOf(fault: unknown): unknown {
   if (fault instanceof GivenUp || !(fault instanceof Error)) return fault
@@ -167,4 +154,11 @@ function faultOf(fault: unknown): unknown {
   return typeof fault.code === 'number'
     ? new GivenUp(refusals.get(fault.code) ?? `refused with code ${fault.code}`)
     : fault
+}
+
+function withinTime<Value>(promise: Promise<Value>, limit_ms: number): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(timedOut), limit_ms)
+    promise.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }

@@ -55,7 +55,7 @@ export class MqttSender {
       await connection.publish(message)
       return { kind: 'accepted' }
     } catch (fault) {
-      // Whatever it was, the next attempt begins with a new connection.
+      // What has not been acknowledged in time may be later: a new connection knows nothing of it.
       this.#drop(key, held)
       return outcomeOfFault(fault)
     } finally {

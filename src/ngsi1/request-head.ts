@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { ApiRequest, ApiResponse, StatusText } from '../api.js'
+import { type ApiRequest, type ApiResponse, requestOrigin, type StatusText } from '../api.js'
 import { hasForbiddenInId } from '../context/characters.js'
 import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { PathRange, Scope } from '../context/query.js'
+import { onePath } from '../context/service-path.js'
 import { parseTenant } from '../context/tenant.js'
 import type { Origin } from '../context/update.js'
-import { endsHere } from '../hops.js'
 import { err, ok, type Result } from '../result.js'
 import { requestedExistence, requestedType, requestsUntyped } from './parse/parameters.js'
 import { badRequest, statusResponse } from './render/responses.js'
@@ -21,10 +21,16 @@ export function tenantOf(headers: IncomingHttpHeaders, multiservice: boolean): R
 
 /** The one path of an update [context 5.2]. */
 export function pathOfUpdate(paths: readonly PathRange[]): Result<ServicePath, StatusText> {
-  const [first] = paths
-  if (first === undefined) return ok('/' as ServicePath)
-  if (paths.length > 1) return err(statusOf(400, 'more than one service path in context update request'))
-  return first.below ? err(statusOf(400, 'Bad Character in Service-Path')) : ok(first.path)
+  const path = onePath(paths)
+  if (path.ok) return path
+  return err(
+    statusOf(
+      400,
+      path.error === 'several'
+        ? 'more than one service path in context update request'
+        : 'Bad Character in Service-Path',
+    ),
+  )
 }
 
 /** The one path that a subscription is bound to, if the request names one [subscriptions 2.1.1, 2.1.3]. */
@@ -38,10 +44,7 @@ export function originOf(
   { forwarding }: Pick<Ngsi1Services, 'forwarding'>,
   { correlator, headers }: Pick<ApiRequest, 'correlator' | 'headers'>,
 ): Origin {
-  const { 'x-auth-token': given, via } = headers
-  const token = typeof given === 'string' ? given : ''
-  const ends = via !== undefined && endsHere(via, forwarding?.brokerId ?? '')
-  return { correlator, token, via: ends ? undefined : via, ends: ends ? true : undefined }
+  return requestOrigin({ correlator, headers }, forwarding?.brokerId ?? '')
 }
 
 /** Which types a convenience operation means [context 8.1]. */

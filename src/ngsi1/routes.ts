@@ -1,6 +1,7 @@
 import type { Interface, Operation, Resource } from '../api.js'
 import { parseServicePaths } from '../context/service-path.js'
 import { err } from '../result.js'
+import { LongPayloads } from '../slices.js'
 import { queryContext, updateContext } from './context-operations.js'
 import { listTypes, showType } from './context-types.js'
 import {
@@ -30,7 +31,7 @@ import { checkParameters } from './parse/parameters.js'
 import { registryResources } from './registry-routes.js'
 import { badRequest, statusResponse } from './render/responses.js'
 import { statusOf } from './render/status.js'
-import { LongPayloads, type Ngsi1Services } from './services.js'
+import type { Ngsi1Services } from './services.js'
 import { contextSubscriptions } from './subscription-kinds.js'
 import { subscriptionOperations } from './subscription-operations.js'
 

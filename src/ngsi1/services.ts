@@ -3,7 +3,7 @@ import type { Log } from '../log/log.js'
 import type { Options } from '../options.js'
 import type { Providers } from '../providers/providers.js'
 import type { ForwardLimit } from '../shared-memory/forward-limit.js'
-import { inSlices, type Steps } from '../slices.js'
+import type { LongPayloads } from '../slices.js'
 
 /** How requests for what is not held here are passed on [subscriptions 8]. */
 export interface Forwarding {
@@ -24,15 +24,4 @@ export interface Ngsi1Services {
   /** How requests are passed on to providers; nothing is without it. */
   readonly forwarding?: Forwarding
   readonly longPayloads: LongPayloads
-}
-
-/** Reads long payloads one after the other: while one is read it takes many times its bytes. */
-export class LongPayloads {
-  #last: Promise<unknown> = Promise.resolve()
-
-  read<Read>(steps: Steps<Read>): Promise<Read> {
-    const read = this.#last.then(() => inSlices(steps))
-    this.#last = read.catch(() => {}) // Whoever waits for the payload gets the fault.
-    return read
-  }
 }

@@ -1,7 +1,7 @@
 import { type Operation, segment } from '../api.js'
 import { pathRead } from './checked-operation.js'
 import { respondWithEntity } from './entity-reads.js'
-import { refused } from './ngsi2-errors.js'
+import { attributeUnknown } from './ngsi2-errors.js'
 import type { Ngsi2Services } from './ngsi2-services.js'
 import { attributeText } from './render/entity-text.js'
 import { attributeNamed } from './render/shown.js'
@@ -21,6 +21,3 @@ export function showAttribute(services: Ngsi2Services): Operation {
     }),
   )
 }
-
-/** There is no attribute of that name [NGSIv2 context 9.1]. */
-export const attributeUnknown = refused('NotFound', 'The entity does not have such an attribute')

@@ -1,4 +1,5 @@
 import type { Resource } from '../api.js'
+import { takeNotification, updateBatch } from './batch-writes.js'
 import { queryEntities } from './entity-lists.js'
 import type { Ngsi2Services } from './ngsi2-services.js'
 
@@ -10,6 +11,18 @@ export function batchResources(services: Ngsi2Services): readonly Resource[] {
       anyCase: false,
       counter: 'batchQueryRequests',
       operations: { POST: queryEntities(services) },
+    },
+    {
+      pattern: '/v2/op/update',
+      anyCase: false,
+      counter: 'batchUpdateRequests',
+      operations: { POST: updateBatch(services) },
+    },
+    {
+      pattern: '/v2/op/notify',
+      anyCase: false,
+      counter: 'notificationsReceived',
+      operations: { POST: takeNotification(services) },
     },
   ]
 }

@@ -3,7 +3,7 @@ import type { Entity, EntityId, EntityType, Tenant } from '../context/entity.js'
 import { pathsOfRead } from '../context/service-path.js'
 import { err, ok, type Result } from '../result.js'
 import { pathRead } from './checked-operation.js'
-import { refused, unavailable } from './ngsi2-errors.js'
+import { entityAmbiguous, entityUnknown, unavailable } from './ngsi2-errors.js'
 import type { Ngsi2Services } from './ngsi2-services.js'
 import { attributesText, entityText, type Representation } from './render/entity-text.js'
 import { representationOf } from './uri-parameters.js'
@@ -66,13 +66,9 @@ async function entityOf(
   if (!found.ok) return err(unavailable(found.error))
   const [entity, ...others] = found.value
   if (entity === undefined) return err(entityUnknown)
-  return others.length === 0 ? ok(entity) : err(ambiguous)
+  return others.length === 0 ? ok(entity) : err(entityAmbiguous)
 }
 
 function recentOf({ broker }: Ngsi2Services, request: ApiRequest, tenant: Tenant): readonly Entity[] | undefined {
   return broker.recentEntities(tenant, pathsOfRead(request.paths), segment(request, 'id') as EntityId)
 }
-
-const entityUnknown = refused('NotFound', 'The requested entity has not been found. Check type and id')
-
-const ambiguous = refused('TooManyResults', 'More than one matching entity. Please refine your query')

@@ -9,6 +9,10 @@ const statuses = {
   NotFound: 404,
   NotAcceptable: 406,
   TooManyResults: 409,
+  NoResourcesAvailable: 413,
+  Unprocessable: 422,
+  PartialUpdate: 422,
+  InternalServerError: 500,
   NotImplemented: 501,
 } as const
 
@@ -27,3 +31,12 @@ export function unavailable(refusal: Unavailable): ApiResponse {
   const { status, text, headers } = wordUnavailable(refusal)
   return { ...shortForm(status, text), ...(headers && { headers }) }
 }
+
+/** There is no entity of that id, or none of that type [NGSIv2 context 8.3]. */
+export const entityUnknown = refused('NotFound', 'The requested entity has not been found. Check type and id')
+
+/** Several entities are of that id, and one is meant [NGSIv2 context 2.1]. */
+export const entityAmbiguous = refused('TooManyResults', 'More than one matching entity. Please refine your query')
+
+/** The entity has no attribute of that name [NGSIv2 context 9.1]. */
+export const attributeUnknown = refused('NotFound', 'The entity does not have such an attribute')

@@ -2,6 +2,7 @@ import type { ApiResponse, Interface, Resource } from '../api.js'
 import { parseServicePaths } from '../context/service-path.js'
 import { err, ok } from '../result.js'
 import { json } from '../short-form.js'
+import { LongPayloads } from '../slices.js'
 import { attributeResources } from './attribute-resources.js'
 import { batchResources } from './batch-resources.js'
 import { entityResources } from './entity-resources.js'
@@ -12,7 +13,8 @@ import { typeResources } from './type-resources.js'
 import { checkUriParameters } from './uri-parameters.js'
 
 /** NGSIv2 as the HTTP layer knows it: everything under `/v2` [NGSIv2 context 1]. */
-export function ngsi2Interface(services: Ngsi2Services): Interface {
+export function ngsi2Interface(surroundings: Omit<Ngsi2Services, 'longPayloads'>): Interface {
+  const services = { ...surroundings, longPayloads: new LongPayloads() }
   return {
     resources: [
       entryPoint,

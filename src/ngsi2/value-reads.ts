@@ -1,10 +1,9 @@
 import { type ApiResponse, type Operation, segment } from '../api.js'
 import type { Attribute, Value } from '../context/entity.js'
 import { plainDate } from '../context/json-text.js'
-import { attributeUnknown } from './attribute-reads.js'
 import { pathRead } from './checked-operation.js'
 import { respondWithEntity } from './entity-reads.js'
-import { refused } from './ngsi2-errors.js'
+import { attributeUnknown, refused } from './ngsi2-errors.js'
 import type { Ngsi2Services } from './ngsi2-services.js'
 import { attributeNamed, valueShown } from './render/shown.js'
 

@@ -142,7 +142,7 @@ function interfaces(
   const waiting = new ForwardLimit(forwardsMax, forwardsEach, memory.forwards)
   const forwarding = { providers: behind.providers, brokerId: task.brokerId, limit: forwardLimit, waiting }
   const ngsi1 = ngsi1Interface({ broker, options, log, forwarding })
-  const ngsi2 = ngsi2Interface({ broker, options })
+  const ngsi2 = ngsi2Interface({ broker, options, brokerId: task.brokerId })
   const management = managementResources({
     measures,
     log,

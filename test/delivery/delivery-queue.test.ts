@@ -135,21 +135,6 @@ test('a receiver that does not respond takes its share of the attempts and of th
   }
 })
 
-test('MQTT brokers are told apart as receivers by host and port', async (t) => {
-  const references = ['mqtt://slow.example', 'mqtt://slow.example', 'mqtt://fast.example', 'mqtt://slow.example:1884']
-  const tested = new QueueUnderTest({ perReceiver: 1 })
-  for (const [number, reference] of references.entries()) {
-    const id = subscriptionId(number)
-    tested.queue.put(recipient(id, reference))
-    tested.arrive(0, { subscription: id, orderingKey: { kind: 'entity', key: 'e' } })
-  }
-  const begun: string[] = []
-  for (let attempt = tested.queue.next(); attempt !== undefined; attempt = tested.queue.next()) {
-    begun.push(attempt.recipient.reference)
-  }
-  t.same(begun, ['mqtt://slow.example', 'mqtt://fast.example', 'mqtt://slow.example:1884'])
-})
-
 test('no more waits than the limits allow; what is dropped is the oldest of its subscription, and counted', async (t) => {
   const arrivals = fc.array(fc.record({ subscription: fc.nat(2), size_bytes: fc.integer({ min: 1, max: 400 }) }), {
     maxLength: 80,

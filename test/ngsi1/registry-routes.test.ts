@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { counterRows } from '../../src/measure/counters.js'
 import { registryResources } from '../../src/ngsi1/registry-routes.js'
-import { LongPayloads } from '../../src/ngsi1/services.js'
+import { LongPayloads } from '../../src/slices.js'
 import { plainOptions, scripted } from './given.js'
 
 const resources = registryResources({ broker: scripted(), options: plainOptions, longPayloads: new LongPayloads() })

@@ -1,9 +1,10 @@
 import { hasForbidden, hasForbiddenInId } from '../../context/characters.js'
 import type { Value } from '../../context/entity.js'
 import { maxValues } from '../../context/entity-size.js'
+import { type JsonMalformed, objectOf } from '../../json-reader.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
-import { isJsonArray, type Json, type JsonArray, type JsonMalformed, type JsonObject, readJson } from './json.js'
+import { isJsonArray, type Json, type JsonArray, type JsonObject, readJson } from './json.js'
 
 /** What the parser finds in a payload, before its content is looked at [context 10.3]. */
 export type ParserRefusal =
@@ -267,19 +268,7 @@ class CompoundReader {
       )
       if (this.#walk.mayPause()) yield
     }
-    return this.#walk.values > maxValues ? '' : yield* this.#object(members)
-  }
-
-  /** Many members are given one by one: all at once they would take too long. */
-  *#object(members: ReadonlyMap<string, Value>): Steps<Value> {
-    if (members.size < partsAtOnce) return Object.fromEntries(members)
-    const object: Record<string, Value> = {}
-    for (const [key, value] of members) {
-      // As by `fromEntries`, whatever the key is: `__proto__` is one like others.
-      Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
-      if (this.#walk.mayPause()) yield
-    }
-    return object
+    return this.#walk.values > maxValues ? '' : yield* objectOf(members)
   }
 
   #leaf(text: string): string {

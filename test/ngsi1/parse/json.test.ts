@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { type Json, maxNesting, readJson } from '../../../src/ngsi1/parse/json.js'
+import { maxNesting } from '../../../src/json-reader.js'
+import { type Json, readJson } from '../../../src/ngsi1/parse/json.js'
 import { atOnce } from '../../../src/slices.js'
 
 const parseJson = (text: string) => atOnce(readJson(text))

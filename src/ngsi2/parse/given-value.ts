@@ -1,0 +1,82 @@
+import type { ApiResponse } from '../../api.js'
+import { hasForbidden } from '../../context/characters.js'
+import type { Value } from '../../context/entity.js'
+import { isOperator, mayStandTogether } from '../../context/operators.js'
+import { objectOf } from '../../json-reader.js'
+import { err, ok, type Result } from '../../result.js'
+import type { Steps } from '../../slices.js'
+import { badInput } from '../ngsi2-errors.js'
+import { isTreeArray, type Tree, type TreeObject, tooDeep } from './payload-tree.js'
+
+/** A value as a payload gives it. */
+export interface GivenValue {
+  readonly value: Value
+  /** Whether one of its texts has characters that only unrestricted text may have; keys do not count [NGSIv2 context 4.1]. */
+  readonly isForbidden: boolean
+}
+
+/** Levels below a value [NGSIv2 context 3.1]. */
+const maxLevels = 50
+
+/** Parts that are read before somebody may look at the clock. */
+const partsAtOnce = 256
+
+/** Reads a value; refuses one that is nested too deep, and an object with a key twice [NGSIv2 context 3.1, 4.1]. */
+export function* readValue(tree: Tree): Steps<Result<GivenValue, ApiResponse>> {
+  const reader = new ValueReader()
+  const value = yield* reader.read(tree, 0, '')
+  return reader.refusal === undefined ? ok({ value, isForbidden: reader.isForbidden }) : err(reader.refusal)
+}
+
+class ValueReader {
+  isForbidden = false
+  refusal: ApiResponse | undefined
+  #parts = 0
+
+  #mayPause(): boolean {
+    this.#parts += 1
+    return this.#parts % partsAtOnce === 0
+  }
+
+  *read(tree: Tree, level: number, path: string): Steps<Value> {
+    if (typeof tree === 'string') {
+      this.isForbidden ||= hasForbidden(tree)
+      return tree
+    }
+    if (typeof tree !== 'object' || tree === null) return tree
+    if (level === maxLevels) {
+      this.refusal ??= tooDeep
+      return null
+    }
+    return isTreeArray(tree) ? yield* this.#array(tree, level, path) : yield* this.#object(tree, level, path)
+  }
+
+  *#array(tree: readonly Tree[], level: number, path: string): Steps<Value> {
+    const items: Value[] = []
+    for (const item of tree) {
+      items.push(yield* this.read(item, level + 1, path))
+      if (this.refusal) return null
+      if (this.#mayPause()) yield
+    }
+    return items
+  }
+
+  *#object(tree: TreeObject, level: number, path: string): Steps<Value> {
+    const members = new Map<string, Value>()
+    for (const [key, member] of tree.members) {
+      if (members.has(key)) this.refusal ??= badInput(`duplicated tag-name: /${key}/ in path: ${path}/`)
+      if (this.refusal) return null
+      members.set(key, yield* this.read(member, level + 1, `${path}/${key}`))
+      if (this.#mayPause()) yield
+    }
+    return yield* objectOf(members)
+  }
+}
+
+/** What is wrong with a value whose first key is an update operator: what stands beside it [NGSIv2 context 12.1]. */
+export function wrongOperation(tree: Tree | undefined): ApiResponse | undefined {
+  if (typeof tree !== 'object' || tree === null || isTreeArray(tree)) return undefined
+  const keys = tree.members.map(([key]) => key)
+  if (!isOperator(keys[0]) || mayStandTogether(keys)) return undefined
+  return badInput('invalid combination of update operators')
+}

@@ -1,0 +1,69 @@
+import type { ApiResponse } from '../../api.js'
+import { type JsonLeaves, type JsonMembers, type JsonTree, readTree } from '../../json-reader.js'
+import { err, ok, type Result } from '../../result.js'
+import type { Steps } from '../../slices.js'
+import { badInput, refused } from '../ngsi2-errors.js'
+
+/** A scalar of a payload, with its kind. */
+type Scalar = string | number | boolean | null
+
+/** A payload as it was read: members in their order, doubled ones included. */
+export type Tree = JsonTree<Scalar>
+
+export type TreeObject = JsonMembers<Scalar>
+
+/** A number beyond what a double can hold is none. */
+const kinds: JsonLeaves<Scalar> = { text: (text) => text, other: scalarOf }
+
+function scalarOf(characters: string): Scalar | undefined {
+  switch (characters) {
+    case 'true':
+      return true
+    case 'false':
+      return false
+    case 'null':
+      return null
+    default: {
+      const number = Number(characters)
+      return Number.isFinite(number) ? number : undefined
+    }
+  }
+}
+
+/** Whether a part of a payload is an array. */
+export function isTreeArray(tree: Tree | undefined): tree is readonly Tree[] {
+  return Array.isArray(tree)
+}
+
+/** Whether a part of a payload is an object. */
+export function isTreeObject(tree: Tree | undefined): tree is TreeObject {
+  return typeof tree === 'object' && tree !== null && !isTreeArray(tree)
+}
+
+/** The payload is no JSON, or not of the kind that is expected [NGSIv2 context 15]. */
+const malformed = refused('ParseError', 'Errors found in incoming JSON buffer')
+
+/** A value is nested deeper than values may be [NGSIv2 context 3.1]. */
+export const tooDeep = refused('ParseError', 'attribute or metadata value has overpassed maximum nesting limit: 50')
+
+/** Reads a payload of any kind. */
+export function* readPayload(body: string): Steps<Result<Tree, ApiResponse>> {
+  const tree = yield* readTree(body, kinds)
+  if (tree.ok) return tree
+  return err(tree.error.isTooDeep ? tooDeep : malformed)
+}
+
+/** Reads a payload that is an object at the top. */
+export function* readObject(body: string): Steps<Result<TreeObject, ApiResponse>> {
+  const tree = yield* readPayload(body)
+  if (!tree.ok) return tree
+  return isTreeObject(tree.value) ? ok(tree.value) : err(malformed)
+}
+
+/** A payload has a member that means nothing. */
+export function unrecognized(member: string): ApiResponse {
+  return badInput(`Unrecognized field in JSON payload: /${member}/`)
+}
+
+/** There is nothing in the payload. */
+export const emptyPayload = badInput('empty payload')
