@@ -7,6 +7,7 @@ import type { RegisteredContext, RegistrationId } from '../registration/registra
 import type { RegistrationIndex } from '../registration/registration-index.js'
 import type { Result } from '../result.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
+import type { SetStatus } from '../subscription/terms.js'
 import type { Milliseconds } from '../time.js'
 import type { Unavailable } from './unavailable.js'
 
@@ -100,5 +101,7 @@ export interface SubscriptionState {
   readonly reference: string
   readonly expires: Milliseconds
   readonly throttling_ms: number
+  /** Nothing for one that can only be active. */
+  readonly status?: SetStatus | undefined
   readonly delivery: DeliveryState
 }

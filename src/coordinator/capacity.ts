@@ -57,11 +57,19 @@ export async function resultOf(
 const entry_bytes = 64
 
 /** About what a subscription takes in memory, of each thread that knows it. */
-export function sizeOfSubscription({ selectors, attributes, reference, onChange = [], scopes }: Subscription): number {
+export function sizeOfSubscription({
+  selectors,
+  attributes,
+  reference,
+  onChange = [],
+  scopes,
+  terms,
+}: Subscription): number {
   const entries = selectors.length * Math.max(1, onChange.length)
   const texts = lengthOf(attributes) + lengthOf(onChange) + reference.length
   const shapes = scopes.length === 0 ? 0 : JSON.stringify(scopes).length
-  return entries * entry_bytes + texts + lengthOfSelectors(selectors) + shapes
+  const more = terms === undefined ? 0 : JSON.stringify(terms).length
+  return entries * entry_bytes + texts + lengthOfSelectors(selectors) + shapes + more
 }
 
 /** About what an availability subscription takes in memory. */

@@ -229,9 +229,12 @@ export class Subscriptions implements SubscriptionService {
     const held =
       which.tenant === undefined ? meant : meant.filter(({ subscription }) => subscription.tenant === which.tenant)
     const deliveries = await this.#parts.courier.report(held.map(({ subscription }) => subscription.id))
-    return mapInSlices(held, ({ subscription: { id, tenant, path, reference, expires, throttling_ms } }) => {
+    return mapInSlices(held, ({ subscription, clock }) => {
+      const { id, tenant, path, reference, expires, throttling_ms } = subscription
+      const terms = termsOf(subscription)
+      const status = hasFired(terms, lastNotified(clock)) ? 'inactive' : terms.status
       const delivery = deliveries.get(id) ?? neverDelivered
-      return { id, tenant, path, reference, expires, throttling_ms, delivery }
+      return { id, tenant, path, reference, expires, throttling_ms, status, delivery }
     })
   }
 

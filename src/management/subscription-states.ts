@@ -6,7 +6,7 @@ import { urlWithoutSecrets } from '../log/secrets.js'
 import { json, shortForm } from '../short-form.js'
 import { LongText, mapInSlices } from '../slices.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
-import { type Milliseconds, now } from '../time.js'
+import { type Milliseconds, never, now } from '../time.js'
 import type { ManagementParts } from './parts.js'
 import { operation } from './response-forms.js'
 
@@ -45,7 +45,7 @@ const unknown = shortForm(404, 'The requested subscription has not been found. C
 
 /** A subscription as operators see it at a moment. What never happened, and what there is not, is absent. */
 export function stateShown(
-  { id, tenant, path, reference, expires, throttling_ms, delivery }: SubscriptionState,
+  { id, tenant, path, reference, expires, throttling_ms, status = 'active', delivery }: SubscriptionState,
   at: Milliseconds,
 ) {
   const { failsCounter } = delivery
@@ -54,9 +54,9 @@ export function stateShown(
     service: tenant === '' ? undefined : tenant,
     servicePath: pathText(path),
     reference: urlWithoutSecrets(reference),
-    expires: dateText(expires),
+    expires: expires === never ? undefined : dateText(expires),
     throttling: throttling_ms === 0 ? undefined : throttling_ms / 1000,
-    status: at >= expires ? 'expired' : failsCounter > 0 ? 'failed' : 'active',
+    status: at >= expires ? 'expired' : status === 'active' && failsCounter > 0 ? 'failed' : status,
     timesSent: delivery.timesSent,
     lastNotification: dateText(delivery.lastNotification),
     lastSuccess: dateText(delivery.lastSuccess),

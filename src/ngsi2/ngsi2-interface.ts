@@ -59,6 +59,9 @@ const entryPoint: Resource = {
 /** Where a segment is empty, an identifier without length is what is wrong [NGSIv2 context 1.1]. */
 function unknownPath([, collection, id, attrs, name, value, ...more]: readonly string[]): ApiResponse {
   if (collection === 'types' && id === '' && attrs === undefined) return tooShort('entity type')
+  if (collection === 'subscriptions' && id === '' && attrs === undefined) {
+    return badInput('Invalid subscription ID: bad length - 24 chars expected')
+  }
   if (collection === 'entities') {
     if (id === '' && (attrs === undefined || attrs === 'attrs')) return tooShort('entity id')
     const endsInName = value === undefined || (value === 'value' && more.length === 0)
