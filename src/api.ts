@@ -35,10 +35,11 @@ export function requestOrigin(
   { correlator, headers }: Pick<ApiRequest, 'correlator' | 'headers'>,
   brokerId: string,
 ): Origin {
-  const { 'x-auth-token': given, via } = headers
+  const { 'x-auth-token': given, via, 'ngsiv2-attrsformat': format } = headers
   const token = typeof given === 'string' ? given : ''
   const ends = via !== undefined && endsHere(via, brokerId)
-  return { correlator, token, via: ends ? undefined : via, ends: ends ? true : undefined }
+  const isCustom = format === 'custom' ? true : undefined
+  return { correlator, token, via: ends ? undefined : via, ends: ends ? true : undefined, isCustom }
 }
 
 /** In characters: reading a longer body could hold the thread too long. */

@@ -201,3 +201,17 @@ test('subscriptions of both interfaces are listed, paged, counted, changed and r
     description: 'The requested subscription has not been found. Check id',
   })
 })
+
+test('a custom notification that comes back as an update of its entity notifies nobody', async (t) => {
+  const w = await watched(t)
+  const correlator = 'round-1'
+  const put = (heat: number, headers: Record<string, string>) =>
+    w.broker.send('POST', '/v2/entities?options=upsert', { id: 'Vat-1', type: 'Vat', heat: { value: heat } }, headers)
+  t.equal((await put(1, { 'Fiware-Correlator': correlator })).status, 204)
+  const custom = { 'Ngsiv2-AttrsFormat': 'custom' }
+  t.equal((await put(2, { ...custom, 'Fiware-Correlator': `${correlator}; cbnotif=1` })).status, 204)
+  t.equal((await put(3, { ...custom, 'Fiware-Correlator': 'another' })).status, 204)
+  const values = (await bodiesOf(w, 2)).map((body) => JSON.stringify(body).match(/"value":(\d)/)?.[1])
+  t.same(values, ['1', '3'])
+  t.match(w.broker.output, /"lvl":"WARN".*notification loop/)
+})
