@@ -35,8 +35,7 @@ const maxInstructionsTogether = 10_000
  * are no backreferences and no lookarounds. Refuses what does not compile, what contains U+0000, and what is too large.
  */
 export function compilePattern(text: string): Result<Pattern, PatternMalformed> {
-  if (text.length > maxCharacters || text.includes('\0')) return err({ kind: 'patternMalformed', pattern: text })
-  const pattern = plainPattern(text) ?? enginePattern(text)
+  const pattern = isReadable(text) ? (plainPattern(text) ?? enginePattern(text)) : undefined
   return pattern === undefined ? err({ kind: 'patternMalformed', pattern: text }) : ok(pattern)
 }
 
@@ -178,6 +177,15 @@ function enginePattern(text: string): Pattern | undefined {
   if (expression === undefined) return undefined
   const instructions = expression.programSize()
   return { test: searching(expression, instructions), instructions, steps: engineSteps(text, instructions) }
+}
+
+/** The expression of the engine, with the same limits as a pattern; nothing for what {@link compilePattern} refuses. */
+export function engineExpression(text: string): RE2JS | undefined {
+  return isReadable(text) ? compiled(text) : undefined
+}
+
+function isReadable(text: string): boolean {
+  return text.length <= maxCharacters && !text.includes('\0')
 }
 
 function compiled(text: string): RE2JS | undefined {

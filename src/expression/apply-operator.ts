@@ -1,0 +1,132 @@
+import type { Value } from '../context/entity.js'
+import { isArray, isObject, sameValue } from '../context/value.js'
+import { type ExpressionScope, resultSize } from './expression-scope.js'
+import type { Operator } from './syntax.js'
+
+/**
+ * What an operator makes of two values; undefined when they are of kinds that it does not take, null when the result
+ * is no finite number or longer than a result may be [NGSIv2 subscriptions 6.3].
+ */
+export function applied(
+  operator: Exclude<Operator, '&&' | '||'>,
+  left: Value,
+  right: Value,
+  scope: ExpressionScope,
+): Value | undefined {
+  switch (operator) {
+    case '==':
+    case '!=': {
+      const same = isSame(left, right, scope)
+      return same === undefined ? undefined : same === (operator === '==')
+    }
+    case 'in':
+      return isIn(left, right, scope)
+    case '+':
+      if (typeof left === 'string' && typeof right === 'string') return joined(left, right, scope)
+      break
+    case '<':
+    case '<=':
+    case '>':
+    case '>=':
+      return ordered(operator, left, right, scope)
+  }
+  return typeof left === 'number' && typeof right === 'number' ? finite(calculated(operator, left, right)) : undefined
+}
+
+/** A number as a result: null for what is none [NGSIv2 subscriptions 6.3]. */
+export function finite(number: number): number | null {
+  return Number.isFinite(number) ? number : null
+}
+
+function calculated(operator: '+' | '-' | '*' | '/' | '//' | '%' | '^', left: number, right: number): number {
+  switch (operator) {
+    case '+':
+      return left + right
+    case '-':
+      return left - right
+    case '*':
+      return left * right
+    case '/':
+      return left / right
+    case '//':
+      return Math.floor(left / right)
+    case '%':
+      return left % right
+    case '^':
+      return left ** right
+  }
+}
+
+function ordered(
+  operator: '<' | '<=' | '>' | '>=',
+  left: Value,
+  right: Value,
+  { effort }: ExpressionScope,
+): boolean | undefined {
+  if (typeof left === 'string' && typeof right === 'string') {
+    return effort.spend(textSteps(left)) ? compared(operator, left, right) : undefined
+  }
+  return typeof left === 'number' && typeof right === 'number' ? compared(operator, left, right) : undefined
+}
+
+function compared<Kind extends number | string>(operator: '<' | '<=' | '>' | '>=', left: Kind, right: Kind): boolean {
+  switch (operator) {
+    case '<':
+      return left < right
+    case '<=':
+      return left <= right
+    case '>':
+      return left > right
+    case '>=':
+      return left >= right
+  }
+}
+
+function joined(left: string, right: string, { effort, max_bytes }: ExpressionScope): string | null | undefined {
+  const length = left.length + right.length
+  if (length > max_bytes) return null
+  return effort.spend(length / charactersPerStep) ? left + right : undefined
+}
+
+/** By structure. What is compared is measured before, because a value may hold another one many times. */
+function isSame(left: Value, right: Value, scope: ExpressionScope): boolean | undefined {
+  if (!isCompound(left) || !isCompound(right)) {
+    const compares = typeof left !== 'string' || scope.effort.spend(textSteps(left))
+    return compares ? left === right : undefined
+  }
+  if (resultSize(left, scope) === undefined || resultSize(right, scope) === undefined) return undefined
+  return sameValue(left, right)
+}
+
+function isCompound(value: Value): boolean {
+  return isArray(value) || isObject(value)
+}
+
+/** A text in a text, a value in an array, a name in an object. */
+function isIn(part: Value, whole: Value, scope: ExpressionScope): boolean | undefined {
+  if (isArray(whole)) return isAmong(part, whole, scope)
+  if (typeof part !== 'string') return undefined
+  if (typeof whole === 'string') return scope.effort.spend(searchSteps(whole, part)) ? whole.includes(part) : undefined
+  return isObject(whole) ? Object.hasOwn(whole, part) : undefined
+}
+
+function isAmong(part: Value, items: readonly Value[], scope: ExpressionScope): boolean | undefined {
+  for (const item of items) {
+    const same = scope.effort.spend(1) ? isSame(part, item, scope) : undefined
+    if (same !== false) return same
+  }
+  return false
+}
+
+/** How many characters of a text a step is enough to compare or to copy. */
+const charactersPerStep = 16
+
+/** What it takes to go through a text once. */
+export function textSteps(text: string): number {
+  return 1 + text.length / charactersPerStep
+}
+
+/** What it takes at most to search a text for another one, whatever is in both. */
+export function searchSteps(text: string, part: string): number {
+  return 1 + (text.length * (part.length + 1)) / charactersPerStep
+}

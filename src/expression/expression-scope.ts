@@ -1,0 +1,78 @@
+import type { Effort } from '../context/effort.js'
+import type { Value } from '../context/entity.js'
+import { isArray, isObject } from '../context/value.js'
+import type { Milliseconds } from '../time.js'
+
+/** What an expression is evaluated on: nothing else goes into its result, so the same scope gives the same one. */
+export interface ExpressionScope {
+  /** The value of a name; undefined when there is no such name. */
+  readonly lookUp: (name: string) => Value | undefined
+  /** The time of the command. */
+  readonly now: Milliseconds
+  /** Spent by what is evaluated; when there is none left, every result is null. */
+  readonly effort: Effort
+  /** How long a result may be as JSON, without the quotation marks around a text (`-outReqMsgMaxSize`). */
+  readonly max_bytes: number
+}
+
+/** How deep arrays and objects of a result may be nested: more than a stored value in as many brackets as an expression has. */
+const maxNesting = 128
+
+/**
+ * The length of a value as JSON, without counting escapes, and of a text without its quotation marks; nothing when it is longer
+ * than a result may be, nested too deep, holds a number that JSON has not, or the effort is spent. Parts that stand in
+ * a value several times count as often.
+ */
+export function resultSize(value: Value, scope: ExpressionScope): number | undefined {
+  const size = sizeWithin(value, scope.max_bytes + (typeof value === 'string' ? 2 : 0), 0, scope.effort)
+  return size === undefined || typeof value !== 'string' ? size : size - 2
+}
+
+/** Of 64 characters, to count their bytes takes as long as a step. */
+const charactersPerStep = 64
+
+function sizeWithin(value: Value, limit_bytes: number, depth: number, effort: Effort): number | undefined {
+  if (!effort.spend(1)) return undefined
+  if (isArray(value)) return partsWithin(value, limit_bytes, depth, effort)
+  if (isObject(value)) return membersWithin(value, limit_bytes, depth, effort)
+  const size = typeof value === 'string' ? textSize(value, effort) : scalarSize(value)
+  return size !== undefined && size <= limit_bytes ? size : undefined
+}
+
+function textSize(text: string, effort: Effort): number | undefined {
+  return effort.spend(Math.ceil(text.length / charactersPerStep)) ? Buffer.byteLength(text) + 2 : undefined
+}
+
+function scalarSize(value: number | boolean | null): number | undefined {
+  return typeof value === 'number' && !Number.isFinite(value) ? undefined : String(value).length
+}
+
+function partsWithin(parts: readonly Value[], limit_bytes: number, depth: number, effort: Effort): number | undefined {
+  if (depth === maxNesting) return undefined
+  let size = 2 + Math.max(0, parts.length - 1)
+  for (const part of parts) {
+    const own = sizeWithin(part, limit_bytes - size, depth + 1, effort)
+    if (own === undefined) return undefined
+    size += own
+  }
+  return size <= limit_bytes ? size : undefined
+}
+
+function membersWithin(
+  members: { readonly [key: string]: Value },
+  limit_bytes: number,
+  depth: number,
+  effort: Effort,
+): number | undefined {
+  if (depth === maxNesting) return undefined
+  let size = 1
+  for (const [name, member] of Object.entries(members)) {
+    const nameSize = textSize(name, effort)
+    if (nameSize === undefined) return undefined
+    size += nameSize + 2
+    const own = sizeWithin(member, limit_bytes - size, depth + 1, effort)
+    if (own === undefined) return undefined
+    size += own
+  }
+  return Math.max(size, 2) <= limit_bytes ? Math.max(size, 2) : undefined
+}

@@ -1,0 +1,103 @@
+import type { Value } from '../context/entity.js'
+import { isArray, isObject } from '../context/value.js'
+import { err, ok, type Result } from '../result.js'
+import { type ExpressionScope, resultSize } from './expression-scope.js'
+import type { Expressions } from './expressions.js'
+import { textOf } from './text-of.js'
+
+/** Why a template cannot be filled in: a `${` has no `}`, or the outcome would be longer than a message may be. */
+export type Unfilled = { readonly kind: 'macroOpen' } | { readonly kind: 'filledTooLong' }
+
+/** What stands for a macro that is unknown or null [NGSIv2 subscriptions 6.1]. */
+export type Blank = '' | 'null'
+
+/** Whether there is something to fill in. */
+export function hasMacro(text: string): boolean {
+  return text.includes('${')
+}
+
+/** Fills in templates from one scope [NGSIv2 subscriptions 6.1, 6.2]. */
+export class Filler {
+  readonly #expressions: Expressions
+  readonly #scope: ExpressionScope
+
+  constructor(expressions: Expressions, scope: ExpressionScope) {
+    this.#expressions = expressions
+    this.#scope = scope
+  }
+
+  /** A text with its macros filled in. Refuses one with a macro that does not end, and one that becomes too long. */
+  text(template: string, blank: Blank): Result<string, Unfilled> {
+    const whole = onlyMacro(template)
+    if (whole !== undefined) return this.#within(this.#shown(whole, blank))
+    let filled = ''
+    let from = 0
+    for (let start = template.indexOf('${'); start !== -1; start = template.indexOf('${', from)) {
+      const end = template.indexOf('}', start)
+      if (end === -1) return err({ kind: 'macroOpen' })
+      filled += template.slice(from, start) + this.#shown(template.slice(start + 2, end), blank)
+      if (filled.length > this.#scope.max_bytes) return err({ kind: 'filledTooLong' })
+      from = end + 1
+    }
+    return this.#within(filled + template.slice(from))
+  }
+
+  /**
+   * A JSON value with all texts in it filled in, but not the names of members. A text that is one macro becomes the value
+   * itself with its kind, and one with a macro that does not end stays as it stands. Refuses what becomes too long.
+   */
+  value(template: Value): Result<Value, Unfilled> {
+    const filled = this.#filled(template)
+    return resultSize(filled, this.#scope) === undefined ? err({ kind: 'filledTooLong' }) : ok(filled)
+  }
+
+  #filled(template: Value): Value {
+    if (typeof template === 'string') return this.#filledText(template)
+    if (isArray(template)) return template.map((item) => this.#filled(item))
+    if (!isObject(template)) return template
+    return Object.fromEntries(Object.entries(template).map(([name, member]) => [name, this.#filled(member)]))
+  }
+
+  #filledText(template: string): Value {
+    const whole = onlyMacro(template)
+    if (whole !== undefined) return this.#expressions.evaluate(whole, this.#scope)
+    const filled = hasMacro(template) ? this.text(template, 'null') : ok(template)
+    if (filled.ok) return filled.value
+    return filled.error.kind === 'macroOpen' ? template : null
+  }
+
+  #shown(expression: string, blank: Blank): string {
+    const value = this.#expressions.evaluate(expression, this.#scope)
+    return value === null ? blank : textOf(value)
+  }
+
+  #within(filled: string): Result<string, Unfilled> {
+    return filled.length <= this.#scope.max_bytes ? ok(filled) : err({ kind: 'filledTooLong' })
+  }
+}
+
+/**
+ * The expression of a text that is one macro and nothing else: it begins with `${`, ends with `}` and has no second `${`. It
+ * goes up to the last character, so that it may have object literals in it [NGSIv2 subscriptions 6.2, 6.3].
+ */
+export function onlyMacro(text: string): string | undefined {
+  const isOne = text.startsWith('${') && text.endsWith('}') && text.indexOf('${', 2) === -1
+  return isOne ? text.slice(2, -1) : undefined
+}
+
+const percentSequence =
+  /%[0-7][\da-f]|%[cd][\da-f]%[\da-f]{2}|%e[\da-f](?:%[\da-f]{2}){2}|%f[\da-f](?:%[\da-f]{2}){3}/gi
+
+/** A text with its percent sequences decoded as UTF-8; those that stand for no character stay as they are [NGSIv2 subscriptions 6.1]. */
+export function percentDecoded(text: string): string {
+  return text.includes('%') ? text.replace(percentSequence, decodedOrSame) : text
+}
+
+function decodedOrSame(sequence: string): string {
+  try {
+    return decodeURIComponent(sequence)
+  } catch (thrown) {
+    if (thrown instanceof URIError) return sequence
+    throw thrown
+  }
+}

@@ -1,0 +1,25 @@
+import { Effort } from '../../src/context/effort.js'
+import type { Value } from '../../src/context/entity.js'
+import type { ExpressionScope } from '../../src/expression/expression-scope.js'
+import { Expressions } from '../../src/expression/expressions.js'
+import type { Milliseconds } from '../../src/time.js'
+
+export type Names = Readonly<Record<string, Value>>
+
+/** Wednesday, 10 July 2024, 10:22:29 and a half. */
+export const givenNow = 1_720_606_949_500 as Milliseconds
+
+/** A scope with these names, one that is bounded as a client would find it. */
+export function scopeOf(
+  names: Names,
+  limits: { readonly steps?: number; readonly max_bytes?: number } = {},
+): ExpressionScope {
+  const { steps = 2_000_000, max_bytes = 1_000_000 } = limits
+  const lookUp = (name: string) => (Object.hasOwn(names, name) ? names[name] : undefined)
+  return { lookUp, now: givenNow, effort: new Effort(steps), max_bytes }
+}
+
+/** The result of an expression with these names. */
+export function resultOf(text: string, names: Names = {}): Value {
+  return new Expressions(100_000).evaluate(text, scopeOf(names))
+}
