@@ -1,0 +1,35 @@
+/** A URL that notifications can be sent to. */
+export interface NotificationUrl {
+  readonly scheme: 'http' | 'https' | 'mqtt' | 'kafka'
+  /** An address of IPv6 in brackets. */
+  readonly host: string
+  readonly port: number | undefined
+  /** With its query; the empty text without one. */
+  readonly path: string
+}
+
+const form = /^(https?|mqtt|kafka):\/\/(\[[\da-f:.]+\]|[^/?#:@[\]\\\s]+)(?::(\d{1,5}))?([/?][^\s#]*)?$/i
+const label = /^(?!-)[a-z\d-]{1,63}(?<!-)$/i
+
+/** The parts of a URL; nothing when it is malformed [NGSIv2 subscriptions 1.3]. */
+export function parseNotificationUrl(text: string): NotificationUrl | undefined {
+  const [, scheme = '', host = '', digits, path = ''] = form.exec(text) ?? []
+  const port = digits === undefined ? undefined : Number(digits)
+  if (!isHost(host) || (port !== undefined && (port < 1 || port > 65_535))) return undefined
+  switch (scheme.toLowerCase()) {
+    case 'http':
+      return { scheme: 'http', host, port, path }
+    case 'https':
+      return { scheme: 'https', host, port, path }
+    case 'mqtt':
+      return { scheme: 'mqtt', host, port, path }
+    default:
+      return { scheme: 'kafka', host, port, path }
+  }
+}
+
+/** An address, or a name of labels with single dots in between. */
+function isHost(host: string): boolean {
+  if (host.startsWith('[')) return URL.canParse(`http://${host}/`)
+  return host.length <= 253 && host.split('.').every((each) => label.test(each)) && URL.canParse(`http://${host}/`)
+}
