@@ -1,4 +1,5 @@
 import type { Destinations } from '../http-client/destinations.js'
+import { isTopic } from '../subscription/mqtt-topic.js'
 import { MqttConnection, type MqttEndpoint } from './mqtt-connection.js'
 import { type AttemptOutcome, outcomeOfFault, refusal } from './outcome.js'
 import { type MqttMessage, mqttPort } from './outgoing.js'
@@ -24,7 +25,6 @@ interface Held {
 
 /** What MQTT can tell the length of, without the bytes of the packet around it. */
 const maxBody_bytes = 268_435_455 - 65_535 - 4
-const maxTopic_bytes = 65_535
 
 /** The longest time that a timer can hold. */
 const maxTimer_ms = 2 ** 31 - 1
@@ -123,9 +123,4 @@ function endpointOf({ url, user, password }: MqttMessage): MqttEndpoint | undefi
   if (protocol !== 'mqtt:' || hostname === '') return undefined
   const host = hostname.replace(/^\[(.*)\]$/, '$1')
   return { host, port: port === '' ? mqttPort : Number(port), user, password }
-}
-
-/** What may be published to: no pattern of topics. */
-function isTopic(topic: string): boolean {
-  return topic !== '' && !/[+#\0]/.test(topic) && Buffer.byteLength(topic) <= maxTopic_bytes
 }

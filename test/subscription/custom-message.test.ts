@@ -2,7 +2,7 @@ import { test } from 'tap'
 import type { Value } from '../../src/context/entity.js'
 import { Expressions } from '../../src/expression/expressions.js'
 import { Filler } from '../../src/expression/template.js'
-import { filledHttp, type HttpTemplate, withHeaders } from '../../src/subscription/custom-http.js'
+import { filledHttp, filledMqtt, type HttpTemplate, withHeaders } from '../../src/subscription/custom-message.js'
 import { scopeOf } from '../expression/given.js'
 
 const names = {
@@ -130,4 +130,16 @@ test('headers of a client take the place of the usual ones, whatever the case of
   ])
   t.same(withHeaders(usual, given), ['Via', 'v', 'accept', 'text/plain', 'x-new', 'n'])
   t.same(withHeaders(usual, new Map()), usual)
+})
+
+test('topic and body of a message over MQTT are filled in', async (t) => {
+  const filler = new Filler(new Expressions(100_000), scopeOf(names))
+  const topic = (text: string) => filledMqtt({ topic: text, payload: { kind: 'text', text: '${heat}' } }, filler)
+  t.match(topic('plant/${type}/${none}${id}'), {
+    ok: true,
+    value: { topic: 'plant/Vat/Vat-3', body: { text: '71.5' } },
+  })
+  t.match(topic('${none}'), { ok: false, error: { kind: 'topicInvalid', topic: '' } })
+  t.match(topic("a/${'#'}"), { ok: false, error: { kind: 'topicInvalid', topic: 'a/#' } })
+  t.match(topic('a/${id'), { ok: false, error: { kind: 'macroOpen' } })
 })

@@ -1,6 +1,7 @@
 import { compareBytes, type Value } from '../context/entity.js'
 import { type Filler, onlyMacro, percentDecoded, type Unfilled } from '../expression/template.js'
 import { err, ok, type Result } from '../result.js'
+import { isTopic } from './mqtt-topic.js'
 import { parseNotificationUrl } from './notification-url.js'
 
 /** What a client says of the messages of `httpCustom`, with macros in its texts [NGSIv2 subscriptions 6.1]. */
@@ -13,6 +14,12 @@ export interface HttpTemplate {
 }
 
 type Pair = readonly [name: string, value: string]
+
+/** What a client says of the messages of `mqttCustom`. */
+export interface MqttTemplate {
+  readonly topic: string
+  readonly payload: PayloadTemplate
+}
 
 /** What the body is made of; `usual` is what `http` would send, also of a patched entity [NGSIv2 subscriptions 6.2]. */
 export type PayloadTemplate =
@@ -29,6 +36,12 @@ export interface FilledHttp {
   readonly body: FilledBody
 }
 
+/** A message of `mqttCustom`, filled in. */
+export interface FilledMqtt {
+  readonly topic: string
+  readonly body: FilledBody
+}
+
 /** The body, and the type of its content unless a header says otherwise. */
 export type FilledBody =
   | { readonly kind: 'usual' }
@@ -39,6 +52,7 @@ export type Undeliverable =
   | Unfilled
   | { readonly kind: 'urlInvalid'; readonly url: string }
   | { readonly kind: 'headerInvalid'; readonly name: string }
+  | { readonly kind: 'topicInvalid'; readonly topic: string }
 
 /** Fills in what a message of `httpCustom` is made of [NGSIv2 subscriptions 6.1, 6.2]. */
 export function filledHttp(template: HttpTemplate, filler: Filler): Result<FilledHttp, Undeliverable> {
@@ -50,8 +64,17 @@ export function filledHttp(template: HttpTemplate, filler: Filler): Result<Fille
   return body.ok ? ok({ url: url.value, headers: headers.value, body: body.value }) : body
 }
 
+/** Fills in what a message of `mqttCustom` is made of [NGSIv2 subscriptions 6.1, 7.1]. */
+export function filledMqtt({ topic, payload }: MqttTemplate, filler: Filler): Result<FilledMqtt, Undeliverable> {
+  const filled = filler.text(topic, '')
+  if (!filled.ok) return filled
+  if (!isTopic(filled.value)) return err({ kind: 'topicInvalid', topic: filled.value })
+  const body = filledBody(payload, filler)
+  return body.ok ? ok({ topic: filled.value, body: body.value }) : body
+}
+
 /** The body of a message, the same for HTTP and MQTT [NGSIv2 subscriptions 6.2, 7.1]. */
-export function filledBody(payload: PayloadTemplate, filler: Filler): Result<FilledBody, Unfilled> {
+function filledBody(payload: PayloadTemplate, filler: Filler): Result<FilledBody, Unfilled> {
   switch (payload.kind) {
     case 'usual':
       return ok({ kind: 'usual' })
