@@ -49,8 +49,8 @@ export class FarEnd {
   }
 
   #take(request: IncomingMessage, response: ServerResponse): void {
-    if (request.method !== 'POST') {
-      // Nothing that a courier sends: other programs of the machine may try any port.
+    if (request.method === 'GET' || request.method === 'HEAD') {
+      // Nothing that a courier sends here: other programs of the machine may try any port.
       response.writeHead(405).end()
       return
     }

@@ -3,9 +3,10 @@ import type { Client } from '../src/api.js'
 import type { EntityId, EntityType, Metadata, ServicePath, Tenant, Value } from '../src/context/entity.js'
 import type { PathRange, Query } from '../src/context/query.js'
 import type { GivenAttribute, Origin, UpdateAction, UpdateCommand, UpdateElement } from '../src/context/update.js'
+import { Expressions } from '../src/expression/expressions.js'
 import { DamageLog } from '../src/log/damage-log.js'
 import type { Log } from '../src/log/log.js'
-import { renderMessage } from '../src/ngsi2/render/notification.js'
+import { conditionEvaluator, messageRenderer } from '../src/ngsi2/render/notification-message.js'
 import type { Command, Reply } from '../src/partition/commands.js'
 import { decideTurn } from '../src/partition/decide.js'
 import { commitTurn, publishTurn, type TurnParts } from '../src/partition/turn.js'
@@ -128,9 +129,17 @@ export const silentLog: Log = {
 /** For parts of a test in which nothing is damaged. */
 export const noDamages = new DamageLog({ error: assert.fail }, () => {})
 
+const renderingParts = {
+  ...{ expressions: new Expressions(100_000), max_bytes: 100_000, fillsIn: true },
+  word: ({ id }: { readonly id: string }) => id,
+}
+
+/** What makes the messages of a matcher in the forms of NGSIv2. */
+export const rendering = { message: messageRenderer(renderingParts), holds: conditionEvaluator(renderingParts) }
+
 /** Nobody has subscribed to anything, unless a test puts it in. */
 export function matcher(): Matcher {
-  return new Matcher({ word: ({ id }) => id, message: renderMessage, log: silentLog, memory_bytes: 10_000 })
+  return new Matcher({ word: ({ id }) => id, ...rendering, log: silentLog, memory_bytes: 10_000 })
 }
 
 /** A whole turn, however long; what fails in it is thrown. */

@@ -40,7 +40,10 @@ export const deliveryFlags = named({
     'minutes until an MQTT connection that is not used is closed',
     'ORION_MQTT_MAX_AGE',
   ),
-  disableCustomNotifications: ngsi2.onOff('httpCustom is taken as http', 'ORION_DISABLE_CUSTOM_NOTIF'),
+  disableCustomNotifications: delivery.onOff(
+    'httpCustom is sent as http, mqttCustom as mqtt',
+    'ORION_DISABLE_CUSTOM_NOTIF',
+  ),
   insecureNotif: delivery.onOff('accept certificates of unknown authorities', 'ORION_INSECURE_NOTIF'),
   cprForwardLimit: delivery.value(integer(0), 1000, 'requests forwarded per request', 'ORION_CPR_FORWARD_LIMIT'),
   forwardMax: delivery.value(

@@ -133,6 +133,7 @@ function notificationsFrom(settings: Settings) {
     mqttMaxAge_ms: value(flags.mqttMaxAge) * 60_000,
     mode: value(flags.notificationMode),
     simulated: on(flags.simulatedNotification),
+    customDisabled: on(flags.disableCustomNotifications),
     insecure: on(flags.insecureNotif),
     forwardLimit: value(flags.cprForwardLimit),
     forwardsMax: value(flags.forwardMax),

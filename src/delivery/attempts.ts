@@ -3,7 +3,7 @@ import { alarmSubject } from '../log/kept-name.js'
 import type { CounterName } from '../measure/counters.js'
 import type { DeliveryMeter } from '../measure/delivery-table.js'
 import type { SentRequest } from '../measure/service-metrics.js'
-import type { NoticeHead, NoticeRenderer, NumberedNotice, StoredNotice } from '../subscription/notice.js'
+import type { NoticeHead, NoticeMessage, NoticeRenderer, NumberedNotice, StoredNotice } from '../subscription/notice.js'
 import { type AttemptLineParts, AttemptLines } from './attempt-lines.js'
 import type { DeliveryQueue } from './delivery-queue.js'
 import type { Recipient } from './message.js'
@@ -117,6 +117,10 @@ export class Attempts {
       queue.unsendable(attempt, `notice ${queued.number} cannot be read`)
       return
     }
+    if (notice.message?.undeliverable !== undefined) {
+      this.#drop(attempt, notice.message.undeliverable)
+      return
+    }
     const body = this.#bodyOf(notice, recipient)
     const lines = new AttemptLines(this.#parts, notice, body)
     const outgoing = outgoingOf(notice, recipient, Buffer.from(body), lines.onBody, () =>
@@ -144,6 +148,14 @@ export class Attempts {
       count(kind === 'context' ? 'notificationsSent' : 'availabilityNotificationsSent')
       queue.accepted(attempt, outcome)
     } else queue.failed(attempt, outcome)
+  }
+
+  #drop(attempt: BegunAttempt, { level, reason }: NonNullable<NoticeMessage['undeliverable']>): void {
+    const { id: subscription } = attempt.recipient
+    this.#parts.log[level]('notif:drop', `a notification of subscription ${subscription} is dropped: ${reason}`, {
+      subscription,
+    })
+    this.#parts.queue.undeliverable(attempt)
   }
 
   #bodyOf(notice: StoredNotice, { id, attributes }: Recipient): string {

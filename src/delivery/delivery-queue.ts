@@ -152,7 +152,7 @@ export class DeliveryQueue {
     else this.#offer(queue)
   }
 
-  /** Begins the next attempt, if anything can be sent now. It ends with one of the four methods that follow. */
+  /** Begins the next attempt, if anything can be sent now. It ends with one of the five methods that follow. */
   next(): BegunAttempt | undefined {
     return this.#turns.next()
   }
@@ -195,6 +195,11 @@ export class DeliveryQueue {
   /** Nothing was sent, because the notice can not be. */
   unsendable(attempt: BegunAttempt, reason: string): void {
     if (!attempt.queue.ended) this.#departures.warnOfDrop(attempt.queue, reason)
+    this.#unsent(attempt, 'dropped')
+  }
+
+  /** Nothing was sent, because its template made nothing that could be, which has been said. */
+  undeliverable(attempt: BegunAttempt): void {
     this.#unsent(attempt, 'dropped')
   }
 

@@ -73,7 +73,7 @@ export class HttpSender {
       if (next === undefined) {
         return outcomeOf(response.status, this.#settings.accept, retryAfter(response.retryAfter, now()))
       }
-      if (next.origin !== target.origin) sentHeaders = withoutToken(sentHeaders)
+      if (next.origin !== target.origin) sentHeaders = withoutSecretHeaders(sentHeaders)
       target = next
     }
   }
@@ -118,7 +118,9 @@ function httpUrl(text: string, base?: URL): URL | undefined {
   return url.protocol === 'http:' || url.protocol === 'https:' ? url : undefined
 }
 
-/** The token is for the receiver that the subscription names, not for one that this receiver redirects to. */
-function withoutToken(headers: readonly string[]): readonly string[] {
-  return headers.filter((_, at) => headers[at - (at % 2)] !== 'X-Auth-Token')
+const secretHeaders: ReadonlySet<string> = new Set(['x-auth-token', 'authorization', 'cookie', 'host'])
+
+/** What is secret is for the receiver that the subscription names, as its host is, not for one that this receiver redirects to. */
+function withoutSecretHeaders(headers: readonly string[]): readonly string[] {
+  return headers.filter((_, at) => !secretHeaders.has((headers[at - (at % 2)] ?? '').toLowerCase()))
 }

@@ -290,6 +290,10 @@ export class Core {
         metadata: maxMetadata,
         types: mostTypes,
       },
+      templates: {
+        fillsIn: !this.#options.notifications.customDisabled,
+        max_bytes: this.#options.notifications.forwardMaxSize,
+      },
       subscriptions: this.#delivered.subscriptions.packed(),
       log: port2,
     }

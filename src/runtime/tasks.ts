@@ -55,6 +55,8 @@ export interface PartitionTask extends Pick<BrokerPlan, 'storage' | 'memory'> {
   /** Bytes of the records that are kept in memory. */
   readonly entityCache_bytes: number
   readonly limits: EntityLimits
+  /** Whether the templates of custom notifications are filled in, and how long a result in them may be. */
+  readonly templates: { readonly fillsIn: boolean; readonly max_bytes: number }
   /** Those that are in force from the start. */
   readonly subscriptions: PackedWithClocks<Subscription>
 }

@@ -1,7 +1,10 @@
 import { Effort, maxSteps } from '../context/effort.js'
 import { compileQuery } from '../context/match.js'
-import type { Change } from './change.js'
+import type { Cause, Change } from './change.js'
 import type { Subscription } from './subscription.js'
+
+/** Whether an expression of templates is true of the entity of a change [NGSIv2 subscriptions 4.1, 6.3]. */
+export type ConditionEvaluator = (expression: string, change: Change, cause: Cause) => boolean
 
 /**
  * What tells whether the selectors and the expression of a subscription by the rules of NGSIv2 hold for the entity of a change;

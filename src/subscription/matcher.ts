@@ -2,6 +2,7 @@ import type { Entity } from '../context/entity.js'
 import { rootOf } from '../context/lay.js'
 import type { Log } from '../log/log.js'
 import type { Milliseconds } from '../time.js'
+import type { ConditionEvaluator } from './acceptance.js'
 import type { Cause, Change } from './change.js'
 import { Claims, claimNotice, lastNotified } from './clocks.js'
 import { type IndexedSubscription, type MatchGroup, Triggered } from './match-group.js'
@@ -16,6 +17,8 @@ interface MatcherParts {
   readonly word: NoticeRenderer
   /** Makes the messages of subscriptions in the forms of NGSIv2. */
   readonly message: MessageRenderer
+  /** Evaluates the expressions of templates that subscriptions have as conditions. */
+  readonly holds: ConditionEvaluator
   readonly log: Log
   /** Bytes of what is remembered of which patterns find which entities. */
   readonly memory_bytes: number
@@ -29,6 +32,7 @@ export class Matcher {
   readonly #index: MatcherIndex
   readonly #word: NoticeRenderer
   readonly #message: MessageRenderer
+  readonly #holds: ConditionEvaluator
   readonly #log: Log
   readonly #trace: MatchTrace
   #notices: NewNotice[] = []
@@ -38,10 +42,11 @@ export class Matcher {
   /** How many messages the change under way has caused. */
   #sent = 0
 
-  constructor({ word, message, log, memory_bytes }: MatcherParts) {
+  constructor({ word, message, holds, log, memory_bytes }: MatcherParts) {
     this.#index = new MatcherIndex(memory_bytes)
     this.#word = word
     this.#message = message
+    this.#holds = holds
     this.#log = log
     this.#trace = new MatchTrace(log)
   }
@@ -112,13 +117,16 @@ export class Matcher {
     { subscription, clock, accepts }: IndexedSubscription,
     isShown: Showing,
     change: Change,
-    { time, origin }: Cause,
+    cause: Cause,
   ): Silence | undefined {
+    const { time, origin } = cause
     if (origin.ends) return 'come round'
     if (time >= subscription.expires) return 'expired'
     if (accepts !== undefined && !accepts(change)) return 'condition not met'
-    if (!isShown(subscription)) return 'nothing to show'
     const { throttling_ms, terms } = subscription
+    const jexl = terms?.condition?.jexl
+    if (jexl !== undefined && !this.#holds(jexl, change, cause)) return 'condition not met'
+    if (!isShown(subscription)) return 'nothing to show'
     if (terms?.status !== 'oneshot') {
       return claimNotice(clock, time, throttling_ms, this.#claims) ? undefined : 'throttled'
     }
@@ -189,9 +197,11 @@ class Messages {
   }
 }
 
-/** Whether it is notified in the form of NGSIv1. */
+/** Whether it is notified in the form of NGSIv1, with no template around it. */
 function isLegacy({ terms }: Subscription): boolean {
-  return terms === undefined || terms.notification.format === 'legacy'
+  if (terms === undefined) return true
+  const { format, target } = terms.notification
+  return format === 'legacy' && target.custom === undefined
 }
 
 /** Not before a oneshot was set, whatever the clock of the front end says. */

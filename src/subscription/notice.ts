@@ -48,6 +48,8 @@ export interface NoticeMessage {
   readonly headers?: readonly (readonly [name: string, value: string])[] | undefined
   /** Of MQTT. */
   readonly topic?: string | undefined
+  /** Why it cannot be sent: it is dropped when its turn comes, with a line of this level. */
+  readonly undeliverable?: { readonly level: 'error' | 'warn'; readonly reason: string } | undefined
 }
 
 /** What a notice says beside its body. */
@@ -92,7 +94,7 @@ export type NoticeRenderer = (
 
 /**
  * The message of a notification about a change in a form of NGSIv2 [NGSIv2 subscriptions 5, 6]; nothing when there is nothing to
- * show, or nothing that could be sent.
+ * show.
  */
 export type MessageRenderer = (
   subscription: Subscription,

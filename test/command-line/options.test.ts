@@ -199,10 +199,10 @@ test('flags without effect are accepted whatever their values and named together
 })
 
 test('flags of what is not served yet are checked, kept and warned of', async (t) => {
-  const read = options(['-cprForwardLimit', '60', '-simulatedNotification', '-disableCustomNotifications'])
+  const read = options(['-cprForwardLimit', '60', '-simulatedNotification', '-mqttMaxAge', '3'])
   t.equal(read.notifications.forwardLimit, 60)
   t.equal(read.notifications.simulated, true)
-  t.equal(warningsOf(read)[0], 'no effect yet: -disableCustomNotifications')
+  t.equal(warningsOf(read)[0], 'no effect yet: -mqttMaxAge')
   t.match(mistake(['-mqttTimeout', '1800001']), /is not an integer from -1 to 1800000$/)
   t.match(mistake(['-mqttMaxAge', '0']), /is not an integer of at least 1$/)
   t.match(mistake(['-notifRetention', '0']), /is not an integer from 1 to 31536000$/)

@@ -73,6 +73,7 @@ test('the thread of the courier delivers what partition and coordinator hold, an
       memory,
       entityCache_bytes: 10_000,
       limits: noLimits,
+      templates: { fillsIn: true, max_bytes: 10_000 },
       subscriptions: packedWithClocks([], () => undefined),
       log: partitionLog,
     },

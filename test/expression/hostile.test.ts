@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import type { Value } from '../../src/context/entity.js'
+import { filledPatch, lastPriority } from '../../src/expression/entity-patch.js'
 import { Expressions } from '../../src/expression/expressions.js'
-import { filledPatch, lastPriority } from '../../src/expression/patch.js'
 import { Filler } from '../../src/expression/template.js'
 import { type Names, resultOf, scopeOf } from './given.js'
 

@@ -41,6 +41,7 @@ test("a partition's thread puts subscriptions in force and says after which noti
     },
     entityCache_bytes: 10_000,
     limits: noLimits,
+    templates: { fillsIn: true, max_bytes: 10_000 },
     subscriptions: packedWithClocks([nth(1).subscription], () => nth(1).clock),
     log: port2,
   }

@@ -3,7 +3,6 @@ import { openEnvironment } from '../../src/lmdb/environment.js'
 import { statsOf } from '../../src/lmdb/outbox.js'
 import { noticesAfter } from '../../src/lmdb/outbox-reader.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
-import { renderMessage } from '../../src/ngsi2/render/notification.js'
 import type { Command, Reply } from '../../src/partition/commands.js'
 import { decideTurn } from '../../src/partition/decide.js'
 import type { PartitionStore } from '../../src/partition/store.js'
@@ -19,6 +18,7 @@ import {
   given,
   id,
   noWords,
+  rendering,
   root,
   silentLog,
   storeSettings,
@@ -45,7 +45,7 @@ interface Outgoing {
 function around(t: Test, folder = t.testdir(), word: NoticeRenderer = shortWording): Around {
   const store = new LmdbPartitionStore(folder, storeSettings)
   t.teardown(() => store.close())
-  const matcher = new Matcher({ word, message: renderMessage, log: silentLog, memory_bytes: 10_000 })
+  const matcher = new Matcher({ word, ...rendering, log: silentLog, memory_bytes: 10_000 })
   const parts = { store, interpret: noWords, matcher, versions: versions() }
   return {
     store,

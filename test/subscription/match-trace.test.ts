@@ -3,11 +3,10 @@ import { applyUpdate } from '../../src/context/apply.js'
 import type { Entity } from '../../src/context/entity.js'
 import type { UpdateCommand } from '../../src/context/update.js'
 import type { Facts, LineContext } from '../../src/log/log.js'
-import { renderMessage } from '../../src/ngsi2/render/notification.js'
 import { changeBy } from '../../src/subscription/change.js'
 import { Matcher } from '../../src/subscription/matcher.js'
 import type { TraceArea } from '../../src/trace-area.js'
-import { at, command, given, id, metadata, silentLog } from '../given.js'
+import { at, command, given, id, metadata, rendering, silentLog } from '../given.js'
 import { clock, exact, nth, nthId, shortWording } from './given.js'
 
 interface TraceLine {
@@ -25,7 +24,7 @@ function traced(...areas: readonly TraceArea[]) {
   }
   const matcher = new Matcher({
     word: shortWording,
-    message: renderMessage,
+    ...rendering,
     log: { ...silentLog, isTraced, trace },
     memory_bytes: 10_000,
   })

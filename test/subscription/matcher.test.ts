@@ -2,19 +2,18 @@ import { test } from 'tap'
 import { applyUpdate } from '../../src/context/apply.js'
 import type { Entity, Tenant } from '../../src/context/entity.js'
 import type { UpdateCommand } from '../../src/context/update.js'
-import { renderMessage } from '../../src/ngsi2/render/notification.js'
 import { changeBy } from '../../src/subscription/change.js'
 import { Matcher } from '../../src/subscription/matcher.js'
 import type { Notice } from '../../src/subscription/notice.js'
 import type { Subscription } from '../../src/subscription/subscription.js'
-import { at, command, given, id, metadata, path, silentLog, type } from '../given.js'
+import { at, command, given, id, metadata, path, rendering, silentLog, type } from '../given.js'
 import { any, clock, exact, lastOf, nth, nthId, pattern, shortWording } from './given.js'
 
 const silo = { type: type('Silo') }
 
 /** Entities and who has subscribed to them: every update is a turn of its own. */
 class World {
-  readonly matcher = new Matcher({ word: shortWording, message: renderMessage, log: silentLog, memory_bytes: 10_000 })
+  readonly matcher = new Matcher({ word: shortWording, ...rendering, log: silentLog, memory_bytes: 10_000 })
   #held: readonly Entity[] = []
 
   constructor(...subscriptions: readonly Partial<Subscription>[]) {

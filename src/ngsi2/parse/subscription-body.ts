@@ -79,9 +79,6 @@ function readSubscription(body: string, use: Use): SubscriptionBody {
   const status = readStatus(member(given, 'status'))
   const throttling_s = readThrottling(member(given, 'throttling'))
   if (notification === 'kafka') refuse('kafka notifications are not supported', 'NotImplemented')
-  // Until templates are filled in, what would be sent as it stands is not accepted.
-  if (notification?.target.custom !== undefined) refuse('custom notifications are not supported', 'NotImplemented')
-  if (subject?.jexl !== undefined) refuse('jexlExpression is not supported', 'NotImplemented')
   return { description, subject, notification, expires, status, throttling_s }
 }
 

@@ -1,9 +1,9 @@
 import { hasForbidden } from '../../context/characters.js'
 import type { Value } from '../../context/entity.js'
+import { type NotificationUrl, parseNotificationUrl } from '../../subscription/notification-url.js'
 import type { HttpTarget, HttpTemplate, MqttTarget, NotificationTarget, Template } from '../../subscription/terms.js'
 import { type Given, type GivenObject, isGivenObject, member, refuse } from './checked.js'
 import { readNgsiTemplate } from './ngsi-template.js'
-import { parseTargetUrl, type TargetUrl } from './target-url.js'
 
 /** Where notifications go, as a payload says it. */
 export interface TargetPayload {
@@ -36,7 +36,7 @@ export function readTarget(notification: GivenObject): TargetPayload | 'kafka' {
 
 function readHttp(given: GivenObject): TargetPayload {
   const reference = readUrl(given, 'http', 'forbidden characters in http field /url/')
-  const url = parseTargetUrl(reference)
+  const url = parseNotificationUrl(reference)
   if (url === undefined) refuse('Invalid URL parsing notification url')
   refuseOtherThanHttp(url)
   return { reference, target: { kind: 'http', timeout_ms: readTimeout(given), custom: undefined } }
@@ -45,7 +45,7 @@ function readHttp(given: GivenObject): TargetPayload {
 function readHttpCustom(given: GivenObject): TargetPayload {
   const reference = readUrl(given, 'httpCustom', 'forbidden characters in custom /url/')
   if (!reference.includes('${')) {
-    const url = parseTargetUrl(reference)
+    const url = parseNotificationUrl(reference)
     if (url === undefined) refuse('invalid custom /url/')
     refuseOtherThanHttp(url)
   }
@@ -63,7 +63,7 @@ function readHttpCustom(given: GivenObject): TargetPayload {
   return { reference, target }
 }
 
-function refuseOtherThanHttp({ scheme }: TargetUrl): void {
+function refuseOtherThanHttp({ scheme }: NotificationUrl): void {
   if (scheme === 'mqtt' || scheme === 'kafka') refuse(`${scheme} URL cannot be used in http notifications`)
 }
 
@@ -138,7 +138,7 @@ function readPairs(given: Given, name: 'qs' | 'headers'): Readonly<Record<string
 
 function readMqtt(given: GivenObject, kind: 'mqtt' | 'mqttCustom'): TargetPayload {
   const reference = readUrl(given, 'mqtt', 'forbidden characters in mqtt field /url/')
-  const url = parseTargetUrl(reference)
+  const url = parseNotificationUrl(reference)
   if (url === undefined) refuse('invalid mqtt /url/')
   if (url.scheme !== 'mqtt') refuse('http or https URL cannot be used in mqtt notifications')
   if (url.path !== '') refuse('path cannot be used in mqtt url, use topic instead')

@@ -20,7 +20,7 @@ export function entityText(entity: Entity, representation: Representation): stri
 
 /** An entity as JSON that shows these attributes. */
 export function attributesInEntity(
-  { id, type }: Pick<Entity, 'id' | 'type'>,
+  { id, type }: { readonly id: string; readonly type: string },
   attributes: readonly VisibleAttribute[],
   form: 'normalized' | 'keyValues',
 ): string {
@@ -55,23 +55,28 @@ function isArrayForm({ form }: Representation): boolean {
 function membersText(attributes: readonly VisibleAttribute[], { form }: Pick<Representation, 'form'>): string {
   let text = ''
   for (const attribute of attributes) {
-    const body = form === 'keyValues' ? renderValue(attribute.value, attribute.type) : bodyText(attribute)
+    const body = form === 'keyValues' ? valueText(attribute) : bodyText(attribute)
     text += `${text === '' ? '' : ','}${quote(attribute.name)}:${body}`
   }
   return text
 }
 
-function bodyText({ type, value, metadata }: VisibleAttribute): string {
+function valueText({ value, type, byKind }: VisibleAttribute): string {
+  return renderValue(value, byKind ? '' : type)
+}
+
+function bodyText(attribute: VisibleAttribute): string {
+  const { type, metadata } = attribute
   let elements = ''
   for (const element of metadata) {
     const body = `{"type":${quote(element.type)},"value":${renderValue(element.value, element.type)}}`
     elements += `${elements === '' ? '' : ','}${quote(element.name)}:${body}`
   }
-  return `{"type":${quote(type)},"value":${renderValue(value, type)},"metadata":{${elements}}}`
+  return `{"type":${quote(type)},"value":${valueText(attribute)},"metadata":{${elements}}}`
 }
 
 /** The values alone; with `unique` each one once, those with the same JSON being one [NGSIv2 context 7.3]. */
 function valuesText(attributes: readonly VisibleAttribute[], { form }: Pick<Representation, 'form'>): string {
-  const values = attributes.map(({ value, type }) => renderValue(value, type))
+  const values = attributes.map(valueText)
   return `[${(form === 'unique' ? [...new Set(values)] : values).join(',')}]`
 }

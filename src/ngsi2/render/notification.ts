@@ -1,30 +1,47 @@
-import type { Attribute, Entity, Metadata } from '../../context/entity.js'
+import type { Attribute, Metadata } from '../../context/entity.js'
 import { quote } from '../../context/json-text.js'
 import type { Change } from '../../subscription/change.js'
 import { alterationOf, namesGiven } from '../../subscription/hearing.js'
-import type { MessageRenderer } from '../../subscription/notice.js'
 import { termsOf } from '../../subscription/patch.js'
 import type { Subscription } from '../../subscription/subscription.js'
 import type { AttributesFormat, NotificationTerms } from '../../subscription/terms.js'
 import { attributesAsValues, attributesInEntity } from './entity-text.js'
 import { builtinAttribute, clientAttributes, expiration, type VisibleAttribute, visibleAttribute } from './shown.js'
 
-/** The message of a notification that has no template [NGSIv2 subscriptions 5]. */
-export const renderMessage: MessageRenderer = (subscription, change) => {
+/** An entity as a notification shows it: with what a template has laid upon it, before anything is selected. */
+export interface NotifiedEntity {
+  readonly id: string
+  readonly type: string
+  /** Ascending by name. */
+  readonly attributes: readonly VisibleAttribute[]
+}
+
+/** The entity of a change with the metadata of these names, those that only notifications have among them [NGSIv2 subscriptions 5.4]. */
+export function notifiedEntity(change: Change, metadata: readonly string[]): NotifiedEntity {
+  const { id, type } = change.entity
+  const attributes = clientAttributes(change.entity).map((each) => notifiedAttribute(each, metadata, change))
+  return { id, type, attributes }
+}
+
+/**
+ * The body of a notification in one of the five forms; nothing when only what was changed may be shown and nothing of that is left
+ * [NGSIv2 subscriptions 5].
+ */
+export function notificationBody(
+  subscription: Subscription,
+  entity: NotifiedEntity,
+  change: Change,
+): string | undefined {
   const { notification } = termsOf(subscription)
-  const attributes = notifiedAttributes(subscription, notification, change)
-  if (attributes === undefined) return undefined
-  return {
-    message: { format: notification.format },
-    body: bodyText(subscription, notification.format, change.entity, attributes),
-  }
+  const attributes = selectedAttributes(subscription, notification, entity.attributes, change)
+  return attributes && bodyText(subscription, notification.format, entity, attributes)
 }
 
 /** The body in one of the five forms [NGSIv2 subscriptions 5.2]. */
 function bodyText(
   { id }: Pick<Subscription, 'id'>,
   format: AttributesFormat,
-  entity: Entity,
+  entity: NotifiedEntity,
   attributes: readonly VisibleAttribute[],
 ): string {
   const isKeyValues = format === 'keyValues' || format === 'simplifiedKeyValues'
@@ -37,19 +54,17 @@ function bodyText(
 }
 
 /**
- * What a notification shows of the entity of a change; nothing when only what was changed may be shown and nothing of that is
+ * What a notification shows of all attributes of the entity; nothing when only what was changed may be shown and nothing of that is
  * left [NGSIv2 subscriptions 5.3].
  */
-function notifiedAttributes(
+function selectedAttributes(
   { attributes: names }: Pick<Subscription, 'attributes'>,
-  terms: NotificationTerms,
+  { excepts, onlyChanged, covered }: NotificationTerms,
+  all: readonly VisibleAttribute[],
   change: Change,
 ): readonly VisibleAttribute[] | undefined {
-  const { excepts, metadata, onlyChanged, covered } = terms
   const given = onlyChanged ? new Set(change.kind === 'remove' ? [] : namesGiven(change)) : undefined
-  const own = clientAttributes(change.entity)
-    .filter(({ name }) => given === undefined || given.has(name))
-    .map((attribute) => notifiedAttribute(attribute, metadata, change))
+  const own = given === undefined ? all : all.filter(({ name }) => given.has(name))
   const shown = excepts ? withoutThose(own, names) : selected(own, names, covered ? given : undefined, covered, change)
   return onlyChanged && shown.length === 0 ? undefined : shown
 }

@@ -15,6 +15,8 @@ export interface VisibleAttribute {
   readonly type: string
   readonly value: Value
   readonly metadata: readonly ShownMetadata[]
+  /** The value is shown by its kind, whatever the type means [NGSIv2 subscriptions 6.2]. */
+  readonly byKind?: true
 }
 
 /** The names that stand for all that are not built in. */

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import type { Value } from '../../src/context/entity.js'
+import { filledPatch, lastPriority, type PatchTemplate } from '../../src/expression/entity-patch.js'
 import { Expressions } from '../../src/expression/expressions.js'
-import { filledPatch, lastPriority, type PatchTemplate } from '../../src/expression/patch.js'
 import { scopeOf } from './given.js'
 
 const names = { id: 'Vat-3', type: 'Vat', heat: 2, a: 100, metadata: { heat: { probe: 'top' } }, none: null }

@@ -1,0 +1,201 @@
+import { Effort, maxSteps } from '../../context/effort.js'
+import { compareBytes, type Value } from '../../context/entity.js'
+import { plainDate } from '../../context/json-text.js'
+import { isObject, shownType } from '../../context/value.js'
+import { namesOf } from '../../expression/entity-names.js'
+import { filledPatch, lastPriority, type PatchedAttribute, type PatchTemplate } from '../../expression/entity-patch.js'
+import type { ExpressionScope } from '../../expression/expression-scope.js'
+import type { Expressions } from '../../expression/expressions.js'
+import { Filler } from '../../expression/template.js'
+import { ok, type Result } from '../../result.js'
+import type { ConditionEvaluator } from '../../subscription/acceptance.js'
+import type { Cause, Change } from '../../subscription/change.js'
+import {
+  type FilledBody,
+  filledHttp,
+  filledMqtt,
+  type Undeliverable,
+  undeliverableText,
+} from '../../subscription/custom-message.js'
+import type { MessageRenderer, NoticeMessage, NoticeRenderer } from '../../subscription/notice.js'
+import { termsOf } from '../../subscription/patch.js'
+import type { Subscription } from '../../subscription/subscription.js'
+import type { NotificationTarget, Template } from '../../subscription/terms.js'
+import { type NotifiedEntity, notificationBody, notifiedEntity } from './notification.js'
+
+export interface RendererParts {
+  /** Those of the thread. */
+  readonly expressions: Expressions
+  /** How long a result may be (`-outReqMsgMaxSize`). */
+  readonly max_bytes: number
+  /** Whether templates are filled in (`-disableCustomNotifications`). */
+  readonly fillsIn: boolean
+  /** Renders the bodies of those that are notified in the form of NGSIv1. */
+  readonly word: NoticeRenderer
+}
+
+type Rendered = NonNullable<ReturnType<MessageRenderer>>
+
+/**
+ * What renders the messages of notifications in the forms of NGSIv2, or by a template of the client. One that cannot be sent
+ * is rendered as well: it is dropped, counted and told of by whoever sends it [NGSIv2 subscriptions 5, 6].
+ */
+export function messageRenderer(parts: RendererParts): MessageRenderer {
+  return (subscription, change, cause) => {
+    const { target, metadata } = termsOf(subscription).notification
+    const entity = notifiedEntity(change, metadata)
+    const usual = usualBody(parts, subscription, entity, change)
+    if (usual === undefined) return undefined
+    if (target.custom === undefined || !parts.fillsIn) {
+      return { message: { format: formatOf(subscription) }, body: usual }
+    }
+    const scope = scopeOf(change, cause, parts.max_bytes)
+    const rendered = customMessage(parts, subscription, {
+      target,
+      template: target.custom,
+      entity,
+      usual,
+      change,
+      scope,
+    })
+    return rendered.ok ? rendered.value : undeliverable(rendered.error)
+  }
+}
+
+/** What evaluates the conditions that are expressions of templates: only true itself holds [NGSIv2 subscriptions 4.1]. */
+export function conditionEvaluator({
+  expressions,
+  max_bytes,
+}: Omit<RendererParts, 'word' | 'fillsIn'>): ConditionEvaluator {
+  return (expression, change, cause) => expressions.holds(expression, scopeOf(change, cause, max_bytes))
+}
+
+function usualBody({ word }: RendererParts, subscription: Subscription, entity: NotifiedEntity, change: Change) {
+  const isLegacy = formatOf(subscription) === undefined
+  return isLegacy ? word(subscription, [change.entity]) : notificationBody(subscription, entity, change)
+}
+
+/** The header `Ngsiv2-AttrsFormat`, which the form of NGSIv1 has not [NGSIv2 subscriptions 9]. */
+function formatOf(subscription: Subscription): string | undefined {
+  const { format } = termsOf(subscription).notification
+  return format === 'legacy' ? undefined : format
+}
+
+interface Custom {
+  readonly target: NotificationTarget
+  readonly template: Template
+  readonly entity: NotifiedEntity
+  /** The body without the template. */
+  readonly usual: string
+  readonly change: Change
+  readonly scope: ExpressionScope
+}
+
+function customMessage(
+  parts: RendererParts,
+  subscription: Subscription,
+  custom: Custom,
+): Result<Rendered, Undeliverable> {
+  const { target, template, usual, scope } = custom
+  const patched = template.ngsi === undefined ? ok(usual) : patchedBody(parts, subscription, custom, template.ngsi)
+  if (!patched.ok) return patched
+  const filler = new Filler(parts.expressions, scope)
+  const rendered = (own: NoticeMessage, body: FilledBody): Rendered =>
+    body.kind === 'usual'
+      ? { message: { ...own, format: formatOf(subscription) }, body: patched.value }
+      : { message: { ...own, format: 'custom', contentType: body.contentType }, body: body.text }
+  if (target.kind === 'mqtt') {
+    const filled = filledMqtt(target.topic, template, filler)
+    return filled.ok ? ok(rendered({ topic: filled.value.topic }, filled.value.body)) : filled
+  }
+  const filled = filledHttp(subscription.reference, template, filler)
+  if (!filled.ok) return filled
+  const { url, headers, body } = filled.value
+  const method = target.custom?.method
+  return ok(rendered({ url, ...(method !== undefined && { method }), headers }, body))
+}
+
+/** The body with the attributes of the template laid upon the entity before any are selected [NGSIv2 subscriptions 6.2]. */
+function patchedBody(
+  { expressions }: RendererParts,
+  subscription: Subscription,
+  { entity, usual, change, scope }: Custom,
+  ngsi: NonNullable<Template['ngsi']>,
+): Result<string, Undeliverable> {
+  if (formatOf(subscription) === undefined) return ok(usual)
+  const filled = filledPatch(patchOf(ngsi), expressions, scope)
+  if (!filled.ok) return filled
+  const { id = entity.id, type = entity.type, values } = filled.value
+  const kept = entity.attributes.filter(({ name }) => !values.has(name))
+  const laid = Array.from(values, ([name, value]) => ({
+    ...{ name, type: typeGiven(ngsi[name]), value, metadata: [] },
+    byKind: true as const,
+  }))
+  const attributes = [...kept, ...laid].sort((a, b) => compareBytes(a.name, b.name))
+  return ok(notificationBody(subscription, { id, type, attributes }, change) ?? usual)
+}
+
+function patchOf({ id, type, ...attributes }: NonNullable<Template['ngsi']>): PatchTemplate {
+  return {
+    id: typeof id === 'string' ? id : undefined,
+    type: typeof type === 'string' ? type : undefined,
+    attributes: Object.entries(attributes).map(patchedAttribute),
+  }
+}
+
+function patchedAttribute([name, given]: [string, Value]): PatchedAttribute {
+  const priority = member(member(member(given, 'metadata'), 'evalPriority'), 'value')
+  return {
+    name,
+    value: member(given, 'value') ?? null,
+    priority: typeof priority === 'number' ? priority : lastPriority,
+  }
+}
+
+/** As given, or the default of the value before it is filled in. */
+function typeGiven(given: Value | undefined): string {
+  const type = member(given, 'type')
+  return shownType({ type: typeof type === 'string' ? type : '', value: member(given, 'value') ?? null })
+}
+
+function member(value: Value | undefined, name: string): Value | undefined {
+  return value !== undefined && isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+}
+
+function undeliverable(why: Undeliverable): Rendered {
+  const level = why.kind === 'macroOpen' ? 'warn' : 'error'
+  return { message: { undeliverable: { level, reason: undeliverableText(why) } }, body: '' }
+}
+
+/** What expressions see of metadata [NGSIv2 subscriptions 6.3]. */
+const metadataSeen = ['*', 'previousValue', 'actionType', 'dateCreated', 'dateModified']
+
+/** The names and the time that expressions are evaluated with, for one message or one condition. */
+function scopeOf(change: Change, { origin, time }: Cause, max_bytes: number): ExpressionScope {
+  let lookUp: ExpressionScope['lookUp'] | undefined
+  const names = (): ExpressionScope['lookUp'] => {
+    const { id, type, attributes } = notifiedEntity(change, metadataSeen)
+    return namesOf({
+      ...{ id, type: type === '' ? 'Thing' : type, service: change.tenant, servicePath: change.entity.path },
+      authToken: origin.token,
+      attributes: attributes.map((attribute) => ({
+        ...{ name: attribute.name, value: asSeen(attribute) },
+        metadata: attribute.metadata.map((element) => ({ name: element.name, value: asSeen(element) })),
+      })),
+    })
+  }
+  return {
+    lookUp: (name) => {
+      lookUp ??= names()
+      return lookUp(name)
+    },
+    now: time,
+    effort: new Effort(maxSteps),
+    max_bytes,
+  }
+}
+
+/** Dates are texts to clients. */
+function asSeen({ value, type }: { readonly value: Value; readonly type: string }): Value {
+  return plainDate(value, type) ?? value
+}

@@ -1,0 +1,152 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Test, test } from 'tap'
+import { Mosquitto, skipped } from '../delivery/mosquitto.js'
+import { FarEnd } from '../far-end.js'
+import { RunningBroker } from '../running.js'
+
+/** A broker with one subscription to its vats. */
+class Subscribed {
+  readonly broker: RunningBroker
+  readonly id: string
+
+  private constructor(broker: RunningBroker, id: string) {
+    this.broker = broker
+    this.id = id
+  }
+
+  static async start(t: Test, notification: object, condition?: object, flags: readonly string[] = []) {
+    const broker = await RunningBroker.start(t, flags)
+    const subject = { entities: [{ idPattern: '^Vat-' }], ...(condition !== undefined && { condition }) }
+    const made = await broker.send('POST', '/v2/subscriptions', { subject, notification })
+    t.equal(made.status, 201, made.text)
+    return new Subscribed(broker, made.headers.get('location')?.split('/').at(-1) ?? '')
+  }
+
+  /** Updates a vat through NGSIv1. */
+  async update(values: Readonly<Record<string, string>>): Promise<void> {
+    const attributes = Object.entries(values).map(([name, value]) => ({ name, type: 'Text', value }))
+    const { text } = await this.broker.update('APPEND', { id: 'Vat-3', type: 'Vat', attributes })
+    if (!text.includes('"code":"200"')) throw new Error(text)
+  }
+}
+
+async function arrived<Item>(items: readonly Item[], number = 1): Promise<readonly Item[]> {
+  while (items.length < number) await delay(10)
+  return items
+}
+
+test('httpCustom has the URL, query, method, headers and text of its template', async (t) => {
+  const end = await FarEnd.listen(t)
+  const httpCustom = {
+    url: `${end.url().replace(/\/[^/]*$/, '')}/vats/\${id}`,
+    method: 'PUT',
+    qs: { z: '${heat}', kind: '${type}', no: '${gone}' },
+    headers: { 'X-Area': 'hall%3D2', 'Fiware-ServicePath': '', Accept: 'text/plain', 'Fiware-Correlator': 'mine' },
+    payload: 'heat of %22${id}%22: ${heat}, lid: ${lid}',
+  }
+  const subscribed = await Subscribed.start(t, { httpCustom })
+  await subscribed.update({ heat: 'hot' })
+  const [request] = await arrived(end.received)
+  t.equal(request?.method, 'PUT')
+  t.equal(request?.url, '/vats/Vat-3?kind=Vat&z=hot')
+  t.equal(request?.body, 'heat of "Vat-3": hot, lid: null')
+  t.match(request?.headers, {
+    'x-area': 'hall=2',
+    accept: 'text/plain',
+    'content-type': 'text/plain; charset=utf-8',
+    'ngsiv2-attrsformat': 'custom',
+    'fiware-correlator': /; cbnotif=1$/,
+  })
+  t.notOk(request?.headers['fiware-servicepath'])
+})
+
+test('json is filled in with values, and no payload is no body', async (t) => {
+  const end = await FarEnd.listen(t)
+  const json = { t: '${heat}', say: 'is ${heat}', pair: ['${heat|len}', '${servicePath}'], gone: '${lid}' }
+  const subscribed = await Subscribed.start(t, { httpCustom: { url: end.url(), json } })
+  const httpCustom = { url: end.url(), payload: null }
+  const subject = { entities: [{ idPattern: '.*' }] }
+  await subscribed.broker.send('POST', '/v2/subscriptions', { subject, notification: { httpCustom } })
+  await subscribed.update({ heat: 'hot' })
+  const [first, second] = [...(await arrived(end.received, 2))].sort((a, b) => b.body.length - a.body.length)
+  t.same(JSON.parse(first?.body ?? ''), { t: 'hot', say: 'is hot', pair: [3, '/'], gone: null })
+  t.equal(first?.headers['content-type'], 'application/json; charset=utf-8')
+  t.equal(second?.body, '')
+  t.equal(second?.headers['content-length'], '0')
+  t.notOk(second?.headers['content-type'])
+})
+
+test('ngsi is laid upon the entity before attributes are selected', async (t) => {
+  const end = await FarEnd.listen(t)
+  const ngsi = {
+    id: '${id}:${type}',
+    twice: { value: '${heat + heat}', metadata: { evalPriority: { type: 'Number', value: 1 } } },
+    when: { type: 'DateTime', value: '${heat|len}' },
+    long: { value: '${twice|len}' },
+  }
+  const attrs = ['long', 'when', 'lid', 'twice']
+  const subscribed = await Subscribed.start(t, { httpCustom: { url: end.url(), ngsi }, attrs })
+  await subscribed.update({ heat: 'hot', lid: 'shut' })
+  const [request] = await arrived(end.received)
+  t.same(JSON.parse(request?.body ?? ''), {
+    subscriptionId: subscribed.id,
+    data: [
+      {
+        ...{ id: 'Vat-3:Vat', type: 'Vat' },
+        twice: { type: 'Text', value: 'hothot', metadata: {} },
+        when: { type: 'DateTime', value: 3, metadata: {} },
+        long: { type: 'Text', value: 6, metadata: {} },
+        lid: { type: 'Text', value: 'shut', metadata: {} },
+      },
+    ],
+  })
+  t.equal(request?.headers['ngsiv2-attrsformat'], 'normalized')
+})
+
+test('what a template makes nothing sendable of is dropped, counted and logged; what follows is sent', async (t) => {
+  const end = await FarEnd.listen(t)
+  const subscribed = await Subscribed.start(t, { httpCustom: { url: '${where}', payload: '${heat}' } })
+  await subscribed.update({ heat: 'hot', where: 'nowhere' })
+  await subscribed.update({ heat: 'cold', where: encodeURI(end.url()) })
+  await arrived(end.received)
+  t.same(end.bodies, ['cold'])
+  const { text } = await subscribed.broker.send('GET', `/admin/subscriptions/${subscribed.id}`)
+  t.match(text, /"discarded":1\b/)
+})
+
+test('a jexlExpression decides: only true itself does', async (t) => {
+  const end = await FarEnd.listen(t)
+  const condition = { attrs: ['heat'], jexlExpression: '(heat|len) > 3 && metadata.heat.previousValue != heat' }
+  const subscribed = await Subscribed.start(t, { http: { url: end.url() }, attrsFormat: 'keyValues' }, condition)
+  await subscribed.update({ heat: 'hot' })
+  await subscribed.update({ heat: 'cold' })
+  await subscribed.update({ heat: '' })
+  await subscribed.update({ heat: 'tepid' })
+  await arrived(end.received, 2)
+  t.match(
+    end.bodies.map((body) => JSON.parse(body)),
+    [{ data: [{ heat: 'cold' }] }, { data: [{ heat: 'tepid' }] }],
+  )
+})
+
+test('with -disableCustomNotifications httpCustom is sent as http, and shown as it was given', async (t) => {
+  const end = await FarEnd.listen(t)
+  const httpCustom = { url: end.url(), method: 'PUT', headers: { 'x-a': 'b' }, payload: '${heat}' }
+  const subscribed = await Subscribed.start(t, { httpCustom }, undefined, ['-disableCustomNotifications'])
+  await subscribed.update({ heat: 'hot' })
+  const [request] = await arrived(end.received)
+  t.equal(request?.method, 'POST')
+  t.match(JSON.parse(request?.body ?? ''), { data: [{ id: 'Vat-3', heat: { value: 'hot' } }] })
+  t.notOk(request?.headers['x-a'])
+  const { text } = await subscribed.broker.send('GET', `/v2/subscriptions/${subscribed.id}`)
+  t.match(JSON.parse(text), { notification: { httpCustom } })
+})
+
+test('mqttCustom publishes its text to the topic filled in', { skip: skipped }, async (t) => {
+  const bus = await Mosquitto.start(t)
+  const received = await bus.subscribe('plant/#')
+  const mqttCustom = { url: bus.url, topic: 'plant/${type}/${id}', qos: 1, payload: 'heat is ${heat}' }
+  const subscribed = await Subscribed.start(t, { mqttCustom })
+  await subscribed.update({ heat: 'hot' })
+  t.match(await arrived(received), [{ topic: 'plant/Vat/Vat-3', body: 'heat is hot', qos: 1 }])
+})
