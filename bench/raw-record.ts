@@ -4,8 +4,11 @@ import type { Sequence } from '../src/shared-memory/sequences.js'
 import type { Milliseconds } from '../src/time.js'
 import { deviceId, deviceType, heldAttributes } from './device.js'
 
+/** As long as those that the broker makes up. */
+const anyCorrelator = '00000000-0000-4000-8000-000000000000'
+
 /** What the broker stores for a device. */
-export function rawRecord(number: number, reading: number, date: Milliseconds): string {
+export function rawRecord(number: number, reading: number, date: Milliseconds, correlator = anyCorrelator): string {
   const dates = { created: date, modified: date }
   const entity: Entity = {
     id: deviceId(number) as EntityId,
@@ -13,6 +16,7 @@ export function rawRecord(number: number, reading: number, date: Milliseconds): 
     path: '/' as ServicePath,
     sequence: (number + 1) as Sequence,
     ...dates,
+    correlator,
     attributes: heldAttributes(reading).map(({ metadatas, ...attribute }) => ({
       ...attribute,
       instance: '',

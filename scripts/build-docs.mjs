@@ -28,7 +28,7 @@ function row(name, flag) {
 
 /** A table of the flags of a group that have an effect. */
 function groupTable(group, flags) {
-  const members = flags.filter(([, flag]) => flag.group === group && flag.later !== true)
+  const members = flags.filter(([, flag]) => flag.group === group)
   const rows = members.map(([name, flag]) => row(name, flag))
   return [`## ${group}`, '', '| flag | default | variable | meaning |', '|---|---|---|---|', ...rows, '']
 }
@@ -41,7 +41,6 @@ function reasonTable(title, introduction, flags) {
 function flagsPage() {
   const all = [...flagsByName]
   const ours = all.filter(([, flag]) => flag.kind !== 'ignored' && flag.kind !== 'refused')
-  const later = ours.filter(([, flag]) => flag.later === true)
   return [
     '# Flags',
     '',
@@ -53,13 +52,8 @@ function flagsPage() {
     'start with exit code 1 and a line that names it.',
     '',
     ...flagGroups
-      .filter((group) => ours.some(([, flag]) => flag.group === group && flag.later !== true))
+      .filter((group) => ours.some(([, flag]) => flag.group === group))
       .flatMap((group) => groupTable(group, ours)),
-    ...reasonTable(
-      'Without effect until NGSIv2 is served',
-      'Accepted and checked; a line at the start names them.',
-      later,
-    ),
     ...reasonTable(
       'Accepted and ignored',
       'For start scripts that were written for Orion. A line at the start names those that were given.',

@@ -1,5 +1,4 @@
 import type { MessagePort } from 'node:worker_threads'
-import { Expressions } from '../src/expression/expressions.js'
 import { LmdbPartitionStore } from '../src/lmdb/partition-store.js'
 import { DamageLog } from '../src/log/damage-log.js'
 import { workerLog } from '../src/log/worker-log.js'
@@ -11,6 +10,7 @@ import type { StorageMeter } from '../src/measure/waits.js'
 import { rawUpdateInterpreter } from '../src/ngsi1/raw-update.js'
 import { renderNotice } from '../src/ngsi1/render/notifications.js'
 import { conditionEvaluator, messageRenderer } from '../src/ngsi2/render/notification-message.js'
+import { renderingParts } from '../src/runtime/message-rendering.js'
 import { numbered, type PartitionTask, type ThreadPorts } from '../src/runtime/tasks.js'
 import { Bell } from '../src/shared-memory/bell.js'
 import { Versions } from '../src/shared-memory/versions.js'
@@ -24,9 +24,6 @@ const sizes_ms = 1000
 
 /** For what is remembered of which subscriptions mean which entities. */
 const remembered_bytes = 8 * 2 ** 20
-
-/** For the expressions of templates that were read lately, and as much for the regular expressions in them. */
-const expressions_bytes = 4 * 2 ** 20
 
 /** A partition's thread: opens its store, takes turns until it is told to drain, closes. */
 export default async function partition(task: PartitionTask & ThreadPorts): Promise<void> {
@@ -43,7 +40,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   log.trace('storage.open', `partition ${number} is open`, { entities: store.entityCount })
   const versions = new Versions(numbered(memory.versions, number))
   versions.doubtAll()
-  const rendering = { ...task.templates, expressions: new Expressions(expressions_bytes), word: renderNotice }
+  const rendering = renderingParts(task.templates)
   const matcher = new Matcher({
     ...{ word: renderNotice, message: messageRenderer(rendering), holds: conditionEvaluator(rendering) },
     ...{ log, memory_bytes: remembered_bytes },

@@ -59,11 +59,10 @@ export function switchesOf(options: Options): Switches {
 }
 
 /** What an operator should be told of the options at every start, one WARN line each [management 9.1, 13]. */
-export function warningsOf({ ignored, deferred, adminToken, adminPort, port }: Options): readonly string[] {
+export function warningsOf({ ignored, adminToken, adminPort, port }: Options): readonly string[] {
   const open = adminToken === undefined && adminPort === undefined
   return [
     ...(ignored.length === 0 ? [] : [`ignored command line options: ${ignored.join(', ')}`]),
-    ...(deferred.length === 0 ? [] : [`no effect yet: ${deferred.join(', ')}`]),
     ...(open ? [`the management interface is open to everybody on port ${port} (see -adminToken, -adminPort)`] : []),
     ...(adminToken !== undefined && adminToken.length < 16
       ? ['the management token is shorter than 16 characters']

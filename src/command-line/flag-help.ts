@@ -20,18 +20,10 @@ export function usageText(): string {
 export function helpText(): string {
   const groups = flagGroups.map((group) => {
     const members = [...flagsByName].filter(([, flag]) => flag.group === group)
-    const all = members.every(([, flag]) => flag.later === true)
-    const lines = members.flatMap(([name, flag]) => {
-      const note = flag.later === true && !all ? `; ${laterNote}` : ''
-      return [`  ${spelled(name, flag)}`, `        ${described(flag)}${note}`]
-    })
-    return [all ? `${group} (${laterNote})` : group, ...lines]
+    return [group, ...members.flatMap(([name, flag]) => [`  ${spelled(name, flag)}`, `        ${described(flag)}`])]
   })
   return `${[introduction, ...groups.map((lines) => lines.join('\n')), examples].join('\n\n')}\n`
 }
-
-/** For flags that are checked already, before what they are for is there. */
-const laterNote = 'not taken into account yet'
 
 const introduction = `Usage: rigel [flags]
 

@@ -29,8 +29,6 @@ interface Described {
   readonly meaning: string
   /** The environment variable that stands in for the flag; a few flags of Orion have none [management 9.3]. */
   readonly variable?: string | undefined
-  /** Whether the flag waits for a part of the broker that is not served yet: checked, and warned of at the start. */
-  readonly later?: boolean
 }
 
 /** A flag that takes a value. */
@@ -70,9 +68,9 @@ export interface Printing extends Described {
 
 export type Flag = ValueFlag<unknown> | Switch | Ignored | Refusing | Printing
 
-/** The makers of the flags of one group; `later` as in the flags. Only a variable of Orion's is named: see `named`. */
-export function flagsOf(group: FlagGroup, { later = false } = {}) {
-  const common = { group, ...(later && { later }) }
+/** The makers of the flags of one group. Only a variable of Orion's is named: see `named`. */
+export function flagsOf(group: FlagGroup) {
+  const common = { group }
 
   /** A flag whose default is shown in words. */
   function other<Value>(

@@ -3,7 +3,6 @@ import { flagsOf, named } from './flag.js'
 import { integer, type NotificationMode, notificationMode, oneOf } from './flag-values.js'
 
 const delivery = flagsOf('Notifications and forwarding')
-const ngsi2 = flagsOf('Notifications and forwarding', { later: true })
 const limits = flagsOf('HTTP limits')
 const persistent: NotificationMode = { kind: 'persistent' }
 
@@ -28,13 +27,13 @@ export const deliveryFlags = named({
     'ORION_NOTIF_MODE',
   ),
   simulatedNotification: delivery.onOff('count notifications instead of sending them', 'ORION_DROP_NOTIF'),
-  mqttTimeout: ngsi2.value(
+  mqttTimeout: delivery.value(
     integer(-1, 1_800_000),
     -1,
     'ms until an MQTT connection is open and a message acknowledged; -1 and 0: 5000',
     'ORION_MQTT_TIMEOUT',
   ),
-  mqttMaxAge: ngsi2.value(
+  mqttMaxAge: delivery.value(
     integer(1),
     60,
     'minutes until an MQTT connection that is not used is closed',

@@ -115,9 +115,8 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined) 
     adminIp: value(flags.adminIp),
     adminToken,
     notifications: notificationsFrom(settings),
-    // Those that were given and have no effect, or none yet, for a warning at the start.
+    // Those that were given and have no effect, for a warning at the start.
     ignored: namesOf(settings, (flag) => flag.kind === 'ignored'),
-    deferred: namesOf(settings, (flag) => 'later' in flag && flag.later === true),
   })
 }
 

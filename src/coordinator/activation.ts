@@ -70,7 +70,7 @@ export class Activation {
     after: readonly NoticeNumber[],
   ): Promise<Result<readonly Notice[], Unavailable>> {
     const { onChange, expires } = subscription
-    const { limit, wording, log } = this.#parts
+    const { limit, log } = this.#parts
     if (onChange === undefined || expires <= made || limit === 0) return ok([])
     const shown = await stateToShow(this.#parts, subscription, onChange)
     if (!shown.ok && shown.error.kind === 'pageTooLarge') {
@@ -84,7 +84,7 @@ export class Activation {
     const { entities, lastNotices } = shown.value
     // It shows what these show, and nothing of what comes after them.
     const last = after.map((number, partition) => Math.max(number, lastNotices[partition] ?? 0))
-    const notices = noticesAbout(entities, subscription, wording, {
+    const notices = noticesAbout(entities, subscription, this.#parts, {
       orderingKey: { kind: 'initial' },
       made,
       origin,

@@ -4,7 +4,9 @@ import type { Entity, ServicePath } from '../context/entity.js'
 import type { Query } from '../context/query.js'
 import type { Origin } from '../context/update.js'
 import type { Result } from '../result.js'
-import type { Notice, NoticeNumber, NoticeRenderer, OrderingKey } from '../subscription/notice.js'
+import { stateOf } from '../subscription/change.js'
+import type { MessageRenderer, Notice, NoticeNumber, NoticeRenderer, OrderingKey } from '../subscription/notice.js'
+import { isLegacy, termsOf } from '../subscription/patch.js'
 import type { Subscription } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 
@@ -12,6 +14,8 @@ import type { Milliseconds } from '../time.js'
 export interface StateParts {
   readonly state: (query: Query) => Promise<Result<StatePage, Unavailable>>
   readonly wording: NoticeRenderer
+  /** Renders the messages in the forms of NGSIv2. */
+  readonly message: MessageRenderer
   /** Most entities that are shown. */
   readonly limit: number
 }
@@ -25,9 +29,13 @@ const mostPaths = 10
  */
 export async function stateToShow(
   { state, limit }: Pick<StateParts, 'state' | 'limit'>,
-  { tenant, path, selectors, attributes, scopes }: Subscription,
+  subscription: Subscription,
   triggering: readonly string[],
 ): Promise<Result<StatePage, Unavailable>> {
+  const { tenant, path, selectors, terms } = subscription
+  const scopes = [...subscription.scopes, ...(terms?.condition?.scopes ?? [])]
+  // What a form of NGSIv2 shows does not decide what is shown.
+  const attributes = isLegacy(subscription) ? subscription.attributes : []
   const all = { tenant, paths: [path], selectors, order: [], offset: 0, counted: false }
   if (triggering.length > 0) {
     const trigger = await state({ ...all, attributes: triggering, scopes: [], limit: 1 })
@@ -40,7 +48,7 @@ export async function stateToShow(
 export function noticesAbout(
   entities: readonly Entity[],
   subscription: Subscription,
-  wording: NoticeRenderer,
+  { wording, message }: Pick<StateParts, 'wording' | 'message'>,
   common: {
     readonly orderingKey: OrderingKey
     readonly made: Milliseconds
@@ -49,6 +57,7 @@ export function noticesAbout(
   },
 ): readonly Notice[] {
   const { orderingKey, made, origin, after } = common
+  if (!isLegacy(subscription)) return messagesAbout(entities, subscription, message, common)
   return portions(entities).map((portion) => ({
     subscription: subscription.id,
     orderingKey,
@@ -60,6 +69,29 @@ export function noticesAbout(
     body: wording(subscription, portion),
     after,
   }))
+}
+
+type Common = Parameters<typeof noticesAbout>[3]
+
+/** In the forms of NGSIv2 each entity has a notice of its own, which shows all that was selected [NGSIv2 subscriptions 9]. */
+function messagesAbout(
+  entities: readonly Entity[],
+  subscription: Subscription,
+  message: MessageRenderer,
+  { orderingKey, made, origin, after }: Common,
+): readonly Notice[] {
+  const { id, tenant } = subscription
+  const terms = termsOf(subscription)
+  const whole = { ...subscription, terms: { ...terms, notification: { ...terms.notification, onlyChanged: false } } }
+  return entities.flatMap((entity, at) => {
+    const rendered = message(whole, stateOf(tenant, entity), { origin, time: made })
+    if (rendered === undefined) return []
+    const correlator = `${origin.correlator}; cbnotif=${at + 1}`
+    const { token } = origin
+    return [
+      { subscription: id, orderingKey, made, tenant, paths: [entity.path], correlator, token, after, ...rendered },
+    ]
+  })
 }
 
 function portions(entities: readonly Entity[]): readonly (readonly Entity[])[] {

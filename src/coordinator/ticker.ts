@@ -116,7 +116,7 @@ export class Ticker {
 
   /** The entities are read before it is the tick's turn, so that nobody who changes the subscription waits for a scan. */
   async #tick(id: SubscriptionId): Promise<void> {
-    const { held, wording, limit, log } = this.#parts
+    const { held, limit, log } = this.#parts
     for (;;) {
       const inForce = held.get(id)
       // What paces ticks is when they were due: by the clock of the day two of them may be less than the interval apart.
@@ -128,7 +128,7 @@ export class Ticker {
         log.warn('subscriptions:tick', `a tick of ${id} was left out: ${shown.error.kind}`)
         return
       }
-      const notices = noticesAbout(shown.value.entities, subscription, wording, {
+      const notices = noticesAbout(shown.value.entities, subscription, this.#parts, {
         orderingKey: { kind: 'tick' },
         made,
         origin: { correlator: randomUUID(), token: '' },

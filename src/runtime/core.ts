@@ -33,6 +33,7 @@ import { Versions } from '../shared-memory/versions.js'
 import { RunningDelivery } from './delivery.js'
 import { openFront, type RunningFrontEnd } from './front-end-assembly.js'
 import { type ThreadHeaps, threadHeaps } from './memory-needed.js'
+import { templateSettings } from './message-rendering.js'
 import type {
   BrokerPlan,
   FrontEndTask,
@@ -290,10 +291,7 @@ export class Core {
         metadata: maxMetadata,
         types: mostTypes,
       },
-      templates: {
-        fillsIn: !this.#options.notifications.customDisabled,
-        max_bytes: this.#options.notifications.forwardMaxSize,
-      },
+      templates: templateSettings(this.#options.notifications),
       subscriptions: this.#delivered.subscriptions.packed(),
       log: port2,
     }

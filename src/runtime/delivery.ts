@@ -11,10 +11,12 @@ import type { DataFolder } from '../lmdb/data-folder.js'
 import type { Alarms } from '../log/alarms.js'
 import type { MainLog } from '../log/main-log.js'
 import { renderAvailabilityNotification, renderNotice } from '../ngsi1/render/notifications.js'
+import { messageRenderer } from '../ngsi2/render/notification-message.js'
 import type { NotificationOptions } from '../options.js'
 import { Bell } from '../shared-memory/bell.js'
 import { inSlices } from '../slices.js'
 import { clockStart } from '../time.js'
+import { renderingParts, templateSettings } from './message-rendering.js'
 import type { BrokerPlan, CourierTask, ThreadPorts } from './tasks.js'
 
 interface RunningDeliveryParts {
@@ -74,6 +76,7 @@ export class RunningDelivery {
       courier: this.#courier,
       state: parts.state,
       wording: renderNotice,
+      message: messageRenderer(renderingParts(templateSettings(options))),
       limit: options.initialLimit,
       bell,
       grace_ms,

@@ -11,6 +11,7 @@ import type { TransactionMemory } from '../shared-memory/transaction-numbers.js'
 import type { PackedWithClocks } from '../subscription/clocks.js'
 import type { Subscription } from '../subscription/subscription.js'
 import type { ClockStart } from '../time.js'
+import type { TemplateSettings } from './message-rendering.js'
 
 /** What the threads in `workers/` are handed to begin with: plain data, memory that is shared, ports. */
 
@@ -55,8 +56,7 @@ export interface PartitionTask extends Pick<BrokerPlan, 'storage' | 'memory'> {
   /** Bytes of the records that are kept in memory. */
   readonly entityCache_bytes: number
   readonly limits: EntityLimits
-  /** Whether the templates of custom notifications are filled in, and how long a result in them may be. */
-  readonly templates: { readonly fillsIn: boolean; readonly max_bytes: number }
+  readonly templates: TemplateSettings
   /** Those that are in force from the start. */
   readonly subscriptions: PackedWithClocks<Subscription>
 }

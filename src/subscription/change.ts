@@ -32,4 +32,9 @@ export function untouchedBy({ tenant, attributes: given }: UpdateCommand, entity
   return { kind: 'same', tenant, entity, before: entity, changed: none, given }
 }
 
+/** An entity as it is, which nobody has updated. */
+export function stateOf(tenant: Tenant, entity: Entity): Change {
+  return { kind: 'same', tenant, entity, before: entity, changed: none, given: [] }
+}
+
 const none: readonly string[] = []

@@ -9,7 +9,7 @@ import { type IndexedSubscription, type MatchGroup, Triggered } from './match-gr
 import { MatchTrace, type Silence } from './match-trace.js'
 import { MatcherIndex } from './matcher-index.js'
 import { type MessageRenderer, type NewNotice, type Notice, type NoticeRenderer, orderingKeyOf } from './notice.js'
-import { hasFired } from './patch.js'
+import { hasFired, isLegacy } from './patch.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from './subscription.js'
 import type { SubscriptionTerms } from './terms.js'
 
@@ -195,13 +195,6 @@ class Messages {
     if (this.#last?.of !== subscription) this.#last = { of: subscription, rendered: this.#render(subscription) }
     return this.#last.rendered
   }
-}
-
-/** Whether it is notified in the form of NGSIv1, with no template around it. */
-function isLegacy({ terms }: Subscription): boolean {
-  if (terms === undefined) return true
-  const { format, target } = terms.notification
-  return format === 'legacy' && target.custom === undefined
 }
 
 /** Not before a oneshot was set, whatever the clock of the front end says. */

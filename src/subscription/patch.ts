@@ -60,6 +60,13 @@ export function termsOf({ terms }: Pick<Subscription, 'terms'>): SubscriptionTer
   return terms ?? legacyTerms
 }
 
+/** Whether a subscription is notified in the form of NGSIv1, with no template around it [NGSIv2 subscriptions 9]. */
+export function isLegacy({ terms }: Pick<Subscription, 'terms'>): boolean {
+  if (terms === undefined) return true
+  const { format, target } = terms.notification
+  return format === 'legacy' && target.custom === undefined
+}
+
 /**
  * A subscription after a PATCH. A oneshot that is set again may fire again, whatever it was notified of until now.
  *

@@ -20,6 +20,6 @@ test('what batches are compared with is what the broker stores', { skip: own.ski
   const environment = openEnvironment(join(folder.path, 'partition-0'), settings)
   t.teardown(() => environment.root.close())
   const [stored] = [...environment.records.getRange(recordsOf('' as Tenant, 0))].map(({ value }) => value)
-  const { created, sequence } = decodeEntity(stored ?? '')
-  t.equal(rawRecord(sequence - 1, 123_456_789, created), stored)
+  const { created, sequence, correlator } = decodeEntity(stored ?? '')
+  t.equal(rawRecord(sequence - 1, 123_456_789, created, correlator), stored)
 })

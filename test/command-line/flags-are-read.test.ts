@@ -21,7 +21,6 @@ const readAs: Readonly<Record<string, string>> = {
   statNotifQueue: "'statNotifQueue'",
   // They are named at the start.
   ignored: 'warningsOf(',
-  deferred: 'warningsOf(',
 }
 
 test('each option is read outside of the command line', async (t) => {
@@ -44,8 +43,8 @@ test('each flag makes an option, or says what it stands for', async (t) => {
   const tables = sourcesOf('src/command-line').filter(({ path }) => /flags-(delivery|running|serving)/.test(path))
   const flags = tables.flatMap(({ code }) => [...code.matchAll(/^ {2}(\w+): (\w+)\.(?!prints)/gm)])
   t.ok(flags.length > 80)
-  for (const [, name = '', group] of flags) {
-    if (group === 'ngsi2' || name === 'fg') continue // They are accepted, and have no effect yet or at all.
+  for (const [, name = ''] of flags) {
+    if (name === 'fg') continue // It is accepted, and has no effect.
     t.match(settings, new RegExp(`flags\\.${name}\\b`), name)
   }
 })

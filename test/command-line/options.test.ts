@@ -56,7 +56,7 @@ test('without flags every option has its default', async (t) => {
       logFormat: 'json',
     },
     ...{ logSummary_s: 0, logLineMaxSize: 32768, logInfoPayloadMaxSize: 5120, verbose: 0, shutdownTimeout_s: 30 },
-    ...{ adminIp: '127.0.0.1', multiservice: false, statSemWait: false, traceLevels: [], ignored: [], deferred: [] },
+    ...{ adminIp: '127.0.0.1', multiservice: false, statSemWait: false, traceLevels: [], ignored: [] },
     notifications: {
       ...{
         httpTimeout_ms: 5000,
@@ -198,11 +198,11 @@ test('flags without effect are accepted whatever their values and named together
   t.same(options(['-fg']).ignored, [], 'the foreground is what was asked for')
 })
 
-test('flags of what is not served yet are checked, kept and warned of', async (t) => {
+test('flags of notifications are checked and kept', async (t) => {
   const read = options(['-cprForwardLimit', '60', '-simulatedNotification', '-mqttMaxAge', '3'])
   t.equal(read.notifications.forwardLimit, 60)
   t.equal(read.notifications.simulated, true)
-  t.equal(warningsOf(read)[0], 'no effect yet: -mqttMaxAge')
+  t.same(read.ignored, [])
   t.match(mistake(['-mqttTimeout', '1800001']), /is not an integer from -1 to 1800000$/)
   t.match(mistake(['-mqttMaxAge', '0']), /is not an integer of at least 1$/)
   t.match(mistake(['-notifRetention', '0']), /is not an integer from 1 to 31536000$/)

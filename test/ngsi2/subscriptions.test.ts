@@ -215,3 +215,18 @@ test('a custom notification that comes back as an update of its entity notifies 
   t.same(values, ['1', '3'])
   t.match(w.broker.output, /"lvl":"WARN".*notification loop/)
 })
+
+test('a change through NGSIv1 sends the present state in the form of NGSIv2', async (t) => {
+  const condition = { attrs: ['lid'], expression: { q: 'heat==hot' } }
+  const w = await watched(t, { condition, notification: { attrsFormat: 'keyValues', onlyChangedAttrs: true } })
+  await update(w.broker, 'APPEND', { heat: 'cold' }, 'Vat-1')
+  await update(w.broker, 'APPEND', { heat: 'hot' }, 'Vat-2')
+  const notifyConditions = [{ type: 'ONCHANGE', condValues: ['heat'] }]
+  const { status } = await w.broker.send('POST', '/v1/updateContextSubscription', {
+    subscriptionId: w.id,
+    notifyConditions,
+  })
+  t.equal(status, 200)
+  t.same(await bodiesOf(w, 1), [{ subscriptionId: w.id, data: [{ id: 'Vat-2', type: 'Vat', heat: 'hot' }] }])
+  t.equal(w.end.received[0]?.headers['ngsiv2-attrsformat'], 'keyValues')
+})

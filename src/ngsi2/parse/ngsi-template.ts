@@ -1,4 +1,4 @@
-import { excessiveLength } from '../../context/characters.js'
+import { excessiveLength, hasForbiddenInId } from '../../context/characters.js'
 import type { Value } from '../../context/entity.js'
 import { type Given, type GivenObject, isGivenObject, member, refuse } from './checked.js'
 
@@ -30,6 +30,7 @@ function checkName(name: string): void {
   if (name === '') refuse('attribute name length: 0, min length supported: 1')
   const bytes = excessiveLength(name)
   if (bytes !== undefined) refuse(`attribute name length: ${bytes}, max length supported: 256`)
+  if (hasForbiddenInId(name)) refuse('Invalid characters in attribute name')
 }
 
 function checkAttribute(given: Given): void {
