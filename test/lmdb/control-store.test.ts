@@ -106,6 +106,20 @@ test('a notice is read as it was written, whatever is in it', async (t) => {
       correlator: text,
       token: text,
       via: fc.constantFrom(undefined, '1.1 rigel-a', '1.0 x, 1.1 rigel-b'),
+      message: fc.option(
+        fc.record(
+          {
+            format: text,
+            url: text,
+            method: text,
+            contentType: text,
+            headers: fc.array(fc.tuple(text, text)),
+            topic: text,
+          },
+          { requiredKeys: [], noNullPrototype: true },
+        ),
+        { nil: undefined },
+      ),
       body: text,
       after: fc.option(fc.array(fc.nat()), { nil: undefined }),
     })
