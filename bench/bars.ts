@@ -33,6 +33,18 @@ const bars: readonly Bar[] = [
   },
   { what: 'GET of one entity, 64 connections', line: { bench: 'read', connections: 64 }, figure: 'ratio', least: 0.85 },
   {
+    what: 'POST /v2/op/update of one entity, 64 connections, of single updates through NGSIv1',
+    line: { bench: 'ngsi2', case: 'POST /v2/op/update', connections: 64 },
+    figure: 'ratio',
+    least: 0.95,
+  },
+  {
+    what: 'PATCH of attributes through NGSIv2, 64 connections, of single updates through NGSIv1',
+    line: { bench: 'ngsi2', case: 'PATCH /v2/entities/{id}/attrs', connections: 64 },
+    figure: 'ratio',
+    least: 0.95,
+  },
+  {
     what: 'batch of 100 elements, of raw lmdb',
     line: { bench: 'batch', elements: 100 },
     figure: 'ratio',

@@ -65,6 +65,7 @@ function plansFor(lines: readonly Line[]): readonly Plan[] {
     beside(),
     ...casesOf('batch', lines, 'connections').map((connections) => batches(connections)),
     ...casesOf('query', lines, 'connections').map((connections) => pages(lines, connections)),
+    ...casesOf('ngsi2', lines, 'case').map((name) => interfaces(name)),
     ...waiting(),
     ...casesOf('notify', lines, 'case').map((name) => delays(name)),
     ...growing(lines),
@@ -130,6 +131,19 @@ function pages(lines: readonly Line[], connections: unknown): Plan {
     return { label: String(name), figure: 'p50_ms', of: { bench: 'query', case: name, connections } }
   })
   return { title: `query: p50 of a page, connections: ${connections}`, x: 'offset', unit: 'ms', curves }
+}
+
+function interfaces(name: unknown): Plan {
+  const of = { bench: 'ngsi2', case: name }
+  return {
+    title: `ngsi2, ${name}: throughput`,
+    x: 'connections',
+    unit: 'requests/s',
+    curves: [
+      { label: 'NGSIv2', figure: 'rate_per_s', of },
+      { label: 'NGSIv1', figure: 'ngsi1_per_s', of },
+    ],
+  }
 }
 
 function waiting(): readonly Plan[] {

@@ -26,6 +26,14 @@ export function appendDevices(numbers: readonly number[], reading: string | numb
   )
 }
 
+/** The same, each with the last three digits of its number as reading: one in a thousand has the same. */
+export function appendNumberedDevices(numbers: readonly number[]): Request {
+  return updateContext(
+    'APPEND',
+    numbers.map((number) => element(deviceId(number), heldAttributes(number % 1000))),
+  )
+}
+
 /** The same with a location each, on a grid of a hundred places on a degree of latitude and as many on one of longitude. */
 export function appendPlacedDevices(numbers: readonly number[], reading: string | number): Request {
   return updateContext(
@@ -48,13 +56,13 @@ export function updateDevice(number: number, reading: string | number): Request 
 export function updateDevices(numbers: readonly number[], reading: string | number): Request {
   return updateContext(
     'UPDATE',
-    numbers.map((number) => element(deviceId(number), given(reading, []))),
+    numbers.map((number) => element(deviceId(number), givenAttributes(reading))),
   )
 }
 
 /** A fresh reading of another of so many devices each time: of more than a load could hold a request for each. */
 export function updateAnyDevice(devices: number): Request {
-  return { ...updateContext('UPDATE', [element(`${idStart}${anyDevice}`, given(fresh, []))]), devices }
+  return { ...updateContext('UPDATE', [element(`${idStart}${anyDevice}`, givenAttributes(fresh))]), devices }
 }
 
 /** A reading of one attribute with one metadata element: the least that a device sends. */
@@ -124,10 +132,11 @@ const accuracy: Metadata = { name: 'accuracy', type: 'float', value: '0.5' }
 
 /** What a device has once it is created and has sent a reading. */
 export function heldAttributes(reading: string | number): readonly DeviceAttribute[] {
-  return given(reading, [accuracy])
+  return givenAttributes(reading, [accuracy])
 }
 
-function given(reading: string | number, more: readonly Metadata[]): readonly DeviceAttribute[] {
+/** What a device sends with one reading. */
+export function givenAttributes(reading: string | number, more: readonly Metadata[] = []): readonly DeviceAttribute[] {
   const value = String(reading)
   return attributes.map(({ name, type }) => ({
     name,

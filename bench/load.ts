@@ -40,7 +40,7 @@ export interface LoadResult {
 
 /** Requests that had not the answer they should have, over the whole load. */
 export interface Failures {
-  /** HTTP status other than 200. */
+  /** HTTP status other than that of a success. */
   readonly status: number
   /** HTTP status 200, but another NGSI code inside. */
   readonly refused: number
@@ -51,6 +51,9 @@ export interface Failures {
 }
 
 const checkEvery = 50
+
+/** 204 is that of updates through NGSIv2 [NGSIv2 context 8.5, 11.1]. */
+const successes: ReadonlySet<number> = new Set([200, 204])
 
 /**
  * Sends a load and measures it. Rates and waits count from the end of the warm-up, failures from the start. It is over
@@ -153,7 +156,7 @@ class Run {
       this.#waits.record(Math.max(1, Math.round((performance.now() - started_ms) * 1e6)))
     }
     if (this.#phase === 'measured') this.#answered += 1
-    if (answer.status !== 200) {
+    if (!successes.has(answer.status)) {
       this.#failures.status += 1
       this.#example ??= `HTTP ${answer.status}: ${answer.text.slice(0, 200)}`
     } else if (this.#task.checked && number % checkEvery === 0) {

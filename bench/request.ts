@@ -5,7 +5,7 @@ import type { Address } from './connection.js'
  * `anyDevice` where the number of a device belongs.
  */
 export interface Request {
-  readonly verb: 'GET' | 'POST' | 'DELETE'
+  readonly verb: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly body?: string
   /** How many devices there are for `anyDevice` to stand for. */

@@ -5,6 +5,7 @@ import { growth } from './growth.js'
 import { type Bench, Harness } from './harness.js'
 import { ingest } from './ingest.js'
 import { log } from './log.js'
+import { ngsi2 } from './ngsi2.js'
 import { notify } from './notify.js'
 import { type BenchOptions, parseBenchOptions } from './options.js'
 import { overload } from './overload.js'
@@ -25,6 +26,7 @@ const benches: readonly Bench[] = [
   peers,
   read,
   query,
+  ngsi2,
   notify,
   growth,
   start,

@@ -1,6 +1,6 @@
 import { type Test, test } from 'tap'
 import { member } from '../../bench/ngsi.js'
-import { brokers, isMeasured, linesOf, run, short } from './programs.js'
+import { brokers, isMeasured, linesFrom, linesOf, own, run, short } from './programs.js'
 
 /** Whether a line is about so many connections and whole. */
 function isMeasuredAt(t: Test, line: unknown, connections: number): void {
@@ -32,3 +32,14 @@ for (const { name, main, skip } of brokers) {
     for (const [place, connections] of [1, 4].entries()) isMeasuredAt(t, lines[place], connections)
   })
 }
+
+test('what is measured through NGSIv2 is measured through NGSIv1 as well', { skip: own.skip }, async (t) => {
+  const lines = await linesFrom(t, 'ngsi2', '--entities', '20')
+  const singles = ['POST /v2/op/update', 'PATCH /v2/entities/{id}/attrs', 'GET /v2/entities/{id}']
+  const filters = ['q that all pass', 'q that one in 1,000 passes']
+  t.same(
+    lines.map((line) => member(line, 'case')),
+    [...singles, ...singles, ...filters, ...filters],
+  )
+  for (const line of lines) t.ok(Number(member(line, 'ngsi1_per_s')) > 0 && Number(member(line, 'ratio')) > 0)
+})
