@@ -3,7 +3,7 @@ import type { PathRange } from '../context/query.js'
 import type { Origin } from '../context/update.js'
 import type { DeliveryState } from '../delivery/message.js'
 import type { AvailabilitySubscription } from '../registration/availability.js'
-import type { RegisteredContext, RegistrationId } from '../registration/registration.js'
+import type { RegisteredContext, Registration, RegistrationId } from '../registration/registration.js'
 import type { RegistrationIndex } from '../registration/registration-index.js'
 import type { Result } from '../result.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
@@ -24,7 +24,12 @@ export interface RegistrationRequest extends RegistryOrigin {
   readonly contexts: readonly RegisteredContext[]
 }
 
-/** There is no such registration in the tenant and service path. */
+/** What a client of NGSIv2 registers [NGSIv2 subscriptions 10]. */
+export interface NewRegistration
+  extends RegistryOrigin,
+    Pick<Registration, 'tenant' | 'path' | 'expires' | 'contexts' | 'terms'> {}
+
+/** There is no such registration in the tenant, and in the service path if that counts. */
 export interface RegistrationUnknown {
   readonly kind: 'registrationUnknown'
 }
@@ -60,6 +65,13 @@ export interface RegistryService {
   readonly index: RegistrationIndex
   /** Answers when the registration is on disk with the notifications that it causes, and in every thread's index. */
   register(asked: RegistrationRequest): Promise<Result<RegistrationId, RegistrationUnknown | Unavailable>>
+  /** The same of a new registration of NGSIv2. */
+  add(asked: NewRegistration): Promise<Result<RegistrationId, Unavailable>>
+  /**
+   * Ends a resource of NGSIv2, whatever its path; answers when that is on disk, and in every thread's index. Others of the
+   * same registration stay [NGSIv2 subscriptions 9, 10].
+   */
+  remove(tenant: Tenant, id: RegistrationId): Promise<Result<undefined, RegistrationUnknown | Unavailable>>
   /** Registers what another registry notifies, replacing what it notified before. */
   notified(told: AvailabilityNotification): Promise<Result<undefined, Unavailable>>
   /** Answers when the subscription is on disk with its initial notification. */
@@ -75,6 +87,8 @@ export interface RegistryService {
 /** The operations of the service, for callers behind a port; the index is each thread's own. */
 export const registryServiceOperations = [
   'register',
+  'add',
+  'remove',
   'notified',
   'subscribe',
   'change',

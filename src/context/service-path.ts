@@ -57,6 +57,12 @@ export function onePath(paths: readonly PathRange[]): Result<ServicePath, 'sever
 
 /** All paths: `/#`. */
 export const everywhere: PathRange = { path: '/' as ServicePath, below: true }
+
+/** Whether any path is meant: none is named, or `/#` is among them. */
+export function meansEverywhere(paths: readonly PathRange[]): boolean {
+  return paths.length === 0 || paths.some(({ path, below }) => path === everywhere.path && below)
+}
+
 const allPaths: readonly PathRange[] = [everywhere]
 
 /** Where a read looks: everywhere unless the request says where [context 5.2], [NGSIv2 context 5]. */

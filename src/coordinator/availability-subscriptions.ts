@@ -13,8 +13,9 @@ import { neverDelivered, type Recipient } from '../delivery/message.js'
 import type { Log } from '../log/log.js'
 import type { AvailabilityRenderer, AvailabilitySubscription } from '../registration/availability.js'
 import { AvailabilityIndex } from '../registration/availability-index.js'
+import { type Discovery, discovering, wholeDiscovery } from '../registration/discovery.js'
 import { inForce, type Registration, type RegistrationChange } from '../registration/registration.js'
-import { type Discovery, type RegistrationIndex, wholeDiscovery } from '../registration/registration-index.js'
+import type { RegistrationIndex } from '../registration/registration-index.js'
 import type { RegistryChange, RegistryStore } from '../registration/registry-store.js'
 import { err, ok, type Result } from '../result.js'
 import type { Bell } from '../shared-memory/bell.js'
@@ -212,7 +213,7 @@ export class AvailabilitySubscriptions {
     const { id, tenant } = subscription
     if (!inForce(subscription, made)) return []
     const lookup = { tenant, paths: [everywhere], now: made }
-    const { contexts } = yield* this.#registrations.discovering(lookup, discovery, wholeDiscovery, changes)
+    const { contexts } = yield* discovering(this.#registrations, lookup, discovery, wholeDiscovery, changes)
     if (contexts.length === 0) return []
     const body = yield* this.#parts.word(id, contexts)
     const orderingKey = { kind: 'availability' } as const

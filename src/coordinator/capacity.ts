@@ -78,8 +78,8 @@ export function sizeOfAvailability({ selectors, attributes, reference }: Availab
 }
 
 /** About what a registration takes in memory, of each thread that knows it. */
-export function sizeOfRegistration({ contexts }: Pick<Registration, 'contexts'>): number {
-  let bytes = 0
+export function sizeOfRegistration({ contexts, terms }: Pick<Registration, 'contexts' | 'terms'>): number {
+  let bytes = terms === undefined ? 0 : entry_bytes + terms.description.length
   for (const { entities, attributes, provider } of contexts) {
     bytes += provider.length + entities.length * Math.max(1, attributes.length) * entry_bytes
     for (const { id, type } of entities) bytes += id.length + type.length

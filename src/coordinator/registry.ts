@@ -2,6 +2,7 @@ import type {
   AvailabilityChange,
   AvailabilityNotification,
   AvailabilityRequest,
+  NewRegistration,
   RegistrationRequest,
   RegistrationUnknown,
   RegistryOrigin,
@@ -15,6 +16,7 @@ import type { Tenant } from '../context/entity.js'
 import type { Recipient } from '../delivery/message.js'
 import { errorFacts } from '../log/log.js'
 import { Copies, toldOnce, withoutTold } from '../registration/copies.js'
+import { withoutContexts } from '../registration/registered-resources.js'
 import type { Registration, RegistrationChange, RegistrationId } from '../registration/registration.js'
 import { RegistrationIndex } from '../registration/registration-index.js'
 import { err, ok, type Result } from '../result.js'
@@ -118,13 +120,36 @@ export class Registry implements RegistryService {
       }
       const { id, order } = held ?? this.#next(time)
       const registration = { id, order, tenant, path, contexts, expires: after(time, duration_ms) }
-      if (!this.#capacity.hasRoom(sizeOfRegistration(registration), held && sizeOfRegistration(held))) {
-        return err({ kind: 'registrationsFull' })
-      }
-      const stored = await this.#store([], registration, time, request)
+      return this.#keep(registration, held, time, request)
+    })
+  }
+
+  add({
+    tenant,
+    path,
+    contexts,
+    expires,
+    terms,
+    ...origin
+  }: NewRegistration): Promise<Result<RegistrationId, Unavailable>> {
+    return this.#inTurn(async () => {
+      const time = this.#clock()
+      const registration = { ...this.#next(time), tenant, path, contexts, expires, terms }
+      return this.#keep(registration, undefined, time, origin)
+    })
+  }
+
+  remove(tenant: Tenant, id: RegistrationId): Promise<Result<undefined, RegistrationUnknown | Unavailable>> {
+    return this.#inTurn(async () => {
+      const resource = this.index.resource(tenant, id)
+      if (resource === undefined) return err({ kind: 'registrationUnknown' })
+      const change = withoutContexts(resource.registration, (_, at) => at === resource.at)
+      const stored = await committed(this.#parts, { registrations: [change] })
       if (!stored.ok) return stored
-      this.#trace(id, held ? 'updated' : 'created')
-      return ok(id)
+      this.#enact([change])
+      await this.#parts.publish([change])
+      this.#trace(id, 'removed')
+      return stored
     })
   }
 
@@ -193,6 +218,22 @@ export class Registry implements RegistryService {
   #next(time: Milliseconds): Pick<Registration, 'id' | 'order'> {
     this.#order += 1
     return { id: newId(time) as RegistrationId, order: this.#order }
+  }
+
+  /** Stores a registration that a client made, or changed, if there is room for it. */
+  async #keep(
+    registration: Registration,
+    held: Registration | undefined,
+    time: Milliseconds,
+    origin: RegistryOrigin,
+  ): Promise<Result<RegistrationId, Unavailable>> {
+    if (!this.#capacity.hasRoom(sizeOfRegistration(registration), held && sizeOfRegistration(held))) {
+      return err({ kind: 'registrationsFull' })
+    }
+    const stored = await this.#store([], registration, time, origin)
+    if (!stored.ok) return stored
+    this.#trace(registration.id, held ? 'updated' : 'created')
+    return ok(registration.id)
   }
 
   /**

@@ -3,10 +3,14 @@ import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entit
 import type { Selector } from '../context/query.js'
 import type { AvailabilitySubscription } from '../registration/availability.js'
 import type {
+  ForwardingMode,
   RegisteredContext,
+  RegisteredEntity,
   Registration,
   RegistrationChange,
   RegistrationId,
+  RegistrationStatus,
+  RegistrationTerms,
 } from '../registration/registration.js'
 import type { RegistryChange, RegistryStore } from '../registration/registry-store.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
@@ -80,14 +84,22 @@ type StoredRegistration = readonly [
   path: string,
   expires: number,
   contexts: readonly StoredContext[],
-  copiedFrom?: string,
+  copiedFrom?: string | null,
+  /** Of what NGSIv2 made. */
+  terms?: StoredTerms,
 ]
 
 type StoredContext = readonly [
-  entities: readonly (readonly [id: string, type: string])[],
+  entities: readonly StoredEntity[],
   attributes: readonly (readonly [name: string, type: string, isDomain: 1 | 0])[],
   provider: string,
+  /** Where it is not the position. */
+  ordinal?: number,
 ]
+
+type StoredEntity = readonly [id: string, type: string, everyId?: 1]
+
+type StoredTerms = readonly [description: string, status: RegistrationStatus, mode: ForwardingMode, legacy: 1 | 0]
 
 type StoredAvailability = readonly [
   order: number,
@@ -101,14 +113,26 @@ type StoredAvailability = readonly [
 /** The text is the id or the pattern; empty for any id. */
 type StoredSelector = readonly [kind: Selector['id']['kind'], text: string, type?: string]
 
-function encodeRegistration({ order, tenant, path, expires, contexts, copiedFrom }: Registration): string {
+function encodeRegistration({ order, tenant, path, expires, contexts, copiedFrom, terms }: Registration): string {
   const array = [order, tenant, path, expires, contexts.map(storedContext)] as const
-  const stored: StoredRegistration = copiedFrom === undefined ? array : [...array, copiedFrom]
-  return JSON.stringify(stored)
+  return JSON.stringify(storedRegistration(array, copiedFrom, terms && storedTerms(terms)))
+}
+
+function storedRegistration(
+  array: readonly [number, string, string, number, readonly StoredContext[]],
+  copiedFrom: string | undefined,
+  terms: StoredTerms | undefined,
+): StoredRegistration {
+  if (terms !== undefined) return [...array, copiedFrom ?? null, terms]
+  return copiedFrom === undefined ? array : [...array, copiedFrom]
+}
+
+function storedTerms({ description, status, mode, legacy }: RegistrationTerms): StoredTerms {
+  return [description, status, mode, legacy ? 1 : 0]
 }
 
 function decodeRegistration(id: RegistrationId, text: string): Registration {
-  const [order, tenant, path, expires, contexts, copiedFrom] = JSON.parse(text) as StoredRegistration
+  const [order, tenant, path, expires, contexts, copiedFrom, terms] = JSON.parse(text) as StoredRegistration
   return {
     id,
     order,
@@ -116,24 +140,40 @@ function decodeRegistration(id: RegistrationId, text: string): Registration {
     path: path as ServicePath,
     expires: expires as Milliseconds,
     contexts: contexts.map(heldContext),
-    copiedFrom,
+    copiedFrom: copiedFrom ?? undefined,
+    terms: terms && heldTerms(terms),
   }
 }
 
-function storedContext({ entities, attributes, provider }: RegisteredContext): StoredContext {
-  return [
-    entities.map(({ id, type }) => [id, type]),
-    attributes.map(({ name, type, isDomain }) => [name, type, isDomain ? 1 : 0]),
-    provider,
-  ]
+function heldTerms([description, status, mode, legacy]: StoredTerms): RegistrationTerms {
+  return { description, status, mode, legacy: legacy === 1 }
 }
 
-function heldContext([entities, attributes, provider]: StoredContext): RegisteredContext {
+function storedContext({ entities, attributes, provider, ordinal }: RegisteredContext, at: number): StoredContext {
+  const context = [
+    entities.map(storedEntity),
+    attributes.map(({ name, type, isDomain }) => [name, type, isDomain ? 1 : 0] as const),
+    provider,
+  ] as const
+  return ordinal === undefined || ordinal === at ? context : [...context, ordinal]
+}
+
+function heldContext([entities, attributes, provider, ordinal]: StoredContext): RegisteredContext {
   return {
-    entities: entities.map(([id, type]) => ({ id: id as EntityId, type: type as EntityType })),
+    entities: entities.map(heldEntity),
     attributes: attributes.map(([name, type, isDomain]) => ({ name, type, isDomain: isDomain === 1 })),
     provider,
+    ...(ordinal !== undefined && { ordinal }),
   }
+}
+
+function storedEntity({ id, type, everyId }: RegisteredEntity): StoredEntity {
+  return everyId ? [id, type, 1] : [id, type]
+}
+
+function heldEntity([id, type, everyId]: StoredEntity): RegisteredEntity {
+  const entity = { id: id as EntityId, type: type as EntityType }
+  return everyId === 1 ? { ...entity, everyId: true } : entity
 }
 
 function encodeAvailability(subscription: AvailabilitySubscription): string {

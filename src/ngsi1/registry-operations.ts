@@ -2,8 +2,8 @@ import type { ApiRequest, ApiResponse, Operation, StatusText } from '../api.js'
 import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { PathRange, Selector } from '../context/query.js'
 import { pathsOfRead } from '../context/service-path.js'
+import { type Discovery, discoverInSlices } from '../registration/discovery.js'
 import type { RegisteredContext } from '../registration/registration.js'
-import type { Discovery } from '../registration/registration-index.js'
 import { err, ok, type Result } from '../result.js'
 import { inSlices } from '../slices.js'
 import { unknownId } from '../subscription/given-id.js'
@@ -143,7 +143,7 @@ async function discover(
   const lookup = { tenant, paths: pathsOfRead(request.paths), now: now() }
   const until = performance.now() + options.queryTimeout_ms
   const isLate = () => request.client.gone || performance.now() > until
-  const found = await broker.registry.index.discoverInSlices(lookup, discovery, { offset, limit }, isLate)
+  const found = await discoverInSlices(broker.registry.index, lookup, discovery, { offset, limit }, isLate)
   if (found === undefined) return unavailableResponse({ kind: 'queryLate' })
   const { contexts, count } = found
   if (log?.traces[traceArea['registration.match']] === 1) {

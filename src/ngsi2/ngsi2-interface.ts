@@ -8,6 +8,8 @@ import { batchResources } from './batch-resources.js'
 import { entityResources } from './entity-resources.js'
 import { badInput } from './ngsi2-errors.js'
 import type { Ngsi2Services } from './ngsi2-services.js'
+import { registrationUnknown } from './registration-requests.js'
+import { registrationResources } from './registration-resources.js'
 import { subscriptionResources } from './subscription-resources.js'
 import { typeResources } from './type-resources.js'
 import { checkUriParameters } from './uri-parameters.js'
@@ -23,6 +25,7 @@ export function ngsi2Interface(surroundings: Omit<Ngsi2Services, 'longPayloads'>
       ...typeResources(services),
       ...batchResources(services),
       ...subscriptionResources(services),
+      ...registrationResources(services),
     ],
     parseServicePaths: (header) => {
       const paths = parseServicePaths(header, 'one')
@@ -62,6 +65,7 @@ function unknownPath([, collection, id, attrs, name, value, ...more]: readonly s
   if (collection === 'subscriptions' && id === '' && attrs === undefined) {
     return badInput('Invalid subscription ID: bad length - 24 chars expected')
   }
+  if (collection === 'registrations' && id === '' && attrs === undefined) return registrationUnknown
   if (collection === 'entities') {
     if (id === '' && (attrs === undefined || attrs === 'attrs')) return tooShort('entity id')
     const endsInName = value === undefined || (value === 'value' && more.length === 0)

@@ -1,7 +1,14 @@
 import type { Selector } from '../context/query.js'
 import type { IndexedContext } from '../registration/indexed-contexts.js'
-import type { RegisteredEntity, RegistrationId } from '../registration/registration.js'
-import type { Lookup, RegistrationIndex } from '../registration/registration-index.js'
+import { type RegisteredEntity, type RegistrationId, registrationTermsOf } from '../registration/registration.js'
+import type { RegistrationIndex } from '../registration/registration-index.js'
+import {
+  type RegisteredSource,
+  registeredEntities,
+  type SourceLookup,
+  sourceOf,
+  sourcesOf,
+} from '../registration/sources.js'
 import type { Steps } from '../slices.js'
 
 /** What one provider is to be asked of one entity [subscriptions 8.2]. */
@@ -9,6 +16,7 @@ export interface QueryForward {
   readonly provider: string
   /** The first registration that names it for what is asked. */
   readonly registration: RegistrationId
+  /** With its registered type. */
   readonly entity: RegisteredEntity
   /** In the order in which they were asked for; empty for the whole entity. */
   readonly attributes: readonly string[]
@@ -20,12 +28,12 @@ export interface QueryForward {
  */
 export function* askableEntities(
   index: RegistrationIndex,
-  lookup: Lookup,
+  lookup: SourceLookup,
   selectors: readonly Selector[],
 ): Steps<readonly RegisteredEntity[]> {
   const entities = new Map<string, RegisteredEntity>()
-  for (const { id, type } of selectors) {
-    for (const entity of yield* index.entities(lookup, { id, type })) {
+  for (const selector of selectors) {
+    for (const entity of yield* registeredEntities(index, lookup, selector)) {
       const key = entityKey(entity)
       if (!entities.has(key)) entities.set(key, entity)
     }
@@ -45,7 +53,7 @@ export function entityKey({ id, type }: { readonly id: string; readonly type: st
  */
 export function forwardsOf(
   index: RegistrationIndex,
-  lookup: Lookup,
+  lookup: SourceLookup,
   entity: RegisteredEntity,
   names: readonly string[],
   isHeld: (name: string) => boolean,
@@ -53,11 +61,11 @@ export function forwardsOf(
   const drafts = new Drafts(entity)
   if (names.length > 0) {
     for (const name of names) {
-      const source = isHeld(name) ? undefined : index.sourceOf(lookup, entity, name)
-      if (source) drafts.of(source).attributes.add(name)
+      const source = isHeld(name) ? undefined : sourceOf(index, lookup, entity, name)
+      if (source && isAsked(source)) drafts.of(source).attributes.add(name)
     }
   } else {
-    for (const source of index.sources(lookup, entity)) {
+    for (const source of sourcesOf(index, lookup, entity).filter(isAsked)) {
       const { attributes } = source.context
       if (attributes.length === 0) drafts.of(source).whole = true
       for (const { name } of attributes) if (!isHeld(name)) drafts.of(source).attributes.add(name)
@@ -66,7 +74,14 @@ export function forwardsOf(
   return drafts.all()
 }
 
+/** Whether a provider can be asked: in the form of NGSIv1 so far, which a registration of NGSIv2 has to say [NGSIv2 subscriptions 10]. */
+export function isAsked({ registration }: IndexedContext): boolean {
+  return registrationTermsOf(registration).legacy
+}
+
 interface Draft {
+  readonly provider: string
+  readonly entity: RegisteredEntity
   readonly registration: RegistrationId
   readonly attributes: Set<string>
   whole: boolean
@@ -81,17 +96,19 @@ class Drafts {
     this.#entity = entity
   }
 
-  of({ registration, context }: IndexedContext): Draft {
-    const held = this.#drafts.get(context.provider)
+  of({ registration, context: { provider }, named: { type } }: RegisteredSource): Draft {
+    const key = `${type.length}:${type}${provider}`
+    const held = this.#drafts.get(key)
     if (held !== undefined) return held
-    const draft = { registration: registration.id, attributes: new Set<string>(), whole: false }
-    this.#drafts.set(context.provider, draft)
+    const entity = type === this.#entity.type ? this.#entity : { ...this.#entity, type }
+    const draft = { provider, entity, registration: registration.id, attributes: new Set<string>(), whole: false }
+    this.#drafts.set(key, draft)
     return draft
   }
 
   all(): readonly QueryForward[] {
-    return Array.from(this.#drafts, ([provider, { registration, attributes, whole }]) => ({
-      ...{ provider, registration, entity: this.#entity },
+    return Array.from(this.#drafts.values(), ({ provider, registration, entity, attributes, whole }) => ({
+      ...{ provider, registration, entity },
       attributes: whole ? [] : [...attributes],
     }))
   }

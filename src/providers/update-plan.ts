@@ -1,8 +1,10 @@
 import type { EntityId, EntityType } from '../context/entity.js'
 import type { GivenAttribute } from '../context/update.js'
 import type { RegistrationId } from '../registration/registration.js'
-import type { Lookup, RegistrationIndex } from '../registration/registration-index.js'
+import type { RegistrationIndex } from '../registration/registration-index.js'
+import { type SourceLookup, sourceOf } from '../registration/sources.js'
 import type { Steps } from '../slices.js'
+import { isAsked } from './query-plan.js'
 
 /** Attributes of an update that are not held here, of one entity. */
 export interface Lacking {
@@ -15,7 +17,7 @@ export interface Lacking {
 /** What a provider is asked to update of one entity. */
 export interface Share {
   readonly id: EntityId
-  /** As it is registered. */
+  /** Under which the provider was found. */
   readonly type: EntityType
   readonly attributes: readonly GivenAttribute[]
 }
@@ -43,14 +45,18 @@ interface UpdatePlan {
 }
 
 /** Which provider gets what of an update is not held here: one request for each, with all its entities [subscriptions 8.1, 8.3]. */
-export function* planUpdate(index: RegistrationIndex, lookup: Lookup, lacking: readonly Lacking[]): Steps<UpdatePlan> {
+export function* planUpdate(
+  index: RegistrationIndex,
+  lookup: SourceLookup,
+  lacking: readonly Lacking[],
+): Steps<UpdatePlan> {
   const forwards = new Map<string, { readonly registration: RegistrationId; readonly shares: Share[] }>()
   const sharings: Sharing[] = []
   for (const entity of lacking) {
     const shared = new Map<string, Draft>()
     const unfound: GivenAttribute[] = []
     for (const attribute of entity.attributes) {
-      const found = sourceOf(index, lookup, entity, attribute.name)
+      const found = providerOf(index, lookup, entity, attribute.name)
       if (found === undefined) unfound.push(attribute)
       else share(shared, found, entity.id, attribute)
     }
@@ -65,25 +71,32 @@ export function* planUpdate(index: RegistrationIndex, lookup: Lookup, lacking: r
   return { forwards: Array.from(forwards, ([provider, forward]) => ({ provider, ...forward })), sharings }
 }
 
-interface Source {
+interface Addressee {
   readonly provider: string
   readonly registration: RegistrationId
   readonly type: EntityType
 }
 
-interface Draft extends Source {
+interface Draft extends Addressee {
   readonly share: Share & { readonly attributes: GivenAttribute[] }
 }
 
-function sourceOf(index: RegistrationIndex, lookup: Lookup, { id, types }: Lacking, name: string): Source | undefined {
+function providerOf(
+  index: RegistrationIndex,
+  lookup: SourceLookup,
+  { id, types }: Lacking,
+  name: string,
+): Addressee | undefined {
   for (const type of types) {
-    const listed = index.sourceOf(lookup, { id, type }, name)
-    if (listed) return { provider: listed.context.provider, registration: listed.registration.id, type }
+    const source = sourceOf(index, lookup, { id, type }, name)
+    if (source && isAsked(source)) {
+      return { provider: source.context.provider, registration: source.registration.id, type }
+    }
   }
   return undefined
 }
 
-function share(shared: Map<string, Draft>, source: Source, id: EntityId, attribute: GivenAttribute): void {
+function share(shared: Map<string, Draft>, source: Addressee, id: EntityId, attribute: GivenAttribute): void {
   const { provider, type } = source
   const key = `${type.length}:${type}${provider}`
   const draft = shared.get(key) ?? { ...source, share: { id, type, attributes: [] } }

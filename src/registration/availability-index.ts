@@ -1,10 +1,9 @@
 import type { EntityId, Tenant } from '../context/entity.js'
-import { compileSelectors } from '../context/match.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 import { type AvailabilitySubscription, discoveryOf } from './availability.js'
+import { compileRegistered, type Discovery } from './discovery.js'
 import { inForce, type RegisteredEntity, type Registration } from './registration.js'
-import type { Discovery } from './registration-index.js'
 
 /** A subscription that a registration concerns, with what it is to be sent. */
 interface AvailabilityMatch {
@@ -42,7 +41,7 @@ export class AvailabilityIndex {
   /** Adds a subscription, or replaces the one with its id. */
   put(subscription: AvailabilitySubscription): void {
     this.remove(subscription.id)
-    const held = { subscription, isMeant: compileSelectors(subscription.selectors) }
+    const held = { subscription, isMeant: compileRegistered(subscription.selectors) }
     this.#held.set(subscription.id, held)
     const ofTenant = this.#byTenant.get(subscription.tenant) ?? { exact: new Map(), searching: new Set() }
     this.#byTenant.set(subscription.tenant, ofTenant)
@@ -78,14 +77,20 @@ export class AvailabilityIndex {
     if (ofTenant === undefined) return
     const meant = new Set(ofTenant.searching)
     for (const { entities } of contexts) {
-      for (const { id } of entities) for (const held of ofTenant.exact.get(id) ?? []) meant.add(held)
+      for (const entity of entities) for (const held of naming(ofTenant, entity)) meant.add(held)
     }
     for (const { subscription, isMeant } of [...meant].sort(byCreation)) {
       if (!inForce(subscription, now)) continue
-      const discovery = discoveryOf(subscription.attributes, isMeant, contexts)
+      const discovery = discoveryOf(subscription, isMeant, contexts)
       yield discovery && { subscription, discovery }
     }
   }
+}
+
+/** Those that name the id of a registered entity: all that name one if it stands for every id. */
+function* naming({ exact }: TenantSubscriptions, { id, everyId }: RegisteredEntity): Generator<Held> {
+  if (everyId) for (const held of exact.values()) yield* held
+  else yield* exact.get(id) ?? []
 }
 
 function byCreation(a: Held, b: Held): number {

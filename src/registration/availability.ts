@@ -3,8 +3,8 @@ import type { Selector } from '../context/query.js'
 import type { Steps } from '../slices.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
+import type { Discovery } from './discovery.js'
 import type { RegisteredContext, RegisteredEntity } from './registration.js'
-import type { Discovery } from './registration-index.js'
 
 /** A subscription to registrations, of every service path of its tenant [subscriptions 7.4]. */
 export interface AvailabilitySubscription {
@@ -34,7 +34,7 @@ export type AvailabilityRenderer = (
  * attributes, one of those [subscriptions 7.4].
  */
 export function discoveryOf(
-  attributes: readonly string[],
+  { selectors, attributes }: Pick<AvailabilitySubscription, 'selectors' | 'attributes'>,
   isMeant: (entity: RegisteredEntity) => boolean,
   contexts: readonly RegisteredContext[],
 ): Discovery | undefined {
@@ -43,6 +43,12 @@ export function discoveryOf(
     context.entities.some(isMeant)
   if (!contexts.some(concerns)) return undefined
   const meant = contexts.flatMap(({ entities }) => entities.filter(isMeant))
+  return { selectors: meant.flatMap((entity) => known(entity, selectors)), attributes }
+}
+
+/** What selects everything that is known about a registered entity, as far as the subscription means it. */
+function known({ id, type, everyId }: RegisteredEntity, subscribed: readonly Selector[]): readonly Selector[] {
   // An entity without type is that one and not the entities of every type: its selector has the empty type.
-  return { selectors: meant.map(({ id, type }) => ({ id: { kind: 'exact', id }, type })), attributes }
+  if (!everyId) return [{ id: { kind: 'exact', id }, type }]
+  return subscribed.filter((one) => one.type === undefined || one.type === type).map((one) => ({ id: one.id, type }))
 }

@@ -1,4 +1,5 @@
 import { compareBytes } from '../context/entity.js'
+import { withoutContexts } from './registered-resources.js'
 import type { RegisteredContext, Registration, RegistrationChange, RegistrationId } from './registration.js'
 
 /** Whose copies they are: what one subscription of another registry told, in one tenant and path. */
@@ -39,8 +40,7 @@ export class Copies {
  */
 export function withoutTold(copy: Registration, told: readonly RegisteredContext[]): RegistrationChange {
   const again = new Set(told.map(contextKey))
-  const contexts = copy.contexts.filter((context) => !again.has(contextKey(context)))
-  return contexts.length === 0 ? { kind: 'remove', id: copy.id } : { kind: 'put', registration: { ...copy, contexts } }
+  return withoutContexts(copy, (context) => again.has(contextKey(context)))
 }
 
 /**

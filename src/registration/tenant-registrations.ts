@@ -1,17 +1,26 @@
 import type { EntityId, EntityType } from '../context/entity.js'
 import { acceptedPattern } from '../context/pattern.js'
 import type { Selector } from '../context/query.js'
-import type { IndexedContext } from './indexed-contexts.js'
+import { type IndexedContext, insertContext, removeContext } from './indexed-contexts.js'
 import { NamedEntity } from './named-entity.js'
 import type { RegisteredEntity } from './registration.js'
 
 /** Who names what in one tenant, by id and by type, so that what one request asks for does not walk all registrations. */
 export class TenantRegistrations {
+  readonly #contexts: IndexedContext[] = []
   readonly #byType = new Map<EntityType, Map<EntityId, NamedEntity>>()
   /** The entities of an id: the only one, as most are, or those of several types. */
   readonly #byId = new Map<EntityId, NamedEntity | Set<NamedEntity>>()
+  /** What stands for the entities of every id. */
+  readonly #everyId = new Map<EntityType, NamedEntity>()
+
+  /** All contexts, by creation. Changes with what is registered. */
+  get contexts(): readonly IndexedContext[] {
+    return this.#contexts
+  }
 
   enter(listed: IndexedContext): void {
+    insertContext(this.#contexts, listed)
     for (const entity of listed.context.entities) {
       const named = this.named(entity)
       if (named === undefined) this.#begin(new NamedEntity(entity, listed))
@@ -20,6 +29,7 @@ export class TenantRegistrations {
   }
 
   leave(listed: IndexedContext): void {
+    removeContext(this.#contexts, listed)
     for (const entity of listed.context.entities) {
       const named = this.named(entity)
       if (named === undefined) continue // The context has the entity twice.
@@ -27,23 +37,39 @@ export class TenantRegistrations {
     }
   }
 
-  /** The entity of exactly this id and type. */
-  named({ id, type }: RegisteredEntity): NamedEntity | undefined {
-    return this.#byType.get(type)?.get(id)
+  /** The entity of exactly this id and type, or the one that stands for every id of exactly this type. */
+  named({ id, type, everyId }: RegisteredEntity): NamedEntity | undefined {
+    return everyId ? this.#everyId.get(type) : this.#byType.get(type)?.get(id)
   }
 
   /**
-   * The entities that a selector means, without a type those of every type, in no particular order; and nothing for every
-   * entity that a pattern was tried on in vain: whoever looks may pause there.
+   * The entities that a selector means, without a type those of every type, in no particular order; those that stand for
+   * every id are meant whatever the id. And nothing for every entity that a pattern was tried on in vain: whoever looks
+   * may pause there. With `untyped` those without type are meant by every type.
    */
-  *tried({ id, type }: Selector): Generator<NamedEntity | undefined> {
+  *tried({ id, type, typePattern }: Selector, untyped = false): Generator<NamedEntity | undefined> {
+    const ofType = typeTest(type, typePattern, untyped)
+    for (const named of this.#everyId.values()) if (ofType(named.entity.type)) yield named
     if (id.kind === 'exact') {
-      for (const named of this.#ofId(id.id)) if (type === undefined || named.entity.type === type) yield named
+      for (const named of this.#ofId(id.id)) if (ofType(named.entity.type)) yield named
       return
     }
     const matches = id.kind === 'any' ? () => true : acceptedPattern(id.pattern).test
-    for (const ids of type === undefined ? this.#byType.values() : [this.#byType.get(type)]) {
-      for (const named of ids?.values() ?? []) yield matches(named.entity.id) ? named : undefined
+    for (const [each, ids] of this.#typed(type, untyped)) {
+      if (!ofType(each)) yield undefined
+      else for (const named of ids.values()) yield matches(named.entity.id) ? named : undefined
+    }
+  }
+
+  /** The entities by their types: only those that a type leaves. */
+  *#typed(type: EntityType | undefined, untyped: boolean): Iterable<[EntityType, ReadonlyMap<EntityId, NamedEntity>]> {
+    if (type === undefined) {
+      yield* this.#byType
+      return
+    }
+    for (const each of untyped && type !== '' ? [type, '' as EntityType] : [type]) {
+      const ids = this.#byType.get(each)
+      if (ids !== undefined) yield [each, ids]
     }
   }
 
@@ -54,7 +80,11 @@ export class TenantRegistrations {
   }
 
   #begin(named: NamedEntity): void {
-    const { id, type } = named.entity
+    const { id, type, everyId } = named.entity
+    if (everyId) {
+      this.#everyId.set(type, named)
+      return
+    }
     const ids = this.#byType.get(type) ?? new Map<EntityId, NamedEntity>()
     this.#byType.set(type, ids.set(id, named))
     const held = this.#byId.get(id)
@@ -64,7 +94,11 @@ export class TenantRegistrations {
   }
 
   #end(named: NamedEntity): void {
-    const { id, type } = named.entity
+    const { id, type, everyId } = named.entity
+    if (everyId) {
+      this.#everyId.delete(type)
+      return
+    }
     const ids = this.#byType.get(type)
     ids?.delete(id)
     if (ids?.size === 0) this.#byType.delete(type)
@@ -72,4 +106,16 @@ export class TenantRegistrations {
     if (held instanceof Set) held.delete(named)
     if (held === named || (held instanceof Set && held.size === 0)) this.#byId.delete(id)
   }
+}
+
+/** What tells whether entities of a registered type are meant. */
+function typeTest(
+  type: EntityType | undefined,
+  typePattern: string | undefined,
+  untyped: boolean,
+): (registered: EntityType) => boolean {
+  if (type !== undefined) return (registered) => registered === type || (untyped && registered === '')
+  if (typePattern === undefined) return () => true
+  const { test } = acceptedPattern(typePattern)
+  return (registered) => (registered === '' ? untyped : test(registered))
 }

@@ -8,7 +8,7 @@ import type { Result } from '../../src/result.js'
 import type { Notice } from '../../src/subscription/notice.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import { at, everywhere, path, root, silentLog, tenant } from '../given.js'
-import { any, context, exact, pattern, registered } from '../registration/given.js'
+import { any, context, exact, pattern, providerOf, registered } from '../registration/given.js'
 import { never, openRegistry, start } from './given-registry.js'
 
 const day_ms = 86_400_000
@@ -111,8 +111,8 @@ test('an update replaces a registration as a whole, in its place, with a new exp
   const contexts = [context('S5:Street S4:Street', 'noise', 'http://new.example')]
   t.equal(granted(await registry.register(asked({ id, contexts, duration_ms: 5 }))), id)
   const now = at(clock.time)
-  const lookup = { tenant, paths: everywhere, now }
-  t.equal(registry.index.providerOf(lookup, registered('S4:Street'), 'noise'), 'http://new.example')
+  const lookup = { tenant, paths: everywhere, now, use: 'query', api: 'ngsi1' } as const
+  t.equal(providerOf(registry.index, lookup, registered('S4:Street'), 'noise'), 'http://new.example')
   t.equal(registry.index.get(id)?.expires, clock.time + 5)
   t.equal(registry.index.size, 2)
 })

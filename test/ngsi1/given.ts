@@ -72,6 +72,8 @@ const noSubscriptions: SubscriptionService = {
 export const noRegistrations: RegistryService = {
   index: new RegistrationIndex(),
   register: async () => ok('5f0a1b2c3d4e5f6071829305' as RegistrationId),
+  add: async () => ok('5f0a1b2c3d4e5f6071829305' as RegistrationId),
+  remove: async () => err({ kind: 'registrationUnknown' }),
   notified: async () => ok(undefined),
   subscribe: async () => ok('5f0a1b2c3d4e5f6071829306' as SubscriptionId),
   change: async () => err({ kind: 'subscriptionUnknown' }),

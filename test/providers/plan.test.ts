@@ -7,11 +7,13 @@ import { askableEntities, entityKey, forwardsOf } from '../../src/providers/quer
 import { planUpdate } from '../../src/providers/update-plan.js'
 import type { RegistrationId } from '../../src/registration/registration.js'
 import { RegistrationIndex } from '../../src/registration/registration-index.js'
+import { sourceOf } from '../../src/registration/sources.js'
 import { atOnce } from '../../src/slices.js'
 import type { Milliseconds } from '../../src/time.js'
 
 const tenant = '' as Tenant
-const lookup = { tenant, paths: [{ path: '/' as ServicePath, below: true }], now: 0 as Milliseconds }
+const paths = [{ path: '/' as ServicePath, below: true }]
+const lookup = { tenant, paths, now: 0 as Milliseconds, use: 'update', api: 'ngsi1' } as const
 
 interface Source {
   readonly id: string
@@ -67,7 +69,7 @@ test('every attribute that is lacking goes to one provider, the one that is regi
         const { shares = [], unfound = [] } = sharings[at] ?? {}
         return attributes.every((attribute) => {
           const holding = shares.filter((share) => share.attributes.includes(attribute))
-          const [first] = types.flatMap((type) => index.sourceOf(lookup, { id, type }, attribute.name) ?? [])
+          const [first] = types.flatMap((type) => sourceOf(index, lookup, { id, type }, attribute.name) ?? [])
           if (first === undefined) return holding.length === 0 && unfound.includes(attribute)
           const [only] = holding
           if (only === undefined || holding.length > 1 || unfound.includes(attribute)) return false

@@ -102,7 +102,7 @@ test('a copy loses what is told again, and ends when nothing else is in it', asy
   const copy = registration(1, [context('S4', 'noise'), context('S6')], { copiedFrom: 'a' })
   t.same(withoutTold(copy, [context('S4', 'noise'), context('S7')]), {
     kind: 'put',
-    registration: { ...copy, contexts: [context('S6')] },
+    registration: { ...copy, contexts: [{ ...context('S6'), ordinal: 1 }] },
   })
   t.same(withoutTold(copy, [context('S6'), context('S4', 'noise')]), { kind: 'remove', id: copy.id })
 })

@@ -1,4 +1,5 @@
 import type { Selector } from '../../src/context/query.js'
+import { type Discovery, discovering, type Lookup } from '../../src/registration/discovery.js'
 import type {
   RegisteredAttribute,
   RegisteredContext,
@@ -6,6 +7,9 @@ import type {
   Registration,
   RegistrationId,
 } from '../../src/registration/registration.js'
+import type { RegistrationIndex } from '../../src/registration/registration-index.js'
+import { type SourceLookup, sourceOf, sourcesOf } from '../../src/registration/sources.js'
+import { atOnce, type Steps } from '../../src/slices.js'
 import { at, id, root, tenant, type } from '../given.js'
 
 /** `Street-4:Street`, or `Street-4` without a type. */
@@ -45,4 +49,33 @@ export function pattern(text: string, kind?: string): Selector {
 
 export function any(kind?: string): Selector {
   return { id: { kind: 'any' }, type: kind === undefined ? undefined : type(kind) }
+}
+
+/** The whole of `discovering` at once. */
+export function discover(
+  index: RegistrationIndex,
+  lookup: Lookup,
+  discovery: Discovery,
+  page?: Parameters<typeof discovering>[3],
+): ReturnType<typeof discovering> extends Steps<infer Found> ? Found : never {
+  return atOnce(discovering(index, lookup, discovery, page))
+}
+
+/** The provider that is to be asked for an attribute. */
+export function providerOf(
+  index: RegistrationIndex,
+  lookup: SourceLookup,
+  entity: RegisteredEntity,
+  attribute: string,
+): string | undefined {
+  return sourceOf(index, lookup, entity, attribute)?.context.provider
+}
+
+/** The contexts that name an entity. */
+export function naming(
+  index: RegistrationIndex,
+  lookup: SourceLookup,
+  entity: RegisteredEntity,
+): readonly RegisteredContext[] {
+  return sourcesOf(index, lookup, entity).map(({ context }) => context)
 }

@@ -1,16 +1,36 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { ServicePath, Tenant } from '../../src/context/entity.js'
+import type { EntityType, ServicePath, Tenant } from '../../src/context/entity.js'
 import { acceptedPattern } from '../../src/context/pattern.js'
 import { inPaths, type PathRange, type Selector } from '../../src/context/query.js'
-import type { RegisteredContext, RegisteredEntity, Registration } from '../../src/registration/registration.js'
-import { type Discovery, type Lookup, RegistrationIndex } from '../../src/registration/registration-index.js'
+import { type Discovery, discoverInSlices, type Lookup } from '../../src/registration/discovery.js'
+import {
+  forwardingModes,
+  type RegisteredContext,
+  type RegisteredEntity,
+  type Registration,
+  type RegistrationTerms,
+  registrationStatuses,
+} from '../../src/registration/registration.js'
+import { RegistrationIndex } from '../../src/registration/registration-index.js'
+import { registeredEntities, type SourceLookup } from '../../src/registration/sources.js'
 import { atOnce } from '../../src/slices.js'
 import { at, everywhere, path, tenant } from '../given.js'
-import { any, attribute, context, exact, pattern, registered, registration } from './given.js'
+import {
+  any,
+  attribute,
+  context,
+  discover,
+  exact,
+  naming,
+  pattern,
+  providerOf,
+  registered,
+  registration,
+} from './given.js'
 
-const lookup: Lookup = { tenant, paths: everywhere, now: at(0) }
+const lookup: SourceLookup = { tenant, paths: everywhere, now: at(0), use: 'query', api: 'ngsi1' }
 
 function indexOf(...registrations: readonly Registration[]): RegistrationIndex {
   const index = new RegistrationIndex()
@@ -20,7 +40,7 @@ function indexOf(...registrations: readonly Registration[]): RegistrationIndex {
 
 test('a tenant is empty until something is registered in it, and when the last registration is gone', async (t) => {
   const index = new RegistrationIndex()
-  const one = registration(1, [])
+  const one = registration(1, [context('S4')])
   t.equal(index.isEmpty(tenant), true)
   index.put(one)
   index.put(one)
@@ -38,11 +58,11 @@ test('the provider of an attribute is the first that names it, else the first fo
     registration(2, [context('S4:Street', 'noise', 'second')]),
   )
   const s4 = registered('S4:Street')
-  t.equal(index.providerOf(lookup, s4, 'noise'), 'first again')
-  t.equal(index.providerOf(lookup, s4, 'traffic'), 'first')
-  t.equal(index.providerOf(lookup, registered('S4'), 'noise'), undefined)
-  t.equal(index.providerOf(lookup, registered('S4:Alley'), 'noise'), undefined)
-  t.equal(index.providerOf({ ...lookup, tenant: 'other' as Tenant }, s4, 'noise'), undefined)
+  t.equal(providerOf(index, lookup, s4, 'noise'), 'first again')
+  t.equal(providerOf(index, lookup, s4, 'traffic'), 'first')
+  t.equal(providerOf(index, lookup, registered('S4'), 'noise'), undefined)
+  t.equal(providerOf(index, lookup, registered('S4:Alley'), 'noise'), undefined)
+  t.equal(providerOf(index, { ...lookup, tenant: 'other' as Tenant }, s4, 'noise'), undefined)
 })
 
 test('an entity with many attributes, which are looked up, is found by each until its registration is gone', async (t) => {
@@ -50,48 +70,48 @@ test('an entity with many attributes, which are looked up, is found by each unti
   const s4 = registered('S4:Street')
   const [all, whole] = [registration(2, [context('S4:Street', names, 'all')]), registration(3, [context('S4:Street')])]
   const index = indexOf(registration(1, [context('S4:Street', 'a7', 'one')]), all, registration(4, []))
-  t.equal(index.providerOf(lookup, s4, 'a7'), 'one')
-  t.equal(index.providerOf(lookup, s4, 'a39'), 'all')
-  t.equal(index.providerOf(lookup, s4, 'a40'), undefined)
+  t.equal(providerOf(index, lookup, s4, 'a7'), 'one')
+  t.equal(providerOf(index, lookup, s4, 'a39'), 'all')
+  t.equal(providerOf(index, lookup, s4, 'a40'), undefined)
   index.put(whole)
-  t.equal(index.providerOf(lookup, s4, 'a40'), 'http://p.example')
-  t.equal(index.discover(lookup, { selectors: [exact('S4')], attributes: ['a8', 'a7'] }).count, 2)
+  t.equal(providerOf(index, lookup, s4, 'a40'), 'http://p.example')
+  t.equal(discover(index, lookup, { selectors: [exact('S4')], attributes: ['a8', 'a7'] }).count, 2)
   index.remove(all.id)
-  t.equal(index.providerOf(lookup, s4, 'a39'), 'http://p.example')
+  t.equal(providerOf(index, lookup, s4, 'a39'), 'http://p.example')
   index.remove(whole.id)
-  t.equal(index.providerOf(lookup, s4, 'a39'), undefined)
-  t.equal(index.providerOf(lookup, s4, 'a7'), 'one')
+  t.equal(providerOf(index, lookup, s4, 'a39'), undefined)
+  t.equal(providerOf(index, lookup, s4, 'a7'), 'one')
 })
 
 test('types of one id are told apart, and each goes with its last registration', async (t) => {
   const [street, alley] = [registration(1, [context('S4:Street')]), registration(2, [context('S4:Alley S4')])]
   const index = indexOf(street, alley, registration(3, []))
-  t.same(atOnce(index.entities(lookup, exact('S4'))), [
+  t.same(atOnce(registeredEntities(index, lookup, exact('S4'))), [
     registered('S4:Street'),
     registered('S4:Alley'),
     registered('S4'),
   ])
-  t.same(atOnce(index.entities(lookup, exact('S4', 'Alley'))), [registered('S4:Alley')])
+  t.same(atOnce(registeredEntities(index, lookup, exact('S4', 'Alley'))), [registered('S4:Alley')])
   index.remove(alley.id)
-  t.same(atOnce(index.entities(lookup, exact('S4'))), [registered('S4:Street')])
+  t.same(atOnce(registeredEntities(index, lookup, exact('S4'))), [registered('S4:Street')])
   index.remove(street.id)
-  t.same(atOnce(index.entities(lookup, exact('S4'))), [])
+  t.same(atOnce(registeredEntities(index, lookup, exact('S4'))), [])
 })
 
 test('an entity without type is named only by registrations without type', async (t) => {
   const index = indexOf(registration(1, [context('S4', 'noise')]))
-  t.equal(index.providerOf(lookup, registered('S4'), 'noise'), 'http://p.example')
-  t.equal(index.providerOf(lookup, registered('S4:Street'), 'noise'), undefined)
+  t.equal(providerOf(index, lookup, registered('S4'), 'noise'), 'http://p.example')
+  t.equal(providerOf(index, lookup, registered('S4:Street'), 'noise'), undefined)
 })
 
 test('a registration is in force before the moment of its expiry, and lies there afterwards', async (t) => {
   const index = indexOf(registration(1, [context('S4:Street', 'noise')], { expires: at(50) }))
   const s4 = registered('S4:Street')
-  t.equal(index.providerOf({ ...lookup, now: at(49) }, s4, 'noise'), 'http://p.example')
-  t.equal(index.providerOf({ ...lookup, now: at(50) }, s4, 'noise'), undefined)
-  t.same(index.naming({ ...lookup, now: at(50) }, s4), [])
-  t.same(atOnce(index.entities({ ...lookup, now: at(50) }, any())), [])
-  t.equal(index.discover({ ...lookup, now: at(50) }, { selectors: [any()], attributes: [] }).count, 0)
+  t.equal(providerOf(index, { ...lookup, now: at(49) }, s4, 'noise'), 'http://p.example')
+  t.equal(providerOf(index, { ...lookup, now: at(50) }, s4, 'noise'), undefined)
+  t.same(naming(index, { ...lookup, now: at(50) }, s4), [])
+  t.same(atOnce(registeredEntities(index, { ...lookup, now: at(50) }, any())), [])
+  t.equal(discover(index, { ...lookup, now: at(50) }, { selectors: [any()], attributes: [] }).count, 0)
   t.equal(index.size, 1)
 })
 
@@ -100,9 +120,13 @@ test('registered entities come once each, in the order of creation, and none for
     registration(2, [context('S5:Street S4:Street', 'noise')]),
     registration(1, [context('S4:Street :Street', 'ozone'), context('S9')]),
   )
-  t.same(atOnce(index.entities(lookup, any())), [registered('S4:Street'), registered('S9'), registered('S5:Street')])
-  t.same(atOnce(index.entities(lookup, exact('S4'))), [registered('S4:Street')])
-  t.same(atOnce(index.entities(lookup, pattern('^S[59]', 'Street'))), [registered('S5:Street')])
+  t.same(atOnce(registeredEntities(index, lookup, any())), [
+    registered('S4:Street'),
+    registered('S9'),
+    registered('S5:Street'),
+  ])
+  t.same(atOnce(registeredEntities(index, lookup, exact('S4'))), [registered('S4:Street')])
+  t.same(atOnce(registeredEntities(index, lookup, pattern('^S[59]', 'Street'))), [registered('S5:Street')])
 })
 
 test('pages count registrations, each with all that was found of it', async (t) => {
@@ -112,7 +136,7 @@ test('pages count registrations, each with all that was found of it', async (t) 
     registration(3, [context('S4:Street', 'noise', 'd')]),
   )
   const page = (offset: number, limit: number) =>
-    index.discover(lookup, { selectors: [any('Street')], attributes: [] }, { offset, limit })
+    discover(index, lookup, { selectors: [any('Street')], attributes: [] }, { offset, limit })
   t.same(
     page(0, 1).contexts.map(({ provider }) => provider),
     ['a', 'b'],
@@ -132,20 +156,33 @@ const names = fc.constantFrom('S4', 'S5', 'S45', '')
 const types = fc.constantFrom('Street', 'Alley', '')
 const attributes = fc.uniqueArray(fc.constantFrom('noise', 'ozone', 'traffic'), { maxLength: 3 })
 const entities = fc.tuple(names, types).map(([name, kind]) => registered(`${name}:${kind}`))
+const everyIds: fc.Arbitrary<RegisteredEntity> = types.map((kind) => ({ ...registered(`.*:${kind}`), everyId: true }))
 const contexts: fc.Arbitrary<RegisteredContext> = fc.record({
-  entities: fc.array(entities, { maxLength: 3 }),
+  entities: fc.array(fc.oneof({ weight: 4, arbitrary: entities }, everyIds), { maxLength: 3 }),
   attributes: attributes.map((each) => each.map(attribute)),
   provider: fc.constantFrom('http://a', 'http://b'),
 })
+const terms: fc.Arbitrary<RegistrationTerms> = fc.record({
+  description: fc.constant(''),
+  status: fc.constantFrom(...registrationStatuses),
+  mode: fc.constantFrom(...forwardingModes),
+  legacy: fc.boolean(),
+})
 const registrations: fc.Arbitrary<Registration> = fc
-  .tuple(fc.integer({ min: 1, max: 8 }), fc.array(contexts, { maxLength: 3 }), fc.constantFrom('', 'acme'))
-  .chain(([order, each, service]) =>
+  .tuple(
+    fc.integer({ min: 1, max: 8 }),
+    fc.array(contexts, { maxLength: 3 }),
+    fc.constantFrom('', 'acme'),
+    fc.option(terms, { nil: undefined }),
+  )
+  .chain(([order, each, service, terms]) =>
     fc.tuple(fc.constantFrom('/', '/a', '/a/b'), fc.integer({ min: 0, max: 100 })).map(([where, expires]) =>
       // The tenant of an id does not change, so it is a part of it here.
       registration(service === '' ? order : order + 100, each, {
         tenant: service as Tenant,
         path: path(where),
         expires: at(expires),
+        terms,
       }),
     ),
   )
@@ -161,10 +198,12 @@ const ranges: fc.Arbitrary<PathRange> = fc.record({
   path: fc.constantFrom('/', '/a', '/a/b', '/ab').map((text) => text as ServicePath),
   below: fc.boolean(),
 })
-const lookups: fc.Arbitrary<Lookup> = fc.record({
+const lookups: fc.Arbitrary<SourceLookup> = fc.record({
   tenant: fc.constantFrom('', 'acme').map((text) => text as Tenant),
   paths: fc.array(ranges, { minLength: 1, maxLength: 2 }),
   now: fc.integer({ min: 0, max: 100 }).map(at),
+  use: fc.constantFrom('query', 'update'),
+  api: fc.constantFrom('ngsi1', 'ngsi2'),
 })
 
 /** What the rules say, by a walk over everything. */
@@ -192,25 +231,52 @@ class Naive {
     return { contexts: found.slice(offset, offset + limit).flat(), count: found.length }
   }
 
-  naming(where: Lookup, { id, type }: RegisteredEntity): readonly RegisteredContext[] {
-    const isNamed = (entity: RegisteredEntity): boolean => entity.id === id && entity.type === type
-    return this.inForce(where).flatMap(({ contexts }) => contexts.filter((each) => each.entities.some(isNamed)))
+  used(where: SourceLookup): readonly Registration[] {
+    const isUsed = ({ terms }: Registration) =>
+      terms === undefined || (terms.status === 'active' && (terms.mode === 'all' || terms.mode === where.use))
+    return this.inForce(where).filter(isUsed)
   }
 
-  entities(where: Lookup, selector: Selector): readonly RegisteredEntity[] {
-    const all = this.inForce(where).flatMap(({ contexts }) => contexts.flatMap((each) => each.entities))
-    const meant = all.filter((entity) => entity.id !== '' && matches(selector, entity))
-    return meant.filter((entity, place) => meant.findIndex((other) => same(other, entity)) === place)
+  naming(where: SourceLookup, asked: RegisteredEntity): readonly RegisteredContext[] {
+    return this.used(where).flatMap(({ contexts, terms }) => {
+      const names = (entity: RegisteredEntity): boolean =>
+        (entity.everyId || (entity.id === asked.id && !asked.everyId)) && isOfType(entity, asked.type, where, terms)
+      return contexts.filter((each) => each.entities.some(names))
+    })
+  }
+
+  entities(where: SourceLookup, selector: Selector): readonly RegisteredEntity[] {
+    const meant = this.used(where).flatMap(({ contexts, terms }) =>
+      contexts.flatMap(({ entities }) =>
+        entities
+          .filter((entity) => entity.id !== '' && matches({ ...selector, type: undefined }, entity))
+          .filter((entity) => selector.type === undefined || isOfType(entity, selector.type, where, terms))
+          .map((entity) => {
+            const type = selector.type ?? entity.type
+            return selector.id.kind === 'exact' ? { id: selector.id.id, type } : { ...entity, type }
+          }),
+      ),
+    )
+    return meant.filter((entity, place) => meant.findIndex((other) => keyOf(other) === keyOf(entity)) === place)
   }
 }
 
-function same(a: RegisteredEntity, b: RegisteredEntity): boolean {
-  return a.id === b.id && a.type === b.type
+function isOfType(
+  { type }: RegisteredEntity,
+  asked: EntityType,
+  { api }: SourceLookup,
+  terms: RegistrationTerms | undefined,
+): boolean {
+  return type === asked || (type === '' && (api === 'ngsi2' || terms !== undefined))
+}
+
+function keyOf({ id, type, everyId }: RegisteredEntity): string {
+  return JSON.stringify([id, type, everyId === true])
 }
 
 function matches({ id, type }: Selector, entity: RegisteredEntity): boolean {
   if (type !== undefined && entity.type !== type) return false
-  if (id.kind === 'any') return true
+  if (id.kind === 'any' || entity.everyId) return true
   return id.kind === 'exact' ? entity.id === id.id : acceptedPattern(id.pattern).test(entity.id)
 }
 
@@ -243,7 +309,7 @@ test('the index finds what a walk over all registrations finds, whatever was put
     fc.property(changes, lookups, discoveries, pages, (history, where, discovery, page) => {
       const { index, naive } = built(history)
       const expected = naive.discover(where, discovery, page.offset, page.limit)
-      assert.deepEqual(index.discover(where, discovery, page), expected)
+      assert.deepEqual(discover(index, where, discovery, page), expected)
     }),
     { numRuns: 500 },
   )
@@ -260,20 +326,20 @@ test('a discovery in slices finds the same, lets others work meanwhile, and is g
     others = setImmediate(count)
   }
   let others = setImmediate(count)
-  const found = await index.discoverInSlices(lookup, costly, page, () => false)
+  const found = await discoverInSlices(index, lookup, costly, page, () => false)
   const meanwhile = turns
   clearImmediate(others)
-  t.same(found, index.discover(lookup, costly, page))
+  t.same(found, discover(index, lookup, costly, page))
   t.equal(found?.count, 1)
   t.ok(meanwhile > 1, `others had ${meanwhile} turns`)
-  t.equal(await index.discoverInSlices(lookup, costly, page, () => true), undefined)
+  t.equal(await discoverInSlices(index, lookup, costly, page, () => true), undefined)
 })
 
 test('what is changed while a discovery runs is shown once, and nothing else is missed', async (t) => {
   const ids = Array.from({ length: 20_000 }, (_, number) => `Lamp${number}${'x'.repeat(40)}:Lamp`)
   const index = indexOf(...ids.map((id, number) => registration(number + 1, [context(id), context('Last:Lamp')])))
   const all = { selectors: [pattern('(a|b|c|L)+amp'), any('Lamp')], attributes: [] }
-  const changing = index.discoverInSlices(lookup, all, { offset: 0, limit: 30_000 }, () => false)
+  const changing = discoverInSlices(index, lookup, all, { offset: 0, limit: 30_000 }, () => false)
   index.put(registration(1, [context('Last:Lamp', 'light')]))
   index.remove(registration(2, []).id)
   const found = await changing
@@ -285,20 +351,21 @@ test('lookups for forwarding find what a walk over all registrations finds', asy
     fc.property(
       changes,
       lookups,
-      entities,
+      fc.oneof(entities, everyIds),
       fc.constantFrom('noise', 'ozone'),
       selectors,
       (history, where, entity, name, selector) => {
         const { index, naive } = built(history)
-        const naming = naive.naming(where, entity)
-        const byName = naming.find((each) => each.attributes.some((one) => one.name === name))
-        const whole = naming.find((each) => each.attributes.length === 0)
-        assert.deepEqual(index.naming(where, entity), naming)
-        assert.equal(index.providerOf(where, entity, name), (byName ?? whole)?.provider)
-        assert.deepEqual(atOnce(index.entities(where, selector)), naive.entities(where, selector))
+        const expected = naive.naming(where, entity)
+        const byName = expected.find((each) => each.attributes.some((one) => one.name === name))
+        const whole = expected.find((each) => each.attributes.length === 0)
+        assert.deepEqual(naming(index, where, entity), expected)
+        assert.equal(providerOf(index, where, entity, name), (byName ?? whole)?.provider)
+        const found = atOnce(registeredEntities(index, where, selector))
+        assert.deepEqual(found.map(keyOf).sort(), naive.entities(where, selector).map(keyOf).sort())
         assert.equal(
           index.isEmpty(where.tenant),
-          naive.inForce({ ...where, paths: everywhere, now: at(-1) }).length === 0,
+          naive.inForce({ ...where, paths: everywhere, now: at(-1) }).flatMap(({ contexts }) => contexts).length === 0,
         )
       },
     ),

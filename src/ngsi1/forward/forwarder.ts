@@ -10,6 +10,7 @@ import type { ProviderFailure, ProviderOperation, ProviderRequest } from '../../
 import type { ReadResponse } from '../../providers/providers.js'
 import type { RegistrationId } from '../../registration/registration.js'
 import type { RegistrationIndex } from '../../registration/registration-index.js'
+import { isRegistered } from '../../registration/sources.js'
 import { err, ok, type Result } from '../../result.js'
 import type { ForwardLimit, ForwardRefusal } from '../../shared-memory/forward-limit.js'
 import { Slices } from '../../slices.js'
@@ -49,8 +50,7 @@ export function forwarderOf(
 export function mayPassOn({ broker, forwarding }: Ngsi1Services, tenant: Tenant, id: EntityId): boolean {
   const { index } = broker.registry
   if (forwarding === undefined || index.isEmpty(tenant)) return false
-  const lookup = { tenant, paths: pathsOfRead([]), now: now() }
-  return index.isRegistered(lookup, id)
+  return isRegistered(index, { tenant, paths: pathsOfRead([]), now: now(), use: 'update', api: 'ngsi1' }, id)
 }
 
 /** How the requests that a request of a client causes are passed on. */

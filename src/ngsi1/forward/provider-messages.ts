@@ -13,7 +13,7 @@ import { isOk, okStatus } from '../render/status.js'
 /** The body of a query that is passed on; without `attributes` for the whole entity [subscriptions 8.2]. */
 export function queryForProvider({ entity, attributes }: QueryForward): string {
   const names = attributes.length === 0 ? '' : `,"attributes":${JSON.stringify(attributes)}`
-  return `{"entities":[{${renderHead({ ...entity, isPattern: false })}}]${names}}`
+  return `{"entities":[{${renderHead({ ...entity, isPattern: entity.everyId === true })}}]${names}}`
 }
 
 /** The body of an update that is passed on, whose action is always UPDATE [subscriptions 8.3]. */

@@ -7,7 +7,7 @@ import { gathered, type Page, type Query, type Scope, type Selector } from '../.
 import { mergeResponses, type ShownEntity } from '../../providers/merge-responses.js'
 import { askableEntities, entityKey, forwardsOf, type QueryForward } from '../../providers/query-plan.js'
 import type { RegisteredEntity } from '../../registration/registration.js'
-import type { Lookup } from '../../registration/registration-index.js'
+import type { SourceLookup } from '../../registration/sources.js'
 import { err, ok, type Result } from '../../result.js'
 import { Slices } from '../../slices.js'
 import { now } from '../../time.js'
@@ -69,7 +69,7 @@ class ReadPlan {
   readonly #page: Page
   readonly #client: Client
   readonly #limit_ms: number
-  readonly #lookup: Lookup
+  readonly #lookup: SourceLookup
   readonly #onPage = new Map<EntityId, Entity[]>()
 
   constructor(broker: Broker, forwarder: Forwarder, query: Query, page: Page, client: Client, limit_ms: number) {
@@ -79,7 +79,7 @@ class ReadPlan {
     this.#query = query
     this.#page = page
     this.#client = client
-    this.#lookup = { tenant: query.tenant, paths: query.paths, now: now() }
+    this.#lookup = { tenant: query.tenant, paths: query.paths, now: now(), use: 'query', api: 'ngsi1' }
     for (const entity of page.entities) {
       const sameId = this.#onPage.get(entity.id)
       if (sameId) sameId.push(entity)

@@ -28,7 +28,8 @@ export async function fillGaps(
   results: readonly ElementResult[],
 ): Promise<Result<readonly ElementResponse[], Unavailable | NothingDone> | undefined> {
   const gaps = await gapsOf(update, results)
-  const lookup = { tenant: update.tenant, paths: [{ path: update.path, below: false }], now: now() }
+  const paths = [{ path: update.path, below: false }]
+  const lookup = { tenant: update.tenant, paths, now: now(), use: 'update', api: 'ngsi1' } as const
   const { forwards, sharings } = await inSlices(planUpdate(forwarder.index, lookup, gaps))
   if (forwards.length === 0) return undefined
   const forwarded = await forwarder.ask('updateContext', forwards, updateForProvider, readUpdateAnswer)

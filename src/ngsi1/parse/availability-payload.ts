@@ -1,4 +1,4 @@
-import type { Discovery } from '../../registration/registration-index.js'
+import type { Discovery } from '../../registration/discovery.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
 import { unknownId } from '../../subscription/given-id.js'

@@ -1,9 +1,11 @@
 import type { EntityId, EntityType } from '../../context/entity.js'
-import type {
-  RegisteredAttribute,
-  RegisteredContext,
-  RegisteredEntity,
-  RegistrationId,
+import {
+  entriesOf,
+  maxEntries,
+  type RegisteredAttribute,
+  type RegisteredContext,
+  type RegisteredEntity,
+  type RegistrationId,
 } from '../../registration/registration.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
@@ -16,7 +18,7 @@ import { parseDuration } from './text-rules.js'
 import { parseIsPattern } from './update-payload.js'
 
 /** How long a registration is to last, and which one it replaces [subscriptions 7.1]. */
-export interface RegistrationTerms {
+export interface RegistrationLife {
   /** Nothing for a new one. */
   readonly id: RegistrationId | undefined
   /** The id as it was given; the empty text without one. */
@@ -26,12 +28,12 @@ export interface RegistrationTerms {
   readonly duration: string
 }
 
-export interface RegistrationPayload extends RegistrationTerms {
+export interface RegistrationPayload extends RegistrationLife {
   readonly contexts: readonly RegisteredContext[]
 }
 
 /** What a convenience registration says of what its path names [subscriptions 7.6]. */
-export interface ProviderPayload extends RegistrationTerms {
+export interface ProviderPayload extends RegistrationLife {
   readonly provider: string
 }
 
@@ -120,7 +122,7 @@ function checkTerms({
 }: {
   readonly duration?: string
   readonly registrationId?: string
-}): Result<RegistrationTerms, CheckRefusal> {
+}): Result<RegistrationLife, CheckRefusal> {
   const duration = parseDuration(span)
   if (!duration.ok) return duration
   const id = givenId === '' ? ok(undefined) : parseGivenId(givenId)
@@ -133,19 +135,13 @@ function checkTerms({
   })
 }
 
-/** All contexts: each of their entities is entered with each of their attributes wherever registrations are looked up. */
 function checkContexts(drafts: readonly ContextDraft[]): Result<readonly RegisteredContext[], CheckRefusal> {
-  const number = drafts.reduce(
-    (sum, { entities = [], attributes = [] }) => sum + Math.max(1, entities.length) * Math.max(1, attributes.length),
-    0,
-  )
+  const number = entriesOf(drafts)
   if (number > maxEntries) {
     return err({ kind: 'tooMany', of: 'registered entities and attributes', number, max: maxEntries })
   }
   return checkAll(drafts, checkContext)
 }
-
-const maxEntries = 5000
 
 /** Metadata are checked and not kept: nobody is ever shown them. */
 function checkContext(draft: ContextDraft): Result<RegisteredContext, CheckRefusal> {

@@ -49,7 +49,7 @@ export const renderAvailabilityNotification: AvailabilityRenderer = function* (s
 /** Attributes are left out where the provider answers for the whole entity. */
 function contextRegistration({ entities, attributes, provider }: RegisteredContext): unknown {
   return {
-    entities: entities.map(({ id, type }) => ({ type, isPattern: 'false', id })),
+    entities: entities.map(({ id, type, everyId = false }) => ({ type, isPattern: String(everyId), id })),
     ...(attributes.length > 0 && {
       attributes: attributes.map(({ name, type, isDomain }) => ({ name, type, isDomain: String(isDomain) })),
     }),

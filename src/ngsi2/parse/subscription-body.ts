@@ -1,7 +1,5 @@
-import { hasForbidden } from '../../context/characters.js'
-import { parseDate } from '../../context/date.js'
 import type { Selector } from '../../context/query.js'
-import { ok, type Result } from '../../result.js'
+import type { Result } from '../../result.js'
 import {
   type Alteration,
   type AttributesFormat,
@@ -16,6 +14,7 @@ import type { Milliseconds } from '../../time.js'
 import { type BodyRefusal, checked, type Given, type GivenObject, isGivenObject, member, refuse } from './checked.js'
 import { readExpression } from './expression-body.js'
 import { readNames, readSelectors } from './lists.js'
+import { parsedJson, readDate, readDescription } from './members.js'
 import { readTarget } from './target-body.js'
 
 /** What a subscription is about and what fires it; what PATCH leaves as it was is absent [NGSIv2 subscriptions 3.4]. */
@@ -72,7 +71,7 @@ type Use = 'new' | 'patch'
 function readSubscription(body: string, use: Use): SubscriptionBody {
   const given = readObject(body)
   if (Object.keys(given).length === 0) refuse('empty payload')
-  const description = readDescription(member(given, 'description'))
+  const description = readDescription(member(given, 'description'), 'description is not a string')
   const subject = readSubject(member(given, 'subject'), use)
   const notification = readNotification(member(given, 'notification'), use)
   const expires = readExpires(member(given, 'expires'))
@@ -83,27 +82,9 @@ function readSubscription(body: string, use: Use): SubscriptionBody {
 }
 
 function readObject(body: string): GivenObject {
-  const given = parsed(body)
+  const given = parsedJson(body)
   if (!given.ok || !isGivenObject(given.value)) refuse('Errors found in incoming JSON buffer', 'ParseError')
   return given.value
-}
-
-function parsed(body: string): Result<Given, undefined> {
-  try {
-    return ok(JSON.parse(body))
-  } catch {
-    return { ok: false, error: undefined }
-  }
-}
-
-const maxDescription_bytes = 1024
-
-function readDescription(given: Given): string | undefined {
-  if (given === undefined) return undefined
-  if (typeof given !== 'string') refuse('description is not a string')
-  if (Buffer.byteLength(given) > maxDescription_bytes) refuse('max description length exceeded')
-  if (hasForbidden(given)) refuse('forbidden characters in description')
-  return given
 }
 
 function readSubject(given: Given, use: Use): SubjectBody | undefined {
@@ -191,11 +172,7 @@ function readMaxFails(given: Given): number | undefined {
 
 function readExpires(given: Given): SubscriptionBody['expires'] {
   if (given === undefined) return undefined
-  if (typeof given !== 'string') refuse('expires is not a string')
-  if (given === '') return 'never'
-  const seconds = parseDate(given)
-  if (seconds === undefined) refuse('expires has an invalid format')
-  return Math.round(seconds * 1000) as Milliseconds
+  return given === '' ? 'never' : readDate(given, 'expires is not a string', 'expires has an invalid format')
 }
 
 function readStatus(given: Given): SetStatus | undefined {

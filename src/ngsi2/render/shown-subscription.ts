@@ -4,6 +4,7 @@ import { termsOf } from '../../subscription/patch.js'
 import type { Subscription } from '../../subscription/subscription.js'
 import type { HttpTarget, MqttTarget, SubscriptionTerms, Template } from '../../subscription/terms.js'
 import { type Milliseconds, never } from '../../time.js'
+import { dateText } from './date-text.js'
 
 /** A subscription as NGSIv2 shows it at a moment, whichever interface has made it [NGSIv2 subscriptions 2.1, 9]. */
 export function subscriptionShown({ subscription, delivery, fired }: ShownSubscription, at: Milliseconds): unknown {
@@ -93,8 +94,4 @@ function templateShown({ payload, json, ngsi }: Template): Template {
     ...(json !== undefined && { json }),
     ...(ngsi !== undefined && { ngsi }),
   }
-}
-
-function dateText(date: Milliseconds): string {
-  return new Date(date).toISOString()
 }

@@ -1,0 +1,80 @@
+import { type Operation, requestOrigin, segment } from '../api.js'
+import { meansEverywhere, onePath } from '../context/service-path.js'
+import { isWritten } from '../registration/registered-resources.js'
+import type { RegistrationId } from '../registration/registration.js'
+import { err, ok } from '../result.js'
+import { inSlices } from '../slices.js'
+import { badInput, refused, unavailable } from './ngsi2-errors.js'
+import type { Ngsi2Services } from './ngsi2-services.js'
+import { parseNewRegistration } from './parse/registration-body.js'
+import { renderRegistration, renderRegistrations } from './render/shown-registration.js'
+import { noPayload, tenantOperation } from './tenant-operation.js'
+import { pageOf } from './uri-parameters.js'
+
+/** There is no such registration in the tenant, or none in the path of the request [NGSIv2 subscriptions 10]. */
+export const registrationUnknown = refused('NotFound', 'The requested registration has not been found. Check id')
+
+/** `POST /v2/registrations` [NGSIv2 subscriptions 10]. */
+export function createRegistration(services: Ngsi2Services): Operation {
+  return tenantOperation(services, 'write', {
+    parse: ({ body, paths }) => {
+      const payload = parseNewRegistration(body)
+      if (!payload.ok) return err(refused(payload.error.error, payload.error.description))
+      const path = onePath(paths)
+      if (!path.ok) return err(badInput('max one service-path without # allowed for registrations'))
+      return ok({ ...payload.value, path: path.value })
+    },
+    work: async (request, tenant, { context, path, expires, terms }) => {
+      const { correlator, via, ends } = requestOrigin(request, services.brokerId ?? '')
+      const registration = { tenant, path, expires, contexts: [context], terms }
+      const made = await services.broker.registry.add({ ...registration, correlator, via, ends })
+      if (!made.ok) return unavailable(made.error)
+      return { status: 201, headers: { Location: `/v2/registrations/${made.value}` } }
+    },
+  })
+}
+
+/** `GET /v2/registrations` [NGSIv2 subscriptions 3.2, 10]. */
+export function listRegistrations(services: Ngsi2Services): Operation {
+  return tenantOperation(services, 'read', {
+    parse: noPayload,
+    work: async ({ paths, parameters }, tenant) => {
+      const { offset, limit, counted } = pageOf(parameters)
+      const meant = meansEverywhere(paths) ? undefined : paths
+      const { count, resources } = services.broker.registry.index.page({ tenant, paths: meant, offset, limit })
+      const body = await inSlices(renderRegistrations(resources))
+      return { status: 200, body, ...(counted && { headers: { 'Fiware-Total-Count': String(count) } }) }
+    },
+  })
+}
+
+/** `GET /v2/registrations/{id}` [NGSIv2 subscriptions 10]. */
+export function showRegistration(services: Ngsi2Services): Operation {
+  return tenantOperation(services, 'read', {
+    parse: noPayload,
+    work: async (request, tenant) => {
+      const { paths } = request
+      const resource = services.broker.registry.index.resource(tenant, idOf(request))
+      if (resource === undefined) return registrationUnknown
+      const isBound = meansEverywhere(paths) || isWritten(resource.registration, paths)
+      return isBound ? { status: 200, body: renderRegistration(resource) } : registrationUnknown
+    },
+  })
+}
+
+/** `DELETE /v2/registrations/{id}` [NGSIv2 subscriptions 10]. */
+export function deleteRegistration(services: Ngsi2Services): Operation {
+  return tenantOperation(services, 'write', {
+    parse: noPayload,
+    work: async (request, tenant) => {
+      const done = await services.broker.registry.remove(tenant, idOf(request))
+      if (done.ok) return { status: 204 }
+      return done.error.kind === 'registrationUnknown' ? registrationUnknown : unavailable(done.error)
+    },
+  })
+}
+
+/** A malformed one is like one that does not exist [NGSIv2 subscriptions 10]. */
+function idOf(request: Parameters<typeof segment>[0]): RegistrationId {
+  return segment(request, 'registrationId') as RegistrationId
+}

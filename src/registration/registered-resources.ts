@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto'
+import type { PathRange } from '../context/query.js'
+import type { IndexedContext } from './indexed-contexts.js'
+import type { RegisteredContext, Registration, RegistrationChange, RegistrationId } from './registration.js'
+
+/**
+ * The id of a context as a resource of NGSIv2: that of its registration for the first, for others one that is made of it
+ * and of their position, so that it stays the same for as long as they are registered [NGSIv2 subscriptions 9].
+ */
+export function resourceIdOf({ registration: { id }, at, context }: IndexedContext): RegistrationId {
+  const ordinal = context.ordinal ?? at
+  if (ordinal === 0) return id
+  const hash = createHash('sha256').update(`${id} ${ordinal}`).digest('hex')
+  return `${id.slice(0, second_digits)}${hash.slice(0, id.length - second_digits)}` as RegistrationId
+}
+
+/** The second of its creation, with which an id begins [subscriptions 1.4]. */
+const second_digits = 8
+
+/** What becomes of a registration that loses contexts: the others keep their ids, and without any it ends. */
+export function withoutContexts(
+  registration: Registration,
+  isLost: (context: RegisteredContext, at: number) => boolean,
+): RegistrationChange {
+  const numbered = registration.contexts.map((context, at) => ({ ...context, ordinal: context.ordinal ?? at }))
+  const contexts = numbered.filter((context, at) => !isLost(context, at))
+  if (contexts.length === 0) return { kind: 'remove', id: registration.id }
+  return { kind: 'put', registration: { ...registration, contexts } }
+}
+
+/** Whether the path of a registration is written exactly as one of these [NGSIv2 subscriptions 3.2]. */
+export function isWritten({ path }: Pick<Registration, 'path'>, paths: readonly PathRange[]): boolean {
+  return paths.some((each) => each.path === path && !each.below)
+}
