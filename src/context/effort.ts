@@ -7,27 +7,34 @@ export const maxSteps = 2_000_000
 /** Counts the steps of matching one entity after another. */
 export class Effort {
   readonly #limit: number
+  readonly #whole: Effort | undefined
   #left: number
+  #isSpent = false
 
-  constructor(limit: number) {
+  /** What it takes is taken from another one as well, of which it is a part. */
+  constructor(limit: number, whole?: Effort) {
     this.#limit = limit
+    this.#whole = whole
     this.#left = limit
   }
 
   /** Whether more was asked for than there was. What was matched since then does not count. */
   get isSpent(): boolean {
-    return this.#left < 0
+    return this.#isSpent
   }
 
   /** Takes this many steps; false when fewer are left. */
   spend(steps: number): boolean {
     this.#left -= steps
-    return this.#left >= 0
+    if (this.#left >= 0 && (this.#whole === undefined || this.#whole.spend(steps))) return true
+    this.#isSpent = true
+    return false
   }
 
   /** As many as at first, for the next entity. */
   renew(): void {
     this.#left = this.#limit
+    this.#isSpent = false
   }
 }
 

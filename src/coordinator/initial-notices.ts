@@ -1,5 +1,6 @@
 import type { Unavailable } from '../broker/broker.js'
 import type { StatePage } from '../broker/partition-readers.js'
+import { Effort, maxSteps } from '../context/effort.js'
 import type { Entity, ServicePath } from '../context/entity.js'
 import type { Query } from '../context/query.js'
 import type { Origin } from '../context/update.js'
@@ -83,8 +84,9 @@ function messagesAbout(
   const { id, tenant } = subscription
   const terms = termsOf(subscription)
   const whole = { ...subscription, terms: { ...terms, notification: { ...terms.notification, onlyChanged: false } } }
+  const effort = new Effort(maxSteps)
   return entities.flatMap((entity, at) => {
-    const rendered = message(whole, stateOf(tenant, entity), { origin, time: made })
+    const rendered = message(whole, stateOf(tenant, entity), { origin, time: made }, effort)
     if (rendered === undefined) return []
     const correlator = `${origin.correlator}; cbnotif=${at + 1}`
     const { token } = origin

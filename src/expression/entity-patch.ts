@@ -15,12 +15,12 @@ export interface PatchTemplate {
 export interface PatchedAttribute {
   readonly name: string
   readonly value: Value
-  /** The metadata `evalPriority`; {@link lastPriority} without it. */
-  readonly priority: number
+  /** The metadata `evalPriority`; nothing without it. */
+  readonly priority: number | undefined
 }
 
 /** The priority of an attribute that names none, and the highest there is [NGSIv2 subscriptions 6.3]. */
-export const lastPriority = 100_000
+const lastPriority = 100_000
 
 /** A patch filled in. What is undefined stays as the entity has it. */
 export interface FilledPatch {
@@ -31,8 +31,9 @@ export interface FilledPatch {
 
 /**
  * Fills in a patch: attributes by ascending priority, those of equal ones as they are written, each result a name for
- * the later ones in place of the entity's attribute; `id` and `type` come last [NGSIv2 subscriptions 6.3]. Refuses what
- * becomes too long.
+ * the later ones in place of the entity's attribute; `id` and `type` come last [NGSIv2 subscriptions 6.3]. Attributes that
+ * name no priority ask for no order: what the entity has is the same to all of them, whichever is written first, so that
+ * `heat` may be replaced beside another attribute that is computed from it. Refuses what becomes too long.
  */
 export function filledPatch(
   patch: PatchTemplate,
@@ -40,20 +41,28 @@ export function filledPatch(
   scope: ExpressionScope,
 ): Result<FilledPatch, Unfilled> {
   const values = new Map<string, Value>()
-  const overlaid: ExpressionScope = {
-    ...scope,
-    lookUp: (name) => (isHiding(name) && values.has(name) ? values.get(name) : scope.lookUp(name)),
+  const unranked = new Set<string>()
+  const result = (name: string) => (isHiding(name) && values.has(name) ? values.get(name) : scope.lookUp(name))
+  const ownFirst = (name: string) => {
+    const own = unranked.has(name) ? scope.lookUp(name) : undefined
+    return own === undefined ? result(name) : own
   }
-  const filler = new Filler(expressions, overlaid)
-  for (const { name, value } of patch.attributes.toSorted((a, b) => a.priority - b.priority)) {
-    const filled = filler.value(value)
+  const filler = new Filler(expressions, { ...scope, lookUp: result })
+  const unrankedFiller = new Filler(expressions, { ...scope, lookUp: ownFirst })
+  for (const { name, value, priority } of patch.attributes.toSorted((a, b) => rankOf(a) - rankOf(b))) {
+    const filled = (priority === undefined ? unrankedFiller : filler).value(value)
     if (!filled.ok) return filled
     values.set(name, filled.value)
+    if (priority === undefined) unranked.add(name)
   }
   const id = identification(patch.id, filler)
   if (!id.ok) return id
   const type = identification(patch.type, filler)
   return type.ok ? ok({ id: id.value, type: type.value, values }) : type
+}
+
+function rankOf({ priority = lastPriority }: PatchedAttribute): number {
+  return priority
 }
 
 /** Whether an attribute of this name is what an expression means by it. */

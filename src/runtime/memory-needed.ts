@@ -23,6 +23,10 @@ interface MemoryNeeded {
 const process_MiB = 128
 const thread_MiB = 96
 
+/** The expressions of templates that a thread keeps, which partitions and the main thread have, and the regular expressions in them. */
+export const expressions_MiB = 4
+const templates_MiB = 2 * expressions_MiB
+
 /** A heap is larger than what it holds: garbage is collected only when there is enough of it. */
 const garbage = 1.5
 
@@ -48,10 +52,11 @@ export function memoryNeeded(flags: MemoryFlags, partitions: number): MemoryNeed
   const pages_MiB = (allQueryThreads * pagesPerThread * flags.pageMaxSize) / 2 ** 20
   const shared_MiB = perRequestByte * requestMemory_MiB + responseMemory_MiB
   const sent_MiB = perSentByte * flags.notifications.memory_MiB
-  const held_MiB = httpThreads * readCache_MiB + partitions * entityCache_MiB + shared_MiB + pages_MiB + sent_MiB
+  const caches_MiB = httpThreads * readCache_MiB + partitions * entityCache_MiB + (partitions + 1) * templates_MiB
+  const held_MiB = caches_MiB + shared_MiB + pages_MiB + sent_MiB
   return {
     process_MiB: Math.ceil(process_MiB + threads * thread_MiB + garbage * held_MiB),
-    mainHeap_MiB: Math.ceil(thread_MiB + garbage * (readCache_MiB + shared_MiB)),
+    mainHeap_MiB: Math.ceil(thread_MiB + garbage * (readCache_MiB + templates_MiB + shared_MiB)),
   }
 }
 
@@ -88,7 +93,7 @@ export function threadHeaps(flags: HeapFlags, most_MiB: number): ThreadHeaps {
   const limit = (held_MiB: number, more_MiB = 0): number =>
     Math.min(Math.ceil(spare * (thread_MiB + garbage * held_MiB) + more_MiB), most_MiB)
   return {
-    partition_MiB: limit(entityCache_MiB + commands_MiB, subscriptions_MiB),
+    partition_MiB: limit(entityCache_MiB + templates_MiB + commands_MiB, subscriptions_MiB),
     query_MiB: limit(pages_MiB),
     // Subscriptions of both kinds.
     courier_MiB: limit(

@@ -2,12 +2,10 @@ import { Expressions } from '../expression/expressions.js'
 import { renderNotice } from '../ngsi1/render/notifications.js'
 import type { RendererParts } from '../ngsi2/render/notification-message.js'
 import type { NotificationOptions } from '../options.js'
+import { expressions_MiB } from './memory-needed.js'
 
 /** Whether the templates of custom notifications are filled in, and how long a result in them may be. */
 export type TemplateSettings = Pick<RendererParts, 'fillsIn' | 'max_bytes'>
-
-/** For the expressions of templates that were read lately, and as much for the regular expressions in them. */
-const expressions_bytes = 4 * 2 ** 20
 
 export function templateSettings({ customDisabled, forwardMaxSize }: NotificationOptions): TemplateSettings {
   return { fillsIn: !customDisabled, max_bytes: forwardMaxSize }
@@ -15,5 +13,5 @@ export function templateSettings({ customDisabled, forwardMaxSize }: Notificatio
 
 /** What the messages of a thread are rendered with, by expressions of its own. */
 export function renderingParts(settings: TemplateSettings): RendererParts {
-  return { ...settings, expressions: new Expressions(expressions_bytes), word: renderNotice }
+  return { ...settings, expressions: new Expressions(expressions_MiB * 2 ** 20), word: renderNotice }
 }

@@ -3,18 +3,19 @@ import { compileQuery } from '../context/match.js'
 import type { Cause, Change } from './change.js'
 import type { Subscription } from './subscription.js'
 
-/** Whether an expression of templates is true of the entity of a change [NGSIv2 subscriptions 4.1, 6.3]. */
-export type ConditionEvaluator = (expression: string, change: Change, cause: Cause) => boolean
+/** Whether an expression of templates is true of the entity of a change; false when that takes more than the effort has [NGSIv2 subscriptions 4.1, 6.3]. */
+export type ConditionEvaluator = (expression: string, change: Change, cause: Cause, effort: Effort) => boolean
 
 /**
  * What tells whether the selectors and the expression of a subscription by the rules of NGSIv2 hold for the entity of a change;
- * nothing for one that has no expression and means what the index finds for it [NGSIv2 subscriptions 4.1].
+ * nothing for one that has no expression and means what the index finds for it [NGSIv2 subscriptions 4.1]. They do not when that
+ * takes more steps than there may be, or than the effort of the change has left.
  */
-export function acceptanceOf(subscription: Subscription): ((change: Change) => boolean) | undefined {
+export function acceptanceOf(subscription: Subscription, ofChange: Effort): ((change: Change) => boolean) | undefined {
   const { terms, tenant, path, selectors } = subscription
   const condition = terms?.condition
   if (condition === undefined) return undefined
-  const effort = new Effort(maxSteps)
+  const effort = new Effort(maxSteps, ofChange)
   const matches = compileQuery(
     {
       ...{ tenant, paths: [path], selectors, attributes: [], scopes: condition.scopes },
@@ -24,6 +25,6 @@ export function acceptanceOf(subscription: Subscription): ((change: Change) => b
   )
   return ({ entity }) => {
     effort.renew()
-    return matches(entity)
+    return matches(entity) && !effort.isSpent
   }
 }

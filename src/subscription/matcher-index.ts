@@ -1,3 +1,4 @@
+import type { Effort } from '../context/effort.js'
 import type { Entity, EntityId, EntityType, Tenant } from '../context/entity.js'
 import { lastingPattern } from '../context/pattern.js'
 import type { Selector } from '../context/query.js'
@@ -17,10 +18,12 @@ export class MatcherIndex {
   readonly #tenants = new Map<Tenant, TenantIndex>()
   readonly #found: FoundSubscriptions
   readonly #names = new SharedNames()
+  readonly #effort: Effort
 
-  /** Caches at most this many bytes of what was found. */
-  constructor(limit_bytes: number) {
+  /** Caches at most this many bytes of what was found; `effort` is what the conditions of all subscriptions may take of one change. */
+  constructor(limit_bytes: number, effort: Effort) {
     this.#found = new LruCache(limit_bytes)
+    this.#effort = effort
   }
 
   get isEmpty(): boolean {
@@ -36,7 +39,7 @@ export class MatcherIndex {
     const indexed = {
       subscription: names === attributes ? subscription : { ...subscription, attributes: names },
       clock,
-      accepts: acceptanceOf(subscription),
+      accepts: acceptanceOf(subscription, this.#effort),
       triggeredBy: 0,
     }
     this.#subscriptions.set(id, indexed)

@@ -1,3 +1,4 @@
+import { Effort, maxSteps } from '../context/effort.js'
 import type { Entity } from '../context/entity.js'
 import { rootOf } from '../context/lay.js'
 import type { Log } from '../log/log.js'
@@ -24,6 +25,9 @@ interface MatcherParts {
   readonly memory_bytes: number
 }
 
+/** What the conditions and the templates of all subscriptions may take of one change, in steps: some 400 ms. */
+const stepsOfChange = 10 * maxSteps
+
 /**
  * What the changes of a turn match: the notices that are to be committed with it [subscriptions 3]. One per partition; a
  * turn ends with `commit` or `undo`.
@@ -37,13 +41,14 @@ export class Matcher {
   readonly #trace: MatchTrace
   #notices: NewNotice[] = []
   readonly #claims = new Claims()
+  readonly #effort = new Effort(stepsOfChange)
   /** How many changes were looked at. */
   #changes = 0
   /** How many messages the change under way has caused. */
   #sent = 0
 
   constructor({ word, message, holds, log, memory_bytes }: MatcherParts) {
-    this.#index = new MatcherIndex(memory_bytes)
+    this.#index = new MatcherIndex(memory_bytes, this.#effort)
     this.#word = word
     this.#message = message
     this.#holds = holds
@@ -78,6 +83,7 @@ export class Matcher {
     if (groups.length === 0) return
     this.#changes += 1
     this.#sent = 0
+    this.#effort.renew()
     const triggered = triggeredOf(this.#changes, groups, change)
     this.#trace.untriggered(groups, triggered, change, cause)
     if (comesBack(change, cause)) {
@@ -88,7 +94,7 @@ export class Matcher {
     const isShown = showing(change.entity)
     const isTraced = this.#trace.isOfTriggered
     const due: Subscription[] = []
-    const messages = new Messages(this.#message, change, cause)
+    const messages = new Messages(this.#message, change, cause, this.#effort)
     for (const indexed of triggered) {
       const silence = isLegacy(indexed.subscription)
         ? this.#claim(indexed, isShown, change, cause)
@@ -98,6 +104,7 @@ export class Matcher {
       if (isTraced) this.#trace.triggered(indexed, silence, change, cause)
     }
     if (due.length > 0) this.#notify(due, change, cause)
+    if (this.#effort.isSpent) this.#warnOfEffort(change)
   }
 
   /** The turn is on disk. */
@@ -125,7 +132,7 @@ export class Matcher {
     if (accepts !== undefined && !accepts(change)) return 'condition not met'
     const { throttling_ms, terms } = subscription
     const jexl = terms?.condition?.jexl
-    if (jexl !== undefined && !this.#holds(jexl, change, cause)) return 'condition not met'
+    if (jexl !== undefined && !this.#holds(jexl, change, cause, this.#effort)) return 'condition not met'
     if (!isShown(subscription)) return 'nothing to show'
     if (terms?.status !== 'oneshot') {
       return claimNotice(clock, time, throttling_ms, this.#claims) ? undefined : 'throttled'
@@ -151,6 +158,11 @@ export class Matcher {
       via: origin.via,
       ...rendered,
     })
+  }
+
+  #warnOfEffort({ entity: { id, type } }: Change): void {
+    const what = `the conditions and templates of its subscriptions take too long for ${id} (${type})`
+    this.#log.warn('subscriptions:effort', `${what}: beyond ${stepsOfChange} steps conditions are false, macros null`)
   }
 
   /** The bodies are rendered here as long as they are short together; else the entity is stored once for all of them. */
@@ -187,8 +199,8 @@ class Messages {
   readonly #render: (subscription: Subscription) => Rendered | undefined
   #last: { readonly of: Subscription; readonly rendered: Rendered | undefined } | undefined
 
-  constructor(render: MessageRenderer, change: Change, cause: Cause) {
-    this.#render = (subscription) => render(subscription, change, cause)
+  constructor(render: MessageRenderer, change: Change, cause: Cause, effort: Effort) {
+    this.#render = (subscription) => render(subscription, change, cause, effort)
   }
 
   of(subscription: Subscription): Rendered | undefined {

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { Value } from '../../src/context/entity.js'
-import { filledPatch, lastPriority, type PatchTemplate } from '../../src/expression/entity-patch.js'
+import { filledPatch, type PatchTemplate } from '../../src/expression/entity-patch.js'
 import { Expressions } from '../../src/expression/expressions.js'
 import { scopeOf } from './given.js'
 
@@ -14,7 +14,7 @@ function filled(patch: Partial<PatchTemplate>, max_bytes = 1_000_000) {
   return { id, type, values: Object.fromEntries(values) }
 }
 
-function attribute(name: string, value: Value, priority = lastPriority) {
+function attribute(name: string, value: Value, priority?: number) {
   return { name, value, priority }
 }
 
@@ -32,6 +32,17 @@ test('those of equal priority are computed as they are written, and id and type 
     type: '101',
     values: { b: 101, a: 20, c: 121 },
   })
+})
+
+test('attributes without a priority see what the entity has, and what others have added before', async (t) => {
+  const attributes = [attribute('heat', '${heat} C'), attribute('n', '${heat}'), attribute('m', '${n + 1}')]
+  t.match(filled({ id: '${heat}', attributes }), { id: '2 C', values: { heat: '2 C', n: 2, m: 3 } })
+})
+
+test('an attribute with a priority sees what those without one have made, when they are written before it', async (t) => {
+  const attributes = [attribute('heat', '${heat + 1}'), attribute('n', '${heat}', 100_000), attribute('a', '${n}')]
+  t.match(filled({ attributes }), { values: { heat: 3, n: 3, a: 3 } })
+  t.match(filled({ attributes: [attribute('heat', 9, 1), attribute('n', '${heat}')] }), { values: { n: 9 } })
 })
 
 test('id and type are texts whatever the kind, and stay when they are null', async (t) => {
@@ -53,7 +64,7 @@ test('an attribute does not hide the metadata', async (t) => {
 })
 
 test('a patch that becomes too long is told', async (t) => {
-  const attributes = [attribute('a', 'x'.repeat(9)), attribute('b', '${a + a}'), attribute('c', ['${a}', '${a}'])]
+  const attributes = [attribute('a', 'x'.repeat(9), 1), attribute('b', '${a + a}'), attribute('c', ['${a}', '${a}'])]
   t.match(filled({ attributes }, 20), { kind: 'filledTooLong' })
   t.match(filled({ id: '${a}${a}', attributes: attributes.slice(0, 1) }, 15), { kind: 'filledTooLong' })
 })

@@ -5,11 +5,15 @@ import type { UpdateCommand } from '../../src/context/update.js'
 import { changeBy } from '../../src/subscription/change.js'
 import { Matcher } from '../../src/subscription/matcher.js'
 import type { Notice } from '../../src/subscription/notice.js'
+import { termsOf } from '../../src/subscription/patch.js'
 import type { Subscription } from '../../src/subscription/subscription.js'
 import { at, command, given, id, metadata, path, rendering, silentLog, type } from '../given.js'
 import { any, clock, exact, lastOf, nth, nthId, pattern, shortWording } from './given.js'
 
 const silo = { type: type('Silo') }
+
+/** A condition that every creation and change meets. */
+const unconditional = { alterations: [], onMetadata: true, expression: {}, scopes: [], jexl: undefined }
 
 /** Entities and who has subscribed to them: every update is a turn of its own. */
 class World {
@@ -62,6 +66,25 @@ test('a notice has what its change has: the line, path and tenant of the entity,
       body: 'Silo1: level=1',
     },
   ])
+})
+
+test('what the conditions of all subscriptions take of one change has a bound, and each change has it anew', async (t) => {
+  const warnings: string[] = []
+  const matcher = new Matcher({
+    ...{ word: shortWording, ...rendering, memory_bytes: 10_000 },
+    log: { ...silentLog, warn: (_, message) => warnings.push(message) },
+    holds: (_expression, _change, _cause, effort) => effort.spend(1_500_000),
+  })
+  const terms = { ...termsOf({}), condition: { ...unconditional, jexl: 'true' } }
+  for (let order = 1; order <= 20; order += 1) matcher.put(nth(order, { terms }))
+  for (const value of ['1', '2']) {
+    const next = command('APPEND', 'Silo1', [given('level', value)], silo)
+    for (const effect of applyUpdate([], next).effects) matcher.match(changeBy(next, effect), next)
+    t.equal(matcher.notices.length, 13)
+    matcher.commit()
+  }
+  t.equal(warnings.length, 2)
+  t.match(warnings[0], /take too long for Silo1 \(Silo\): beyond 20000000 steps/)
 })
 
 test('only subscriptions of the same tenant are woken; no tenant is one of its own', async (t) => {

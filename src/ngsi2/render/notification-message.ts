@@ -3,7 +3,7 @@ import { compareBytes, type Value } from '../../context/entity.js'
 import { plainDate } from '../../context/json-text.js'
 import { isObject, shownType } from '../../context/value.js'
 import { namesOf } from '../../expression/entity-names.js'
-import { filledPatch, lastPriority, type PatchedAttribute, type PatchTemplate } from '../../expression/entity-patch.js'
+import { filledPatch, type PatchedAttribute, type PatchTemplate } from '../../expression/entity-patch.js'
 import type { ExpressionScope } from '../../expression/expression-scope.js'
 import type { Expressions } from '../../expression/expressions.js'
 import { Filler } from '../../expression/template.js'
@@ -41,7 +41,7 @@ type Rendered = NonNullable<ReturnType<MessageRenderer>>
  * is rendered as well: it is dropped, counted and told of by whoever sends it [NGSIv2 subscriptions 5, 6].
  */
 export function messageRenderer(parts: RendererParts): MessageRenderer {
-  return (subscription, change, cause) => {
+  return (subscription, change, cause, effort) => {
     const { target, metadata } = termsOf(subscription).notification
     const entity = notifiedEntity(change, metadata)
     const usual = usualBody(parts, subscription, entity, change)
@@ -49,7 +49,7 @@ export function messageRenderer(parts: RendererParts): MessageRenderer {
     if (target.custom === undefined || !parts.fillsIn) {
       return { message: { format: formatOf(subscription) }, body: usual }
     }
-    const scope = scopeOf(change, cause, parts.max_bytes)
+    const scope = scopeOf(change, cause, parts.max_bytes, effort)
     const rendered = customMessage(parts, subscription, {
       target,
       template: target.custom,
@@ -67,7 +67,7 @@ export function conditionEvaluator({
   expressions,
   max_bytes,
 }: Omit<RendererParts, 'word' | 'fillsIn'>): ConditionEvaluator {
-  return (expression, change, cause) => expressions.holds(expression, scopeOf(change, cause, max_bytes))
+  return (expression, change, cause, effort) => expressions.holds(expression, scopeOf(change, cause, max_bytes, effort))
 }
 
 function usualBody({ word }: RendererParts, subscription: Subscription, entity: NotifiedEntity, change: Change) {
@@ -148,7 +148,7 @@ function patchedAttribute([name, given]: [string, Value]): PatchedAttribute {
   return {
     name,
     value: member(given, 'value') ?? null,
-    priority: typeof priority === 'number' ? priority : lastPriority,
+    priority: typeof priority === 'number' ? priority : undefined,
   }
 }
 
@@ -171,7 +171,7 @@ function undeliverable(why: Undeliverable): Rendered {
 const metadataSeen = ['*', 'previousValue', 'actionType', 'dateCreated', 'dateModified']
 
 /** The names and the time that expressions are evaluated with, for one message or one condition. */
-function scopeOf(change: Change, { origin, time }: Cause, max_bytes: number): ExpressionScope {
+function scopeOf(change: Change, { origin, time }: Cause, max_bytes: number, whole: Effort): ExpressionScope {
   let lookUp: ExpressionScope['lookUp'] | undefined
   const names = (): ExpressionScope['lookUp'] => {
     const { id, type, attributes } = notifiedEntity(change, metadataSeen)
@@ -190,7 +190,7 @@ function scopeOf(change: Change, { origin, time }: Cause, max_bytes: number): Ex
       return lookUp(name)
     },
     now: time,
-    effort: new Effort(maxSteps),
+    effort: new Effort(maxSteps, whole),
     max_bytes,
   }
 }
