@@ -87,7 +87,7 @@ export class LmdbPartitionStore implements PartitionStore {
     this.#log = log
     this.#environment = openEnvironment(path, { ...settings, readOnly: false })
     Expirations.ensure(this.#environment, path)
-    ensureAttributeTypes(this.#environment, path)
+    ensureAttributeTypes(this.#environment, path, log)
     this.#expirations = new Expirations(this.#environment)
     LocationCells.ensure(this.#environment, path, log)
     this.#cells = new LocationCells(this.#environment)
