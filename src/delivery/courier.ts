@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type DestinationLists, Destinations } from '../http-client/destinations.js'
+import type { DeliveryMeter } from '../measure/delivery-table.js'
 import type { Bell } from '../shared-memory/bell.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { ClockStart } from '../time.js'
@@ -61,7 +62,7 @@ export class Courier {
     this.#parts = parts
     const { sources, settings, report } = parts
     this.#queue = this.#newQueue()
-    this.#sender = newSender(settings)
+    this.#sender = newSender(settings, parts.meter)
     this.#attempts = new Attempts({
       ...parts,
       ...{ sender: this.#sender, queue: this.#queue, maxSize: settings.maxSize, brokerId: settings.brokerId },
@@ -175,8 +176,9 @@ export class Courier {
   }
 }
 
-function newSender(settings: CourierSettings): Sender {
+function newSender(settings: CourierSettings, { opening }: Pick<DeliveryMeter, 'opening'>): Sender {
   const destinations = new Destinations(settings.destinations)
   const { mqttTimeout_ms: timeout_ms, mqttMaxAge_ms: maxAge_ms, total: maxIdle } = settings
-  return new Sender({ http: { ...settings, destinations }, mqtt: { timeout_ms, maxAge_ms, maxIdle, destinations } })
+  const mqtt = { timeout_ms, maxAge_ms, maxIdle, destinations, opening }
+  return new Sender({ http: { ...settings, destinations }, mqtt })
 }

@@ -3,16 +3,7 @@ import { connect, type Socket } from 'node:net'
 import type { IClientOptions, MqttClient } from 'mqtt'
 import type { Destinations } from '../http-client/destinations.js'
 import { denial, GivenUp, timedOut } from '../http-client/faults.js'
-import type { MqttMessage } from './outgoing.js'
-
-/** Where messages are published, and as whom. */
-export interface MqttEndpoint {
-  /** A name or an address, without brackets. */
-  readonly host: string
-  readonly port: number
-  readonly user: string | undefined
-  readonly password: string | undefined
-}
+import type { MqttEndpoint, MqttMessage } from './outgoing.js'
 
 interface ConnectionSettings {
   readonly destinations: Destinations

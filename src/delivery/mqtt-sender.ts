@@ -1,8 +1,8 @@
 import type { Destinations } from '../http-client/destinations.js'
 import { isTopic } from '../subscription/mqtt-topic.js'
-import { MqttConnection, type MqttEndpoint } from './mqtt-connection.js'
+import { MqttConnection } from './mqtt-connection.js'
 import { type AttemptOutcome, outcomeOfFault, refusal } from './outcome.js'
-import { type MqttMessage, mqttPort } from './outgoing.js'
+import { endpointName, type MqttEndpoint, type MqttMessage, mqttEndpoint } from './outgoing.js'
 
 export interface MqttSettings {
   /** Time limit of opening a connection, and of the acknowledgement of a message. */
@@ -12,6 +12,8 @@ export interface MqttSettings {
   /** Idle connections that are kept; when there is one more, the one used longest ago is closed. */
   readonly maxIdle: number
   readonly destinations: Destinations
+  /** Told how many connections are being opened, whenever that changes. */
+  readonly opening: (connections: number) => void
 }
 
 /** A connection that is open or being opened. */
@@ -34,6 +36,7 @@ export class MqttSender {
   readonly #settings: MqttSettings
   /** By endpoint, the one used longest ago first. */
   readonly #connections = new Map<string, Held>()
+  #opening = 0
 
   constructor(settings: MqttSettings) {
     this.#settings = settings
@@ -44,11 +47,11 @@ export class MqttSender {
    * when it cannot be written or the destination is not allowed, trouble in all other cases.
    */
   async send(message: MqttMessage): Promise<AttemptOutcome> {
-    const endpoint = endpointOf(message)
+    const endpoint = mqttEndpoint(message)
     if (endpoint === undefined) return refusal('invalid URL')
     if (!isTopic(message.topic)) return refusal('invalid topic')
     if (message.body.length > maxBody_bytes) return refusal('message too long')
-    const key = JSON.stringify([endpoint.host, endpoint.port, endpoint.user, endpoint.password])
+    const key = endpointName(endpoint)
     const held = this.#take(key, endpoint)
     try {
       const connection = await held.opening
@@ -85,7 +88,15 @@ export class MqttSender {
     const cut = new AbortController()
     const opening = MqttConnection.open(endpoint, this.#settings, cut.signal, () => this.#forget(key, held))
     const held: Held = { opening, cut, underWay: 0, aging: undefined }
+    this.#noteOpening(1)
+    const settled = (): void => this.#noteOpening(-1)
+    opening.then(settled, settled)
     return held
+  }
+
+  #noteOpening(more: 1 | -1): void {
+    this.#opening += more
+    this.#settings.opening(this.#opening)
   }
 
   #age(key: string, held: Held): void {
@@ -116,11 +127,3 @@ export class MqttSender {
 
 /** That a connection could not be opened is told to those who wanted to use it. */
 function ignore(): void {}
-
-function endpointOf({ url, user, password }: MqttMessage): MqttEndpoint | undefined {
-  if (!URL.canParse(url)) return undefined
-  const { protocol, hostname, port } = new URL(url)
-  if (protocol !== 'mqtt:' || hostname === '') return undefined
-  const host = hostname.replace(/^\[(.*)\]$/, '$1')
-  return { host, port: port === '' ? mqttPort : Number(port), user, password }
-}

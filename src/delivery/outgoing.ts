@@ -39,4 +39,31 @@ export function receiverName({ kind, url }: Pick<Outgoing, 'kind' | 'url'>): str
 }
 
 /** The port of an MQTT broker whose URL names none. */
-export const mqttPort = 1883
+const mqttPort = 1883
+
+/** Where messages are published, and as whom. There is one connection for each [NGSIv2 subscriptions 7.1]. */
+export interface MqttEndpoint {
+  /** A name or an address, without brackets. */
+  readonly host: string
+  readonly port: number
+  readonly user: string | undefined
+  readonly password: string | undefined
+}
+
+/** The endpoint that a URL and credentials stand for; nothing for what is no URL of MQTT. */
+export function mqttEndpoint({
+  url,
+  user,
+  password,
+}: Pick<MqttMessage, 'url' | 'user' | 'password'>): MqttEndpoint | undefined {
+  if (!URL.canParse(url)) return undefined
+  const { protocol, hostname, port } = new URL(url)
+  if (protocol !== 'mqtt:' || hostname === '') return undefined
+  const host = hostname.replace(/^\[(.*)\]$/, '$1')
+  return { host, port: port === '' ? mqttPort : Number(port), user, password }
+}
+
+/** A name of an endpoint that no other one has. */
+export function endpointName({ host, port, user, password }: MqttEndpoint): string {
+  return JSON.stringify([host, port, user, password])
+}

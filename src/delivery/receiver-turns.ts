@@ -1,10 +1,11 @@
 import { Fifo } from './fifo.js'
 import type { Recipient } from './message.js'
 import type { QueuedNotice } from './notice-order.js'
+import { endpointName, mqttEndpoint } from './outgoing.js'
 import type { SubscriptionQueue } from './subscription-queue.js'
 
 export interface ReceiverLimits {
-  /** Attempts at a time against one scheme, host and port. */
+  /** Attempts at a time against one scheme, host and port, or over one connection of MQTT [NGSIv2 subscriptions 7.1]. */
   readonly perReceiver: number
   /** Attempts at a time in all. */
   readonly total: number
@@ -15,9 +16,9 @@ export interface ReceiverLimits {
 /** A receiver that is slow with large notifications leaves the others the rest of the bytes under way. */
 const shareOfReceiver = 1 / 4
 
-/** A scheme, host and port with the subscriptions that have something to send to it, in the order of their turns. */
+/** A receiver with the subscriptions that have something to send to it, in the order of their turns. */
 interface Receiver {
-  readonly origin: string
+  readonly name: string
   readonly turns: Fifo<SubscriptionQueue>
   underWay: number
   bytes: number
@@ -58,7 +59,7 @@ export class ReceiverTurns {
   add(queue: SubscriptionQueue): boolean {
     if (queue.recipient === undefined || this.#waiting.has(queue) || !queue.mayBegin) return false
     this.#waiting.add(queue)
-    const receiver = this.#receiverOf(originOf(queue.recipient.reference))
+    const receiver = this.#receiverOf(nameOf(queue.recipient))
     receiver.turns.push(queue)
     this.#offer(receiver)
     return true
@@ -94,7 +95,7 @@ export class ReceiverTurns {
 
   #begin(receiver: Receiver, queue: SubscriptionQueue): BegunAttempt | undefined {
     const { recipient } = queue
-    if (recipient !== undefined && originOf(recipient.reference) !== receiver.origin) {
+    if (recipient !== undefined && nameOf(recipient) !== receiver.name) {
       this.add(queue) // The subscription was changed while it waited for its turn.
       return undefined
     }
@@ -116,23 +117,26 @@ export class ReceiverTurns {
     this.#turns.push(receiver)
   }
 
-  #receiverOf(origin: string): Receiver {
-    let receiver = this.#receivers.get(origin)
+  #receiverOf(name: string): Receiver {
+    let receiver = this.#receivers.get(name)
     if (receiver === undefined) {
-      receiver = { origin, turns: new Fifo(), underWay: 0, bytes: 0, listed: false }
-      this.#receivers.set(origin, receiver)
+      receiver = { name, turns: new Fifo(), underWay: 0, bytes: 0, listed: false }
+      this.#receivers.set(name, receiver)
     }
     return receiver
   }
 
   #forgetIdle(receiver: Receiver): void {
-    if (receiver.turns.size === 0 && receiver.underWay === 0) this.#receivers.delete(receiver.origin)
+    if (receiver.turns.size === 0 && receiver.underWay === 0) this.#receivers.delete(receiver.name)
   }
 }
 
-function originOf(reference: string): string {
-  if (!URL.canParse(reference)) return reference
-  const { origin, protocol, host } = new URL(reference)
-  // Only the schemes of the web have one that says something.
-  return origin === 'null' ? `${protocol}//${host}` : origin
+/** Scheme, host and port, or the endpoint of an MQTT broker with its user. */
+function nameOf({ reference: url, terms }: Recipient): string {
+  if (terms?.target.kind === 'mqtt') {
+    const { user, passwd: password } = terms.target
+    const endpoint = mqttEndpoint({ url, user, password })
+    return endpoint === undefined ? url : endpointName(endpoint)
+  }
+  return URL.canParse(url) ? new URL(url).origin : url
 }

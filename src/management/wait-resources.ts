@@ -73,6 +73,8 @@ function semaphores(measures: Measures, freeHandles: ManagementParts['freeHandle
     metricsMgr: state(false),
     connectionContext: state(false),
     connectionEndpoints: state(false),
+    mqttMgr: state(measures.delivery.isOpening),
+    kafkaMgr: state(false),
   }
 }
 

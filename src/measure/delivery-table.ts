@@ -6,7 +6,8 @@ const sums = ['stored', 'left', 'accepted', 'dropped', 'simulated', 'trouble', '
 type Sum = (typeof sums)[number]
 
 const oldestColumn = sums.length
-const attemptDurations = oldestColumn + 1
+const openingColumn = oldestColumn + 1
+const attemptDurations = openingColumn + 1
 const queueWaits = attemptDurations + durationBuckets.width
 /** From here on the depth and the bytes of each outbox. */
 const queues = queueWaits + durationBuckets.width
@@ -29,6 +30,8 @@ export interface DeliveryMeter {
   queue(outbox: number, depth: number, bytes: number): void
   /** When the oldest of what waits was made; nothing when nothing waits. */
   oldest(made: Milliseconds | undefined): void
+  /** How many connections to MQTT brokers are being opened. */
+  opening(connections: number): void
 }
 
 /** The queue of notifications since the last reset [management 4.5]. */
@@ -79,6 +82,7 @@ export class DeliveryTable {
     const add = (sum: Sum, amount: bigint) => table.add(row, sums.indexOf(sum), amount)
     for (let column = queues; column < queues + 2 * this.#outboxes; column += 1) table.put(row, column, 0n)
     table.put(row, oldestColumn, 0n)
+    table.put(row, openingColumn, 0n)
     return {
       stored: (notifications) => add('stored', BigInt(notifications)),
       attempted: (result, duration) => {
@@ -97,6 +101,7 @@ export class DeliveryTable {
         table.put(row, queues + 2 * outbox + 1, BigInt(bytes))
       },
       oldest: (made) => table.put(row, oldestColumn, BigInt(made ?? 0)),
+      opening: (connections) => table.put(row, openingColumn, BigInt(connections)),
     }
   }
 
@@ -139,6 +144,11 @@ export class DeliveryTable {
   get oldest(): Milliseconds | undefined {
     const made = Number(this.#table.cell(row, oldestColumn))
     return made === 0 ? undefined : (made as Milliseconds)
+  }
+
+  /** Whether a connection to an MQTT broker is being opened [management 6.3]. */
+  get isOpening(): boolean {
+    return this.#table.cell(row, openingColumn) > 0n
   }
 
   /** From now on everything but the size counts from zero. */

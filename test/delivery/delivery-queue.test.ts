@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { noStats } from '../../src/delivery/delivery-stats.js'
+import type { RecipientTerms } from '../../src/delivery/message.js'
 import { at } from '../given.js'
 import { DeliveryModel } from './delivery-model.js'
 import { nth, recipient, subscriptionId } from './given.js'
@@ -133,6 +134,29 @@ test('a receiver that does not respond takes its share of the attempts and of th
     t.same(begun, { [slow]: share, [fast]: 40 })
     t.notOk(tested.queue.isIdle)
   }
+})
+
+test('the connection to an MQTT broker is a receiver: one for each user, whether the port is written or not', async (t) => {
+  const tested = new QueueUnderTest({ perReceiver: 5, total: 100 })
+  const ids = [subscriptionId(1), subscriptionId(2), subscriptionId(3)] as const
+  const target = (user: string): RecipientTerms['target'] => ({
+    ...{ kind: 'mqtt', topic: 'plant', qos: 1, retain: false, custom: undefined, user, passwd: 'secret' },
+  })
+  const terms = (user: string) => ({ terms: { paused: false, maxFails: undefined, target: target(user) } })
+  tested.queue.put(recipient(ids[0], 'mqtt://bus.example', terms('plant')))
+  tested.queue.put(recipient(ids[1], 'mqtt://bus.example:1883', terms('plant')))
+  tested.queue.put(recipient(ids[2], 'mqtt://bus.example', terms('yard')))
+  for (const id of ids) {
+    for (let key = 0; key < 10; key += 1) {
+      tested.arrive(0, { subscription: id, orderingKey: { kind: 'entity', key: String(key) } })
+    }
+  }
+  const begun = ids.map(() => 0)
+  for (let attempt = tested.queue.next(); attempt !== undefined; attempt = tested.queue.next()) {
+    const at = ids.indexOf(attempt.recipient.id)
+    begun[at] = (begun[at] ?? 0) + 1
+  }
+  t.same(begun, [3, 2, 5])
 })
 
 test('no more waits than the limits allow; what is dropped is the oldest of its subscription, and counted', async (t) => {

@@ -74,7 +74,13 @@ export class QueueUnderTest {
       ready: () => undefined,
       ackPending: () => undefined,
       meter: {
-        ...{ stored: () => undefined, attempted: () => undefined, queue: () => undefined, oldest: () => undefined },
+        ...{
+          stored: () => undefined,
+          attempted: () => undefined,
+          queue: () => undefined,
+          oldest: () => undefined,
+          opening: () => undefined,
+        },
         left: (how) => {
           this.left[how] += 1
         },

@@ -63,6 +63,11 @@ export class Mosquitto {
     )
   }
 
+  /** The topics of all messages that it has received, in their order, over all its lives. */
+  get topics(): readonly string[] {
+    return [...this.#log.matchAll(/Received PUBLISH from rigel\w+ \([^']*'([^']*)'/g)].map(([, topic = '']) => topic)
+  }
+
   /** How many of them have said goodbye. */
   get goodbyes(): number {
     return [...this.#log.matchAll(/Received DISCONNECT from rigel/g)].length

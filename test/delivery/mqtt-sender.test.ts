@@ -12,7 +12,7 @@ const anywhere = new Destinations({ allow: undefined, deny: undefined })
 
 function sender(t: Test, settings: Partial<MqttSettings> = {}): MqttSender {
   const made = new MqttSender({
-    ...{ timeout_ms: 3000, maxAge_ms: 60_000, maxIdle: 256, destinations: anywhere },
+    ...{ timeout_ms: 3000, maxAge_ms: 60_000, maxIdle: 256, destinations: anywhere, opening: () => undefined },
     ...settings,
   })
   t.teardown(() => made.close())
@@ -41,6 +41,15 @@ async function rawEnd(t: Test, talk: (socket: Socket) => void): Promise<string> 
 }
 
 const welcome = Buffer.from([0x20, 2, 0, 0])
+
+test('it is told how many connections are being opened, those that come to nothing among them', async (t) => {
+  const told: number[] = []
+  const silent = await rawEnd(t, () => undefined)
+  const refusing = await rawEnd(t, (socket) => socket.end(Buffer.from([0x20, 2, 0, 5])))
+  const sent = sender(t, { timeout_ms: 300, opening: (connections) => told.push(connections) })
+  await Promise.all([sent.send(message(silent)), sent.send(message(silent)), sent.send(message(refusing))])
+  t.same(told, [1, 2, 1, 0])
+})
 
 test('a message of each qos is accepted, and arrives as it is', { skip }, async (t) => {
   const broker = await Mosquitto.start(t)

@@ -41,7 +41,7 @@ test('a semaphore is taken when nothing of it is left', async (t) => {
   const { ask, measures, requests } = management({ freeHandles: (partition) => left[partition] ?? 0 })
   const taken = async () => {
     const states = Object.entries(Object(bodyOf(await ask('GET', '/admin/sem'))) as Record<string, { status: string }>)
-    t.equal(states.length, 11)
+    t.equal(states.length, 13)
     return states.filter(([, { status }]) => status === 'taken').map(([name]) => name)
   }
   t.same(await taken(), [])
@@ -55,5 +55,10 @@ test('a semaphore is taken when nothing of it is left', async (t) => {
   left[1] = 1
   t.same(await taken(), [])
   left[1] = 0
+  t.same(await taken(), ['dbConnectionPool', 'dbConnection'])
+  const delivery = measures.delivery.meter()
+  delivery.opening(1)
+  t.same(await taken(), ['dbConnectionPool', 'dbConnection', 'mqttMgr'])
+  delivery.opening(0)
   t.same(await taken(), ['dbConnectionPool', 'dbConnection'])
 })
