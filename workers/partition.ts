@@ -4,6 +4,7 @@ import { DamageLog } from '../src/log/damage-log.js'
 import { workerLog } from '../src/log/worker-log.js'
 import type { PartitionInstruction, PartitionReady, SubscriptionActivated } from '../src/mailbox/batch.js'
 import { Inbox } from '../src/mailbox/inbox.js'
+import { DeprecatedUses } from '../src/measure/deprecated-uses.js'
 import { Measures, rowOf } from '../src/measure/measures.js'
 import { watchLoop } from '../src/measure/storage-table.js'
 import type { StorageMeter } from '../src/measure/waits.js'
@@ -57,6 +58,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
     transactionWait: measures.wait('transaction', number),
     log,
     damages: new DamageLog(log, () => measures.damaged()),
+    deprecated: new DeprecatedUses(measures, log),
   })
   const stopWatching = watchLoop(measures.loopDelay(number))
   const stopSizes = watchSizes(store, storageMeter)

@@ -1,8 +1,10 @@
 import type { DamageLog } from '../log/damage-log.js'
 import { errorFacts, type Log } from '../log/log.js'
+import type { DeprecatedUses } from '../measure/deprecated-uses.js'
 import type { StorageMeter } from '../measure/waits.js'
 import type { Command, Reply } from '../partition/commands.js'
-import { decideTurn } from '../partition/decide.js'
+import { type DecidedTurn, decideTurn } from '../partition/decide.js'
+import type { DeprecatedLocation } from '../partition/deprecated-locations.js'
 import type { TurnChanges } from '../partition/store.js'
 import { commitTurn, publishTurn, type TurnParts } from '../partition/turn.js'
 import type { Bell } from '../shared-memory/bell.js'
@@ -14,6 +16,7 @@ export interface TurnRunnerParts extends TurnParts {
   readonly storage: StorageMeter
   readonly log: Log
   readonly damages: DamageLog
+  readonly deprecated: Pick<DeprecatedUses, 'note'>
 }
 
 /**
@@ -79,19 +82,19 @@ export class TurnRunner {
   }
 
   #run(batch: readonly Command[], times: TurnTimes, again: boolean): readonly Reply[] {
-    let replies: readonly Reply[]
+    let turn: DecidedTurn
     try {
-      const turn = decideTurn(this.#parts, batch, () => times.isLong)
+      turn = decideTurn(this.#parts, batch, () => times.isLong)
       this.#commit(turn.changes, times)
-      replies = turn.replies
     } catch (fault) {
       return this.#failed(batch, fault, times, again)
     }
     this.afterCommit(() => {
       publishTurn(this.#parts)
       this.#full(this.#parts.store.isFull)
+      for (const location of turn.deprecated) this.#noteDeprecated(location)
     })
-    return replies
+    return turn.replies
   }
 
   /** A thread that dies while it applies may leave the write lock behind, so the coordinator is told of it. */
@@ -140,6 +143,11 @@ export class TurnRunner {
   #fault(fault: unknown, what = 'a turn failed and was not written'): void {
     if (fault instanceof DamagedRecord) this.#parts.damages.met(fault)
     else this.#parts.log.error('partition:turn', what, errorFacts(fault))
+  }
+
+  #noteDeprecated({ name, type, context }: DeprecatedLocation): void {
+    const line = `Deprecated usage of ${type} detected in attribute ${name} at entity update, please use geo:json instead`
+    this.#parts.deprecated.note('geoFormat', line, context)
   }
 
   #full(isFull: boolean): void {

@@ -1,7 +1,7 @@
 import type { Resource } from '../api.js'
 import type { AlarmCount } from '../log/alarms.js'
 import { verbs } from '../measure/counted-routes.js'
-import { type CounterRow, counterRows } from '../measure/counters.js'
+import { countersOf } from '../measure/counters.js'
 import type { OutboxReading } from '../measure/delivery-table.js'
 import type { Measures } from '../measure/measures.js'
 import { rejections } from '../measure/requests.js'
@@ -39,7 +39,7 @@ function addBrokerMetrics(
   { subscriptions, registry }: ManagementParts['broker'],
 ): void {
   const { version, git_hash } = versionFacts
-  const operations = counterRows.filter((row: CounterRow) => row.only !== 'nested')
+  const operations = countersOf('flat')
   metrics.gauge('rigel_build_info', 'What was built, always 1', ['version', 'git_hash', 'node_version'], () => [
     { labels: { version, git_hash, node_version: process.version }, value: 1 },
   ])

@@ -1,6 +1,6 @@
 import type { RequestCountTable } from '../measure/count-table.js'
 import { verbIndex } from '../measure/counted-routes.js'
-import { type CounterRow, counterColumn, counterRows } from '../measure/counters.js'
+import { type CounterRow, counterColumn, countersOf } from '../measure/counters.js'
 import type { DeliveryReading } from '../measure/delivery-table.js'
 import type { Measures } from '../measure/measures.js'
 import type { StageTimes } from '../measure/timing-table.js'
@@ -31,8 +31,9 @@ function wholeSeconds(duration: Nanoseconds): string {
 
 /** Only what was used since the reset; zero is never shown [management 4.1.1]. */
 function flatCounters(counts: RequestCountTable): readonly JsonMember[] {
-  const shown = counterRows.filter((row: CounterRow) => row.only !== 'nested')
-  return shown.map(({ name }): JsonMember => [name, String(counts.flat(name))]).filter(used)
+  return countersOf('flat')
+    .map(({ name }): JsonMember => [name, String(counts.flat(name))])
+    .filter(used)
 }
 
 /** All three while they are measured, also when they are zero [management 4.1.2]. */
@@ -48,9 +49,13 @@ function flatWaits(waits: WaitTable): readonly JsonMember[] {
 function nestedCounters({ counts, routes }: Measures, full: boolean): string {
   const wanted = full ? () => true : used
   const missedVerb: JsonMember = ['missedVerb', String(counts.nested(counterColumn('missedVerb')))]
-  const counters = counterRows
-    .filter((row: CounterRow) => row.only !== 'flat' && row.name !== 'missedVerb')
-    .map((row: CounterRow): JsonMember => [row.later ?? row.name, String(counts.nested(counterColumn(row.name)))])
+  const member = (row: CounterRow): JsonMember => [
+    row.later ?? row.name,
+    String(counts.nested(counterColumn(row.name))),
+  ]
+  const counters = countersOf('nested')
+    .filter(({ name }) => name !== 'missedVerb')
+    .map(member)
   const requests: JsonMember[] = []
   for (const { name, index, counted, verbs } of routes.all) {
     if (!counted) continue
@@ -61,6 +66,8 @@ function nestedCounters({ counts, routes }: Measures, full: boolean): string {
     if (shown.length > 0) requests.push([name, objectText(shown)])
   }
   const members = [...counters, missedVerb].filter(wanted)
+  const deprecated = countersOf('deprecated').map(member).filter(wanted)
+  if (deprecated.length > 0) members.push(['deprecatedFeatures', objectText(deprecated)])
   if (full || requests.length > 0) members.push(['requests', objectText(requests)])
   return objectText(members)
 }

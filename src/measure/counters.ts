@@ -3,8 +3,8 @@ export interface CounterRow {
   readonly name: string
   /** The name in the nested part of the response, where it differs. */
   readonly later?: string
-  /** In which parts of the response it stands: in both unless something else is said. */
-  readonly only?: 'flat' | 'nested'
+  /** In which parts of the response it stands: in the flat and in the nested one unless something else is said. */
+  readonly only?: 'flat' | 'nested' | 'deprecated'
 }
 
 /** Every counter, in the order in which the response lists them. */
@@ -66,9 +66,19 @@ export const counterRows = [
   { name: 'discoveryErrors' },
   { name: 'simulatedNotifications', only: 'flat' },
   { name: 'missedVerb', only: 'nested' },
+  { name: 'geoFormat', only: 'deprecated' },
+  { name: 'ngsiv1Forwarding', only: 'deprecated' },
 ] as const satisfies readonly CounterRow[]
 
 export type CounterName = (typeof counterRows)[number]['name']
+
+/** What is deprecated of NGSIv2, by the name of its counter [management 4.5]. */
+export type DeprecatedFeature = Extract<(typeof counterRows)[number], { only: 'deprecated' }>['name']
+
+/** The counters that a part of the response shows [management 4.4, 4.5]. */
+export function countersOf(part: NonNullable<CounterRow['only']>): readonly (typeof counterRows)[number][] {
+  return counterRows.filter(({ only }: CounterRow) => (only === undefined ? part !== 'deprecated' : only === part))
+}
 
 const columns: ReadonlyMap<string, number> = new Map(counterRows.map(({ name }, column) => [name, column]))
 

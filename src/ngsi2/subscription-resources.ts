@@ -15,6 +15,7 @@ export function subscriptionResources(services: Ngsi2Services): readonly Resourc
       pattern: '/v2/subscriptions',
       anyCase: false,
       operations: { POST: createSubscription(services), GET: listSubscriptions(services) },
+      sharedOrder: ['GET', 'POST'],
     },
     {
       pattern: '/v2/subscriptions/{subscriptionId}',

@@ -8,6 +8,7 @@ import type { Matcher } from '../subscription/matcher.js'
 import type { NoticeAck } from '../subscription/notice.js'
 import type { Milliseconds } from '../time.js'
 import type { Command, Interpreter, RawUpdateCommand, Reply, SweepCommand } from './commands.js'
+import { type DeprecatedLocation, gatherDeprecated } from './deprecated-locations.js'
 import { type EntityChange, type Expired, entityName, type StoreView, type TurnChanges } from './store.js'
 
 /** What a partition decides its turns with. */
@@ -22,6 +23,8 @@ export interface DecidedTurn {
   /** To the commands at the beginning of the batch: to all of them unless the turn was long. */
   readonly replies: readonly Reply[]
   readonly changes: TurnChanges
+  /** For operators, once the turn has happened. */
+  readonly deprecated: readonly DeprecatedLocation[]
 }
 
 /**
@@ -42,17 +45,19 @@ export function decideTurn(
   const replies: Reply[] = []
   const entities: EntityChange[] = []
   const acks: NoticeAck[] = []
+  const deprecated: DeprecatedLocation[] = []
   try {
     for (const command of batch) {
       const { reply, changes, update } = decide(overlay, command, interpret)
       overlay.lay(changes)
       if (update !== undefined && !matcher.isIdle) match(matcher, update)
+      if (update?.command.terms !== undefined) noteDeprecated(update, deprecated)
       for (const change of changes) entities.push(change)
       if (command.kind === 'ack') for (const ack of command.acks) acks.push(ack)
       replies.push(reply)
       if (isLong()) break
     }
-    return { replies, changes: { entities, notices: matcher.notices, acks } }
+    return { replies, changes: { entities, notices: matcher.notices, acks }, deprecated }
   } catch (fault) {
     matcher.undo()
     throw fault
@@ -63,6 +68,12 @@ export function decideTurn(
 function match(matcher: Matcher, { command, effects, untouched }: DecidedUpdate): void {
   for (const effect of effects) matcher.match(changeBy(command, effect), command)
   for (const entity of untouched) matcher.match(untouchedBy(command, entity), command)
+}
+
+/** What an update of NGSIv2 has used that is deprecated. */
+function noteDeprecated({ command, effects, untouched }: DecidedUpdate, into: DeprecatedLocation[]): void {
+  for (const { kind, entity } of effects) if (kind === 'put') gatherDeprecated(command, entity, into)
+  for (const entity of untouched) gatherDeprecated(command, entity, into)
 }
 
 /** What one command comes to. */

@@ -1,6 +1,7 @@
 import type { EntityEffect } from '../context/apply.js'
-import type { Entity, Tenant } from '../context/entity.js'
+import type { Entity, ServicePath, Tenant } from '../context/entity.js'
 import type { GivenAttribute, UpdateCommand } from '../context/update.js'
+import type { LineContext } from '../log/log.js'
 
 /** What an update did to an entity. */
 export interface Change {
@@ -35,6 +36,12 @@ export function untouchedBy({ tenant, attributes: given }: UpdateCommand, entity
 /** An entity as it is, which nobody has updated. */
 export function stateOf(tenant: Tenant, entity: Entity): Change {
   return { kind: 'same', tenant, entity, before: entity, changed: none, given: [] }
+}
+
+/** On whose behalf a partition writes a line, as far as it knows the request of an update [management 10.3]. */
+export function causeContext(tenant: Tenant, path: ServicePath, { correlator }: Cause['origin']): LineContext {
+  const srv = tenant === '' ? '<none>' : tenant
+  return { corr: correlator, trans: 'N/A', from: 'N/A', srv, subsrv: path }
 }
 
 const none: readonly string[] = []

@@ -1,7 +1,7 @@
 import type { Attribute, Metadata, Value } from '../context/entity.js'
 import { sameValue } from '../context/value.js'
 import type { LineContext, Log } from '../log/log.js'
-import type { Cause, Change } from './change.js'
+import { type Cause, type Change, causeContext } from './change.js'
 import type { IndexedSubscription, MatchGroup } from './match-group.js'
 
 /** Why a subscription that is about a changed entity is not notified. */
@@ -85,10 +85,8 @@ export class MatchTrace {
 
 const ofTriggered = ['subscription.match', 'notify', 'notify.throttle'] as const
 
-/** The update's request, as far as the partition knows it [management 10.3]. */
 function contextOf({ tenant, entity }: Change, { origin }: Cause): LineContext {
-  const srv = tenant === '' ? '<none>' : tenant
-  return { corr: origin.correlator, trans: 'N/A', from: 'N/A', srv, subsrv: entity.path }
+  return causeContext(tenant, entity.path, origin)
 }
 
 interface Difference extends Pick<Attribute, 'name' | 'instance'> {

@@ -47,6 +47,7 @@ function partition(
     transactionWait: unmeasured,
     log: silentLog,
     damages: noDamages,
+    deprecated: { note: () => undefined },
   })
   const { port1, port2 } = new MessageChannel()
   const mailbox = new Mailbox({ room, measured: () => false, depth: () => {} })

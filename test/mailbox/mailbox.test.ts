@@ -80,6 +80,7 @@ function around(t: Test, measured = false, told = versions()): Around {
     mailboxWait,
     transactionWait,
     damages: noDamages,
+    deprecated: { note: () => undefined },
     log: { ...silentLog, error: (_op, message) => faults.push(message) },
   })
   t.teardown(async () => {
