@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { LmdbPartitionStore } from '../src/lmdb/partition-store.js'
 import { DamageLog } from '../src/log/damage-log.js'
+import type { Log } from '../src/log/log.js'
 import { workerLog } from '../src/log/worker-log.js'
 import type { PartitionInstruction, PartitionReady, SubscriptionActivated } from '../src/mailbox/batch.js'
 import { Inbox } from '../src/mailbox/inbox.js'
@@ -10,7 +11,9 @@ import { watchLoop } from '../src/measure/storage-table.js'
 import type { StorageMeter } from '../src/measure/waits.js'
 import { rawUpdateInterpreter } from '../src/ngsi1/raw-update.js'
 import { renderNotice } from '../src/ngsi1/render/notifications.js'
+import { rawWriteInterpreter } from '../src/ngsi2/raw-write.js'
 import { conditionEvaluator, messageRenderer } from '../src/ngsi2/render/notification-message.js'
+import type { Interpreter } from '../src/partition/commands.js'
 import { renderingParts } from '../src/runtime/message-rendering.js'
 import { numbered, type PartitionTask, type ThreadPorts } from '../src/runtime/tasks.js'
 import { Bell } from '../src/shared-memory/bell.js'
@@ -49,7 +52,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   for (const inForce of byCreation(task.subscriptions)) matcher.put(inForce)
   const inbox = new Inbox({
     store,
-    interpret: rawUpdateInterpreter(log, () => measures.isOn('timing')),
+    interpret: interpreter(log, () => measures.isOn('timing')),
     matcher,
     versions,
     bell: new Bell(memory.bell),
@@ -69,6 +72,12 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   stopSizes()
   await store.close()
   task.log.close()
+}
+
+/** Each API reads and answers its own raw updates. */
+function interpreter(log: Log, isTimed: () => boolean): Interpreter {
+  const [ngsi1, ngsi2] = [rawUpdateInterpreter(log, isTimed), rawWriteInterpreter(isTimed)]
+  return (raw) => (raw.target === undefined ? ngsi1(raw) : ngsi2(raw))
 }
 
 /** So that a change which triggers very many finds them in their order. */

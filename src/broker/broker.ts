@@ -4,7 +4,7 @@ import type { Page, PathRange, Query, Scope } from '../context/query.js'
 import type { ElementFailure, Origin, UpdateElement, UpdateReply } from '../context/update.js'
 import type { DeliveryState } from '../delivery/message.js'
 import type { MailboxRefusal } from '../mailbox/mailbox.js'
-import type { RawUpdateReply } from '../partition/commands.js'
+import type { RawTarget, RawUpdateReply } from '../partition/commands.js'
 import type { Result } from '../result.js'
 import type { CoversNothing, SubscriptionPatch } from '../subscription/patch.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
@@ -27,6 +27,8 @@ export interface TypeSummary {
 export interface RawUpdate extends RawUpdateHead {
   readonly id: EntityId
   readonly body: string
+  /** Of NGSIv2 only. */
+  readonly target?: RawTarget | undefined
 }
 
 /** An update of many entities, each element as it came. */

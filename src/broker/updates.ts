@@ -4,7 +4,7 @@ import { shardOf } from '../hash.js'
 import type { Log } from '../log/log.js'
 import { type Addressed, askAll } from '../mailbox/ask-all.js'
 import type { Mailbox, MailboxRefusal, Posted } from '../mailbox/mailbox.js'
-import type { RequestMeter } from '../measure/requests.js'
+import type { RequestMeter, TimingStage } from '../measure/requests.js'
 import type { RawUpdateReply, Reply } from '../partition/commands.js'
 import { err, ok, type Result } from '../result.js'
 import type { Sequence, SequenceCounter } from '../shared-memory/sequences.js'
@@ -21,6 +21,9 @@ export interface UpdatesParts {
   readonly timing: Pick<RequestMeter, 'timingOn' | 'stage'>
   readonly log: Log
 }
+
+/** As which stage it is timed that a partition parses a raw update [management 4.5]. */
+type ParseStage = Extract<TimingStage, 'jsonV1Parse' | 'jsonV2Parse'>
 
 /** Sends updates to the partitions of their entities, as commands with a time and a sequence. */
 export class Updates {
@@ -46,12 +49,13 @@ export class Updates {
 
   /** As `Broker.rawUpdate`. */
   rawUpdate(update: RawUpdate): Promise<Result<RawUpdateReply, Unavailable>> {
-    const { tenant, path, id, body, flags, origin } = update
+    const { tenant, path, id, body, flags, target, origin } = update
     const sequence = this.#parts.sequences.next()
-    const command = { kind: 'rawUpdate', sequence, time: now(), tenant, path, body, flags, origin } as const
+    const command = { kind: 'rawUpdate', sequence, time: now(), tenant, path, body, flags, target, origin } as const
+    const parseStage = target === undefined ? 'jsonV1Parse' : 'jsonV2Parse'
     return this.#mailbox(tenant, id)
       .ask(command)
-      .then((result) => this.#rawReply(result))
+      .then((result) => this.#rawReply(result, parseStage))
   }
 
   /** As `Broker.rawElements`. */
@@ -102,11 +106,11 @@ export class Updates {
     return mailbox
   }
 
-  #rawReply(result: Result<Posted, MailboxRefusal>): Result<RawUpdateReply, Unavailable> {
+  #rawReply(result: Result<Posted, MailboxRefusal>, parseStage: ParseStage): Result<RawUpdateReply, Unavailable> {
     if (!result.ok) return result
     const { reply } = result.value
     if (reply.kind !== 'rawUpdate') return failed(reply)
-    if (this.#parts.timing.timingOn) this.#timeTurns([result])
+    if (this.#parts.timing.timingOn) this.#timeTurns([result], parseStage)
     return ok(reply)
   }
 
@@ -114,7 +118,7 @@ export class Updates {
    * Elements of one request that share a turn share its cost; the longest turn is what the request took. What partitions
    * parsed and rendered for it in that time is counted where it belongs.
    */
-  #timeTurns(outcomes: Replied): void {
+  #timeTurns(outcomes: Replied, parseStage: ParseStage = 'jsonV1Parse'): void {
     const { timing } = this.#parts
     let [decided_ns, committed_ns, parse_ns, render_ns, isRaw] = [0, 0, 0, 0, false]
     for (const result of outcomes) {
@@ -128,7 +132,7 @@ export class Updates {
       render_ns += reply.spent.render_ns
     }
     if (isRaw) {
-      timing.stage('jsonV1Parse', BigInt(parse_ns))
+      timing.stage(parseStage, BigInt(parse_ns))
       timing.stage('render', BigInt(render_ns))
     }
     timing.stage('mongoBackend', BigInt(Math.max(0, decided_ns - parse_ns - render_ns)))

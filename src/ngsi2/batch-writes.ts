@@ -3,21 +3,32 @@ import type { Tenant } from '../context/entity.js'
 import type { UpdateAction, UpdateReply } from '../context/update.js'
 import { err, ok } from '../result.js'
 import { mapInSlices, noSteps } from '../slices.js'
+import { type BatchItem, batchResponse } from './batch-response.js'
 import { payloadWrite } from './checked-operation.js'
-import { badInput, refused, unavailable } from './ngsi2-errors.js'
+import { badInput, unavailable } from './ngsi2-errors.js'
 import type { Ngsi2Services } from './ngsi2-services.js'
 import { parseBatch, parseNotified } from './parse/batch-body.js'
 import type { EntityGiven } from './parse/given-entity.js'
-import { formOf, pathOfWrite, updateTerms } from './update-terms.js'
-import { beginnings, namesText, tooMuch, type WriteOutcome, writeOutcome } from './write-outcome.js'
+import type { SingleWrite } from './single-write.js'
+import { pathOfWrite, updateTerms, writeOptionsOf } from './update-terms.js'
+import { tooMuch, type WriteOutcome, writeOutcome } from './write-outcome.js'
 
 /** `POST /v2/op/update` [NGSIv2 context 11.1]. */
 export function updateBatch(services: Ngsi2Services): Operation {
   return payloadWrite(services, {
-    parse: (request) => parseBatch(request.body, formOf(request)),
+    single: batchOf,
+    parse: (request) => parseBatch(request.body, writeOptionsOf(request).form),
     work: (request, tenant, { action, entities }) =>
       carryOut(services, request, tenant, action, entities, { status: 204 }),
   })
+}
+
+/** A batch of one entity. */
+function batchOf(request: ApiRequest): SingleWrite {
+  const { form, overridesMetadata, forced } = writeOptionsOf(request)
+  // The action is that of the payload.
+  const [operation, action] = ['batch', 'APPEND'] as const
+  return { operation, action, form, overridesMetadata, forced, isUpsert: false, isText: false, target: undefined }
 }
 
 /** `POST /v2/op/notify`: every entity of a notification is appended [NGSIv2 context 11.3]. */
@@ -53,7 +64,7 @@ async function carryOut(
 ): Promise<ApiResponse> {
   const path = pathOfWrite(request)
   if (!path.ok) return path.error
-  const terms = updateTerms(request, 'either')
+  const terms = updateTerms(writeOptionsOf(request), 'either')
   const origin = requestOrigin(request, services.brokerId ?? '')
   const excesses = entities.map(({ attributes }) => tooMuch(attributes))
   const sent = entities.filter((_, at) => excesses[at] === undefined)
@@ -77,37 +88,10 @@ async function carryOut(
     const outcome = excess ? ({ kind: 'refused', response: excess } as const) : outcomeIn(entity, left.next().value)
     return { entity, outcome }
   })
-  return answer(outcomes instanceof Promise ? await outcomes : outcomes, success)
-}
-
-interface BatchItem {
-  readonly entity: EntityGiven
-  readonly outcome: WriteOutcome
+  return batchResponse(outcomes instanceof Promise ? await outcomes : outcomes, success)
 }
 
 function outcomeIn({ attributes }: EntityGiven, reply: UpdateReply | undefined): WriteOutcome {
   if (reply === undefined) throw new Error('the broker has not answered every element of an update')
   return writeOutcome(attributes, reply)
-}
-
-/** One response to all items: the first one that failed otherwise decides, else those that are missing or there already [NGSIv2 context 11.1]. */
-function answer(items: readonly BatchItem[], success: ApiResponse): ApiResponse {
-  for (const { outcome } of items) if (outcome.kind === 'refused') return outcome.response
-  const failed = items.filter(({ outcome }) => outcome.kind !== 'done')
-  if (failed.length === 0) return success
-  const description = failed.map(partOf).join(', ')
-  const isOf = (kind: WriteOutcome['kind']) => (item: BatchItem) => item.outcome.kind === kind
-  if (items.every(isOf('entityUnknown'))) return refused('NotFound', description)
-  const isDone = items.some(({ outcome }) => outcome.kind === 'done' || ('isPartial' in outcome && outcome.isPartial))
-  return refused(isDone ? 'PartialUpdate' : 'Unprocessable', description)
-}
-
-/** What is said of an item that failed; the first one of the request begins the description. */
-function partOf({ entity: { id, type }, outcome }: BatchItem, at: number): string {
-  const shown = type === undefined ? id : `${id}/${type}`
-  if (outcome.kind === 'entityUnknown') {
-    return at === 0 ? `${beginnings.missing}${shown} - [entity itself]` : `${shown} [entity itself]`
-  }
-  if (outcome.kind !== 'missing' && outcome.kind !== 'existing') return ''
-  return `${at === 0 ? beginnings[outcome.kind] : ''}${shown} - ${namesText(outcome.names)}`
 }

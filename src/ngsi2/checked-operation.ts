@@ -4,16 +4,22 @@ import {
   isLong,
   type Operation,
   type Prepared,
+  requestOrigin,
   type Use,
   type Work,
 } from '../api.js'
+import type { RawUpdate, Unavailable } from '../broker/broker.js'
 import { hasForbiddenInId } from '../context/characters.js'
 import type { Tenant } from '../context/entity.js'
 import { parseTenant } from '../context/tenant.js'
+import type { RawUpdateReply } from '../partition/commands.js'
 import { err, ok, type Result } from '../result.js'
 import { atOnce, type Steps } from '../slices.js'
-import { badInput } from './ngsi2-errors.js'
+import { badInput, unavailable } from './ngsi2-errors.js'
 import type { Ngsi2Services } from './ngsi2-services.js'
+import { encodeWrite, onlyWrittenId, partitionResponse } from './raw-write.js'
+import type { SingleWrite } from './single-write.js'
+import { pathOfWrite } from './update-terms.js'
 
 /** What an operation does once the request has passed its checks. */
 type TenantWork = (request: ApiRequest, tenant: Tenant) => ReturnType<Work>
@@ -42,29 +48,70 @@ function pathOperation(services: Ngsi2Services, use: Use, work: TenantWork): Ope
 interface PayloadWrite<Payload> {
   /** Whether the name in the path is checked as the id is. */
   readonly checksName?: boolean
+  /** The request as a write of one entity, if it can be none of several: its partition may read it. */
+  readonly single?: (request: ApiRequest) => SingleWrite
   readonly parse: (request: ApiRequest) => Steps<Result<Payload, ApiResponse>>
   readonly work: (request: ApiRequest, tenant: Tenant, payload: Payload) => ReturnType<Work>
 }
 
-/** An operation that writes what its payload says: at once when that is short, else it is read in slices. */
+/**
+ * An operation that writes what its payload says. A long payload is read in slices; a short one at once, by the partition of
+ * its entity where it has only one.
+ */
 export function payloadWrite<Payload>(
   services: Ngsi2Services,
-  { checksName = true, parse, work }: PayloadWrite<Payload>,
+  { checksName = true, single, parse, work }: PayloadWrite<Payload>,
 ): Operation {
-  function* prepare(request: ApiRequest): Steps<Prepared> {
-    const { segments } = request
-    if (hasForbiddenIds(checksName ? request : { segments: { id: segments['id'] ?? '' } })) {
-      return err(badInput('invalid character in URI'))
-    }
+  function* readHere(request: ApiRequest): Steps<Prepared> {
     const payload = yield* parse(request)
     if (!payload.ok) return payload
     return ok(() => withTenant(services, request, (_, tenant) => work(request, tenant, payload.value)))
   }
   return {
     use: 'write',
-    prepare: (request) =>
-      isLong(request.body) ? services.longPayloads.read(prepare(request)) : atOnce(prepare(request)),
+    prepare: (request) => {
+      const { segments } = request
+      if (hasForbiddenIds(checksName ? request : { segments: { id: segments['id'] ?? '' } })) {
+        return err(badInput('invalid character in URI'))
+      }
+      if (isLong(request.body)) return services.longPayloads.read(readHere(request))
+      const raw = single && rawUpdateOf(services, request, single(request))
+      if (raw === undefined) return atOnce(readHere(request))
+      return ok({ run: () => services.broker.rawUpdate(raw).then(checked) })
+    },
   }
+}
+
+/**
+ * A write that its partition reads, whatever is in it. Undefined when it has to be read here: it is not about one id, or the
+ * headers are wrong, which is said after what is wrong with the payload.
+ */
+function rawUpdateOf(
+  { brokerId = '', options }: Ngsi2Services,
+  request: ApiRequest,
+  write: SingleWrite,
+): RawUpdate | undefined {
+  const { body } = request
+  const id = write.target?.id ?? onlyWrittenId(body)
+  const tenant = tenantOf(request, options)
+  const path = pathOfWrite(request)
+  if (id === undefined || !tenant.ok || !path.ok) return undefined
+  return {
+    tenant: tenant.value,
+    path: path.value,
+    id,
+    body,
+    flags: encodeWrite(write),
+    target: write.target ?? { id },
+    origin: requestOrigin(request, brokerId),
+  }
+}
+
+/** A write that the broker cannot take now counts, since nobody knows better. */
+function checked(reply: Result<RawUpdateReply, Unavailable>): Result<ApiResponse, ApiResponse> {
+  if (!reply.ok) return ok(unavailable(reply.error))
+  const response = partitionResponse(reply.value)
+  return reply.value.accepted ? ok(response) : err(response)
 }
 
 /** Whether the id of an entity or the name of an attribute in the path is no identifier [NGSIv2 context 4.1]. */
@@ -74,7 +121,11 @@ function hasForbiddenIds({ segments }: Pick<ApiRequest, 'segments'>): boolean {
 
 /** Does something for the tenant of a request, which is checked after the payload [NGSIv2 context 1.4]. */
 export function withTenant({ options }: Ngsi2Services, request: ApiRequest, work: TenantWork): ReturnType<Work> {
-  const header = request.headers['fiware-service']
-  const tenant = parseTenant(header === undefined ? undefined : String(header), options.multiservice)
+  const tenant = tenantOf(request, options)
   return tenant.ok ? work(request, tenant.value) : badInput(tenant.error)
+}
+
+function tenantOf({ headers }: ApiRequest, { multiservice }: Ngsi2Services['options']): ReturnType<typeof parseTenant> {
+  const header = headers['fiware-service']
+  return parseTenant(header === undefined ? undefined : String(header), multiservice)
 }

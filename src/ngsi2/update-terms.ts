@@ -10,25 +10,31 @@ import { optionsOf } from './uri-parameters.js'
 /** The type of an entity that is created without one [NGSIv2 context 2.1]. */
 export const defaultEntityType = 'Thing' as EntityType
 
-/** The terms of an update, by the options of its request [NGSIv2 context 1.6]. */
-export function updateTerms(
-  { parameters }: Pick<ApiRequest, 'parameters'>,
-  entity: UpdateTerms['entity'],
-  valueOnly?: UpdateTerms['valueOnly'],
-): UpdateTerms {
+/** What the options of a request say of what it writes [NGSIv2 context 1.6]. */
+export interface WriteOptions {
+  /** How the attributes of its payload are given [NGSIv2 context 7.2]. */
+  readonly form: AttributeForm
+  readonly overridesMetadata: boolean
+  readonly forced: boolean
+}
+
+/** Reads the options of a request that writes. */
+export function writeOptionsOf({ parameters }: Pick<ApiRequest, 'parameters'>): WriteOptions {
   const options = optionsOf(parameters)
   return {
-    entity,
-    typeOfNew: defaultEntityType,
+    form: options.has('keyValues') ? 'keyValues' : 'normalized',
     overridesMetadata: options.has('overrideMetadata'),
     forced: options.has('forcedUpdate'),
-    valueOnly,
   }
 }
 
-/** How the attributes of a payload are given [NGSIv2 context 7.2]. */
-export function formOf({ parameters }: Pick<ApiRequest, 'parameters'>): AttributeForm {
-  return optionsOf(parameters).has('keyValues') ? 'keyValues' : 'normalized'
+/** The terms of an update [NGSIv2 context 1.6]. */
+export function updateTerms(
+  { overridesMetadata, forced }: Pick<WriteOptions, 'overridesMetadata' | 'forced'>,
+  entity: UpdateTerms['entity'],
+  valueOnly?: UpdateTerms['valueOnly'],
+): UpdateTerms {
+  return { entity, typeOfNew: defaultEntityType, overridesMetadata, forced, valueOnly }
 }
 
 /** The one service path that an update works in, or the response to several or a wildcard [NGSIv2 context 5]. */

@@ -1,4 +1,4 @@
-import type { ServicePath, Tenant } from '../context/entity.js'
+import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { Origin, UpdateCommand, UpdateElement, UpdateReply } from '../context/update.js'
 import type { Sequence } from '../shared-memory/sequences.js'
 import type { NoticeAck } from '../subscription/notice.js'
@@ -22,7 +22,18 @@ export interface RawUpdateCommand {
   readonly body: string
   /** Options of the request, as a number that only the interpreter understands. */
   readonly flags: number
+  /** Of an update of NGSIv2 only, by which its interpreter knows it. */
+  readonly target?: RawTarget | undefined
   readonly origin: Origin
+}
+
+/** What a raw update of NGSIv2 is about: what its path names, or the one id in its payload. */
+export interface RawTarget {
+  readonly id: EntityId
+  /** Of the parameter `type`; nothing without it. */
+  readonly type?: EntityType | undefined
+  /** The attribute; nothing where the path names none. */
+  readonly name?: string | undefined
 }
 
 /**
@@ -66,8 +77,12 @@ export interface RawUpdateReply {
   readonly kind: 'rawUpdate'
   /** Whether the payload passed its checks, so that the request counts [management 4.3]. */
   readonly accepted: boolean
-  /** The payload of the response; to an element, what stands at its position in it. */
+  /** Of the response; 200 when absent. */
+  readonly status?: number | undefined
+  /** The payload of the response, empty without one; to an element, what stands at its position in it. */
   readonly text: string
+  /** Of the response, beside those that every response has. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
   /** To an element: what comes after the responses to all elements, if anything does [context 6.4]. */
   readonly missing?: string | undefined
   /** While stages are timed [management 4.5]. */

@@ -2,7 +2,15 @@ import type { EntityId, EntityType, Metadata, ServicePath, Tenant, Value } from 
 import type { GivenAttribute, Origin, UpdateAction, UpdateCommand, UpdateTerms } from '../context/update.js'
 import type { Sequence } from '../shared-memory/sequences.js'
 import type { Milliseconds } from '../time.js'
-import type { AckCommand, Command, RawUpdateCommand, RawUpdateReply, Reply, SweepCommand } from './commands.js'
+import type {
+  AckCommand,
+  Command,
+  RawTarget,
+  RawUpdateCommand,
+  RawUpdateReply,
+  Reply,
+  SweepCommand,
+} from './commands.js'
 
 /** A batch as it is sent to another thread: a JSON text, and the payloads that would be costly to write into it. */
 export interface Encoded {
@@ -108,7 +116,11 @@ type PackedRun = readonly [
   correlator: string,
   token: string,
   via: PackedVia,
+  /** Of an update of NGSIv2 only. */
+  target?: PackedTarget,
 ]
+
+type PackedTarget = readonly [id: string, type: string | 0, name: string | 0]
 
 /** 0 is a ping; acks and sweeps are sent as they are. */
 type PackedCommand = PackedUpdate | PackedRun | AckCommand | SweepCommand | 0
@@ -119,7 +131,10 @@ type PackedReply =
   | RawReplyBits
   | readonly [RawReplyBits, parse_ns: number, render_ns: number]
 
-/** 1 when the update was accepted, and 2 when its reply has two texts. */
+/**
+ * 1 when the update was accepted, 2 when its reply has what is missing, 4 when it has headers, as JSON behind its text; and
+ * its status, unless it has none, from bit 3 on.
+ */
 type RawReplyBits = number
 
 /** Raw updates of one request that follow each other. */
@@ -128,9 +143,13 @@ interface RawRun {
   readonly sequences: Sequence[]
 }
 
-function isOfRequest({ origin, time, tenant, path, flags }: RawUpdateCommand, other: RawUpdateCommand): boolean {
+function isOfRequest(
+  { origin, time, tenant, path, flags, target }: RawUpdateCommand,
+  other: RawUpdateCommand,
+): boolean {
   return (
     origin === other.origin &&
+    target === other.target &&
     time === other.time &&
     flags === other.flags &&
     tenant === other.tenant &&
@@ -151,8 +170,12 @@ function packed(command: Exclude<Command, RawUpdateCommand>): PackedCommand {
 }
 
 /** The run may still grow. */
-function packedRun({ first: { time, tenant, path, flags, origin }, sequences }: RawRun): PackedRun {
-  return [sequences, time, tenant, path, flags, origin.correlator, origin.token, packedVia(origin)]
+function packedRun({ first: { time, tenant, path, flags, target, origin }, sequences }: RawRun): PackedRun {
+  const { correlator, token } = origin
+  const via = packedVia(origin)
+  if (target === undefined) return [sequences, time, tenant, path, flags, correlator, token, via]
+  const { id, type, name } = target
+  return [sequences, time, tenant, path, flags, correlator, token, via, [id, type ?? 0, name ?? 0]]
 }
 
 function packedUpdate(command: UpdateCommand): PackedUpdate {
@@ -212,8 +235,9 @@ function unpacked(command: Exclude<PackedCommand, PackedRun>): Command {
 }
 
 function unpackRun(run: PackedRun, bodies: Iterator<string>, batch: Command[]): void {
-  const [sequences, time, tenant, path, flags, correlator, token, via] = run
+  const [sequences, time, tenant, path, flags, correlator, token, via, packed] = run
   const shared = origin(correlator, token, via)
+  const target = packed && unpackedTarget(packed)
   for (const sequence of sequences) {
     batch.push({
       kind: 'rawUpdate',
@@ -223,8 +247,17 @@ function unpackRun(run: PackedRun, bodies: Iterator<string>, batch: Command[]): 
       path: path as ServicePath,
       body: next(bodies),
       flags,
+      target,
       origin: shared,
     })
+  }
+}
+
+function unpackedTarget([id, type, name]: PackedTarget): RawTarget {
+  return {
+    id: id as EntityId,
+    type: type === 0 ? undefined : (type as EntityType),
+    name: name === 0 ? undefined : name,
   }
 }
 
@@ -257,10 +290,11 @@ function unpackedMetadata([name, type, value]: PackedMetadata): Metadata {
 
 function packedReply(reply: Reply, bodies: string[]): PackedReply {
   if (reply.kind !== 'rawUpdate') return reply
-  const { accepted, text, missing, spent } = reply
+  const { accepted, status = 0, text, headers, missing, spent } = reply
   bodies.push(text)
   if (missing !== undefined) bodies.push(missing)
-  const bits = (accepted ? 1 : 0) | (missing === undefined ? 0 : 2)
+  if (headers !== undefined) bodies.push(JSON.stringify(headers))
+  const bits = (accepted ? 1 : 0) | (missing === undefined ? 0 : 2) | (headers === undefined ? 0 : 4) | (status << 3)
   return spent === undefined ? bits : [bits, spent.parse_ns, spent.render_ns]
 }
 
@@ -273,10 +307,11 @@ function unpackedReply(reply: PackedReply, bodies: Iterator<string>): Reply {
 
 function unpackedRawReply(bits: RawReplyBits, bodies: Iterator<string>): RawUpdateReply {
   const accepted = (bits & 1) !== 0
+  const status = bits >> 3 || undefined
   const text = next(bodies)
-  return (bits & 2) === 0
-    ? { kind: 'rawUpdate', accepted, text }
-    : { kind: 'rawUpdate', accepted, text, missing: next(bodies) }
+  const missing = (bits & 2) === 0 ? undefined : next(bodies)
+  const headers: RawUpdateReply['headers'] = (bits & 4) === 0 ? undefined : JSON.parse(next(bodies))
+  return { kind: 'rawUpdate', accepted, status, text, headers, missing }
 }
 
 function next(bodies: Iterator<string>): string {
