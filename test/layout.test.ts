@@ -17,7 +17,7 @@ const lines = [
   ['providers'],
   ['broker'],
   ['coordinator'],
-  ['ngsi1', 'ngsi2', 'management'],
+  ['ngsi1', 'ngsi2', 'management', 'openapi'],
   ['http'],
   ['runtime'],
 ]

@@ -8,7 +8,7 @@ import type { RequestReader } from './request-reader.js'
 import type { PendingResponse } from './response-batch.js'
 import { responseHeaders } from './response-headers.js'
 import type { RenderedResponse } from './response-writer.js'
-import { isManagement } from './target.js'
+import { isManagement, saysWhatItIs } from './target.js'
 
 /** How long the rest of a body that is too long is read, so that the client can read the response [management 11.7]. */
 const drain_ms = 5_000
@@ -56,7 +56,8 @@ export class ResponseSender implements PendingResponse {
     const body = this.#render(response)
     if (!this.#exchange.life.take(step.respond)) return
     const { kind } = this.#exchange.head.target
-    const isCounted = body.length > small_characters && this.#memory?.isTaken !== true && !isManagement(kind)
+    const isOfOperators = isManagement(kind) && !saysWhatItIs(kind)
+    const isCounted = body.length > small_characters && this.#memory?.isTaken !== true && !isOfOperators
     if (!isCounted || this.hold(2 * body.length)) this.#queue(response, body)
     else {
       this.#exchange.context.meter.rejected('memory')

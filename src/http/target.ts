@@ -112,11 +112,13 @@ function utf8(text: string): string {
 }
 
 /** What a path belongs to, by its first segments, be it known or not [management 1]. */
-export type PathKind = 'ngsi1' | 'ngsi2' | 'management' | 'version' | 'health' | 'metrics' | 'other'
+export type PathKind = 'ngsi1' | 'ngsi2' | 'management' | 'version' | 'reference' | 'health' | 'metrics' | 'other'
 
 const exactKinds: ReadonlyMap<string, PathKind> = new Map([
   ['admin', 'management'],
   ['version', 'version'],
+  ['docs', 'reference'],
+  ['openapi.json', 'reference'],
   ['health', 'health'],
   ['metrics', 'metrics'],
   ['v2', 'ngsi2'],
@@ -160,9 +162,14 @@ export function isManagement(kind: PathKind): boolean {
   return kind === 'management' || isPolled(kind)
 }
 
-/** Paths that machines poll: they may use HEAD [management 8.2]. */
+/** Paths that machines poll, and those that say what the broker is: they may use HEAD [management 8.2]. */
 export function isPolled(kind: PathKind): boolean {
-  return kind === 'version' || kind === 'health' || kind === 'metrics'
+  return kind === 'health' || kind === 'metrics' || saysWhatItIs(kind)
+}
+
+/** Version and description: shared with pages of other origins as far as reads go [management 11.6]. */
+export function saysWhatItIs(kind: PathKind): boolean {
+  return kind === 'version' || kind === 'reference'
 }
 
 /** Whether the token is needed, if there is one [management 13]. */
@@ -172,12 +179,12 @@ export function needsToken(kind: PathKind): boolean {
 
 /** Whether the path is served on the port of the context interface and on the one of the management [management 13]. */
 export function isOnBothPorts(kind: PathKind): boolean {
-  return kind === 'version' || kind === 'health'
+  return kind === 'health' || saysWhatItIs(kind)
 }
 
-/** `/metrics` and `/health/…` have one media type, whatever the client accepts [management 11.4]. */
+/** `/metrics`, `/health/…` and the description have one media type, whatever the client accepts [management 11.4]. */
 export function ignoresAccept(kind: PathKind): boolean {
-  return kind === 'metrics' || kind === 'health'
+  return kind === 'metrics' || kind === 'health' || kind === 'reference'
 }
 
 /** Whether POST, PUT and PATCH may come without a body: under `/log/`, `/admin/` and `/v1/admin/` [management 11.4]. */

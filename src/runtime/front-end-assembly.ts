@@ -21,6 +21,7 @@ import { type Shared, sharedAnswer } from '../management/shared-answers.js'
 import { Measures, rowOf } from '../measure/measures.js'
 import { ngsi1Interface } from '../ngsi1/routes.js'
 import { ngsi2Interface } from '../ngsi2/ngsi2-interface.js'
+import { referenceResources } from '../openapi/reference-resources.js'
 import type { SweptReply } from '../partition/commands.js'
 import { Providers } from '../providers/providers.js'
 import { ok, type Result } from '../result.js'
@@ -143,13 +144,8 @@ function interfaces(
   const forwarding = { providers: behind.providers, brokerId: task.brokerId, limit: forwardLimit, waiting }
   const ngsi1 = ngsi1Interface({ broker, options, log, forwarding })
   const ngsi2 = ngsi2Interface({ broker, options, brokerId: task.brokerId })
-  const management = managementResources({
-    measures,
-    log,
-    broker,
-    freeHandles: (partition) => behind.readers.freeHandles(partition),
-    peers,
-  })
+  const freeHandles = (partition: number): number => behind.readers.freeHandles(partition)
+  const management = [...managementResources({ measures, log, broker, freeHandles, peers }), ...referenceResources()]
   const meter = measures.requests([...ngsi1.resources, ...ngsi2.resources, ...management])
   const parts = {
     interfaces: { ngsi1, ngsi2 },

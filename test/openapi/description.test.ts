@@ -1,0 +1,78 @@
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { test } from 'tap'
+import type { Resource } from '../../src/api.js'
+import { ngsi1Resources } from '../../src/ngsi1/routes.js'
+import { openApiText } from '../../src/openapi/openapi-document.js'
+import { referenceResources } from '../../src/openapi/reference-resources.js'
+import { givenInterfaces } from '../http/given.js'
+import { management } from '../management/given.js'
+import { plainOptions, scripted } from '../ngsi1/given.js'
+import { described, exampleIn, misfit, responseTo } from './given-description.js'
+
+/** Method and path, whatever the names of placeholders are. */
+function row(method: string, path: string): string {
+  return `${method.toUpperCase()} ${path.replace(/\{\w+\}/g, '{}')}`
+}
+
+function rowsOf(resources: readonly Resource[]): readonly string[] {
+  return resources.flatMap(({ pattern, aliases = [], operations }) =>
+    [pattern, ...aliases].flatMap((path) => Object.keys(operations).map((verb) => row(verb, path))),
+  )
+}
+
+test('every method of every path is described, and nothing more is', async (t) => {
+  const resources = [
+    ...ngsi1Resources({ broker: scripted(), options: plainOptions }),
+    ...givenInterfaces([]).ngsi2.resources,
+    ...management().resources,
+    ...referenceResources(),
+  ]
+  const rows = described.flatMap(({ path, aliases, method }) => [path, ...aliases].map((each) => row(method, each)))
+  t.ok(rows.length > 150, 'there are paths')
+  t.same(rows.toSorted(), rowsOf(resources).toSorted())
+})
+
+test('every operation has a name of its own', async (t) => {
+  t.equal(new Set(described.map(({ operation }) => operation.operationId)).size, described.length)
+})
+
+test('it is a document of OpenAPI 3.1', async (t) => {
+  const file = join(t.testdir(), 'openapi.json')
+  writeFileSync(file, openApiText())
+  const validator = dirname(fileURLToPath(import.meta.resolve('@seriousme/openapi-schema-validator')))
+  const { stdout, stderr } = spawnSync(process.execPath, [join(validator, 'bin/validate-api-cli.js'), file], {
+    encoding: 'utf8',
+  })
+  t.match(stdout, /"valid": true/, `${stdout}${stderr}`)
+})
+
+test('every example fits its schema', async (t) => {
+  let examples = 0
+  const check = (what: string, content: Parameters<typeof exampleIn>[0]): void => {
+    const [type, example] = exampleIn(content) ?? []
+    const schema = content?.[type ?? '']?.schema
+    if (schema === undefined || example === undefined) return
+    examples += 1
+    t.equal(misfit(schema, example), '', what)
+  }
+  for (const each of described) {
+    const { operation } = each
+    check(`body of ${operation.operationId}`, operation.requestBody?.content)
+    for (const status of Object.keys(operation.responses)) {
+      check(`${status} of ${operation.operationId}`, responseTo(each, Number(status))?.content)
+    }
+  }
+  t.ok(examples > 100, 'there are examples')
+})
+
+test('a body without an example, and a placeholder without one, would leave an operation untried', async (t) => {
+  for (const { operation, parameters } of described) {
+    if (operation.requestBody !== undefined) t.ok(exampleIn(operation.requestBody.content), operation.operationId)
+    for (const { name, in: place, example } of parameters) {
+      if (place === 'path') t.ok(example, `${operation.operationId}: ${name}`)
+    }
+  }
+})

@@ -1,0 +1,92 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import {
+  type ContentByType,
+  type DescribedMethod,
+  type DescribedOperation,
+  type DescribedParameter,
+  type DescribedResponse,
+  describedMethods,
+  type ExampleValue,
+  type JsonSchema,
+  type Reference,
+} from '../../src/openapi/description.js'
+import { describedComponents, describedTags } from '../../src/openapi/openapi-document.js'
+import type { Reply } from '../running.js'
+
+/** One method of one path, as it is described. */
+export interface Described {
+  readonly path: string
+  readonly aliases: readonly string[]
+  readonly method: DescribedMethod
+  readonly operation: DescribedOperation
+  readonly parameters: readonly DescribedParameter[]
+}
+
+/** All operations, in the order of the description. */
+export const described: readonly Described[] = describedTags.flatMap(({ paths }) =>
+  paths.flatMap(({ path, aliases = [], operations }) =>
+    describedMethods.flatMap((method) => {
+      const operation = operations[method]
+      if (operation === undefined) return []
+      const parameters = (operation.parameters ?? []).map((given) => resolved(describedComponents.parameters, given))
+      return [{ path, aliases, method, operation, parameters }]
+    }),
+  ),
+)
+
+/** The response of an operation with that status; nothing when it is not described. */
+export function responseTo({ operation }: Described, status: number): DescribedResponse | undefined {
+  const given = operation.responses[String(status)]
+  return given === undefined ? undefined : resolved(describedComponents.responses, given)
+}
+
+function resolved<Component>(
+  components: Readonly<Record<string, Component>>,
+  given: (Component & { readonly $ref?: never }) | Reference,
+): Component {
+  if (given.$ref === undefined) return given
+  const found = components[given.$ref.slice(given.$ref.lastIndexOf('/') + 1)]
+  if (found === undefined) throw new Error(`there is no ${given.$ref}`)
+  return found
+}
+
+const ajv = new Ajv2020({ strict: false, allErrors: true })
+ajv.addSchema({ components: describedComponents }, 'openapi')
+
+/** Why a value does not fit a schema; empty when it does. */
+export function misfit(schema: JsonSchema, value: unknown): string {
+  const text = JSON.stringify(schema).replaceAll('"#/components', '"openapi#/components')
+  const parsed: unknown = JSON.parse(text)
+  if (typeof parsed !== 'object' || parsed === null) throw new Error('a schema is an object')
+  return ajv.validate(parsed, value) ? '' : ajv.errorsText()
+}
+
+/** Why a response is not as it is described; empty when it is. */
+export function undescribed(operation: Described, { status, headers, text, json }: Reply): string {
+  const response = responseTo(operation, status)
+  if (response === undefined) return `status ${status} is not described: ${text}`
+  const type = headers.get('content-type')?.split(';')[0]
+  if (text === '') return response.content === undefined ? '' : `status ${status} has no body`
+  const content = response.content?.[type ?? '']
+  if (content === undefined) return `status ${status} has a body of type ${type}, which is not described`
+  return misfit(content.schema, type === 'application/json' ? json : text)
+}
+
+/** The media type and the example of a body that has one. */
+export function exampleIn(content: ContentByType = {}): readonly [type: string, example: ExampleValue] | undefined {
+  for (const [type, { example }] of Object.entries(content)) if (example !== undefined) return [type, example]
+  return undefined
+}
+
+/** The path and query of an example, with `value` in place of an example of a placeholder where it gives one. */
+export function targetOf({ path, parameters }: Described, value: (example: string) => string): string {
+  const query: string[] = []
+  let filled = path
+  for (const { name, in: place, example } of parameters) {
+    if (example === undefined) continue
+    const text = encodeURIComponent(value(String(example)))
+    if (place === 'path') filled = filled.replace(`{${name}}`, text)
+    else query.push(`${name}=${text}`)
+  }
+  return query.length === 0 ? filled : `${filled}?${query.join('&')}`
+}

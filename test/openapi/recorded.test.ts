@@ -1,0 +1,105 @@
+import { t as root, test } from 'tap'
+import { type Reply, RunningBroker } from '../running.js'
+import { type Described, described, exampleIn, responseTo, targetOf, undescribed } from './given-description.js'
+
+const givenId = /[0-9a-f]{24}/
+const token = 'a-token-of-the-management'
+const authorized = { Authorization: `Bearer ${token}` }
+const broker = await RunningBroker.start(root, ['-multiservice', '-adminToken', token, '-statCounters'])
+
+/** What the broker has given for the ids of the examples. */
+const ids = new Map<string, string>()
+
+/** A text of an example with the ids that the broker has given. */
+function withIds(text: string): string {
+  return text.replace(new RegExp(givenId, 'g'), (id) => ids.get(id) ?? id)
+}
+
+/** What is sent in place of the example. */
+interface Change {
+  readonly verb?: string
+  readonly target?: string
+  readonly body?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Sends the example of an operation. */
+function send(each: Described, { verb, target, body, headers = {} }: Change = {}): Promise<Reply> {
+  const { method, operation } = each
+  const [type, example] = exampleIn(operation.requestBody?.content) ?? []
+  const text = typeof example === 'string' ? example : withIds(JSON.stringify(example) ?? '')
+  const sent = body ?? (type === undefined ? undefined : text)
+  return broker.send(verb ?? method.toUpperCase(), target ?? targetOf(each, withIds), sent === '' ? undefined : sent, {
+    ...authorized,
+    ...(type !== undefined && sent !== '' && { 'Content-Type': type }),
+    ...headers,
+  })
+}
+
+/** Remembers which id the broker has given where the example of the response has one. */
+function remember(each: Described, { status, headers, text }: Reply): void {
+  const example = givenId.exec(JSON.stringify(responseTo(each, status) ?? ''))?.[0]
+  const id = givenId.exec(headers.get('location') ?? text)?.[0]
+  if (example !== undefined && id !== undefined && !ids.has(example)) ids.set(example, id)
+}
+
+test('every example works, and every response is as it is described', async (t) => {
+  const removals = described.filter(({ method }) => method === 'delete').toReversed()
+  for (const each of [...described.filter(({ method }) => method !== 'delete'), ...removals]) {
+    const { operationId } = each.operation
+    const reply = await send(each)
+    t.ok(reply.status < 300, `${operationId}: ${reply.status} ${reply.text}`)
+    t.equal(undescribed(each, reply), '', operationId)
+    // What two removals share is gone after the first one, and nobody has the ids that stand for nothing.
+    const isGone = each.method === 'delete' || operationId.startsWith('unsubscribe')
+    if (!isGone) t.notMatch(reply.text, /"code":"[45]/, operationId)
+    remember(each, reply)
+  }
+})
+
+/** Requests that no operation carries out, by what is wrong with them. */
+const mistakes: Readonly<Record<string, Change>> = {
+  'nothing is acceptable': { headers: { Accept: 'image/png' } },
+  'text is all that is accepted': { headers: { Accept: 'text/plain' } },
+  'a malformed service path': { headers: { 'Fiware-ServicePath': 'north' } },
+  'a malformed tenant': { headers: { 'Fiware-Service': 'a-b' } },
+  'no body': { body: '' },
+  'a body that is no JSON': { body: '{' },
+  'a body of another type': { body: 'x', headers: { 'Content-Type': 'text/csv' } },
+  'an empty object': { body: '{}' },
+  'an unknown member': { body: '{"colour":"green"}' },
+  'a body over the limit': { body: JSON.stringify('x'.repeat(2 ** 20)) },
+  'a wrong token': { headers: { Authorization: 'Bearer x' } },
+}
+
+test('whatever is wrong with a request, its response is as it is described', async (t) => {
+  const statuses = new Set<number>()
+  for (const each of described) {
+    const { operation, path } = each
+    const plain = targetOf(each, withIds).split('?')[0] ?? ''
+    const changes: Readonly<Record<string, Change>> = {
+      ...mistakes,
+      'wrong parameters': { target: `${plain}?limit=x&options=x&level=x&counters=x` },
+      'a target over the limit': { target: `${plain}?x=${'x'.repeat(40_000)}` },
+      'an unknown thing': { target: path.replace(/\{\w+\}/g, 'Unknown1') },
+    }
+    for (const [what, change] of Object.entries(changes)) {
+      if (change.body !== undefined && operation.requestBody === undefined) continue
+      const reply = await send(each, change)
+      statuses.add(reply.status)
+      t.equal(undescribed(each, reply), '', `${operation.operationId}: ${what}`)
+    }
+  }
+  for (const status of [400, 401, 404, 406, 411, 413, 414, 415]) t.ok(statuses.has(status), `${status} came`)
+})
+
+test('the methods that a path has are those of its Allow header, under all its names', async (t) => {
+  for (const { path, aliases } of described) {
+    const methods = described.filter((each) => each.path === path).map(({ method }) => method.toUpperCase())
+    for (const name of [path, ...aliases]) {
+      const reply = await broker.send('PURGE', name.replace(/\{\w+\}/g, '1'), undefined, authorized)
+      t.equal(reply.status, 405, name)
+      t.same(reply.headers.get('allow')?.split(', ').toSorted(), methods.toSorted(), name)
+    }
+  }
+})

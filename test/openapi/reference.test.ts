@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto'
+import { t as root, test } from 'tap'
+import { RunningBroker } from '../running.js'
+import { described } from './given-description.js'
+
+const broker = await RunningBroker.start(root, [
+  '-adminToken',
+  'a-token-of-the-management',
+  '-corsOrigin',
+  '__ALL',
+  '-statCounters',
+])
+const page = await broker.send('GET', '/docs')
+
+test('the page has every operation, and its links lead somewhere', async (t) => {
+  t.equal(page.status, 200)
+  t.equal(page.headers.get('content-type'), 'text/html; charset=utf-8')
+  const anchors = new Set([...page.text.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id))
+  for (const { operation } of described) t.ok(anchors.has(operation.operationId), operation.operationId)
+  for (const [, target = ''] of page.text.matchAll(/ href="([^"]*)"/g)) {
+    t.ok(target === 'openapi.json' || anchors.has(target.slice(1)), target)
+  }
+})
+
+test('the page runs nothing, loads nothing, and its policy allows its own style alone', async (t) => {
+  t.notMatch(page.text, /<script|\son\w+=|\ssrc=|https?:\/\/(?!(alerts|sensors|maps)\.example)|@import|url\(/)
+  const style = /<style>(.*)<\/style>/s.exec(page.text)?.[1] ?? ''
+  const hash = createHash('sha256').update(style).digest('base64')
+  t.equal(
+    page.headers.get('content-security-policy'),
+    `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  )
+})
+
+test('both answer HEAD, whatever is accepted, without a token', async (t) => {
+  for (const path of ['/docs', '/docs/', '/openapi.json']) {
+    const { status, headers, text } = await broker.send('HEAD', path, undefined, { Accept: 'image/png' })
+    t.equal(status, 200, path)
+    t.equal(text, '')
+    t.ok(Number(headers.get('content-length')) > 100_000)
+  }
+})
+
+test('other verbs and other paths have errors in the short form', async (t) => {
+  const { status, headers, json } = await broker.send('DELETE', '/openapi.json')
+  t.equal(status, 405)
+  t.equal(headers.get('allow'), 'GET')
+  t.same(json, { error: 'MethodNotAllowed', description: 'method not allowed' })
+  t.same((await broker.send('GET', '/docs/more')).json, { error: 'BadRequest', description: 'service not found' })
+  t.match((await broker.send('GET', '/Docs')).json, { orionError: { details: 'service not found' } })
+})
+
+test('pages of other origins may read both', async (t) => {
+  const headers = { Origin: 'http://editor.example' }
+  for (const path of ['/docs', '/openapi.json']) {
+    const read = await broker.send('GET', path, undefined, headers)
+    t.equal(read.headers.get('access-control-allow-origin'), '*', path)
+    const asked = await broker.send('OPTIONS', path, undefined, headers)
+    t.equal(asked.status, 200)
+    t.equal(asked.headers.get('access-control-allow-methods'), 'GET, OPTIONS')
+  }
+})
+
+test('both are counted like any other resource', async (t) => {
+  const { json } = await broker.send('GET', '/statistics', undefined, {
+    Authorization: 'Bearer a-token-of-the-management',
+  })
+  t.match(json, { counters: { requests: { '/docs': { GET: Number }, '/openapi.json': { GET: Number } } } })
+})
