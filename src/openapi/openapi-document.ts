@@ -22,6 +22,7 @@ import { ngsi1SubscriptionSchemas } from './ngsi1-subscription-schemas.js'
 import { ngsi2AttributePaths } from './ngsi2-attribute-paths.js'
 import { ngsi2BatchPaths } from './ngsi2-batch-paths.js'
 import { ngsi2EntityPaths } from './ngsi2-entity-paths.js'
+import { ngsi2RegistrationPaths, ngsi2RegistrationSchemas } from './ngsi2-registration-paths.js'
 import { ngsi2Schemas } from './ngsi2-schemas.js'
 import { ngsi2SubscriptionPaths } from './ngsi2-subscription-paths.js'
 import { ngsi2SubscriptionSchemas } from './ngsi2-subscription-schemas.js'
@@ -33,6 +34,7 @@ export const describedTags: readonly DescribedTag[] = [
   ngsi2AttributePaths,
   ngsi2BatchPaths,
   ngsi2SubscriptionPaths,
+  ngsi2RegistrationPaths,
   ngsi1ContextPaths,
   ngsi1ConveniencePaths,
   ngsi1SubscriptionPaths,
@@ -53,6 +55,7 @@ export const describedComponents: {
     ...sharedSchemas,
     ...ngsi2Schemas,
     ...ngsi2SubscriptionSchemas,
+    ...ngsi2RegistrationSchemas,
     ...ngsi1Schemas,
     ...ngsi1SubscriptionSchemas,
     ...managementSchemas,
