@@ -1,14 +1,16 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'tap'
-import type { AvailabilityRequest, RegistrationRequest } from '../../src/broker/registry-service.js'
+import type { AvailabilityRequest, NewRegistration, RegistrationRequest } from '../../src/broker/registry-service.js'
 import type { Tenant } from '../../src/context/entity.js'
+import { resourceIdOf } from '../../src/registration/registered-resources.js'
 import type { RegistrationId } from '../../src/registration/registration.js'
 import { RegistrationIndex } from '../../src/registration/registration-index.js'
 import type { Result } from '../../src/result.js'
 import type { Notice } from '../../src/subscription/notice.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
+import { never as foreverAfter } from '../../src/time.js'
 import { at, everywhere, path, root, silentLog, tenant } from '../given.js'
-import { any, context, exact, pattern, providerOf, registered } from '../registration/given.js'
+import { any, context, exact, pattern, providerOf, registered, termed } from '../registration/given.js'
 import { never, openRegistry, start } from './given-registry.js'
 
 const day_ms = 86_400_000
@@ -29,6 +31,11 @@ function listening(more: Partial<AvailabilityRequest> = {}): AvailabilityRequest
     correlator: 'corr-2',
     ...more,
   }
+}
+
+function given(more: Partial<NewRegistration> = {}): NewRegistration {
+  const contexts = [context('*:Street', 'noise', 'http://v2.example')]
+  return { tenant, path: root, expires: foreverAfter, contexts, terms: termed(), correlator: 'corr-4', ...more }
 }
 
 function granted<Value>(outcome: Result<Value, unknown>): Value {
@@ -441,4 +448,64 @@ test('there is room for so many registrations and subscriptions, and what is lar
   t.match(await registry.register(asked({ id: first, contexts: large })), full)
   for (const _ of [1, 2]) t.match(await registry.subscribe(listening()), { ok: true })
   t.match(await registry.subscribe(listening()), { ok: false, error: { kind: 'subscriptionsFull' } })
+})
+
+test('a registration of NGSIv2 is there after a restart with its terms, and told of as every other', async (t) => {
+  const folder = t.testdir()
+  const first = openRegistry(folder)
+  await first.registry.subscribe(listening({ selectors: [exact('S4', 'Street')] }))
+  const terms = termed({ description: 'noise meters', status: 'inactive', mode: 'query', legacy: true })
+  const id = granted(await first.registry.add(given({ terms })))
+  t.same(sent(first.control.notices()), [[true, ['.*', 'noise']]])
+  t.equal(first.control.notices()[0]?.correlator, 'corr-4')
+  await first.control.close()
+  const { registry, control, clock } = openRegistry(folder, { grace_ms: day_ms })
+  t.teardown(() => control.close())
+  clock.time += 1000 * day_ms
+  await registry.removeExpired()
+  t.match(registry.index.get(id), { id, expires: foreverAfter, terms, contexts: given().contexts })
+})
+
+test('a resource is removed on disk and everywhere, and the rest of its registration stays', async (t) => {
+  const folder = t.testdir()
+  const { registry, control, published } = openRegistry(folder)
+  const one = granted(await registry.add(given()))
+  const two = granted(await registry.register(asked({ path: path('/west'), contexts: [noise, context('S5:Street')] })))
+  const ids = () => registry.index.page(everything).resources.map(resourceIdOf)
+  const [, , second = two] = ids()
+  const unknown = { ok: false, error: { kind: 'registrationUnknown' } }
+  t.match(await registry.remove('acme' as Tenant, one), unknown)
+  t.match(await registry.remove(tenant, one), { ok: true })
+  t.match(await registry.remove(tenant, one), unknown)
+  t.match(await registry.remove(tenant, two), { ok: true }, 'whatever its path')
+  t.same(ids(), [second])
+  t.same(
+    published.slice(-2).map(({ kind }) => kind),
+    ['remove', 'put'],
+  )
+  const copy = new RegistrationIndex()
+  copy.apply(structuredClone(published))
+  t.same([...copy.all()], [...registry.index.all()])
+  await control.close()
+  const again = openRegistry(folder)
+  t.teardown(() => again.control.close())
+  t.same(again.registry.index.page(everything).resources.map(resourceIdOf), [second])
+  t.match(await again.registry.remove(tenant, second), { ok: true })
+  t.same([...again.control.store.registrations()], [])
+})
+
+const everything = { tenant, paths: undefined, offset: 0, limit: 100 }
+
+test('a registration that can not be removed on disk stays, and its room is given back when it can', async (t) => {
+  const limits = { registrationsMax: 1, subscriptionsMax: 1 }
+  const { registry, control } = openRegistry(t.testdir(), { limits })
+  t.teardown(() => control.close())
+  const id = granted(await registry.add(given()))
+  t.match(await registry.add(given()), { ok: false, error: { kind: 'registrationsFull' } })
+  control.broken = true
+  await t.rejects(registry.remove(tenant, id), { message: 'broken' })
+  t.ok(registry.index.resource(tenant, id))
+  control.broken = false
+  t.match(await registry.remove(tenant, id), { ok: true })
+  t.match(await registry.add(given()), { ok: true })
 })

@@ -7,7 +7,13 @@ import { LmdbRegistryStore } from '../../src/lmdb/control-registry.js'
 import { ControlStore } from '../../src/lmdb/control-store.js'
 import { noticesAfter } from '../../src/lmdb/outbox-reader.js'
 import type { AvailabilitySubscription } from '../../src/registration/availability.js'
-import type { Registration, RegistrationId } from '../../src/registration/registration.js'
+import {
+  everyIdPattern,
+  forwardingModes,
+  type Registration,
+  type RegistrationId,
+  registrationStatuses,
+} from '../../src/registration/registration.js'
 import type { Notice } from '../../src/subscription/notice.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import { at, id, path, root, storeSettings, tenant, type } from '../given.js'
@@ -24,6 +30,10 @@ function opened(folder: string) {
 
 const text = fc.string({ unit: 'grapheme', maxLength: 8 })
 const hexadecimal = fc.stringMatching(/^[0-9a-f]{24}$/)
+const entities = fc.oneof(
+  fc.record({ id: text.map(id), type: text.map(type) }),
+  text.map((kind) => ({ id: everyIdPattern, type: type(kind), everyId: true }) as const),
+)
 const registrations: fc.Arbitrary<Registration> = fc.record({
   id: hexadecimal.map((digits) => digits as RegistrationId),
   order: fc.nat(),
@@ -32,13 +42,22 @@ const registrations: fc.Arbitrary<Registration> = fc.record({
   expires: fc.nat().map(at),
   contexts: fc.array(
     fc.record({
-      entities: fc.array(fc.record({ id: text.map(id), type: text.map(type) }), { maxLength: 3 }),
+      entities: fc.array(entities, { maxLength: 3 }),
       attributes: fc.array(fc.record({ name: text, type: text, isDomain: fc.boolean() }), { maxLength: 3 }),
       provider: text,
     }),
     { maxLength: 3 },
   ),
   copiedFrom: fc.option(text, { nil: undefined }),
+  terms: fc.option(
+    fc.record({
+      description: text,
+      status: fc.constantFrom(...registrationStatuses),
+      mode: fc.constantFrom(...forwardingModes),
+      legacy: fc.boolean(),
+    }),
+    { nil: undefined },
+  ),
 })
 const selectors: fc.Arbitrary<Selector> = fc.record({
   id: fc.oneof(
@@ -98,10 +117,46 @@ test('a change with its notices is there whole when the store is opened again', 
   await first.control.close()
   const { control, store } = opened(folder)
   t.teardown(() => control.close())
-  t.same([...store.registrations()], [{ ...told, copiedFrom: undefined }])
+  t.same([...store.registrations()], [{ ...told, copiedFrom: undefined, terms: undefined }])
   t.same([...store.availability()], [subscription])
   t.same(
     noticesAfter(control.outbox.databases, 0, 9).map((each) => each.notice),
     [notice],
   )
+})
+
+test('a registration as it was stored before there were terms is one of NGSIv1', async (t) => {
+  const { control, store } = opened(t.testdir())
+  t.teardown(() => control.close())
+  const contexts = '[[[["S4","Street"]],[["noise","dB",1]],"http://p.example"],[[["S5",""]],[],"http://q.example"]]'
+  const write = (id: string, text: string) => ({ database: 'registrations', id, text }) as const
+  const writes = [
+    write('65535a000000000000000001', `[7,"acme","/west",99,${contexts}]`),
+    write('65535a000000000000000002', `[8,"","/",99,${contexts},"a"]`),
+  ]
+  await control.transact({ writes }, true)
+  const [first, second] = [...store.registrations()]
+  t.same(first, {
+    ...{ id: '65535a000000000000000001', order: 7, tenant: 'acme', path: '/west', expires: 99 },
+    contexts: [
+      {
+        entities: [{ id: 'S4', type: 'Street' }],
+        attributes: [{ name: 'noise', type: 'dB', isDomain: true }],
+        provider: 'http://p.example',
+      },
+      { entities: [{ id: 'S5', type: '' }], attributes: [], provider: 'http://q.example' },
+    ],
+    copiedFrom: undefined,
+    terms: undefined,
+  })
+  t.equal(second?.copiedFrom, 'a')
+})
+
+test('what is left of the contexts of a registration keeps its positions', async (t) => {
+  const { control, store } = opened(t.testdir())
+  t.teardown(() => control.close())
+  const [first, second] = [context('S4'), { ...context('S6'), ordinal: 2 }]
+  const left = registration(1, [first, second])
+  await store.commit({ registrations: [{ kind: 'put', registration: left }] })
+  t.same([...store.registrations()][0]?.contexts, [first, second])
 })

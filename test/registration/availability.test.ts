@@ -106,3 +106,18 @@ test('a copy loses what is told again, and ends when nothing else is in it', asy
   })
   t.same(withoutTold(copy, [context('S6'), context('S4', 'noise')]), { kind: 'remove', id: copy.id })
 })
+
+test('what is registered for every id awakens each subscription of its type, and tells what that names', async (t) => {
+  const index = indexOf(
+    subscription('1', [exact('S4', 'Street')]),
+    subscription('2', [exact('S4', 'Alley')]),
+    subscription('3', [pattern('^S'), exact('S9', 'Street')]),
+  )
+  t.same(awakened(index, context('*:Street')), ['1', '3'])
+  t.same(awakened(index, context('*')), ['3'], 'without type only who names none')
+  const matches = concerned(index, registration(1, [context('*:Street')]), 0)
+  t.same(
+    matches.map(({ discovery: { selectors } }) => selectors),
+    [[exact('S4', 'Street')], [pattern('^S', 'Street'), exact('S9', 'Street')]],
+  )
+})

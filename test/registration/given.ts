@@ -1,21 +1,28 @@
 import type { Selector } from '../../src/context/query.js'
 import { type Discovery, discovering, type Lookup } from '../../src/registration/discovery.js'
-import type {
-  RegisteredAttribute,
-  RegisteredContext,
-  RegisteredEntity,
-  Registration,
-  RegistrationId,
+import {
+  everyIdPattern,
+  type RegisteredAttribute,
+  type RegisteredContext,
+  type RegisteredEntity,
+  type Registration,
+  type RegistrationId,
+  type RegistrationTerms,
 } from '../../src/registration/registration.js'
 import type { RegistrationIndex } from '../../src/registration/registration-index.js'
 import { type SourceLookup, sourceOf, sourcesOf } from '../../src/registration/sources.js'
 import { atOnce, type Steps } from '../../src/slices.js'
 import { at, id, root, tenant, type } from '../given.js'
 
-/** `Street-4:Street`, or `Street-4` without a type. */
+/** `Street-4:Street`, or `Street-4` without a type; `*` stands for every id. */
 export function registered(text: string): RegisteredEntity {
   const [name = '', kind = ''] = text.split(':')
-  return { id: id(name), type: type(kind) }
+  return name === '*' ? { id: everyIdPattern, type: type(kind), everyId: true } : { id: id(name), type: type(kind) }
+}
+
+/** Terms of NGSIv2, the usual ones unless something else is said. */
+export function termed(terms: Partial<RegistrationTerms> = {}): RegistrationTerms {
+  return { description: '', status: 'active', mode: 'all', legacy: false, ...terms }
 }
 
 export function attribute(name: string): RegisteredAttribute {

@@ -156,7 +156,7 @@ const names = fc.constantFrom('S4', 'S5', 'S45', '')
 const types = fc.constantFrom('Street', 'Alley', '')
 const attributes = fc.uniqueArray(fc.constantFrom('noise', 'ozone', 'traffic'), { maxLength: 3 })
 const entities = fc.tuple(names, types).map(([name, kind]) => registered(`${name}:${kind}`))
-const everyIds: fc.Arbitrary<RegisteredEntity> = types.map((kind) => ({ ...registered(`.*:${kind}`), everyId: true }))
+const everyIds: fc.Arbitrary<RegisteredEntity> = types.map((kind) => registered(`*:${kind}`))
 const contexts: fc.Arbitrary<RegisteredContext> = fc.record({
   entities: fc.array(fc.oneof({ weight: 4, arbitrary: entities }, everyIds), { maxLength: 3 }),
   attributes: attributes.map((each) => each.map(attribute)),
