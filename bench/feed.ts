@@ -8,7 +8,7 @@ import { runProgram } from './program.js'
 import { environment, Report } from './report.js'
 import { rounded } from './rounds.js'
 
-const help = `node dist/bench/feed.js [option ...]
+const help = `rigel feed [option ...]         (in the sources: node dist/bench/feed.js ...)
 
 Feeds a broker with updates, kills it with SIGKILL while requests are under way, starts it again on the same folder, and
 reads every device: each must have what was acknowledged last or what was under way, whole.

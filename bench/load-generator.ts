@@ -1,6 +1,5 @@
 import { helpWith } from './helper.js'
 import { type LoadResult, type LoadTask, load } from './load.js'
-import { loadWithAutocannon } from './load-autocannon.js'
 
 /** Which program sends a load: our own, or autocannon. */
 export type Generator = 'rigel' | 'autocannon'
@@ -9,4 +8,8 @@ export interface GeneratorTask extends LoadTask {
   readonly generator: Generator
 }
 
-helpWith<GeneratorTask, LoadResult>((task) => (task.generator === 'rigel' ? load(task) : loadWithAutocannon(task)))
+helpWith<GeneratorTask, LoadResult>(async (task) => {
+  if (task.generator === 'rigel') return load(task)
+  const { loadWithAutocannon } = await import('./load-autocannon.js') // Only where it is installed.
+  return loadWithAutocannon(task)
+})

@@ -2,6 +2,7 @@ import { readingOf, updateDevice } from './device.js'
 import { createDevices, deviceAnswer } from './fleet.js'
 import type { Bench, Harness } from './harness.js'
 import { Helper } from './helper.js'
+import { missingPackages } from './installed.js'
 import type { PeerReply } from './postgres-peer.js'
 import { fresh } from './request.js'
 import { inTurns, medianRate, medians, rounded, times } from './rounds.js'
@@ -11,6 +12,11 @@ export const peers: Bench = {
   name: 'peers',
   question: 'the updates of ingest, by number of connections, against PostgreSQL behind Fastify on this machine',
   run: async (harness) => {
+    const missing = missingPackages('fastify', 'pg')
+    if (missing.length > 0) {
+      harness.report.note(`Left out, since the sources only have ${missing.join(' and ')}: peers.`)
+      return
+    }
     const postgres = new Helper<object, PeerReply>('./postgres-peer.js')
     try {
       const peer = await postgres.ask({})

@@ -38,7 +38,7 @@ const benches: readonly Bench[] = [
   routing,
 ]
 
-const help = `npm run bench -- [benchmark ...] [option ...]
+const help = `rigel bench [benchmark ...] [option ...]         (in the sources: npm run bench -- ...)
 
 Benchmarks (all of them when none is named)
 ${benches.map(({ name, question }) => `  ${name.padEnd(18)}${question}`).join('\n')}
@@ -65,7 +65,7 @@ this machine: a bare Hono server on one thread, for batches lmdb alone; with a b
 What needs brokers of our own is left out with --url. The last table says which bars were reached; it is no failure to
 reach none.
 The exit code is 0 when every request had the answer it should have, otherwise 1, and 2 for a wrong command line.
-The feed, which proves durability, is a program of its own: node dist/bench/feed.js --help`
+The feed, which proves durability, is a command of its own: rigel feed --help`
 
 async function runAll(options: BenchOptions): Promise<boolean> {
   const harness = new Harness(options, new Report())

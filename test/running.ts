@@ -20,6 +20,8 @@ export interface Reply {
 
 /** How the program is started, beside its flags. */
 export interface Surroundings {
+  /** The script of another copy of it. */
+  readonly program?: string
   /** Options of Node itself. */
   readonly nodeOptions?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
@@ -50,8 +52,13 @@ export class RunningBroker {
   }
 
   /** The same on a folder of the caller's. */
-  static async startOn(t: Test, folder: string, flags: readonly string[] = []): Promise<RunningBroker> {
-    return RunningBroker.#started(folder, flags, endsWith(t))
+  static async startOn(
+    t: Test,
+    folder: string,
+    flags: readonly string[] = [],
+    around: Surroundings = {},
+  ): Promise<RunningBroker> {
+    return RunningBroker.#started(folder, flags, endsWith(t), around)
   }
 
   /** Starts a broker in a folder of one's own; it does not end with the test. */
@@ -85,8 +92,8 @@ export class RunningBroker {
 
   /** Starts the program on the same folder and port. */
   async run(): Promise<void> {
-    const { nodeOptions = [], environment = {}, descriptors } = this.#around
-    const program = [...nodeOptions, main, '-port', `${this.port}`, '-dbPath', this.folder, ...this.#flags]
+    const { program: script = main, nodeOptions = [], environment = {}, descriptors } = this.#around
+    const program = [...nodeOptions, script, '-port', `${this.port}`, '-dbPath', this.folder, ...this.#flags]
     // The shell becomes the program, so that signals reach it.
     const limited = ['-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', process.execPath, ...program]
     const started = spawn(

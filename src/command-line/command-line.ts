@@ -5,7 +5,7 @@ import { versionText } from '../version.js'
 import { helpText, usageText } from './flag-help.js'
 import { flagsByName } from './flags.js'
 import { contradiction, optionsFrom, tokenFrom } from './settings.js'
-import { type EnvironmentVariables, readWords, type Settings } from './words.js'
+import { type EnvironmentVariables, type Mistake, readWords, type Settings } from './words.js'
 
 /** What the command line asks for [management 9.1, 9.2]. */
 export type CommandLine =
@@ -35,9 +35,9 @@ export function readOptions(argv: readonly string[], env: EnvironmentVariables):
   if (read.value === 'version') return { kind: 'print', text: versionText(), exitCode: 0 }
   const settings = read.value
   const against = contradiction(settings)
-  if (against !== undefined) return wrong(against)
+  if (against !== undefined) return wrong({ line: against })
   const token = tokenFrom(settings)
-  if (!token.ok) return wrong(token.error)
+  if (!token.ok) return wrong({ line: token.error })
   return { kind: 'run', options: optionsFrom(settings, token.value), settings: shownSettings(settings) }
 }
 
@@ -59,19 +59,30 @@ export function switchesOf(options: Options): Switches {
 }
 
 /** What an operator should be told of the options at every start, one WARN line each [management 9.1, 13]. */
-export function warningsOf({ ignored, adminToken, adminPort, port }: Options): readonly string[] {
-  const open = adminToken === undefined && adminPort === undefined
+export function warningsOf({ ignored, adminToken }: Options): readonly string[] {
   return [
     ...(ignored.length === 0 ? [] : [`ignored command line options: ${ignored.join(', ')}`]),
-    ...(open ? [`the management interface is open to everybody on port ${port} (see -adminToken, -adminPort)`] : []),
     ...(adminToken !== undefined && adminToken.length < 16
       ? ['the management token is shorter than 16 characters']
       : []),
   ]
 }
 
-function wrong(mistake: string): CommandLine {
-  return { kind: 'wrong', text: `${oneLine(mistake)}\n${usageText()}`, exitCode: 1 }
+/** The port on which others reach the management interface without a token, if there is one: on this machine alone everybody may. */
+export function openManagementPort(options: Options): number | undefined {
+  const { adminToken, adminPort, adminIp, port, localIp } = options
+  if (adminToken !== undefined) return undefined
+  const [reached, address] = adminPort === undefined ? [port, localIp] : [adminPort, adminIp]
+  return address !== undefined && isLoopback(address) ? undefined : reached
+}
+
+function isLoopback(address: string): boolean {
+  return address === '::1' || /^(::ffff:)?127\./i.test(address)
+}
+
+function wrong({ line, advice }: Mistake): CommandLine {
+  const lines = [line, ...(advice === undefined ? [] : [advice])].map(oneLine)
+  return { kind: 'wrong', text: `${lines.join('\n')}\n${usageText()}`, exitCode: 1 }
 }
 
 function shownSettings(settings: Settings): readonly Setting[] {

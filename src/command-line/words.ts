@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { err, ok, type Result } from '../result.js'
 import type { Flag, Printing } from './flag.js'
 import { flagsByName, takesValue } from './flags.js'
+import { nearest } from './nearest.js'
 
 /** A flag that was set, and by what. */
 interface GivenValue {
@@ -20,27 +21,34 @@ interface GivenValue {
  */
 export type Settings = ReadonlyMap<Flag, GivenValue>
 
+/** What is wrong with a command line [management 9.1]. */
+export interface Mistake {
+  readonly line: string
+  /** A line of its own, where one is likely to help. */
+  readonly advice?: string
+}
+
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>
 
 /** What the words and variables ask for: a start with settings, or a text to print. Refuses with the one line that names a mistake. */
 export function readWords(
   argv: readonly string[],
   env: EnvironmentVariables,
-): Result<Settings | Printing['what'], string> {
+): Result<Settings | Printing['what'], Mistake> {
   const words = fromWords(argv)
   if (!words.ok || typeof words.value === 'string') return words
   const variables = fromVariables(env, words.value)
   return variables.ok ? ok(new Map([...variables.value, ...words.value])) : variables
 }
 
-function fromWords(argv: readonly string[]): Result<Map<Flag, GivenValue> | Printing['what'], string> {
+function fromWords(argv: readonly string[]): Result<Map<Flag, GivenValue> | Printing['what'], Mistake> {
   const settings = new Map<Flag, GivenValue>()
   for (const token of tokensOf(argv)) {
     const word = argv[token.index] ?? ''
     const name = /^--?([^=]*)/.exec(word)?.[1]
     const flag = token.kind === 'option' && name !== undefined ? flagsByName.get(name) : undefined
-    if (flag === undefined || token.kind !== 'option') return err(`'${word.replace(/=.*/s, '')}' not recognized`)
-    if (flag.kind === 'refused') return err(`'-${name}' is not supported: ${flag.meaning}`)
+    if (flag === undefined || token.kind !== 'option') return err(notRecognized(word.replace(/=.*/s, '')))
+    if (flag.kind === 'refused') return err({ line: `'-${name}' is not supported: ${flag.meaning}` })
     // The next word as it was written: the tokens show it with two dashes.
     const text = token.inlineValue === false ? (argv[token.index + 1] ?? '') : (token.value ?? '')
     const source = `'-${name}'`
@@ -49,7 +57,7 @@ function fromWords(argv: readonly string[]): Result<Map<Flag, GivenValue> | Prin
         ? `${source}: value missing`
         : mistakeInValue(flag, source, text)
       : mistakeInSwitch(flag, source, token.value)
-    if (mistake !== undefined) return err(mistake)
+    if (mistake !== undefined) return err({ line: mistake })
     if (flag.kind === 'prints') {
       if (token.value !== 'false') return ok(flag.what)
       continue
@@ -58,6 +66,12 @@ function fromWords(argv: readonly string[]): Result<Map<Flag, GivenValue> | Prin
     settings.set(flag, { flag, text: takesValue(flag) ? text : (token.value ?? 'true'), source })
   }
   return ok(settings)
+}
+
+/** Names a word that is no flag, and the flag that it is almost. */
+function notRecognized(word: string): Mistake {
+  const near = nearest(word.replace(/^--?/, ''), [...flagsByName.keys()])
+  return { line: `'${word}' not recognized`, ...(near === undefined ? {} : { advice: `did you mean '-${near}'?` }) }
 }
 
 /** Splits the words with the library, which knows two dashes only; what it does not know, it takes for a switch. */
@@ -69,7 +83,7 @@ function tokensOf(argv: readonly string[]) {
   return parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true }).tokens
 }
 
-function fromVariables(env: EnvironmentVariables, words: Settings): Result<Map<Flag, GivenValue>, string> {
+function fromVariables(env: EnvironmentVariables, words: Settings): Result<Map<Flag, GivenValue>, Mistake> {
   const settings = new Map<Flag, GivenValue>()
   for (const flag of flagsByName.values()) {
     const { variable } = flag
@@ -80,7 +94,7 @@ function fromVariables(env: EnvironmentVariables, words: Settings): Result<Map<F
       isSwitch && !/^(true|TRUE|false|FALSE)$/.test(text)
         ? `${variable}: '${text}' is neither true nor false`
         : mistakeInValue(flag, variable, text)
-    if (mistake !== undefined) return err(mistake)
+    if (mistake !== undefined) return err({ line: mistake })
     settings.set(flag, { flag, text: isSwitch ? text.toLowerCase() : text, variable, source: variable })
   }
   return ok(settings)

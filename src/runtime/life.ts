@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
-import { warningsOf } from '../command-line/command-line.js'
+import { openManagementPort, warningsOf } from '../command-line/command-line.js'
 import type { ListenRefusal } from '../http/listen.js'
 import { type DataFolder, openDataFolder } from '../lmdb/data-folder.js'
 import { errorFacts, faultText } from '../log/log.js'
@@ -11,6 +11,7 @@ import { halfTheProcessors } from '../processors.js'
 import { err, ok, type Result } from '../result.js'
 import type { Switches } from '../shared-memory/switches.js'
 import { versionFacts } from '../version.js'
+import { announcement } from './announcement.js'
 import { Core, readersOf } from './core.js'
 import { memoryNeeded, memoryWarnings } from './memory-needed.js'
 
@@ -36,6 +37,7 @@ export class Life {
   readonly #options: Options
   readonly #log: MainLog
   readonly #switches: Switches
+  readonly #terminal: NodeJS.WritableStream | undefined
   #releasePidFile: (() => void) | undefined
   #folder: DataFolder | undefined
   #core: Core | undefined
@@ -43,7 +45,9 @@ export class Life {
   #ending = false
   #leaving = false
 
-  constructor(options: Options, log: MainLog, switches: Switches) {
+  /** `terminal`: where somebody reads along. */
+  constructor(options: Options, log: MainLog, switches: Switches, terminal?: NodeJS.WritableStream) {
+    this.#terminal = terminal
     this.#options = options
     this.#log = log
     this.#switches = switches
@@ -57,7 +61,7 @@ export class Life {
 
   async #begin(): Promise<void> {
     const { pidPath, dbPath, partitions } = this.#options
-    for (const warning of warningsOf(this.#options)) this.#log.warn('main:options', warning)
+    this.#warnOfOptions()
     if (pidPath !== undefined) {
       const written = writePidFile(pidPath)
       if (!written.ok) return this.#leave(exitCodes.pidFile, written.error)
@@ -85,6 +89,16 @@ export class Life {
       'main:ready',
       `Rigel ${versionFacts.version} is ready on port ${listening.value} (${folder.value.partitions} partitions, ${dbPath})`,
     )
+    const ready = { port: listening.value, partitions: folder.value.partitions }
+    this.#terminal?.write(announcement(this.#options, ready))
+  }
+
+  #warnOfOptions(): void {
+    for (const warning of warningsOf(this.#options)) this.#log.warn('main:options', warning)
+    const open = openManagementPort(this.#options)
+    if (open === undefined || this.#terminal !== undefined) return
+    const how = 'see -adminToken, -adminPort'
+    this.#log.warn('main:options', `the management interface is open to everybody on port ${open} (${how})`)
   }
 
   /** The flags may allow more memory than there is. */

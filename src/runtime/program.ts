@@ -1,26 +1,52 @@
-import { type CommandLine, readOptions, switchesOf } from '../command-line/command-line.js'
+import { pathToFileURL } from 'node:url'
+import { type CommandLine, readOptions, type Setting, switchesOf } from '../command-line/command-line.js'
+import { readCommand } from '../command-line/command-words.js'
 import { openLog } from '../log/main-log.js'
 import { exitCodes, Life } from './life.js'
 
 /** Does what a command line and an environment ask for [management 9]. */
 export function start(words: readonly string[], environment: Readonly<Record<string, string | undefined>>): void {
-  const asked = readOptions([...words], environment)
-  if (asked.kind === 'run') run(asked)
-  else {
-    const stream = asked.kind === 'print' ? process.stdout : process.stderr
-    stream.write(asked.text, () => process.exit(asked.exitCode))
+  const asked = readCommand(words)
+  if (asked.kind === 'flags') serve(readOptions([...asked.words], environment))
+  else if (asked.kind === 'program') handOver(asked.script, asked.words)
+  else if (asked.kind === 'print') process.stdout.write(asked.text, () => process.exit(exitCodes.ended))
+  else process.stderr.write(asked.text, () => process.exit(exitCodes.commandLine))
+}
+
+/** Becomes another program, which reads its words where a program has them. */
+function handOver(script: string, words: readonly string[]): void {
+  process.argv.splice(1, process.argv.length, script, ...words)
+  import(pathToFileURL(script).href).catch((fault: unknown) => {
+    const reason = fault instanceof Error ? fault.message : String(fault)
+    process.stderr.write(`${script} cannot be run: ${reason}\n`, () => process.exit(exitCodes.internal))
+  })
+}
+
+function serve(asked: CommandLine): void {
+  if (asked.kind === 'run') {
+    run(asked)
+    return
   }
+  const stream = asked.kind === 'print' ? process.stdout : process.stderr
+  stream.write(asked.text, () => process.exit(asked.exitCode))
+}
+
+/** Whether somebody reads along who has not asked for a form of lines: the log is written for a person there. */
+function isForPerson(settings: readonly Setting[]): boolean {
+  const form = settings.filter(({ flag }) => flag === '-logFormat' || flag === '-logForHumans')
+  return process.stdout.isTTY === true && form.every(({ source }) => source === 'default')
 }
 
 function run({ options, settings }: Extract<CommandLine, { kind: 'run' }>): void {
   const switches = switchesOf(options)
-  const log = openLog(options, switches)
+  const forPerson = isForPerson(settings)
+  const log = openLog({ ...options, logForHumans: options.logForHumans || forPerson }, switches)
   if (!log.ok) {
     process.stderr.write(`${log.error.text}\n`, () => process.exit(exitCodes.commandLine))
     return
   }
   for (const { flag, value, source } of settings) log.value.trace('config', `${flag} ${value} (${source})`)
-  const life = new Life(options, log.value, switches)
+  const life = new Life(options, log.value, switches, forPerson ? process.stdout : undefined)
   process.on('SIGTERM', () => life.signalled('SIGTERM'))
   process.on('SIGINT', () => life.signalled('SIGINT'))
   process.on('SIGHUP', () => log.value.reopen())

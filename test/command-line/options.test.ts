@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { test } from 'tap'
-import { readOptions, switchesOf, warningsOf } from '../../src/command-line/command-line.js'
+import { openManagementPort, readOptions, switchesOf, warningsOf } from '../../src/command-line/command-line.js'
+import { readCommand } from '../../src/command-line/command-words.js'
 import { flagsByName, takesValue } from '../../src/command-line/flags.js'
 import type { Options } from '../../src/options.js'
 
@@ -124,6 +125,30 @@ test('the flag wins over the variable, the variable over the default', async (t)
   t.equal(options([], { RIGEL_NOTIF_QUEUE_MAX_MB: '7' }).notifications.queueMax_MB, 7)
 })
 
+test('a flag that is almost right is named', async (t) => {
+  const advice = (word: string) => {
+    const read = readOptions([word], {})
+    const line = read.kind === 'wrong' ? read.text.split('\n')[1] : undefined
+    return line?.startsWith('Usage') ? undefined : line
+  }
+  for (const word of ['-prot', '-Port', 'port', '--porrt']) t.equal(advice(word), "did you mean '-port'?")
+  t.equal(advice('-multiservices'), "did you mean '-multiservice'?")
+  t.equal(advice('-admintoken=secret'), "did you mean '-adminToken'?")
+  for (const word of ['-colour', '-', '', '-x', '-zz', 'harbour']) t.equal(advice(word), undefined)
+})
+
+test('the first word may be a command', async (t) => {
+  t.match(readCommand(['-port', '1']), { kind: 'flags', words: ['-port', '1'] })
+  t.match(readCommand([]), { kind: 'flags', words: [] })
+  t.match(readCommand(['version']), { kind: 'flags', words: ['--version'] })
+  t.match(readCommand(['bench', 'ingest', '--rounds', '1']), { kind: 'program', words: ['ingest', '--rounds', '1'] })
+  t.match(readCommand(['help', 'feed']), { kind: 'program', words: ['--help'] })
+  t.match(readCommand(['help']), { kind: 'print', text: /^Usage: rigel .*\n {2}bench .*\n {2}feed .*\n/s })
+  t.match(readCommand(['help', 'version']), { kind: 'print', text: /^rigel version: / })
+  t.match(readCommand(['bnech']), { kind: 'wrong', text: /^'bnech' not recognized\ndid you mean 'rigel bench'\?\n/ })
+  t.match(readCommand(['help', 'harbour']), { kind: 'wrong', text: /^'harbour' not recognized\n'rigel help' lists/ })
+})
+
 test('variables of switches take true and false, small or capital', async (t) => {
   for (const text of ['true', 'TRUE']) t.equal(options([], { ORION_STAT_TIMING: text }).statTiming, true)
   for (const text of ['false', 'FALSE']) t.equal(options([], { ORION_STAT_TIMING: text }).statTiming, false)
@@ -243,9 +268,15 @@ test('the token comes from the first line of its file', async (t) => {
 })
 
 test('an operator is told of an open management interface and of a short token', async (t) => {
-  t.match(warningsOf(options([])), [/management interface is open to everybody on port 1026/])
+  const openPort = (...words: readonly string[]) => openManagementPort(options(words))
+  t.equal(openPort(), 1026)
+  t.equal(openPort('-localIp', '192.0.2.1'), 1026)
+  t.equal(openPort('-adminPort', '1027', '-adminIp', '0.0.0.0'), 1027)
+  t.equal(openPort('-adminToken', 'kite-harbour-lantern-7'), undefined)
+  t.equal(openPort('-adminPort', '1027'), undefined)
+  t.equal(openPort('-localIp', '127.0.0.1'), undefined)
+  t.equal(openPort('-localIp', '::1'), undefined)
   t.same(warningsOf(options(['-adminToken', 'kite-harbour-lantern-7'])), [])
-  t.same(warningsOf(options(['-adminPort', '1027'])), [])
   t.same(warningsOf(options(['-adminToken', 'short'])), ['the management token is shorter than 16 characters'])
 })
 

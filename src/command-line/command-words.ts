@@ -1,0 +1,71 @@
+import { fileURLToPath } from 'node:url'
+import { nearest } from './nearest.js'
+
+/** A command that is a program of its own beside the broker. */
+interface ProgramCommand {
+  readonly summary: string
+  /** The script that takes the words behind the command. */
+  readonly script: string
+}
+
+/** What the first word of the command line may be, when it is no flag. Without one the broker serves. */
+const programs: ReadonlyMap<string, ProgramCommand> = new Map([
+  ['bench', { summary: 'measures brokers and writes reports', script: builtScript('bench/run.js') }],
+  [
+    'feed',
+    { summary: 'updates, kills and restarts a broker, and checks what it kept', script: builtScript('bench/feed.js') },
+  ],
+])
+
+const others = new Map([
+  ['version', 'the versions of the program and of what it runs on'],
+  ['help', 'this text, or that of a command: rigel help bench'],
+])
+
+/** What a command line asks for that begins with a word instead of a flag. */
+export type Asked =
+  | { readonly kind: 'program'; readonly script: string; readonly words: readonly string[] }
+  | { readonly kind: 'flags'; readonly words: readonly string[] }
+  | { readonly kind: 'print'; readonly text: string }
+  | { readonly kind: 'wrong'; readonly text: string }
+
+/** Reads the command off a command line; without a command it is about the flags of the broker. */
+export function readCommand(words: readonly string[]): Asked {
+  const [first, ...rest] = words
+  if (first === undefined || first.startsWith('-')) return { kind: 'flags', words }
+  const program = programs.get(first)
+  if (program !== undefined) return { kind: 'program', script: program.script, words: rest }
+  if (first === 'version') return { kind: 'flags', words: ['--version'] }
+  if (first === 'help') return helpOf(rest[0])
+  return unknown(first)
+}
+
+function helpOf(name: string | undefined): Asked {
+  if (name === undefined) return { kind: 'print', text: commandsText() }
+  const program = programs.get(name)
+  if (program !== undefined) return { kind: 'program', script: program.script, words: ['--help'] }
+  return others.has(name) ? { kind: 'print', text: `rigel ${name}: ${others.get(name)}\n` } : unknown(name)
+}
+
+function unknown(word: string): Asked {
+  const near = nearest(word, [...programs.keys(), ...others.keys()])
+  const advice = near === undefined ? '' : `did you mean 'rigel ${near}'?\n`
+  return {
+    kind: 'wrong',
+    text: `'${word}' not recognized\n${advice}'rigel help' lists the commands, 'rigel -h' the flags\n`,
+  }
+}
+
+function commandsText(): string {
+  const summaries = [...[...programs].map(([name, { summary }]) => [name, summary] as const), ...others]
+  return `Usage: rigel [flags]           serves; rigel -h explains the flags
+       rigel <command> [options]
+
+Commands
+${summaries.map(([name, summary]) => `  ${name.padEnd(10)}${summary}`).join('\n')}
+`
+}
+
+function builtScript(path: string): string {
+  return fileURLToPath(new URL(`../../${path}`, import.meta.url))
+}

@@ -1,0 +1,39 @@
+import { openManagementPort } from '../command-line/command-line.js'
+import type { Options } from '../options.js'
+import { versionFacts } from '../version.js'
+
+/** What is known of a broker when it is ready. */
+export interface Ready {
+  /** The one that it listens on. */
+  readonly port: number
+  readonly partitions: number
+}
+
+/** What a broker says on a terminal when it is ready: what runs, where, how safely, and how to end it. */
+export function announcement(options: Options, { port, partitions }: Ready): string {
+  const { dbPath, writeConcern, notifications } = options
+  const rows = [
+    ['address', addressOf(options, port)],
+    ['data', `${dbPath}, ${partitions} ${partitions === 1 ? 'partition' : 'partitions'}`],
+    ['updates', writeConcern === 1 ? 'on disk before their response' : 'on disk within 50 ms of their response'],
+    ...(notifications.simulated ? [['notifications', 'simulated: nothing is sent']] : []),
+    ['management', managementOf(options)],
+  ]
+  const table = rows.map(([name = '', text]) => `  ${name.padEnd(13)} ${text}`)
+  return [`Rigel ${versionFacts.version} is ready. Ctrl-C ends it.`, ...table, ''].join('\n')
+}
+
+function addressOf({ https, localIp, family }: Options, port: number): string {
+  const scheme = https === undefined ? 'http' : 'https'
+  if (localIp !== undefined) return `${scheme}://${localIp.includes(':') ? `[${localIp}]` : localIp}:${port}`
+  const which = { both: 'all addresses', ipv4: 'all addresses of IPv4', ipv6: 'all addresses of IPv6' }[family]
+  return `${scheme}://localhost:${port}, on ${which}`
+}
+
+function managementOf(options: Options): string {
+  const { adminToken, adminPort } = options
+  const open = openManagementPort(options)
+  if (open !== undefined) return `open to everybody who reaches port ${open}: -adminToken or -adminPort closes it`
+  const where = adminPort === undefined ? '' : ` on port ${adminPort}`
+  return adminToken === undefined ? `open to this machine${where}` : `closed by a token${where}`
+}
