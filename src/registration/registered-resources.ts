@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { PathRange } from '../context/query.js'
 import type { IndexedContext } from './indexed-contexts.js'
 import type { RegisteredContext, Registration, RegistrationChange, RegistrationId } from './registration.js'
@@ -10,12 +9,15 @@ import type { RegisteredContext, Registration, RegistrationChange, RegistrationI
 export function resourceIdOf({ registration: { id }, at, context }: IndexedContext): RegistrationId {
   const ordinal = context.ordinal ?? at
   if (ordinal === 0) return id
-  const hash = createHash('sha256').update(`${id} ${ordinal}`).digest('hex')
-  return `${id.slice(0, second_digits)}${hash.slice(0, id.length - second_digits)}` as RegistrationId
+  // What follows the second is random, and stays so when something is added to it; an odd step gives each position another.
+  const random = BigInt.asUintN(64, BigInt(`0x${id.slice(second_digits)}`) + BigInt(ordinal) * step)
+  return `${id.slice(0, second_digits)}${random.toString(16).padStart(16, '0')}` as RegistrationId
 }
 
 /** The second of its creation, with which an id begins [subscriptions 1.4]. */
 const second_digits = 8
+
+const step = 0x9e37_79b9_7f4a_7c15n
 
 /** What becomes of a registration that loses contexts: the others keep their ids, and without any it ends. */
 export function withoutContexts(

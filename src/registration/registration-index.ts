@@ -101,7 +101,7 @@ export class RegistrationIndex {
       registrations?.leave(indexed)
       this.#resources.delete(resourceIdOf(indexed))
     }
-    if (registrations?.contexts.length === 0) this.#tenants.delete(tenant)
+    if (registrations?.isEmpty) this.#tenants.delete(tenant)
     this.#registrations.delete(id)
   }
 

@@ -1,26 +1,32 @@
 import type { EntityId, EntityType } from '../context/entity.js'
 import { acceptedPattern } from '../context/pattern.js'
 import type { Selector } from '../context/query.js'
-import { type IndexedContext, insertContext, removeContext } from './indexed-contexts.js'
+import type { IndexedContext } from './indexed-contexts.js'
 import { NamedEntity } from './named-entity.js'
+import { OrderedContexts } from './ordered-contexts.js'
 import type { RegisteredEntity } from './registration.js'
 
 /** Who names what in one tenant, by id and by type, so that what one request asks for does not walk all registrations. */
 export class TenantRegistrations {
-  readonly #contexts: IndexedContext[] = []
+  readonly #contexts = new OrderedContexts()
   readonly #byType = new Map<EntityType, Map<EntityId, NamedEntity>>()
   /** The entities of an id: the only one, as most are, or those of several types. */
   readonly #byId = new Map<EntityId, NamedEntity | Set<NamedEntity>>()
   /** What stands for the entities of every id. */
   readonly #everyId = new Map<EntityType, NamedEntity>()
 
+  /** Whether nothing is registered. */
+  get isEmpty(): boolean {
+    return this.#contexts.size === 0
+  }
+
   /** All contexts, by creation. Changes with what is registered. */
   get contexts(): readonly IndexedContext[] {
-    return this.#contexts
+    return this.#contexts.all
   }
 
   enter(listed: IndexedContext): void {
-    insertContext(this.#contexts, listed)
+    this.#contexts.enter(listed)
     for (const entity of listed.context.entities) {
       const named = this.named(entity)
       if (named === undefined) this.#begin(new NamedEntity(entity, listed))
@@ -29,7 +35,7 @@ export class TenantRegistrations {
   }
 
   leave(listed: IndexedContext): void {
-    removeContext(this.#contexts, listed)
+    this.#contexts.leave(listed)
     for (const entity of listed.context.entities) {
       const named = this.named(entity)
       if (named === undefined) continue // The context has the entity twice.
