@@ -136,8 +136,8 @@ export interface Interface {
   readonly parseServicePaths: (header: string | undefined) => Result<readonly PathRange[], ApiResponse>
   /** The response to URI parameters that are wrong in themselves, on known and unknown paths alike. */
   readonly checkParameters: (parameters: ReadonlyMap<string, string>) => ApiResponse | undefined
-  /** The response to a path, given by its decoded segments, that is none of the resources. */
-  readonly unknownPath: (segments: readonly string[]) => ApiResponse
+  /** The response to a path, given by its decoded segments, that is none of the resources, whatever the method. */
+  readonly unknownPath: (segments: readonly string[], method: string) => ApiResponse
   /** Whether plain text is taken and given on a path, beside JSON, known or not. */
   readonly isOfText: (path: string) => boolean
   /** What is shared with pages of other origins: every response, and OPTIONS is a verb; or responses to GET [management 11.6]. */

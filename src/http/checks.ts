@@ -131,7 +131,7 @@ function checkOperation(
   parameters: ReadonlyMap<string, string>,
 ): Result<Admitted, RefusedRequest> {
   const { route, kind } = target
-  if (route === undefined) return err({ response: unknownPath(rules, kind, path), counted: true })
+  if (route === undefined) return err({ response: unknownPath(rules, kind, path, verb), counted: true })
   if (verb === 'OPTIONS' && rules.cors.takesOptions(kind)) {
     return ok({ route, operation: undefined, parameters })
   }
@@ -140,9 +140,10 @@ function checkOperation(
   return ok({ route, operation, parameters })
 }
 
-function unknownPath({ interfaces }: CheckRules, kind: PathKind, path: string): ApiResponse {
+function unknownPath({ interfaces }: CheckRules, kind: PathKind, path: string, verb: string): ApiResponse {
   const used = interfaceOf(interfaces, kind)
-  return used === undefined ? errorResponse(kind, 400, 'service not found') : used.unknownPath(parsePath(path).segments)
+  if (used === undefined) return errorResponse(kind, 400, 'service not found')
+  return used.unknownPath(parsePath(path).segments, verb)
 }
 
 /** What a verb does on a resource; HEAD is GET where machines poll [management 8.2]. */

@@ -10,6 +10,7 @@ import { badInput } from './ngsi2-errors.js'
 import type { Ngsi2Services } from './ngsi2-services.js'
 import { registrationUnknown } from './registration-requests.js'
 import { registrationResources } from './registration-resources.js'
+import { subscriptionUnnamed } from './subscription-requests.js'
 import { subscriptionResources } from './subscription-resources.js'
 import { typeResources } from './type-resources.js'
 import { checkUriParameters } from './uri-parameters.js'
@@ -60,11 +61,9 @@ const entryPoint: Resource = {
 }
 
 /** Where a segment is empty, an identifier without length is what is wrong [NGSIv2 context 1.1]. */
-function unknownPath([, collection, id, attrs, name, value, ...more]: readonly string[]): ApiResponse {
+function unknownPath([, collection, id, attrs, name, value, ...more]: readonly string[], method: string): ApiResponse {
   if (collection === 'types' && id === '' && attrs === undefined) return tooShort('entity type')
-  if (collection === 'subscriptions' && id === '' && attrs === undefined) {
-    return badInput('Invalid subscription ID: bad length - 24 chars expected')
-  }
+  if (collection === 'subscriptions' && id === '' && attrs === undefined) return subscriptionUnnamed(method)
   if (collection === 'registrations' && id === '' && attrs === undefined) return registrationUnknown
   if (collection === 'entities') {
     if (id === '' && (attrs === undefined || attrs === 'attrs')) return tooShort('entity id')

@@ -24,6 +24,12 @@ import { pageOf } from './uri-parameters.js'
 const notFound = refused('NotFound', 'The requested subscription has not been found. Check id')
 const notPatched = refused('NotFound', 'subscription id not found')
 
+/** The response to an empty id in the path, which is a malformed one, by the method [NGSIv2 context 1.1]. */
+export function subscriptionUnnamed(method: string): ApiResponse {
+  if (method === 'DELETE') return notFound
+  return method === 'PATCH' ? notPatched : badInput('Invalid subscription ID: bad length - 24 chars expected')
+}
+
 /** `POST /v2/subscriptions` [NGSIv2 subscriptions 3.1]. */
 export function createSubscription(services: Ngsi2Services): Operation {
   return tenantOperation(services, 'write', {

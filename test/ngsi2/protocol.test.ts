@@ -63,6 +63,19 @@ test('what is no identifier in the path is refused [NGSIv2 context 4.1]', async 
   }
 })
 
+test('an empty id of a subscription is a malformed one, for each verb [NGSIv2 context 1.1]', async (t) => {
+  const client = new Client(broker, '')
+  const missing = (description: string) => [404, { error: 'NotFound', description }]
+  const malformed = [400, badRequest('Invalid subscription ID: bad length - 24 chars expected')]
+  t.strictSame(await client.ask('GET', '/v2/subscriptions//'), malformed)
+  t.strictSame(
+    await client.ask('DELETE', '/v2/subscriptions//'),
+    missing('The requested subscription has not been found. Check id'),
+  )
+  const patch = { throttling: 3 }
+  t.strictSame(await client.ask('PATCH', '/v2/subscriptions//', patch), missing('subscription id not found'))
+})
+
 test('the head is checked in the order of every interface [NGSIv2 context 1.4]', async (t) => {
   const path = '/v2/entities/Vat1?limit=x'
   const json = { 'Content-Type': 'application/json' }
