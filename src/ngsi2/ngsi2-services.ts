@@ -1,4 +1,5 @@
 import type { Broker } from '../broker/broker.js'
+import type { DeprecatedUses } from '../measure/deprecated-uses.js'
 import type { Options } from '../options.js'
 import type { LongPayloads } from '../slices.js'
 
@@ -9,4 +10,5 @@ export interface Ngsi2Services {
   /** Names the broker to others; without it nobody knows it again in a `Via`. */
   readonly brokerId?: string
   readonly longPayloads: LongPayloads
+  readonly deprecated: Pick<DeprecatedUses, 'note'>
 }

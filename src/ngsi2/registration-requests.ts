@@ -1,5 +1,6 @@
 import { type Operation, requestOrigin, segment } from '../api.js'
 import { meansEverywhere, onePath } from '../context/service-path.js'
+import { lineContextOf } from '../log/log.js'
 import { isWritten } from '../registration/registered-resources.js'
 import type { RegistrationId } from '../registration/registration.js'
 import { err, ok } from '../result.js'
@@ -29,6 +30,10 @@ export function createRegistration(services: Ngsi2Services): Operation {
       const registration = { tenant, path, expires, contexts: [context], terms }
       const made = await services.broker.registry.add({ ...registration, correlator, via, ends })
       if (!made.ok) return unavailable(made.error)
+      if (terms.legacy) {
+        const line = `Deprecated usage of legacyForwarding mode in registration creation (regId: ${made.value})`
+        services.deprecated.note('ngsiv1Forwarding', line, lineContextOf(request))
+      }
       return { status: 201, headers: { Location: `/v2/registrations/${made.value}` } }
     },
   })

@@ -18,6 +18,7 @@ import { Mailbox } from '../mailbox/mailbox.js'
 import { processMetrics } from '../management/metric-registry.js'
 import { managementResources } from '../management/resources.js'
 import { type Shared, sharedAnswer } from '../management/shared-answers.js'
+import { DeprecatedUses } from '../measure/deprecated-uses.js'
 import { Measures, rowOf } from '../measure/measures.js'
 import { ngsi1Interface } from '../ngsi1/routes.js'
 import { ngsi2Interface } from '../ngsi2/ngsi2-interface.js'
@@ -143,7 +144,8 @@ function interfaces(
   const waiting = new ForwardLimit(forwardsMax, forwardsEach, memory.forwards)
   const forwarding = { providers: behind.providers, brokerId: task.brokerId, limit: forwardLimit, waiting }
   const ngsi1 = ngsi1Interface({ broker, options, log, forwarding })
-  const ngsi2 = ngsi2Interface({ broker, options, brokerId: task.brokerId })
+  const deprecated = new DeprecatedUses(measures, log)
+  const ngsi2 = ngsi2Interface({ broker, options, brokerId: task.brokerId, deprecated })
   const freeHandles = (partition: number): number => behind.readers.freeHandles(partition)
   const management = [...managementResources({ measures, log, broker, freeHandles, peers }), ...referenceResources()]
   const meter = measures.requests([...ngsi1.resources, ...ngsi2.resources, ...management])

@@ -162,7 +162,7 @@ const silent: WaitMeter = { on: false, free: () => {}, waited: () => {} }
 
 /** The interfaces for clients, with these resources in place of those of NGSIv1. */
 export function givenInterfaces(resources: readonly Resource[]): HttpServerParts['interfaces'] {
-  const surroundings = { broker: scripted(), options: plainOptions }
+  const surroundings = { broker: scripted(), options: plainOptions, deprecated: { note: () => undefined } }
   return { ngsi1: { ...ngsi1Interface(surroundings), resources }, ngsi2: ngsi2Interface(surroundings) }
 }
 

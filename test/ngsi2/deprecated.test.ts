@@ -40,6 +40,23 @@ test('locations of the old types are counted, and logged when operators ask for 
   t.notOk(Object.hasOwn(json as object, 'geoFormat'))
 })
 
+test('registrations whose provider is asked in the form of NGSIv1 are counted and logged', async (t) => {
+  const broker = await RunningBroker.start(t, ['-statCounters', '-logDeprecate'])
+  const register = (legacyForwarding: boolean) =>
+    broker.send('POST', '/v2/registrations', {
+      dataProvided: { entities: [{ id: 'Site1', type: 'Site' }] },
+      provider: { http: { url: 'http://127.0.0.1:9/v1' }, legacyForwarding },
+    })
+  t.equal((await register(false)).status, 201)
+  t.equal(await counted(broker), undefined)
+  const made = await register(true)
+  t.equal(made.status, 201)
+  t.same(await counted(broker), { ngsiv1Forwarding: 1 })
+  const id = made.headers.get('location')?.split('/').at(-1)
+  const line = `Deprecated usage of legacyForwarding mode in registration creation (regId: ${id})`
+  while (!broker.output.includes(line)) await delay(10)
+})
+
 test('what NGSIv1 calls a location is not deprecated', async (t) => {
   const broker = await RunningBroker.start(t, ['-statCounters'])
   const attributes = [{ name: 'here', type: 'geo:point', value: '1,2' }]

@@ -59,9 +59,12 @@ interface Sent {
   readonly body: string
 }
 
+const options = { multiservice: true }
+const deprecated = { note: () => undefined }
+
 /** What a request is answered; an error when its payload is refused, so that it does not count. */
 async function answerOf(broker: Broker, sent: Sent): Promise<Result<ApiResponse, ApiResponse>> {
-  const { resources, parseServicePaths } = ngsi2Interface({ broker, options: { multiservice: true } })
+  const { resources, parseServicePaths } = ngsi2Interface({ broker, options, deprecated })
   const operation = resources.find(({ pattern }) => pattern === sent.pattern)?.operations[sent.verb]
   if (operation === undefined) throw new Error(`there is no ${sent.verb} ${sent.pattern}`)
   const paths = parseServicePaths(sent.headers['fiware-servicepath'])
