@@ -4,6 +4,9 @@ const forbidden = /[<>"'=;()]/
 /** Those that identifiers may not hold either: anything but visible ASCII, and `& ? / #`. */
 const forbiddenInIds = /[^!-~]|[&?/#]/
 
+/** Both together. */
+const notInIdentifiers = /[^!-~]|[&?/#<>"'=;()]/
+
 const maxName_bytes = 256
 
 /** Whether a text holds a character that is forbidden everywhere [context 4.1], [NGSIv2 context 4.1]. */
@@ -17,6 +20,11 @@ export function hasForbidden(text: string): boolean {
  */
 export function hasForbiddenInId(text: string): boolean {
   return forbiddenInIds.test(text)
+}
+
+/** Whether a text holds a character that identifiers of NGSIv2 may not have [NGSIv2 context 4.1]. */
+export function hasForbiddenInIdentifier(text: string): boolean {
+  return notInIdentifiers.test(text)
 }
 
 /** The length in bytes of a name or type that is too long, nothing when it is not [context 4.2], [NGSIv2 context 4.1]. */

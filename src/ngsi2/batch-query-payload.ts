@@ -1,5 +1,5 @@
 import type { ApiResponse } from '../api.js'
-import { excessiveLength, hasForbidden, hasForbiddenInId } from '../context/characters.js'
+import { excessiveLength, hasForbiddenInIdentifier } from '../context/characters.js'
 import type { EntityId, EntityType } from '../context/entity.js'
 import { compilePatterns } from '../context/pattern.js'
 import type { Scope, Selector } from '../context/query.js'
@@ -171,7 +171,7 @@ function wrongIdentifier(name: 'id' | 'type', text: string): string | undefined 
   if (text === '') return `entity ${name} length: 0, min length supported: 1`
   const excess = excessiveLength(text)
   if (excess !== undefined) return `entity ${name} length: ${excess}, max length supported: 256`
-  return hasForbidden(text) || hasForbiddenInId(text) ? `Invalid characters in entity ${name}` : undefined
+  return hasForbiddenInIdentifier(text) ? `Invalid characters in entity ${name}` : undefined
 }
 
 function wrongPattern(name: string, text: string): string | undefined {

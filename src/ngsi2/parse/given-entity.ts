@@ -49,13 +49,17 @@ function identifierIn(member: 'id' | 'type', tree: Tree): Result<string, ApiResp
 
 /** Reads an entity of POST /v2/op/update, which says with different words what is wrong with its id [NGSIv2 context 11.1]. */
 export function* readBatchEntity(tree: TreeObject, form: AttributeForm): Steps<Result<EntityGiven, ApiResponse>> {
-  const names = new Set(tree.members.map(([name]) => name))
-  if (names.has('id') && names.has('idPattern')) return err(badInput('both /id/ and /idPattern/ present'))
-  if (names.has('idPattern')) return err(refused('NotImplemented', 'NotImplemented'))
-  if (!names.has('id')) return err(badInput('nor /id/ nor /idPattern/ present'))
+  const [hasId, hasPattern] = [hasMember(tree, 'id'), hasMember(tree, 'idPattern')]
+  if (hasId && hasPattern) return err(badInput('both /id/ and /idPattern/ present'))
+  if (hasPattern) return err(refused('NotImplemented', 'NotImplemented'))
+  if (!hasId) return err(badInput('nor /id/ nor /idPattern/ present'))
   const isEmpty = tree.members.some(([name, member]) => name === 'id' && member === '')
   if (isEmpty) return err(badInput('id and idPattern cannot be both empty at the same time'))
   return yield* readEntity(tree, form)
+}
+
+function hasMember({ members }: TreeObject, name: string): boolean {
+  return members.some(([key]) => key === name)
 }
 
 /** Reads the payload of POST, PATCH and PUT of the attributes of an entity [NGSIv2 context 8.5]. */

@@ -21,6 +21,17 @@ const maxLevels = 50
 /** Parts that are read before somebody may look at the clock. */
 const partsAtOnce = 256
 
+/** A value that has no parts, which nothing can be wrong with; nothing for every other one. */
+export function scalarGiven(tree: Tree): Result<GivenValue, never> | undefined {
+  if (typeof tree === 'string') return ok({ value: tree, isForbidden: hasForbidden(tree) })
+  return typeof tree === 'object' && tree !== null ? undefined : ok({ value: tree, isForbidden: false })
+}
+
+/** Whether what was read has a value with parts, which may be many. */
+export function hasParts({ value }: { readonly value?: Value | undefined }): boolean {
+  return typeof value === 'object' && value !== null
+}
+
 /** Reads a value; refuses one that is nested too deep, and an object with a key twice [NGSIv2 context 3.1, 4.1]. */
 export function* readValue(tree: Tree): Steps<Result<GivenValue, ApiResponse>> {
   const reader = new ValueReader()

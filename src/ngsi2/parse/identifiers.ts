@@ -1,5 +1,5 @@
 import type { ApiResponse } from '../../api.js'
-import { excessiveLength, hasForbidden, hasForbiddenInId } from '../../context/characters.js'
+import { excessiveLength, hasForbiddenInIdentifier } from '../../context/characters.js'
 import { badInput } from '../ngsi2-errors.js'
 
 /** What an identifier names, as errors call it [NGSIv2 context 4.1]. */
@@ -10,5 +10,5 @@ export function wrongIdentifier(what: Identified, text: string): ApiResponse | u
   if (text === '') return badInput(`${what} length: 0, min length supported: 1`)
   const long = excessiveLength(text)
   if (long !== undefined) return badInput(`${what} length: ${long}, max length supported: 256`)
-  return hasForbidden(text) || hasForbiddenInId(text) ? badInput(`Invalid characters in ${what}`) : undefined
+  return hasForbiddenInIdentifier(text) ? badInput(`Invalid characters in ${what}`) : undefined
 }

@@ -1,4 +1,4 @@
-import { excessiveLength, hasForbidden, hasForbiddenInId } from '../../context/characters.js'
+import { excessiveLength, hasForbiddenInIdentifier } from '../../context/characters.js'
 import type { EntityId, EntityType } from '../../context/entity.js'
 import { compilePattern } from '../../context/pattern.js'
 import type { Selector } from '../../context/query.js'
@@ -12,7 +12,7 @@ export function readNames(given: Given, name: string): readonly string[] {
   for (const item of given) {
     if (typeof item !== 'string') refuse(`only JSON Strings allowed in string vector /${name}/`)
     if (item === '') refuse(`empty string found in string vector /${name}/`)
-    if (hasForbidden(item) || hasForbiddenInId(item)) refuse('forbidden characters in attribute name')
+    if (hasForbiddenInIdentifier(item)) refuse('forbidden characters in attribute name')
     if (names.has(item)) refuse(`duplicated item /${item}/ in array`)
     names.add(item)
   }
@@ -56,14 +56,14 @@ function readSelector(given: GivenObject): Selector {
 function readId(given: Given): EntityId {
   if (typeof given !== 'string') refuse('/entities/ vector item /id/ is not a string')
   if (given === '') refuse('/entities/ element id is empty')
-  if (hasForbidden(given) || hasForbiddenInId(given)) refuse('forbidden characters in /entities/ vector item /id/')
+  if (hasForbiddenInIdentifier(given)) refuse('forbidden characters in /entities/ vector item /id/')
   if (excessiveLength(given) !== undefined) refuse('max id length exceeded in /entities/ vector item /id/')
   return given as EntityId
 }
 
 function readType(given: Given): EntityType {
   if (typeof given !== 'string') refuse('/entities/ vector item type is not a string')
-  if (hasForbidden(given) || hasForbiddenInId(given)) refuse('forbidden characters in /entities/ vector item /type/')
+  if (hasForbiddenInIdentifier(given)) refuse('forbidden characters in /entities/ vector item /type/')
   if (excessiveLength(given) !== undefined) refuse('max type length exceeded in /entities/ vector item /type/')
   if (given === '') refuse('entity type length: 0, min length supported: 1')
   return given as EntityType
