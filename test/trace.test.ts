@@ -38,6 +38,12 @@ test('the stages of an update are timed, by whichever thread they are done', asy
   }
   await broker.update('APPEND', { ...update, id: '' })
   t.match(await spent(), { jsonV1Parse: Number, total: Number })
+  for (const actionType of ['append', 'burn']) {
+    await broker.send('POST', '/v2/op/update', { actionType, entities: [{ id: 'Pump6', level: { value: 1 } }] })
+    const { total = 0, ...parts } = await spent()
+    t.same(Object.keys(parts)[0], 'jsonV2Parse', 'and no stage of the other interface')
+    t.ok(Object.values(parts).reduce((sum, part) => sum + part) < total)
+  }
 })
 
 test('a trace level that is on shows the lines of its area, of every thread, whatever the log level', async (t) => {
