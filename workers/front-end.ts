@@ -38,17 +38,20 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & Servic
     registry: { ...remoteService<RegistryService, RegistryOperation>(task.registry, registryServiceOperations), index },
     alarms: { tell: (alarm: AlarmReport) => tell(control, alarm) },
   }
-  const opened = await openFront(task, services, log, (front) => obey(control, front, stop))
+  const opened = await openFront(task, services, log, (front) => connectAsTold(control, front))
   if (!opened.ok) throw new Error(`front end ${task.frontEnd} cannot accept on the shared socket`)
+  control.on('message', (instruction: FrontInstruction) => {
+    if (instruction.kind === 'useTls') opened.value.useTls(instruction.tls)
+    else if (instruction.kind === 'stop') stop(instruction.limit_ms)
+  })
   tell(control, { kind: 'ready' })
   const givenUp = await opened.value.stop(await asked)
   tell(control, { kind: 'stopped', givenUp })
 }
 
-function obey(control: MessagePort, front: Connectable, stop: (limit_ms: number) => void): void {
+function connectAsTold(control: MessagePort, front: Connectable): void {
   control.on('message', (instruction: FrontInstruction) => {
     if (instruction.kind === 'connect') front.connect(instruction.partition, instruction.port)
-    else stop(instruction.limit_ms)
   })
 }
 

@@ -10,10 +10,15 @@ import type { Listener, Tls } from './listener.js'
 export type ListenRefusal =
   | { readonly kind: 'portInUse'; readonly port: number }
   | { readonly kind: 'portUnusable'; readonly port: number; readonly reason: string }
-  | { readonly kind: 'certificateUnusable'; readonly reason: string }
+  | CertificateRefusal
+
+interface CertificateRefusal {
+  readonly kind: 'certificateUnusable'
+  readonly reason: string
+}
 
 /** Reads key and certificate, and tries whether they can be used. */
-export async function readTls(https: Options['https']): Promise<Result<Tls | undefined, ListenRefusal>> {
+export async function readTls(https: Options['https']): Promise<Result<Tls | undefined, CertificateRefusal>> {
   if (https === undefined) return ok(undefined)
   try {
     const tls = { key: await readFile(https.key, 'utf8'), cert: await readFile(https.cert, 'utf8') }

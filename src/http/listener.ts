@@ -6,7 +6,7 @@ import {
   type ServerOptions,
   type ServerResponse,
 } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
+import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Resource } from '../api.js'
 import { errorFacts } from '../log/log.js'
@@ -147,6 +147,11 @@ export class Listener {
       this.#connections.handshakeOver(socket)
       this.#context.log.trace('http.tls', `handshake failed: ${fault.message}`)
     })
+  }
+
+  /** Has new connections use another key and certificate; those that are open keep theirs. */
+  useTls(tls: Tls): void {
+    if (this.server instanceof TlsServer) this.server.setSecureContext(tls)
   }
 
   #failed(what: string, fault: unknown): void {

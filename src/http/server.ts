@@ -10,7 +10,7 @@ import { Admission, type AdmissionReport, permitShare } from './admission.js'
 import { tokenCheck } from './checks.js'
 import { fitDescriptors } from './connection-limits.js'
 import { descriptorOf, hostsOf, type ListenAddress, type ListenRefusal, listen, readTls } from './listen.js'
-import { Listener, type ListenerLimits } from './listener.js'
+import { Listener, type ListenerLimits, type Tls } from './listener.js'
 import { Overload, OverloadLines } from './overload.js'
 import { ReplyInterleaving, ResponseBatch } from './response-batch.js'
 import { Cors } from './response-headers.js'
@@ -77,6 +77,8 @@ export interface HttpServer {
   readonly fd: number
   readonly port: number
   readonly adminPort: number | undefined
+  /** Has new connections use another key and certificate. */
+  useTls(tls: Tls): void
   /**
    * Ends it in order; the value is how many requests were given up at the limit [management 12.2]. Front end 0 closes the
    * socket, and with it all stop to accept. The descriptor is one for the whole process, and Node closes it again with each
@@ -136,6 +138,9 @@ function frontEnd(
     fd: parts.fd ?? descriptorOf(main),
     port: main?.address?.port ?? parts.options.port,
     adminPort: admin?.address?.port,
+    useTls: (tls) => {
+      for (const listener of listeners) listener.useTls(tls)
+    },
     stop: (limit_ms) => stop(listeners, contexts, parts.fd === undefined, limit_ms),
   }
 }

@@ -9,7 +9,7 @@ import { Partitions } from '../coordinator/partitions.js'
 import { RegistryFeed } from '../coordinator/registry-feed.js'
 import { watchStorage } from '../coordinator/storage-alarm.js'
 import { Sweeper } from '../coordinator/sweeper.js'
-import type { ListenRefusal } from '../http/listen.js'
+import { type ListenRefusal, readTls } from '../http/listen.js'
 import type { DataFolder } from '../lmdb/data-folder.js'
 import { ReadPool } from '../lmdb/read-pool.js'
 import { type AlarmReport, AlarmReports, publishAlarms } from '../log/alarm-reports.js'
@@ -169,6 +169,19 @@ export class Core {
     this.#delivered.begin()
     this.#sweeper = this.#newSweeper(opened.value)
     return ok(opened.value.port)
+  }
+
+  /** Has new connections use key and certificate as their files are now; those that cannot be used change nothing. */
+  async reload(): Promise<void> {
+    const read = await readTls(this.#options.https)
+    if (!read.ok) {
+      this.#log.warn('main:certificate', `key and certificate stay as they were: ${read.error.reason}`)
+    } else if (read.value !== undefined) {
+      const instruction: FrontInstruction = { kind: 'useTls', tls: read.value }
+      this.#front?.useTls(read.value)
+      for (const thread of this.#threads) thread.tell(instruction)
+      this.#log.info('main:certificate', 'key and certificate were read anew')
+    }
   }
 
   #newSweeper({ sweep }: RunningFrontEnd): Sweeper {

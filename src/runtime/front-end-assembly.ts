@@ -8,6 +8,7 @@ import { QueryPool, scanPermits } from '../broker/query-pool.js'
 import type { RegistryService } from '../broker/registry-service.js'
 import { ScanStops } from '../broker/scan-queue.js'
 import type { ListenRefusal } from '../http/listen.js'
+import type { Tls } from '../http/listener.js'
 import { type HttpServer, type HttpServerParts, openHttpServer } from '../http/server.js'
 import { Destinations } from '../http-client/destinations.js'
 import { type AlarmReport, AlarmReports } from '../log/alarm-reports.js'
@@ -44,6 +45,8 @@ export interface RunningFrontEnd {
    * were given up at the limit.
    */
   stop(limit_ms: number): Promise<number>
+  /** Has new connections use another key and certificate. */
+  useTls(tls: Tls): void
   /** Asks the broker as a client of this front end would. */
   state: FrontBroker['state']
   /** Has a partition remove entities that have expired by now; nothing when it cannot now. */
@@ -240,7 +243,7 @@ function openQueryPool(
 }
 
 function front(
-  { fd, port, stop }: HttpServer,
+  { fd, port, useTls, stop }: HttpServer,
   broker: FrontBroker,
   mailboxes: readonly Mailbox[],
   close: () => Promise<void>,
@@ -248,6 +251,7 @@ function front(
   return {
     fd,
     port,
+    useTls,
     state: (query) => broker.state(query),
     sweep: async (partition) => {
       const posted = await numbered(mailboxes, partition).ask({ kind: 'sweep', time: now() })

@@ -14,6 +14,7 @@ import { versionFacts } from '../version.js'
 import { announcement } from './announcement.js'
 import { Core, readersOf } from './core.js'
 import { memoryNeeded, memoryWarnings } from './memory-needed.js'
+import { portHolder } from './port-holder.js'
 
 /** What the process ends with [management 9.5]. */
 export const exitCodes = {
@@ -134,6 +135,12 @@ export class Life {
     this.#exit(exitCodes.ended, halted)
   }
 
+  /** Reads the files anew that an operator may have exchanged: key and certificate. What cannot be used changes nothing. */
+  async reload(): Promise<void> {
+    await this.#started
+    await this.#core?.reload()
+  }
+
   /** Something happened after which the broker can not go on. */
   async broken(reason: string, fault?: unknown): Promise<void> {
     if (this.#leaving) return
@@ -169,8 +176,11 @@ export class Life {
 
 function listenFailure(refusal: ListenRefusal): readonly [code: number, reason: string] {
   switch (refusal.kind) {
-    case 'portInUse':
-      return [exitCodes.port, `port ${refusal.port} is in use`]
+    case 'portInUse': {
+      const holder = portHolder(refusal.port)
+      const who = holder === undefined ? '' : ` by process ${holder.pid} (${holder.command})`
+      return [exitCodes.port, `port ${refusal.port} is in use${who}`]
+    }
     case 'portUnusable':
       return [exitCodes.port, `port ${refusal.port} cannot be used: ${refusal.reason}`]
     case 'certificateUnusable':

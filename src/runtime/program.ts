@@ -49,7 +49,10 @@ function run({ options, settings }: Extract<CommandLine, { kind: 'run' }>): void
   const life = new Life(options, log.value, switches, forPerson ? process.stdout : undefined)
   process.on('SIGTERM', () => life.signalled('SIGTERM'))
   process.on('SIGINT', () => life.signalled('SIGINT'))
-  process.on('SIGHUP', () => log.value.reopen())
+  process.on('SIGHUP', () => {
+    log.value.reopen()
+    life.reload()
+  })
   process.on('SIGPIPE', () => {})
   // Node ignores it, unless a library listens to it and takes it for the end: what the write says is answered with 503.
   process.on('SIGXFSZ', () => {})

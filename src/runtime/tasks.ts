@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { EntityLimits } from '../context/entity-size.js'
 import type { PackedRecipients } from '../delivery/packed-recipients.js'
+import type { Tls } from '../http/listener.js'
 import type { HttpMemory } from '../http/server.js'
 import type { AlarmReport } from '../log/alarm-reports.js'
 import type { MeasureMemory } from '../measure/measures.js'
@@ -118,6 +119,7 @@ export function numbered<Thing>(things: readonly Thing[], number: number): Thing
 /** What the main thread tells the thread of a front end. */
 export type FrontInstruction =
   | { readonly kind: 'connect'; readonly partition: number; readonly port: MessagePort }
+  | { readonly kind: 'useTls'; readonly tls: Tls }
   | { readonly kind: 'stop'; readonly limit_ms: number }
 
 /** What the thread of a front end tells the main thread. */

@@ -1,0 +1,66 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { connect } from 'node:tls'
+import { fileURLToPath } from 'node:url'
+import { type Test, test } from 'tap'
+import { freePort } from '../../bench/free-port.js'
+import { itsKey, renewedCertificate, renewedKey, unknownCertificate } from '../delivery/certificate.js'
+
+const main = fileURLToPath(new URL('../../src/main.js', import.meta.url))
+
+/** The subject of the certificate that a new connection is shown; nothing when there is none. */
+function subjectShown(port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
+      const { CN } = socket.getPeerCertificate().subject
+      resolve(typeof CN === 'string' ? CN : undefined)
+      socket.destroy()
+    })
+    socket.on('error', () => resolve(undefined))
+  })
+}
+
+async function shows(port: number, subject: string): Promise<void> {
+  while ((await subjectShown(port)) !== subject) await delay(20)
+}
+
+function write(folder: string, key: string, certificate: string): void {
+  writeFileSync(join(folder, 'key.pem'), key)
+  writeFileSync(join(folder, 'cert.pem'), certificate)
+}
+
+async function started(t: Test, folder: string): Promise<{ broker: ChildProcess; port: number; said: () => string }> {
+  const port = await freePort()
+  const files = ['-key', join(folder, 'key.pem'), '-cert', join(folder, 'cert.pem')]
+  const flags = ['-port', `${port}`, '-dbPath', join(folder, 'data'), '-https', ...files, '-httpThreads', '2']
+  const broker = spawn(process.execPath, [main, ...flags, '-logLevel', 'INFO'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.teardown(() => broker.kill('SIGKILL'))
+  let said = ''
+  broker.stdout.on('data', (chunk: Buffer) => {
+    said += chunk.toString()
+  })
+  return { broker, port, said: () => said }
+}
+
+test('SIGHUP has new connections use key and certificate as they are now, on all threads', async (t) => {
+  const folder = t.testdir()
+  write(folder, itsKey, unknownCertificate)
+  const { broker, port, said } = await started(t, folder)
+  await shows(port, 'localhost')
+  write(folder, renewedKey, renewedCertificate)
+  broker.kill('SIGHUP')
+  // Either thread may take a connection: when many in a row see the new one, both have it.
+  for (let row = 0; row < 30; row = (await subjectShown(port)) === 'renewed' ? row + 1 : 0) await delay(5)
+  t.match(said(), 'key and certificate were read anew')
+  write(folder, itsKey, 'no certificate')
+  broker.kill('SIGHUP')
+  while (!said().includes('key and certificate stay as they were')) await delay(20)
+  t.equal(await subjectShown(port), 'renewed')
+  broker.kill('SIGTERM')
+  t.same(await once(broker, 'exit'), [0, null])
+})
