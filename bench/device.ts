@@ -36,13 +36,22 @@ export function appendNumberedDevices(numbers: readonly number[]): Request {
 
 /** The same with a location each, on a grid of a hundred places on a degree of latitude and as many on one of longitude. */
 export function appendPlacedDevices(numbers: readonly number[], reading: string | number): Request {
+  return appendPlaced(numbers, () => reading)
+}
+
+/** The same, each with the last three digits of its number as reading. */
+export function appendPlacedNumberedDevices(numbers: readonly number[]): Request {
+  return appendPlaced(numbers, (number) => number % 1000)
+}
+
+function appendPlaced(numbers: readonly number[], readingFor: (number: number) => string | number): Request {
   return updateContext(
     'APPEND',
     numbers.map((number) => {
       const metadatas = [{ name: 'location', type: 'string', value: 'WGS84' }]
       const value = `${40 + (number % 100) / 100}, ${10 + (Math.floor(number / 100) % 100) / 100}`
       const position = { name: 'position', type: 'coords', value, metadatas }
-      return element(deviceId(number), [...heldAttributes(reading), position])
+      return element(deviceId(number), [...heldAttributes(readingFor(number)), position])
     }),
   )
 }

@@ -1,5 +1,6 @@
 import { batch } from './batch.js'
 import { ownBroker } from './broker-process.js'
+import { costs } from './costs.js'
 import { generator } from './generator.js'
 import { growth } from './growth.js'
 import { type Bench, Harness } from './harness.js'
@@ -27,6 +28,7 @@ const benches: readonly Bench[] = [
   read,
   query,
   ngsi2,
+  costs,
   notify,
   growth,
   start,

@@ -43,3 +43,10 @@ test('what is measured through NGSIv2 is measured through NGSIv1 as well', { ski
   )
   for (const line of lines) t.ok(Number(member(line, 'ngsi1_per_s')) > 0 && Number(member(line, 'ratio')) > 0)
 })
+
+test('each kind of query has a line, and updates beside the dearest', { skip: own.skip }, async (t) => {
+  const lines = await linesFrom(t, 'costs', '--entities', '20')
+  t.equal(new Set(lines.map((line) => member(line, 'case'))).size, 18)
+  for (const line of lines) t.ok(Number(member(line, 'p50_ms')) > 0, String(member(line, 'case')))
+  t.ok(Number(member(lines.at(-1), 'ratio')) > 0)
+})
