@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { type DocumentedServer, startServers } from './documented-servers.js'
 import { RunningBroker } from './running.js'
 
 /** What differs from run to run: ages in whole seconds, waits, dates, and ids that the broker gave. */
@@ -24,6 +25,8 @@ interface Request {
   readonly path: string
   readonly headers: Record<string, string>
   readonly body: string | undefined
+  /** What curl is to print after the body, with the names of headers: `%header{location}`. */
+  readonly printed: string
 }
 
 /**
@@ -35,13 +38,17 @@ export async function playCalls(t: Test, page: string): Promise<number> {
   const ports = [...new Set(calls.map(({ request }) => request.port))]
   const started = await RunningBroker.startAll(t, ports.length)
   const brokers = new Map(started.map((broker, at) => [ports[at] ?? '', broker]))
+  const servers = await startServers(t, page)
   for (const { call, request } of calls) {
     const until = Date.now() + (request.verb === 'GET' ? patience_ms : 0)
-    let reply = await send(brokers, request)
-    while (!isExpected(call, reply.text) && Date.now() < until) reply = await send(brokers, request)
-    t.equal(reply.status, 200, call.command)
+    let reply = await send(brokers, servers, request)
+    while (!isExpected(call, reply.text) && Date.now() < until) reply = await send(brokers, servers, request)
+    t.ok(reply.status >= 200 && reply.status < 300, `${reply.status}: ${call.command}`)
     if (call.response === '') t.equal(reply.text, '', call.command)
     else t.same(comparable(reply.text), comparable(call.response), call.command)
+  }
+  for (const server of servers) {
+    for (const [, shown = ''] of page.matchAll(/^```text\n(.*?)\n```$/gms)) await server.prints(shown)
   }
   return calls.length
 }
@@ -75,11 +82,13 @@ function requestOf([program, ...words]: readonly string[]): Request {
   if (program !== 'curl') throw new Error(`a page shows a call of '${program}', not of curl`)
   const headers: Record<string, string> = {}
   let [verb, url, body]: (string | undefined)[] = []
+  let printed = ''
   for (let at = 0; at < words.length; at += 1) {
     const word = words[at] ?? ''
     const value = (): string => words[++at] ?? ''
     if (word === '-s') continue
     if (word === '-X') verb = value()
+    else if (word === '-w') printed = value()
     else if (word === '-d') body = value()
     else if (word === '-H') {
       const [name = '', ...rest] = value().split(':')
@@ -90,21 +99,26 @@ function requestOf([program, ...words]: readonly string[]): Request {
   }
   const [, port, path] = /^localhost:(\d+)(\/.*)$/.exec(url ?? '') ?? []
   if (port === undefined || path === undefined) throw new Error(`a call of a page goes elsewhere: ${url}`)
-  return { port, verb: verb ?? (body === undefined ? 'GET' : 'POST'), path, headers, body }
+  return { port, verb: verb ?? (body === undefined ? 'GET' : 'POST'), path, headers, body, printed }
 }
 
 /** Sends a request with the real ports in its body, and returns the response with those of the page. */
 async function send(
   brokers: ReadonlyMap<string, RunningBroker>,
-  { port, verb, path, headers, body }: Request,
+  servers: readonly DocumentedServer[],
+  { port, verb, path, headers, body, printed }: Request,
 ): Promise<{ readonly status: number; readonly text: string }> {
   const brokerAt = (named: string): RunningBroker => {
     const broker = brokers.get(named)
     if (broker === undefined) throw new Error(`no call of the page goes to port ${named}`)
     return broker
   }
-  const outwards = body?.replace(/localhost:(\d{4})/g, (_, named: string) => `localhost:${brokerAt(named).port}`)
-  const { status, text } = await brokerAt(port).send(verb, path, outwards, headers)
+  const serverAt = (named: string): { readonly port: number } =>
+    servers.find((server) => server.named === named) ?? brokerAt(named)
+  const outwards = body?.replace(/localhost:(\d{4})/g, (_, named: string) => `localhost:${serverAt(named).port}`)
+  const { status, text: sent, headers: given } = await brokerAt(port).send(verb, path, outwards, headers)
+  const added = printed.replaceAll('\\n', '\n').replace(/%header\{(.*?)\}/g, (_, name: string) => given.get(name) ?? '')
+  const text = `${sent}${added}`.trim()
   const inwards = [...brokers].reduce(
     (sofar, [named, broker]) => sofar.replaceAll(`localhost:${broker.port}`, `localhost:${named}`),
     text,
@@ -119,6 +133,14 @@ function isExpected({ response }: Call, text: string): boolean {
 
 /** A response, with what differs from run to run replaced by its form. */
 function comparable(text: string): unknown {
+  try {
+    return comparableJson(text)
+  } catch {
+    return text.replace(/[0-9a-f]{24}/g, 'an id') // What curl prints besides a body is no JSON.
+  }
+}
+
+function comparableJson(text: string): unknown {
   // Waits that are numbers have nine digits in their text, which parsing would lose.
   return JSON.parse(text.replace(/: ?(\d+\.\d{9})(?=[\s,}])/g, ':"number $1"'), (name, value: unknown) => {
     if (typeof value === 'number' && ages.has(name)) return Number.isInteger(value) ? 'an age' : value
