@@ -25,6 +25,27 @@ export interface JsonLeaves<Leaf> {
   readonly other: (characters: string) => Leaf | undefined
 }
 
+/** A scalar with its kind. */
+export type JsonScalar = string | number | boolean | null
+
+/** Scalars by their kind; a number beyond what a double can hold is none. */
+export const scalarsByKind: JsonLeaves<JsonScalar> = { text: (text) => text, other: scalarOf }
+
+function scalarOf(characters: string): JsonScalar | undefined {
+  switch (characters) {
+    case 'true':
+      return true
+    case 'false':
+      return false
+    case 'null':
+      return null
+    default: {
+      const number = Number(characters)
+      return Number.isFinite(number) ? number : undefined
+    }
+  }
+}
+
 /** Deeper bodies are not read: reading and answering them would need a stack as deep. */
 export const maxNesting = 200
 

@@ -15,12 +15,21 @@ import { inPaths, type Query, type Scope, type Selector } from './query.js'
  */
 export function compileQuery(query: Query, effort = unbounded()): (entity: Entity) => boolean {
   const tests: readonly Test[] = [
-    ...query.scopes.filter(({ kind }) => isCheap(kind)).map((scope) => compileScope(scope, effort)),
+    ...query.scopes.flatMap(typeTests),
     ({ path }) => inPaths(path, query.paths),
     compileSelectors(query.selectors, effort),
     ...attributeTests(query.attributes),
-    ...query.scopes.filter(({ kind }) => !isCheap(kind)).map((scope) => compileScope(scope, effort)),
+    ...query.scopes.flatMap((scope) => contentTests(scope, effort)),
   ]
+  return (entity) => tests.every((test) => test(entity))
+}
+
+/** What tells whether id and type of an entity are such as a query asks for, whatever else it asks. */
+export function compileHeads(
+  { scopes, selectors }: Pick<Query, 'scopes' | 'selectors'>,
+  effort = unbounded(),
+): (entity: Identified) => boolean {
+  const tests = [...scopes.flatMap(typeTests), compileSelectors(selectors, effort)]
   return (entity) => tests.every((test) => test(entity))
 }
 
@@ -29,26 +38,33 @@ type Test = (entity: Entity) => boolean
 /** What selectors look at. */
 type Identified = Pick<Entity, 'id' | 'type'>
 
-function isCheap(kind: Scope['kind']): boolean {
-  return kind === 'typed' || kind === 'untyped' || kind === 'types'
-}
-
-function compileScope(scope: Scope, effort: Effort): Test {
+/** What a scope asks of the type of an entity. */
+function typeTests(scope: Scope): readonly ((entity: Identified) => boolean)[] {
   switch (scope.kind) {
     case 'typed':
-      return ({ type }) => type !== ''
+      return [({ type }) => type !== '']
     case 'untyped':
-      return ({ type }) => type === ''
-    case 'area':
-      return located(compileArea(scope.area, effort))
-    case 'place':
-      return located(compilePlace(scope.place, effort))
-    case 'filter':
-      return compileFilter(scope.filter, effort)
+      return [({ type }) => type === '']
     case 'types': {
       const types = new Set(scope.types)
-      return ({ type }) => types.has(type)
+      return [({ type }) => types.has(type)]
     }
+    default:
+      return []
+  }
+}
+
+/** What a scope asks of the attributes of an entity. */
+function contentTests(scope: Scope, effort: Effort): readonly Test[] {
+  switch (scope.kind) {
+    case 'area':
+      return [located(compileArea(scope.area, effort))]
+    case 'place':
+      return [located(compilePlace(scope.place, effort))]
+    case 'filter':
+      return [compileFilter(scope.filter, effort)]
+    default:
+      return []
   }
 }
 

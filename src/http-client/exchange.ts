@@ -9,6 +9,8 @@ export interface HttpResponse {
   readonly status: number
   readonly location: string | undefined
   readonly retryAfter: string | undefined
+  /** The header `Fiware-Total-Count`: how many results there are, on whatever page. */
+  readonly totalCount: string | undefined
   /** Resolves when the body is over: with the fault if it broke off or was cut off. */
   readonly ended: Promise<unknown>
   /** Closes the connection unless the body is over. */
@@ -105,11 +107,17 @@ export class Exchange implements Dispatcher.DispatchHandlers {
   }
 }
 
-function headersOf(raw: readonly Buffer[]): Pick<HttpResponse, 'location' | 'retryAfter'> {
+const known: ReadonlySet<string> = new Set(['location', 'retry-after', 'fiware-total-count'])
+
+function headersOf(raw: readonly Buffer[]): Pick<HttpResponse, 'location' | 'retryAfter' | 'totalCount'> {
   const headers = new Map<string, string>()
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const name = String(raw[at]).toLowerCase()
-    if (name === 'location' || name === 'retry-after') headers.set(name, raw[at + 1]?.toString('latin1') ?? '')
+    if (known.has(name)) headers.set(name, raw[at + 1]?.toString('latin1') ?? '')
   }
-  return { location: headers.get('location'), retryAfter: headers.get('retry-after') }
+  return {
+    location: headers.get('location'),
+    retryAfter: headers.get('retry-after'),
+    totalCount: headers.get('fiware-total-count'),
+  }
 }

@@ -4,10 +4,10 @@ import type { Tenant } from '../context/entity.js'
 import type { Page, Query } from '../context/query.js'
 import { pathsOfRead } from '../context/service-path.js'
 import type { RawUpdateReply } from '../partition/commands.js'
+import { forwarderOf, mayPassOn } from '../providers/forwarder.js'
 import { err, ok, type Result } from '../result.js'
 import { LongText, Slices } from '../slices.js'
 import { type ElementResponse, manyResponsesOf, resultsOf, type UpdateRequest } from './element-results.js'
-import { forwarderOf, mayPassOn } from './forward/forwarder.js'
 import { withProviders } from './forward/query-forwarding.js'
 import { fillGaps, type NothingDone } from './forward/update-forwarding.js'
 import { payloadOperation } from './operation.js'
@@ -85,7 +85,7 @@ function rawUpdateOf(
   { tenant, path, flags, origin }: RawRequest,
 ): RawUpdate | undefined {
   const id = onlyId(body)
-  if (id === undefined || mayPassOn(services, tenant, id)) return undefined
+  if (id === undefined || mayPassOn(services, tenant, id, 'ngsi1')) return undefined
   return { tenant, path, id, body, flags: encodeFlags(flags), origin }
 }
 

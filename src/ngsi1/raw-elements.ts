@@ -3,9 +3,9 @@ import type { RawElements } from '../broker/broker.js'
 import { failedReply, refusalOfWhole } from '../broker/update-replies.js'
 import type { ElementFailure } from '../context/update.js'
 import type { RawUpdateReply } from '../partition/commands.js'
+import { mayPassOn } from '../providers/forwarder.js'
 import { atOnce, mapInSlices } from '../slices.js'
 import { type ElementResponses, refusedResponse, responsesTo } from './element-results.js'
-import { mayPassOn } from './forward/forwarder.js'
 import { scanElements } from './parse/element-scan.js'
 import { isParseTraced } from './parse/traced.js'
 import { parseUpdate, type UpdatePayload } from './parse/update-payload.js'
@@ -32,7 +32,7 @@ export function rawElementsOf(
   const scanned = scanElements(body)
   if (scanned === undefined) return undefined
   const { action, elements } = scanned
-  if (elements.some(({ id }) => mayPassOn(services, tenant, id))) return undefined
+  if (elements.some(({ id }) => mayPassOn(services, tenant, id, 'ngsi1'))) return undefined
   return { tenant, path, origin, flags: encodeFlags({ ...flags, action }), elements }
 }
 

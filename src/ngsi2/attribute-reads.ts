@@ -10,7 +10,7 @@ import { representationOf } from './uri-parameters.js'
 /** `GET /v2/entities/{id}/attrs/{name}` [NGSIv2 context 9.1]. */
 export function showAttribute(services: Ngsi2Services): Operation {
   return pathRead(services, (request, tenant) =>
-    respondWithEntity(services, request, tenant, (entity) => {
+    respondWithEntity(services, request, tenant, [segment(request, 'name')], (entity) => {
       const attribute = attributeNamed(entity, segment(request, 'name'))
       if (attribute === undefined) return attributeUnknown
       const { form, metadata } = representationOf(request.parameters)

@@ -3,15 +3,18 @@ import type { Tenant } from '../context/entity.js'
 import type { UpdateAction, UpdateReply } from '../context/update.js'
 import { err, ok } from '../result.js'
 import { mapInSlices, noSteps } from '../slices.js'
-import { type BatchItem, batchResponse } from './batch-response.js'
+import { batchResponse } from './batch-response.js'
 import { payloadWrite } from './checked-operation.js'
+
+import { type WrittenEntity, writeAtProviders } from './forward/remote-writes.js'
 import { badInput, unavailable } from './ngsi2-errors.js'
+
 import type { Ngsi2Services } from './ngsi2-services.js'
 import { parseBatch, parseNotified } from './parse/batch-body.js'
 import type { EntityGiven } from './parse/given-entity.js'
 import type { SingleWrite } from './single-write.js'
 import { pathOfWrite, updateTerms, writeOptionsOf } from './update-terms.js'
-import { tooMuch, type WriteOutcome, writeOutcome } from './write-outcome.js'
+import { tooMuch, writeOutcome } from './write-outcome.js'
 
 /** `POST /v2/op/update` [NGSIv2 context 11.1]. */
 export function updateBatch(services: Ngsi2Services): Operation {
@@ -83,15 +86,16 @@ async function carryOut(
   const replies = elements.length === 0 ? ok([]) : await services.broker.update(elements)
   if (!replies.ok) return unavailable(replies.error)
   const left = replies.value.values()
-  const outcomes = mapInSlices(entities, (entity, at): BatchItem => {
+  const outcomes = mapInSlices(entities, (entity, at): WrittenEntity => {
     const excess = excesses[at]
-    const outcome = excess ? ({ kind: 'refused', response: excess } as const) : outcomeIn(entity, left.next().value)
-    return { entity, outcome }
+    return excess ? { entity, outcome: { kind: 'refused', response: excess } } : itemOf(entity, left.next().value)
   })
-  return batchResponse(outcomes instanceof Promise ? await outcomes : outcomes, success)
+  const items = outcomes instanceof Promise ? await outcomes : outcomes
+  const written = { tenant, path: path.value, action, entities: items }
+  return (await writeAtProviders(services, request, written, success)) ?? batchResponse(items, success)
 }
 
-function outcomeIn({ attributes }: EntityGiven, reply: UpdateReply | undefined): WriteOutcome {
+function itemOf(entity: EntityGiven, reply: UpdateReply | undefined): WrittenEntity {
   if (reply === undefined) throw new Error('the broker has not answered every element of an update')
-  return writeOutcome(attributes, reply)
+  return { entity, outcome: writeOutcome(entity.attributes, reply), reply }
 }

@@ -13,6 +13,7 @@ import { hasForbiddenInId } from '../context/characters.js'
 import type { Tenant } from '../context/entity.js'
 import { parseTenant } from '../context/tenant.js'
 import type { RawUpdateReply } from '../partition/commands.js'
+import { mayPassOn } from '../providers/forwarder.js'
 import { err, ok, type Result } from '../result.js'
 import { atOnce, type Steps } from '../slices.js'
 import { badInput, unavailable } from './ngsi2-errors.js'
@@ -83,19 +84,16 @@ export function payloadWrite<Payload>(
 }
 
 /**
- * A write that its partition reads, whatever is in it. Undefined when it has to be read here: it is not about one id, or the
- * headers are wrong, which is said after what is wrong with the payload.
+ * A write that its partition reads, whatever is in it. Undefined when it has to be read here: it is not about one id, it may
+ * have to be passed on, or the headers are wrong, which is said after what is wrong with the payload.
  */
-function rawUpdateOf(
-  { brokerId = '', options }: Ngsi2Services,
-  request: ApiRequest,
-  write: SingleWrite,
-): RawUpdate | undefined {
+function rawUpdateOf(services: Ngsi2Services, request: ApiRequest, write: SingleWrite): RawUpdate | undefined {
+  const { brokerId = '', options } = services
   const { body } = request
   const id = write.target?.id ?? onlyWrittenId(body)
   const tenant = tenantOf(request, options)
   const path = pathOfWrite(request)
-  if (id === undefined || !tenant.ok || !path.ok) return undefined
+  if (id === undefined || !tenant.ok || !path.ok || mayPassOn(services, tenant.value, id, 'ngsi2')) return undefined
   return {
     tenant: tenant.value,
     path: path.value,

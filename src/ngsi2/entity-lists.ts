@@ -7,6 +7,7 @@ import { LongText, Slices } from '../slices.js'
 import { parseQueryPayload } from './batch-query-payload.js'
 import { pathRead, withTenant } from './checked-operation.js'
 import { type EntityQuery, orderOf, queryOf } from './entity-query.js'
+import { foundEverywhere } from './forward/remote-entities.js'
 import { badInput, unavailable } from './ngsi2-errors.js'
 import type { Ngsi2Services } from './ngsi2-services.js'
 import { entityText, type Representation } from './render/entity-text.js'
@@ -41,11 +42,12 @@ export function queryEntities(services: Ngsi2Services): Operation {
 
 async function respondWithList(
   services: Ngsi2Services,
-  { parameters, paths, client }: ApiRequest,
+  request: ApiRequest,
   tenant: Tenant,
   what: EntityQuery,
   representation: Representation,
 ): Promise<ApiResponse> {
+  const { parameters, paths, client } = request
   const order = orderOf(parameters, what)
   if (!order.ok) return badInput(order.error)
   const page = pageOf(parameters)
@@ -59,7 +61,9 @@ async function respondWithList(
   if (page.limit === 0 && !page.counted) return { status: 200, body: '[]' }
   const found = await services.broker.query(query, client)
   if (!found.ok) return unavailable(found.error)
-  const { entities, count } = found.value
+  const everywhere = await foundEverywhere(services, request, query, found.value, shown)
+  if (!everywhere.ok) return unavailable(everywhere.error)
+  const { entities, count } = everywhere.value
   const texts = new LongText()
   const slices = new Slices()
   for (const entity of entities) {

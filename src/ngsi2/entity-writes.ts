@@ -3,11 +3,13 @@ import type { EntityId, EntityType, Tenant } from '../context/entity.js'
 import type { GivenAttribute, UpdateAction } from '../context/update.js'
 import type { RawTarget } from '../partition/commands.js'
 import { pathWrite, payloadWrite } from './checked-operation.js'
+import { writeAtProviders } from './forward/remote-writes.js'
 import { unavailable } from './ngsi2-errors.js'
 import type { Ngsi2Services } from './ngsi2-services.js'
-import { type AskedWrite, readWrite, respondToWrite, type SingleWrite, unsent } from './single-write.js'
+import { type AskedWrite, noContent, readWrite, respondToWrite, type SingleWrite, unsent } from './single-write.js'
 import { pathOfWrite, updateTerms, writeOptionsOf } from './update-terms.js'
 import { optionsOf } from './uri-parameters.js'
+import { writeOutcome } from './write-outcome.js'
 
 /** `POST /v2/entities` [NGSIv2 context 8.2]. */
 export function createEntity(services: Ngsi2Services): Operation {
@@ -97,7 +99,7 @@ function removal(
 
 /** Carries out a write that was read here. */
 async function carryOut(
-  { broker, brokerId = '' }: Ngsi2Services,
+  services: Ngsi2Services,
   request: ApiRequest,
   tenant: Tenant,
   write: SingleWrite,
@@ -107,11 +109,14 @@ async function carryOut(
   if (!path.ok) return path.error
   const refused = unsent(write, entity, path.value)
   if (refused) return refused
+  const { broker, brokerId = '' } = services
   const replies = await broker.update([
     { ...entity, tenant, path: path.value, origin: requestOrigin(request, brokerId) },
   ])
   if (!replies.ok) return unavailable(replies.error)
   const [reply] = replies.value
   if (reply === undefined) throw new Error('the broker has not answered an update')
-  return respondToWrite(write, entity, reply)
+  const entities = [{ entity, outcome: writeOutcome(entity.attributes, reply), reply }]
+  const written = { tenant, path: path.value, action: entity.action, entities }
+  return (await writeAtProviders(services, request, written, noContent)) ?? respondToWrite(write, entity, reply)
 }

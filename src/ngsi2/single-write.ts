@@ -135,7 +135,8 @@ export function respondToWrite(
   }
 }
 
-const noContent: ApiResponse = { status: 204 }
+/** Everything was done. */
+export const noContent: ApiResponse = { status: 204 }
 
 function created(
   { isUpsert }: Pick<SingleWrite, 'isUpsert'>,

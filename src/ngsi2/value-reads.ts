@@ -1,6 +1,7 @@
 import { type ApiResponse, type Operation, segment } from '../api.js'
-import type { Attribute, Value } from '../context/entity.js'
+import type { Value } from '../context/entity.js'
 import { plainDate } from '../context/json-text.js'
+import type { ShownAttribute } from '../providers/merge-responses.js'
 import { pathRead } from './checked-operation.js'
 import { respondWithEntity } from './entity-reads.js'
 import { attributeUnknown, refused } from './ngsi2-errors.js'
@@ -10,7 +11,7 @@ import { attributeNamed, valueShown } from './render/shown.js'
 /** `GET /v2/entities/{id}/attrs/{name}/value` [NGSIv2 context 9.3]. */
 export function showValue(services: Ngsi2Services): Operation {
   return pathRead(services, (request, tenant) =>
-    respondWithEntity(services, request, tenant, (entity) => {
+    respondWithEntity(services, request, tenant, [segment(request, 'name')], (entity) => {
       const attribute = attributeNamed(entity, segment(request, 'name'))
       return attribute === undefined ? attributeUnknown : valueResponse(attribute, request.headers.accept ?? '*/*')
     }),
@@ -18,7 +19,7 @@ export function showValue(services: Ngsi2Services): Operation {
 }
 
 /** Compound values are JSON under the name that the client likes best, all others plain text [NGSIv2 context 9.3]. */
-function valueResponse(attribute: Attribute, accept: string): ApiResponse {
+function valueResponse(attribute: ShownAttribute, accept: string): ApiResponse {
   const value = valueShown(attribute)
   if (typeof value === 'object' && value !== null) {
     return { status: 200, contentType: nameOfJson(accept), body: () => JSON.stringify(value) }

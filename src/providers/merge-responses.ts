@@ -1,15 +1,17 @@
-import type { Attribute } from '../context/entity.js'
+import type { Attribute, Entity } from '../context/entity.js'
 import { entityKey } from './query-plan.js'
 
-/** An entity as answers show it: one that is held here, or what a provider said of one. */
-export interface ShownEntity {
-  readonly id: string
-  readonly type: string
+/** An entity as answers show it: one that is held here, or what a provider said of one, which has no path and no dates. */
+export interface ShownEntity
+  extends Pick<Entity, 'id' | 'type'>,
+    Partial<Pick<Entity, 'path' | 'created' | 'modified'>> {
   readonly attributes: readonly ShownAttribute[]
 }
 
-/** What answers show of an attribute. */
-export type ShownAttribute = Omit<Attribute, 'created' | 'modified'>
+/** What answers show of an attribute; one of a provider has no dates. */
+export type ShownAttribute = Omit<Attribute, Dates> & Partial<Pick<Attribute, Dates>>
+
+type Dates = 'created' | 'modified'
 
 /**
  * What was found here and what providers answered, as one: what is held here comes first, then the rest in the order of

@@ -49,8 +49,8 @@ const defaults = { responseLimit_bytes: 4_194_304, perOrigin: 32, total: 256 }
 const fullBudgets = 16
 
 const receivedCounters = {
-  queryContext: 'queryResponsesReceived',
-  updateContext: 'updateResponsesReceived',
+  query: 'queryResponsesReceived',
+  update: 'updateResponsesReceived',
 } as const satisfies Record<ProviderOperation, CounterName>
 
 /**
@@ -85,7 +85,7 @@ export class Providers {
     return new ResponseBudget(this.#responseLimit_bytes, this.#budget)
   }
 
-  /** Asks a provider. `read` parses the body of its response, and gives nothing if that is no NGSI. */
+  /** Asks a provider. `read` parses its response, whatever its status. */
   async ask<Read>(
     request: ProviderRequest,
     read: ReadResponse<Read>,
@@ -95,7 +95,7 @@ export class Providers {
     this.#lines.begun(numbered)
     const response = await this.#send(numbered, budget)
     if (response.ok) this.#settings.count(receivedCounters[request.operation])
-    const result = response.ok ? await readWith(read, response.value) : response
+    const result = response.ok ? await read(response.value) : response
     this.#report(numbered, response, result)
     return result
   }
@@ -140,7 +140,7 @@ export class Providers {
       const response = await this.#client.send({ target, headers: lines, body, take, signal })
       const fault = await response.ended
       if (fault !== undefined) throw fault
-      return { status: response.status, body: received.text }
+      return { status: response.status, totalCount: response.totalCount, body: received.text }
     })
   }
 
@@ -166,17 +166,8 @@ export class Providers {
 
 const clientGone = new GivenUp('the client has gone')
 
-/** Parses the body of a response; gives nothing if it is no NGSI. */
-export type ReadResponse<Read> = (body: string) => Read | undefined | Promise<Read | undefined>
-
-async function readWith<Read>(
-  read: ReadResponse<Read>,
-  { body }: ProviderResponse,
-): Promise<Result<Read, ProviderFailure>> {
-  if (body.trim() === '') return err({ kind: 'responseEmpty' })
-  const parsed = await read(body)
-  return parsed === undefined ? err({ kind: 'responseUnreadable' }) : ok(parsed)
-}
+/** Parses a response. */
+type ReadResponse<Read> = (response: ProviderResponse) => Promise<Result<Read, ProviderFailure>>
 
 /** The length of a request as it goes out, with what the client adds to its head. */
 function sentBytes(url: URL, headers: ProviderRequest['headers'], body: Buffer): number {
@@ -218,5 +209,7 @@ function reasonText(failure: ProviderFailure): string {
       return 'empty answer'
     case 'responseUnreadable':
       return 'no NGSI in the answer'
+    case 'responseRefusing':
+      return `answered ${failure.status}`
   }
 }

@@ -1,10 +1,10 @@
 import type { EntityId, EntityType } from '../context/entity.js'
 import type { GivenAttribute } from '../context/update.js'
-import type { RegistrationId } from '../registration/registration.js'
 import type { RegistrationIndex } from '../registration/registration-index.js'
 import { type SourceLookup, sourceOf } from '../registration/sources.js'
 import type { Steps } from '../slices.js'
-import { isAsked } from './query-plan.js'
+import type { AddressedRequest } from './provider-request.js'
+import { addressKey, addressOf } from './query-plan.js'
 
 /** Attributes of an update that are not held here, of one entity. */
 export interface Lacking {
@@ -22,11 +22,8 @@ export interface Share {
   readonly attributes: readonly GivenAttribute[]
 }
 
-/** One request: all that one provider is asked to update [subscriptions 8.3]. */
-export interface UpdateForward {
-  readonly provider: string
-  /** The first registration that names it for what is asked. */
-  readonly registration: RegistrationId
+/** One request: all that one provider is asked to update [subscriptions 8.3]; `registration` is the first that names it for that. */
+export interface UpdateForward extends AddressedRequest {
   readonly shares: readonly Share[]
 }
 
@@ -50,7 +47,7 @@ export function* planUpdate(
   lookup: SourceLookup,
   lacking: readonly Lacking[],
 ): Steps<UpdatePlan> {
-  const forwards = new Map<string, { readonly registration: RegistrationId; readonly shares: Share[] }>()
+  const forwards = new Map<string, UpdateForward & { readonly shares: Share[] }>()
   const sharings: Sharing[] = []
   for (const entity of lacking) {
     const shared = new Map<string, Draft>()
@@ -60,20 +57,20 @@ export function* planUpdate(
       if (found === undefined) unfound.push(attribute)
       else share(shared, found, entity.id, attribute)
     }
-    for (const { provider, registration, share } of shared.values()) {
-      const forward = forwards.get(provider) ?? { registration, shares: [] }
-      forwards.set(provider, forward)
+    for (const { address, share } of shared.values()) {
+      const key = addressKey(address)
+      const forward = forwards.get(key) ?? { ...address, shares: [] }
+      forwards.set(key, forward)
       forward.shares.push(share)
     }
     sharings.push({ shares: Array.from(shared.values(), ({ share }) => share), unfound })
     yield
   }
-  return { forwards: Array.from(forwards, ([provider, forward]) => ({ provider, ...forward })), sharings }
+  return { forwards: [...forwards.values()], sharings }
 }
 
 interface Addressee {
-  readonly provider: string
-  readonly registration: RegistrationId
+  readonly address: AddressedRequest
   readonly type: EntityType
 }
 
@@ -89,17 +86,21 @@ function providerOf(
 ): Addressee | undefined {
   for (const type of types) {
     const source = sourceOf(index, lookup, { id, type }, name)
-    if (source && isAsked(source)) {
-      return { provider: source.context.provider, registration: source.registration.id, type }
-    }
+    const address = source && addressOf(source)
+    if (address && isNameable(address, name)) return { address, type }
   }
   return undefined
 }
 
-function share(shared: Map<string, Draft>, source: Addressee, id: EntityId, attribute: GivenAttribute): void {
-  const { provider, type } = source
-  const key = `${type.length}:${type}${provider}`
-  const draft = shared.get(key) ?? { ...source, share: { id, type, attributes: [] } }
+/** Attributes with the names of what identifies an entity cannot be said in the form of NGSIv2. */
+function isNameable({ form }: AddressedRequest, name: string): boolean {
+  return form === 'ngsi1' || (name !== 'id' && name !== 'type')
+}
+
+function share(shared: Map<string, Draft>, found: Addressee, id: EntityId, attribute: GivenAttribute): void {
+  const { address, type } = found
+  const key = `${type.length}:${type}${addressKey(address)}`
+  const draft = shared.get(key) ?? { ...found, share: { id, type, attributes: [] } }
   shared.set(key, draft)
   draft.share.attributes.push(attribute)
 }

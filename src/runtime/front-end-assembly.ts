@@ -21,7 +21,9 @@ import { managementResources } from '../management/resources.js'
 import { type Shared, sharedAnswer } from '../management/shared-answers.js'
 import { DeprecatedUses } from '../measure/deprecated-uses.js'
 import { Measures, rowOf } from '../measure/measures.js'
+import { ngsi1Format } from '../ngsi1/forward/ngsi1-format.js'
 import { ngsi1Interface } from '../ngsi1/routes.js'
+import { ngsi2Format } from '../ngsi2/forward/ngsi2-format.js'
 import { ngsi2Interface } from '../ngsi2/ngsi2-interface.js'
 import { referenceResources } from '../openapi/reference-resources.js'
 import type { SweptReply } from '../partition/commands.js'
@@ -145,10 +147,11 @@ function interfaces(
   })
   const { forwardLimit, forwardsMax, forwardsEach } = options.notifications
   const waiting = new ForwardLimit(forwardsMax, forwardsEach, memory.forwards)
-  const forwarding = { providers: behind.providers, brokerId: task.brokerId, limit: forwardLimit, waiting }
+  const formats = { ngsi1: ngsi1Format, ngsi2: ngsi2Format }
+  const forwarding = { providers: behind.providers, formats, brokerId: task.brokerId, limit: forwardLimit, waiting }
   const ngsi1 = ngsi1Interface({ broker, options, log, forwarding })
   const deprecated = new DeprecatedUses(measures, log)
-  const ngsi2 = ngsi2Interface({ broker, options, brokerId: task.brokerId, deprecated })
+  const ngsi2 = ngsi2Interface({ broker, options, log, forwarding, brokerId: task.brokerId, deprecated })
   const freeHandles = (partition: number): number => behind.readers.freeHandles(partition)
   const management = [...managementResources({ measures, log, broker, freeHandles, peers }), ...referenceResources()]
   const meter = measures.requests([...ngsi1.resources, ...ngsi2.resources, ...management])

@@ -6,7 +6,9 @@ import { compileQuery } from '../../src/context/match.js'
 import { inPaths } from '../../src/context/query.js'
 import type { UpdateElement } from '../../src/context/update.js'
 import { LineLog } from '../../src/log/log.js'
-import type { Forwarding } from '../../src/ngsi1/services.js'
+import { ngsi1Format } from '../../src/ngsi1/forward/ngsi1-format.js'
+import { ngsi2Format } from '../../src/ngsi2/forward/ngsi2-format.js'
+import type { Forwarding } from '../../src/providers/forwarder.js'
 import { Providers, type ProvidersSettings } from '../../src/providers/providers.js'
 import type { RegistrationId } from '../../src/registration/registration.js'
 import { RegistrationIndex } from '../../src/registration/registration-index.js'
@@ -197,7 +199,13 @@ export function passing(
   })
   t.teardown(() => providers.close())
   return {
-    forwarding: { providers, brokerId, limit, waiting: new ForwardLimit(1000, 500) },
+    forwarding: {
+      providers,
+      formats: { ngsi1: ngsi1Format, ngsi2: ngsi2Format },
+      brokerId,
+      limit,
+      waiting: new ForwardLimit(1000, 500),
+    },
     attempts,
     counted,
     lines,

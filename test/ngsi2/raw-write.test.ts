@@ -59,7 +59,7 @@ interface Sent {
   readonly body: string
 }
 
-const options = { multiservice: true }
+const options = { multiservice: true, queryTimeout_ms: 30_000 }
 const deprecated = { note: () => undefined }
 
 /** What a request is answered; an error when its payload is refused, so that it does not count. */

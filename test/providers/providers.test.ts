@@ -4,10 +4,11 @@ import { Destinations } from '../../src/http-client/destinations.js'
 import { LineLog } from '../../src/log/log.js'
 import type { SentRequest } from '../../src/measure/service-metrics.js'
 import { ProviderPermits } from '../../src/providers/permits.js'
-import type { ProviderRequest } from '../../src/providers/provider-request.js'
+import type { ProviderFailure, ProviderRequest, ProviderResponse } from '../../src/providers/provider-request.js'
 import { Providers, type ProvidersSettings } from '../../src/providers/providers.js'
 import { ResponseBudget } from '../../src/providers/response-budget.js'
 import type { RegistrationId } from '../../src/registration/registration.js'
+import { err, ok, type Result } from '../../src/result.js'
 import { logLevels, Switches } from '../../src/shared-memory/switches.js'
 import { traceArea } from '../../src/trace-area.js'
 
@@ -56,14 +57,20 @@ function request(provider: string, body = '{}'): ProviderRequest {
   return {
     registration: '5718a3b2c0de00112233aabc' as RegistrationId,
     provider,
-    operation: 'queryContext',
+    operation: 'query',
+    path: 'queryContext',
+    parameters: '',
     headers: { 'Fiware-Service': 'acme', 'Fiware-ServicePath': '/west' },
     body,
     context: { corr: 'c', trans: 'N/A', from: 'N/A', srv: 'acme', subsrv: '/west' },
   }
 }
 
-const whole = (body: string): string => body
+/** Reads the body as it stands; only an empty one is none. */
+const whole = async ({ body }: ProviderResponse): Promise<Result<string, ProviderFailure>> =>
+  body === '' ? err({ kind: 'responseEmpty' }) : ok(body)
+
+const unreadable = async (): Promise<Result<string, ProviderFailure>> => err({ kind: 'responseUnreadable' })
 
 test('the operation goes behind the path of what is registered, which is a slash without one; a query of it stays', async (t) => {
   const targets: unknown[] = []
@@ -208,7 +215,8 @@ test('an alarm is raised by whatever is no answer and released by one', async (t
   let body = ''
   const { url } = await listening(t, (_, outgoing) => outgoing.end(body))
   const { providers, attempts } = opened(t)
-  const ask = () => providers.ask(request(url), (text) => (text === 'good' ? text : undefined))
+  const ask = () =>
+    providers.ask(request(url), (response) => (['', 'good'].includes(response.body) ? whole(response) : unreadable()))
   await ask()
   body = 'bad'
   await ask()
@@ -252,7 +260,7 @@ test('a line tells of every request, traces of its parts, without secrets', asyn
   for (const area of ['forward', 'forward.error', 'payload.forward.in', 'payload.forward.out'] as const) {
     switches.traces[traceArea[area]] = 1
   }
-  await providers.ask(request(url), () => undefined)
+  await providers.ask(request(url), unreadable)
   t.same(lines.splice(0), [
     'payload.forward.out c 7: {}',
     'payload.forward.in c 7: good morning to you (...)',

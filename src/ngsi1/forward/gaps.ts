@@ -2,6 +2,7 @@ import type { StatusText } from '../../api.js'
 import type { EntityType } from '../../context/entity.js'
 import type { GivenAttribute, UpdateItem } from '../../context/update.js'
 import { entityKey } from '../../providers/query-plan.js'
+import type { ShareOutcome } from '../../providers/share-outcomes.js'
 import type { Lacking, Share, Sharing } from '../../providers/update-plan.js'
 import { mapInSlices } from '../../slices.js'
 import {
@@ -13,7 +14,7 @@ import {
 } from '../element-results.js'
 import type { GivenElement } from '../parse/update-payload.js'
 import { isOk, okStatus, statusOf } from '../render/status.js'
-import type { UpdateOutcome } from './share-outcomes.js'
+import { statusOfFate } from './fate-status.js'
 
 /** What an update left undone of an entity because it is not held here. */
 export interface Gap extends Lacking {
@@ -96,7 +97,7 @@ export function joined(
   { elements, action }: UpdateRequest,
   results: readonly ElementResult[],
   shared: ReadonlyMap<UpdateItem, Shared>,
-  outcomes: ReadonlyMap<Share, readonly UpdateOutcome[]>,
+  outcomes: ReadonlyMap<Share, readonly ShareOutcome[]>,
 ): readonly ElementResponse[] {
   const [inPlace, atEnd]: [Placed[], Placed[]] = [[], []]
   const together = new Map([...shared.keys()].map((item) => [entityKey(item), new Groups(item)]))
@@ -134,6 +135,12 @@ export function joined(
 /** A response, or the place of those about an entity of which not everything is gathered yet. */
 type Placed = ElementResponse | Groups
 
+/** What became of some attributes. */
+interface UpdateOutcome {
+  readonly status: StatusText
+  readonly attributes: readonly GivenAttribute[]
+}
+
 /** Attributes of one entity by what became of them, success first: one response for each status. */
 class Groups {
   readonly #head: Pick<ElementResponse, 'id' | 'type' | 'isPattern'>
@@ -154,9 +161,13 @@ class Groups {
   }
 
   /** What became of an element of which something was. */
-  addShared({ gap, sharing }: Shared, outcomes: ReadonlyMap<Share, readonly UpdateOutcome[]>): void {
+  addShared({ gap, sharing }: Shared, outcomes: ReadonlyMap<Share, readonly ShareOutcome[]>): void {
     this.#done.push({ status: okStatus, attributes: gap.done ?? [] })
-    for (const share of sharing.shares) this.#forwarded.push(...(outcomes.get(share) ?? []))
+    for (const share of sharing.shares) {
+      for (const { became, attributes } of outcomes.get(share) ?? []) {
+        this.#forwarded.push({ status: statusOfFate(became, share.id), attributes })
+      }
+    }
     this.#unfound.push({ status: statusOf(404, gap.id), attributes: sharing.unfound })
   }
 

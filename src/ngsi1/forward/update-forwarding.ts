@@ -1,16 +1,17 @@
 import type { StatusText } from '../../api.js'
 import type { Unavailable } from '../../broker/broker.js'
+import type { Forwarder } from '../../providers/forwarder.js'
 import type { ProviderFailure } from '../../providers/provider-request.js'
-import { planUpdate, type UpdateForward } from '../../providers/update-plan.js'
+import { type ForwardedUpdate, updateAtProviders } from '../../providers/remote-update.js'
+import { outcomesOf } from '../../providers/share-outcomes.js'
+import { planUpdate } from '../../providers/update-plan.js'
 import { err, ok, type Result } from '../../result.js'
 import { inSlices } from '../../slices.js'
 import { now } from '../../time.js'
 import type { ElementResponse, ElementResult, UpdateRequest } from '../element-results.js'
 import { statusOf } from '../render/status.js'
-import type { Forwarder } from './forwarder.js'
+import { statusOfFailure } from './fate-status.js'
 import { gapsOf, joined, sharedGaps } from './gaps.js'
-import { readUpdateAnswer, updateForProvider } from './provider-messages.js'
-import { type ForwardedUpdate, outcomesOf, statusOfFailure } from './share-outcomes.js'
 
 /** Nothing of an update could be done, neither here nor at a provider: the one status of the whole. */
 export interface NothingDone {
@@ -32,19 +33,14 @@ export async function fillGaps(
   const lookup = { tenant: update.tenant, paths, now: now(), use: 'update', api: 'ngsi1' } as const
   const { forwards, sharings } = await inSlices(planUpdate(forwarder.index, lookup, gaps))
   if (forwards.length === 0) return undefined
-  const forwarded = await forwarder.ask('updateContext', forwards, updateForProvider, readUpdateAnswer)
   const somethingDone = results.some(mayBeDone)
-  if (!forwarded.ok && !somethingDone) return forwarded
-  const passed = forwarded.ok ? forwarded.value : forwards.map(notAsked)
+  const forwarded = await updateAtProviders(forwarder, forwards, somethingDone)
+  if (!forwarded.ok) return forwarded
+  const passed = forwarded.value
   const failure = somethingDone ? undefined : onlyFailure(passed)
   if (failure) return err({ kind: 'nothingDone', status: statusOfFailure(failure) })
   const responses = joined(update, results, sharedGaps(gaps, sharings), outcomesOf(passed))
   return responses.length === 0 ? err({ kind: 'nothingDone', status: statusOf(404) }) : ok(responses)
-}
-
-/** What is done here is answered, whatever providers can be asked for. */
-function notAsked(forward: UpdateForward): ForwardedUpdate {
-  return { forward, answer: err({ kind: 'unreachable', reason: 'too many requests wait for context providers' }) }
 }
 
 /** Whether something of an element was done here, or failed so that it has to be told apart from what was. */

@@ -1,4 +1,11 @@
-import { type JsonLeaves, type JsonMalformed, type JsonMembers, type JsonTree, readTree } from '../../json-reader.js'
+import {
+  type JsonLeaves,
+  type JsonMalformed,
+  type JsonMembers,
+  type JsonScalar,
+  type JsonTree,
+  readTree,
+} from '../../json-reader.js'
 import type { Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
 
@@ -17,6 +24,6 @@ export function readJson(text: string): Steps<Result<Json, JsonMalformed>> {
 }
 
 /** Whether a part of a payload is an array. */
-export function isJsonArray(json: Json): json is JsonArray {
+export function isJsonArray<Leaf extends JsonScalar>(json: JsonTree<Leaf>): json is readonly JsonTree<Leaf>[] {
   return Array.isArray(json)
 }

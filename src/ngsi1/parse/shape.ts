@@ -1,7 +1,7 @@
 import { hasForbidden, hasForbiddenInId } from '../../context/characters.js'
 import type { Value } from '../../context/entity.js'
 import { maxValues } from '../../context/entity-size.js'
-import { type JsonMalformed, objectOf } from '../../json-reader.js'
+import { type JsonMalformed, type JsonScalar, type JsonTree, objectOf } from '../../json-reader.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
 import { isJsonArray, type Json, type JsonArray, type JsonObject, readJson } from './json.js'
@@ -284,9 +284,9 @@ export function hasLeaf(json: Json, isSuch: (text: string) => boolean): boolean 
   return json.members.some(([, member]) => hasLeaf(member, isSuch))
 }
 
-/** A compound value as it is stored. */
-export function storedValue(json: Json): Value {
-  if (typeof json === 'string') return json
+/** A value as it is stored, of what was read with its kinds or without. */
+export function storedValue(json: JsonTree<JsonScalar>): Value {
+  if (typeof json !== 'object' || json === null) return json
   if (isJsonArray(json)) return json.map(storedValue)
   return Object.fromEntries(json.members.map(([key, member]) => [key, storedValue(member)]))
 }

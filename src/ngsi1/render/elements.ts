@@ -158,7 +158,7 @@ function renderEchoBody({ type, instance, location, metadata }: GivenAttribute):
 
 /** What is given without a value keeps the one it has, which an empty one would not. */
 function renderGivenBody({ type, value, instance, location, metadata }: GivenAttribute): string {
-  const given = value === undefined ? '' : `,"value":${renderValue(value, '')}`
+  const given = value === undefined ? '' : `,"value":${renderValue(value, type)}`
   return `"type":${quote(type)}${given}${renderMetadata(type, instance, location, metadata)}`
 }
 

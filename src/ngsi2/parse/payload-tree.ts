@@ -1,34 +1,13 @@
 import type { ApiResponse } from '../../api.js'
-import { type JsonLeaves, type JsonMembers, type JsonTree, readTree } from '../../json-reader.js'
+import { type JsonMembers, type JsonScalar, type JsonTree, readTree, scalarsByKind } from '../../json-reader.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
 import { badInput, refused } from '../ngsi2-errors.js'
 
-/** A scalar of a payload, with its kind. */
-type Scalar = string | number | boolean | null
-
 /** A payload as it was read: members in their order, doubled ones included. */
-export type Tree = JsonTree<Scalar>
+export type Tree = JsonTree<JsonScalar>
 
-export type TreeObject = JsonMembers<Scalar>
-
-/** A number beyond what a double can hold is none. */
-const kinds: JsonLeaves<Scalar> = { text: (text) => text, other: scalarOf }
-
-function scalarOf(characters: string): Scalar | undefined {
-  switch (characters) {
-    case 'true':
-      return true
-    case 'false':
-      return false
-    case 'null':
-      return null
-    default: {
-      const number = Number(characters)
-      return Number.isFinite(number) ? number : undefined
-    }
-  }
-}
+export type TreeObject = JsonMembers<JsonScalar>
 
 /** Whether a part of a payload is an array. */
 export function isTreeArray(tree: Tree | undefined): tree is readonly Tree[] {
@@ -48,7 +27,7 @@ export const tooDeep = refused('ParseError', 'attribute or metadata value has ov
 
 /** Reads a payload of any kind. */
 export function* readPayload(body: string): Steps<Result<Tree, ApiResponse>> {
-  const tree = yield* readTree(body, kinds)
+  const tree = yield* readTree(body, scalarsByKind)
   if (tree.ok) return tree
   return err(tree.error.isTooDeep ? tooDeep : malformed)
 }

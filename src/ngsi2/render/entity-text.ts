@@ -1,5 +1,6 @@
-import type { Attribute, Entity } from '../../context/entity.js'
+import type { Metadata } from '../../context/entity.js'
 import { quote, renderValue } from '../../context/json-text.js'
+import type { ShownAttribute, ShownEntity } from '../../providers/merge-responses.js'
 import { type NamesShown, type VisibleAttribute, visibleAttribute, visibleAttributes } from './shown.js'
 
 /** How entities are shown [NGSIv2 context 7]. */
@@ -10,7 +11,7 @@ export interface Representation {
 }
 
 /** An entity as JSON, in one of the four forms [NGSIv2 context 2.1, 7]. */
-export function entityText(entity: Entity, representation: Representation): string {
+export function entityText(entity: ShownEntity, representation: Representation): string {
   const attributes = visibleAttributes(entity, representation.attributes, representation.metadata)
   const { form } = representation
   return form === 'values' || form === 'unique'
@@ -35,7 +36,7 @@ export function attributesAsValues(attributes: readonly VisibleAttribute[]): str
 }
 
 /** The attributes of an entity alone, in the same forms [NGSIv2 context 8.3]. */
-export function attributesText(entity: Entity, representation: Representation): string {
+export function attributesText(entity: ShownEntity, representation: Representation): string {
   const attributes = visibleAttributes(entity, representation.attributes, representation.metadata)
   return isArrayForm(representation)
     ? valuesText(attributes, representation)
@@ -43,7 +44,11 @@ export function attributesText(entity: Entity, representation: Representation): 
 }
 
 /** One attribute, by itself [NGSIv2 context 9.1] or as the one member of an object [NGSIv2 context 7.2]. */
-export function attributeText(attribute: Attribute, form: 'normalized' | 'keyValues', metadata: NamesShown): string {
+export function attributeText(
+  attribute: ShownAttribute,
+  form: 'normalized' | 'keyValues',
+  metadata: NamesShown,
+): string {
   const visible = visibleAttribute(attribute, metadata)
   return form === 'normalized' ? bodyText(visible) : `{${membersText([visible], { form })}}`
 }
@@ -67,12 +72,17 @@ function valueText({ value, type, byKind }: VisibleAttribute): string {
 
 function bodyText(attribute: VisibleAttribute): string {
   const { type, metadata } = attribute
+  return `{"type":${quote(type)},"value":${valueText(attribute)},"metadata":${metadataText(metadata)}}`
+}
+
+/** Metadata as JSON [NGSIv2 context 2.3]. */
+export function metadataText(metadata: readonly Metadata[]): string {
   let elements = ''
   for (const element of metadata) {
     const body = `{"type":${quote(element.type)},"value":${renderValue(element.value, element.type)}}`
     elements += `${elements === '' ? '' : ','}${quote(element.name)}:${body}`
   }
-  return `{"type":${quote(type)},"value":${valueText(attribute)},"metadata":{${elements}}}`
+  return `{${elements}}`
 }
 
 /** The values alone; with `unique` each one once, those with the same JSON being one [NGSIv2 context 7.3]. */

@@ -1,7 +1,8 @@
-import { type Attribute, compareBytes, type Entity, type Metadata, type Value } from '../../context/entity.js'
+import { compareBytes, type Metadata, type Value } from '../../context/entity.js'
 import { geometryOf } from '../../context/geo/geojson.js'
 import { ignoresShape, isMarked } from '../../context/location.js'
 import { isObject, shownType } from '../../context/value.js'
+import type { ShownAttribute, ShownEntity } from '../../providers/merge-responses.js'
 
 /** Which names are shown, and in which order: those of `attrs` or of `metadata` [NGSIv2 context 7.1]. Empty for all. */
 export type NamesShown = readonly string[]
@@ -22,11 +23,14 @@ export interface VisibleAttribute {
 /** The names that stand for all that are not built in. */
 const all = '*'
 
-/** Attributes that every entity has without anybody giving them [NGSIv2 context 6]. */
-const builtin: ReadonlyMap<string, (entity: Entity) => VisibleAttribute> = new Map([
-  ['dateCreated', ({ created }: Entity) => date('dateCreated', created)],
-  ['dateModified', ({ modified }: Entity) => date('dateModified', modified)],
-  ['servicePath', ({ path }: Entity) => ({ name: 'servicePath', type: 'Text', value: path, metadata: [] })],
+/** Makes a builtin attribute; nothing for an entity of a provider, whose dates and path nobody knows here. */
+type MakeBuiltin = (entity: ShownEntity) => VisibleAttribute | undefined
+
+/** Attributes that every entity that is held here has without anybody giving them [NGSIv2 context 6]. */
+const builtin: ReadonlyMap<string, MakeBuiltin> = new Map<string, MakeBuiltin>([
+  ['dateCreated', ({ created }) => date('dateCreated', created)],
+  ['dateModified', ({ modified }) => date('dateModified', modified)],
+  ['servicePath', ({ path }) => path && { name: 'servicePath', type: 'Text', value: path, metadata: [] }],
 ])
 
 /** An attribute like any other that shows only when it is named [NGSIv2 context 3.4, 6]. */
@@ -40,12 +44,12 @@ const unshown: ReadonlySet<string> = new Set(['id', 'type'])
  * by name when all are shown [NGSIv2 context 2.5, 6, 7.1, 14.3].
  */
 export function visibleAttributes(
-  entity: Entity,
+  entity: ShownEntity,
   names: NamesShown,
   metadataNames: NamesShown,
 ): readonly VisibleAttribute[] {
   const own = firstInstances(entity.attributes)
-  const shownAs = (attribute: Attribute) => visibleAttribute(attribute, metadataNames)
+  const shownAs = (attribute: ShownAttribute) => visibleAttribute(attribute, metadataNames)
   const isAll = names.length === 0 || names.includes(all)
   if (isAll) {
     const shown = own.filter(({ name }) => name !== expiration || names.includes(name)).map(shownAs)
@@ -56,28 +60,31 @@ export function visibleAttributes(
   return [...new Set(names)].flatMap((name) => {
     const held = byName.get(name)
     if (held !== undefined) return [shownAs(held)]
-    const made = builtin.get(name)
-    return made === undefined ? [] : [made(entity)]
+    return builtin.get(name)?.(entity) ?? []
   })
 }
 
 /** The attributes that clients see, each name once, ascending by name [NGSIv2 context 2.5, 14.3]. */
-export function clientAttributes({ attributes }: Pick<Entity, 'attributes'>): readonly Attribute[] {
+export function clientAttributes<Shown extends { readonly name: string }>({
+  attributes,
+}: {
+  readonly attributes: readonly Shown[]
+}): readonly Shown[] {
   return firstInstances(attributes)
 }
 
 /** What makes the builtin attribute of a name; nothing for other names [NGSIv2 context 6]. */
-export function builtinAttribute(name: string): ((entity: Entity) => VisibleAttribute) | undefined {
+export function builtinAttribute(name: string): MakeBuiltin | undefined {
   return builtin.get(name)
 }
 
 /** The one attribute of a name that is shown; undefined when the entity has none [NGSIv2 context 6, 9.1]. */
-export function attributeNamed({ attributes }: Entity, name: string): Attribute | undefined {
+export function attributeNamed({ attributes }: ShownEntity, name: string): ShownAttribute | undefined {
   return unshown.has(name) ? undefined : attributes.find((attribute) => attribute.name === name)
 }
 
 /** An attribute with the metadata of these names, as it is shown. */
-export function visibleAttribute(attribute: Attribute, metadataNames: NamesShown): VisibleAttribute {
+export function visibleAttribute(attribute: ShownAttribute, metadataNames: NamesShown): VisibleAttribute {
   const { name, type } = attribute
   const value = valueShown(attribute)
   return {
@@ -89,38 +96,46 @@ export function visibleAttribute(attribute: Attribute, metadataNames: NamesShown
 }
 
 /** The value that clients see: of a GeoJSON Feature the geometry, unless its type is to be ignored [NGSIv2 context 3.5]. */
-export function valueShown({ type, value, metadata }: Attribute): Value {
+export function valueShown({ type, value, metadata }: ShownAttribute): Value {
   if (type !== 'geo:json' || !isObject(value) || ignoresShape(metadata)) return value
   const geometry = geometryOf(value)
   return geometry.ok ? geometry.value : value
 }
 
 /** Attributes come ascending by name and instance: of each name the first one is shown [NGSIv2 context 14.3]. */
-function firstInstances(attributes: readonly Attribute[]): readonly Attribute[] {
+function firstInstances<Shown extends { readonly name: string }>(attributes: readonly Shown[]): readonly Shown[] {
   return attributes.filter(({ name }, at) => name !== attributes[at - 1]?.name && !unshown.has(name))
 }
 
-function builtinsOf(entity: Entity, names: NamesShown, own: readonly Attribute[]): readonly VisibleAttribute[] {
+function builtinsOf(
+  entity: ShownEntity,
+  names: NamesShown,
+  own: readonly ShownAttribute[],
+): readonly VisibleAttribute[] {
   const added: VisibleAttribute[] = []
   for (const [name, made] of builtin) {
-    if (names.includes(name) && !own.some((attribute) => attribute.name === name)) added.push(made(entity))
+    if (!names.includes(name) || own.some((attribute) => attribute.name === name)) continue
+    const attribute = made(entity)
+    if (attribute !== undefined) added.push(attribute)
   }
   return added
 }
 
 /** The metadata of an attribute, those that stand in the core as parts of their own included [NGSIv2 context 6, 14]. */
-function metadataShown(attribute: Attribute, names: NamesShown): readonly ShownMetadata[] {
+function metadataShown(attribute: ShownAttribute, names: NamesShown): readonly ShownMetadata[] {
   const own = ownMetadata(attribute)
   const isAll = names.length === 0 || names.includes(all)
   const shown = isAll ? own : own.filter(({ name }) => names.includes(name))
   if (names.length === 0) return shown
-  const added = [date('dateCreated', attribute.created), date('dateModified', attribute.modified)].filter(
-    ({ name }) => names.includes(name) && !own.some((element) => element.name === name),
-  )
+  const dates = [date('dateCreated', attribute.created), date('dateModified', attribute.modified)]
+  const added = dates.flatMap((element) => {
+    const isAdded = element !== undefined && names.includes(element.name)
+    return isAdded && !own.some(({ name }) => name === element.name) ? [element] : []
+  })
   return added.length === 0 ? shown : [...shown, ...added]
 }
 
-function ownMetadata(attribute: Attribute): readonly ShownMetadata[] {
+function ownMetadata(attribute: ShownAttribute): readonly ShownMetadata[] {
   const { instance, metadata } = attribute
   const hasMark = isMarked(attribute)
   if (instance === '' && !hasMark && metadata.every((element) => element.type !== '')) return metadata
@@ -132,6 +147,6 @@ function ownMetadata(attribute: Attribute): readonly ShownMetadata[] {
   ]
 }
 
-function date(name: string, instant_ms: number): VisibleAttribute {
-  return { name, type: 'DateTime', value: instant_ms / 1000, metadata: [] }
+function date(name: string, instant_ms: number | undefined): VisibleAttribute | undefined {
+  return instant_ms === undefined ? undefined : { name, type: 'DateTime', value: instant_ms / 1000, metadata: [] }
 }

@@ -1,29 +1,56 @@
 import { setMaxListeners } from 'node:events'
-import type { ApiRequest } from '../../api.js'
-import type { EntityId, Tenant } from '../../context/entity.js'
-import { pathsOfRead } from '../../context/service-path.js'
-import { endsHere, viaOf } from '../../hops.js'
-import type { Log } from '../../log/log.js'
-import { lineContextOf } from '../../log/log.js'
-import { urlWithoutSecrets } from '../../log/secrets.js'
-import type { ProviderFailure, ProviderOperation, ProviderRequest } from '../../providers/provider-request.js'
-import type { ReadResponse } from '../../providers/providers.js'
-import type { RegistrationId } from '../../registration/registration.js'
-import type { RegistrationIndex } from '../../registration/registration-index.js'
-import { isRegistered } from '../../registration/sources.js'
-import { err, ok, type Result } from '../../result.js'
-import type { ForwardLimit, ForwardRefusal } from '../../shared-memory/forward-limit.js'
-import { Slices } from '../../slices.js'
-import { now } from '../../time.js'
-import { traceArea } from '../../trace-area.js'
-import { versionFacts } from '../../version.js'
-import { originOf } from '../request-head.js'
-import type { Forwarding, Ngsi1Services } from '../services.js'
+import { type ApiRequest, requestOrigin } from '../api.js'
+import type { Broker } from '../broker/broker.js'
+import type { EntityId, Tenant } from '../context/entity.js'
+import { pathsOfRead } from '../context/service-path.js'
+import { endsHere, viaOf } from '../hops.js'
+import type { Log } from '../log/log.js'
+import { lineContextOf } from '../log/log.js'
+import { urlWithoutSecrets } from '../log/secrets.js'
+import type { RegistrationIndex } from '../registration/registration-index.js'
+import { isRegistered } from '../registration/sources.js'
+import { err, ok, type Result } from '../result.js'
+import type { ForwardLimit, ForwardRefusal } from '../shared-memory/forward-limit.js'
+import { Slices } from '../slices.js'
+import { now } from '../time.js'
+import { traceArea } from '../trace-area.js'
+import { versionFacts } from '../version.js'
+import type { ProviderFormat, ProviderFormats, ProviderMessage } from './provider-format.js'
+import type {
+  AddressedRequest,
+  NgsiForm,
+  ProviderFailure,
+  ProviderOperation,
+  ProviderResponse,
+} from './provider-request.js'
+import type { Providers } from './providers.js'
+import type { ResponseBudget } from './response-budget.js'
 
-/** To whom what is to go out is to go. */
-export interface AddressedRequest {
-  readonly provider: string
-  readonly registration: RegistrationId
+/** How requests for what is not held here are passed on [subscriptions 8]. */
+export interface Forwarding {
+  readonly providers: Pick<Providers, 'ask' | 'responseBudget'>
+  /** How providers are asked, by the form that is registered. */
+  readonly formats: ProviderFormats
+  /** Names the broker to others, the same in all of its threads. */
+  readonly brokerId: string
+  /** Most requests that are passed on for one of a client. */
+  readonly limit: number
+  /** Requests of clients for which providers are waited for, in all front ends. */
+  readonly waiting: ForwardLimit
+}
+
+/** What is needed to pass requests on; nothing is without `forwarding`. */
+export interface ForwardingServices {
+  readonly broker: Broker
+  readonly log?: Log
+  readonly forwarding?: Forwarding
+}
+
+/** What is passed on: how it is sent in a format, and how the answer to it is read. */
+interface ForwardedOperation<Forward, Read> {
+  readonly operation: ProviderOperation
+  readonly message: (format: ProviderFormat, forward: Forward) => ProviderMessage
+  readonly read: (format: ProviderFormat, response: ProviderResponse) => Promise<Result<Read, ProviderFailure>>
 }
 
 /** What became of one request that was passed on. */
@@ -37,7 +64,7 @@ export interface ForwardResult<Forward extends AddressedRequest, Read> {
  * tenant, or it has been here before.
  */
 export function forwarderOf(
-  { broker, forwarding, log }: Ngsi1Services,
+  { broker, forwarding, log }: ForwardingServices,
   request: ApiRequest,
   tenant: Tenant,
 ): Forwarder | undefined {
@@ -46,20 +73,27 @@ export function forwarderOf(
   return new Forwarder(broker.registry.index, forwarding, request, tenant, log)
 }
 
-/** Whether somebody is registered for an entity of this id, of whatever type. */
-export function mayPassOn({ broker, forwarding }: Ngsi1Services, tenant: Tenant, id: EntityId): boolean {
+/** Whether somebody may be asked to update an entity of this id, of whatever type. */
+export function mayPassOn(
+  { broker, forwarding }: ForwardingServices,
+  tenant: Tenant,
+  id: EntityId,
+  api: NgsiForm,
+): boolean {
   const { index } = broker.registry
   if (forwarding === undefined || index.isEmpty(tenant)) return false
-  return isRegistered(index, { tenant, paths: pathsOfRead([]), now: now(), use: 'update', api: 'ngsi1' }, id)
+  return isRegistered(index, { tenant, paths: pathsOfRead([]), now: now(), use: 'update', api }, id)
 }
 
-/** How the requests that a request of a client causes are passed on. */
+/** How the requests that a request of a client causes are passed on. To be ended when nothing more is. */
 export class Forwarder {
   readonly index: RegistrationIndex
   readonly #forwarding: Forwarding
   readonly #request: ApiRequest
   readonly #tenant: Tenant
   readonly #log: Log | undefined
+  readonly #budget: ResponseBudget
+  #asked = 0
 
   constructor(
     index: RegistrationIndex,
@@ -73,11 +107,17 @@ export class Forwarder {
     this.#request = request
     this.#tenant = tenant
     this.#log = log
+    this.#budget = forwarding.providers.responseBudget()
   }
 
-  /** Most requests that are passed on. */
-  get limit(): number {
-    return this.#forwarding.limit
+  /** How many requests may still be passed on. */
+  get left(): number {
+    return Math.max(0, this.#forwarding.limit - this.#asked)
+  }
+
+  /** Nothing of the answers is held any more. */
+  end(): void {
+    this.#budget.end()
   }
 
   /**
@@ -85,30 +125,26 @@ export class Forwarder {
    * Refused when too many requests wait for providers, or for one of these. The request has no permit meanwhile.
    */
   async ask<Forward extends AddressedRequest, Read>(
-    operation: ProviderOperation,
+    what: ForwardedOperation<Forward, Read>,
     forwards: readonly Forward[],
-    render: (forward: Forward) => string,
-    read: ReadResponse<Read>,
   ): Promise<Result<readonly ForwardResult<Forward, Read>[], ForwardRefusal>> {
-    const { limit, waiting } = this.#forwarding
-    const passed = forwards.slice(0, limit)
+    const { waiting } = this.#forwarding
+    const passed = forwards.slice(0, this.left)
     if (passed.length === 0) return ok([])
     const origins = new Origins(passed, waiting)
     const refusal = waiting.take(origins.all)
     if (refusal) return err(refusal)
-    const headers = this.#headers()
-    const context = lineContextOf(this.#request)
     if (this.#log?.traces[traceArea['http.providers']] === 1) {
       const who = passed.map(({ provider }) => urlWithoutSecrets(provider)).join(', ')
-      this.#log.trace('http.providers', `${passed.length} of ${forwards.length}: ${who}`, undefined, context)
+      this.#log.trace(
+        'http.providers',
+        `${passed.length} of ${forwards.length}: ${who}`,
+        undefined,
+        lineContextOf(this.#request),
+      )
     }
     try {
-      const gone = operation === 'queryContext' ? this.#gone() : undefined
-      const requestOf = (forward: Forward): ProviderRequest => {
-        const { provider, registration } = forward
-        return { provider, registration, operation, headers, body: render(forward), context, gone }
-      }
-      return ok(await this.#request.client.aside(() => this.#passOn(passed, requestOf, read, origins)))
+      return ok(await this.#request.client.aside(() => this.#passOn(passed, what, origins)))
     } finally {
       origins.end()
       waiting.release()
@@ -125,29 +161,36 @@ export class Forwarder {
     return controller.signal
   }
 
-  /** Words the requests in slices: they may be long, and many. */
+  /** Renders the requests in slices: they may be long, and many. */
   async #passOn<Forward extends AddressedRequest, Read>(
     forwards: readonly Forward[],
-    requestOf: (forward: Forward) => ProviderRequest,
-    read: ReadResponse<Read>,
+    { operation, message, read }: ForwardedOperation<Forward, Read>,
     origins: Origins,
   ): Promise<readonly ForwardResult<Forward, Read>[]> {
-    const { providers } = this.#forwarding
-    const budget = providers.responseBudget()
+    const { providers, formats } = this.#forwarding
+    const context = lineContextOf(this.#request)
+    const gone = operation === 'query' ? this.#gone() : undefined
     const forwarded: Promise<ForwardResult<Forward, Read>>[] = []
     const slices = new Slices()
     for (const forward of forwards) {
       if (slices.isOver) await slices.next()
-      const answered = providers.ask(requestOf(forward), read, budget).finally(() => origins.answered(forward))
+      this.#asked += 1
+      const { provider, registration, form } = forward
+      const format = formats[form]
+      const headers = this.#headers(format)
+      const request = { provider, registration, operation, headers, ...message(format, forward), context, gone }
+      const answered = providers
+        .ask(request, (response) => read(format, response), this.#budget)
+        .finally(() => origins.answered(forward))
       forwarded.push(answered.then((answer) => ({ forward, answer })))
     }
-    return Promise.all(forwarded).finally(() => budget.end())
+    return Promise.all(forwarded)
   }
 
-  /** As of a notification, with the path as the client sent it [subscriptions 8.2]. */
-  #headers(): Readonly<Record<string, string>> {
+  /** As of a notification, with the path as the client sent it [subscriptions 8.2], [NGSIv2 subscriptions 11.2]. */
+  #headers(format: ProviderFormat): Readonly<Record<string, string>> {
     const { headers } = this.#request
-    const { correlator, token } = originOf({ forwarding: this.#forwarding }, this.#request)
+    const { correlator, token } = requestOrigin(this.#request, this.#forwarding.brokerId)
     return {
       'User-Agent': `rigel/${versionFacts.version}`,
       Accept: 'application/json',
@@ -155,7 +198,7 @@ export class Forwarder {
       'Fiware-ServicePath': String(headers['fiware-servicepath'] ?? '') || '/',
       ...(this.#tenant !== '' && { 'Fiware-Service': this.#tenant }),
       ...(token !== '' && { 'X-Auth-Token': token }),
-      'Fiware-Correlator': correlator,
+      'Fiware-Correlator': format.correlator(correlator, this.#asked),
       Via: viaOf(headers.via, this.#forwarding.brokerId),
     }
   }

@@ -1,11 +1,11 @@
 import { test } from 'tap'
-import type { EntityId, EntityType } from '../../../src/context/entity.js'
-import type { GivenAttribute } from '../../../src/context/update.js'
-import { outcomesOf } from '../../../src/ngsi1/forward/share-outcomes.js'
-import { okStatus, statusOf } from '../../../src/ngsi1/render/status.js'
-import type { Share } from '../../../src/providers/update-plan.js'
-import type { RegistrationId } from '../../../src/registration/registration.js'
-import { ok } from '../../../src/result.js'
+import type { EntityId, EntityType } from '../../src/context/entity.js'
+import type { GivenAttribute } from '../../src/context/update.js'
+import { okStatus, statusOf } from '../../src/ngsi1/render/status.js'
+import { outcomesOf } from '../../src/providers/share-outcomes.js'
+import type { Share } from '../../src/providers/update-plan.js'
+import type { RegistrationId } from '../../src/registration/registration.js'
+import { ok } from '../../src/result.js'
 
 function given(name: string): GivenAttribute {
   return { name, instance: '', type: '', metadata: [] }
@@ -20,11 +20,17 @@ function outcomesIn(
   shares: readonly Share[],
   elements: readonly (readonly [status: typeof okStatus, ...names: string[]])[],
 ) {
-  const forward = { provider: 'p', registration: 'r' as RegistrationId, shares }
-  const answered = elements.map(([status, ...names]) => ({ id: 'E', type: 'T', status, attributes: names.map(given) }))
+  const forward = { provider: 'p', registration: 'r' as RegistrationId, form: 'ngsi1', shares } as const
+  const answered = elements.map(([status, ...names]) => ({
+    ...{ id: 'E' as EntityId, type: 'T' as EntityType, status },
+    attributes: names.map(given),
+  }))
   const outcomes = outcomesOf([{ forward, answer: ok({ elements: answered, status: undefined }) }])
   return shares.map((one) =>
-    (outcomes.get(one) ?? []).map(({ status, attributes }) => [status.code, ...attributes.map(({ name }) => name)]),
+    (outcomes.get(one) ?? []).map(({ became, attributes }) => [
+      became.kind === 'answered' ? became.status.code : became.kind,
+      ...attributes.map(({ name }) => name),
+    ]),
   )
 }
 

@@ -1,45 +1,36 @@
-import type { StatusText } from '../../api.js'
-import type { GivenAttribute } from '../../context/update.js'
-import type { ProviderFailure } from '../../providers/provider-request.js'
-import { entityKey } from '../../providers/query-plan.js'
-import type { Share, UpdateForward } from '../../providers/update-plan.js'
-import { statusOf } from '../render/status.js'
-import type { ForwardResult } from './forwarder.js'
-import type { AnsweredElement, UpdateAnswer } from './provider-messages.js'
-import { invalidAnswer } from './query-forwarding.js'
+import type { StatusText } from '../api.js'
+import type { GivenAttribute } from '../context/update.js'
+import type { AnsweredElement, UpdateAnswer } from './provider-format.js'
+import type { ProviderFailure } from './provider-request.js'
+import { entityKey } from './query-plan.js'
+import type { ForwardedUpdate } from './remote-update.js'
+import type { Share } from './update-plan.js'
 
-/** An update that was passed on. */
-export type ForwardedUpdate = ForwardResult<UpdateForward, UpdateAnswer>
-
-/** What became of some attributes of a share. */
-export interface UpdateOutcome {
-  readonly status: StatusText
+/** What became of some attributes of a share: facts, which each API words in its own way. */
+export interface ShareOutcome {
+  readonly became: ShareFate
   readonly attributes: readonly GivenAttribute[]
 }
 
+export type ShareFate =
+  /** The provider says this of them, which may be that they were updated. */
+  | { readonly kind: 'answered'; readonly status: StatusText }
+  /** The provider says nothing of them, or that it does not know the entity. */
+  | { readonly kind: 'notFound' }
+  /** The provider has not answered as it should. */
+  | { readonly kind: 'failed'; readonly failure: ProviderFailure }
+
 /** What became of each share of those that were passed on; nothing of those that the limit left out. */
-export function outcomesOf(passed: readonly ForwardedUpdate[]): ReadonlyMap<Share, readonly UpdateOutcome[]> {
-  const outcomes = new Map<Share, readonly UpdateOutcome[]>()
+export function outcomesOf(passed: readonly ForwardedUpdate[]): ReadonlyMap<Share, readonly ShareOutcome[]> {
+  const outcomes = new Map<Share, readonly ShareOutcome[]>()
   for (const { forward, answer } of passed) {
     if (answer.ok) for (const [share, outcome] of resolve(forward.shares, answer.value)) outcomes.set(share, outcome)
     else {
-      const status = statusOfFailure(answer.error)
-      for (const share of forward.shares) outcomes.set(share, [{ status, attributes: share.attributes }])
+      const became = { kind: 'failed', failure: answer.error } as const
+      for (const share of forward.shares) outcomes.set(share, [{ became, attributes: share.attributes }])
     }
   }
   return outcomes
-}
-
-/** The status of a request that failed [subscriptions 8.3]. */
-export function statusOfFailure({ kind }: ProviderFailure): StatusText {
-  switch (kind) {
-    case 'unreachable':
-      return statusOf(404, 'error forwarding update')
-    case 'responseEmpty':
-      return statusOf(404, invalidAnswer)
-    case 'responseUnreadable':
-      return statusOf(404)
-  }
 }
 
 /**
@@ -49,7 +40,7 @@ export function statusOfFailure({ kind }: ProviderFailure): StatusText {
 function resolve(
   shares: readonly Share[],
   { elements, status }: UpdateAnswer,
-): ReadonlyMap<Share, readonly UpdateOutcome[]> {
+): ReadonlyMap<Share, readonly ShareOutcome[]> {
   const open = shares.map((share) => new OpenShare(share))
   const find = finder(open)
   for (const element of elements) find(element)?.hear(element)
@@ -119,7 +110,7 @@ function attributeKey({ name, instance }: GivenAttribute): string {
 class OpenShare {
   readonly share: Share
   readonly #left: Map<string, GivenAttribute>
-  readonly #outcomes: UpdateOutcome[] = []
+  readonly #outcomes: ShareOutcome[] = []
 
   constructor(share: Share) {
     this.share = share
@@ -136,17 +127,18 @@ class OpenShare {
   }
 
   resolve(attribute: GivenAttribute, status: StatusText): void {
-    this.#outcomes.push({ status, attributes: [attribute] })
+    this.#outcomes.push({ became: { kind: 'answered', status }, attributes: [attribute] })
   }
 
-  resolveRest(status: StatusText): void {
-    this.#outcomes.push({ status, attributes: [...this.#left.values()] })
+  resolveRest(status: StatusText | undefined): void {
+    const became: ShareFate = status === undefined ? { kind: 'notFound' } : { kind: 'answered', status }
+    this.#outcomes.push({ became, attributes: [...this.#left.values()] })
     this.#left.clear()
   }
 
   /** The status of the whole goes for what no element speaks of. */
-  end(status: StatusText | undefined): readonly UpdateOutcome[] {
-    if (this.isOpen) this.resolveRest(status ?? statusOf(404, this.share.id))
+  end(status: StatusText | undefined): readonly ShareOutcome[] {
+    if (this.isOpen) this.resolveRest(status)
     return this.#outcomes
   }
 }

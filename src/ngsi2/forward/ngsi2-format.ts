@@ -1,0 +1,78 @@
+import type { Value } from '../../context/entity.js'
+import { quote, renderValue } from '../../context/json-text.js'
+import { isDateType } from '../../context/typed-value.js'
+import type { GivenAttribute } from '../../context/update.js'
+import { isObject, shownType } from '../../context/value.js'
+import type { ForwardPage, ProviderFormat, UpdateAnswer } from '../../providers/provider-format.js'
+import type { ProviderFailure, ProviderResponse } from '../../providers/provider-request.js'
+import type { QueryForward } from '../../providers/query-plan.js'
+import type { Share, UpdateForward } from '../../providers/update-plan.js'
+import { err, ok, type Result } from '../../result.js'
+import { metadataText } from '../render/entity-text.js'
+import { readQueryAnswer } from './query-answer.js'
+
+/** How providers are asked in the form of NGSIv2 [NGSIv2 subscriptions 11.2, 11.3]. */
+export const ngsi2Format: ProviderFormat = {
+  query: (forward, page) => ({ path: 'op/query', parameters: pageText(page), body: queryForProvider(forward) }),
+  readQuery: readQueryAnswer,
+  update: (forward) => ({ path: 'op/update', parameters: '', body: updateForProvider(forward) }),
+  readUpdate: readUpdateAnswer,
+  correlator: (correlator, nth) => `${correlator}; cbfwd=${nth}`,
+}
+
+function pageText({ limit, offset }: ForwardPage): string {
+  return `limit=${limit}&offset=${offset}&options=count`
+}
+
+/** `attrs` is empty for the whole entity; there is no type where neither the client nor the registration names one. */
+function queryForProvider({ entity: { id, type, everyId }, attributes }: QueryForward): string {
+  const which = everyId ? '"idPattern":".*"' : `"id":${quote(id)}`
+  const typed = type === '' ? '' : `,"type":${quote(type)}`
+  return `{"entities":[{${which}${typed}}],"attrs":${JSON.stringify(attributes)}}`
+}
+
+/** The action of an update that is passed on is always `update`. */
+function updateForProvider({ shares }: UpdateForward): string {
+  return `{"actionType":"update","entities":[${shares.flatMap(entityTexts).join(',')}]}`
+}
+
+/** An entity has one attribute of a name: several instances of one stand in as many entities. */
+function entityTexts({ id, type, attributes }: Share): readonly string[] {
+  const head = type === '' ? `"id":${quote(id)}` : `"id":${quote(id)},"type":${quote(type)}`
+  const texts: string[] = []
+  const instances = new Map<string, number>()
+  for (const attribute of attributes) {
+    const at = instances.get(attribute.name) ?? 0
+    instances.set(attribute.name, at + 1)
+    texts[at] = `${texts[at] ?? head},${quote(attribute.name)}:${attributeText(attribute)}`
+  }
+  return texts.map((text) => `{${text}}`)
+}
+
+/** As its client gives it; what NGSIv1 gives without a value keeps the one it has, which null would not. */
+function attributeText({ type: given, value, instance, location, metadata }: GivenAttribute): string {
+  const type = shownType({ type: given, value: value ?? null })
+  const valued = value === undefined ? '' : `,"value":${valueText(value, type)}`
+  const own = [
+    ...(instance === '' ? [] : [{ name: 'ID', type: 'string', value: instance }]),
+    ...(location === undefined ? [] : [{ name: 'location', type: 'string', value: location }]),
+    ...metadata,
+  ]
+  return `{"type":${quote(type)}${valued},"metadata":${metadataText(own)}}`
+}
+
+/** Dates are texts again, those that an operator takes too [NGSIv2 context 3.2]. */
+function valueText(value: Value, type: string): string {
+  if (!isDateType(type) || !isObject(value)) return renderValue(value, type)
+  const members = Object.entries(value).map(([operator, date]) => `${quote(operator)}:${renderValue(date, type)}`)
+  return `{${members.join(',')}}`
+}
+
+/** A status says of all that was sent whether it was done, or that some of it was not found. */
+async function readUpdateAnswer({ status }: ProviderResponse): Promise<Result<UpdateAnswer, ProviderFailure>> {
+  if (status >= 200 && status < 300) return ok({ elements: [], status: done })
+  if (status === 404 || status === 422) return ok({ elements: [], status: undefined })
+  return err({ kind: 'responseRefusing', status })
+}
+
+const done = { code: '200', reasonPhrase: 'OK' }

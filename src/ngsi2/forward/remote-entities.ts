@@ -1,0 +1,69 @@
+import type { ApiRequest } from '../../api.js'
+import type { Unavailable } from '../../broker/broker.js'
+import { compareAttributes, type Tenant } from '../../context/entity.js'
+import type { Page, Query } from '../../context/query.js'
+import { forwarderOf } from '../../providers/forwarder.js'
+import type { ShownEntity } from '../../providers/merge-responses.js'
+import { readAtProviders } from '../../providers/remote-read.js'
+import { ok, type Result } from '../../result.js'
+import type { Ngsi2Services } from '../ngsi2-services.js'
+import { builtinAttribute, type NamesShown } from '../render/shown.js'
+import { optionsOf } from '../uri-parameters.js'
+
+/** What a read finds, here and at providers. */
+interface FoundEverywhere {
+  /** Read one by one where no provider is asked. */
+  readonly entities: Iterable<ShownEntity>
+  /** How many results there are, here and at the providers that were asked, if that was asked for. */
+  readonly count: number | undefined
+}
+
+/**
+ * A page of what is held here, with what providers say of what is not, unless the request wants to read only what is held here
+ * [NGSIv2 subscriptions 11.2]. The page is that of the query; `shown` are the attributes that results show.
+ */
+export async function foundEverywhere(
+  services: Ngsi2Services,
+  request: ApiRequest,
+  query: Query,
+  page: Page,
+  shown: NamesShown,
+): Promise<Result<FoundEverywhere, Unavailable>> {
+  const names = namesAsked(shown)
+  if (names === undefined || query.limit === 0 || optionsOf(request.parameters).has('skipForwarding')) return ok(page)
+  const forwarder = forwarderOf(services, request, query.tenant)
+  if (forwarder === undefined) return ok(page)
+  const { client } = request
+  const limit_ms = services.options.queryTimeout_ms
+  const read = await readAtProviders(services.broker, forwarder, {
+    form: 'ngsi2',
+    query,
+    page,
+    names,
+    client,
+    limit_ms,
+  })
+  if (!read.ok) return read
+  const { entities, count } = read.value
+  return ok({
+    entities: entities.map(inOrder),
+    count: query.counted && page.count !== undefined ? page.count + count : undefined,
+  })
+}
+
+/** Whether a tenant has no registrations, so that what is held here is all there is to read. */
+export function isAllHeldHere({ forwarding, broker }: Ngsi2Services, tenant: Tenant): boolean {
+  return forwarding === undefined || broker.registry.index.isEmpty(tenant)
+}
+
+/** The names that providers are asked for, none for all; undefined when only builtin attributes are shown, which they do not have. */
+function namesAsked(shown: NamesShown): readonly string[] | undefined {
+  if (shown.includes('*')) return []
+  const names = shown.filter((name) => builtinAttribute(name) === undefined)
+  return names.length === 0 && shown.length > 0 ? undefined : names
+}
+
+/** Attributes come ascending by name, wherever they are from. */
+function inOrder(entity: ShownEntity): ShownEntity {
+  return { ...entity, attributes: entity.attributes.toSorted(compareAttributes) }
+}

@@ -1,0 +1,108 @@
+import type { ApiRequest, ApiResponse } from '../../api.js'
+import type { EntityType, ServicePath, Tenant } from '../../context/entity.js'
+import type { GivenAttribute, UpdateAction, UpdateReply } from '../../context/update.js'
+import { type Forwarder, forwarderOf } from '../../providers/forwarder.js'
+import { updateAtProviders } from '../../providers/remote-update.js'
+import { outcomesOf, type ShareOutcome } from '../../providers/share-outcomes.js'
+import { type Lacking, planUpdate, type Share, type Sharing } from '../../providers/update-plan.js'
+import { inSlices } from '../../slices.js'
+import { now } from '../../time.js'
+import { entityUnknown, refused, unavailable } from '../ngsi2-errors.js'
+import type { Ngsi2Services } from '../ngsi2-services.js'
+import type { EntityGiven } from '../parse/given-entity.js'
+import type { WriteOutcome } from '../write-outcome.js'
+
+/** An entity of an update that was carried out here. */
+export interface WrittenEntity {
+  readonly entity: EntityGiven
+  readonly outcome: WriteOutcome
+  /** Nothing when it was not even tried. */
+  readonly reply?: UpdateReply
+}
+
+/** An update that was carried out here. */
+export interface WrittenHere {
+  readonly tenant: Tenant
+  readonly path: ServicePath
+  readonly action: UpdateAction
+  readonly entities: readonly WrittenEntity[]
+}
+
+/**
+ * Passes on what an update of what must exist left undone because it is not held here. The response to the whole, with `success`
+ * when everything was done; undefined when nobody is registered for any of it [NGSIv2 subscriptions 11.3].
+ */
+export async function writeAtProviders(
+  services: Ngsi2Services,
+  request: ApiRequest,
+  written: WrittenHere,
+  success: ApiResponse,
+): Promise<ApiResponse | undefined> {
+  const { action, tenant, entities } = written
+  if (action !== 'UPDATE' && action !== 'REPLACE') return undefined
+  const gaps = entities.map(lackingOf)
+  if (gaps.every(({ attributes }) => attributes.length === 0)) return undefined
+  const forwarder = forwarderOf(services, request, tenant)
+  return forwarder && passOn(forwarder, written, gaps, success)
+}
+
+/** What is lacking here of an entity. Without a type it is found only where it is registered without one [NGSIv2 subscriptions 11.1]. */
+function lackingOf({ entity: { id, type = '' as EntityType, attributes }, outcome }: WrittenEntity): Lacking {
+  const types = [type]
+  if (outcome.kind === 'entityUnknown') return { id, types, attributes }
+  if (outcome.kind !== 'missing') return { id, types, attributes: [] }
+  const missing = new Set(outcome.names)
+  return { id, types, attributes: attributes.filter(({ name }) => missing.has(name)) }
+}
+
+async function passOn(
+  forwarder: Forwarder,
+  { tenant, path, entities }: WrittenHere,
+  gaps: readonly Lacking[],
+  success: ApiResponse,
+): Promise<ApiResponse | undefined> {
+  const lookup = { tenant, paths: [{ path, below: false }], now: now(), use: 'update', api: 'ngsi2' } as const
+  const { forwards, sharings } = await inSlices(planUpdate(forwarder.index, lookup, gaps))
+  if (forwards.length === 0) return undefined
+  const somethingDone = entities.some(isDoneHere)
+  const passed = await updateAtProviders(forwarder, forwards, somethingDone)
+  if (!passed.ok) return unavailable(passed.error)
+  for (const { outcome } of entities) if (outcome.kind === 'refused') return outcome.response
+  const outcomes = outcomesOf(passed.value)
+  const left = gaps.map((gap, at) => notUpdated(gap, sharings[at], outcomes))
+  if (left.every((attributes) => attributes.length === 0)) return success
+  const isSomethingDone =
+    somethingDone || left.some((attributes, at) => attributes.length < (gaps[at]?.attributes.length ?? 0))
+  return isSomethingDone ? partialUpdate(entities, left) : entityUnknown
+}
+
+function isDoneHere({ outcome }: WrittenEntity): boolean {
+  return outcome.kind === 'done' || ('isPartial' in outcome && outcome.isPartial)
+}
+
+/** What is lacking of an entity and was not updated by a provider either, in the order of the request. */
+function notUpdated(
+  { attributes }: Lacking,
+  sharing: Sharing | undefined,
+  outcomes: ReadonlyMap<Share, readonly ShareOutcome[]>,
+): readonly GivenAttribute[] {
+  const done = new Set<string>()
+  for (const share of sharing?.shares ?? []) {
+    for (const { became, attributes } of outcomes.get(share) ?? []) {
+      if (became.kind !== 'answered' || became.status.code !== '200') continue
+      for (const { name } of attributes) done.add(name)
+    }
+  }
+  return attributes.filter(({ name }) => !done.has(name))
+}
+
+/** Where something was passed on this error is another one than where everything is held here [NGSIv2 context 1.2]. */
+function partialUpdate(entities: readonly WrittenEntity[], left: readonly (readonly GivenAttribute[])[]): ApiResponse {
+  const parts = entities.flatMap(({ entity: { id, type }, reply }, at) => {
+    const found = reply?.items[0]?.type ?? ''
+    const names = (left[at] ?? []).map(({ name }) => name)
+    return names.length === 0 ? [] : [`${id}-${type ?? found} : [${names.join(', ')}]`]
+  })
+  const description = `Some of the following attributes were not updated: { ${parts.join(', ')} }`
+  return { ...refused('PartialUpdate', description), status: 404 }
+}

@@ -1,0 +1,151 @@
+import type { Client } from '../api.js'
+import type { Broker, Unavailable } from '../broker/broker.js'
+import { Effort, maxSteps } from '../context/effort.js'
+import type { Entity, EntityId } from '../context/entity.js'
+import { compileQuery } from '../context/match.js'
+import type { Page, Query, Scope } from '../context/query.js'
+import type { RegisteredEntity } from '../registration/registration.js'
+import type { RegistrationIndex } from '../registration/registration-index.js'
+import type { SourceLookup } from '../registration/sources.js'
+import { err, ok, type Result } from '../result.js'
+import { Slices } from '../slices.js'
+import { now } from '../time.js'
+import type { ForwardPage } from './provider-format.js'
+import type { NgsiForm } from './provider-request.js'
+import { type AskableEntity, askableEntities, forwardsOf, type QueryForward } from './query-plan.js'
+
+/** What a client asks for, and what is held here of it. */
+export interface RemoteRead {
+  /** That of the client. */
+  readonly form: NgsiForm
+  readonly query: Query
+  /** That of the query; its count may be missing. */
+  readonly page: Page & { readonly entities: readonly Entity[] }
+  /** The attributes that are asked for; empty for all. */
+  readonly names: readonly string[]
+  readonly client: Client
+  /** Nothing more is asked for when it has taken longer than this. */
+  readonly limit_ms: number
+}
+
+/** What is to be asked of an entity, and which of its attributes are held here. */
+export interface ReadForward extends QueryForward {
+  readonly held: ReadonlySet<string>
+  readonly page: ForwardPage
+}
+
+/** What is to be asked of one entity, or of those of every id that one registration stands for. */
+export interface ReadGroup {
+  readonly entity: AskableEntity
+  readonly forwards: readonly Omit<ReadForward, 'page'>[]
+  /** Whether the entity is on the page of what is held here. */
+  readonly completes: boolean
+}
+
+/** Finds out what providers can be asked for one page: to complete its entities, and for those that are not held here. */
+export class ReadPlan {
+  readonly #broker: Broker
+  readonly #index: RegistrationIndex
+  readonly #read: RemoteRead
+  readonly #lookup: SourceLookup
+  readonly #effort = new Effort(maxSteps)
+  readonly #isResult: (entity: Entity) => boolean
+  readonly #onPage = new Map<EntityId, Entity[]>()
+
+  constructor(broker: Broker, index: RegistrationIndex, read: RemoteRead) {
+    this.#broker = broker
+    this.#index = index
+    this.#read = read
+    const { tenant, paths } = read.query
+    this.#lookup = { tenant, paths, now: now(), use: 'query', api: read.form }
+    this.#isResult = compileQuery(read.query, this.#effort)
+    for (const entity of read.page.entities) {
+      const sameId = this.#onPage.get(entity.id)
+      if (sameId) sameId.push(entity)
+      else this.#onPage.set(entity.id, [entity])
+    }
+  }
+
+  /** The entities that providers may have something of, in the order of asking. Refuses when it takes too long to try them all. */
+  async entities(): Promise<Result<readonly AskableEntity[], Unavailable>> {
+    const { query, client, limit_ms } = this.#read
+    const steps = askableEntities(this.#index, this.#lookup, query.selectors)
+    const slices = new Slices()
+    const until = performance.now() + limit_ms
+    for (;;) {
+      const { done, value } = steps.next()
+      if (done === true) return ok(value.filter((entity) => typeMeant(entity, query.scopes)))
+      if (!slices.isOver) continue
+      await slices.next()
+      if (client.gone || performance.now() > until) return err({ kind: 'queryLate' })
+    }
+  }
+
+  /** What completes an entity that is on the page; undefined for any other. */
+  completing(entity: AskableEntity): ReadGroup | undefined {
+    const shown = this.#shown(entity)
+    return shown.length === 0 ? undefined : { entity, forwards: this.#forwardsFor(entity, shown), completes: true }
+  }
+
+  /** What is to be asked of an entity that is not on the page; nothing of it when it is on another one, or nobody has more of it. */
+  async adding(entity: AskableEntity): Promise<Result<ReadGroup, Unavailable>> {
+    const group = { entity, forwards: this.#forwardsFor(entity, []), completes: false }
+    if (entity.everyId || group.forwards.length === 0) return ok(group)
+    const held = await this.heldHere(entity)
+    if (!held.ok) return held
+    return ok({ ...group, forwards: held.value === 'shown' ? [] : this.#forwardsFor(entity, held.value) })
+  }
+
+  /** What is held here of an entity that is not on the page, or that it is on another one. */
+  async heldHere({ id, type }: RegisteredEntity): Promise<Result<readonly Entity[] | 'shown', Unavailable>> {
+    const { query, client } = this.#read
+    // One without a type stands for all of its id.
+    const held = await this.#broker.entities(query.tenant, query.paths, id, type === '' ? undefined : type, client)
+    if (!held.ok) return held
+    const isShown = held.value.some(this.#isResult)
+    if (this.#effort.isSpent) return err({ kind: 'queryTooCostly' })
+    return ok(isShown ? 'shown' : held.value)
+  }
+
+  /** How many results are held here: known from the page, unless it is an empty one further back. */
+  async countHere(): Promise<Result<number, Unavailable>> {
+    const { query, page, client } = this.#read
+    const { count, entities } = page
+    if (count !== undefined) return ok(count)
+    if (entities.length > 0 || query.offset === 0) return ok(query.offset + entities.length)
+    const counted = await this.#broker.query({ ...query, offset: 0, limit: 1, counted: true }, client)
+    return counted.ok ? ok(counted.value.count ?? 0) : counted
+  }
+
+  #shown({ id, type, everyId }: RegisteredEntity): readonly Entity[] {
+    if (everyId) return []
+    return (this.#onPage.get(id) ?? []).filter((held) => type === '' || held.type === type)
+  }
+
+  #forwardsFor(entity: AskableEntity, held: readonly Entity[]): ReadGroup['forwards'] {
+    const names = attributeNames(held)
+    const forwards = forwardsOf(this.#index, this.#lookup, entity, this.#read.names, (name) => names.has(name))
+    return forwards.map((forward) => ({ ...forward, held: names }))
+  }
+}
+
+/** The names of all attributes of some entities. */
+export function attributeNames(entities: readonly Entity[]): ReadonlySet<string> {
+  return new Set(entities.flatMap(({ attributes }) => attributes.map(({ name }) => name)))
+}
+
+/** Restrictions are not passed on, but one of the type says which entities are meant. */
+function typeMeant({ type }: RegisteredEntity, scopes: readonly Scope[]): boolean {
+  return scopes.every((scope) => {
+    switch (scope.kind) {
+      case 'typed':
+        return type !== ''
+      case 'untyped':
+        return type === ''
+      case 'types':
+        return type === '' || scope.types.includes(type)
+      default:
+        return true
+    }
+  })
+}
