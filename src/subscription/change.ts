@@ -16,26 +16,29 @@ export interface Change {
   readonly changed: readonly string[]
   /** The attributes of the request. */
   readonly given: readonly GivenAttribute[]
+  /** Whether all of them count as changed, equal or not [NGSIv2 subscriptions 4.2]. */
+  readonly isForced: boolean
 }
 
 /** What the update came with. */
 export type Cause = Pick<UpdateCommand, 'origin' | 'time'>
 
 /** What a command did to one entity, as subscribers are told of it. */
-export function changeBy({ tenant, attributes: given }: UpdateCommand, effect: EntityEffect): Change {
+export function changeBy({ tenant, attributes: given, action, terms }: UpdateCommand, effect: EntityEffect): Change {
   const { kind, entity } = effect
-  if (kind === 'put') return { kind, tenant, entity, before: effect.before, changed: effect.changed, given }
-  return { kind, tenant, entity, before: entity, changed: none, given }
+  const isForced = action === 'REPLACE' || terms?.forced === true
+  if (kind === 'put') return { kind, tenant, entity, before: effect.before, changed: effect.changed, given, isForced }
+  return { kind, tenant, entity, before: entity, changed: none, given, isForced }
 }
 
 /** The same for an entity that a command has left as it was. */
 export function untouchedBy({ tenant, attributes: given }: UpdateCommand, entity: Entity): Change {
-  return { kind: 'same', tenant, entity, before: entity, changed: none, given }
+  return { kind: 'same', tenant, entity, before: entity, changed: none, given, isForced: false }
 }
 
 /** An entity as it is, which nobody has updated. */
 export function stateOf(tenant: Tenant, entity: Entity): Change {
-  return { kind: 'same', tenant, entity, before: entity, changed: none, given: [] }
+  return { kind: 'same', tenant, entity, before: entity, changed: none, given: [], isForced: false }
 }
 
 /** On whose behalf a partition writes a line, as far as it knows the request of an update [management 10.3]. */

@@ -5,7 +5,7 @@ import type { Subscription } from './subscription.js'
 import type { Alteration, FiringCondition } from './terms.js'
 
 /** What an update did to its entity; nothing when it counts as none of these [NGSIv2 subscriptions 4.2, 4.3]. */
-export function alterationOf(change: Change): Alteration | undefined {
+function alterationOf(change: Change): Alteration | undefined {
   switch (change.kind) {
     case 'remove':
       return 'entityDelete'
@@ -22,18 +22,29 @@ export function hearsMoreThanChanges({ terms }: Subscription): boolean {
   return terms?.condition?.alterations.some((each) => each === 'entityUpdate' || each === 'entityDelete') ?? false
 }
 
+/**
+ * What an update did as a subscription sees it, with the attributes that have changed for it: to one that does not hear of metadata,
+ * an update that changes nothing else has changed nothing [NGSIv2 subscriptions 4.2].
+ */
+export function alterationFor(
+  change: Change,
+  onMetadata: boolean,
+): { readonly what: Alteration | undefined; readonly changed: readonly string[] } {
+  const what = alterationOf(change)
+  if (what !== 'entityChange' || onMetadata || change.isForced) return { what, changed: change.changed }
+  const changed = change.changed.filter((name) => isMoreThanMetadata(name, change))
+  return { what: changed.length > 0 ? what : 'entityUpdate', changed }
+}
+
 /** Whether the rules of NGSIv2 have a subscription hear of what an update did, before its expression is asked [NGSIv2 subscriptions 4.2, 4.3]. */
 export function hears(onChange: readonly string[], condition: FiringCondition, change: Change): boolean {
   const listed = condition.alterations
-  const what = alterationOf(change)
+  const { what, changed } = alterationFor(change, condition.onMetadata)
   if (what === undefined) return false
   if (what === 'entityDelete') return listed.includes('entityDelete')
-  if (what === 'entityCreate') return isListed(listed, 'entityCreate') && triggers(onChange, change.changed)
-  const changed = condition.onMetadata
-    ? change.changed
-    : change.changed.filter((name) => isMoreThanMetadata(name, change))
+  if (what === 'entityCreate') return isListed(listed, 'entityCreate') && triggers(onChange, changed)
   if (listed.includes('entityUpdate')) return triggers(onChange, namesGiven(change))
-  return changed.length > 0 && isListed(listed, 'entityChange') && triggers(onChange, changed)
+  return what === 'entityChange' && isListed(listed, 'entityChange') && triggers(onChange, changed)
 }
 
 /** Without a list, creations and changes count. */
@@ -50,7 +61,7 @@ export function namesGiven({ given }: Change): readonly string[] {
   return given.map(({ name }) => name)
 }
 
-/** Whether something else of an attribute has changed than its metadata; what counts as changed without having changed has. */
+/** Whether something else of an attribute has changed than its metadata. */
 function isMoreThanMetadata(name: string, { before, entity }: Change): boolean {
   const [was, is] = [attributeOf(before, name), attributeOf(entity, name)]
   if (was === undefined || is === undefined || was.type !== is.type || !sameValue(was.value, is.value)) return true

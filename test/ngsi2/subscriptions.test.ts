@@ -119,6 +119,40 @@ test('what a subscription covers is shown although the entity lacks it', async (
   t.same(await bodiesOf(w, 1), [{ subscriptionId: w.id, data: [[null, 'hot']] }])
 })
 
+test('what a subscription covers is shown beside all attributes as well, in the place that it has in the list', async (t) => {
+  const attrs = ['gone', '*', 'lid', 'servicePath']
+  const w = await watched(t, { notification: { attrs, covered: true, attrsFormat: 'values' } })
+  await update(w.broker, 'APPEND', { heat: 'hot' })
+  t.same(await bodiesOf(w, 1), [{ subscriptionId: w.id, data: [['hot', null, null, '/']] }])
+})
+
+test('where only changes are shown, the path of the entity is none, and nothing is sent of it alone', async (t) => {
+  const attrs = ['heat', 'servicePath', 'alterationType']
+  const notification = { attrs, onlyChangedAttrs: true, attrsFormat: 'simplifiedKeyValues' }
+  const w = await watched(t, { notification })
+  await update(w.broker, 'APPEND', { heat: 'hot' })
+  t.same(await bodiesOf(w, 1), [{ id: 'Vat-1', type: 'Vat', heat: 'hot', alterationType: 'entityCreate' }])
+  const silent = await watched(t, { notification: { attrs: ['servicePath'], onlyChangedAttrs: true } })
+  await update(silent.broker, 'APPEND', { heat: 'hot' })
+  const { json: state } = await silent.broker.send('GET', `/admin/subscriptions/${silent.id}`)
+  t.match(state, { timesSent: 0, queueDepth: 0 })
+})
+
+test('to a subscription that does not hear of metadata, an update of nothing else is none', async (t) => {
+  const condition = { alterationTypes: ['entityChange', 'entityUpdate'], notifyOnMetadataChange: false }
+  const w = await watched(t, { condition, notification: { attrs: ['alterationType'], attrsFormat: 'values' } })
+  const put = (value: number, unit: string, options = '') => {
+    const body = { type: 'Number', value, metadata: { unit: { type: 'Text', value: unit } } }
+    return w.broker.send('PUT', `/v2/entities/Vat-1/attrs/heat${options}`, body)
+  }
+  await w.broker.send('POST', '/v2/entities', { id: 'Vat-1', type: 'Vat', heat: { type: 'Number', value: 1 } })
+  t.equal((await put(1, 'C')).status, 204)
+  t.equal((await put(1, 'F', '?options=forcedUpdate')).status, 204)
+  t.equal((await put(2, 'F')).status, 204)
+  const told = (await bodiesOf(w, 3)).map((body) => (body as { data: unknown }).data)
+  t.same(told, [[['entityUpdate']], [['entityChange']], [['entityChange']]])
+})
+
 test('a oneshot fires once, over a restart, until it is set again', async (t) => {
   const w = await watched(t, { more: { status: 'oneshot' } })
   const status = async () =>

@@ -35,7 +35,7 @@ let changes = 0
 
 function foundBy(index: MatcherIndex, asked: Asked): readonly SubscriptionId[] {
   changes += 1
-  const triggered = new Triggered(changes, { ...asked, kind: 'put', before: undefined, given: [] })
+  const triggered = new Triggered(changes, { ...asked, kind: 'put', before: undefined, given: [], isForced: false })
   for (const group of index.groups(asked.tenant, asked.entity)) group.gatherTriggered(triggered)
   const found = triggered.subscriptions.map((listener) => listener.subscription)
   assert.deepEqual(

@@ -1,10 +1,10 @@
 import type { Attribute, Metadata } from '../../context/entity.js'
 import { quote } from '../../context/json-text.js'
 import type { Change } from '../../subscription/change.js'
-import { alterationOf, namesGiven } from '../../subscription/hearing.js'
+import { alterationFor, namesGiven } from '../../subscription/hearing.js'
 import { termsOf } from '../../subscription/patch.js'
 import type { Subscription } from '../../subscription/subscription.js'
-import type { AttributesFormat, NotificationTerms } from '../../subscription/terms.js'
+import type { AttributesFormat, SubscriptionTerms } from '../../subscription/terms.js'
 import { attributesAsValues, attributesInEntity } from './entity-text.js'
 import { builtinAttribute, clientAttributes, expiration, type VisibleAttribute, visibleAttribute } from './shown.js'
 
@@ -32,9 +32,9 @@ export function notificationBody(
   entity: NotifiedEntity,
   change: Change,
 ): string | undefined {
-  const { notification } = termsOf(subscription)
-  const attributes = selectedAttributes(subscription, notification, entity.attributes, change)
-  return attributes && bodyText(subscription, notification.format, entity, attributes)
+  const terms = termsOf(subscription)
+  const attributes = selectedAttributes(subscription, terms, entity.attributes, change)
+  return attributes && bodyText(subscription, terms.notification.format, entity, attributes)
 }
 
 /** The body in one of the five forms [NGSIv2 subscriptions 5.2]. */
@@ -59,13 +59,15 @@ function bodyText(
  */
 function selectedAttributes(
   { attributes: names }: Pick<Subscription, 'attributes'>,
-  { excepts, onlyChanged, covered }: NotificationTerms,
+  { condition, notification: { excepts, onlyChanged, covered } }: Pick<SubscriptionTerms, 'condition' | 'notification'>,
   all: readonly VisibleAttribute[],
   change: Change,
 ): readonly VisibleAttribute[] | undefined {
   const given = onlyChanged ? new Set(change.kind === 'remove' ? [] : namesGiven(change)) : undefined
   const own = given === undefined ? all : all.filter(({ name }) => given.has(name))
-  const shown = excepts ? withoutThose(own, names) : selected(own, names, covered ? given : undefined, covered, change)
+  const builtin = (name: string) =>
+    onlyChanged && !ofChanges.has(name) ? undefined : builtinOf(name, change, condition?.onMetadata ?? true)
+  const shown = excepts ? withoutThose(own, names) : selected(own, { names, given, covered, builtin })
   return onlyChanged && shown.length === 0 ? undefined : shown
 }
 
@@ -74,38 +76,46 @@ function withoutThose(own: readonly VisibleAttribute[], names: readonly string[]
   return own.filter(({ name }) => !left.has(name) && name !== expiration)
 }
 
-/** Those of a list in its order; all without a list or with `*`, builtin ones last. */
-function selected(
-  own: readonly VisibleAttribute[],
-  names: readonly string[],
-  coveredOnly: ReadonlySet<string> | undefined,
-  covered: boolean,
-  change: Change,
-): readonly VisibleAttribute[] {
-  const byName = new Map(own.map((attribute) => [attribute.name, attribute]))
-  const builtin = (name: string) => builtinOf(name, change)
-  if (names.length === 0 || names.includes('*')) {
-    const all = own.filter(({ name }) => name !== expiration || names.includes(name))
-    const added = names.flatMap((name) => (byName.has(name) ? [] : (builtin(name) ?? [])))
-    return [...all, ...added]
-  }
-  return names.flatMap((name) => {
-    const held = byName.get(name) ?? builtin(name)
-    if (held !== undefined) return [held]
-    const isMissing = covered && !isBuiltin(name) && (coveredOnly === undefined || coveredOnly.has(name))
-    return isMissing ? [{ name, type: 'None', value: null, metadata: [] }] : []
-  })
+interface Selection {
+  readonly names: readonly string[]
+  /** Those of the request, where no others are shown. */
+  readonly given: ReadonlySet<string> | undefined
+  readonly covered: boolean
+  readonly builtin: (name: string) => VisibleAttribute | undefined
 }
 
+/** Those of a list in its order; all without a list or with `*`, then what else is in the list. */
+function selected(
+  own: readonly VisibleAttribute[],
+  { names, given, covered, builtin }: Selection,
+): readonly VisibleAttribute[] {
+  const byName = new Map(own.map((attribute) => [attribute.name, attribute]))
+  const listed = (name: string): readonly VisibleAttribute[] => {
+    const held = byName.get(name) ?? builtin(name)
+    if (held !== undefined) return [held]
+    const isMissing = covered && !isBuiltin(name) && (given === undefined || given.has(name))
+    return isMissing ? [{ name, type: 'None', value: null, metadata: [] }] : []
+  }
+  if (names.length > 0 && !names.includes(allNames)) return names.flatMap(listed)
+  const shown = own.filter(({ name }) => name !== expiration || names.includes(name))
+  return [...shown, ...names.flatMap((name) => (name === allNames || byName.has(name) ? [] : listed(name)))]
+}
+
+/** The name that stands for all attributes that are not built in. */
+const allNames = '*'
+
 const alterationType = 'alterationType'
+
+/** The builtin attributes that are shown where nothing else is that has not changed. */
+const ofChanges: ReadonlySet<string> = new Set([alterationType, 'dateCreated', 'dateModified'])
 
 function isBuiltin(name: string): boolean {
   return name === alterationType || name === expiration || builtinAttribute(name) !== undefined
 }
 
-function builtinOf(name: string, change: Change): VisibleAttribute | undefined {
+function builtinOf(name: string, change: Change, onMetadata: boolean): VisibleAttribute | undefined {
   if (name !== alterationType) return builtinAttribute(name)?.(change.entity)
-  const what = alterationOf(change)
+  const { what } = alterationFor(change, onMetadata)
   return what && { name, type: 'Text', value: what, metadata: [] }
 }
 
