@@ -60,6 +60,18 @@ test('httpCustom has the URL, query, method, headers and text of its template', 
   t.notOk(request?.headers['fiware-servicepath'])
 })
 
+test('a URL of a scheme that is none of HTTP is refused, whatever is filled in behind it', async (t) => {
+  const broker = await RunningBroker.start(t)
+  const subject = { entities: [{ idPattern: '.*' }] }
+  const made = (url: string) =>
+    broker.send('POST', '/v2/subscriptions', { subject, notification: { httpCustom: { url } } })
+  for (const scheme of ['mqtt', 'kafka', 'MQTT']) {
+    const description = `${scheme.toLowerCase()} URL cannot be used in http notifications`
+    t.same((await made(`${scheme}://${'${host}'}/in`)).json, { error: 'BadRequest', description })
+  }
+  t.equal((await made('${scheme}://${host}/in')).status, 201)
+})
+
 test('json is filled in with values, and no payload is no body', async (t) => {
   const end = await FarEnd.listen(t)
   const json = { t: '${heat}', say: 'is ${heat}', pair: ['${heat|len}', '${servicePath}'], gone: '${lid}' }

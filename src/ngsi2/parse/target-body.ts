@@ -1,6 +1,7 @@
 import { hasForbidden } from '../../context/characters.js'
 import type { Value } from '../../context/entity.js'
-import { type NotificationUrl, parseNotificationUrl } from '../../subscription/notification-url.js'
+import { hasMacro } from '../../expression/template.js'
+import { parseNotificationUrl } from '../../subscription/notification-url.js'
 import type { HttpTarget, HttpTemplate, MqttTarget, NotificationTarget, Template } from '../../subscription/terms.js'
 import { type Given, type GivenObject, isGivenObject, member, refuse } from './checked.js'
 import { readNgsiTemplate } from './ngsi-template.js'
@@ -38,17 +39,17 @@ function readHttp(given: GivenObject): TargetPayload {
   const reference = readUrl(given, 'http', 'forbidden characters in http field /url/')
   const url = parseNotificationUrl(reference)
   if (url === undefined) refuse('Invalid URL parsing notification url')
-  refuseOtherThanHttp(url)
+  refuseOtherThanHttp(url.scheme)
   return { reference, target: { kind: 'http', timeout_ms: readTimeout(given), custom: undefined } }
 }
 
 function readHttpCustom(given: GivenObject): TargetPayload {
   const reference = readUrl(given, 'httpCustom', 'forbidden characters in custom /url/')
-  if (!reference.includes('${')) {
-    const url = parseNotificationUrl(reference)
-    if (url === undefined) refuse('invalid custom /url/')
-    refuseOtherThanHttp(url)
-  }
+  const url = parseNotificationUrl(reference)
+  if (url === undefined && !hasMacro(reference)) refuse('invalid custom /url/')
+  // The scheme counts even where the rest is not known before it is filled in.
+  const [, scheme = url?.scheme ?? ''] = /^(mqtt|kafka):\/\//i.exec(reference) ?? []
+  refuseOtherThanHttp(scheme.toLowerCase())
   const method = readMethod(member(given, 'method'))
   const template = readTemplate(given)
   const qs = readPairs(member(given, 'qs'), 'qs')
@@ -63,7 +64,7 @@ function readHttpCustom(given: GivenObject): TargetPayload {
   return { reference, target }
 }
 
-function refuseOtherThanHttp({ scheme }: NotificationUrl): void {
+function refuseOtherThanHttp(scheme: string): void {
   if (scheme === 'mqtt' || scheme === 'kafka') refuse(`${scheme} URL cannot be used in http notifications`)
 }
 
