@@ -1,13 +1,16 @@
 import type { ExampleValue, JsonSchema } from './description.js'
 
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
 /** A text that stands for itself in HTML, in attributes as well. */
 export function escaped(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;')
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
 }
 
 /** A text of the description: what stands between backticks is code. */
