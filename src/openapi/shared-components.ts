@@ -67,7 +67,9 @@ export const sharedResponses: Readonly<Record<string, DescribedResponse>> = {
     ...shortError('The management has a token, and the request none or another one.'),
     headers: { 'WWW-Authenticate': { description: 'How to authenticate.', schema: textSchema() } },
   },
-  NotFound: shortError('There is no such thing.'),
+  NotFound: shortError(
+    'There is no such thing; `PartialUpdate` when providers did a part of what was passed on to them.',
+  ),
   NotAcceptable: shortError('The client accepts nothing that the broker has.'),
   TooManyResults: shortError('The request means one entity, and several match: say the type.'),
   LengthRequired: shortError('A body is missing.'),
