@@ -44,16 +44,26 @@ export function compilePattern(text: string): Result<Pattern, PatternMalformed> 
  * too large together: a request could hold enough of them that compiling them would hold up all others.
  */
 export function compilePatterns(texts: Iterable<string>): Result<readonly Pattern[], PatternMalformed> {
+  const together = new PatternsTogether()
   const patterns: Pattern[] = []
-  let instructions = 0
   for (const text of texts) {
-    const pattern = compilePattern(text)
+    const pattern = together.compile(text)
     if (!pattern.ok) return pattern
-    instructions += pattern.value.instructions
-    if (instructions > maxInstructionsTogether) return err({ kind: 'patternMalformed', pattern: text })
     patterns.push(pattern.value)
   }
   return ok(patterns)
+}
+
+/** The same for patterns that come one after another, with other things to check in between. */
+export class PatternsTogether {
+  #instructions = 0
+
+  compile(text: string): Result<Pattern, PatternMalformed> {
+    const pattern = this.#instructions > maxInstructionsTogether ? undefined : compilePattern(text)
+    if (pattern?.ok) this.#instructions += pattern.value.instructions
+    const isTooMuch = this.#instructions > maxInstructionsTogether
+    return pattern === undefined || isTooMuch ? err({ kind: 'patternMalformed', pattern: text }) : pattern
+  }
 }
 
 /** The pattern of a text that was accepted before, at the boundary; one that does not compile is a fault of ours. */

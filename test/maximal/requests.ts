@@ -554,6 +554,52 @@ const registrations: readonly Maximal[] = [
   },
 ]
 
+const registering2 = (entities: string, attrs: string): string =>
+  `{"dataProvided":{"entities":[${entities}],"attrs":[${attrs}]},"provider":{"http":{"url":"http://127.0.0.1:9/v2"}}}`
+
+const registrations2: readonly Maximal[] = [
+  {
+    name: 'registration of NGSIv2 of 5000 entities',
+    sent: post(
+      '/v2/registrations',
+      registering2(
+        many(5000, (at) => `{"id":"w${at}","type":"T"}`),
+        '"w0"',
+      ),
+    ),
+    expects: /^$/,
+  },
+  {
+    name: 'registration of NGSIv2 of too many',
+    sent: post(
+      '/v2/registrations',
+      filled('{"dataProvided":{"entities":[', () => '{"id":"w"}', ']}}'),
+    ),
+    expects: /max number supported/,
+  },
+  {
+    name: 'registration of NGSIv2 of many patterns',
+    sent: post(
+      '/v2/registrations',
+      registering2(
+        many(5000, (at) => `{"idPattern":"(a|b${at}){90}"}`),
+        '"w0"',
+      ),
+    ),
+    expects: /Invalid regex/,
+  },
+  {
+    name: 'registration of NGSIv2 of every id',
+    sent: post('/v2/registrations', registering2('{"idPattern":".*"}', '')),
+    expects: /^$/,
+  },
+  {
+    name: 'list of registrations',
+    sent: { verb: 'GET', path: '/v2/registrations?limit=1000&options=count' },
+    expects: /^\[/,
+  },
+]
+
 const management: readonly Maximal[] = [
   { name: 'GET /log/trace', sent: { verb: 'GET', path: '/log/trace' }, expects: /tracelevels/ },
   {
@@ -573,4 +619,11 @@ const management: readonly Maximal[] = [
 ]
 
 /** Requests of all operations, each as large as may be. They build on one another, in this order. */
-export const maximal: readonly Maximal[] = [...updates, ...queries, ...subscriptions, ...registrations, ...management]
+export const maximal: readonly Maximal[] = [
+  ...updates,
+  ...queries,
+  ...subscriptions,
+  ...registrations,
+  ...registrations2,
+  ...management,
+]

@@ -160,7 +160,21 @@ test('the first thing that is wrong with a payload is told, and nothing is regis
   t.match((await broker.send('POST', '/v2/registrations', many)).json, {
     description: 'number of registered entities and attributes: 5100, max number supported: 5000',
   })
+  const long = provided({ attrs: Array.from({ length: 5001 }, () => 'a') })
+  t.match((await broker.send('POST', '/v2/registrations', long)).json, {
+    description: 'number of registered entities and attributes: 5001, max number supported: 5000',
+  })
   t.same((await listed(broker)).descriptions, [])
+})
+
+test('patterns that take too much together are refused before all of them are read', async (t) => {
+  const broker = await RunningBroker.start(t)
+  const patterns = Array.from({ length: 5000 }, (_, number) => ({ idPattern: `(a|b${number}){90}` }))
+  const begun = performance.now()
+  const { status, json } = await broker.send('POST', '/v2/registrations', entity(...patterns))
+  const took_ms = performance.now() - begun
+  t.same([status, json], [400, { error: 'BadRequest', description: 'Invalid regex for entity idPattern' }])
+  t.ok(took_ms < 2000, `${took_ms} ms`)
 })
 
 test('a registration without entities is kept, and unknown members are ignored', async (t) => {

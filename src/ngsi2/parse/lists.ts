@@ -1,6 +1,6 @@
 import { excessiveLength, hasForbiddenInIdentifier } from '../../context/characters.js'
 import type { EntityId, EntityType } from '../../context/entity.js'
-import { compilePattern } from '../../context/pattern.js'
+import { PatternsTogether } from '../../context/pattern.js'
 import type { Selector } from '../../context/query.js'
 import { type Given, type GivenObject, isGivenObject, member, refuse } from './checked.js'
 
@@ -24,9 +24,10 @@ export function readSelectors(given: Given): readonly Selector[] {
   if (!Array.isArray(given)) refuse('/entities/ is not an array')
   const seen = new Set<string>()
   const selectors: Selector[] = []
+  const patterns = new DifferentPatterns()
   for (const item of given) {
     if (!isGivenObject(item)) refuse('/entities/ vector item is not an object')
-    const selector = readSelector(item)
+    const selector = readSelector(item, patterns)
     const key = JSON.stringify(selector)
     if (!seen.has(key)) selectors.push(selector)
     seen.add(key)
@@ -34,7 +35,7 @@ export function readSelectors(given: Given): readonly Selector[] {
   return selectors
 }
 
-function readSelector(given: GivenObject): Selector {
+function readSelector(given: GivenObject, patterns: DifferentPatterns): Selector {
   const [id, idPattern] = [member(given, 'id'), member(given, 'idPattern')]
   const [type, typePattern] = [member(given, 'type'), member(given, 'typePattern')]
   if (id === undefined && idPattern === undefined) {
@@ -47,9 +48,9 @@ function readSelector(given: GivenObject): Selector {
   const meant: Selector['id'] =
     id !== undefined
       ? { kind: 'exact', id: readId(id) }
-      : { kind: 'pattern', pattern: readPattern(idPattern, 'idPattern') }
+      : { kind: 'pattern', pattern: readPattern(idPattern, 'idPattern', patterns) }
   const ofType = type === undefined ? undefined : readType(type)
-  const ofPattern = typePattern === undefined ? undefined : readPattern(typePattern, 'typePattern')
+  const ofPattern = typePattern === undefined ? undefined : readPattern(typePattern, 'typePattern', patterns)
   return { id: meant, type: ofType, ...(ofPattern !== undefined && { typePattern: ofPattern }) }
 }
 
@@ -69,9 +70,21 @@ function readType(given: Given): EntityType {
   return given as EntityType
 }
 
-function readPattern(given: Given, name: 'idPattern' | 'typePattern'): string {
+function readPattern(given: Given, name: 'idPattern' | 'typePattern', patterns: DifferentPatterns): string {
   if (typeof given !== 'string') refuse(`/entities/ vector item /${name}/ is not a string`)
   if (given === '') refuse(`/entities/ vector item /${name}/ is empty`)
-  if (!compilePattern(given).ok) refuse(`Invalid regex for entity ${name}`)
+  if (!patterns.accept(given)) refuse(`Invalid regex for entity ${name}`)
   return given
+}
+
+/** The patterns of one payload, each looked at once: together they are limited as those of every request. */
+class DifferentPatterns {
+  readonly #accepted = new Set<string>()
+  readonly #together = new PatternsTogether()
+
+  accept(text: string): boolean {
+    if (!this.#accepted.has(text) && !this.#together.compile(text).ok) return false
+    this.#accepted.add(text)
+    return true
+  }
 }

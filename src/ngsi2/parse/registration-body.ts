@@ -35,10 +35,7 @@ export function parseNewRegistration(body: string): Result<RegistrationBody, Bod
     const expires = readExpires(member(given, 'expires'))
     const status = readStatus(member(given, 'status'))
     const context = { ...provided, provider: url }
-    const entries = entriesOf([context])
-    if (entries > maxEntries) {
-      refuse(`number of registered entities and attributes: ${entries}, max number supported: ${maxEntries}`)
-    }
+    refuseTooMany(entriesOf([context]))
     return { context, expires, terms: { description, status, mode, legacy } }
   })
 }
@@ -51,14 +48,26 @@ function readObject(body: string): GivenObject {
   return given.value
 }
 
+function refuseTooMany(entries: number): void {
+  if (entries <= maxEntries) return
+  refuse(`number of registered entities and attributes: ${entries}, max number supported: ${maxEntries}`)
+}
+
+/** Lists that are too long anyway are not read: that could take long. */
+function refuseLong(given: Given): void {
+  if (Array.isArray(given)) refuseTooMany(given.length)
+}
+
 function readProvided(given: Given): Pick<RegisteredContext, 'entities' | 'attributes'> {
   if (given === undefined) refuse('the field /dataProvided/ is missing in payload')
   if (!isGivenObject(given)) refuse('/dataProvided/ must be a JSON object')
   if (Object.keys(given).length === 0) refuse('/dataProvided/ is empty')
   const entities = member(given, 'entities')
+  const attrs = member(given, 'attrs')
+  for (const list of [entities, attrs]) refuseLong(list)
   // Without entities nothing finds it; it is kept all the same.
   const registered = entities === undefined ? [] : readEntities(entities)
-  const names = readNames(member(given, 'attrs'), 'attrs')
+  const names = readNames(attrs, 'attrs')
   return { entities: registered, attributes: names.map((name) => ({ name, type: '', isDomain: false })) }
 }
 
