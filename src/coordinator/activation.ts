@@ -17,7 +17,7 @@ import type { Partitions } from './partitions.js'
 interface ActivationParts extends StateParts {
   readonly store: SubscriptionStore
   readonly partitions: Pick<Partitions<object>, 'subscribe'>
-  readonly courier: Pick<CourierThread<object>, 'put' | 'hold'>
+  readonly courier: Pick<CourierThread<object>, 'put' | 'hold' | 'report'>
   readonly bell: Bell
   readonly log: Log
 }
@@ -59,7 +59,11 @@ export class Activation {
   async amend(inForce: SubscriptionInForce): Promise<Result<undefined, Unavailable>> {
     await this.#parts.partitions.subscribe(inForce)
     const stored = await this.commit({ put: inForce.subscription })
-    if (stored.ok) this.#parts.courier.put(recipientOf(inForce))
+    if (!stored.ok) return stored
+    const { courier } = this.#parts
+    courier.put(recipientOf(inForce))
+    // A courier that replies has obeyed: of a subscription that is inactive now, nothing is begun any more.
+    if (inForce.subscription.terms?.status === 'inactive') await courier.report([inForce.subscription.id])
     return stored
   }
 
