@@ -15,4 +15,4 @@ USER node
 VOLUME /data
 EXPOSE 1026
 # The broker answers SIGTERM itself; node is process 1 and hands signals on.
-ENTRYPOINT ["node", "dist/src/main.js", "-dbPath", "/data"]
+ENTRYPOINT ["node", "dist/program/src/main.js", "-dbPath", "/data"]

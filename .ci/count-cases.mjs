@@ -8,5 +8,6 @@ const faulty = JSON.parse(readFileSync(new URL('faulty-cases.json', import.meta.
 const isFaulty = ({ file, name }) => faulty.some((known) => known.file === file && known.name === name)
 const counted = cases.filter((each) => !isFaulty(each))
 const count = (status) => counted.filter((each) => each.status === status).length
-for (const each of cases.filter(isFaulty)) process.stdout.write(`not counted, ${each.status}: ${each.file}: ${each.name}\n`)
+for (const each of cases.filter(isFaulty))
+  process.stdout.write(`not counted, ${each.status}: ${each.file}: ${each.name}\n`)
 process.stdout.write(`${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped\n`)

@@ -63,5 +63,6 @@ if (installed !== undefined) run(installed, '--build')
 else if (!isUpToDate()) buildWithFetchedCompiler()
 if (installed !== undefined || !isUpToDate()) {
   await import('./prune-dist.mjs')
+  await import('./bundle.mjs')
   await import('./build-facts.mjs')
 }

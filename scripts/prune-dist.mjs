@@ -7,5 +7,6 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const output = /\.js(\.map)?$/
 
 for (const path of readdirSync(join(root, 'dist'), { recursive: true })) {
-  if (output.test(path) && !existsSync(join(root, path.replace(output, '.ts')))) rmSync(join(root, 'dist', path))
+  if (output.test(path) && !path.startsWith('program') && !existsSync(join(root, path.replace(output, '.ts'))))
+    rmSync(join(root, 'dist', path))
 }

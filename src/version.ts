@@ -1,7 +1,7 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { machine } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { foundUpwards, packageFile } from './package-files.js'
 
 /** What the program says of itself, under the names that clients read; all texts [management 8.1]. */
 export interface VersionFacts {
@@ -18,8 +18,6 @@ export interface VersionFacts {
 }
 
 const noGitVersion = 'nogitversion'
-const here = dirname(fileURLToPath(import.meta.url))
-const packageFile = foundUpwards('package.json') ?? join(here, 'package.json')
 
 /** Read once from the package and from what its build noted in `dist/build.json`. */
 export const versionFacts: VersionFacts = Object.freeze(readVersion(packageFile))
@@ -70,14 +68,6 @@ function libraryVersion(name: string): string {
   const file = foundUpwards(join('node_modules', name, 'package.json'))
   const { version } = file === undefined ? {} : readObject(file)
   return typeof version === 'string' ? version : 'unknown'
-}
-
-/** Looked for from this file upwards, since the program may run from the sources' folder, `dist` or where it was installed. */
-function foundUpwards(path: string): string | undefined {
-  for (let folder = here; ; folder = dirname(folder)) {
-    if (existsSync(join(folder, path))) return join(folder, path)
-    if (folder === dirname(folder)) return undefined
-  }
 }
 
 /** A program without its notes still runs: what can not be read holds nothing. */

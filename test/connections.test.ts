@@ -2,11 +2,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
+import { brokerProgram } from './program.js'
 import { RunningBroker } from './running.js'
-
-const main = fileURLToPath(new URL('../src/main.js', import.meta.url))
 
 /** Connections that say nothing, whatever becomes of them. */
 async function silent(t: { teardown(end: () => void): void }, port: number, count: number): Promise<readonly Socket[]> {
@@ -66,7 +64,7 @@ async function startWith(
   folder: string,
 ): Promise<{ readonly code: unknown; readonly output: string }> {
   const limited = `ulimit -n ${descriptors}; exec "$@"`
-  const started = spawn('sh', ['-c', limited, 'sh', process.execPath, main, '-port', '0', '-dbPath', folder], {
+  const started = spawn('sh', ['-c', limited, 'sh', process.execPath, brokerProgram, '-port', '0', '-dbPath', folder], {
     timeout: 20_000,
   })
   let output = ''

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
@@ -35,18 +35,26 @@ function install(folder: string): string {
     if (path.lastIndexOf('node_modules/') > 0) continue // It comes with the package that it is in.
     cpSync(join(root, path), join(place, path), { recursive: true })
   }
-  return join(place, 'dist', 'src', 'main.js')
+  return join(place, 'dist', 'program', 'src', 'main.js')
 }
 
 test('the package has the program, the benchmarks and what the build noted, and no maps', async (t) => {
   const paths = pack(t.testdir()).files.map(({ path }) => path)
-  for (const path of ['dist/src/main.js', 'dist/bench/run.js', 'dist/bench/feed.js', 'dist/build.json', 'README.md']) {
-    t.ok(paths.includes(path), path)
-  }
+  const needed = ['dist/program/src/main.js', 'dist/bench/run.js', 'dist/bench/feed.js', 'dist/build.json', 'README.md']
+  for (const path of needed) t.ok(paths.includes(path), path)
   t.same(
     paths.filter((path) => path.endsWith('.map') || /^(dist\/)?test\//.test(path)),
     [],
   )
+})
+
+test('the program is in a few files, since each one that is read makes the start longer', (t) => {
+  const program = join(root, 'dist', 'program')
+  const files = readdirSync(program, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.js'))
+  t.ok(files.length < 40, `${files.length} files`)
+  for (const name of ['partition', 'query', 'courier', 'front-end'])
+    t.ok(files.includes(join('workers', `${name}.js`)), name)
+  t.end()
 })
 
 test('what is installed from the package serves, knows its build, and has its commands', async (t) => {
@@ -64,7 +72,7 @@ test('what is installed from the package serves, knows its build, and has its co
 test('on a terminal the broker says what runs, and its log is for people', async (t) => {
   const folder = t.testdir()
   const port = await freePort()
-  const words = `${process.execPath} ${join(root, 'dist/src/main.js')} -port ${port} -dbPath ${join(folder, 'data')} -logLevel INFO`
+  const words = `${process.execPath} ${join(root, 'dist/program/src/main.js')} -port ${port} -dbPath ${join(folder, 'data')} -logLevel INFO`
   const terminal = spawn('script', ['-qec', words, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] })
   t.teardown(() => terminal.kill('SIGKILL'))
   let shown = ''

@@ -2,11 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { freePort } from '../bench/free-port.js'
-
-const main = fileURLToPath(new URL('../src/main.js', import.meta.url))
+import { brokerProgram } from './program.js'
 
 /** How long a broker may take to answer, on a loaded machine. */
 const startLimit_ms = 60_000
@@ -92,7 +90,7 @@ export class RunningBroker {
 
   /** Starts the program on the same folder and port. */
   async run(): Promise<void> {
-    const { program: script = main, nodeOptions = [], environment = {}, descriptors } = this.#around
+    const { program: script = brokerProgram, nodeOptions = [], environment = {}, descriptors } = this.#around
     const program = [...nodeOptions, script, '-port', `${this.port}`, '-dbPath', this.folder, ...this.#flags]
     // The shell becomes the program, so that signals reach it.
     const limited = ['-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', process.execPath, ...program]

@@ -1,4 +1,4 @@
-import { fileURLToPath } from 'node:url'
+import { builtFile } from '../package-files.js'
 import { nearest } from './nearest.js'
 
 /** A command that is a program of its own beside the broker. */
@@ -10,10 +10,10 @@ interface ProgramCommand {
 
 /** What the first word of the command line may be, when it is no flag. Without one the broker serves. */
 const programs: ReadonlyMap<string, ProgramCommand> = new Map([
-  ['bench', { summary: 'measures brokers and writes reports', script: builtScript('bench/run.js') }],
+  ['bench', { summary: 'measures brokers and writes reports', script: builtFile('bench/run.js') }],
   [
     'feed',
-    { summary: 'updates, kills and restarts a broker, and checks what it kept', script: builtScript('bench/feed.js') },
+    { summary: 'updates, kills and restarts a broker, and checks what it kept', script: builtFile('bench/feed.js') },
   ],
 ])
 
@@ -64,8 +64,4 @@ function commandsText(): string {
 Commands
 ${summaries.map(([name, summary]) => `  ${name.padEnd(10)}${summary}`).join('\n')}
 `
-}
-
-function builtScript(path: string): string {
-  return fileURLToPath(new URL(`../../${path}`, import.meta.url))
 }

@@ -15,7 +15,7 @@ export const standIn = fileURLToPath(new URL('./stand-in.js', import.meta.url))
 export const own = {
   name: 'the broker',
   main: ownBroker,
-  skip: !existsSync(ownBroker) && 'dist/src/main.js is not built yet',
+  skip: !existsSync(ownBroker) && 'the program is not built yet (npm run build)',
 } as const
 
 /** The brokers that simple benchmarks are tried on. */

@@ -4,12 +4,10 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { freePort } from '../../bench/free-port.js'
+import { brokerProgram } from '../program.js'
 import { RunningBroker } from '../running.js'
-
-const main = fileURLToPath(new URL('../../src/main.js', import.meta.url))
 
 interface Ended {
   readonly code: number | null
@@ -19,7 +17,7 @@ interface Ended {
 
 /** Runs the program to its end, which has to come by itself. */
 async function run(...args: readonly string[]): Promise<Ended> {
-  const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [brokerProgram, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
   const output = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk: Buffer) => {
     output.stdout += chunk.toString()
@@ -126,7 +124,7 @@ test('a signal that comes while threads are still being started ends the broker 
   for (const wait_ms of [0, 50, 100, 200]) {
     const port = await freePort()
     const args = [
-      main,
+      brokerProgram,
       '-port',
       `${port}`,
       '-dbPath',

@@ -4,12 +4,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connect } from 'node:tls'
-import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
 import { freePort } from '../../bench/free-port.js'
 import { itsKey, renewedCertificate, renewedKey, unknownCertificate } from '../delivery/certificate.js'
-
-const main = fileURLToPath(new URL('../../src/main.js', import.meta.url))
+import { brokerProgram } from '../program.js'
 
 /** The subject of the certificate that a new connection is shown; nothing when there is none. */
 function subjectShown(port: number): Promise<string | undefined> {
@@ -36,7 +34,7 @@ async function started(t: Test, folder: string): Promise<{ broker: ChildProcess;
   const port = await freePort()
   const files = ['-key', join(folder, 'key.pem'), '-cert', join(folder, 'cert.pem')]
   const flags = ['-port', `${port}`, '-dbPath', join(folder, 'data'), '-https', ...files, '-httpThreads', '2']
-  const broker = spawn(process.execPath, [main, ...flags, '-logLevel', 'INFO'], {
+  const broker = spawn(process.execPath, [brokerProgram, ...flags, '-logLevel', 'INFO'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   t.teardown(() => broker.kill('SIGKILL'))

@@ -1,0 +1,74 @@
+// Makes the program that is installed and started: the modules of each thread, those of packages among them, in a few
+// files, since most of what a start takes is the finding and reading of hundreds of them. Without the bundler, which is a
+// development package, the program leads to the compiled modules.
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const program = join(root, 'dist', 'program')
+const threads = ['partition', 'query', 'courier', 'front-end']
+
+/** Packages that find files of their own beside them: native code, and the script of a thread. */
+const apart = ['lmdb', 'fs-native-extensions', 'piscina']
+
+/** What modules of packages expect that were not written as ECMAScript modules. */
+const surroundings = `import { createRequire as requireOf } from 'node:module'
+import { dirname as folderOf } from 'node:path'
+import { fileURLToPath as pathOf } from 'node:url'
+const require = requireOf(import.meta.url), __filename = pathOf(import.meta.url), __dirname = folderOf(__filename)`
+
+/** The bundler of this tree; nothing without development packages. */
+async function installedBundler() {
+  try {
+    return (await import('esbuild')).build
+  } catch (fault) {
+    if (fault.code === 'ERR_MODULE_NOT_FOUND') return undefined
+    throw fault
+  }
+}
+
+/** Gives the paths of what went into it. The depth of the chunks is that of the rooms in src, from which threads are found. */
+async function bundle(build) {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: ['src/main.ts', ...threads.map((name) => `workers/${name}.ts`)],
+    outbase: root,
+    outdir: program,
+    chunkNames: 'src/chunks/[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    external: apart,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20.15',
+    banner: { js: surroundings },
+    sourcemap: true,
+    sourcesContent: false,
+    metafile: true,
+    logLevel: 'warning',
+  })
+  return Object.keys(metafile.inputs)
+}
+
+/** The licences of the packages whose modules went into the program. */
+function licencesOf(paths) {
+  const folders = new Set(
+    paths.map((path) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]).filter(Boolean),
+  )
+  return [...folders].sort().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
+    const file = readdirSync(join(root, folder)).find((each) => /^licen[cs]e/i.test(each))
+    const text = file === undefined ? '' : readFileSync(join(root, folder, file), 'utf8')
+    return `${name} ${version} (${license})\n\n${text.trim()}\n`
+  })
+}
+
+rmSync(program, { recursive: true, force: true })
+mkdirSync(join(program, 'src'), { recursive: true })
+const build = await installedBundler()
+if (build !== undefined) {
+  writeFileSync(join(program, 'LICENSES'), licencesOf(await bundle(build)).join('\n----\n\n'))
+} else {
+  writeFileSync(join(program, 'src', 'main.js'), "#!/usr/bin/env node\nimport '../../src/main.js'\n")
+}
