@@ -4,6 +4,7 @@ import type { ApiResponse } from './api.js'
 const shortErrors = {
   400: 'BadRequest',
   401: 'Unauthorized',
+  403: 'Forbidden',
   404: 'NotFound',
   405: 'MethodNotAllowed',
   406: 'NotAcceptable',
@@ -11,6 +12,7 @@ const shortErrors = {
   413: 'RequestEntityTooLarge',
   414: 'URITooLong',
   415: 'UnsupportedMediaType',
+  429: 'TooManyRequests',
   500: 'InternalServerError',
   503: 'ServiceUnavailable',
 } as const

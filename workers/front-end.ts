@@ -42,6 +42,7 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & Servic
   if (!opened.ok) throw new Error(`front end ${task.frontEnd} cannot accept on the shared socket`)
   control.on('message', (instruction: FrontInstruction) => {
     if (instruction.kind === 'useTls') opened.value.useTls(instruction.tls)
+    else if (instruction.kind === 'useKeys') opened.value.useKeys(instruction.keys)
     else if (instruction.kind === 'stop') stop(instruction.limit_ms)
   })
   tell(control, { kind: 'ready' })

@@ -2,6 +2,7 @@ import { oneLine } from '../log/form.js'
 import type { Options } from '../options.js'
 import { logLevels, Switches } from '../shared-memory/switches.js'
 import { versionText } from '../version.js'
+import { isLoopback } from './destination-list.js'
 import { helpText, usageText } from './flag-help.js'
 import { flagsByName } from './flags.js'
 import { contradiction, optionsFrom, tokenFrom } from './settings.js'
@@ -74,10 +75,6 @@ export function openManagementPort(options: Options): number | undefined {
   if (adminToken !== undefined) return undefined
   const [reached, address] = adminPort === undefined ? [port, localIp] : [adminPort, adminIp]
   return address !== undefined && isLoopback(address) ? undefined : reached
-}
-
-function isLoopback(address: string): boolean {
-  return address === '::1' || /^(::ffff:)?127\./i.test(address)
 }
 
 function wrong({ line, advice }: Mistake): CommandLine {

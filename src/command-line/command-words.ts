@@ -15,6 +15,14 @@ const programs: ReadonlyMap<string, ProgramCommand> = new Map([
     'feed',
     { summary: 'updates, kills and restarts a broker, and checks what it kept', script: builtFile('bench/feed.js') },
   ],
+  ['health', { summary: 'asks a broker whether it is ready', script: builtFile('src/runtime/health-program.js') }],
+  [
+    'key',
+    {
+      summary: 'makes a key for a client, for the file of -apiKeys',
+      script: builtFile('src/runtime/key-program.js'),
+    },
+  ],
 ])
 
 const others = new Map([

@@ -1,4 +1,5 @@
 import { logLevels } from '../shared-memory/switches.js'
+import { hostNames } from './destination-list.js'
 import { flagsOf, named, type Switch } from './flag.js'
 import { address, integer, oneOf, oneOfAnyCase, textFlag, traceLevels } from './flag-values.js'
 
@@ -9,6 +10,7 @@ const administration = flagsOf('Administration')
 /** For settings that are kept in 32-bit cells of shared memory. */
 const highest32 = 2 ** 31 - 1
 const silent: Switch = { kind: 'switch', group: 'Logging', variable: undefined, meaning: 'the same as -logLevel ERROR' }
+const noNames: readonly string[] = []
 const noLevels: readonly number[] = []
 
 /** The flags of statistics, logging and administration [management 9.3, 9.4]. */
@@ -50,6 +52,11 @@ export const runningFlags = named({
   shutdownTimeout: administration.value(integer(0), 30, 'seconds that an orderly end waits for requests'),
   adminPort: administration.optional(integer(1, 65535), 'management on a port of its own'),
   adminIp: administration.value(address, '127.0.0.1', 'address of that port'),
+  adminHosts: administration.other(
+    hostNames,
+    [noNames, 'none'],
+    'names under which browsers may reach management without a token',
+  ),
   adminToken: {
     ...administration.optional(textFlag('token'), 'token that management needs'),
     secret: true,

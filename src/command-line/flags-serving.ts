@@ -1,5 +1,6 @@
 import { flagsOf, named } from './flag.js'
 import { address, integer, oneOf, textFlag } from './flag-values.js'
+import { rateLimits } from './rate-flag.js'
 
 const network = flagsOf('Network')
 const limits = flagsOf('HTTP limits')
@@ -119,5 +120,7 @@ export const servingFlags = named({
 
   multiservice: api.onOff('keep the tenants of Fiware-Service apart', 'ORION_MULTI_SERVICE'),
   strictNgsiv1Ids: api.onOff('more checks of ids in NGSIv1', 'ORION_CHECK_ID_V1'),
+  apiKeys: api.optional(textFlag('file'), 'hashes of the keys that clients need; rigel key makes them'),
+  rateLimit: api.optional(rateLimits, 'requests per second of each tenant; then 429'),
   ngsiv1Autocast: api.onOff('NGSIv1 updates store numbers and booleans as such', 'ORION_NGSIV1_AUTOCAST'),
 } as const)

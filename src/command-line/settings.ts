@@ -76,6 +76,8 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined) 
     multiservice: on(flags.multiservice),
     strictNgsiv1Ids: on(flags.strictNgsiv1Ids),
     ngsiv1Autocast: on(flags.ngsiv1Autocast),
+    apiKeys: value(flags.apiKeys),
+    rateLimit: value(flags.rateLimit),
     statSemWait: latest(settings, flags.statSemWait, flags.mutexTimeStat) === 'true',
     statCounters: on(flags.statCounters),
     statTiming: on(flags.statTiming),
@@ -113,6 +115,7 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined) 
     shutdownTimeout_s: Math.min(value(flags.shutdownTimeout), longestTimer_s),
     adminPort: value(flags.adminPort),
     adminIp: value(flags.adminIp),
+    adminHosts: value(flags.adminHosts),
     adminToken,
     notifications: notificationsFrom(settings),
     // Those that were given and have no effect, for a warning at the start.

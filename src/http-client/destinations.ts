@@ -1,6 +1,6 @@
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
-import type { DestinationList } from '../command-line/destination-list.js'
+import { type DestinationList, HostNames } from '../command-line/destination-list.js'
 import { denial } from './faults.js'
 
 /** Which destinations an operator allows and which not; without a list of allowed ones all are. */
@@ -55,7 +55,7 @@ export class Destinations {
   mayConnect(host: string): boolean {
     const plain = plainHost(host)
     if (isIP(plain) !== 0) return this.#permits(undefined, plain)
-    return this.#deny === undefined || !named(this.#deny, plain)
+    return this.#deny === undefined || !this.#deny.names.has(plain)
   }
 
   async #allowed(hostname: string, options: LookupOptions): Promise<readonly LookupAddress[]> {
@@ -65,7 +65,7 @@ export class Destinations {
 
   #permits(name: string | undefined, address: string): boolean {
     const { connected, all } = meantAddress(address)
-    const isNamed = (rule: Rule) => name !== undefined && named(rule, name)
+    const isNamed = (rule: Rule) => name !== undefined && rule.names.has(name)
     if (this.#deny !== undefined && (isNamed(this.#deny) || contains(this.#deny, all))) return false
     return this.#allow === undefined || isNamed(this.#allow) || contains(this.#allow, [connected])
   }
@@ -88,9 +88,7 @@ export class Destinations {
 
 interface Rule {
   readonly networks: BlockList
-  readonly names: ReadonlySet<string>
-  /** With the dot that they begin with. */
-  readonly domains: readonly string[]
+  readonly names: HostNames
 }
 
 function ruleOf({ networks, names }: DestinationList): Rule {
@@ -100,12 +98,7 @@ function ruleOf({ networks, names }: DestinationList): Rule {
     // Whoever names an unspecified address, and not a network, means this machine.
     if (prefix === (family === 'ipv4' ? 32 : 128)) addAddress(list, meantAddress(address).connected)
   }
-  const domains = names.filter((name) => name.startsWith('*.')).map((name) => name.slice(1))
-  return { networks: list, names: new Set(names.filter((name) => !name.startsWith('*.'))), domains }
-}
-
-function named({ names, domains }: Rule, name: string): boolean {
-  return names.has(name) || domains.some((domain) => name.endsWith(domain))
+  return { networks: list, names: new HostNames(names) }
 }
 
 function addAddress(list: BlockList, address: string): void {

@@ -1,10 +1,12 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import type { ApiResponse, Operation, Resource, Verb } from '../api.js'
+import { bearerToken, secretDigest } from '../api-keys.js'
 import type { PathRange } from '../context/query.js'
 import { err, ok, type Result } from '../result.js'
 import { errorResponse, statusText } from './errors.js'
 import { type Head, isJson, isText, mediaTypeOf, parseAccept, single } from './headers.js'
 import type { Cors } from './response-headers.js'
+import type { SiteCheck } from './site-check.js'
 import {
   hasShortErrors,
   type Interfaces,
@@ -18,6 +20,7 @@ import {
   type PathKind,
   parseParameters,
   parsePath,
+  refusesSites,
   type Target,
   verbsOf,
 } from './target.js'
@@ -25,6 +28,7 @@ import {
 /** What the checks go by: the options and what the interfaces add. */
 export interface CheckRules {
   readonly hasToken: TokenCheck
+  readonly sites: SiteCheck
   readonly maxTarget_bytes: number
   readonly maxBody_bytes: number
   readonly cors: Cors
@@ -50,6 +54,8 @@ export interface RefusedRequest {
 export function checkTarget(rules: CheckRules, head: Head): Result<readonly PathRange[], ApiResponse> {
   const { target, headers } = head
   if (needsToken(target.kind) && !rules.hasToken(headers.authorization)) return err(unauthorized(head))
+  const foreign = refusesSites(target.kind) ? rules.sites.refusal(head.verb, headers) : undefined
+  if (foreign !== undefined) return err(errorResponse(target.kind, 403, foreign))
   if (head.url.length > rules.maxTarget_bytes) {
     return err(errorResponse(target.kind, 414, 'the request target is too long'))
   }
@@ -194,13 +200,9 @@ type TokenCheck = (authorization: string | undefined) => boolean
 /** The check of a token. Digests are compared, so that the time says nothing, not even the token's length. */
 export function tokenCheck(token: string | undefined): TokenCheck {
   if (token === undefined) return () => true
-  const expected = digest(token)
+  const expected = secretDigest(token)
   return (authorization) => {
-    const given = /^bearer +(.*)$/i.exec(authorization ?? '')?.[1]
-    return given !== undefined && timingSafeEqual(digest(given.trim()), expected)
+    const given = bearerToken(authorization)
+    return given !== undefined && timingSafeEqual(secretDigest(given), expected)
   }
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

@@ -6,12 +6,14 @@ import { hasShortErrors, type PathKind } from './target.js'
 const reasonPhrases = {
   400: 'Bad Request',
   401: 'Unauthorized',
+  403: 'Forbidden',
   405: 'Method Not Allowed',
   406: 'Not Acceptable',
   411: 'Content Length Required',
   413: 'Request Entity Too Large',
   414: 'URI Too Long',
   415: 'Unsupported Media Type',
+  429: 'Too Many Requests',
   500: 'Internal Server Error',
   503: 'Service Unavailable',
 } as const

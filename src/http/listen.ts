@@ -11,6 +11,7 @@ export type ListenRefusal =
   | { readonly kind: 'portInUse'; readonly port: number }
   | { readonly kind: 'portUnusable'; readonly port: number; readonly reason: string }
   | CertificateRefusal
+  | { readonly kind: 'keysUnusable'; readonly reason: string }
 
 interface CertificateRefusal {
   readonly kind: 'certificateUnusable'

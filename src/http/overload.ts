@@ -1,4 +1,3 @@
-import type { Log } from '../log/log.js'
 import type { Nanoseconds } from '../time.js'
 
 /** How long waits may exceed the target before requests are refused: a burst is over by then. */
@@ -48,30 +47,5 @@ export class Overload {
   /** Whether a request in the queue has waited so long that it is refused yet. */
   isTooLong(waited: Nanoseconds): boolean {
     return this.#most > 0n && waited >= this.#most
-  }
-}
-
-/** The least time between two lines about overload. */
-const line_ms = 10_000
-
-/** Logs overload, at most one line in `line_ms`. */
-export class OverloadLines {
-  readonly #log: Log
-  #refused = 0
-  #lastLine_ms = Number.NEGATIVE_INFINITY
-
-  constructor(log: Log) {
-    this.#log = log
-  }
-
-  /** A request was refused. */
-  refused(): void {
-    this.#refused += 1
-    const now_ms = performance.now()
-    if (now_ms - this.#lastLine_ms < line_ms) return
-    this.#lastLine_ms = now_ms
-    const since = this.#refused === 1 ? 'a request was' : `${this.#refused} requests were`
-    this.#log.warn('http:overload', `${since} refused: more arrive than can be done`)
-    this.#refused = 0
   }
 }

@@ -42,6 +42,7 @@ export class RequestLog {
   readonly #correlator: string
   readonly #transaction: () => string
   #context: LineContext | undefined
+  #key: string | undefined
 
   constructor(log: Log, switches: Switches, incoming: IncomingMessage, correlator: string, transaction: () => string) {
     this.#log = log
@@ -59,6 +60,12 @@ export class RequestLog {
   /** A line of a trace area; the caller has looked whether it is wanted. */
   trace(area: TraceArea, message: string, facts?: Facts): void {
     this.#log.trace(area, message, facts, this.context)
+  }
+
+  /** The request has come with the key of this name [management 10.3]. */
+  keyUsed(name: string): void {
+    this.#key = name
+    this.#maybe('security', () => `key ${name}`)
   }
 
   /** The head, in the areas that show parts of it. */
@@ -96,7 +103,7 @@ export class RequestLog {
     this.#maybe('render', () => `${response_bytes} bytes`, stages)
     const { method, url, headers: given } = this.#incoming
     if (given.origin !== undefined) this.#maybe('http.cors', () => `origin ${given.origin}: ${corsHeaders(headers)}`)
-    if (status === 401) this.#maybe('security', () => 'the management token is missing or wrong')
+    if (status === 401) this.#maybe('security', () => 'the token or the key is missing or wrong')
     const target = urlWithoutSecrets(url ?? '')
     this.#maybe('http.transaction', () => `done: ${method} ${target}, ${status}`, stages)
     if (shown)
@@ -148,9 +155,10 @@ export class RequestLog {
 
   #facts(stages: Facts): Facts | undefined {
     const verbosity = this.#switches.get('verbosity')
-    if (verbosity < 3) return undefined
-    if (verbosity < 4) return stages
-    return { ...stages, headers: JSON.stringify(withoutSecrets(this.#incoming.headers)) }
+    const key = this.#key === undefined ? undefined : { key: this.#key }
+    if (verbosity < 3) return key
+    if (verbosity < 4) return { ...key, ...stages }
+    return { ...key, ...stages, headers: JSON.stringify(withoutSecrets(this.#incoming.headers)) }
   }
 
   /** On one line, cut at the limit of payloads in the log. */

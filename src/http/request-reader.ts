@@ -87,7 +87,12 @@ export class RequestReader implements BodyReader {
 
   /** Checks the head, then reads the body if one is to come. */
   begin(): void {
-    const { context, head } = this.#exchange
+    const { context, head, log, begun } = this.#exchange
+    const refused = context.access?.refusal(head, log, begun)
+    if (refused !== undefined) {
+      this.#outcome.turnDown({ response: refused, counted: false })
+      return
+    }
     const paths = checkTarget(context.rules, head)
     if (paths.ok) {
       this.#paths = paths.value

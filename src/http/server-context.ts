@@ -7,6 +7,7 @@ import type { RequestMemory } from '../shared-memory/request-memory.js'
 import type { Switches } from '../shared-memory/switches.js'
 import type { Admission } from './admission.js'
 import type { CheckRules } from './checks.js'
+import type { ClientAccess } from './client-access.js'
 import type { ReplyInterleaving, ResponseBatch } from './response-batch.js'
 
 /** What all requests of a front end share. */
@@ -24,6 +25,8 @@ export interface FrontEndContext {
 /** What the requests of one listening socket share. */
 export interface ServerContext extends FrontEndContext {
   readonly rules: CheckRules
+  /** Nothing where everybody may use the interfaces for clients as much as they like. */
+  readonly access: ClientAccess | undefined
   readonly admission: Admission
   readonly responses: ResponseBatch
   readonly interleaving: ReplyInterleaving
@@ -40,8 +43,10 @@ export interface ServerContext extends FrontEndContext {
 export const rejectionOf: Readonly<Record<number, Rejection | undefined>> = {
   400: undefined,
   401: 'unauthorized',
+  403: 'forbidden',
   406: 'not_acceptable',
   413: 'too_large',
   414: 'too_large',
   415: 'media_type',
+  429: 'rate_limit',
 }

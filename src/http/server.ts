@@ -1,20 +1,27 @@
+import { hostname } from 'node:os'
 import type { Resource } from '../api.js'
+import type { ApiKeys } from '../api-keys.js'
+import { isLoopback } from '../command-line/destination-list.js'
 import type { WaitMeter } from '../measure/waits.js'
 import type { Options } from '../options.js'
 import { err, ok, type Result } from '../result.js'
 import { ConnectionLimit } from '../shared-memory/connection-limit.js'
 import { RequestMemory } from '../shared-memory/request-memory.js'
 import { SharedSemaphore } from '../shared-memory/semaphore.js'
+import { TenantRates } from '../shared-memory/tenant-rates.js'
 import { secondsText } from '../time.js'
 import { Admission, type AdmissionReport, permitShare } from './admission.js'
 import { tokenCheck } from './checks.js'
+import { ClientAccess } from './client-access.js'
 import { fitDescriptors } from './connection-limits.js'
 import { descriptorOf, hostsOf, type ListenAddress, type ListenRefusal, listen, readTls } from './listen.js'
 import { Listener, type ListenerLimits, type Tls } from './listener.js'
-import { Overload, OverloadLines } from './overload.js'
+import { Overload } from './overload.js'
+import { RefusalLines } from './refusal-lines.js'
 import { ReplyInterleaving, ResponseBatch } from './response-batch.js'
 import { Cors } from './response-headers.js'
 import type { FrontEndContext, ServerContext } from './server-context.js'
+import { SiteCheck } from './site-check.js'
 import { type Interfaces, isOnBothPorts, kindOf, segmentsOf } from './target.js'
 
 /** The options that the front end goes by. */
@@ -39,8 +46,11 @@ export type HttpOptions = Pick<
   | 'reqMutexPolicy'
   | 'inReqPayloadMaxSize'
   | 'httpThreads'
+  | 'multiservice'
+  | 'rateLimit'
   | 'adminPort'
   | 'adminIp'
+  | 'adminHosts'
   | 'adminToken'
 >
 
@@ -54,6 +64,8 @@ export interface HttpMemory {
   readonly requestMemory: SharedArrayBuffer
   /** What large responses hold that have not been sent, likewise. */
   readonly responseMemory: SharedArrayBuffer
+  /** How much each tenant has sent, see `TenantRates`; nothing without limits. */
+  readonly rates: SharedArrayBuffer | undefined
 }
 
 /** What a front end is put together from. */
@@ -62,6 +74,8 @@ export interface HttpServerParts extends FrontEndContext {
   readonly management: readonly Resource[]
   readonly options: HttpOptions
   readonly requestWait: WaitMeter
+  /** The keys of the interfaces for clients; nothing where none is needed. */
+  readonly apiKeys: ApiKeys | undefined
   /** Takes in what the partitions have replied meanwhile. */
   readonly takeReplies: () => void
   readonly memory: HttpMemory
@@ -177,6 +191,7 @@ function newContext(parts: HttpServerParts, admission: Admission): ServerContext
   const { options, memory, meter, log, damages, switches, transaction, alarms } = parts
   const rules = {
     hasToken: tokenCheck(options.adminToken),
+    sites: siteCheck(options),
     maxTarget_bytes: options.connectionMemory_KiB * 512,
     maxBody_bytes: options.inReqPayloadMaxSize,
     cors: new Cors(parts.interfaces, options.corsOrigin, options.corsMaxAge_s),
@@ -185,6 +200,7 @@ function newContext(parts: HttpServerParts, admission: Admission): ServerContext
   const responses = new ResponseBatch()
   return {
     rules,
+    access: clientAccess(parts, rules.cors),
     admission,
     responses,
     interleaving: new ReplyInterleaving(responses, parts.takeReplies),
@@ -196,10 +212,34 @@ function newContext(parts: HttpServerParts, admission: Admission): ServerContext
   }
 }
 
+function clientAccess({ options, apiKeys, memory, log }: HttpServerParts, cors: Cors): ClientAccess | undefined {
+  const { rateLimit, multiservice } = options
+  const rates = rateLimit && memory.rates && new TenantRates(rateLimit, memory.rates)
+  if (apiKeys === undefined && rates === undefined) return undefined
+  return new ClientAccess({
+    keys: apiKeys,
+    rates,
+    multiservice,
+    isPreflight: ({ verb, target }) => verb === 'OPTIONS' && cors.takesOptions(target.kind),
+    lines: new RefusalLines(log, 'http:rate', 'their tenant sends more than -rateLimit allows'),
+  })
+}
+
+function siteCheck({ corsOrigin, adminHosts, adminPort, adminIp, adminToken, localIp }: HttpOptions): SiteCheck {
+  const address = adminPort === undefined ? localIp : adminIp
+  return new SiteCheck({
+    names: adminHosts,
+    machine: hostname(),
+    isLoopback: address !== undefined && isLoopback(address),
+    hasToken: adminToken !== undefined,
+    shared: corsOrigin,
+  })
+}
+
 function newAdmission({ options, meter, requestWait, log, index, memory }: HttpServerParts): Admission {
   const share = permitShare(options.requestPermits, options.httpThreads, index)
   const semaphore = new SharedSemaphore(memory.permits)
-  const lines = new OverloadLines(log)
+  const lines = new RefusalLines(log, 'http:overload', 'more arrive than can be done')
   const overload = new Overload(BigInt(options.reqMaxWait_ms) * 1_000_000n)
   const report: AdmissionReport = {
     permits: (free, taken, queued) => {

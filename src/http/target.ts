@@ -177,6 +177,11 @@ export function needsToken(kind: PathKind): boolean {
   return kind === 'management' || kind === 'metrics'
 }
 
+/** Whether requests that another web site caused are refused: metrics, health, version and description say nothing worth it. */
+export function refusesSites(kind: PathKind): boolean {
+  return kind === 'management'
+}
+
 /** Whether the path is served on the port of the context interface and on the one of the management [management 13]. */
 export function isOnBothPorts(kind: PathKind): boolean {
   return kind === 'health' || saysWhatItIs(kind)

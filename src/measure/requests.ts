@@ -44,6 +44,8 @@ export const rejections = [
   'malformed',
   'max_connections',
   'unauthorized',
+  'forbidden',
+  'rate_limit',
   'overload',
   'memory',
   'timeout',

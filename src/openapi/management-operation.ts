@@ -18,6 +18,8 @@ interface ManagementOperation extends Omit<DescribedOperation, 'requestBody' | '
   readonly errors?: Readonly<Record<string, Reference>>
   /** Never needs a token. */
   readonly isOpen?: true
+  /** Answered whatever web site has caused the request. */
+  readonly isForEverySite?: true
 }
 
 /** An operation of the management, which may have a token and takes no body [management 1, 13]. */
@@ -27,6 +29,7 @@ export function managementOperation({
   example,
   errors = {},
   isOpen,
+  isForEverySite = isOpen,
   ...operation
 }: ManagementOperation): DescribedOperation {
   const schema = typeof answer === 'string' ? schemaRef(answer) : answer
@@ -37,6 +40,7 @@ export function managementOperation({
       ...(responses ?? { 200: jsonResponse('As it is.', schema, example) }),
       400: responseRef('BadRequest'),
       ...(isOpen === undefined && { 401: responseRef('Unauthorized') }),
+      ...(isForEverySite === undefined && { 403: responseRef('ForeignSite') }),
       406: responseRef('NotAcceptable'),
       413: responseRef('TooLarge'),
       414: responseRef('UriTooLong'),

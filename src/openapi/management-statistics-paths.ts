@@ -120,6 +120,7 @@ export const managementStatisticsPaths: DescribedTag = {
           operationId: 'showMetrics',
           tags: [tag],
           summary: 'Metrics for Prometheus',
+          isForEverySite: true,
           responses: { 200: { description: 'As text.', content: { 'text/plain': { schema: textSchema() } } } },
         }),
       },

@@ -14,6 +14,7 @@ import {
   schemaRef,
   textSchema,
 } from './description.js'
+import { clientSecurity } from './shared-components.js'
 
 /** An operation of NGSIv1, without what all of them have in common. */
 interface Ngsi1Operation extends Omit<DescribedOperation, 'requestBody' | 'responses'> {
@@ -43,16 +44,20 @@ export function ngsi1Operation({
   const ofSize = jsonResponse('The body is missing.', shapes)
   return {
     ...operation,
+    security: clientSecurity,
     parameters: [...parameters, ...['service', path, 'correlator'].map(parameterRef)],
     ...(body !== undefined && { requestBody: { required: true, content: jsonContent(schemaRef(body[0]), body[1]) } }),
     responses: {
       200: jsonResponse(success, { anyOf: [schemaRef(answer), schemaRef('OrionError')] }, example),
       400: responseRef('Ngsi1BadRequest'),
+      401: responseRef('Ngsi1Unauthorized'),
+      403: responseRef('Ngsi1Forbidden'),
       406: responseRef('Ngsi1NotAcceptable'),
       ...(body !== undefined && { 411: ofSize }),
       413: { ...ofSize, description: 'The body, or what is read, is too large.' },
       414: responseRef('Ngsi1UriTooLong'),
       ...(body !== undefined && { 415: responseRef('Ngsi1UnsupportedMediaType') }),
+      429: responseRef('Ngsi1TooManyRequests'),
       500: responseRef('Ngsi1InternalError'),
       503: responseRef('Ngsi1Unavailable'),
     },
@@ -62,6 +67,15 @@ export function ngsi1Operation({
 /** Errors of NGSIv1 that HTTP knows, by status [context 10.1], [management 11.3]. */
 export const ngsi1Errors: Readonly<Record<string, DescribedResponse>> = {
   Ngsi1BadRequest: orionError('The path or a parameter is wrong, or the body of a convenience operation is no JSON.'),
+  Ngsi1Unauthorized: {
+    ...orionError('Clients need a key (`-apiKeys`), and the request has none or another one.'),
+    headers: { 'WWW-Authenticate': { description: 'How to authenticate.', schema: textSchema() } },
+  },
+  Ngsi1Forbidden: orionError('The key is for other tenants, or for reading.'),
+  Ngsi1TooManyRequests: {
+    ...orionError('The tenant sends more requests than `-rateLimit` allows; nothing of it was done.'),
+    headers: { 'Retry-After': { description: 'Seconds.', schema: textSchema() } },
+  },
   Ngsi1NotAcceptable: orionError('The client does not accept JSON.'),
   Ngsi1UriTooLong: orionError('The target is longer than half of `-connectionMemory`.'),
   Ngsi1UnsupportedMediaType: orionError('The body is not `application/json`.'),

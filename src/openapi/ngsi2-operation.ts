@@ -13,6 +13,7 @@ import {
   responseRef,
   textSchema,
 } from './description.js'
+import { clientSecurity } from './shared-components.js'
 
 /** An operation of NGSIv2, without what all of them have in common. */
 interface Ngsi2Operation extends Omit<DescribedOperation, 'requestBody' | 'responses'> {
@@ -38,16 +39,20 @@ export function ngsi2Operation({
   const ofBody = { 411: responseRef('LengthRequired'), 415: responseRef('UnsupportedMediaType') }
   return {
     ...operation,
+    security: clientSecurity,
     parameters: [...parameters, ...['service', path, 'correlator'].map(parameterRef)],
     ...(body !== undefined && { requestBody: { required: true, content: body } }),
     responses: {
       ...success,
       400: responseRef('BadRequest'),
+      401: responseRef('Unauthorized'),
+      403: responseRef('Forbidden'),
       406: responseRef('NotAcceptable'),
       413: responseRef('TooLarge'),
       414: responseRef('UriTooLong'),
       ...(body === undefined ? {} : ofBody),
       ...Object.fromEntries(errors.map((status) => [status, responseRef(ownErrors[status])])),
+      429: responseRef('TooManyRequests'),
       500: responseRef('InternalError'),
       503: responseRef('Unavailable'),
     },

@@ -26,7 +26,7 @@ import { ngsi2RegistrationPaths, ngsi2RegistrationSchemas } from './ngsi2-regist
 import { ngsi2Schemas } from './ngsi2-schemas.js'
 import { ngsi2SubscriptionPaths } from './ngsi2-subscription-paths.js'
 import { ngsi2SubscriptionSchemas } from './ngsi2-subscription-schemas.js'
-import { sharedParameters, sharedResponses, sharedSchemas } from './shared-components.js'
+import { securitySchemes, sharedParameters, sharedResponses, sharedSchemas } from './shared-components.js'
 
 /** All that the broker takes, by what it is about, in the order of the reference page. */
 export const describedTags: readonly DescribedTag[] = [
@@ -86,7 +86,7 @@ export function openApiText(): string {
     paths: Object.fromEntries(describedTags.flatMap(({ paths }) => paths.flatMap(pathItems))),
     components: {
       ...describedComponents,
-      securitySchemes: { managementToken: { type: 'http', scheme: 'bearer', description: 'With `-adminToken`.' } },
+      securitySchemes,
     },
   })
 }

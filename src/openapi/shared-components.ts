@@ -1,5 +1,6 @@
 import {
   closedSchema,
+  type DescribedOperation,
   type DescribedParameter,
   type DescribedResponse,
   type JsonSchema,
@@ -60,12 +61,32 @@ export const sharedParameters: Readonly<Record<string, DescribedParameter>> = {
   offset: queryParameter('offset', 'How many results are skipped.', { type: 'integer', minimum: 0, default: 0 }),
 }
 
+/** How clients show who they are, where `-apiKeys` needs it. */
+export const clientSecurity: NonNullable<DescribedOperation['security']> = [{}, { clientKey: [] }, { clientToken: [] }]
+
+/** How requests may authenticate. */
+export const securitySchemes = {
+  managementToken: { type: 'http', scheme: 'bearer', description: 'With `-adminToken`.' },
+  clientKey: { type: 'apiKey', in: 'header', name: 'X-Auth-Token', description: 'With `-apiKeys`.' },
+  clientToken: { type: 'http', scheme: 'bearer', description: 'With `-apiKeys`.' },
+} as const
+
 /** Errors in the short form, by status [management 1, 11.4]. */
 export const sharedResponses: Readonly<Record<string, DescribedResponse>> = {
   BadRequest: shortError('The request is wrong in itself: a parameter, a header, the body.'),
   Unauthorized: {
-    ...shortError('The management has a token, and the request none or another one.'),
+    ...shortError(
+      'The management has a token, or clients need a key (`-apiKeys`), and the request has none or another one.',
+    ),
     headers: { 'WWW-Authenticate': { description: 'How to authenticate.', schema: textSchema() } },
+  },
+  ForeignSite: shortError(
+    'A page of another web site has caused the request; or, without a token, its `Host` is a name that the broker does not know: see `-adminHosts`.',
+  ),
+  Forbidden: shortError('The key is for other tenants, or for reading.'),
+  TooManyRequests: {
+    ...shortError('The tenant sends more requests than `-rateLimit` allows; nothing of it was done.'),
+    headers: { 'Retry-After': { description: 'Seconds.', schema: textSchema() } },
   },
   NotFound: shortError(
     'There is no such thing; `PartialUpdate` when providers did a part of what was passed on to them.',

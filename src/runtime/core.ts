@@ -9,7 +9,7 @@ import { Partitions } from '../coordinator/partitions.js'
 import { RegistryFeed } from '../coordinator/registry-feed.js'
 import { watchStorage } from '../coordinator/storage-alarm.js'
 import { Sweeper } from '../coordinator/sweeper.js'
-import { type ListenRefusal, readTls } from '../http/listen.js'
+import type { ListenRefusal } from '../http/listen.js'
 import type { DataFolder } from '../lmdb/data-folder.js'
 import { ReadPool } from '../lmdb/read-pool.js'
 import { type AlarmReport, AlarmReports, publishAlarms } from '../log/alarm-reports.js'
@@ -18,7 +18,7 @@ import type { MainLog } from '../log/main-log.js'
 import { ActorThread } from '../mailbox/thread.js'
 import { Measures, rowsOf } from '../measure/measures.js'
 import type { Options } from '../options.js'
-import { ok, type Result } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import { Bell } from '../shared-memory/bell.js'
 import { ConnectionLimit } from '../shared-memory/connection-limit.js'
 import { ForwardLimit } from '../shared-memory/forward-limit.js'
@@ -28,12 +28,14 @@ import { RequestMemory } from '../shared-memory/request-memory.js'
 import { SharedSemaphore } from '../shared-memory/semaphore.js'
 import { SequenceCounter } from '../shared-memory/sequences.js'
 import type { Switches } from '../shared-memory/switches.js'
+import { TenantRates } from '../shared-memory/tenant-rates.js'
 import { newTransactions } from '../shared-memory/transaction-numbers.js'
 import { Versions } from '../shared-memory/versions.js'
 import { RunningDelivery } from './delivery.js'
 import { openFront, type RunningFrontEnd } from './front-end-assembly.js'
 import { type ThreadHeaps, threadHeaps } from './memory-needed.js'
 import { templateSettings } from './message-rendering.js'
+import { configuredKeys, reloadFiles } from './reload-files.js'
 import type {
   BrokerPlan,
   FrontEndTask,
@@ -109,6 +111,7 @@ export class Core {
       connections: ConnectionLimit.memory(options.maxConnections),
       requestMemory: RequestMemory.memory(),
       responseMemory: RequestMemory.memory(),
+      rates: options.rateLimit && TenantRates.memory(options.rateLimit),
       alarms: AlarmReports.memory(),
       rooms: numbers.map(() => MailboxCapacity.memory()),
     }
@@ -149,8 +152,16 @@ export class Core {
 
   /** Opens the sockets and lets all front ends accept; gives the port. */
   async listen(): Promise<Result<number, ListenRefusal>> {
+    const keys = configuredKeys(this.#options)
+    if (!keys.ok) return err({ kind: 'keysUnusable', reason: keys.error })
     const sequences = this.#sequences.memory
-    const task = { ...this.#plan, options: this.#options, queryHeap_MiB: this.#heaps.query_MiB, sequences }
+    const task = {
+      ...this.#plan,
+      options: this.#options,
+      apiKeys: keys.value,
+      queryHeap_MiB: this.#heaps.query_MiB,
+      sequences,
+    }
     this.#watch()
     const { subscriptions, registry } = this.#delivered
     const alarms = {
@@ -171,17 +182,21 @@ export class Core {
     return ok(opened.value.port)
   }
 
-  /** Has new connections use key and certificate as their files are now; those that cannot be used change nothing. */
-  async reload(): Promise<void> {
-    const read = await readTls(this.#options.https)
-    if (!read.ok) {
-      this.#log.warn('main:certificate', `key and certificate stay as they were: ${read.error.reason}`)
-    } else if (read.value !== undefined) {
-      const instruction: FrontInstruction = { kind: 'useTls', tls: read.value }
-      this.#front?.useTls(read.value)
+  /** Has key and certificate, and the keys of clients, be as their files are now. */
+  reload(): Promise<void> {
+    const everywhere = (instruction: FrontInstruction) => {
       for (const thread of this.#threads) thread.tell(instruction)
-      this.#log.info('main:certificate', 'key and certificate were read anew')
     }
+    return reloadFiles(this.#options, this.#log, {
+      useTls: (tls) => {
+        this.#front?.useTls(tls)
+        everywhere({ kind: 'useTls', tls })
+      },
+      useKeys: (keys) => {
+        this.#front?.useKeys(keys)
+        everywhere({ kind: 'useKeys', keys })
+      },
+    })
   }
 
   #newSweeper({ sweep }: RunningFrontEnd): Sweeper {

@@ -1,4 +1,5 @@
 import { isMainThread, type MessagePort } from 'node:worker_threads'
+import { ApiKeys } from '../api-keys.js'
 import type { SubscriptionService } from '../broker/broker.js'
 import { FrontBroker, pageLimit_bytes } from '../broker/front-broker.js'
 import type { PartitionReaders } from '../broker/partition-readers.js'
@@ -8,7 +9,6 @@ import { QueryPool, scanPermits } from '../broker/query-pool.js'
 import type { RegistryService } from '../broker/registry-service.js'
 import { ScanStops } from '../broker/scan-queue.js'
 import type { ListenRefusal } from '../http/listen.js'
-import type { Tls } from '../http/listener.js'
 import { type HttpServer, type HttpServerParts, openHttpServer } from '../http/server.js'
 import { Destinations } from '../http-client/destinations.js'
 import { type AlarmReport, AlarmReports } from '../log/alarm-reports.js'
@@ -36,10 +36,11 @@ import { transactions } from '../shared-memory/transaction-numbers.js'
 import { now } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import { openReaders } from './readers.js'
+import type { ReloadTarget } from './reload-files.js'
 import { type FrontEndTask, numbered, type QueryThreadData } from './tasks.js'
 
 /** A front end with everything behind it: mailboxes, snapshots, query threads, interfaces, sockets. */
-export interface RunningFrontEnd {
+export interface RunningFrontEnd extends ReloadTarget {
   readonly fd: number
   readonly port: number
   /**
@@ -47,8 +48,6 @@ export interface RunningFrontEnd {
    * were given up at the limit.
    */
   stop(limit_ms: number): Promise<number>
-  /** Has new connections use another key and certificate. */
-  useTls(tls: Tls): void
   /** Asks the broker as a client of this front end would. */
   state: FrontBroker['state']
   /** Has a partition remove entities that have expired by now; nothing when it cannot now. */
@@ -91,14 +90,15 @@ export async function openFront(
   }
   connect({ connect: (partition, port) => numbered(mailboxes, partition).connect(port) })
   await Promise.all(mailboxes.map((mailbox) => mailbox.connected()))
-  const behind = { measures, mailboxes, readers, queries, peers, providers, reports, ...services }
+  const apiKeys = task.apiKeys && new ApiKeys(task.apiKeys)
+  const behind = { measures, apiKeys, mailboxes, readers, queries, peers, providers, reports, ...services }
   const { broker, parts } = interfaces(task, log, behind)
   const opened = await openHttpServer(parts)
   if (!opened.ok) {
     await close()
     return opened
   }
-  return ok(front(opened.value, broker, mailboxes, close))
+  return ok(front(opened.value, broker, mailboxes, apiKeys, close))
 }
 
 /** The owners of what is not about single entities, here or in another thread. */
@@ -122,6 +122,7 @@ interface Behind extends FrontEndServices {
   readonly queries: QueryPool
   readonly providers: Providers
   readonly reports: AlarmReports
+  readonly apiKeys: ApiKeys | undefined
   readonly peers: Peers<Shared>
 }
 
@@ -161,6 +162,7 @@ function interfaces(
     options,
     meter,
     requestWait: measures.wait('request'),
+    apiKeys: behind.apiKeys,
     log,
     damages: new DamageLog(log, () => measures.damaged()),
     switches: measures.switches,
@@ -249,12 +251,14 @@ function front(
   { fd, port, useTls, stop }: HttpServer,
   broker: FrontBroker,
   mailboxes: readonly Mailbox[],
+  apiKeys: ApiKeys | undefined,
   close: () => Promise<void>,
 ): RunningFrontEnd {
   return {
     fd,
     port,
     useTls,
+    useKeys: (keys) => apiKeys?.use(keys),
     state: (query) => broker.state(query),
     sweep: async (partition) => {
       const posted = await numbered(mailboxes, partition).ask({ kind: 'sweep', time: now() })

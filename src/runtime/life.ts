@@ -135,7 +135,7 @@ export class Life {
     this.#exit(exitCodes.ended, halted)
   }
 
-  /** Reads the files anew that an operator may have exchanged: key and certificate. What cannot be used changes nothing. */
+  /** Reads the files anew that an operator may have exchanged: key and certificate, keys of clients. What cannot be used changes nothing. */
   async reload(): Promise<void> {
     await this.#started
     await this.#core?.reload()
@@ -184,6 +184,7 @@ function listenFailure(refusal: ListenRefusal): readonly [code: number, reason: 
     case 'portUnusable':
       return [exitCodes.port, `port ${refusal.port} cannot be used: ${refusal.reason}`]
     case 'certificateUnusable':
+    case 'keysUnusable':
       return [exitCodes.certificate, refusal.reason]
   }
 }

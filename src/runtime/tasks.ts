@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
+import type { ApiKey } from '../api-keys.js'
 import type { EntityLimits } from '../context/entity-size.js'
 import type { PackedRecipients } from '../delivery/packed-recipients.js'
 import type { Tls } from '../http/listener.js'
@@ -77,6 +78,8 @@ export interface FrontEndTask extends BrokerPlan {
   /** Its number; the first one runs in the main thread. */
   readonly frontEnd: number
   readonly options: Options
+  /** The keys of the interfaces for clients; nothing where none is needed. */
+  readonly apiKeys: readonly ApiKey[] | undefined
   /** How large the heaps of its query threads may grow. */
   readonly queryHeap_MiB: number
   readonly sequences: SharedArrayBuffer
@@ -120,6 +123,7 @@ export function numbered<Thing>(things: readonly Thing[], number: number): Thing
 export type FrontInstruction =
   | { readonly kind: 'connect'; readonly partition: number; readonly port: MessagePort }
   | { readonly kind: 'useTls'; readonly tls: Tls }
+  | { readonly kind: 'useKeys'; readonly keys: readonly ApiKey[] }
   | { readonly kind: 'stop'; readonly limit_ms: number }
 
 /** What the thread of a front end tells the main thread. */

@@ -41,6 +41,7 @@ function sharedMemory(measures: Measures, bell: Bell): SharedMemory {
     connections: ConnectionLimit.memory(1),
     requestMemory: RequestMemory.memory(),
     responseMemory: RequestMemory.memory(),
+    rates: undefined,
     forwards: ForwardLimit.memory(),
     alarms: AlarmReports.memory(),
     rooms: [MailboxCapacity.memory()],

@@ -15,6 +15,7 @@ import { ConnectionLimit } from '../../src/shared-memory/connection-limit.js'
 import { RequestMemory } from '../../src/shared-memory/request-memory.js'
 import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 import { Switches } from '../../src/shared-memory/switches.js'
+import { TenantRates } from '../../src/shared-memory/tenant-rates.js'
 import { type TraceArea, traceArea } from '../../src/trace-area.js'
 import { plainOptions, scripted } from '../ngsi1/given.js'
 
@@ -102,8 +103,11 @@ export const options: HttpOptions = {
   reqMutexPolicy: 'all',
   inReqPayloadMaxSize: 1_048_576,
   httpThreads: 1,
+  multiservice: false,
+  rateLimit: undefined,
   adminPort: undefined,
   adminIp: '127.0.0.1',
+  adminHosts: ['h'],
   adminToken: undefined,
 }
 
@@ -183,6 +187,7 @@ export async function givenFrontEnd(
     options: { ...options, ...changed },
     meter,
     requestWait: silent,
+    apiKeys: undefined,
     log: notedLog(lines, switches),
     damages: new DamageLog(notedLog(lines, switches), () => {}),
     switches,
@@ -194,6 +199,7 @@ export async function givenFrontEnd(
       connections: ConnectionLimit.memory(maxConnections),
       requestMemory: RequestMemory.memory(),
       responseMemory: RequestMemory.memory(),
+      rates: changed.rateLimit && TenantRates.memory(changed.rateLimit),
     },
     index: 0,
     ...more,

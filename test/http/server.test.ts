@@ -184,6 +184,7 @@ test('a port in use is a refusal', async (t) => {
     options: { ...options, port },
     meter: new Noted(),
     requestWait: { on: false, free: () => {}, waited: () => {} },
+    apiKeys: undefined,
     log: notedLog([], switches),
     damages: new DamageLog(notedLog([], switches), () => {}),
     switches,
@@ -195,6 +196,7 @@ test('a port in use is a refusal', async (t) => {
       connections: ConnectionLimit.memory(1),
       requestMemory: RequestMemory.memory(),
       responseMemory: RequestMemory.memory(),
+      rates: undefined,
     },
     index: 0,
   })

@@ -35,6 +35,7 @@ test("a partition's thread puts subscriptions in force and says after which noti
       connections: ConnectionLimit.memory(1),
       requestMemory: RequestMemory.memory(),
       responseMemory: RequestMemory.memory(),
+      rates: undefined,
       forwards: ForwardLimit.memory(),
       alarms: AlarmReports.memory(),
       rooms: [MailboxCapacity.memory()],

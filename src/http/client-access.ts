@@ -1,0 +1,92 @@
+import type { ApiResponse, Use } from '../api.js'
+import { type ApiKey, type ApiKeys, bearerToken } from '../api-keys.js'
+import type { Tenant } from '../context/entity.js'
+import { parseTenant } from '../context/tenant.js'
+import type { Result } from '../result.js'
+import type { TenantRates } from '../shared-memory/tenant-rates.js'
+import type { Nanoseconds } from '../time.js'
+import { errorResponse } from './errors.js'
+import { type Head, single } from './headers.js'
+import type { RefusalLines } from './refusal-lines.js'
+import type { RequestLog } from './request-log.js'
+import { isManagement } from './target.js'
+
+/** What limits who may use the interfaces for clients, and how much. */
+interface AccessRules {
+  /** Of `-apiKeys`. */
+  readonly keys: ApiKeys | undefined
+  /** Of `-rateLimit`. */
+  readonly rates: TenantRates | undefined
+  readonly multiservice: boolean
+  /** Whether a request is the question of a browser what it may send, which carries no key. */
+  readonly isPreflight: (head: Head) => boolean
+  readonly lines: RefusalLines
+}
+
+/**
+ * Says who may use the interfaces for clients: who has a key for the tenant and the operation, and a tenant that does not
+ * send more than it may. Both come before all other checks, so that nothing can be learnt without a key.
+ */
+export class ClientAccess {
+  readonly #rules: AccessRules
+
+  constructor(rules: AccessRules) {
+    this.#rules = rules
+  }
+
+  /** The response to a request that may not go on. A key is taken out of the head: it is for nobody else. */
+  refusal(head: Head, log: RequestLog, now: Nanoseconds): ApiResponse | undefined {
+    const { keys, multiservice, isPreflight } = this.#rules
+    const { kind } = head.target
+    if (isManagement(kind) || isPreflight(head)) return undefined
+    const service = head.headers['fiware-service']
+    const tenant = parseTenant(single(service), multiservice)
+    const refused = keys === undefined ? undefined : this.#withoutKey(keys, head, tenant, log)
+    return refused ?? this.#tooMuch(head, tenant, now)
+  }
+
+  #withoutKey(keys: ApiKeys, head: Head, tenant: Result<Tenant, string>, log: RequestLog): ApiResponse | undefined {
+    const { kind } = head.target
+    const key = takeKey(keys, head)
+    if (key === undefined) {
+      const text = 'a key is needed, as X-Auth-Token or as Authorization: Bearer, and this is none'
+      return { ...errorResponse(kind, 401, text), headers: { 'WWW-Authenticate': 'Bearer realm="context"' } }
+    }
+    log.keyUsed(key.name)
+    if (key.tenants !== undefined && !(tenant.ok && key.tenants.includes(tenant.value))) {
+      return errorResponse(kind, 403, 'this key is for other tenants')
+    }
+    return useOf(head) === 'write' && !key.mayWrite ? errorResponse(kind, 403, 'this key is for reading') : undefined
+  }
+
+  #tooMuch(head: Head, tenant: Result<Tenant, string>, now: Nanoseconds): ApiResponse | undefined {
+    const { rates, lines } = this.#rules
+    if (rates === undefined) return undefined
+    const wait = tenant.ok ? rates.take(tenant.value, now) : rates.takeUnnamed(now)
+    if (wait === 0n) return undefined
+    lines.refused(tenant.ok && tenant.value !== '' ? `of tenant ${tenant.value}` : 'without a tenant')
+    const text = 'this tenant sends more requests than it may'
+    const headers = { 'Retry-After': String((wait + 999_999_999n) / 1_000_000_000n) }
+    return { ...errorResponse(head.target.kind, 429, text), headers }
+  }
+}
+
+/**
+ * The key of a request. An X-Auth-Token that is none is the client's, and goes on to receivers and providers as it does
+ * without keys; of several in one, nobody knows which are keys.
+ */
+function takeKey(keys: ApiKeys, { headers }: Head): ApiKey | undefined {
+  const bearer = bearerToken(headers.authorization)
+  const ofBearer = bearer === undefined ? undefined : keys.find(bearer)
+  const token = single(headers['x-auth-token'])
+  const ofToken = token === undefined ? undefined : keys.find(token.trim())
+  if (ofToken !== undefined || token?.includes(',') === true) delete headers['x-auth-token']
+  return ofBearer ?? ofToken
+}
+
+/** How the operation of a request uses the broker; nothing where there is none, which is said later. */
+function useOf({ target, verb }: Head): Use | undefined {
+  const operations: Readonly<Record<string, { readonly use: Use } | undefined>> | undefined =
+    target.route?.resource.operations
+  return operations?.[verb]?.use
+}

@@ -1,0 +1,35 @@
+import { type ApiKey, readApiKeys } from '../api-keys.js'
+import { readTls } from '../http/listen.js'
+import type { Tls } from '../http/listener.js'
+import type { MainLog } from '../log/main-log.js'
+import type { Options } from '../options.js'
+import { ok, type Result } from '../result.js'
+
+/** What front ends go by that comes from files which an operator may exchange. */
+export interface ReloadTarget {
+  /** Has new connections use another key and certificate. */
+  useTls(tls: Tls): void
+  /** Has other keys of clients be in force. */
+  useKeys(keys: readonly ApiKey[]): void
+}
+
+/** The keys of clients that the options name; nothing where none is needed. */
+export function configuredKeys({ apiKeys, multiservice }: Options): Result<readonly ApiKey[] | undefined, string> {
+  return apiKeys === undefined ? ok(undefined) : readApiKeys(apiKeys, multiservice)
+}
+
+/** Reads the files as they are now; what cannot be used changes nothing, and a line says why. */
+export async function reloadFiles(options: Options, log: MainLog, target: ReloadTarget): Promise<void> {
+  const keys = configuredKeys(options)
+  if (!keys.ok) log.warn('main:keys', `the keys of clients stay as they were: ${keys.error}`)
+  else if (keys.value !== undefined) {
+    target.useKeys(keys.value)
+    log.info('main:keys', `${keys.value.length} keys of clients were read anew`)
+  }
+  const tls = await readTls(options.https)
+  if (!tls.ok) log.warn('main:certificate', `key and certificate stay as they were: ${tls.error.reason}`)
+  else if (tls.value !== undefined) {
+    target.useTls(tls.value)
+    log.info('main:certificate', 'key and certificate were read anew')
+  }
+}
