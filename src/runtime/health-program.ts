@@ -1,0 +1,45 @@
+import { get as getByHttp } from 'node:http'
+import { get as getByHttps } from 'node:https'
+
+const help = `rigel health [URL]
+
+Asks a broker whether it is ready, and ends with 0 if it is, with 1 and the reason if not. Without a URL it is the one on
+this machine: its port is that of ORION_PORT or 1026, by HTTPS where ORION_HTTPS is true.
+`
+
+/** Shorter than what asks: a container engine gives up after five seconds. */
+const limit_ms = 4000
+
+const [word] = process.argv.slice(2)
+if (word === '--help' || word === '-h') process.stdout.write(help)
+else ask(word ?? ownUrl())
+
+function ownUrl(): string {
+  const { ORION_PORT: port = '1026', ORION_HTTPS: https } = process.env
+  return `${https?.toLowerCase() === 'true' ? 'https' : 'http'}://127.0.0.1:${port}/health/ready`
+}
+
+function ask(url: string): void {
+  if (!URL.canParse(url) || !/^https?:/i.test(url)) {
+    end(`${url} is no URL of HTTP`)
+    return
+  }
+  const isTls = /^https:/i.test(url)
+  // Whether it serves is the question, not who it is: its certificate is for the name that clients use.
+  const options = { timeout: limit_ms, rejectUnauthorized: false }
+  const asked = (isTls ? getByHttps : getByHttp)(url, options, (response) => {
+    let text = ''
+    response.setEncoding('utf8')
+    response.on('data', (chunk: string) => {
+      text = (text + chunk).slice(0, 1000)
+    })
+    response.on('end', () => (response.statusCode === 200 ? undefined : end(`${response.statusCode} ${text}`)))
+  })
+  asked.on('timeout', () => asked.destroy(new Error(`no response within ${limit_ms} ms`)))
+  asked.on('error', (fault) => end(fault.message))
+}
+
+function end(reason: string): void {
+  process.stderr.write(`not ready: ${reason}\n`)
+  process.exitCode = 1
+}
