@@ -116,6 +116,8 @@ export interface Reached {
   /** How many rounds it is the median of. */
   readonly rounds: number | ''
   readonly met: 'yes' | 'no' | ''
+  /** Of the figure, with its space; a ratio has none. */
+  readonly unit: string
 }
 
 /** How the results stand to the bars. Of several lines that a bar is about, the one with the most connections counts. */
@@ -126,8 +128,8 @@ export function reachedBars(lines: readonly Line[]): readonly Reached[] {
     const found = lines.filter((candidate) => wanted.every(([name, value]) => candidate[name] === value))
     const counts = found.toSorted((a, b) => Number(a['connections']) - Number(b['connections'])).at(-1)
     const reached = counts?.[figure]
-    if (typeof reached !== 'number') return { what, bar, reached: 'not measured', rounds: '', met: '' }
+    if (typeof reached !== 'number') return { what, bar, reached: 'not measured', rounds: '', met: '', unit }
     const met = reached >= (least ?? Number.NEGATIVE_INFINITY) && reached <= (most ?? Number.POSITIVE_INFINITY)
-    return { what, bar, reached, rounds: Number(counts?.['rounds']), met: met ? 'yes' : 'no' }
+    return { what, bar, reached, rounds: Number(counts?.['rounds']), met: met ? 'yes' : 'no', unit }
   })
 }

@@ -1,3 +1,4 @@
+import { member } from './ngsi.js'
 import type { Line } from './table.js'
 
 /** A chart as the page draws it. */
@@ -14,6 +15,8 @@ export interface Series {
   readonly label: string
   /** One for each value of x; null where nothing was measured. */
   readonly values: readonly (number | null)[]
+  /** The least and the most of the rounds, for each value of x. */
+  readonly spread?: readonly (readonly [least: number, most: number] | null)[]
 }
 
 /** A curve: one figure of the lines that these are about. */
@@ -31,7 +34,8 @@ interface Plan {
 }
 
 /** All charts that these results have figures for. */
-export function chartsOf(lines: readonly Line[]): readonly Chart[] {
+export function chartsOf(measured: readonly Line[]): readonly Chart[] {
+  const lines = [...measured, ...partitionLines(measured)]
   return plansFor(lines).flatMap(({ title, x, unit, curves }) => {
     const measured = curves.flatMap(({ of }) => about(lines, of))
     const values = [...new Set(measured.map((line) => Number(line[x])))].sort((a, b) => a - b)
@@ -42,15 +46,38 @@ export function chartsOf(lines: readonly Line[]): readonly Chart[] {
 }
 
 function seriesOf({ label, figure, of }: Curve, lines: readonly Line[], x: string, values: readonly number[]): Series {
-  const found = about(lines, of)
+  const found = values.map((value) => about(lines, of).find((line) => line[x] === value))
+  const spread = found.map((line) => spreadOf(line, figure))
   return {
     label,
-    values: values.map((value) => {
-      const figured = found.find((line) => line[x] === value)?.[figure]
-      return typeof figured === 'number' ? figured : null
-    }),
+    values: found.map((line) => numberOf(line?.[figure])),
+    ...(spread.some((range) => range !== null) && { spread }),
   }
 }
+
+function numberOf(value: unknown): number | null {
+  return typeof value === 'number' ? value : null
+}
+
+function spreadOf(line: Line = {}, figure: string): readonly [number, number] | null {
+  for (const name of ['spread', 'reference_spread', 'against_spread']) {
+    const range = member(line[name], figure)
+    if (!Array.isArray(range)) continue
+    const [least, most] = [numberOf(range[0]), numberOf(range[1])]
+    if (least !== null && most !== null) return [least, most]
+  }
+  return null
+}
+
+/** What the partitions of a broker waited for, a line for each of them. */
+function partitionLines(lines: readonly Line[]): readonly Line[] {
+  return about(lines, { bench: 'waits' }).flatMap(({ connections, by_partition: rows }) => {
+    if (!Array.isArray(rows)) return []
+    return rows.map((row: Line) => ({ bench: partitionWaits, connections, ...row }))
+  })
+}
+
+const partitionWaits = 'waits by partition'
 
 function about(lines: readonly Line[], of: Line): readonly Line[] {
   return lines.filter((line) => Object.entries(of).every(([name, value]) => line[name] === value))
@@ -67,6 +94,9 @@ function plansFor(lines: readonly Line[]): readonly Plan[] {
     ...casesOf('query', lines, 'connections').map((connections) => pages(lines, connections)),
     ...casesOf('ngsi2', lines, 'case').map((name) => interfaces(name)),
     ...waiting(),
+    ...casesOf(partitionWaits, lines, 'connections')
+      .slice(-1)
+      .flatMap((connections) => partitionsWaiting(connections)),
     ...casesOf('notify', lines, 'case').map((name) => delays(name)),
     ...growing(lines),
     ...casesOf('scaling', lines, 'case').map((name) => scaled(lines, name)),
@@ -160,6 +190,17 @@ function waiting(): readonly Plan[] {
     { title: 'waits: mean of a request', x, unit: 'µs', curves: means },
     { title: 'waits: updates with and without -mutexTimeStat', x, unit: 'requests/s', curves: rates },
   ]
+}
+
+function partitionsWaiting(connections: unknown): readonly Plan[] {
+  const of = { bench: partitionWaits, connections }
+  const kinds = { mailbox: 'mailbox', dbConnectionPool: 'read handle', transaction: 'write transaction' }
+  return Object.entries(kinds).map(([kind, label]) => ({
+    title: `waits by partition: ${label}, connections: ${connections}`,
+    x: 'partition',
+    unit: 'µs',
+    curves: ['p50', 'p99'].map((part) => ({ label: part, figure: `${kind}_${part}_us`, of })),
+  }))
 }
 
 function delays(name: unknown): Plan {

@@ -9,7 +9,7 @@ import type { BenchOptions } from './options.js'
 import { PreparedFolders } from './prepared.js'
 import type { Report } from './report.js'
 import { firstFresh, type Request } from './request.js'
-import { count, inTurns, median, medianRate, medians, rounded, times, versus } from './rounds.js'
+import { count, inTurns, median, medianRate, medians, rateSpread, rounded, times, versus } from './rounds.js'
 import type { Line } from './table.js'
 
 /** A benchmark: one question, answered by cases that it adds to the report. */
@@ -200,6 +200,7 @@ export class Harness {
       reference_per_s: Math.round(medianRate(reference)),
       ratio: rounded(medianRate(measured) / medianRate(reference)),
       ...versus(measured, against),
+      ...(reference.length < 2 ? {} : { reference_spread: { reference_per_s: rateSpread(reference) } }),
       reference_generator_cpu_ratio: rounded(median(reference.map((result) => result.generator_cpu_ratio))),
     })
   }

@@ -58,7 +58,7 @@ export class Report {
 
   /** The last table: which bars were reached. Reaching none is no failure. */
   endWithBars(): void {
-    console.error(`\nbars\n${table(reachedBars(this.#lines).map((row) => ({ ...row })))}`)
+    console.error(`\nbars\n${table(reachedBars(this.#lines).map(({ unit, ...row }) => row))}`)
   }
 
   /** Everything in one JSON document. */
@@ -86,7 +86,7 @@ export class Report {
       yield {
         name: String(name),
         lines: lines.map((line) => {
-          const { bench, ...columns } = line
+          const { bench, spread, reference_spread, against_spread, by_partition, ...columns } = line
           return columns
         }),
       }
@@ -94,8 +94,8 @@ export class Report {
   }
 }
 
-/** The machine and the versions that a result depends on, with those of the brokers. */
-export function environment(brokers: Line): Line {
+/** The run, the machine and the versions that a result depends on, with those of the brokers. */
+export function environment(brokers: Line, run?: Line): Line {
   const [processor] = cpus()
   return {
     machine: {
@@ -105,6 +105,7 @@ export function environment(brokers: Line): Line {
       system: `${platform()} ${release()} ${arch()}`,
     },
     versions: { node: process.version, ...brokers, ...referenceVersions() },
+    ...(run !== undefined && { run }),
     at: new Date().toISOString(),
   }
 }

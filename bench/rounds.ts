@@ -38,7 +38,7 @@ export function times(duration_s: number): Pick<LoadTask, 'warmUp_s' | 'duration
   return { duration_s, warmUp_s: Math.min(1, duration_s / 2) }
 }
 
-/** The rounds of one case as the columns of one line: medians, and the longest wait of all. */
+/** The rounds of one case as the columns of one line: medians, the longest wait of all, and how far the rounds lie apart. */
 export function medians(rounds: readonly LoadResult[]): Line {
   const failures = rounds.reduce((sum, round) => sum + count(round.failures), 0)
   return {
@@ -49,7 +49,25 @@ export function medians(rounds: readonly LoadResult[]): Line {
     max_ms: rounded(Math.max(...rounds.map((round) => round.max_ms))),
     generator_cpu_ratio: rounded(median(rounds.map((round) => round.generator_cpu_ratio))),
     ...(failures === 0 ? {} : { failures }),
+    ...(rounds.length < 2 ? {} : { spread: spread(rounds) }),
   }
+}
+
+/** The least and the most of the rounds, by the name of the figure. */
+function spread(rounds: readonly LoadResult[]): Readonly<Record<string, readonly [least: number, most: number]>> {
+  const between = (values: readonly number[]) => [rounded(Math.min(...values)), rounded(Math.max(...values))] as const
+  return {
+    rate_per_s: rateSpread(rounds),
+    p50_ms: between(rounds.map((round) => round.p50_ms)),
+    p90_ms: between(rounds.map((round) => round.p90_ms)),
+    p99_ms: between(rounds.map((round) => round.p99_ms)),
+  }
+}
+
+/** The least and the highest rate of the rounds. */
+export function rateSpread(rounds: readonly LoadResult[]): readonly [least: number, most: number] {
+  const rates = rounds.map((round) => Math.round(round.rate_per_s))
+  return [Math.min(...rates), Math.max(...rates)]
 }
 
 /** What another version of the broker reached, and how this one stands to it. Nothing where there was no other. */
@@ -62,6 +80,7 @@ export function versus(measured: readonly LoadResult[], against: readonly LoadRe
     against_p50_ms: rounded(median(against.map((round) => round.p50_ms))),
     against_p99_ms: rounded(p99_ms),
     against_p99_ratio: rounded(median(measured.map((round) => round.p99_ms)) / p99_ms),
+    ...(against.length < 2 ? {} : { against_spread: { against_per_s: rateSpread(against) } }),
   }
 }
 

@@ -1,3 +1,5 @@
+import { readOptions } from '../src/command-line/command-line.js'
+import { halfTheProcessors } from '../src/processors.js'
 import { batch } from './batch.js'
 import { ownBroker } from './broker-process.js'
 import { costs } from './costs.js'
@@ -18,6 +20,7 @@ import { environment, Report } from './report.js'
 import { routing } from './routing.js'
 import { scaling } from './scaling.js'
 import { start } from './start.js'
+import type { Line } from './table.js'
 import { waits } from './waits.js'
 
 /** Every benchmark there is; a new one is a file of its own and a word here. */
@@ -69,10 +72,22 @@ reach none.
 The exit code is 0 when every request had the answer it should have, otherwise 1, and 2 for a wrong command line.
 The feed, which proves durability, is a command of its own: rigel feed --help`
 
+/** What was run, and with how many threads the brokers of our own serve; of others that is not known. */
+function runFacts({ url, main, flags, duration_s, rounds }: BenchOptions, words: readonly string[]): Line {
+  const own = url === undefined && main === ownBroker ? readOptions(flags, process.env) : undefined
+  const { httpThreads, partitions = halfTheProcessors, queryThreads } = own?.kind === 'run' ? own.options : {}
+  const threads =
+    httpThreads === undefined
+      ? {}
+      : { 'HTTP threads': httpThreads, partitions, 'query threads': httpThreads * (queryThreads ?? 1) }
+  const command = ['rigel bench', ...words].join(' ')
+  return { command, 'flags of the broker': flags.join(' ') || 'none', duration_s, rounds, ...threads }
+}
+
 async function runAll(options: BenchOptions): Promise<boolean> {
   const harness = new Harness(options, new Report())
   try {
-    harness.report.begin(environment(await harness.versions()))
+    harness.report.begin(environment(await harness.versions(), runFacts(options, process.argv.slice(2))))
     for (const bench of benches.filter(({ name }) => options.names.includes(name))) await bench.run(harness)
     harness.report.end()
     harness.report.endWithBars()

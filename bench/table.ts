@@ -30,6 +30,27 @@ export function namesOf(lines: readonly Line[]): readonly string[] {
   return names
 }
 
+const units: Readonly<Record<string, string>> = {
+  per_s: 'per s',
+  ms: '(ms)',
+  us: '(µs)',
+  ns: '(ns)',
+  s: '(s)',
+  MiB: '(MiB)',
+  GiB: '(GiB)',
+}
+
+/** The name of a figure as people read it: `rate_per_s` is `rate per s`, `p50_ms` is `p50 (ms)`. */
+export function humanName(name: string): string {
+  const [, figure, unit = ''] = /^(.*?)(?:_(per_s|ms|us|ns|s|MiB|GiB))?$/.exec(name) ?? []
+  const words = (figure ?? name).replaceAll('_', ' ')
+  const apart = words.replace(
+    /([a-z])([A-Z])(?=[a-z])/g,
+    (_, end: string, start: string) => `${end} ${start.toLowerCase()}`,
+  )
+  return `${apart} ${units[unit] ?? ''}`.trim()
+}
+
 /** A value as people read it. */
 export function cell(value: unknown): string {
   if (value === undefined) return ''

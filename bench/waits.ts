@@ -50,6 +50,7 @@ async function measure(harness: Harness, connections: number, url: string, witho
     ...medians(measured),
     ...(reference.length === 0 ? {} : costs(measured, reference)),
     ...(await waited(url, measured)),
+    ...(await waitedByPartition(url)),
   })
 }
 
@@ -70,6 +71,25 @@ async function waited(url: string, measured: readonly LoadResult[]): Promise<Lin
     return [`${name}_mean_us`, rounded((sum_s / requests) * 1e6)] as const
   })
   return { requests, ...Object.fromEntries([...sums, ...means]) }
+}
+
+/** What a partition's requests waited for, as GET /admin/waits shows it; nothing of a broker that has no such path [management 5.5]. */
+async function waitedByPartition(url: string): Promise<Line> {
+  const shown = await askOnce(url, { verb: 'GET', path: '/admin/waits' }).then(
+    (text) => member(JSON.parse(text), 'waits'),
+    () => undefined,
+  )
+  const rows = new Map<number, Record<string, number>>()
+  for (const kind of ['mailbox', 'dbConnectionPool', 'transaction']) {
+    const partitions = member(member(shown, kind), 'partitions')
+    for (const reading of Array.isArray(partitions) ? partitions : []) {
+      const partition = Number(member(reading, 'partition'))
+      const row = rows.get(partition) ?? { partition }
+      for (const part of ['p50', 'p99']) row[`${kind}_${part}_us`] = rounded(Number(member(reading, part)) * 1e6)
+      rows.set(partition, row)
+    }
+  }
+  return rows.size === 0 ? {} : { by_partition: [...rows.values()] }
 }
 
 async function measuresWaits(url: string): Promise<boolean> {

@@ -1,8 +1,11 @@
+import axe from 'axe-core'
+import { JSDOM } from 'jsdom'
 import { test } from 'tap'
 import { reachedBars } from '../../bench/bars.js'
 import { chartsOf } from '../../bench/charts.js'
 import { pageOf } from '../../bench/page.js'
-import type { Line } from '../../bench/table.js'
+import { style } from '../../bench/page-parts.js'
+import { humanName, type Line } from '../../bench/table.js'
 
 const load = {
   rounds: 5,
@@ -22,7 +25,7 @@ const compared = { ...load, reference_entities: 10_000, reference_p50_ms: 1, tim
 /** One line of every benchmark, as a run on all would have at 64 connections. */
 const lines: readonly Line[] = [
   { bench: 'ingest', case: 'updateContext', connections: 16, ...load, ratio: 0.6 },
-  { bench: 'ingest', case: 'updateContext', connections: 64, ...load, ...versus },
+  { bench: 'ingest', case: 'updateContext', connections: 64, ...load, ...versus, spread: { rate_per_s: [850, 950] } },
   {
     bench: 'batch',
     case: 'updateContext',
@@ -78,7 +81,19 @@ const lines: readonly Line[] = [
     log_MiB: 8,
     start_to_answer_ms: 1200,
   },
-  { bench: 'waits', case: 'updateContext -mutexTimeStat', connections: 64, ...load, without_per_s: 905, ...waited },
+  {
+    bench: 'waits',
+    case: 'updateContext -mutexTimeStat',
+    connections: 64,
+    ...load,
+    without_per_s: 905,
+    ...waited,
+    by_partition: [0, 1].map((partition) => ({
+      partition,
+      transaction_p50_us: 80 + partition,
+      transaction_p99_us: 900,
+    })),
+  },
   { bench: 'scaling', case: 'updateContext', connections: 64, http_threads: 2, partitions: 1, ...load },
   { bench: 'generator', case: 'rigel', connections: 64, ...load },
 ]
@@ -107,6 +122,7 @@ test('the page has a series for every figure that is drawn', async (t) => {
     ['ngsi2, POST /v2/op/update: throughput', ['NGSIv2', 'NGSIv1']],
     ['waits: mean of a request', ['requestSemaphore', 'dbConnectionPool', 'transactionSemaphore']],
     ['waits: updates with and without -mutexTimeStat', ['with -mutexTimeStat', 'without']],
+    ['waits by partition: write transaction, connections: 64', ['p50', 'p99']],
     ['notify, full speed: delay of notifications', percentiles],
     ['growth: updates', ['updates', smallest, 'the other version']],
     ['growth: p50 of the first page by type', ['first page', smallest]],
@@ -134,6 +150,104 @@ test('the page needs nothing from elsewhere', async (t) => {
   t.match(page, 'var uPlot=', 'the program that draws is in it')
   t.match(page, '.uplot', 'and so is its style')
   t.match(page, 'Permission is hereby granted', 'and its licence')
+})
+
+/** The text of what a selector finds, without the blanks between its lines. */
+function texts(selector: string): readonly string[] {
+  const { document } = new JSDOM(page).window
+  return [...document.querySelectorAll(selector)].map(({ textContent }) => textContent.replace(/\s+/g, ' ').trim())
+}
+
+test('its first figures are cards that say whether they are met, and what was not measured is folded', async (t) => {
+  const cards = texts('.card')
+  t.equal(cards.length, 15)
+  t.equal(cards[0], '✗ missed 0.6 × single updates, 16 connections at least 0.65 ×, median of 5 rounds')
+  t.ok(cards.includes('✓ met 900 ms start to first answer with 1,000,000 entities at most 1000 ms, median of 3 rounds'))
+  t.equal(texts('.card.met').length + texts('.card.missed').length, cards.length)
+  t.equal(texts('section:first-of-type > details > summary')[0], '3 figures were not measured')
+  t.equal(texts('section:first-of-type > details li').length, 3)
+})
+
+test('every chart is a table as well, with the rounds of each point', async (t) => {
+  t.equal(texts('figure').length, chartsOf(lines).length)
+  const { document } = new JSDOM(page).window
+  const figures = [...document.querySelectorAll('figure')]
+  t.ok(figures.every((figure) => figure.querySelector('.plot[role=img][aria-label]') && figure.querySelector('table')))
+  const rates = figures.find((figure) => figure.textContent.includes('ingest, updateContext: throughput'))
+  const rows = [...(rates?.querySelectorAll('tr') ?? [])].map((row) =>
+    [...row.cells].map(({ textContent }) => textContent.trim()),
+  )
+  t.same(rows, [
+    ['connections', 'broker, requests/s', 'bare Hono, requests/s', 'the other version, requests/s'],
+    ['16', '900', '1,000', ''],
+    ['64', '900 (850 to 950)', '1,000', '700'],
+  ])
+})
+
+test('figures have names for people', async (t) => {
+  const names = [
+    'rate_per_s',
+    'p50_ms',
+    'resident_loaded_MiB',
+    'requestSemaphore_mean_us',
+    'transactionSemaphoreWaitingTime_s',
+    'case',
+  ]
+  t.same(names.map(humanName), [
+    'rate per s',
+    'p50 (ms)',
+    'resident loaded (MiB)',
+    'request semaphore mean (µs)',
+    'transaction semaphore waiting time (s)',
+    'case',
+  ])
+})
+
+test('axe finds nothing', async (t) => {
+  const { window } = new JSDOM(page, { runScripts: 'outside-only' })
+  window.eval(axe.source)
+  // What it looks like is not known here; colours are checked below.
+  const found: unknown = await window.eval("axe.run(document, { rules: { 'color-contrast': { enabled: false } } })")
+  const { violations, passes } = found as axe.AxeResults
+  t.same(
+    violations.map(({ id, nodes }) => [id, nodes[0]?.html]),
+    [],
+  )
+  t.ok(passes.length > 15)
+})
+
+/** The contrast of two colours [WCAG 2.2, relative luminance]. */
+function contrast(one: string, other: string): number {
+  const [low = 0, high = 0] = [one, other].map(luminance).toSorted((a, b) => a - b)
+  return (high + 0.05) / (low + 0.05)
+}
+
+function luminance(colour: string): number {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5]
+    .map((at) => Number.parseInt(colour.slice(at, at + 2), 16) / 255)
+    .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+}
+
+test('texts and lines stand out from what they are on, in light and dark', async (t) => {
+  const [light = '', dark = ''] = style.split('@media')
+  for (const part of [light, dark]) {
+    const colours = new Map(
+      [...part.matchAll(/--([\w-]+): (#[0-9a-f]{6})/g)].map(([, name = '', colour = '']) => [name, colour]),
+    )
+    for (const name of ['text', 'quiet', 'met', 'missed', 'series-1', 'series-2', 'series-3', 'series-4', 'series-5']) {
+      for (const ground of ['page', 'card']) {
+        t.ok(contrast(colours.get(name) ?? '', colours.get(ground) ?? '') >= 4.5, `${name} on ${ground}`)
+      }
+    }
+  }
+})
+
+test('nothing is wider than a phone: what may be wide scrolls by itself', async (t) => {
+  for (const [, least = ''] of style.matchAll(/minmax\(([^,]+(?:\([^)]*\))?[^,]*),/g)) t.match(least, 'min(')
+  t.notMatch(style, /[^-]width: *\d{3,}px/)
+  const { document } = new JSDOM(page).window
+  t.ok([...document.querySelectorAll('table')].every((one) => one.closest('.wide[tabindex="0"][role=region]')))
 })
 
 test('what is measured can not become markup', async (t) => {
