@@ -19,6 +19,8 @@ const lines = [
   ['providers'],
   ['ngsi1', 'ngsi2', 'management', 'openapi'],
   ['http'],
+  ['offline'],
+  ['transfer'],
   ['runtime'],
 ]
 

@@ -60,13 +60,22 @@ export function switchesOf(options: Options): Switches {
 }
 
 /** What an operator should be told of the options at every start, one WARN line each [management 9.1, 13]. */
-export function warningsOf({ ignored, adminToken }: Options): readonly string[] {
+export function warningsOf({ ignored, adminToken, dbPath }: Options): readonly string[] {
   return [
     ...(ignored.length === 0 ? [] : [`ignored command line options: ${ignored.join(', ')}`]),
+    ...(ignored.some(isOfDatabase)
+      ? [
+          `there is no MongoDB: the data is this broker's own, in ${dbPath}; rigel import --orion reads a dump of Orion's`,
+        ]
+      : []),
     ...(adminToken !== undefined && adminToken.length < 16
       ? ['the management token is shorter than 16 characters']
       : []),
   ]
+}
+
+function isOfDatabase(ignored: string): boolean {
+  return /^(-db|-rplSet$|ORION_MONGO_)/.test(ignored)
 }
 
 /** The port on which others reach the management interface without a token, if there is one: on this machine alone everybody may. */

@@ -25,6 +25,19 @@ const programs: ReadonlyMap<string, ProgramCommand> = new Map([
   ],
 ])
 
+/** Commands on the data of a broker, which are part of the program, with what they do. */
+const dataCommands = {
+  export: 'writes what a data folder holds as JSON lines',
+  import: 'reads such lines, or what was dumped of an Orion, into a data folder',
+} as const
+
+/** The name of a command on the data of a broker. */
+export type DataCommand = keyof typeof dataCommands
+
+function isDataCommand(word: string): word is DataCommand {
+  return Object.hasOwn(dataCommands, word)
+}
+
 const others = new Map([
   ['version', 'the versions of the program and of what it runs on'],
   ['help', 'this text, or that of a command: rigel help bench'],
@@ -33,6 +46,7 @@ const others = new Map([
 /** What a command line asks for that begins with a word instead of a flag. */
 export type Asked =
   | { readonly kind: 'program'; readonly script: string; readonly words: readonly string[] }
+  | { readonly kind: 'data'; readonly command: DataCommand; readonly words: readonly string[] }
   | { readonly kind: 'flags'; readonly words: readonly string[] }
   | { readonly kind: 'print'; readonly text: string }
   | { readonly kind: 'wrong'; readonly text: string }
@@ -43,6 +57,7 @@ export function readCommand(words: readonly string[]): Asked {
   if (first === undefined || first.startsWith('-')) return { kind: 'flags', words }
   const program = programs.get(first)
   if (program !== undefined) return { kind: 'program', script: program.script, words: rest }
+  if (isDataCommand(first)) return { kind: 'data', command: first, words: rest }
   if (first === 'version') return { kind: 'flags', words: ['--version'] }
   if (first === 'help') return helpOf(rest[0])
   return unknown(first)
@@ -52,11 +67,12 @@ function helpOf(name: string | undefined): Asked {
   if (name === undefined) return { kind: 'print', text: commandsText() }
   const program = programs.get(name)
   if (program !== undefined) return { kind: 'program', script: program.script, words: ['--help'] }
+  if (isDataCommand(name)) return { kind: 'data', command: name, words: ['--help'] }
   return others.has(name) ? { kind: 'print', text: `rigel ${name}: ${others.get(name)}\n` } : unknown(name)
 }
 
 function unknown(word: string): Asked {
-  const near = nearest(word, [...programs.keys(), ...others.keys()])
+  const near = nearest(word, [...Object.keys(dataCommands), ...programs.keys(), ...others.keys()])
   const advice = near === undefined ? '' : `did you mean 'rigel ${near}'?\n`
   return {
     kind: 'wrong',
@@ -65,7 +81,11 @@ function unknown(word: string): Asked {
 }
 
 function commandsText(): string {
-  const summaries = [...[...programs].map(([name, { summary }]) => [name, summary] as const), ...others]
+  const summaries = [
+    ...Object.entries(dataCommands),
+    ...[...programs].map(([name, { summary }]) => [name, summary] as const),
+    ...others,
+  ]
   return `Usage: rigel [flags]           serves; rigel -h explains the flags
        rigel <command> [options]
 

@@ -47,7 +47,8 @@ export function createSubscription(services: Ngsi2Services): Operation {
   })
 }
 
-function newSubscription(
+/** The subscription of a payload that is created at a moment [NGSIv2 subscriptions 2.1]. */
+export function newSubscription(
   tenant: Tenant,
   path: PathRange,
   { description = '', subject, notification, expires, status = 'active', throttling_s = 0 }: NewSubscriptionBody,

@@ -1,16 +1,42 @@
 import { pathToFileURL } from 'node:url'
 import { type CommandLine, readOptions, type Setting, switchesOf } from '../command-line/command-line.js'
-import { readCommand } from '../command-line/command-words.js'
+import { type DataCommand, readCommand } from '../command-line/command-words.js'
+import type { EnvironmentVariables } from '../command-line/words.js'
 import { openLog } from '../log/main-log.js'
+import type { OfflineCommand } from '../offline/command-result.js'
 import { exitCodes, Life } from './life.js'
 
 /** Does what a command line and an environment ask for [management 9]. */
-export function start(words: readonly string[], environment: Readonly<Record<string, string | undefined>>): void {
+export function start(words: readonly string[], environment: EnvironmentVariables): void {
   const asked = readCommand(words)
   if (asked.kind === 'flags') serve(readOptions([...asked.words], environment))
   else if (asked.kind === 'program') handOver(asked.script, asked.words)
+  else if (asked.kind === 'data') runCommand(asked.command, asked.words, environment)
   else if (asked.kind === 'print') process.stdout.write(asked.text, () => process.exit(exitCodes.ended))
   else process.stderr.write(asked.text, () => process.exit(exitCodes.commandLine))
+}
+
+/** Read only when they are asked for: a broker that serves needs none of them. */
+const dataCommands: Readonly<Record<DataCommand, () => Promise<OfflineCommand>>> = {
+  export: async () => (await import('../transfer/export-command.js')).exportCommand,
+  import: async () => (await import('../transfer/import-command.js')).importCommand,
+}
+
+async function runCommand(
+  name: DataCommand,
+  words: readonly string[],
+  environment: EnvironmentVariables,
+): Promise<void> {
+  const { stdout: output, stderr: errors } = process
+  // Whoever reads the output may have had enough of it.
+  output.on('error', () => {})
+  try {
+    const command = await dataCommands[name]()
+    process.exitCode = await command({ words, environment, output, errors })
+  } catch (fault) {
+    errors.write(`rigel ${name}: ${fault instanceof Error ? fault.stack : fault}\n`)
+    process.exitCode = exitCodes.internal
+  }
 }
 
 /** Becomes another program, which reads its words where a program has them. */

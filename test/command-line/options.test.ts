@@ -220,6 +220,7 @@ test('flags without effect are accepted whatever their values and named together
   const read = options(['-dbhost', 'db:1', '-rplSet', '', '-noCache=maybe', '-harakiri'], { ORION_MONGO_DB: 'orion' })
   t.same(read.ignored, ['ORION_MONGO_DB', '-dbhost', '-rplSet', '-noCache', '-harakiri'])
   t.equal(warningsOf(read)[0], 'ignored command line options: ORION_MONGO_DB, -dbhost, -rplSet, -noCache, -harakiri')
+  t.match(warningsOf(read)[1], /rigel import --orion reads a dump/)
   t.same(options(['-fg']).ignored, [], 'the foreground is what was asked for')
 })
 

@@ -1,0 +1,102 @@
+import type { EntityType, Tenant } from '../context/entity.js'
+import type { PathRange } from '../context/query.js'
+import { parseServicePaths } from '../context/service-path.js'
+import { parseTenant } from '../context/tenant.js'
+import { type CommandArguments, readArguments } from '../offline/command-arguments.js'
+import { CommandFailure, type CommandSurroundings, commandCodes, failureText } from '../offline/command-result.js'
+import { Progress, type ProgressOutput } from '../offline/progress.js'
+import { folderHelp, folderValues, openingOf } from './command-folder.js'
+import { writeExport } from './export-file.js'
+import { type ExportFilter, storedItems } from './folder-export.js'
+import { countsText, type ItemKind, itemKinds } from './item.js'
+import { StoredFolder } from './stored-folder.js'
+
+const help = `Usage: rigel export FILE|- [options]
+
+Writes what a data folder holds as JSON lines; - is the standard output.
+
+${folderHelp}
+  --tenant NAME         only of this tenant ('' is the one without a name)
+  --path PATH           only in this service path; /a/# with all below it
+  --type TYPE           of entities only those of this type
+  --kind KINDS          only these, separated by commas: ${itemKinds.join(', ')}
+
+The exit code is 0 when everything was written, 1 when not, and 2 for a wrong command line. 'rigel import FILE' reads it.
+`
+
+/** `rigel export`: from the folder of a broker that does not run to a file. */
+export async function exportCommand({ words, output, errors }: CommandSurroundings): Promise<number> {
+  const read = readArguments(words, {
+    ...{ name: 'export', help, values: [...folderValues, 'tenant', 'path', 'type', 'kind'], switches: [] },
+    positionals: ['FILE'],
+  })
+  if (read.ok && read.value === 'help') {
+    output.write(help)
+    return commandCodes.done
+  }
+  const given = read.ok && read.value !== 'help' ? read.value : undefined
+  const file = given?.positionals[0]
+  if (given === undefined || file === undefined) {
+    errors.write(`${read.ok ? "rigel export needs a file to write, or -: 'rigel help export'" : read.error}\n`)
+    return commandCodes.notTried
+  }
+  let filter: ExportFilter
+  try {
+    filter = filterOf(given)
+  } catch (fault) {
+    errors.write(`${failureText(fault)}\n`)
+    return commandCodes.notTried
+  }
+  try {
+    await exported(file, filter, given, errors)
+    return commandCodes.done
+  } catch (fault) {
+    errors.write(`nothing was exported: ${failureText(fault)}\n`)
+    return commandCodes.failed
+  }
+}
+
+async function exported(
+  file: string,
+  filter: ExportFilter,
+  given: CommandArguments,
+  errors: ProgressOutput,
+): Promise<void> {
+  const stored = await StoredFolder.open(openingOf(given, false))
+  const progress = new Progress('export', 'records', stored.entityCount, errors)
+  try {
+    const counts = await writeExport(file, storedItems(stored, filter), (items) => progress.at(items))
+    progress.end()
+    errors.write(`exported: ${countsText(counts)}\n`)
+  } finally {
+    progress.end()
+    await stored.close()
+  }
+}
+
+function filterOf(given: CommandArguments): ExportFilter {
+  const names = given.value('kind')?.split(',') ?? itemKinds
+  const unknown = names.find((name) => !itemKinds.some((kind) => kind === name))
+  if (unknown !== undefined) throw new CommandFailure(`--kind: '${unknown}' is none of ${itemKinds.join(', ')}`)
+  return {
+    tenant: tenantOf(given.value('tenant')),
+    path: rangeOf(given.value('path')),
+    type: given.value('type') as EntityType | undefined, // Any text: there may be none of that type.
+    kinds: new Set<ItemKind>(itemKinds.filter((kind) => names.includes(kind))),
+  }
+}
+
+function tenantOf(text: string | undefined): Tenant | undefined {
+  if (text === undefined) return undefined
+  const tenant = parseTenant(text, true)
+  if (!tenant.ok) throw new CommandFailure(`--tenant: ${tenant.error}`)
+  return tenant.value
+}
+
+function rangeOf(text: string | undefined): PathRange | undefined {
+  if (text === undefined) return undefined
+  const paths = parseServicePaths(text, 'one')
+  if (!paths.ok) throw new CommandFailure(`--path: ${paths.error}`)
+  if (paths.value.length !== 1) throw new CommandFailure('--path: name one service path')
+  return paths.value[0]
+}

@@ -1,0 +1,79 @@
+import { once } from 'node:events'
+import { createWriteStream, renameSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { syncFolder } from '../folder.js'
+import { CommandFailure, failureText } from '../offline/command-result.js'
+import { endLine, headerLine, lineOf } from './export-line.js'
+import { type Item, type ItemCounts, noCounts } from './item.js'
+
+/** Characters that are written at once. */
+const piece_characters = 2 ** 18
+
+/**
+ * Writes an export to a file, or to the standard output for `-`; gives how many items of each kind it has. A file gets its name
+ * when it is whole and on disk, so that an earlier export of that name stays until then. Throws `CommandFailure`.
+ */
+export async function writeExport(
+  file: string,
+  items: AsyncIterable<Item>,
+  progressed: (items: number) => void,
+): Promise<ItemCounts> {
+  const isFile = file !== '-'
+  const out = new Output(isFile ? `${file}.part` : undefined)
+  const counts = noCounts()
+  let piece = `${headerLine()}\n`
+  let written = 0
+  for await (const item of items) {
+    piece += `${lineOf(item)}\n`
+    counts[item.kind] += 1
+    written += 1
+    if (piece.length < piece_characters) continue
+    await out.write(piece)
+    piece = ''
+    progressed(written)
+  }
+  await out.write(`${piece}${endLine(counts)}\n`)
+  await out.end()
+  if (isFile) {
+    renameSync(`${file}.part`, file)
+    syncFolder(dirname(resolve(file)))
+  }
+  return counts
+}
+
+/** Where an export goes: what it throws is a sentence for people. */
+class Output {
+  readonly #path: string | undefined
+  readonly #stream: NodeJS.WritableStream
+  #fault: unknown
+
+  constructor(path: string | undefined) {
+    this.#path = path
+    this.#stream = path === undefined ? process.stdout : createWriteStream(path, { flush: true })
+    this.#stream.on('error', (fault) => {
+      this.#fault = fault
+    })
+  }
+
+  async write(text: string): Promise<void> {
+    this.#check()
+    if (this.#stream.write(text)) return
+    await Promise.race([once(this.#stream, 'drain'), once(this.#stream, 'close')]).catch(() => {})
+    this.#check()
+  }
+
+  async end(): Promise<void> {
+    if (this.#path === undefined) await new Promise<void>((resolve) => this.#stream.write('', () => resolve()))
+    else {
+      const closed = once(this.#stream, 'close').catch(() => {})
+      this.#stream.end()
+      await closed
+    }
+    this.#check()
+  }
+
+  #check(): void {
+    if (this.#fault === undefined) return
+    throw new CommandFailure(`${this.#path ?? 'the standard output'} cannot be written: ${failureText(this.#fault)}`)
+  }
+}

@@ -1,0 +1,91 @@
+import { checked, type Given } from '../ngsi2/parse/checked.js'
+import type { Milliseconds } from '../time.js'
+import { type ExportLine, readExportLine } from './export-line.js'
+import { type InputFile, linesOf, type TextLine } from './input-file.js'
+import { itemKinds, noCounts } from './item.js'
+import type { ItemSource, Sourced } from './item-source.js'
+import { jsonFaultAt } from './json-fault.js'
+
+/** What an export says, line by line. What has no dates was created at the moment `now`. */
+export function exportSource(file: InputFile, now: Milliseconds): ItemSource {
+  return { pieces: readPieces(file, now), progress: () => file.progress }
+}
+
+async function* readPieces(file: InputFile, now: Milliseconds): AsyncGenerator<readonly Sourced[]> {
+  const reader = new ExportReader(now)
+  for await (const lines of linesOf(file.bytes())) yield lines.flatMap((line) => reader.read(line))
+  yield reader.end()
+}
+
+/** Reads the lines of one export after the other, and sees that each is whole. */
+class ExportReader {
+  readonly #now: Milliseconds
+  #counts = noCounts()
+  /** Whether the lines of an export follow: its header has come, and its end has not. */
+  #isInside = false
+  #last = 0
+
+  constructor(now: Milliseconds) {
+    this.#now = now
+  }
+
+  read({ number, text }: TextLine): readonly Sourced[] {
+    this.#last = number
+    const where = `line ${number}`
+    if (text === undefined) return [{ kind: 'wrong', where, reason: 'the line is longer than 64 MiB' }]
+    const given = parsed(text)
+    if (given === undefined) {
+      const at = jsonFaultAt(text)
+      const what = at >= text.length ? 'it ends too early' : `${JSON.stringify(text.charAt(at))} cannot stand there`
+      return [{ kind: 'wrong', where: `${where}, column ${at + 1}`, reason: `the line is not JSON: ${what}` }]
+    }
+    const line = checked(() => readExportLine(given.value, this.#now))
+    if (!line.ok) return [{ kind: 'wrong', where, reason: line.error.description }]
+    return this.#taken(line.value, where)
+  }
+
+  /** What is wrong with the end of the file. */
+  end(): readonly Sourced[] {
+    if (this.#last === 0)
+      return [wrong('line 1', 'there is nothing in it: an export begins with a line of the kind header')]
+    return this.#isInside ? [wrong(`line ${this.#last}`, cut)] : []
+  }
+
+  #taken(line: ExportLine, where: string): readonly Sourced[] {
+    if (line.kind === 'header') {
+      const wasInside = this.#isInside
+      this.#isInside = true
+      this.#counts = noCounts()
+      return wasInside ? [wrong(where, cut)] : []
+    }
+    if (!this.#isInside) {
+      this.#isInside = true
+      const early = wrong(where, 'it is no export of Rigel: the line of the kind header is missing before it')
+      return line.kind === 'item' ? [early, { kind: 'item', item: line.item, where }] : [early]
+    }
+    if (line.kind === 'item') {
+      this.#counts[line.item.kind] += 1
+      return [{ kind: 'item', item: line.item, where }]
+    }
+    this.#isInside = false
+    const differing = itemKinds.find((kind) => line.counts[kind] !== this.#counts[kind])
+    if (differing === undefined) return []
+    const [said, counted] = [line.counts[differing], this.#counts[differing]]
+    return [wrong(where, `${said} lines of the kind ${differing} were written and ${counted} could be read`)]
+  }
+}
+
+const cut = 'the export was cut: its last line, which has the counts, is missing'
+
+function wrong(where: string, reason: string): Sourced {
+  return { kind: 'wrong', where, reason }
+}
+
+/** In an object, because null is JSON as well. */
+function parsed(text: string): { readonly value: Given } | undefined {
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return undefined
+  }
+}

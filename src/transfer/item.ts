@@ -1,0 +1,79 @@
+import type { Entity, Tenant } from '../context/entity.js'
+import type { AvailabilitySubscription } from '../registration/availability.js'
+import type { Registration } from '../registration/registration.js'
+import type { DeliveryStats } from '../subscription/notice.js'
+import type { Subscription } from '../subscription/subscription.js'
+import type { Milliseconds } from '../time.js'
+
+/** What is exported and imported, one by one. The order of creation is that in which they come. */
+export type Item = EntityItem | SubscriptionItem | RegistrationItem | AvailabilityItem
+
+/** The kinds of things that are moved, as the lines of an export and the option `--kind` name them. */
+export const itemKinds = ['entity', 'subscription', 'registration', 'availability'] as const
+export type ItemKind = (typeof itemKinds)[number]
+
+/** An entity without the number that only the folder means something to in which it lies. */
+export type UnnumberedEntity = Omit<Entity, 'sequence'>
+
+export interface EntityItem {
+  readonly kind: 'entity'
+  readonly tenant: Tenant
+  readonly entity: UnnumberedEntity
+}
+
+export interface SubscriptionItem {
+  readonly kind: 'subscription'
+  readonly subscription: Omit<Subscription, 'order'>
+  /** Of all outboxes together; nothing for one that was never notified. */
+  readonly stats: DeliveryStats | undefined
+  /** When its last tick was due; nothing for one that does not tick, or has not yet. */
+  readonly ticked: Milliseconds | undefined
+}
+
+export interface RegistrationItem {
+  readonly kind: 'registration'
+  readonly registration: Omit<Registration, 'order'>
+}
+
+/** A subscription to registrations. */
+export interface AvailabilityItem {
+  readonly kind: 'availability'
+  readonly subscription: Omit<AvailabilitySubscription, 'order'>
+}
+
+/** How an item is named to people. */
+export function itemName(item: Item): string {
+  if (item.kind === 'entity') {
+    const { id, type, path } = item.entity
+    const typed = type === '' ? '' : ` of type ${type}`
+    return `entity ${id}${typed} in ${path}${ofTenant(item.tenant)}`
+  }
+  const { id, tenant } = item.kind === 'registration' ? item.registration : item.subscription
+  const kind = item.kind === 'availability' ? 'availability subscription' : item.kind
+  return `${kind} ${id}${ofTenant(tenant)}`
+}
+
+function ofTenant(tenant: Tenant): string {
+  return tenant === '' ? '' : ` of tenant ${tenant}`
+}
+
+/** How many there are of each kind. */
+export type ItemCounts = Record<ItemKind, number>
+
+/** Nothing of any kind. */
+export function noCounts(): ItemCounts {
+  return { entity: 0, subscription: 0, registration: 0, availability: 0 }
+}
+
+const plurals: Readonly<Record<ItemKind, string>> = {
+  entity: 'entities',
+  subscription: 'subscriptions',
+  registration: 'registrations',
+  availability: 'availability subscriptions',
+}
+
+/** Counts in words. */
+export function countsText(counts: Readonly<ItemCounts>): string {
+  const parts = itemKinds.filter((kind) => counts[kind] > 0).map((kind) => `${counts[kind]} ${plurals[kind]}`)
+  return parts.length === 0 ? 'nothing' : parts.join(', ')
+}

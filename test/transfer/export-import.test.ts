@@ -1,0 +1,326 @@
+import { once } from 'node:events'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import { test } from 'tap'
+import { exportCommand } from '../../src/transfer/export-command.js'
+import { importCommand } from '../../src/transfer/import-command.js'
+import { RunningBroker } from '../running.js'
+import { begun, exportOf, linesIn, ran, rigel, textOf } from './given-command.js'
+
+const json = { 'content-type': 'application/json' }
+
+async function sent(url: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
+  const response = await fetch(url, { method: 'POST', headers: { ...json, ...headers }, body: JSON.stringify(body) })
+  const text = await response.clone().text()
+  if (!response.ok || text.includes('errorCode')) throw new Error(`${url}: ${response.status} ${text}`)
+  return response
+}
+
+/** Writes of everything that a folder can hold, through both interfaces. */
+async function fill(url: string): Promise<void> {
+  const trees = { 'fiware-service': 'trees', 'fiware-servicepath': '/parks/north' }
+  await sent(`${url}/v2/entities`, {
+    id: 'Room1',
+    type: 'Room',
+    temperature: {
+      value: 21.5,
+      metadata: { accuracy: { value: 0.1, type: 'Number' }, note: { value: { a: [1, null] } } },
+    },
+    open: { value: true },
+    nothing: { value: null },
+    plan: { value: { floors: [{ 'a.b': 'ünïcødé 😀' }, [], {}] } },
+    seen: { type: 'DateTime', value: '2026-03-04T05:06:07.089Z' },
+    dateExpires: { type: 'DateTime', value: '2031-01-01T00:00:00Z' },
+    position: { type: 'geo:json', value: { type: 'Point', coordinates: [-3.7, 40.4] } },
+  })
+  await sent(`${url}/v2/entities`, { id: 'Untyped' })
+  await sent(`${url}/v2/entities?options=keyValues`, { id: 'Oak', type: 'Tree', height: 12 }, trees)
+  await sent(`${url}/v1/updateContext`, {
+    updateAction: 'APPEND',
+    contextElements: [
+      {
+        id: 'Silo 7',
+        type: '',
+        isPattern: 'false',
+        attributes: [
+          { name: 'level', type: 'cm', value: '3', metadatas: [{ name: 'ID', type: 'Text', value: 'low' }] },
+          { name: 'level', type: 'cm', value: '9', metadatas: [{ name: 'ID', type: 'Text', value: 'high' }] },
+          {
+            name: 'place',
+            type: 'coords',
+            value: '40.4, -3.7',
+            metadatas: [{ name: 'location', type: 'string', value: 'WGS84' }],
+          },
+        ],
+      },
+    ],
+  })
+  await fetch(`${url}/v2/entities/Oak/attrs`, {
+    method: 'POST',
+    headers: { ...json, ...trees },
+    body: JSON.stringify({ height: { value: 13 } }),
+  })
+  await subscribe(url, trees)
+}
+
+async function subscribe(url: string, trees: Record<string, string>): Promise<void> {
+  const http = { http: { url: 'http://127.0.0.1:9/notify' } }
+  const room = { entities: [{ idPattern: '^Room', type: 'Room' }] }
+  await sent(`${url}/v2/subscriptions`, {
+    description: 'warm rooms',
+    subject: {
+      ...room,
+      condition: {
+        attrs: ['temperature'],
+        expression: { q: 'temperature>20', georel: 'near;maxDistance:100', geometry: 'point', coords: '40.4,-3.7' },
+      },
+    },
+    notification: { ...http, attrs: ['temperature'], attrsFormat: 'keyValues', onlyChangedAttrs: true },
+    throttling: 5,
+    expires: '2032-02-03T04:05:06.007Z',
+  })
+  await sent(
+    `${url}/v2/subscriptions`,
+    {
+      subject: {
+        entities: [{ idPattern: '.*', typePattern: 'T.*' }],
+        condition: { alterationTypes: ['entityDelete'] },
+      },
+      notification: {
+        httpCustom: {
+          url: 'http://127.0.0.1:9/${id}',
+          method: 'PUT',
+          headers: { 'x-a': 'b' },
+          qs: { type: '${type}' },
+          json: { it: ['${id}'] },
+        },
+        exceptAttrs: ['height'],
+        metadata: ['dateCreated'],
+      },
+      status: 'inactive',
+    },
+    { ...trees, 'fiware-servicepath': '/parks/#' },
+  )
+  await sent(`${url}/v2/subscriptions`, {
+    subject: room,
+    notification: {
+      mqtt: { url: 'mqtt://127.0.0.1:9', topic: 'a/b', qos: 1, user: 'me', passwd: 'pass' },
+      maxFailsLimit: 3,
+    },
+    status: 'oneshot',
+  })
+  await sent(`${url}/v1/subscribeContext`, {
+    entities: [{ id: 'Silo.*', isPattern: 'true' }],
+    attributes: ['level'],
+    reference: 'http://127.0.0.1:9/v1',
+    duration: 'P1M',
+    throttling: 'PT3S',
+    notifyConditions: [{ type: 'ONCHANGE', condValues: ['level'] }],
+    restriction: {
+      scopes: [
+        {
+          type: 'FIWARE::Location',
+          value: { circle: { centerLatitude: '40', centerLongitude: '-3', radius: '1000', inverted: 'true' } },
+        },
+      ],
+    },
+  })
+  await sent(`${url}/v1/registry/registerContext`, {
+    contextRegistrations: [
+      {
+        entities: [{ id: 'Far', type: 'Room', isPattern: 'false' }],
+        attributes: [{ name: 'pressure', type: 'bar', isDomain: 'false' }],
+        providingApplication: 'http://127.0.0.1:9/provider',
+      },
+    ],
+    duration: 'P1Y',
+  })
+  await sent(`${url}/v2/registrations`, {
+    description: 'all of them',
+    dataProvided: { entities: [{ idPattern: '.*', type: 'Car' }], attrs: ['speed'] },
+    provider: { http: { url: 'http://127.0.0.1:9/v2' }, supportedForwardingMode: 'query' },
+  })
+  await sent(`${url}/v1/registry/subscribeContextAvailability`, {
+    entities: [{ id: '.*', type: 'Room', isPattern: 'true' }],
+    attributes: ['pressure'],
+    reference: 'http://127.0.0.1:9/availability',
+    duration: 'P1M',
+  })
+}
+
+/** What clients see of a folder. */
+async function shown(url: string): Promise<unknown> {
+  const trees = { 'fiware-service': 'trees' }
+  const builtin = 'attrs=*,dateCreated,dateModified&metadata=*,dateCreated,dateModified'
+  const paths = [`/v2/entities?${builtin}`, '/v2/registrations', '/v2/types']
+  const texts: string[] = []
+  for (const path of paths) {
+    for (const headers of [{}, trees]) texts.push(await (await fetch(url + path, { headers })).text())
+  }
+  for (const headers of [{}, trees]) {
+    const list: readonly Record<string, unknown>[] = JSON.parse(
+      await (await fetch(`${url}/v2/subscriptions`, { headers })).text(),
+    )
+    texts.push(JSON.stringify(list.map(({ notification: _, ...rest }) => rest)))
+  }
+  return texts
+}
+
+test('what is exported, imported into an empty folder and exported again is the same text, and shows the same', async (t) => {
+  const folder = t.testdir()
+  const broker = await RunningBroker.startOn(t, join(folder, 'data'), ['-multiservice', '-partitions', '3'])
+  await fill(broker.url)
+  const before = await shown(broker.url)
+  const running = await rigel(['export', '-', '-dbPath', join(folder, 'data')])
+  t.equal(running.code, 1, 'not of a folder that a broker has')
+  t.match(running.errors, /is in use by another broker/)
+  t.equal(await broker.end('SIGTERM'), 0)
+
+  const [first, second] = [join(folder, 'first.jsonl'), join(folder, 'second.jsonl')]
+  const exported = await rigel(['export', first, '-dbPath', join(folder, 'data')])
+  t.match(exported, {
+    code: 0,
+    errors: 'exported: 4 entities, 4 subscriptions, 2 registrations, 1 availability subscriptions',
+  })
+  t.notOk(existsSync(`${first}.part`))
+  const imported = await rigel(['import', first, '-dbPath', join(folder, 'copy'), '-partitions', '2'])
+  t.match(imported, { code: 0, errors: /^created: 4 entities, 4 subscriptions, 2 registrations, 1 availability/ })
+  t.equal((await rigel(['export', second, '-dbPath', join(folder, 'copy')])).code, 0)
+  t.equal(textOf(second), textOf(first))
+
+  const copy = await RunningBroker.startOn(t, join(folder, 'copy'), ['-multiservice'])
+  t.same(await shown(copy.url), before)
+
+  const kinds = linesIn(textOf(first)).map(({ kind }) => kind)
+  t.same([kinds[0], kinds.at(-1)], ['header', 'end'])
+  const silo = linesIn(textOf(first)).find(({ id }) => id === 'Silo 7')
+  t.match(silo, {
+    attributes: [{ name: 'level', instance: 'high' }, { instance: 'low' }, { name: 'place', location: true }],
+  })
+
+  await t.test('filters leave out all else', async (t) => {
+    const ids = async (...words: readonly string[]): Promise<readonly unknown[]> => {
+      const { code } = await ran(exportCommand, [second, '-dbPath', join(folder, 'data'), ...words])
+      t.equal(code, 0)
+      return linesIn(textOf(second)).flatMap(({ kind, id, description }) =>
+        kind === 'entity' ? [id] : id ? [description ?? kind] : [],
+      )
+    }
+    t.same(await ids('--tenant', 'trees'), ['Oak', 'subscription'])
+    t.same(await ids('--kind', 'entity', '--tenant', ''), ['Room1', 'Untyped', 'Silo 7'])
+    t.same(await ids('--kind=entity', '--path', '/parks/#'), ['Oak'])
+    t.same(await ids('--kind', 'entity', '--type', 'Room'), ['Room1'])
+    t.same(await ids('--kind', 'registration,availability'), ['registration', 'registration', 'availability'])
+    t.match(await ran(exportCommand, ['-', '--kind', 'entities']), {
+      code: 2,
+      errors: /'entities' is none of entity, /,
+    })
+    t.match(await ran(exportCommand, ['-', '--tenent', 'x']), { code: 2, errors: /did you mean '--tenant'/ })
+  })
+})
+
+function room(number: number, value: unknown = number): object {
+  const attributes = [{ name: 'n', type: 'Number', value }]
+  return { kind: 'entity', id: `Room${number}`, type: 'Room', created: '2026-01-01T00:00:00.000Z', attributes }
+}
+
+test('what is there already fails, is skipped or is replaced; what is wrong is said with its line and column', async (t) => {
+  const folder = t.testdir()
+  const data = join(folder, 'data')
+  const into = ['-dbPath', data, '-partitions', '2']
+  const given = join(folder, 'given.jsonl')
+  const import_ = (text: string, ...words: readonly string[]) => {
+    writeFileSync(given, text)
+    return ran(importCommand, [given, ...into, ...words])
+  }
+  const values = async (): Promise<unknown> => {
+    await ran(exportCommand, [join(folder, 'values.jsonl'), '-dbPath', data])
+    return linesIn(textOf(join(folder, 'values.jsonl'))).flatMap(({ kind, attributes }) =>
+      kind === 'entity' ? [JSON.parse(JSON.stringify(attributes))[0].value] : [],
+    )
+  }
+  const dry = await import_(exportOf([room(1)]), '--dry-run')
+  t.match(dry, { code: 0, errors: 'would be created: 1 entities' })
+  t.notOk(existsSync(data), 'nothing is made by a dry run')
+
+  t.match(await import_(exportOf([room(1), room(2)])), { code: 0 })
+  const failed = await import_(exportOf([room(3), room(2, 'other'), room(4)]))
+  t.match(failed, {
+    code: 3,
+    errors: /created: 1 entities\nline 3: entity Room2 of type Room in \/: it is there already/,
+  })
+  t.same(await values(), [1, 2, 3], 'nothing behind it was taken')
+  t.match(await import_(exportOf([room(3), room(2, 'other'), room(4)]), '--on-conflict', 'skip'), {
+    code: 0,
+    errors: 'created: 1 entities\nskipped: 2 entities',
+  })
+  t.match(await import_(exportOf([room(2, 'other'), room(5)]), '--on-conflict', 'replace'), { code: 0 })
+  t.same(await values(), [1, 'other', 3, 4, 5], 'an entity that is replaced keeps its place')
+
+  const lines = exportOf([room(6), room(7), room(8)]).split('\n')
+  lines[2] = (lines[2] ?? '').replace('"Room"', '"Room",,')
+  t.match(await import_(lines.join('\n')), {
+    code: 3,
+    errors: /line 3, column 45: the line is not JSON: "," cannot stand there/,
+  })
+  t.match(
+    await import_(lines.join('\n'), '--on-conflict', 'skip', '--keep-going', '--report', join(folder, 'report')),
+    {
+      code: 3,
+      errors:
+        /created: 1 entities\nskipped: 1 entities\nline 3.*\nline 5: 3 lines of the kind entity were written and 2 could be read/s,
+    },
+  )
+  t.match(textOf(join(folder, 'report')), /^line 3, column 45: .*\nline 5: .*\n$/)
+
+  t.match(await import_(lines.slice(0, 2).join('\n'), '--on-conflict', 'skip'), {
+    code: 3,
+    errors: /the export was cut/,
+  })
+  t.match(await import_('{"kind":"entity","id":"x"}'), { code: 3, errors: /line 1: it is no export of Rigel/ })
+  t.match(await import_(exportOf([{ kind: 'entity', id: 'x', attribute: [] }])), {
+    errors: /line 2: attribute means nothing here/,
+  })
+  t.match(await import_(exportOf([{ kind: 'entity', id: 'a<b' }])), {
+    errors: /line 2: id holds one of the characters/,
+  })
+  t.match(await ran(importCommand, [join(folder, 'missing'), ...into]), { code: 1, errors: /missing cannot be read/ })
+
+  writeFileSync(join(folder, 'zipped'), gzipSync(exportOf([room(9)])))
+  t.match(await ran(importCommand, [join(folder, 'zipped'), ...into]), { code: 0, errors: 'created: 1 entities' })
+})
+
+/** Bytes that a partition has stored. */
+function stored_bytes(data: string, partition: number): number {
+  return statSync(join(data, `partition-${partition}`, 'data.mdb'), { throwIfNoEntry: false })?.size ?? 0
+}
+
+test('an import that was killed goes on with --on-conflict skip, and nothing is lost or twice there', async (t) => {
+  const folder = t.testdir()
+  const data = join(folder, 'data')
+  const text = exportOf(Array.from({ length: 20_000 }, (_, number) => room(number)))
+  const killed = begun(['import', '-', '-dbPath', data, '-partitions', '2'])
+  const ended = once(killed, 'close')
+  killed.stdin?.on('error', () => {})
+  killed.stdin?.write(text.slice(0, text.length / 2)) // It waits for the rest, which never comes.
+  while (killed.exitCode === null && (stored_bytes(data, 0) < 2 ** 19 || stored_bytes(data, 1) < 2 ** 19))
+    await delay(1)
+  killed.kill('SIGKILL')
+  await ended
+  const held = linesIn((await rigel(['export', '-', '-dbPath', data])).output).length - 2
+  t.ok(held > 0 && held < 20_000, `${held} were there`)
+
+  const again = await rigel(['import', '-', '-dbPath', data, '--on-conflict', 'skip'], text)
+  t.match(again, { code: 0, errors: `created: ${20_000 - held} entities\nskipped: ${held} entities` })
+  const { output } = await rigel(['export', '-', '-dbPath', data])
+  // What was written when it was killed may come later in the order of creation.
+  t.same(new Set(output.split('\n')), new Set((await exportedAtOnce(text, join(folder, 'whole'))).split('\n')))
+  t.equal(linesIn(output).length, 20_002)
+})
+
+async function exportedAtOnce(text: string, data: string): Promise<string> {
+  await rigel(['import', '-', '-dbPath', data, '-partitions', '3'], text)
+  return (await rigel(['export', '-', '-dbPath', data])).output
+}
