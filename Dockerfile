@@ -14,9 +14,10 @@ COPY src src
 COPY workers workers
 COPY bench bench
 ARG COMMIT=
-RUN RIGEL_COMMIT="$COMMIT" npm run build && find dist -name '*.map' -delete && mkdir data
+RUN RIGEL_COMMIT="$COMMIT" npm run build && mkdir data
 # What the broker was made with is not what it runs on.
-RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund
+RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund && \
+    rm dist/tsconfig.tsbuildinfo && find dist node_modules -name '*.map' -delete
 
 FROM ${NODE_IMAGE}
 ARG COMMIT=

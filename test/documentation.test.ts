@@ -96,7 +96,6 @@ test('every flag, variable and metric that a page names is one of the program', 
 
 /** The variables that switch tests to their long forms. */
 const ofTests: ReadonlySet<string> = new Set([
-  'RIGEL_IMAGE',
   'RIGEL_FAULTS',
   'RIGEL_IMAGE',
   'RIGEL_MANY',
