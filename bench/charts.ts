@@ -179,9 +179,12 @@ function interfaces(name: unknown): Plan {
 function waiting(): readonly Plan[] {
   const of = { bench: 'waits' }
   const x = 'connections'
-  const means = ['requestSemaphore', 'dbConnectionPool', 'transactionSemaphore'].map((label) => {
-    return { label, figure: `${label}_mean_us`, of }
-  })
+  const kinds = {
+    requestSemaphore: 'permit',
+    dbConnectionPool: 'read handle',
+    transactionSemaphore: 'write transaction',
+  }
+  const means = Object.entries(kinds).map(([kind, label]) => ({ label, figure: `${kind}_mean_us`, of }))
   const rates = [
     { label: 'with -mutexTimeStat', figure: 'rate_per_s', of },
     { label: 'without', figure: 'without_per_s', of },

@@ -120,7 +120,7 @@ test('the page has a series for every figure that is drawn', async (t) => {
     ['batch: throughput, connections: 16', ['broker', 'raw lmdb', 'echo']],
     ['query: p50 of a page, connections: 1', ['by type']],
     ['ngsi2, POST /v2/op/update: throughput', ['NGSIv2', 'NGSIv1']],
-    ['waits: mean of a request', ['requestSemaphore', 'dbConnectionPool', 'transactionSemaphore']],
+    ['waits: mean of a request', ['permit', 'read handle', 'write transaction']],
     ['waits: updates with and without -mutexTimeStat', ['with -mutexTimeStat', 'without']],
     ['waits by partition: write transaction, connections: 64', ['p50', 'p99']],
     ['notify, full speed: delay of notifications', percentiles],
