@@ -101,6 +101,7 @@ const ofTests: ReadonlySet<string> = new Set([
   'RIGEL_MANY',
   'RIGEL_MAXIMAL',
   'RIGEL_POWER_CUTS',
+  'RIGEL_TORTURE',
   'RIGEL_WAL',
 ])
 

@@ -12,24 +12,19 @@ function isMeasuredAt(t: Test, line: unknown, connections: number): void {
 const both = ['updateContext', 'updateContext of one attribute']
 
 for (const { name, main, skip } of brokers) {
-  test(`on ${name}, ingest has lines for each number of connections`, { skip }, async (t) => {
-    const ended = await run('run', 'ingest', '--broker', main, ...short)
+  test(`on ${name}, ingest and read have lines for each number of connections`, { skip }, async (t) => {
+    const ended = await run('run', 'ingest', 'read', '--broker', main, ...short)
     t.equal(ended.code, 0, ended.errors)
-    const lines = linesOf(ended, 'ingest')
+    const updates = linesOf(ended, 'ingest')
     t.same(
-      lines.map((line) => member(line, 'case')),
+      updates.map((line) => member(line, 'case')),
       [...both, ...both],
     )
-    for (const [place, connections] of [1, 1, 4, 4].entries()) isMeasuredAt(t, lines[place], connections)
-    t.ok(lines.every((line) => Number(member(line, 'ratio')) > 0))
-  })
-
-  test(`on ${name}, read is compared with a constant answer`, { skip }, async (t) => {
-    const ended = await run('run', 'read', '--broker', main, ...short)
-    t.equal(ended.code, 0, ended.errors)
-    const lines = linesOf(ended, 'read')
-    t.equal(lines.length, 2)
-    for (const [place, connections] of [1, 4].entries()) isMeasuredAt(t, lines[place], connections)
+    const reads = linesOf(ended, 'read')
+    t.equal(reads.length, 2)
+    for (const [place, connections] of [1, 1, 4, 4].entries()) isMeasuredAt(t, updates[place], connections)
+    for (const [place, connections] of [1, 4].entries()) isMeasuredAt(t, reads[place], connections)
+    t.ok([...updates, ...reads].every((line) => Number(member(line, 'ratio')) > 0))
   })
 }
 
