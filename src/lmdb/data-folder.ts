@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { makeFolder } from '../folder.js'
+import { join } from 'node:path'
 import type { Result } from '../result.js'
 import { err, ok } from '../result.js'
 import { restoreCheckpoint } from './checkpoint.js'
+import { claimFolder, controlFile, type FolderRefusal, inUse } from './folder-claim.js'
 import {
   enterNextFormat,
   type FolderFormat,
@@ -14,8 +14,10 @@ import {
   readFormat,
   readNextFormat,
 } from './folder-format.js'
-import { isLocked, lockData, lockFolder } from './folder-lock.js'
+import { lockData } from './folder-lock.js'
+import { previousFolder, settleSwap } from './folder-swap.js'
 import { dataFile, type FolderMember, type MemberSettings, make, mark, misplaced, unusable, wayOut } from './member.js'
+import { keepPrevious } from './previous-members.js'
 
 /** A data folder that is this process's alone. */
 export interface DataFolder {
@@ -31,11 +33,6 @@ export interface DataFolder {
   release(): void
 }
 
-/** Why a folder can not be used, in words for its operator. */
-export interface FolderRefusal {
-  readonly reason: string
-}
-
 export interface FolderSettings extends Omit<MemberSettings, 'everyPage_bytes'> {
   /** The number of partitions that was asked for. */
   readonly asked: number | undefined
@@ -43,6 +40,8 @@ export interface FolderSettings extends Omit<MemberSettings, 'everyPage_bytes'> 
   readonly preferred: number
   /** Every page is looked at if the files together are no larger than this, else only those that lead to others. */
   readonly everyPage_bytes: number
+  /** Hears, in sentences for the operator, what was changed in the folder beyond what every start does. */
+  readonly tell?: (line: string) => void
 }
 
 /**
@@ -54,24 +53,14 @@ export async function openDataFolder(
   path: string,
   settings: FolderSettings,
 ): Promise<Result<DataFolder, FolderRefusal>> {
-  try {
-    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === false) {
-      return err({ reason: `the data directory ${path} is not a directory` })
-    }
-    makeFolder(resolve(path))
-  } catch (fault) {
-    return err({ reason: `the data directory ${path} cannot be made: ${reasonOf(fault)}` })
-  }
-  const lock = lockFolder(path)
+  const lock = claimFolder(path)
   if (!lock.ok) return lock
-  const data = join(layout(path).controlPath, 'data.mdb')
-  // What is there is not even looked at while another broker writes it.
-  const opened = isLocked(data) ? err({ reason: inUse(path) }) : await opening(path, settings)
+  const opened = await opening(path, settings)
   if (!opened.ok) {
     lock.value.release()
     return opened
   }
-  const held = lockData(data)
+  const held = lockData(controlFile(path))
   if (!held.ok) {
     lock.value.release()
     return err({ reason: held.error === 'taken' ? inUse(path) : held.error.reason })
@@ -81,10 +70,6 @@ export async function openDataFolder(
     lock.value.release()
   }
   return ok({ ...layout(path), id: heldId(path), partitions: opened.value, release })
-}
-
-function inUse(path: string): string {
-  return `${path} is in use by another broker, whose file ${join(path, 'lock')} was removed`
 }
 
 function opening(path: string, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {
@@ -110,6 +95,8 @@ function layout(path: string): Pick<DataFolder, 'path' | 'partitionPath' | 'cont
 
 /** Brings the folder to what it should be; gives the number of its partitions. */
 async function settled(path: string, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {
+  const steps = [...settleSwap(path)]
+  if (steps.length > 0) settings.tell?.(`${path} was left in the middle of an exchange of its files: ${steps.at(-1)}`)
   const format = readFormat(path)
   if (format === 'missing') return created(path, settings)
   if (format === 'damaged') return err({ reason: `${formatFile(path)} is damaged: restore it from a backup` })
@@ -175,6 +162,8 @@ async function adopted(
   const reason = firstUnusable(members, settings)
   if (reason !== undefined) return err({ reason })
   const begun = readNextFormat(path, 'adopted')
+  const kept = begun === 'missing' ? await keptAside(path, format, settings) : undefined
+  if (kept !== undefined) return err({ reason: kept })
   const folder = format.folder ?? (typeof begun === 'object' ? begun.folder : undefined) ?? randomUUID()
   noteNextFormat(path, 'adopted', { version: formatVersion, partitions, folder })
   for (const member of members) await mark(member, folder, settings)
@@ -182,6 +171,20 @@ async function adopted(
   if (stranger !== undefined) return err({ reason: stranger })
   enterNextFormat(path, 'adopted')
   return ok(partitions)
+}
+
+/** Keeps the members of the earlier format, as the way back; gives why that was refused. */
+async function keptAside(
+  path: string,
+  { version }: FolderFormat,
+  { tell }: FolderSettings,
+): Promise<string | undefined> {
+  const kept = await keepPrevious(path, version)
+  if (!kept.ok) return kept.error.reason
+  tell?.(
+    `${path} has format ${version} and becomes one of format ${formatVersion}; as it was it stays in ${previousFolder(path)}: \`rigel restore --previous -dbPath ${path}\` puts it back for the version before, \`rigel restore --forget-previous -dbPath ${path}\` removes it`,
+  )
+  return undefined
 }
 
 function membersOf(path: string, partitions: number): readonly FolderMember[] {

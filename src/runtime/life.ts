@@ -73,6 +73,7 @@ export class Life {
       preferred: halfTheProcessors,
       everyPage_bytes: this.#options.dbCheckSize_MiB * 2 ** 20,
       maxReaders: readersOf(this.#options),
+      tell: (line) => this.#log.warn('storage:folder', line),
     })
     if (!folder.ok) return this.#leave(exitCodes.dataFolder, folder.error.reason)
     this.#folder = folder.value

@@ -1,0 +1,42 @@
+import { statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { makeFolder } from '../folder.js'
+import type { Result } from '../result.js'
+import { err } from '../result.js'
+import { type FolderLock, isLocked, lockFolder } from './folder-lock.js'
+
+/** Why a folder can not be used, in words for its operator. */
+export interface FolderRefusal {
+  readonly reason: string
+}
+
+/**
+ * Takes a data folder, whatever lies in it, for this process alone; it is made if it is missing. Refuses while a broker or
+ * another command has it. What is there is not even looked at while somebody else writes it.
+ */
+export function claimFolder(path: string): Result<FolderLock, FolderRefusal> {
+  try {
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === false) {
+      return err({ reason: `the data directory ${path} is not a directory` })
+    }
+    makeFolder(resolve(path))
+  } catch (fault) {
+    return err({
+      reason: `the data directory ${path} cannot be made: ${fault instanceof Error ? fault.message : fault}`,
+    })
+  }
+  const lock = lockFolder(path)
+  if (!lock.ok || !isLocked(controlFile(path))) return lock
+  lock.value.release()
+  return err({ reason: inUse(path) })
+}
+
+/** The file whose lock is held as well: nobody removes it while a broker runs. */
+export function controlFile(path: string): string {
+  return join(path, 'control', 'data.mdb')
+}
+
+/** What is said of a folder whose lock file is gone while its owner lives. */
+export function inUse(path: string): string {
+  return `${path} is in use by another broker, whose file ${join(path, 'lock')} was removed`
+}
