@@ -64,10 +64,19 @@ export interface Client {
 
 export type Verb = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH' | 'HEAD' | 'OPTIONS'
 
+/**
+ * A body that is made while it is sent, piece by piece: the next one is asked for when the client has taken those before.
+ * `gone` is aborted when nobody takes them any more. A fault ends the connection, so that the client knows that
+ * something is missing.
+ */
+export type BodyStream = (gone: AbortSignal) => AsyncIterable<Uint8Array>
+
 export interface ApiResponse {
   readonly status: number
   /** A text, or what renders it: rendering is timed apart [management 4.5]. */
   readonly body?: string | (() => string)
+  /** In place of a text. Its length goes out in pieces, unless the headers say it. */
+  readonly stream?: BodyStream
   /** `application/json` unless something else is said. */
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>

@@ -15,8 +15,8 @@ interface ResponseFacts {
 export function responseHeaders(cors: Cors, response: ApiResponse, facts: ResponseFacts): string[] {
   const { head, body, body_bytes, closes } = facts
   const headers = ['Fiware-Correlator', head.correlator]
-  if (body !== '') headers.push('Content-Type', response.contentType ?? 'application/json')
-  if (response.status !== 204) headers.push('Content-Length', String(body_bytes))
+  if (body !== '' || response.stream) headers.push('Content-Type', response.contentType ?? 'application/json')
+  if (response.status !== 204 && response.stream === undefined) headers.push('Content-Length', String(body_bytes))
   for (const name in response.headers) headers.push(name, response.headers[name] ?? '')
   if (cors.on) headers.push(...cors.headers(head, response.status))
   if (closes) headers.push('Connection', 'close')

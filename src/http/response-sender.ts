@@ -1,4 +1,4 @@
-import type { ApiResponse } from '../api.js'
+import type { ApiResponse, BodyStream } from '../api.js'
 import { HeldMemory } from '../shared-memory/request-memory.js'
 import { overloaded } from './errors.js'
 import { single } from './headers.js'
@@ -32,6 +32,8 @@ export class ResponseSender implements PendingResponse {
   /** What a large response holds. */
   #memory: HeldMemory | undefined
   #ready: RenderedResponse | undefined
+  /** Aborted when nobody takes a body any more that is made while it is sent. */
+  #gone: AbortController | undefined
 
   constructor(exchange: RequestParts, reader: RequestReader, outcome: SendOutcome) {
     this.#exchange = exchange
@@ -45,9 +47,10 @@ export class ResponseSender implements PendingResponse {
     return this.#memory.take(bytes)
   }
 
-  /** Gives back what the response has held. */
+  /** Gives back what the response has held; a stream that is not over has nobody to go to. */
   release(): void {
     this.#memory?.giveAll()
+    this.#gone?.abort()
   }
 
   /** Sends the response, unless there has been one. */
@@ -94,7 +97,7 @@ export class ResponseSender implements PendingResponse {
       service: single(head.headers['fiware-service']),
       servicePath: single(head.headers['fiware-servicepath']),
     })
-    const ready = { status: response.status, headers, body }
+    const ready = { status: response.status, headers, body, stream: response.stream }
     this.#ready = ready
     context.responses.add(this)
     this.#log(ready, response_bytes)
@@ -122,10 +125,24 @@ export class ResponseSender implements PendingResponse {
       if (ready === undefined) return
       const { life, writer } = this.#exchange
       if (this.#reader.leavesBody && this.#reader.bodyArrives) this.#writeAndDrain(ready)
-      else if (life.take(step.write)) writer.write(ready, () => this.#handed())
+      else if (life.take(step.write)) {
+        if (ready.stream === undefined) writer.write(ready, () => this.#handed())
+        else this.#stream(ready, ready.stream)
+      }
     } catch (fault) {
       this.#outcome.fail(fault)
     }
+  }
+
+  #stream(ready: RenderedResponse, body: BodyStream): void {
+    const gone = new AbortController()
+    this.#gone = gone
+    this.#exchange.writer.stream(ready, body, gone.signal).then(
+      () => this.#outcome.guarded(() => this.#handed()),
+      (fault: unknown) => {
+        if (!gone.signal.aborted) this.#outcome.fail(fault)
+      },
+    )
   }
 
   #writeAndDrain(ready: RenderedResponse): void {

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { BodyStream } from '../api.js'
 import type { ClientConnection } from './connections.js'
 
 /** A response as it goes out. */
@@ -7,6 +9,7 @@ export interface RenderedResponse {
   /** Names and values in turn. */
   readonly headers: string[]
   readonly body: string
+  readonly stream?: BodyStream | undefined
 }
 
 /** The only way to write for one request. The caller has taken the step of the request's life that goes with it. */
@@ -23,6 +26,11 @@ export interface ResponseWriter {
   begin(response: RenderedResponse): void
   /** Ends a response that was begun. */
   finish(handed: () => void): void
+  /**
+   * Writes a response whose body is made meanwhile, at the pace at which the client takes it. Resolves when all of it is with
+   * the socket; rejects with the fault of the stream, and when `gone` is aborted.
+   */
+  stream(response: RenderedResponse, body: BodyStream, gone: AbortSignal): Promise<void>
   /** Gives up a response that can not be written, and its connection. */
   destroy(): void
 }
@@ -60,6 +68,18 @@ export class NodeResponseWriter implements ResponseWriter {
 
   finish(handed: () => void): void {
     this.#end(undefined, handed)
+  }
+
+  async stream({ status, headers }: RenderedResponse, body: BodyStream, gone: AbortSignal): Promise<void> {
+    const outgoing = this.#outgoing
+    outgoing.writeHead(status, headers)
+    // The client sees at once that it is served, however long the first piece takes.
+    outgoing.flushHeaders()
+    for await (const piece of body(gone)) {
+      gone.throwIfAborted()
+      if (!outgoing.write(piece)) await once(outgoing, 'drain', { signal: gone })
+    }
+    outgoing.end()
   }
 
   destroy(): void {
@@ -104,6 +124,11 @@ export class LastResponseWriter implements ResponseWriter {
 
   finish(handed: () => void): void {
     handed()
+  }
+
+  /** Nothing but refusals is written here, and they have no stream. */
+  async stream(): Promise<void> {
+    this.destroy()
   }
 
   destroy(): void {
