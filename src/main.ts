@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 try {
   const { start } = await import('./runtime/program.js')
-  start(process.argv.slice(2), process.env)
+  await start(process.argv.slice(2), process.env)
 } catch (fault) {
   // Not even the files of the program can be read: imported up here, they would end it with a stack and nothing to do.
   const reason = fault instanceof Error ? fault.message : String(fault)

@@ -15,7 +15,7 @@ const lines = [
   ['partition'],
   ['lmdb', 'mailbox', 'delivery'],
   ['broker'],
-  ['coordinator'],
+  ['coordinator', 'backup'],
   ['providers'],
   ['ngsi1', 'ngsi2', 'management', 'openapi'],
   ['http'],

@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
+import { type BackupOperation, type BackupService, backupOperations } from '../src/broker/backup-service.js'
 import {
   type SubscriptionService,
   type SubscriptionServiceOperation,
@@ -36,6 +37,7 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & Servic
       subscriptionServiceOperations,
     ),
     registry: { ...remoteService<RegistryService, RegistryOperation>(task.registry, registryServiceOperations), index },
+    backups: remoteService<BackupService, BackupOperation>(task.backups, backupOperations),
     alarms: { tell: (alarm: AlarmReport) => tell(control, alarm) },
   }
   const opened = await openFront(task, services, log, (front) => connectAsTold(control, front))

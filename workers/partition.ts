@@ -1,9 +1,14 @@
 import type { MessagePort } from 'node:worker_threads'
 import { LmdbPartitionStore } from '../src/lmdb/partition-store.js'
 import { DamageLog } from '../src/log/damage-log.js'
-import type { Log } from '../src/log/log.js'
+import { errorFacts, type Log } from '../src/log/log.js'
 import { workerLog } from '../src/log/worker-log.js'
-import type { PartitionInstruction, PartitionReady, SubscriptionActivated } from '../src/mailbox/batch.js'
+import type {
+  PartitionInstruction,
+  PartitionReady,
+  PartitionReport,
+  SubscriptionActivated,
+} from '../src/mailbox/batch.js'
 import { Inbox } from '../src/mailbox/inbox.js'
 import { DeprecatedUses } from '../src/measure/deprecated-uses.js'
 import { Measures, rowOf } from '../src/measure/measures.js'
@@ -14,9 +19,11 @@ import { renderNotice } from '../src/ngsi1/render/notifications.js'
 import { rawWriteInterpreter } from '../src/ngsi2/raw-write.js'
 import { conditionEvaluator, messageRenderer } from '../src/ngsi2/render/notification-message.js'
 import type { Interpreter } from '../src/partition/commands.js'
+import type { PinnedFile } from '../src/partition/store.js'
 import { renderingParts } from '../src/runtime/message-rendering.js'
 import { numbered, type PartitionTask, type ThreadPorts } from '../src/runtime/tasks.js'
 import { Bell } from '../src/shared-memory/bell.js'
+import { PinGate } from '../src/shared-memory/pin-gate.js'
 import { Versions } from '../src/shared-memory/versions.js'
 import { unpackedWithClocks } from '../src/subscription/clocks.js'
 import { Matcher } from '../src/subscription/matcher.js'
@@ -67,7 +74,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   const stopSizes = watchSizes(store, storageMeter)
   const ready: PartitionReady = { kind: 'ready', highestSequence: store.highestSequence, lastNotice: store.lastNotice }
   control.postMessage(ready)
-  await drained(control, inbox)
+  await drained(control, inbox, store, log)
   stopWatching()
   stopSizes()
   await store.close()
@@ -98,11 +105,26 @@ function watchSizes(store: LmdbPartitionStore, meter: StorageMeter): () => void 
   return () => clearInterval(timer)
 }
 
-function drained(control: MessagePort, inbox: Inbox): Promise<void> {
+/** How long a partition stands still for a moment that it shares with all others, at most. */
+const gate_ms = 500
+
+/** The turns go on when all partitions have pinned, or when it takes too long. */
+function pinned(store: LmdbPartitionStore, gate: SharedArrayBuffer, log: Log, tell: (file?: PinnedFile) => void): void {
+  try {
+    tell(store.pin())
+    new PinGate(gate).wait(gate_ms)
+  } catch (fault) {
+    log.error('storage:backup', 'the file of the partition cannot be copied', errorFacts(fault))
+    tell()
+  }
+}
+
+function drained(control: MessagePort, inbox: Inbox, store: LmdbPartitionStore, log: Log): Promise<void> {
   const inForce = (ticket: number, lastNotice: NoticeNumber): void => {
     const report: SubscriptionActivated = { kind: 'inForce', ticket, lastNotice }
     control.postMessage(report)
   }
+  const report = (said: PartitionReport): void => control.postMessage(said)
   return new Promise((resolve) => {
     control.on('message', (instruction: PartitionInstruction) => {
       switch (instruction.kind) {
@@ -112,6 +134,12 @@ function drained(control: MessagePort, inbox: Inbox): Promise<void> {
           return inForce(instruction.ticket, inbox.subscribe(instruction.inForce))
         case 'unsubscribe':
           return inForce(instruction.ticket, inbox.unsubscribe(instruction.id))
+        case 'pin': {
+          const { ticket, gate } = instruction
+          return pinned(store, gate, log, (file) => report({ kind: 'pinned', ticket, file }))
+        }
+        case 'unpin':
+          return report({ kind: 'unpinned', ticket: instruction.ticket, wasPinned: store.unpin() })
         case 'drain':
           inbox.close()
           control.close()

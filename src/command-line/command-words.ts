@@ -27,6 +27,9 @@ const programs: ReadonlyMap<string, ProgramCommand> = new Map([
 
 /** Commands on the data of a broker, which are part of the program, with what they do. */
 const dataCommands = {
+  backup: 'writes a backup of a running broker, or of a stopped one, to a folder',
+  restore: 'puts a backup into a data folder, or back what was there before',
+  check: 'looks whether a data folder or a backup is sound',
   export: 'writes what a data folder holds as JSON lines',
   import: 'reads such lines, or what was dumped of an Orion, into a data folder',
 } as const

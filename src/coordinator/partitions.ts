@@ -1,7 +1,9 @@
 import { MessageChannel, type MessagePort, type TransferListItem } from 'node:worker_threads'
 import { faultText, type Log } from '../log/log.js'
-import type { PartitionInstruction, PartitionReady, PartitionReport, SubscriptionActivated } from '../mailbox/batch.js'
+import type { PartitionInstruction, PartitionReady, PartitionReport } from '../mailbox/batch.js'
 import { ActorThread } from '../mailbox/thread.js'
+import type { PinnedFile } from '../partition/store.js'
+import { PinGate } from '../shared-memory/pin-gate.js'
 import { DiskFault } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
@@ -33,6 +35,15 @@ interface PartitionsSettings<Task> {
   readonly fatal: (reason: string) => void
 }
 
+/** Commits that partitions keep, in the order of their numbers. */
+export interface PinnedPartitions {
+  readonly files: readonly PinnedFile[]
+  /** Says whether all of them were kept until then: the thread of none has died. */
+  release(): Promise<boolean>
+}
+
+type TicketedReport = Exclude<PartitionReport, PartitionReady>
+
 /** A thread that dies this often within a minute is not replaced again [management 12.2]. */
 export const deathsPerMinute = 5
 
@@ -58,8 +69,8 @@ export class Partitions<Task extends object> {
   readonly #starting = new Map<number, Promise<PartitionReady>>()
   readonly #links: FrontEndLink[] = []
   readonly #deaths = new Map<number, Deaths>()
-  /** Who waits for an instruction to be in force, by its ticket. */
-  readonly #open = new Map<number, (inForce: SubscriptionActivated) => void>()
+  /** Who waits for an instruction to be carried out, by its ticket. */
+  readonly #open = new Map<number, (report: TicketedReport) => void>()
   #tickets = 0
   #draining = false
 
@@ -100,6 +111,37 @@ export class Partitions<Task extends object> {
     await this.#everywhere((ticket) => ({ kind: 'unsubscribe', ticket, id }))
   }
 
+  /**
+   * Has every partition keep its last commit for a copy of its file. All of them do so at one moment, in which
+   * `atMoment` is called and no turn begins: what one keeps was answered before anything that another one does not keep.
+   * Nothing when they did not come together in time, or a file cannot be read.
+   */
+  async pin(atMoment: () => void): Promise<PinnedPartitions | undefined> {
+    const threads = [...this.#threads].sort(([a], [b]) => a - b).map(([, thread]) => thread)
+    if (this.#draining || threads.length < this.#settings.count) return undefined
+    const gate = new PinGate()
+    const pins = await Promise.all(
+      threads.map((thread) => this.#asked(thread, (ticket) => ({ kind: 'pin', ticket, gate: gate.memory }))),
+    )
+    const files = pins.flatMap((pin) => (pin?.kind === 'pinned' && pin.file ? [pin.file] : []))
+    const release = (): Promise<boolean> => this.#unpinned(threads)
+    try {
+      if (files.length === threads.length) atMoment()
+    } finally {
+      if (!gate.open()) files.length = 0
+    }
+    if (files.length === threads.length) return { files, release }
+    await release()
+    return undefined
+  }
+
+  async #unpinned(threads: readonly PartitionThread<Task>[]): Promise<boolean> {
+    const reports = await Promise.all(
+      threads.map((thread) => this.#asked(thread, (ticket) => ({ kind: 'unpin', ticket }))),
+    )
+    return reports.every((report) => report?.kind === 'unpinned' && report.wasPinned)
+  }
+
   #everywhere(instruction: (ticket: number) => PartitionInstruction): Promise<readonly NoticeNumber[]> {
     const numbers = Array.from({ length: this.#settings.count }, (_, number) => number)
     return Promise.all(numbers.map((partition) => this.#told(partition, instruction)))
@@ -110,17 +152,26 @@ export class Partitions<Task extends object> {
     await this.#starting.get(partition)
     const thread = this.#threads.get(partition)
     if (!thread || this.#draining) throw new Error(`partition ${partition} has no thread`)
+    const report = await this.#asked(thread, instruction)
+    return report?.kind === 'inForce' ? report.lastNotice : this.#told(partition, instruction)
+  }
+
+  /** What a thread reports of an instruction; nothing when it has died before. */
+  async #asked(
+    thread: PartitionThread<Task>,
+    instruction: (ticket: number) => PartitionInstruction,
+  ): Promise<TicketedReport | undefined> {
     this.#tickets += 1
     const ticket = this.#tickets
-    const activated = new Promise<SubscriptionActivated>((resolve) => this.#open.set(ticket, resolve))
+    const reported = new Promise<TicketedReport>((resolve) => this.#open.set(ticket, resolve))
     thread.tell(instruction(ticket))
-    const inForce = await Promise.race([activated, thread.ended.catch(() => undefined)])
+    const report = await Promise.race([reported, thread.ended.catch(() => undefined)])
     this.#open.delete(ticket)
-    return inForce ? inForce.lastNotice : this.#told(partition, instruction)
+    return report ?? undefined
   }
 
   #take(report: PartitionReport): void {
-    if (report.kind === 'inForce') this.#open.get(report.ticket)?.(report)
+    if (report.kind !== 'ready') this.#open.get(report.ticket)?.(report)
   }
 
   #start(partition: number): Promise<PartitionReady> {

@@ -16,6 +16,7 @@ import {
   transactionOf,
   written,
 } from './checkpoint-file.js'
+import { pinOf } from './file-pin.js'
 import type { Key } from './keys.js'
 import { pageSizeOf } from './page-layout.js'
 
@@ -184,16 +185,4 @@ function restored(descriptor: number, { metas, transaction }: KeptCheckpoint): b
   for (const [number, page] of metas.entries()) written(descriptor, page, number * pageSize)
   fdatasyncSync(descriptor)
   return true
-}
-
-/**
- * A read transaction of the last commit: the pages of that stay as they are until `done` is called, or the thread ends. It
- * shares the reader table with ordinary reads, but no snapshot: the first call drops one that may be older, and the last
- * one has reads take another from here on.
- */
-function pinOf(root: RootDatabase<string, Key>): Transaction {
-  root.resetReadTxn()
-  const pin = root.useReadTransaction()
-  root.resetReadTxn()
-  return pin
 }

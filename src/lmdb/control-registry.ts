@@ -131,7 +131,8 @@ function storedTerms({ description, status, mode, legacy }: RegistrationTerms): 
   return [description, status, mode, legacy ? 1 : 0]
 }
 
-function decodeRegistration(id: RegistrationId, text: string): Registration {
+/** The registration that is stored under an id; throws when it cannot be read. */
+export function decodeRegistration(id: RegistrationId, text: string): Registration {
   const [order, tenant, path, expires, contexts, copiedFrom, terms] = JSON.parse(text) as StoredRegistration
   return {
     id,
@@ -182,7 +183,8 @@ function encodeAvailability(subscription: AvailabilitySubscription): string {
   return JSON.stringify(stored)
 }
 
-function decodeAvailability(id: SubscriptionId, text: string): AvailabilitySubscription {
+/** The subscription to availability that is stored under an id; throws when it cannot be read. */
+export function decodeAvailability(id: SubscriptionId, text: string): AvailabilitySubscription {
   const [order, tenant, selectors, attributes, reference, expires] = JSON.parse(text) as StoredAvailability
   return {
     id,

@@ -1,6 +1,7 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Database, RootDatabase } from 'lmdb'
 import type { Log } from '../log/log.js'
+import type { PinnedFile } from '../partition/store.js'
 import { type Packed, packedTexts } from '../shared-memory/packed.js'
 import { DiskFault, StorageFull } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
@@ -126,6 +127,15 @@ export class ControlStore implements SubscriptionStore {
       this.#waiting.push({ change, done, failed })
       this.#writing ??= this.#writeWaiting()
     })
+  }
+
+  /** See `LoggedEnvironment`. */
+  pin(): PinnedFile {
+    return this.#logged.pin()
+  }
+
+  unpin(): boolean {
+    return this.#logged.unpin()
   }
 
   async close(): Promise<void> {

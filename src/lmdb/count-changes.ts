@@ -48,6 +48,12 @@ export function ensureAttributeTypes(environment: Environment, path: string, log
  */
 export class CountChanges {
   readonly #differences = new Map<string, Difference>()
+  readonly #isMeant: ((name: string) => boolean) | undefined
+
+  /** Keeps all differences, or those to the counts whose names, the texts of their keys, are meant. */
+  constructor(isMeant?: (name: string) => boolean) {
+    this.#isMeant = isMeant
+  }
 
   /** How many counts change. */
   get size(): number {
@@ -62,6 +68,11 @@ export class CountChanges {
       this.#count(tenant, change.before, -1)
       this.#count(tenant, entity, 1)
     }
+  }
+
+  /** By the names of the counts. */
+  get differences(): ReadonlyMap<string, Difference> {
+    return this.#differences
   }
 
   /** Writes the counts, within the transaction of the turn. */
@@ -97,13 +108,15 @@ export class CountChanges {
 
   #add(of: keyof Counts, name: string, key: Key, amount: number): void {
     // A key of either database has its own number of parts, so that no two have the same name.
+    if (this.#isMeant?.(name) === false) return
     const difference = this.#differences.get(name)
     if (difference) difference.amount += amount
     else this.#differences.set(name, { of, key, amount })
   }
 }
 
-interface Difference {
+/** What is to be added to a count. */
+export interface Difference {
   readonly of: keyof Counts
   readonly key: Key
   amount: number

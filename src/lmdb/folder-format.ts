@@ -45,13 +45,18 @@ export function readNextFormat(path: string, becoming: Becoming): FormatRead {
   return parsed(join(path, names[becoming]))
 }
 
+/** What stands in the file that says what a folder is. */
+export function formatText({ version, partitions, folder }: FolderFormat): string {
+  return `${JSON.stringify({ format: version, partitions, folder })}\n`
+}
+
 /** Notes durably what a folder is to become, before anything of it is done. */
 export function noteNextFormat(path: string, becoming: Becoming, { partitions, folder }: FolderFormat): void {
   const file = join(path, names[becoming])
   const draft = `${file}.new`
   const handle = openSync(draft, 'w')
   try {
-    writeSync(handle, `${JSON.stringify({ format: formatVersion, partitions, folder })}\n`)
+    writeSync(handle, formatText({ version: formatVersion, partitions, folder }))
     fsyncSync(handle)
   } finally {
     closeSync(handle)

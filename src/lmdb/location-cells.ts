@@ -86,7 +86,8 @@ function isSameLocation(a: Attribute | undefined, b: Attribute | undefined): boo
   return a === b || (a !== undefined && b !== undefined && a.value === b.value && a.type === b.type)
 }
 
-function cellsAt(location: Attribute | undefined): readonly Cell[] {
+/** The cells in which a location lies; none for what is no location. */
+export function cellsAt(location: Attribute | undefined): readonly Cell[] {
   const shape = location && shapeOfLocation(location)
   return shape === undefined ? [] : cellsOf(shape)
 }

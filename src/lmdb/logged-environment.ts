@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Database, RootDatabase } from 'lmdb'
 import type { Log } from '../log/log.js'
+import type { PinnedFile } from '../partition/store.js'
 import { DamagedRecord } from '../storage-fault.js'
 import type { Nanoseconds } from '../time.js'
 import { LocalLog, type LocalLogSettings } from '../wal/local-log.js'
@@ -9,6 +10,7 @@ import { type LogPosition, LogScan, parsePosition, positionText } from '../wal/l
 import type { LogSequence } from '../wal/record-log.js'
 import { Checkpoints, readCheckpoint } from './checkpoint.js'
 import { numberOf } from './damage.js'
+import { FilePin } from './file-pin.js'
 import type { Key } from './keys.js'
 
 export interface LoggedParts {
@@ -50,6 +52,7 @@ export class LoggedEnvironment {
   /** The record that the last checkpoint was taken behind. */
   #checkpointed: LogSequence
   #taking: Promise<void> | undefined
+  #pin: FilePin | undefined
 
   /**
    * Opens the log of an environment that was just opened. To be followed by `recover`. Throws `DamagedRecord`, in words for
@@ -122,10 +125,26 @@ export class LoggedEnvironment {
     this.#taken(this.#applied)
   }
 
+  /** Keeps the last commit for a copy of the file, instead of one that was kept before. Only between two turns. */
+  pin(): PinnedFile {
+    this.unpin()
+    this.#pin = new FilePin(this.#parts.path, this.#parts.root)
+    return this.#pin.file
+  }
+
+  /** Keeps none any more; says whether there was one. */
+  unpin(): boolean {
+    const held = this.#pin
+    this.#pin = undefined
+    held?.release()
+    return held !== undefined
+  }
+
   /** Takes a last checkpoint, so that nothing has to be recovered, and closes the log, but not the environment. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
     await this.#taking
+    this.unpin()
     this.checkpoint()
     this.#checkpoints.close()
     this.#wal.close()

@@ -21,7 +21,7 @@ export interface MemberSettings {
 }
 
 /** The fact that says which folder an environment belongs to, and what it is there. */
-const memberFact: Key = ['member']
+export const memberFact: Key = ['member']
 
 /** Room for writing that fact: LMDB never changes a page in its place. */
 const roomForFact_bytes = 2 ** 24
@@ -92,7 +92,8 @@ function reserveLockFile({ path }: FolderMember, maxReaders: number): void {
 /** What an operator can do about a folder that cannot be used. */
 export const wayOut = 'restore the directory from a backup, or start with an empty -dbPath'
 
-function factOf({ name }: FolderMember, folder: string): string {
+/** What that fact says. */
+export function factOf({ name }: Pick<FolderMember, 'name'>, folder: string): string {
   return `${folder} ${name}`
 }
 

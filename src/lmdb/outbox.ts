@@ -145,7 +145,8 @@ export class Outbox {
   }
 }
 
-function holdersKey(shown: NoticeNumber): Key {
+/** Where it is counted how many groups show an entity. */
+export function holdersKey(shown: NoticeNumber): Key {
   return [shown, 'groups']
 }
 

@@ -7,6 +7,7 @@ import {
   type Expired,
   entityName,
   type PartitionStore,
+  type PinnedFile,
   type PreparedTurn,
   type TurnChanges,
 } from '../partition/store.js'
@@ -23,7 +24,7 @@ import { faultOf } from './disk-fault.js'
 import { DiskRoom } from './disk-room.js'
 import { type Environment, figuresOf, openEnvironment, usedBytes, type WriterSettings } from './environment.js'
 import { Expirations } from './expirations.js'
-import { idInPath, idKey, recordKey, typeKey } from './keys.js'
+import { idInPath, idKey, type Key, recordKey, typeKey } from './keys.js'
 import { LocationCells } from './location-cells.js'
 import { LoggedEnvironment } from './logged-environment.js'
 import { Outbox } from './outbox.js'
@@ -32,7 +33,7 @@ import { type HeldRecord, RecordCache } from './record-cache.js'
 import { decodeTurnRecord, type EntityWrite, encodeTurnRecord, type TurnRecord, turnRecord } from './turn-record.js'
 
 /** The fact that keeps the order of creation growing over restarts: the highest sequence of an entity. Part of the format on disk. */
-const highestFact = ['place']
+export const highestFact: Key = ['place']
 
 /** What is written between two looks at the size of the data: by at most this may the data exceed its limit. */
 const charactersPerLook = 2 ** 18
@@ -149,6 +150,15 @@ export class LmdbPartitionStore implements PartitionStore {
     } catch (fault) {
       throw faultOf(fault, this.#path)
     }
+  }
+
+  /** See `LoggedEnvironment`. */
+  pin(): PinnedFile {
+    return this.#logged.pin()
+  }
+
+  unpin(): boolean {
+    return this.#logged.unpin()
   }
 
   get wal(): LocalLog {

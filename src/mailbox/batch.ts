@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Encoded } from '../partition/encoding.js'
+import type { PinnedFile } from '../partition/store.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 
@@ -24,6 +25,9 @@ export type PartitionInstruction =
   /** From the next turn on the subscription is in force, and replaces an earlier one of the same id. */
   | { readonly kind: 'subscribe'; readonly ticket: number; readonly inForce: SubscriptionInForce }
   | { readonly kind: 'unsubscribe'; readonly ticket: number; readonly id: SubscriptionId }
+  /** Keep the last commit for a copy of the file, and wait at the gate, with the turns of all partitions. */
+  | { readonly kind: 'pin'; readonly ticket: number; readonly gate: SharedArrayBuffer }
+  | { readonly kind: 'unpin'; readonly ticket: number }
   /** Take no more batches, finish, close the store. */
   | { readonly kind: 'drain' }
 
@@ -43,5 +47,20 @@ export interface SubscriptionActivated {
   readonly lastNotice: NoticeNumber
 }
 
+/** What a partition's thread says while it waits at the gate: the commit that it keeps, unless the file cannot be read. */
+export interface CommitPinned {
+  readonly kind: 'pinned'
+  readonly ticket: number
+  readonly file: PinnedFile | undefined
+}
+
+/** What a partition's thread says when it keeps no commit any more. */
+export interface CommitUnpinned {
+  readonly kind: 'unpinned'
+  readonly ticket: number
+  /** Whether it has kept one until then. */
+  readonly wasPinned: boolean
+}
+
 /** Everything that a partition's thread says. */
-export type PartitionReport = PartitionReady | SubscriptionActivated
+export type PartitionReport = PartitionReady | SubscriptionActivated | CommitPinned | CommitUnpinned

@@ -1,3 +1,4 @@
+import type { BackupService } from '../broker/backup-service.js'
 import type { Broker } from '../broker/broker.js'
 import type { RegistryService } from '../broker/registry-service.js'
 import type { Log } from '../log/log.js'
@@ -15,4 +16,5 @@ export interface ManagementParts {
   /** How many read handles a partition has left to lend. */
   readonly freeHandles: (partition: number) => number
   readonly peers: ProcessPeers
+  readonly backups: BackupService
 }

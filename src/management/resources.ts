@@ -1,4 +1,5 @@
 import type { Resource } from '../api.js'
+import { backupResources } from './backup-resource.js'
 import { logResources } from './log-settings.js'
 import { metricsResources } from './metrics.js'
 import type { ManagementParts } from './parts.js'
@@ -20,5 +21,6 @@ export function managementResources(parts: ManagementParts): readonly Resource[]
     ...metricsResources(parts),
     ...prometheusResources(parts),
     ...versionResources(parts),
+    ...backupResources(parts),
   ]
 }

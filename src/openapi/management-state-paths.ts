@@ -22,6 +22,26 @@ export const managementStatePaths: DescribedTag = {
     ...deliveries('/admin/subscriptions', 'Subscription', '5718a2f1c0de00112233aabb'),
     ...deliveries('/admin/availabilitySubscriptions', 'AvailabilitySubscription', '5718a4c3c0de00112233aabd'),
     {
+      path: '/admin/backup',
+      operations: {
+        get: managementOperation({
+          operationId: 'takeBackup',
+          tags: [tag],
+          summary: 'A backup of all data at one moment, as a tar archive',
+          description:
+            'What was answered before the moment is in it. The archive is made while it is sent; the last file, ' +
+            '`manifest.json`, has the checksums of the others, and without it the backup is not whole. One is taken at a time.',
+          responses: {
+            200: {
+              description: 'The archive.',
+              content: { 'application/x-tar': { schema: textSchema('The bytes of a tar archive.') } },
+            },
+          },
+          errors: { 503: responseRef('Unavailable') },
+        }),
+      },
+    },
+    {
       path: '/version',
       operations: {
         get: managementOperation({

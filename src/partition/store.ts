@@ -27,6 +27,13 @@ export interface Expired {
   readonly sequence: Sequence
 }
 
+/** A file of which a snapshot is kept: its bytes, with some in place of what stands in the file by now. */
+export interface PinnedFile {
+  readonly file: string
+  readonly bytes: number
+  readonly patches: readonly { readonly at: number; readonly bytes: Uint8Array }[]
+}
+
 /** What turns are decided on: the store as the last turn left it. Nothing is written through it. */
 export interface StoreView {
   /** How large entities may become. */

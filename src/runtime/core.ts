@@ -1,16 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 import { MessageChannel } from 'node:worker_threads'
+import { backupOperations } from '../broker/backup-service.js'
 import { subscriptionServiceOperations } from '../broker/broker.js'
 import { registryServiceOperations } from '../broker/registry-service.js'
 import { serveService } from '../broker/service-link.js'
 import { maxAttributes, maxMetadata, maxValues } from '../context/entity-size.js'
+import { Backups } from '../coordinator/backups.js'
 import { Partitions } from '../coordinator/partitions.js'
 import { RegistryFeed } from '../coordinator/registry-feed.js'
 import { watchStorage } from '../coordinator/storage-alarm.js'
 import { Sweeper } from '../coordinator/sweeper.js'
 import type { ListenRefusal } from '../http/listen.js'
 import type { DataFolder } from '../lmdb/data-folder.js'
+import { formatVersion } from '../lmdb/folder-format.js'
 import { ReadPool } from '../lmdb/read-pool.js'
 import { type AlarmReport, AlarmReports, publishAlarms } from '../log/alarm-reports.js'
 import { Alarms, startSummaries } from '../log/alarms.js'
@@ -75,6 +78,7 @@ export class Core {
   readonly #folder: DataFolder
   readonly #alarms: Alarms
   readonly #registryFeed = new RegistryFeed()
+  readonly #backups: Backups
   #delivery: RunningDelivery | undefined
   #front: RunningFrontEnd | undefined
   #sweeper: Sweeper | undefined
@@ -126,6 +130,12 @@ export class Core {
       isWriting: (partition) => this.#measures.storageTable.reading(partition).writing,
       fatal,
     })
+    this.#backups = new Backups({
+      folder: { folder: folder.id, format: formatVersion },
+      partitions: this.#partitions,
+      control: { pin: () => this.#delivered.pin(), unpin: () => this.#delivered.unpin() },
+      log,
+    })
   }
 
   /** Opens and recovers everything that is on disk. */
@@ -168,7 +178,7 @@ export class Core {
       counts: () => this.#alarms.counts,
       tell: (report: AlarmReport) => this.#alarm(report),
     }
-    const services = { subscriptions, registry, alarms }
+    const services = { subscriptions, registry, alarms, backups: this.#backups }
     const opened = await openFront({ ...task, frontEnd: 0 }, services, this.#log, (front) =>
       this.#partitions.add(front),
     )
@@ -276,6 +286,8 @@ export class Core {
     this.#log.take(port1)
     const { subscriptions, registry } = this.#delivered
     const [service, registration, feed] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
+    const backups = new MessageChannel()
+    serveService(backups.port1, this.#backups, backupOperations)
     serveService(service.port1, subscriptions, subscriptionServiceOperations)
     serveService(registration.port1, registry, registryServiceOperations)
     this.#registryFeed.add(feed.port1)
@@ -286,10 +298,11 @@ export class Core {
         log: port2,
         subscriptions: service.port2,
         registry: registration.port2,
+        backups: backups.port2,
         registrations: packed([...registry.index.all()]),
         registryFeed: feed.port2,
       },
-      transfer: [port2, service.port2, registration.port2, feed.port2],
+      transfer: [port2, service.port2, registration.port2, backups.port2, feed.port2],
       reported: (report) => {
         if (report.kind === 'alarm') this.#alarm(report)
       },

@@ -13,6 +13,7 @@ import type { MainLog } from '../log/main-log.js'
 import { renderAvailabilityNotification, renderNotice } from '../ngsi1/render/notifications.js'
 import { messageRenderer } from '../ngsi2/render/notification-message.js'
 import type { NotificationOptions } from '../options.js'
+import type { PinnedFile } from '../partition/store.js'
 import { Bell } from '../shared-memory/bell.js'
 import { inSlices } from '../slices.js'
 import { clockStart } from '../time.js'
@@ -103,6 +104,15 @@ export class RunningDelivery {
     await inSlices(this.registry.loadingAvailability())
     this.#courier.prepare()
     await inSlices(this.registry.loading())
+  }
+
+  /** Keeps the last commit of the coordinator's store for a copy of its file, until `unpin`. */
+  pin(): PinnedFile {
+    return this.#store.pin()
+  }
+
+  unpin(): boolean {
+    return this.#store.unpin()
   }
 
   /** Lets the courier begin; the partitions are there. Resolves when it knows what waits, and when everyone was notified last. */

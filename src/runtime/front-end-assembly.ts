@@ -1,5 +1,6 @@
 import { isMainThread, type MessagePort } from 'node:worker_threads'
 import { ApiKeys } from '../api-keys.js'
+import type { BackupService } from '../broker/backup-service.js'
 import type { SubscriptionService } from '../broker/broker.js'
 import { FrontBroker, pageLimit_bytes } from '../broker/front-broker.js'
 import type { PartitionReaders } from '../broker/partition-readers.js'
@@ -105,6 +106,7 @@ export async function openFront(
 interface FrontEndServices {
   readonly subscriptions: SubscriptionService
   readonly registry: RegistryService
+  readonly backups: BackupService
   readonly alarms: AlarmService
 }
 
@@ -154,7 +156,11 @@ function interfaces(
   const deprecated = new DeprecatedUses(measures, log)
   const ngsi2 = ngsi2Interface({ broker, options, log, forwarding, brokerId: task.brokerId, deprecated })
   const freeHandles = (partition: number): number => behind.readers.freeHandles(partition)
-  const management = [...managementResources({ measures, log, broker, freeHandles, peers }), ...referenceResources()]
+  const { backups } = behind
+  const management = [
+    ...managementResources({ measures, log, broker, freeHandles, peers, backups }),
+    ...referenceResources(),
+  ]
   const meter = measures.requests([...ngsi1.resources, ...ngsi2.resources, ...management])
   const parts = {
     interfaces: { ngsi1, ngsi2 },

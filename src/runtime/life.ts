@@ -13,19 +13,9 @@ import type { Switches } from '../shared-memory/switches.js'
 import { versionFacts } from '../version.js'
 import { announcement } from './announcement.js'
 import { Core, readersOf } from './core.js'
+import { exitCodes } from './exit-codes.js'
 import { memoryNeeded, memoryWarnings } from './memory-needed.js'
 import { portHolder } from './port-holder.js'
-
-/** What the process ends with [management 9.5]. */
-export const exitCodes = {
-  ended: 0,
-  commandLine: 1,
-  port: 2,
-  dataFolder: 3,
-  certificate: 4,
-  pidFile: 5,
-  internal: 70,
-} as const
 
 /** A second signal ends the process with 128 and its number. */
 const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const

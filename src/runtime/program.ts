@@ -4,20 +4,23 @@ import { type DataCommand, readCommand } from '../command-line/command-words.js'
 import type { EnvironmentVariables } from '../command-line/words.js'
 import { openLog } from '../log/main-log.js'
 import type { OfflineCommand } from '../offline/command-result.js'
-import { exitCodes, Life } from './life.js'
+import { exitCodes } from './exit-codes.js'
 
 /** Does what a command line and an environment ask for [management 9]. */
-export function start(words: readonly string[], environment: EnvironmentVariables): void {
+export async function start(words: readonly string[], environment: EnvironmentVariables): Promise<void> {
   const asked = readCommand(words)
-  if (asked.kind === 'flags') serve(readOptions([...asked.words], environment))
+  if (asked.kind === 'flags') await serve(readOptions([...asked.words], environment))
   else if (asked.kind === 'program') handOver(asked.script, asked.words)
-  else if (asked.kind === 'data') runCommand(asked.command, asked.words, environment)
+  else if (asked.kind === 'data') await runCommand(asked.command, asked.words, environment)
   else if (asked.kind === 'print') process.stdout.write(asked.text, () => process.exit(exitCodes.ended))
   else process.stderr.write(asked.text, () => process.exit(exitCodes.commandLine))
 }
 
 /** Read only when they are asked for: a broker that serves needs none of them. */
 const dataCommands: Readonly<Record<DataCommand, () => Promise<OfflineCommand>>> = {
+  backup: async () => (await import('../offline/backup-command.js')).backupCommand,
+  restore: async () => (await import('../offline/restore-command.js')).restoreCommand,
+  check: async () => (await import('../offline/check-command.js')).checkCommand,
   export: async () => (await import('../transfer/export-command.js')).exportCommand,
   import: async () => (await import('../transfer/import-command.js')).importCommand,
 }
@@ -48,11 +51,8 @@ function handOver(script: string, words: readonly string[]): void {
   })
 }
 
-function serve(asked: CommandLine): void {
-  if (asked.kind === 'run') {
-    run(asked)
-    return
-  }
+async function serve(asked: CommandLine): Promise<void> {
+  if (asked.kind === 'run') return run(asked)
   const stream = asked.kind === 'print' ? process.stdout : process.stderr
   stream.write(asked.text, () => process.exit(asked.exitCode))
 }
@@ -63,7 +63,9 @@ function isForPerson(settings: readonly Setting[]): boolean {
   return process.stdout.isTTY === true && form.every(({ source }) => source === 'default')
 }
 
-function run({ options, settings }: Extract<CommandLine, { kind: 'run' }>): void {
+async function run({ options, settings }: Extract<CommandLine, { kind: 'run' }>): Promise<void> {
+  // Commands on data need nothing of what serves.
+  const { Life } = await import('./life.js')
   const switches = switchesOf(options)
   const forPerson = isForPerson(settings)
   const log = openLog({ ...options, logForHumans: options.logForHumans || forPerson }, switches)

@@ -91,6 +91,7 @@ export interface FrontEndTask extends BrokerPlan {
 export interface ServicePorts {
   readonly subscriptions: MessagePort
   readonly registry: MessagePort
+  readonly backups: MessagePort
   /** What was registered when the thread was started, and where later changes come. */
   readonly registrations: Packed<Registration>
   readonly registryFeed: MessagePort

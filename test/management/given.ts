@@ -1,4 +1,5 @@
 import type { ApiRequest, ApiResponse, Resource, Verb } from '../../src/api.js'
+import type { BackupService } from '../../src/broker/backup-service.js'
 import type { SubscriptionService } from '../../src/broker/broker.js'
 import type { Facts, Log } from '../../src/log/log.js'
 import { processMetrics } from '../../src/management/metric-registry.js'
@@ -17,6 +18,13 @@ export interface Line {
   readonly facts: Facts | undefined
 }
 
+/** Where no partition stands still. */
+const noBackups: BackupService = {
+  begin: async () => err({ kind: 'notTogether' }),
+  goOn: async () => false,
+  end: async () => false,
+}
+
 /** A management interface on measures of its own, as the HTTP layer uses it. */
 export function management(changed: Partial<ManagementParts> = {}) {
   const measures = changed.measures ?? Measures.make({ frontEnds: 1, partitions: 2, queryThreads: 0 })
@@ -27,6 +35,7 @@ export function management(changed: Partial<ManagementParts> = {}) {
     broker: broker(),
     freeHandles: () => 1,
     peers: withoutPeers(sharedAnswer(measures, { process: processMetrics() })),
+    backups: noBackups,
     ...changed,
   }
   const resources = managementResources(parts)

@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto'
+import { type FileHandle, open } from 'node:fs/promises'
+import { Header } from 'tar/header'
+import type { PinnedFile } from '../partition/store.js'
+import { type BackedUpFile, type Manifest, manifestName, manifestText } from './manifest.js'
+
+/** A file that goes into an archive: a text, or one of which a snapshot is kept. */
+export interface ArchivedFile {
+  readonly name: string
+  readonly content: string | PinnedFile
+}
+
+/** What an archive is made of. */
+export interface ArchiveParts {
+  readonly about: Omit<Manifest, 'files'>
+  readonly files: readonly ArchivedFile[]
+  /** Called after each piece with the bytes that were read so far; the archive goes on when it resolves. */
+  readonly readOn: (bytes: number) => Promise<void>
+  /** Called when all is read: only then the manifest follows, which makes the archive a whole one. */
+  readonly allRead: (bytes: number) => Promise<void>
+}
+
+/** What is read and sent at once. */
+const piece_bytes = 2 ** 18
+/** Tar knows nothing smaller. */
+const block_bytes = 512
+
+/** The bytes that an archive will have, exactly. */
+export function archive_bytes({ about, files }: Pick<ArchiveParts, 'about' | 'files'>): number {
+  const ends = 2 * block_bytes
+  const sizes = [
+    ...files.map(({ content }) => contentSize(content)),
+    Buffer.byteLength(manifestText(withoutSums(about, files))),
+  ]
+  return sizes.reduce((sum, size) => sum + block_bytes + size + padding(size), ends)
+}
+
+/**
+ * The pieces of an archive in the format of tar: the files, then a manifest with their checksums. Throws what the file
+ * system says, and what `readOn` and `allRead` throw.
+ */
+export async function* archived({ about, files, readOn, allRead }: ArchiveParts): AsyncGenerator<Uint8Array, void> {
+  const listed: BackedUpFile[] = []
+  let read = 0
+  for (const { name, content } of files) {
+    const bytes = contentSize(content)
+    yield header(name, bytes, about.point)
+    const hash = createHash('sha256')
+    for await (const piece of piecesOf(content)) {
+      hash.update(piece)
+      read += piece.length
+      yield piece
+      await readOn(read)
+    }
+    if (padding(bytes) > 0) yield Buffer.alloc(padding(bytes))
+    listed.push({ name, bytes, sha256: hash.digest('hex') })
+  }
+  await allRead(read)
+  const manifest = Buffer.from(manifestText({ ...about, files: listed }))
+  yield header(manifestName, manifest.length, about.point)
+  yield manifest
+  yield Buffer.alloc(padding(manifest.length) + 2 * block_bytes)
+}
+
+function withoutSums(about: Omit<Manifest, 'files'>, files: readonly ArchivedFile[]): Manifest {
+  const sha256 = '0'.repeat(64)
+  return { ...about, files: files.map(({ name, content }) => ({ name, bytes: contentSize(content), sha256 })) }
+}
+
+function contentSize(content: ArchivedFile['content']): number {
+  return typeof content === 'string' ? Buffer.byteLength(content) : content.bytes
+}
+
+function padding(bytes: number): number {
+  return (block_bytes - (bytes % block_bytes)) % block_bytes
+}
+
+function header(path: string, size: number, point: string): Buffer {
+  const bytes = Buffer.alloc(block_bytes)
+  new Header({ path, size, type: 'File', mode: 0o600, uid: 0, gid: 0, mtime: new Date(point) }).encode(bytes)
+  return bytes
+}
+
+async function* piecesOf(content: ArchivedFile['content']): AsyncGenerator<Buffer, void> {
+  if (typeof content === 'string') {
+    yield Buffer.from(content)
+    return
+  }
+  const handle = await open(content.file, 'r')
+  try {
+    for (let at = 0; at < content.bytes; at += piece_bytes) yield await patchedPiece(handle, content, at)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** What stands in the file is that of the snapshot, but for the patches: all else that was written since lies elsewhere. */
+async function patchedPiece(handle: FileHandle, { file, bytes, patches }: PinnedFile, at: number): Promise<Buffer> {
+  const piece = Buffer.allocUnsafe(Math.min(piece_bytes, bytes - at))
+  for (let filled = 0; filled < piece.length; ) {
+    const { bytesRead } = await handle.read(piece, filled, piece.length - filled, at + filled)
+    if (bytesRead === 0) throw new Error(`${file} ends at byte ${at + filled} of ${bytes}`)
+    filled += bytesRead
+  }
+  for (const patch of patches) {
+    const offset = patch.at - at
+    // Meta pages lie at the begin of a file, within the first piece.
+    if (offset >= 0 && offset < piece.length) piece.set(patch.bytes, offset)
+  }
+  return piece
+}

@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ApiResponse, Resource } from '../api.js'
+import { archive_bytes, archived } from '../backup/archive.js'
+import { backupContents } from '../backup/backup-contents.js'
+import type { BackupPoint, BackupRefusal, BackupService } from '../broker/backup-service.js'
+import { shortForm } from '../short-form.js'
+import type { ManagementParts } from './parts.js'
+import { operation } from './response-forms.js'
+
+/** A backup of all data at one moment, as an archive that is made while it is sent. */
+export function backupResources({ backups }: Pick<ManagementParts, 'backups'>): readonly Resource[] {
+  const get = operation('read', async ({ client }) => {
+    const begun = await backups.begin()
+    if (!begun.ok) return refusals[begun.error.kind]
+    if (!client.gone) return archiveOf(begun.value, backups)
+    await backups.end(begun.value.number, 0, 'givenUp')
+    return { status: 200 }
+  })
+  return [{ pattern: '/admin/backup', anyCase: false, operations: { GET: get } }]
+}
+
+const refusals: Readonly<Record<BackupRefusal['kind'], ApiResponse>> = {
+  underWay: shortForm(503, 'another backup is under way: try again when it is over'),
+  notTogether: shortForm(503, 'the partitions did not stand still together in time: try again when less is under way'),
+}
+
+function archiveOf(point: BackupPoint, backups: BackupService): ApiResponse {
+  const contents = backupContents(point)
+  const name = `rigel-backup-${contents.about.point.slice(0, 19).replaceAll(':', '')}Z.tar`
+  return {
+    status: 200,
+    contentType: 'application/x-tar',
+    headers: {
+      'Content-Length': String(archive_bytes(contents)),
+      'Content-Disposition': `attachment; filename="${name}"`,
+    },
+    stream: (gone) => paced(point.number, contents, backups, gone),
+  }
+}
+
+/** How often the service hears that the backup gets on. */
+const word_ms = 1000
+
+async function* paced(
+  backup: number,
+  contents: ReturnType<typeof backupContents>,
+  backups: BackupService,
+  gone: AbortSignal,
+): AsyncGenerator<Uint8Array, void> {
+  const pace = new Pace()
+  let isOver = false
+  let read_bytes = 0
+  let said_ms = performance.now()
+  try {
+    yield* archived({
+      ...contents,
+      readOn: async (bytes) => {
+        read_bytes = bytes
+        await pace.rest(bytes, gone)
+        if (performance.now() - said_ms < word_ms) return
+        said_ms = performance.now()
+        if (!(await backups.goOn(backup, bytes))) throw new Error('the backup was given up')
+      },
+      allRead: async (bytes) => {
+        isOver = true
+        if (!(await backups.end(backup, bytes, 'copied'))) throw new Error('the backup was given up')
+      },
+    })
+  } finally {
+    if (!isOver) await backups.end(backup, read_bytes, 'givenUp')
+  }
+}
+
+/** What is read in a second at most: the disk, the thread and the network are also there for requests. */
+const rate_bytes = 64 * 2 ** 20
+/** What a rest takes at least; shorter ones add up first. */
+const rest_ms = 5
+
+/** Keeps a backup at its rate, so that updates go on beside it. What a slow client has missed is not caught up with. */
+class Pace {
+  #due_ms = performance.now()
+  #read_bytes = 0
+
+  /** After a piece, when so much was read in all: rests until it is time for the next one. */
+  async rest(read_bytes: number, gone: AbortSignal): Promise<void> {
+    const now_ms = performance.now()
+    this.#due_ms = Math.max(this.#due_ms, now_ms - rest_ms) + ((read_bytes - this.#read_bytes) / rate_bytes) * 1000
+    this.#read_bytes = read_bytes
+    if (this.#due_ms - now_ms >= rest_ms) await sleep(this.#due_ms - now_ms, undefined, { signal: gone })
+  }
+}

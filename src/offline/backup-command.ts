@@ -1,0 +1,137 @@
+import { archive_bytes, archived } from '../backup/archive.js'
+import { WrongArchive } from '../backup/archive-reader.js'
+import { backupContents } from '../backup/backup-contents.js'
+import { now } from '../time.js'
+import { checkIsFree, receiveBackup } from './backup-folder.js'
+import { readArguments } from './command-arguments.js'
+import { CommandFailure, type CommandSurroundings, commandCodes, failureText } from './command-result.js'
+import { Progress } from './progress.js'
+import { stoppedFolder } from './stopped-folder.js'
+
+const help = `Usage: rigel backup DIR [options]
+
+Writes a backup of all data at one moment to the folder DIR, which must not be there yet or be empty. By default it is
+taken from the broker that runs on this machine, while updates go on.
+
+  --url URL        the management interface of the broker (http://localhost:1026)
+  --token TOKEN    its token (RIGEL_ADMIN_TOKEN)
+  -dbPath FOLDER   instead, the data folder of a broker that does not run
+
+The exit code is 0 when DIR holds the whole backup, which was checked against its checksums, 1 when there is no backup, and
+2 for a wrong command line. 'rigel restore DIR' puts it back, 'rigel check DIR' looks into it.
+`
+
+/** `rigel backup`: from a running broker or from the folder of a stopped one to a folder of its own. */
+export async function backupCommand({ words, environment, output, errors }: CommandSurroundings): Promise<number> {
+  const read = readArguments(words, {
+    ...{ name: 'backup', help, values: ['url', 'token', 'dbPath'], switches: [], positionals: ['DIR'] },
+  })
+  if (read.ok && read.value === 'help') {
+    output.write(help)
+    return commandCodes.done
+  }
+  const given = read.ok && read.value !== 'help' ? read.value : undefined
+  const folder = given?.positionals[0]
+  const wrong = !read.ok
+    ? read.error
+    : folder === undefined
+      ? "rigel backup needs a folder: 'rigel help backup'"
+      : undefined
+  if (wrong !== undefined || given === undefined || folder === undefined) {
+    errors.write(`${wrong}\n`)
+    return commandCodes.notTried
+  }
+  const dbPath = given.value('dbPath')
+  try {
+    checkIsFree(folder)
+    const token = given.value('token') ?? environment['RIGEL_ADMIN_TOKEN']
+    const source =
+      dbPath === undefined
+        ? await ofBroker(given.value('url') ?? 'http://localhost:1026', token)
+        : await ofFolder(dbPath)
+    const begun_ms = performance.now()
+    const progress = new Progress('backup', 'bytes', source.bytes, errors)
+    try {
+      const manifest = await receiveBackup(source.pieces, folder, (bytes) => progress.add(bytes))
+      progress.end()
+      const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0)
+      const took_s = ((performance.now() - begun_ms) / 1000).toFixed(1)
+      output.write(
+        `${folder}: backup of ${manifest.point}, ${manifest.partitions} partitions, ${bytes} bytes, in ${took_s} s\n`,
+      )
+      return commandCodes.done
+    } finally {
+      progress.end()
+      await source.close()
+    }
+  } catch (fault) {
+    errors.write(`no backup was made: ${failureText(fault)}\n`)
+    return commandCodes.failed
+  }
+}
+
+interface Source {
+  readonly pieces: AsyncIterable<Uint8Array>
+  readonly bytes: number | undefined
+  close(): Promise<void>
+}
+
+async function ofBroker(url: string, token: string | undefined): Promise<Source> {
+  if (!URL.canParse(url)) throw new CommandFailure(`--url: '${url}' is no URL`)
+  const address = new URL('/admin/backup', url)
+  const gone = new AbortController()
+  const response = await fetch(address, {
+    signal: gone.signal,
+    ...(token !== undefined && { headers: { Authorization: `Bearer ${token}` } }),
+  }).catch((fault: unknown) => {
+    const cause = fault instanceof Error && fault.cause instanceof Error ? fault.cause.message : failureText(fault)
+    throw new CommandFailure(
+      `${address} cannot be reached (${cause}): is the broker running? For a stopped one use -dbPath`,
+    )
+  })
+  if (response.status !== 200 || response.body === null) throw new CommandFailure(await refusalOf(response, address))
+  const length = Number(response.headers.get('content-length') ?? Number.NaN)
+  return {
+    pieces: whole(response.body),
+    bytes: Number.isSafeInteger(length) ? length : undefined,
+    close: async () => gone.abort(),
+  }
+}
+
+async function refusalOf(response: Response, address: URL): Promise<string> {
+  const text = (await response.text()).slice(0, 500)
+  const advice = response.status === 401 ? ': give its token with --token or RIGEL_ADMIN_TOKEN' : ''
+  return `${address} answered ${response.status}${advice} ${text}`
+}
+
+/** The pieces of a body; one that breaks off is a backup that is not whole. */
+async function* whole(body: NonNullable<Response['body']>): AsyncGenerator<Uint8Array, void> {
+  const reader = body.getReader()
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value
+  } catch (fault) {
+    throw new WrongArchive(`the broker did not send all of it (${failureText(fault)}): its log says why`)
+  }
+}
+
+/** Of a broker that does not run: its folder is brought up to date first, as a start does. */
+async function ofFolder(dbPath: string): Promise<Source> {
+  const folder = await stoppedFolder(dbPath)
+  try {
+    const contents = backupContents({
+      ...(await folder.files()),
+      folder: folder.id,
+      format: folder.format,
+      time: now(),
+    })
+    const nothing = async (): Promise<void> => {}
+    return {
+      pieces: archived({ ...contents, readOn: nothing, allRead: nothing }),
+      bytes: archive_bytes(contents),
+      close: async () => folder.release(),
+    }
+  } catch (fault) {
+    folder.release()
+    throw fault
+  }
+}

@@ -1,0 +1,129 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type Manifest, manifestName } from '../backup/manifest.js'
+import { claimFolder } from '../lmdb/folder-claim.js'
+import { formatVersion } from '../lmdb/folder-format.js'
+import { beginNext, decideSwap, hasPrevious, membersIn, previousFolder, settleSwap } from '../lmdb/folder-swap.js'
+import { forgetPrevious, noRoomFor } from '../lmdb/previous-members.js'
+import { readBackedUp, readManifest } from './backup-folder.js'
+import { type CommandArguments, readArguments } from './command-arguments.js'
+import { CommandFailure, type CommandSurroundings, commandCodes, failureText } from './command-result.js'
+import { Progress, type ProgressOutput } from './progress.js'
+
+const help = `Usage: rigel restore DIR -dbPath FOLDER [--force]
+       rigel restore --previous -dbPath FOLDER
+       rigel restore --forget-previous -dbPath FOLDER
+
+Puts the backup in DIR into the data folder of a broker that does not run. All checksums are compared before anything in
+the folder changes; killed at any moment, it leaves the folder as it was or as it was to be.
+
+  -dbPath FOLDER      the data folder (rigel-data); it is made if it is missing
+  --force             also when the folder holds data, which stays in FOLDER/previous
+  --previous          puts back what was replaced last, by a restore or by a new version; what is there now stays instead
+  --forget-previous   removes what was replaced last: there is no way back then
+
+The exit code is 0 when it is done, 1 when nothing was changed, and 2 for a wrong command line.
+`
+
+/** `rigel restore`: puts a backup, or what was replaced last, into a data folder. */
+export async function restoreCommand({ words, output, errors }: CommandSurroundings): Promise<number> {
+  const read = readArguments(words, {
+    ...{ name: 'restore', help, values: ['dbPath'], switches: ['force', 'previous', 'forget-previous'] },
+    positionals: ['DIR'],
+  })
+  if (read.ok && read.value === 'help') {
+    output.write(help)
+    return commandCodes.done
+  }
+  const wrong = !read.ok ? read.error : read.value === 'help' ? '' : wrongWith(read.value)
+  if (!read.ok || read.value === 'help' || wrong !== undefined) {
+    errors.write(`${wrong}\n`)
+    return commandCodes.notTried
+  }
+  try {
+    output.write(`${await restored(read.value, errors)}\n`)
+    return commandCodes.done
+  } catch (fault) {
+    errors.write(`nothing was restored: ${failureText(fault)}\n`)
+    return commandCodes.failed
+  }
+}
+
+function wrongWith(given: CommandArguments): string | undefined {
+  const asked = [given.positionals.length > 0, given.isOn('previous'), given.isOn('forget-previous')]
+  if (asked.filter((each) => each).length === 1) return undefined
+  return "rigel restore needs either the folder of a backup, --previous or --forget-previous: 'rigel help restore'"
+}
+
+/** Does what was asked for, and says so. Throws, in words, when nothing was changed. */
+async function restored(given: CommandArguments, errors: ProgressOutput): Promise<string> {
+  const path = given.value('dbPath') ?? 'rigel-data'
+  const [backup] = given.positionals
+  // Nothing is made where a folder is missing and there is nothing to put into it.
+  const manifest = backup === undefined ? undefined : readManifest(backup)
+  if (manifest === undefined && !existsSync(path)) throw new CommandFailure(`${path} is not there`)
+  const claim = claimFolder(path)
+  if (!claim.ok) throw new CommandFailure(claim.error.reason)
+  try {
+    for (const _ of settleSwap(path));
+    if (given.isOn('forget-previous')) {
+      return forgetPrevious(path) ? `${previousFolder(path)} is removed` : `${previousFolder(path)} is not there`
+    }
+    if (backup !== undefined && manifest !== undefined) {
+      await build(path, backup, manifest, given.isOn('force'), errors)
+      swap(path, 'next')
+      return `${path} holds the backup of ${manifest.point}${hasPrevious(path) ? `; what it held before is in ${previousFolder(path)}` : ''}`
+    }
+    if (!hasPrevious(path)) throw new CommandFailure(`${previousFolder(path)} is not there: nothing was replaced`)
+    swap(path, 'previous')
+    return `${path} holds what was replaced before; what it held now is in ${previousFolder(path)}`
+  } finally {
+    claim.value.release()
+  }
+}
+
+/** Copies the backup to where new members are built; throws when it is not whole. */
+async function build(
+  path: string,
+  backup: string,
+  manifest: Manifest,
+  force: boolean,
+  errors: ProgressOutput,
+): Promise<void> {
+  if (manifest.format > formatVersion) {
+    throw new CommandFailure(
+      `${join(backup, manifestName)} says format ${manifest.format}, this program reads formats up to ${formatVersion}: use Rigel ${manifest.rigel}`,
+    )
+  }
+  if (!force && membersIn(path).length > 0) {
+    throw new CommandFailure(`${path} holds data: --force replaces it, and keeps it in ${previousFolder(path)}`)
+  }
+  if (hasPrevious(path) && membersIn(path).length > 0) {
+    throw new CommandFailure(
+      `${previousFolder(path)} still holds what was replaced before: remove it with \`rigel restore --forget-previous -dbPath ${path}\``,
+    )
+  }
+  const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0)
+  const short = noRoomFor(path, bytes, 'the backup')
+  if (short !== undefined) throw new CommandFailure(short)
+  const next = beginNext(path)
+  const progress = new Progress('restore', 'bytes', bytes, errors)
+  try {
+    for (const file of manifest.files) {
+      const target = join(next, file.name)
+      mkdirSync(dirname(target), { recursive: true })
+      await readBackedUp(backup, file, (taken) => progress.add(taken), target)
+    }
+  } catch (fault) {
+    for (const _ of settleSwap(path)); // Nothing is decided: what was built is removed.
+    throw fault
+  } finally {
+    progress.end()
+  }
+}
+
+function swap(path: string, source: 'next' | 'previous'): void {
+  const decided = decideSwap(path, source)
+  if (!decided.ok) throw new CommandFailure(decided.error.reason)
+  for (const _ of settleSwap(path));
+}

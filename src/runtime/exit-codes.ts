@@ -1,0 +1,10 @@
+/** What the process ends with [management 9.5]. */
+export const exitCodes = {
+  ended: 0,
+  commandLine: 1,
+  port: 2,
+  dataFolder: 3,
+  certificate: 4,
+  pidFile: 5,
+  internal: 70,
+} as const

@@ -1,0 +1,264 @@
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { t as root, test } from 'tap'
+import { shardOf } from '../../src/hash.js'
+import { overwritten } from '../lmdb/given-folder.js'
+import { type Reply, RunningBroker } from '../running.js'
+import { begun, rigel } from './given-command.js'
+
+const partitions = 2
+/** Each is a backup and a broker on what was restored of it. */
+const rounds = process.env['RIGEL_FAULTS'] === undefined ? 1 : 5
+const folder = root.testdir()
+const broker = await RunningBroker.startOn(root, join(folder, 'data'), [
+  ...['-partitions', `${partitions}`, '-httpThreads', '2', '-logLevel', 'INFO'],
+])
+
+/** The first ids of a name that belong to a partition. */
+function idsOf(name: string, partition: number, count: number): readonly string[] {
+  const ids: string[] = []
+  for (let n = 0; ids.length < count; n += 1)
+    if (shardOf('', `${name}${n}`, partitions) === partition) ids.push(`${name}${n}`)
+  return ids
+}
+
+function written(to: RunningBroker, id: string, count: number): Promise<Reply> {
+  const attributes = [{ name: 'count', type: 'Number', value: String(count) }]
+  return to.update('APPEND', { id, type: 'Counter', attributes })
+}
+
+async function countOf(on: RunningBroker, id: string): Promise<number> {
+  const { json } = await on.send('GET', `/v1/contextEntities/${id}/attributes/count`)
+  const { attributes: [attribute] = [] } = json as { attributes?: { value: string }[] }
+  return Number(attribute?.value ?? Number.NaN)
+}
+
+/** Writes one counter, and after its answer the other one, for as long as `goesOn` says so. */
+class Writer {
+  /** What was answered. */
+  acknowledged = 0
+  readonly first: string
+  readonly second: string
+
+  constructor(first: string, second: string) {
+    this.first = first
+    this.second = second
+  }
+
+  async run(goesOn: () => boolean): Promise<void> {
+    for (let count = 1; goesOn(); count += 1) {
+      for (const id of [this.first, this.second]) {
+        const { status } = await written(broker, id, count)
+        if (status !== 200) throw new Error(`${id} was answered with ${status}`)
+      }
+      this.acknowledged = count
+    }
+  }
+}
+
+test('a backup under load has what was answered before it, and nothing without what was answered before that', async (t) => {
+  const [zeros, ones] = [idsOf('Tank', 0, 4), idsOf('Tank', 1, 4)]
+  // Half of them write to partition 0 first, half to partition 1.
+  const writers = zeros.map((zero, at) =>
+    at % 2 === 0 ? new Writer(zero, ones[at] ?? '') : new Writer(ones[at] ?? '', zero),
+  )
+  await broker.send('POST', '/v1/subscribeContext', {
+    entities: [{ type: 'Counter', isPattern: 'true', id: '.*' }],
+    reference: 'http://127.0.0.1:9/nobody',
+    notifyConditions: [{ type: 'ONCHANGE' }],
+  })
+  let goesOn = true
+  const running = Promise.all(writers.map((writer) => writer.run(() => goesOn)))
+  while (writers.some(({ acknowledged }) => acknowledged < 3)) await delay(10)
+  for (let round = 1; round <= rounds; round += 1) {
+    const before = writers.map(({ acknowledged }) => acknowledged)
+    const backup = join(folder, `backup-${round}`)
+    const taken = await rigel('backup', backup, '--url', broker.url)
+    t.match(taken, { code: 0, output: /backup of .*Z, 2 partitions, \d+ bytes/, errors: '' })
+    const restored = join(folder, `restored-${round}`)
+    t.match(await rigel('restore', backup, '-dbPath', restored), { code: 0 })
+    t.match(await rigel('check', '-dbPath', restored), {
+      code: 0,
+      output: /sound: 8 entities in 2 partitions.* 1 subscriptions/,
+    })
+    const copy = await RunningBroker.startOn(t, restored)
+    for (const [at, { first, second }] of writers.entries()) {
+      const [held, after] = [await countOf(copy, first), await countOf(copy, second)]
+      t.ok(after >= (before[at] ?? 0), `${second} has ${after}, ${before[at]} was answered before`)
+      t.ok(held >= after, `${first} has ${held}, and ${second}, which was written after it, ${after}`)
+    }
+    t.equal(await copy.end('SIGTERM'), 0)
+  }
+  goesOn = false
+  await running
+  t.match(broker.output, /backup 1 is complete/)
+})
+
+test('a backup is checked as it is, and has no other files than those of its manifest', async (t) => {
+  const backup = join(folder, 'backup-1')
+  const files = readdirSync(backup, { recursive: true }).sort()
+  t.same(files, [
+    ...['control', 'control/data.mdb', 'format.json', 'manifest.json'],
+    ...['partition-0', 'partition-0/data.mdb', 'partition-1', 'partition-1/data.mdb'],
+  ])
+  t.match(await rigel('check', backup), { code: 0, output: /sound: 8 entities/ })
+  t.same(readdirSync(backup, { recursive: true }).sort(), files)
+})
+
+/** A backup that nobody reads, so that it goes on for as long as it is wanted. */
+function unread(): Promise<{ readonly end: () => void }> {
+  return new Promise((resolve, reject) => {
+    const asked = request(`${broker.url}/admin/backup`, (response) => {
+      response.pause()
+      resolve({ end: () => asked.destroy() })
+    })
+    asked.on('error', (fault) => reject(fault)).end()
+  })
+}
+
+test('one backup is taken at a time, and one whose client goes makes room', async (t) => {
+  // More than the sockets take, so that the first one has to wait for its client.
+  const page = 'x'.repeat(900_000)
+  for (let n = 0; n < 24; n += 1) {
+    const attributes = [{ name: 'page', type: 'Text', value: page }]
+    t.equal((await broker.update('APPEND', { id: `Page${n}`, type: 'Page', attributes })).status, 200)
+  }
+  const first = await unread()
+  const { status, text } = await broker.send('GET', '/admin/backup')
+  t.same(
+    { status, text },
+    {
+      status: 503,
+      text: '{"error":"ServiceUnavailable","description":"another backup is under way: try again when it is over"}',
+    },
+  )
+  const refused = join(folder, 'refused')
+  t.match(await rigel('backup', refused, '--url', broker.url), {
+    code: 1,
+    errors: /no backup was made: .* answered 503/,
+  })
+  t.notOk(existsSync(refused))
+  first.end()
+  let again = await rigel('backup', join(folder, 'again'), '--url', broker.url)
+  for (let n = 0; again.code !== 0 && n < 20; n += 1)
+    again = await rigel('backup', join(folder, 'again'), '--url', broker.url)
+  t.equal(again.code, 0)
+  t.match(broker.output, /backup \d+ was given up: its client has gone/)
+})
+
+test('the archive is one for tar, and its length is known before', async (t) => {
+  const response = await fetch(`${broker.url}/admin/backup`)
+  t.match(response.headers.get('content-disposition') ?? '', /^attachment; filename="rigel-backup-.*\.tar"$/)
+  const bytes = Buffer.from(await response.arrayBuffer())
+  t.equal(bytes.length, Number(response.headers.get('content-length')))
+  const names = [...Array(bytes.length / 512).keys()]
+    .map((at) => bytes.subarray(at * 512, at * 512 + 512))
+    .filter((block) => block.toString('latin1', 257, 262) === 'ustar')
+    .map((block) => block.toString('latin1', 0, block.indexOf(0)))
+  t.same(names, ['format.json', 'partition-0/data.mdb', 'partition-1/data.mdb', 'control/data.mdb', 'manifest.json'])
+})
+
+test('what stands where a backup is to go is refused and stays', async (t) => {
+  const full = join(folder, 'full')
+  mkdirSync(full)
+  writeFileSync(join(full, 'letters.txt'), 'mine')
+  t.match(await rigel('backup', full, '--url', broker.url), { code: 1, errors: /full is not empty/ })
+  t.same(readdirSync(full), ['letters.txt'])
+  t.match(await rigel('backup', join(folder, 'x'), '--url', 'http://127.0.0.1:9'), {
+    code: 1,
+    errors: /cannot be reached/,
+  })
+  t.match(await rigel('backup', join(folder, 'x'), '--tokn', 'x'), { code: 2, errors: /did you mean '--token'/ })
+  t.match(await rigel('backup'), { code: 2, errors: /needs a folder/ })
+  t.match(await rigel('help', 'backup'), { code: 0, output: /Usage: rigel backup DIR/ })
+})
+
+test('a backup that is killed leaves no folder of its name, and the next one is whole', async (t) => {
+  const backup = join(folder, 'killed')
+  const killed = begun('backup', backup, '--url', broker.url)
+  while (!existsSync(`${backup}.draft`) && killed.exitCode === null) await delay(2)
+  killed.kill('SIGKILL')
+  await once(killed, 'exit')
+  t.notOk(existsSync(backup))
+  let next = await rigel('backup', backup, '--url', broker.url)
+  // The broker may not have noticed yet.
+  for (let n = 0; next.code !== 0 && n < 20; n += 1) next = await rigel('backup', backup, '--url', broker.url)
+  t.match(next, { code: 0 })
+  t.notOk(existsSync(`${backup}.draft`))
+})
+
+test('a damaged backup is refused before anything changes', async (t) => {
+  const damages: readonly (readonly [string, (backup: string) => void, RegExp])[] = [
+    ['no manifest', (backup) => rmSync(join(backup, 'manifest.json')), /has no manifest.json/],
+    ['a manifest of nothing', (backup) => writeFileSync(join(backup, 'manifest.json'), '{}'), /is no manifest/],
+    ['a manifest that is cut', (backup) => truncateSync(join(backup, 'manifest.json'), 40), /manifest.json is no JSON/],
+    ['a file less', (backup) => rmSync(join(backup, 'partition-1/data.mdb')), /data.mdb is missing/],
+    ['a shorter file', (backup) => truncateSync(join(backup, 'control/data.mdb'), 4096), /has 4096 bytes instead of/],
+    [
+      'a byte',
+      (backup) => overwritten(join(backup, 'partition-0/data.mdb'), 9000, Buffer.from('?')),
+      /its checksum is another one/,
+    ],
+    ['a format to come', (backup) => ofFormat(backup, 99), /says format 99/],
+  ]
+  for (const [what, damage, refusal] of damages) {
+    const backup = join(folder, `with ${what}`)
+    cpSync(join(folder, 'backup-1'), backup, { recursive: true })
+    damage(backup)
+    const data = join(folder, `of ${what}`)
+    t.match(await rigel('restore', backup, '-dbPath', data), { code: 1, errors: refusal }, what)
+    t.same(existsSync(data) ? readdirSync(data) : [], [], what)
+    if (what === 'a byte') t.match(await rigel('check', backup), { code: 1, output: refusal }, what)
+  }
+})
+
+function ofFormat(backup: string, format: number): void {
+  const file = join(backup, 'manifest.json')
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), format }))
+}
+
+test('an archive that is not whole, or holds something else, makes no backup', async (t) => {
+  const whole = Buffer.from(await (await fetch(`${broker.url}/admin/backup`)).arrayBuffer())
+  const { createServer } = await import('node:http')
+  let sent = whole
+  const server = createServer((_, response) => response.end(sent)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const address = server.address()
+  if (typeof address !== 'object' || address === null) throw new Error('there is no address')
+  const url = `http://127.0.0.1:${address.port}`
+  const changed = Buffer.from(whole)
+  changed[9000] = (changed[9000] ?? 0) ^ 1
+  const renamed = Buffer.from(whole)
+  renamed.write('../../etc', 0, 'latin1')
+  for (const [bytes, refusal] of [
+    [whole.subarray(0, whole.length / 2), /ended too early/],
+    [Buffer.from('no archive at all'), /ended too early/],
+    [changed, /checksum is another one|is no backup/],
+    [renamed, /is no backup/],
+    [Buffer.alloc(1024), /no manifest.json/],
+  ] as const) {
+    sent = bytes
+    t.match(await rigel('backup', join(folder, 'wrong'), '--url', url), { code: 1, errors: refusal })
+    t.same(
+      readdirSync(folder).filter((name) => name.startsWith('wrong')),
+      [],
+    )
+  }
+})
+
+test('a stopped broker is backed up from its folder, with what only its log has', async (t) => {
+  const data = join(folder, 'data')
+  t.match(await rigel('backup', join(folder, 'y'), '-dbPath', data), { code: 1, errors: /in use by another broker/ })
+  t.equal((await written(broker, 'Last', 7)).status, 200)
+  await broker.end('SIGKILL')
+  t.match(await rigel('check', '-dbPath', data), { code: 0 })
+  t.match(await rigel('backup', join(folder, 'y'), '-dbPath', data), { code: 0 })
+  t.match(await rigel('restore', join(folder, 'y'), '-dbPath', data), { code: 1, errors: /holds data: --force/ })
+  t.match(await rigel('restore', join(folder, 'y'), '-dbPath', join(folder, 'z')), { code: 0 })
+  const copy = await RunningBroker.startOn(t, join(folder, 'z'))
+  t.equal(await countOf(copy, 'Last'), 7)
+})
