@@ -9,7 +9,6 @@ import { validate } from 'dockerfile-utils'
 import { type Test, test } from 'tap'
 import { freePort } from '../bench/free-port.js'
 import { buildImage, contextNames, dockerfile, execForm, finalStage, imageEnvironment, stages } from './image-build.js'
-import { installFrom } from './installed-package.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const isLong = process.env['RIGEL_IMAGE'] === 'long'
@@ -87,19 +86,22 @@ function openFolder(t: Test): string {
   return folder
 }
 
-/** The places of the image: built as the Dockerfile says, or what was installed from the package in its place. */
-function givenImage(folder: string): { readonly tree: string; readonly data: string } {
-  if (isLong) return buildImage(folder, 'c'.repeat(40))
-  const data = join(folder, 'data')
-  mkdirSync(data)
-  return { tree: installFrom(folder), data }
+/** The places of the image, and what is seen as its tree: itself, built as the Dockerfile says, or the tree of the sources as it stands. */
+function givenImage(folder: string): { readonly tree: string; readonly data: string; readonly source: string } {
+  if (isLong) {
+    const built = buildImage(folder, 'c'.repeat(40))
+    return { ...built, source: built.tree }
+  }
+  const [tree, data] = [join(folder, 'rigel'), join(folder, 'data')]
+  for (const place of [tree, data]) mkdirSync(place)
+  return { tree, data, source: root }
 }
 
 /** Makes everything read-only but one folder, gives up all rights, and becomes the program. */
 const contained = `set -e
-data=$1; tree=$2; shift 2
+data=$1; source=$2; tree=$3; shift 3
 mount --make-rprivate /
-mount --bind "$tree" "$tree"
+mount --bind "$source" "$tree"
 mount --bind "$data" "$data"
 mount -o remount,bind,ro "$tree"
 mount -o remount,bind,ro /
@@ -109,7 +111,7 @@ test('the image serves as its user, without rights and on a read-only file syste
   skip,
 }, async (t) => {
   t.setTimeout(600_000)
-  const { tree, data } = givenImage(openFolder(t))
+  const { tree, data, source } = givenImage(openFolder(t))
   chownSync(data, 1000, 1000)
   const port = await freePort()
   const env = {
@@ -120,7 +122,8 @@ test('the image serves as its user, without rights and on a read-only file syste
   }
   const words = (keyword: string) => execForm(keyword).map((word) => word.replace(/^\/rigel/, tree))
   const start = (...command: readonly string[]): ChildProcess =>
-    spawn('unshare', ['--mount', 'sh', '-c', contained, 'sh', data, tree, ...command], {
+    spawn('unshare', ['--mount', 'sh', '-c', contained, 'sh', data, source, tree, ...command], {
+      cwd: '/',
       env,
       stdio: ['ignore', 'inherit', 'pipe'],
     })

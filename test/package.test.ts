@@ -1,14 +1,42 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { freePort } from '../bench/free-port.js'
-import { installFrom, pack } from './installed-package.js'
 import { RunningBroker } from './running.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
+
+interface Packed {
+  readonly filename: string
+  readonly files: readonly { readonly path: string }[]
+}
+
+/** Packs the tree as it stands, without building it again: tests of other files use what is built. */
+function pack(folder: string): Packed {
+  const words = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder]
+  const [packed] = JSON.parse(execFileSync('npm', words, { cwd: root, encoding: 'utf8' })) as readonly Packed[]
+  if (packed === undefined) throw new Error('npm packed nothing')
+  return packed
+}
+
+/** Unpacks the package into a folder, and in it what it depends on, without what it is developed with; gives where it is. */
+function install(folder: string): string {
+  const { filename } = pack(folder)
+  execFileSync('tar', ['-xzf', join(folder, filename), '-C', folder])
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    readonly packages: Readonly<Record<string, { readonly dev?: true }>>
+  }
+  const place = join(folder, 'package')
+  for (const [path, { dev }] of Object.entries(lock.packages)) {
+    if (path === '' || dev === true || !existsSync(join(root, path))) continue
+    if (path.lastIndexOf('node_modules/') > 0) continue // It comes with the package that it is in.
+    cpSync(join(root, path), join(place, path), { recursive: true })
+  }
+  return place
+}
 
 test('the package has the program, the benchmarks and what the build noted, and no maps', async (t) => {
   const paths = pack(t.testdir()).files.map(({ path }) => path)
@@ -31,7 +59,7 @@ test('the program is in a few files, since each one that is read makes the start
 
 test('what is installed from the package serves, knows its build, and has its commands', async (t) => {
   const folder = t.testdir()
-  const program = join(installFrom(folder), 'dist', 'program', 'src', 'main.js')
+  const program = join(install(folder), 'dist', 'program', 'src', 'main.js')
   const said = (...words: readonly string[]) =>
     execFileSync(process.execPath, [program, ...words], { encoding: 'utf8' })
   t.match(said('version'), /^rigel \d+\.\d+\.\d+ \(git ([0-9a-f]{7}|nogitversion)\)\n/)
