@@ -1,6 +1,7 @@
 import { flags } from '../command-line/flags.js'
 import type { CommandArguments } from '../offline/command-arguments.js'
 import { CommandFailure } from '../offline/command-result.js'
+import type { BrokerAddress } from './online/broker-connection.js'
 import type { FolderOpening } from './stored-folder.js'
 
 /** Something was not taken, or not as a whole: what such commands end with, beside the codes of all of them. */
@@ -22,6 +23,15 @@ export function openingOf(given: CommandArguments, make: FolderOpening['make']):
     sizeMax_bytes: sizeMax_MiB * 2 ** 20,
     keepFree_bytes: flags.dbFreeMin.default * 2 ** 20,
   }
+}
+
+/** The broker that options name; nothing when they name a folder. Throws `CommandFailure`. */
+export function brokerAddressOf(given: CommandArguments): BrokerAddress | undefined {
+  const url = given.value('url')
+  if (url === undefined) return undefined
+  if (!/^https?:/.test(url) || !URL.canParse(url))
+    throw new CommandFailure(`--url: '${url}' is no URL of http or https`)
+  return { url, token: given.value('token') }
 }
 
 /** The number behind an option; nothing when it is not given. Throws `CommandFailure`. */

@@ -5,10 +5,12 @@ import { parseTenant } from '../context/tenant.js'
 import { type CommandArguments, readArguments } from '../offline/command-arguments.js'
 import { CommandFailure, type CommandSurroundings, commandCodes, failureText } from '../offline/command-result.js'
 import { Progress, type ProgressOutput } from '../offline/progress.js'
-import { folderHelp, folderValues, openingOf } from './command-folder.js'
+import { brokerAddressOf, folderHelp, folderValues, openingOf } from './command-folder.js'
 import { writeExport } from './export-file.js'
 import { type ExportFilter, storedItems } from './folder-export.js'
 import { countsText, type ItemKind, itemKinds } from './item.js'
+import type { BrokerAddress } from './online/broker-connection.js'
+import { brokerItems } from './online/broker-items.js'
 import { StoredFolder } from './stored-folder.js'
 
 const help = `Usage: rigel export FILE|- [options]
@@ -16,6 +18,8 @@ const help = `Usage: rigel export FILE|- [options]
 Writes what a data folder holds as JSON lines; - is the standard output.
 
 ${folderHelp}
+  --url URL             instead of a folder, a broker that runs, of any make that has NGSIv2: of one tenant what that shows
+  --token TOKEN         its key, sent as X-Auth-Token
   --tenant NAME         only of this tenant ('' is the one without a name)
   --path PATH           only in this service path; /a/# with all below it
   --type TYPE           of entities only those of this type
@@ -27,7 +31,12 @@ The exit code is 0 when everything was written, 1 when not, and 2 for a wrong co
 /** `rigel export`: from the folder of a broker that does not run to a file. */
 export async function exportCommand({ words, output, errors }: CommandSurroundings): Promise<number> {
   const read = readArguments(words, {
-    ...{ name: 'export', help, values: [...folderValues, 'tenant', 'path', 'type', 'kind'], switches: [] },
+    ...{
+      name: 'export',
+      help,
+      values: [...folderValues, 'url', 'token', 'tenant', 'path', 'type', 'kind'],
+      switches: [],
+    },
     positionals: ['FILE'],
   })
   if (read.ok && read.value === 'help') {
@@ -41,14 +50,17 @@ export async function exportCommand({ words, output, errors }: CommandSurroundin
     return commandCodes.notTried
   }
   let filter: ExportFilter
+  let address: BrokerAddress | undefined
   try {
     filter = filterOf(given)
+    address = brokerAddressOf(given)
   } catch (fault) {
     errors.write(`${failureText(fault)}\n`)
     return commandCodes.notTried
   }
   try {
-    await exported(file, filter, given, errors)
+    if (address === undefined) await exported(file, filter, given, errors)
+    else await exportedFrom(address, file, filter, errors)
     return commandCodes.done
   } catch (fault) {
     errors.write(`nothing was exported: ${failureText(fault)}\n`)
@@ -73,6 +85,28 @@ async function exported(
     await stored.close()
   }
 }
+
+async function exportedFrom(
+  address: BrokerAddress,
+  file: string,
+  filter: ExportFilter,
+  errors: ProgressOutput,
+): Promise<void> {
+  const progress = new Progress('export', 'records', undefined, errors)
+  const lost: string[] = []
+  try {
+    const items = brokerItems(address, filter, (what, reason) => lost.push(`${what}: ${reason}`))
+    const counts = await writeExport(file, items, (items) => progress.at(items))
+    progress.end()
+    errors.write(`exported: ${countsText(counts)}\n`)
+    for (const line of [...lost, notShown]) errors.write(`${line}\n`)
+  } finally {
+    progress.end()
+  }
+}
+
+const notShown =
+  'NGSIv2 does not show: other tenants, further instances of an attribute, the paths of subscriptions and registrations (that of --path is taken), subscriptions by the clock and to registrations, and how deliveries went'
 
 function filterOf(given: CommandArguments): ExportFilter {
   const names = given.value('kind')?.split(',') ?? itemKinds

@@ -4,7 +4,7 @@ import { type CommandArguments, readArguments } from '../offline/command-argumen
 import { CommandFailure, type CommandSurroundings, commandCodes, failureText } from '../offline/command-result.js'
 import { Progress, type ProgressOutput } from '../offline/progress.js'
 import { now } from '../time.js'
-import { folderHelp, folderValues, notAllTaken, openingOf, positiveInteger } from './command-folder.js'
+import { brokerAddressOf, folderHelp, folderValues, notAllTaken, openingOf, positiveInteger } from './command-folder.js'
 import { EmptySink } from './empty-sink.js'
 import { exportSource } from './export-source.js'
 import { FolderSink } from './folder-sink.js'
@@ -12,6 +12,7 @@ import { ImportReport } from './import-report.js'
 import { runImport } from './import-run.js'
 import { InputFile } from './input-file.js'
 import type { ItemSource } from './item-source.js'
+import { BrokerSink } from './online/broker-sink.js'
 import { findDump } from './orion/dump-files.js'
 import { orionSource } from './orion/orion-source.js'
 import { conflictPolicies, type Sink, type SinkSettings } from './sink.js'
@@ -27,6 +28,8 @@ ${folderHelp}
   --orion DUMP          instead of FILE, what mongodump or mongoexport gave of an Orion: a folder, a file or an archive; what
                         cannot be kept is listed
   --db NAME             the name of its database, before that of a tenant (orion)
+  --url URL             instead of a folder, a broker that runs, of any make that has NGSIv2
+  --token TOKEN         its key, sent as X-Auth-Token
   -partitions N         the number of partitions of a folder that is made
   --on-conflict WHAT    what is done with what is there already: fail (as without the option), skip or replace
   --keep-going          goes on after what cannot be imported
@@ -41,7 +44,7 @@ its end for another reason, and 2 for a wrong command line.
 export async function importCommand({ words, output, errors }: CommandSurroundings): Promise<number> {
   const read = readArguments(words, {
     ...{ name: 'import', help, positionals: ['FILE'] },
-    values: [...folderValues, 'orion', 'db', 'partitions', 'on-conflict', 'report'],
+    values: [...folderValues, 'orion', 'db', 'url', 'token', 'partitions', 'on-conflict', 'report'],
     switches: ['keep-going', 'dry-run'],
   })
   if (read.ok && read.value === 'help') {
@@ -87,6 +90,8 @@ function sourceOf(given: CommandArguments): ItemSource {
 }
 
 async function sinkOf(given: CommandArguments, settings: SinkSettings): Promise<Sink> {
+  const address = brokerAddressOf(given)
+  if (address !== undefined) return new BrokerSink(address, settings)
   const opening = openingOf(given, { partitions: positiveInteger(given, 'partitions') })
   if (settings.dry && !existsSync(formatFile(opening.path))) return new EmptySink()
   return new FolderSink(await StoredFolder.open(opening), settings)
@@ -110,6 +115,7 @@ async function imported(
     })
     progress.end()
     errors.write(report.text(result, settings.dry))
+    if (given.value('url') !== undefined) errors.write(`${notSent}\n`)
     return result.notTaken > 0 ? notAllTaken : commandCodes.done
   } finally {
     progress.end()
@@ -117,3 +123,6 @@ async function imported(
     report.close()
   }
 }
+
+const notSent =
+  'the broker gives its own dates of creation and modification, ids of subscriptions and registrations, and counts of deliveries'

@@ -95,7 +95,7 @@ class ImportRun implements ImportResult {
     }
     this.counts[outcome.kind][item.kind] += 1
     if (outcome.kind === 'skipped') return
-    for (const reason of losses) {
+    for (const reason of [...losses, ...(outcome.losses ?? [])]) {
       this.notTaken += 1
       this.#settings.report({ where, what, reason, isPart: true })
     }

@@ -15,7 +15,11 @@ export interface SinkSettings {
 
 /** What became of an item. */
 export type Outcome =
-  | { readonly kind: 'created' | 'replaced' | 'skipped' }
+  | {
+      readonly kind: 'created' | 'replaced' | 'skipped'
+      /** What of it could not be kept, in sentences; absent where all was. */
+      readonly losses?: readonly string[] | undefined
+    }
   /** `reason` is a sentence for whoever imports. */
   | { readonly kind: 'refused'; readonly reason: string }
 

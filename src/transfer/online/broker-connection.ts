@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CommandFailure, failureText } from '../../offline/command-result.js'
+
+/** A broker that is reached through its context interface. */
+export interface BrokerAddress {
+  /** Where its paths begin, for example `http://localhost:1026`. */
+  readonly url: string
+  /** Sent as `X-Auth-Token` and as a bearer; nothing without one. */
+  readonly token: string | undefined
+}
+
+/** A request to the other broker. */
+export interface BrokerRequest {
+  readonly method: 'GET' | 'POST'
+  /** With its query. */
+  readonly path: string
+  readonly tenant: string
+  /** A service path, or several; nothing for none. */
+  readonly servicePath: string | undefined
+  readonly body?: unknown
+}
+
+/** What the other broker has answered. */
+export interface BrokerAnswer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+/** How often a request is sent again that the broker has no room for. */
+const attempts = 20
+
+/** The longest wait before that, whatever the broker asks for. */
+const longestWait_s = 30
+
+/** How long an answer may take. */
+const limit_ms = 120_000
+
+/**
+ * Sends a request; one that is answered with 503 or 429 is sent again when the answer says, some times. Throws `CommandFailure`
+ * when the broker cannot be reached, or stays without room.
+ */
+export async function askBroker({ url, token }: BrokerAddress, request: BrokerRequest): Promise<BrokerAnswer> {
+  const { method, path, tenant, servicePath, body } = request
+  const address = new URL(path, url)
+  const headers: Record<string, string> = {
+    accept: 'application/json',
+    ...(tenant !== '' && { 'fiware-service': tenant }),
+    ...(servicePath !== undefined && { 'fiware-servicepath': servicePath }),
+    ...(token !== undefined && { 'x-auth-token': token, authorization: `Bearer ${token}` }),
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+  }
+  const text = body === undefined ? null : JSON.stringify(body)
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await sentOnce(address, { method, headers, body: text })
+    if (answer.status !== 503 && answer.status !== 429) return answer
+    if (attempt === attempts)
+      throw new CommandFailure(`${url} has no room: ${answer.status} ${answer.text.slice(0, 200)}`)
+    const asked_s = Number(answer.headers.get('retry-after') ?? Number.NaN)
+    await sleep(1000 * Math.min(longestWait_s, asked_s > 0 ? asked_s : Math.min(5, 0.2 * attempt)))
+  }
+}
+
+async function sentOnce(
+  address: URL,
+  request: { readonly method: string; readonly headers: Record<string, string>; readonly body: string | null },
+): Promise<BrokerAnswer> {
+  try {
+    const response = await fetch(address, { ...request, redirect: 'error', signal: AbortSignal.timeout(limit_ms) })
+    return { status: response.status, headers: response.headers, text: await response.text() }
+  } catch (fault) {
+    const cause = fault instanceof Error && fault.cause instanceof Error ? fault.cause.message : failureText(fault)
+    throw new CommandFailure(`${address.origin} cannot be reached: ${cause}`)
+  }
+}
