@@ -3,16 +3,20 @@ import type { ApiResponse, Resource } from '../api.js'
 import { archive_bytes, archived } from '../backup/archive.js'
 import { backupContents } from '../backup/backup-contents.js'
 import type { BackupPoint, BackupRefusal, BackupService } from '../broker/backup-service.js'
+import type { Measures } from '../measure/measures.js'
 import { shortForm } from '../short-form.js'
 import type { ManagementParts } from './parts.js'
 import { operation } from './response-forms.js'
 
 /** A backup of all data at one moment, as an archive that is made while it is sent. */
-export function backupResources({ backups }: Pick<ManagementParts, 'backups'>): readonly Resource[] {
+export function backupResources({
+  backups,
+  measures,
+}: Pick<ManagementParts, 'backups' | 'measures'>): readonly Resource[] {
   const get = operation('read', async ({ client }) => {
     const begun = await backups.begin()
     if (!begun.ok) return refusals[begun.error.kind]
-    if (!client.gone) return archiveOf(begun.value, backups)
+    if (!client.gone) return archiveOf(begun.value, backups, new Pace(measures))
     await backups.end(begun.value.number, 0, 'givenUp')
     return { status: 200 }
   })
@@ -24,7 +28,7 @@ const refusals: Readonly<Record<BackupRefusal['kind'], ApiResponse>> = {
   notTogether: shortForm(503, 'the partitions did not stand still together in time: try again when less is under way'),
 }
 
-function archiveOf(point: BackupPoint, backups: BackupService): ApiResponse {
+function archiveOf(point: BackupPoint, backups: BackupService, pace: Pace): ApiResponse {
   const contents = backupContents(point)
   const name = `rigel-backup-${contents.about.point.slice(0, 19).replaceAll(':', '')}Z.tar`
   return {
@@ -34,7 +38,7 @@ function archiveOf(point: BackupPoint, backups: BackupService): ApiResponse {
       'Content-Length': String(archive_bytes(contents)),
       'Content-Disposition': `attachment; filename="${name}"`,
     },
-    stream: (gone) => paced(point.number, contents, backups, gone),
+    stream: (gone) => paced(point.number, contents, backups, pace, gone),
   }
 }
 
@@ -45,9 +49,9 @@ async function* paced(
   backup: number,
   contents: ReturnType<typeof backupContents>,
   backups: BackupService,
+  pace: Pace,
   gone: AbortSignal,
 ): AsyncGenerator<Uint8Array, void> {
-  const pace = new Pace()
   let isOver = false
   let read_bytes = 0
   let said_ms = performance.now()
@@ -71,19 +75,25 @@ async function* paced(
   }
 }
 
-/** What is read in a second at most: the disk, the thread and the network are also there for requests. */
-const rate_bytes = 64 * 2 ** 20
+/** What is read in a second at most, while nothing else is under way and beside requests. */
+const rates_bytes = { alone: 64 * 2 ** 20, beside: 16 * 2 ** 20 } as const
 /** What a rest takes at least; shorter ones add up first. */
 const rest_ms = 5
 
-/** Keeps a backup at its rate, so that updates go on beside it. What a slow client has missed is not caught up with. */
+/** Keeps a backup at its rates, so that updates go on beside it. What a slow client has missed is not caught up with. */
 class Pace {
+  readonly #measures: Measures
   #due_ms = performance.now()
   #read_bytes = 0
+
+  constructor(measures: Measures) {
+    this.#measures = measures
+  }
 
   /** After a piece, when so much was read in all: rests until it is time for the next one. */
   async rest(read_bytes: number, gone: AbortSignal): Promise<void> {
     const now_ms = performance.now()
+    const rate_bytes = rates_bytes[this.#measures.traffic.gauge('permitsTaken') > 0 ? 'beside' : 'alone']
     this.#due_ms = Math.max(this.#due_ms, now_ms - rest_ms) + ((read_bytes - this.#read_bytes) / rate_bytes) * 1000
     this.#read_bytes = read_bytes
     if (this.#due_ms - now_ms >= rest_ms) await sleep(this.#due_ms - now_ms, undefined, { signal: gone })

@@ -1,3 +1,6 @@
+import { get as httpGet, type IncomingMessage } from 'node:http'
+import { get as httpsGet } from 'node:https'
+import { text } from 'node:stream/consumers'
 import { archive_bytes, archived } from '../backup/archive.js'
 import { WrongArchive } from '../backup/archive-reader.js'
 import { backupContents } from '../backup/backup-contents.js'
@@ -70,6 +73,9 @@ export async function backupCommand({ words, environment, output, errors }: Comm
   }
 }
 
+/** How long a broker may send nothing. */
+const silence_ms = 60_000
+
 interface Source {
   readonly pieces: AsyncIterable<Uint8Array>
   readonly bytes: number | undefined
@@ -77,38 +83,49 @@ interface Source {
 }
 
 async function ofBroker(url: string, token: string | undefined): Promise<Source> {
-  if (!URL.canParse(url)) throw new CommandFailure(`--url: '${url}' is no URL`)
-  const address = new URL('/admin/backup', url)
-  const gone = new AbortController()
-  const response = await fetch(address, {
-    signal: gone.signal,
-    ...(token !== undefined && { headers: { Authorization: `Bearer ${token}` } }),
-  }).catch((fault: unknown) => {
-    const cause = fault instanceof Error && fault.cause instanceof Error ? fault.cause.message : failureText(fault)
-    throw new CommandFailure(
-      `${address} cannot be reached (${cause}): is the broker running? For a stopped one use -dbPath`,
-    )
-  })
-  if (response.status !== 200 || response.body === null) throw new CommandFailure(await refusalOf(response, address))
-  const length = Number(response.headers.get('content-length') ?? Number.NaN)
+  const address = URL.canParse(url) ? new URL('/admin/backup', url) : undefined
+  if (address === undefined || !/^https?:$/.test(address.protocol)) {
+    throw new CommandFailure(`--url: '${url}' is no URL of HTTP`)
+  }
+  const response = await asked(address, token)
+  if (response.statusCode !== 200) throw new CommandFailure(await refusalOf(response, address))
+  const length = Number(response.headers['content-length'] ?? Number.NaN)
   return {
-    pieces: whole(response.body),
+    pieces: whole(response),
     bytes: Number.isSafeInteger(length) ? length : undefined,
-    close: async () => gone.abort(),
+    close: async () => void response.destroy(),
   }
 }
 
-async function refusalOf(response: Response, address: URL): Promise<string> {
-  const text = (await response.text()).slice(0, 500)
-  const advice = response.status === 401 ? ': give its token with --token or RIGEL_ADMIN_TOKEN' : ''
-  return `${address} answered ${response.status}${advice} ${text}`
+/** Node's own client: there is one long response, whose pieces are taken as they come. */
+function asked(address: URL, token: string | undefined): Promise<IncomingMessage> {
+  const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` }
+  const get = address.protocol === 'https:' ? httpsGet : httpGet
+  return new Promise((resolve, reject) => {
+    get(address, { headers, timeout: silence_ms }, resolve)
+      .on('timeout', function (this: { destroy(fault: Error): void }) {
+        this.destroy(new Error(`nothing came for ${silence_ms / 1000} s`))
+      })
+      .on('error', (fault) =>
+        reject(
+          new CommandFailure(
+            `${address} cannot be reached (${fault.message}): is the broker running? For a stopped one use -dbPath`,
+          ),
+        ),
+      )
+  })
+}
+
+async function refusalOf(response: IncomingMessage, address: URL): Promise<string> {
+  const said = (await text(response)).slice(0, 500)
+  const advice = response.statusCode === 401 ? ': give its token with --token or RIGEL_ADMIN_TOKEN' : ''
+  return `${address} answered ${response.statusCode}${advice} ${said}`
 }
 
 /** The pieces of a body; one that breaks off is a backup that is not whole. */
-async function* whole(body: NonNullable<Response['body']>): AsyncGenerator<Uint8Array, void> {
-  const reader = body.getReader()
+async function* whole(body: IncomingMessage): AsyncGenerator<Uint8Array, void> {
   try {
-    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value
+    for await (const piece of body) yield piece
   } catch (fault) {
     throw new WrongArchive(`the broker did not send all of it (${failureText(fault)}): its log says why`)
   }

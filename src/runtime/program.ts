@@ -3,7 +3,6 @@ import { type CommandLine, readOptions, type Setting, switchesOf } from '../comm
 import { type DataCommand, readCommand } from '../command-line/command-words.js'
 import type { EnvironmentVariables } from '../command-line/words.js'
 import { openLog } from '../log/main-log.js'
-import type { OfflineCommand } from '../offline/command-result.js'
 import { exitCodes } from './exit-codes.js'
 
 /** Does what a command line and an environment ask for [management 9]. */
@@ -16,15 +15,6 @@ export async function start(words: readonly string[], environment: EnvironmentVa
   else process.stderr.write(asked.text, () => process.exit(exitCodes.commandLine))
 }
 
-/** Read only when they are asked for: a broker that serves needs none of them. */
-const dataCommands: Readonly<Record<DataCommand, () => Promise<OfflineCommand>>> = {
-  backup: async () => (await import('../offline/backup-command.js')).backupCommand,
-  restore: async () => (await import('../offline/restore-command.js')).restoreCommand,
-  check: async () => (await import('../offline/check-command.js')).checkCommand,
-  export: async () => (await import('../transfer/export-command.js')).exportCommand,
-  import: async () => (await import('../transfer/import-command.js')).importCommand,
-}
-
 async function runCommand(
   name: DataCommand,
   words: readonly string[],
@@ -34,8 +24,9 @@ async function runCommand(
   // Whoever reads the output may have had enough of it.
   output.on('error', () => {})
   try {
-    const command = await dataCommands[name]()
-    process.exitCode = await command({ words, environment, output, errors })
+    // Read only when one is asked for: a broker that serves needs none of them.
+    const { dataCommands } = await import('./data-commands.js')
+    process.exitCode = await dataCommands[name]({ words, environment, output, errors })
   } catch (fault) {
     errors.write(`rigel ${name}: ${fault instanceof Error ? fault.stack : fault}\n`)
     process.exitCode = exitCodes.internal
