@@ -30,6 +30,7 @@ const dataCommands = {
   backup: 'writes a backup of a running broker, or of a stopped one, to a folder',
   restore: 'puts a backup into a data folder, or back what was there before',
   check: 'looks whether a data folder or a backup is sound',
+  reshard: 'gives a data folder another number of partitions',
   export: 'writes what a data folder holds as JSON lines',
   import: 'reads such lines, or what was dumped of an Orion, into a data folder',
 } as const

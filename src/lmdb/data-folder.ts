@@ -108,7 +108,7 @@ async function settled(path: string, settings: FolderSettings): Promise<Result<n
   }
   if (settings.asked !== undefined && settings.asked !== partitions) {
     return err({
-      reason: `${path} was made with ${partitions} partitions and keeps that number: start without -partitions, or use another -dbPath for ${settings.asked}`,
+      reason: `${path} was made with ${partitions} partitions and keeps that number: start without -partitions, or give it ${settings.asked} with rigel reshard`,
     })
   }
   return version === formatVersion ? held(path, format, settings) : adopted(path, format, settings)

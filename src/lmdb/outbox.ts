@@ -159,6 +159,11 @@ export function lastNumber(
   return numberOf(facts.get(lastFact, transaction && { transaction }), path, 'the number of the last notice')
 }
 
+/** Makes an outbox that holds nothing go on behind a number that another one has given. */
+export function goOnBehind({ facts }: Pick<OutboxDatabases, 'facts'>, last: NoticeNumber): void {
+  facts.putSync(lastFact, String(last))
+}
+
 /** The group that a number belongs to, unless all of it has left. */
 export function groupOf(
   { groups }: Pick<OutboxDatabases, 'groups'>,

@@ -35,6 +35,11 @@ import { decodeTurnRecord, type EntityWrite, encodeTurnRecord, type TurnRecord, 
 /** The fact that keeps the order of creation growing over restarts: the highest sequence of an entity. Part of the format on disk. */
 export const highestFact: Key = ['place']
 
+/** Notes in a partition that holds nothing which sequence was the highest that was ever given. */
+export function putHighestSequence({ facts }: Pick<Environment, 'facts'>, highest: number): void {
+  facts.putSync(highestFact, String(highest))
+}
+
 /** What is written between two looks at the size of the data: by at most this may the data exceed its limit. */
 const charactersPerLook = 2 ** 18
 

@@ -58,7 +58,13 @@ class Output {
   async write(text: string): Promise<void> {
     this.#check()
     if (this.#stream.write(text)) return
-    await Promise.race([once(this.#stream, 'drain'), once(this.#stream, 'close')]).catch(() => {})
+    await new Promise<void>((resolve) => {
+      const goOn = (): void => {
+        this.#stream.off('drain', goOn).off('close', goOn)
+        resolve()
+      }
+      this.#stream.on('drain', goOn).on('close', goOn)
+    })
     this.#check()
   }
 

@@ -55,7 +55,7 @@ export class FolderSink implements Sink {
 }
 
 /** Changes of entities, each partition's to be committed as one turn. */
-class EntityBatch {
+export class EntityBatch {
   readonly #partitions: readonly LmdbPartitionStore[]
   readonly #changes: EntityChange[][]
   /** What the batch has put, which the stores do not hold yet. */
