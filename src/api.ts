@@ -80,6 +80,8 @@ export interface ApiResponse {
   /** `application/json` unless something else is said. */
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** The codes of the errors that the body reports, one for each part that failed; that of HTTP where there are none. */
+  readonly errors?: readonly string[]
 }
 
 /** What is left to do when a request's payload has passed its checks and the request has been counted [management 4.3]. */

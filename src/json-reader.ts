@@ -59,6 +59,26 @@ export function* readTree<Leaf>(text: string, leaves: JsonLeaves<Leaf>): Steps<R
   return reader.result
 }
 
+/** Where a text is no JSON. */
+export interface JsonFault {
+  /** Its place, in UTF-16 units. */
+  readonly at: number
+  /** What should stand there. */
+  readonly expected: string
+}
+
+const anyValue: JsonLeaves<true> = {
+  text: () => true,
+  other: (characters) => scalarOf(characters) !== undefined || undefined,
+}
+
+/** Where a text is no JSON; nothing for one that is. */
+export function findJsonFault(text: string): JsonFault | undefined {
+  const reader = new JsonReader(text, anyValue)
+  for (let isOver = false; !isOver; ) isOver = reader.read()
+  return reader.result.ok ? undefined : reader.fault
+}
+
 const scalar = /(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)/y
 /** A string with an escape or a control character: all others stand for themselves. */
 const needsCare = /[^ -[\]-\uffff]/
@@ -78,6 +98,7 @@ class JsonReader<Leaf> {
   readonly #open: Open<Leaf>[] = []
   #at = 0
   #isTooDeep = false
+  #expected = 'a value'
   #whole: JsonTree<Leaf> | undefined
 
   constructor(text: string, leaves: JsonLeaves<Leaf>) {
@@ -96,9 +117,15 @@ class JsonReader<Leaf> {
     return err(this.#isTooDeep ? { kind: 'jsonMalformed', isTooDeep: true } : { kind: 'jsonMalformed' })
   }
 
+  /** Where it has stopped, after it has come to something that is no JSON. */
+  get fault(): JsonFault {
+    return { at: this.#at, expected: this.#isTooDeep ? `no more than ${maxNesting} levels` : this.#expected }
+  }
+
   /** Reads a scalar, or the beginning of what others are in; whether there is more to come. */
   #value(): boolean {
     this.#skipBlanks()
+    this.#expected = 'a value'
     switch (this.#text[this.#at]) {
       case '{':
         return this.#object()
@@ -150,10 +177,12 @@ class JsonReader<Leaf> {
       if (open === undefined) return this.#end(json)
       if ('items' in open) {
         open.items.push(json)
+        this.#expected = '"," or "]"'
         if (this.#taken(',')) return true
         json = this.#taken(']') ? open.items : undefined
       } else {
         open.members.push([open.key, json])
+        this.#expected = '"," or "}"'
         if (this.#taken(',')) return this.#member(open)
         json = this.#taken('}') ? { members: open.members } : undefined
       }
@@ -170,12 +199,15 @@ class JsonReader<Leaf> {
 
   #key(): string | undefined {
     this.#skipBlanks()
+    this.#expected = 'a key in double quotes'
     const key = this.#text[this.#at] === '"' ? this.#string() : undefined
+    if (key !== undefined) this.#expected = '":"'
     return key !== undefined && this.#taken(':') ? key : undefined
   }
 
   #end(whole: JsonTree<Leaf>): false {
     this.#skipBlanks()
+    this.#expected = 'the end'
     if (this.#at === this.#text.length) this.#whole = whole
     return false
   }
@@ -183,7 +215,7 @@ class JsonReader<Leaf> {
   #string(): string | undefined {
     const start = this.#at + 1
     const end = this.#text.indexOf('"', start)
-    if (end === -1) return undefined
+    if (end === -1) return this.#badString()
     const raw = this.#text.slice(start, end)
     if (needsCare.test(raw)) return this.#stringWithEscapes(start)
     this.#at = end + 1
@@ -193,9 +225,14 @@ class JsonReader<Leaf> {
   #stringWithEscapes(start: number): string | undefined {
     let end = this.#text.indexOf('"', start)
     while (end !== -1 && this.#isEscaped(end)) end = this.#text.indexOf('"', end + 1)
-    if (end === -1) return undefined
+    const text = end === -1 ? undefined : unescaped(this.#text.slice(start, end))
+    if (text === undefined) return this.#badString()
     this.#at = end + 1
-    return unescaped(this.#text.slice(start, end))
+    return text
+  }
+
+  #badString(): undefined {
+    this.#expected = 'a string that is closed, without control characters and with valid escapes,'
   }
 
   /** Whether a character follows an odd number of backslashes. */

@@ -27,6 +27,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   const { storage, memory, control, controlPath, recipients } = task
   const measures = new Measures(memory.measures, rowOf(memory.measures.threads, 'courier', 0))
   const log = workerLog(task.log, measures.switches)
+  const stopWatching = measures.watchThread()
   const damages = new DamageLog(log, () => measures.damaged())
   const open = (path: string) => new OutboxReader(path, storage, (damage) => damages.met(damage))
   const mailboxes = storage.paths.map(newMailbox)
@@ -71,6 +72,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
     })
   })
   peers.close()
+  stopWatching()
   for (const mailbox of mailboxes) mailbox.close()
   log.flush()
   // The end of a task overtakes the report just before it: whoever waits for that one is given time to receive it.

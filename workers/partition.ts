@@ -72,11 +72,13 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   })
   const stopWatching = watchLoop(measures.loopDelay(number))
   const stopSizes = watchSizes(store, storageMeter)
+  const stopThread = measures.watchThread()
   const ready: PartitionReady = { kind: 'ready', highestSequence: store.highestSequence, lastNotice: store.lastNotice }
   control.postMessage(ready)
   await drained(control, inbox, store, log)
   stopWatching()
   stopSizes()
+  stopThread()
   await store.close()
   task.log.close()
 }

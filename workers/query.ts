@@ -74,5 +74,7 @@ function pauses({ permit, slices }: ScanTask): () => Promise<void> {
 
 function opened({ storage, memory, row }: QueryThreadData): PartitionReaders {
   giveWay(scanPriority)
-  return openReaders(storage, memory, new Measures(memory.measures, row + number), 0)
+  const measures = new Measures(memory.measures, row + number)
+  measures.watchThread()
+  return openReaders(storage, memory, measures, 0)
 }

@@ -58,6 +58,8 @@ export interface QueryPoolSettings {
   readonly stops: ScanStops
   /** What the threads need to open the partitions. */
   readonly workerData: unknown
+  /** See `ScanQueueSettings`. */
+  readonly changed?: (waiting: number, running: number) => void
   readonly log: Pick<Log, 'error'>
 }
 
@@ -89,7 +91,8 @@ export class QueryPool {
   readonly #watched = new Set<Worker>()
 
   constructor(settings: QueryPoolSettings) {
-    const { entry, threads, permits, queueLimit, limit_ms, members, ended, stops, workerData, heap_MiB, log } = settings
+    const { entry, threads, permits, queueLimit, limit_ms, members, ended, stops, workerData, heap_MiB, log, changed } =
+      settings
     this.#pool = new Piscina({
       filename: entry.href,
       minThreads: threads,
@@ -108,6 +111,7 @@ export class QueryPool {
       limit: queueLimit,
       limit_ms,
       stops,
+      ...(changed && { changed }),
       run: (task, run) => this.#scan({ ...task, ...run }),
     })
     // The end of a thread that had nothing to do; it is told of where every end is.

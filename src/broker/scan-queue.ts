@@ -49,6 +49,8 @@ export interface ScanQueueSettings<Task, Found> {
   /** From asking to the result. */
   readonly limit_ms: number
   readonly stops: ScanStops
+  /** Told whenever it changes how many scans wait for a permit and how many run. */
+  readonly changed?: (waiting: number, running: number) => void
   /** Runs a scan; nothing when it was stopped or has used up its slices. */
   readonly run: (task: Task, run: ScanRun) => Promise<Found | undefined>
 }
@@ -104,6 +106,7 @@ export class ScanQueue<Task, Found> {
       const queue = isShort ? this.#short : this.#untried
       queue.add(scan)
       this.#start()
+      this.#tell()
     })
   }
 
@@ -124,6 +127,11 @@ export class ScanQueue<Task, Found> {
     if (scan.permit !== undefined) this.#settings.stops.stop(scan.permit)
     for (const queue of [this.#short, this.#untried, this.#long]) queue.delete(scan)
     scan.resolve(err({ kind: 'queryLate' }))
+    this.#tell()
+  }
+
+  #tell(): void {
+    this.#settings.changed?.(this.#waiting, this.#running.size)
   }
 
   #start(): void {
@@ -156,12 +164,14 @@ export class ScanQueue<Task, Found> {
         left()
         this.#ended(scan, found)
         this.#start()
+        this.#tell()
       },
       (fault) => {
         left()
         if (!scan.over) scan.fail(fault)
         scan.over = true
         this.#start()
+        this.#tell()
       },
     )
   }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { isIPv4, isIPv6 } from 'node:net'
 import { halfTheProcessors } from '../processors.js'
 import { err, ok, type Result } from '../result.js'
+import { systemFaultText } from '../system-fault.js'
 import type { Flag, Switch, ValueFlag } from './flag.js'
 import { flags } from './flags.js'
 import type { Settings } from './words.js'
@@ -35,10 +36,9 @@ export function tokenFrom(settings: Settings): Result<string | undefined, string
   const source = settings.get(flags.adminTokenFile)?.source
   try {
     const token = readFileSync(file, 'utf8').split(/\r?\n/, 1)[0]?.trim()
-    return token ? ok(token) : err(`${source}: '${file}' holds no token`)
+    return token ? ok(token) : err(`${source}: '${file}' holds no token: its first line is to be the token`)
   } catch (error) {
-    const cause = error instanceof Error && 'code' in error ? error.code : error
-    return err(`${source}: '${file}' cannot be read (${cause})`)
+    return err(`${source}: '${file}' cannot be read: ${systemFaultText(error)}`)
   }
 }
 

@@ -1,9 +1,12 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { ListenOptions } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import type { Log } from '../log/log.js'
 import type { Options } from '../options.js'
 import { err, ok, type Result } from '../result.js'
+import { systemFaultText } from '../system-fault.js'
+import type { Milliseconds } from '../time.js'
 import type { Listener, Tls } from './listener.js'
 
 /** Why a front end can not listen [management 9.5]. */
@@ -21,13 +24,51 @@ interface CertificateRefusal {
 /** Reads key and certificate, and tries whether they can be used. */
 export async function readTls(https: Options['https']): Promise<Result<Tls | undefined, CertificateRefusal>> {
   if (https === undefined) return ok(undefined)
+  const key = await readPem('key', https.key)
+  const cert = await readPem('cert', https.cert)
+  if (!key.ok) return key
+  if (!cert.ok) return cert
+  const tls = { key: key.value, cert: cert.value }
+  const wrong = pairFault(tls, https)
+  return wrong === undefined ? ok(tls) : err({ kind: 'certificateUnusable', reason: wrong })
+}
+
+async function readPem(flag: 'key' | 'cert', path: string): Promise<Result<string, CertificateRefusal>> {
   try {
-    const tls = { key: await readFile(https.key, 'utf8'), cert: await readFile(https.cert, 'utf8') }
-    createSecureContext(tls)
-    return ok(tls)
+    return ok(await readFile(path, 'utf8'))
   } catch (fault) {
-    return err({ kind: 'certificateUnusable', reason: String(fault) })
+    return err({ kind: 'certificateUnusable', reason: `-${flag}: '${path}' cannot be read: ${systemFaultText(fault)}` })
   }
+}
+
+/** Why key and certificate cannot be used together; nothing when they can. */
+function pairFault(tls: Tls, paths: { readonly key: string; readonly cert: string }): string | undefined {
+  const isKey = succeeds(() => createPrivateKey(tls.key))
+  if (!isKey) return `-key: '${paths.key}' is no private key in PEM form without a password`
+  if (!succeeds(() => new X509Certificate(tls.cert))) return `-cert: '${paths.cert}' is no certificate in PEM form`
+  if (!new X509Certificate(tls.cert).checkPrivateKey(createPrivateKey(tls.key))) {
+    return `-key: '${paths.key}' is not the key of the certificate '${paths.cert}' (-cert): give the two that belong together`
+  }
+  try {
+    createSecureContext(tls)
+    return undefined
+  } catch (fault) {
+    return `-key: '${paths.key}' and -cert: '${paths.cert}' cannot be used: ${systemFaultText(fault)}`
+  }
+}
+
+function succeeds(attempt: () => unknown): boolean {
+  try {
+    attempt()
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** When a certificate ends to be valid. */
+export function validUntil({ cert }: Tls): Milliseconds {
+  return Date.parse(new X509Certificate(cert).validTo) as Milliseconds
 }
 
 interface Host {
@@ -62,11 +103,18 @@ export async function listen(listener: Listener, where: ListenAddress, log: Log)
     }
     if (fault.code === 'EADDRINUSE') return { kind: 'portInUse', port }
     if (!withoutIpv6.has(fault.code ?? '') || index === hosts.length - 1) {
-      return { kind: 'portUnusable', port, reason: fault.message }
+      return { kind: 'portUnusable', port, reason: unusableText(fault, port, host) }
     }
     log.warn('http:listen', `no IPv6 here (${fault.message}): listening on IPv4 only`)
   }
   return undefined
+}
+
+function unusableText(fault: NodeJS.ErrnoException, port: number, host: string): string {
+  if (fault.code === 'EACCES' && port < 1024) {
+    return 'ports below 1024 need root or CAP_NET_BIND_SERVICE (EACCES): use another one, such as 1026'
+  }
+  return `on ${host}: ${systemFaultText(fault)}`
 }
 
 const withoutIpv6: ReadonlySet<string> = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL'])

@@ -11,6 +11,7 @@ import type { Payload, TimingStage } from '../measure/requests.js'
 import type { Result } from '../result.js'
 import type { Nanoseconds } from '../time.js'
 import { reasonOf } from './errors.js'
+import { payloadFaultOf } from './payload-fault.js'
 import type { RequestLog, Stages } from './request-log.js'
 import type { ServerContext } from './server-context.js'
 
@@ -86,14 +87,27 @@ function runUnchecked(context: ServerContext, due: OperationRun, unchecked: Unch
 
 /** A request whose payload passed its checks counts [management 4.3]. */
 function payloadChecked(context: ServerContext, due: OperationRun, checked: Result<unknown, ApiResponse>): void {
-  if (due.raisesAlarms) judgeInput(context, due.log, checked)
+  if (due.raisesAlarms) judgeInput(context, due, checked)
   if (checked.ok) context.meter.counted(due.resource, due.request.verb, due.payload, false)
 }
 
 /** Whoever sends what can not be understood raises an alarm, which the next good request ends [management 10.7]. */
-function judgeInput({ alarms }: ServerContext, log: RequestLog, prepared: Result<unknown, ApiResponse>): void {
-  if (prepared.ok && !alarms.isActive('BadInput')) return
+function judgeInput(
+  { alarms }: ServerContext,
+  { log, request }: OperationRun,
+  prepared: Result<unknown, ApiResponse>,
+): void {
+  const isActive = alarms.isActive('BadInput')
+  if (prepared.ok && !isActive) return
   const { from } = log.context
-  if (prepared.ok) alarms.over('BadInput', from)
-  else alarms.occurred('BadInput', from, reasonOf(prepared.error))
+  if (prepared.ok) {
+    alarms.over('BadInput', from)
+    return
+  }
+  const reason = reasonOf(prepared.error)
+  // Looked for where it is shown: of repetitions, only on request.
+  const isSought = !isLong(request.body) && (!isActive || log.showsFaults)
+  const fault = isSought && request.body !== '' ? payloadFaultOf(request.body, reason) : undefined
+  if (fault !== undefined) log.payloadFault(reason, fault)
+  alarms.occurred('BadInput', from, fault === undefined ? reason : `${reason} (${fault})`)
 }

@@ -32,6 +32,7 @@ const headAreas = numbersOf(
   'http.transaction',
 )
 const bodyAreas = numbersOf('http.payload', 'payload.in')
+const faultAreas = numbersOf('parse.check', 'alarm')
 const responseAreas = numbersOf('http.response', 'http.cors', 'http.transaction', 'payload.out', 'render', 'security')
 
 /** The log lines of one request. */
@@ -43,6 +44,7 @@ export class RequestLog {
   readonly #transaction: () => string
   #context: LineContext | undefined
   #key: string | undefined
+  #fault: string | undefined
 
   constructor(log: Log, switches: Switches, incoming: IncomingMessage, correlator: string, transaction: () => string) {
     this.#log = log
@@ -91,6 +93,17 @@ export class RequestLog {
     const type = this.#incoming.headers['content-type'] ?? 'no type'
     this.#maybe('http.payload', () => `${bytes} bytes, ${type}`)
     this.#maybe('payload.in', () => this.#shown(body))
+  }
+
+  /** Whether a line is to show what is wrong with a payload, beyond what the answer says. */
+  get showsFaults(): boolean {
+    return this.#log.shows('INFO') || this.#anyOn(faultAreas)
+  }
+
+  /** What is wrong with the payload, and where: it stands in the line of the request, too. */
+  payloadFault(reason: string, fault: string): void {
+    this.#fault = fault
+    this.#maybe('parse.check', () => `${reason}: ${fault}`)
   }
 
   /** The response, and the line of the request [management 10.4]. */
@@ -155,10 +168,13 @@ export class RequestLog {
 
   #facts(stages: Facts): Facts | undefined {
     const verbosity = this.#switches.get('verbosity')
-    const key = this.#key === undefined ? undefined : { key: this.#key }
-    if (verbosity < 3) return key
-    if (verbosity < 4) return { ...key, ...stages }
-    return { ...key, ...stages, headers: JSON.stringify(withoutSecrets(this.#incoming.headers)) }
+    const shown = {
+      ...(this.#key !== undefined && { key: this.#key }),
+      ...(this.#fault !== undefined && { fault: this.#fault }),
+    }
+    if (verbosity < 3) return shown
+    if (verbosity < 4) return { ...shown, ...stages }
+    return { ...shown, ...stages, headers: JSON.stringify(withoutSecrets(this.#incoming.headers)) }
   }
 
   /** On one line, cut at the limit of payloads in the log. */

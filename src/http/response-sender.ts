@@ -8,7 +8,7 @@ import type { RequestReader } from './request-reader.js'
 import type { PendingResponse } from './response-batch.js'
 import { responseHeaders } from './response-headers.js'
 import type { RenderedResponse } from './response-writer.js'
-import { isManagement, saysWhatItIs } from './target.js'
+import { isManagement, type PathKind, saysWhatItIs } from './target.js'
 
 /** How long the rest of a body that is too long is read, so that the client can read the response [management 11.7]. */
 const drain_ms = 5_000
@@ -94,6 +94,7 @@ export class ResponseSender implements PendingResponse {
       request_bytes: this.#reader.payload_bytes,
       response_bytes,
       duration: process.hrtime.bigint() - begun,
+      errors: errorsOf(response, head.target.kind),
       service: single(head.headers['fiware-service']),
       servicePath: single(head.headers['fiware-servicepath']),
     })
@@ -184,4 +185,12 @@ export class ResponseSender implements PendingResponse {
     if (this.#reader.leavesBody || writer.isLast) return true
     return context.stopping && this.#outcome.isLatest
   }
+}
+
+const noErrors: readonly string[] = []
+
+/** What is counted as errors for clients: those in the body, else that of HTTP. Operators see theirs by the status. */
+function errorsOf({ status, errors }: ApiResponse, kind: PathKind): readonly string[] {
+  if (errors !== undefined) return errors
+  return status < 400 || isManagement(kind) ? noErrors : [String(status)]
 }

@@ -9,12 +9,12 @@ import { ConnectionLimit } from '../shared-memory/connection-limit.js'
 import { RequestMemory } from '../shared-memory/request-memory.js'
 import { SharedSemaphore } from '../shared-memory/semaphore.js'
 import { TenantRates } from '../shared-memory/tenant-rates.js'
-import { secondsText } from '../time.js'
+import { type Milliseconds, secondsText } from '../time.js'
 import { Admission, type AdmissionReport, permitShare } from './admission.js'
 import { tokenCheck } from './checks.js'
 import { ClientAccess } from './client-access.js'
 import { fitDescriptors } from './connection-limits.js'
-import { descriptorOf, hostsOf, type ListenAddress, type ListenRefusal, listen, readTls } from './listen.js'
+import { descriptorOf, hostsOf, type ListenAddress, type ListenRefusal, listen, readTls, validUntil } from './listen.js'
 import { Listener, type ListenerLimits, type Tls } from './listener.js'
 import { Overload } from './overload.js'
 import { RefusalLines } from './refusal-lines.js'
@@ -78,6 +78,8 @@ export interface HttpServerParts extends FrontEndContext {
   readonly apiKeys: ApiKeys | undefined
   /** Takes in what the partitions have replied meanwhile. */
   readonly takeReplies: () => void
+  /** Told until when the certificate is valid that new connections get. */
+  readonly certified?: (until: Milliseconds) => void
   readonly memory: HttpMemory
   /** Which of the front ends this is; number 0 opens the sockets and has the port of the management. */
   readonly index: number
@@ -106,6 +108,7 @@ export async function openHttpServer(parts: HttpServerParts): Promise<Result<Htt
   const { options } = parts
   const tls = await readTls(options.https)
   if (!tls.ok) return tls
+  if (tls.value !== undefined) parts.certified?.(validUntil(tls.value))
   const admission = newAdmission(parts)
   const listeners: Listener[] = []
   const contexts: ServerContext[] = []
@@ -153,6 +156,7 @@ function frontEnd(
     port: main?.address?.port ?? parts.options.port,
     adminPort: admin?.address?.port,
     useTls: (tls) => {
+      parts.certified?.(validUntil(tls))
       for (const listener of listeners) listener.useTls(tls)
     },
     stop: (limit_ms) => stop(listeners, contexts, parts.fd === undefined, limit_ms),

@@ -3,6 +3,7 @@ import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Result } from '../result.js'
 import { err, ok } from '../result.js'
+import { systemFaultText } from '../system-fault.js'
 import { restoreCheckpoint } from './checkpoint.js'
 import { claimFolder, controlFile, type FolderRefusal, inUse } from './folder-claim.js'
 import {
@@ -74,7 +75,7 @@ export async function openDataFolder(
 
 function opening(path: string, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {
   return settled(path, settings).catch((fault: unknown) =>
-    err({ reason: `the data directory ${path} cannot be used: ${reasonOf(fault)}` }),
+    err({ reason: `the data directory ${path} cannot be used: ${systemFaultText(fault)}` }),
   )
 }
 
@@ -226,8 +227,4 @@ async function firstMisplaced(
     if (reason !== undefined) return reason
   }
   return undefined
-}
-
-function reasonOf(fault: unknown): string {
-  return fault instanceof Error ? fault.message : String(fault)
 }

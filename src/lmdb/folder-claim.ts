@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { makeFolder } from '../folder.js'
 import type { Result } from '../result.js'
 import { err } from '../result.js'
+import { systemFaultText } from '../system-fault.js'
 import { type FolderLock, isLocked, lockFolder } from './folder-lock.js'
 
 /** Why a folder can not be used, in words for its operator. */
@@ -22,7 +23,7 @@ export function claimFolder(path: string): Result<FolderLock, FolderRefusal> {
     makeFolder(resolve(path))
   } catch (fault) {
     return err({
-      reason: `the data directory ${path} cannot be made: ${fault instanceof Error ? fault.message : fault}`,
+      reason: `the data directory ${path} cannot be made: ${systemFaultText(fault)}`,
     })
   }
   const lock = lockFolder(path)

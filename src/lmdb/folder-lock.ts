@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { tryLock } from 'fs-native-extensions'
 import type { Result } from '../result.js'
 import { err, ok } from '../result.js'
+import { systemFaultText } from '../system-fault.js'
 
 /** Keeps a second broker off a data folder for as long as this process lives. */
 export interface FolderLock {
@@ -42,7 +43,7 @@ export function lockFolder(path: string): Result<FolderLock, { readonly reason: 
     return err({ reason: `${file} cannot be taken: other brokers try to start on the same directory` })
   } catch (fault) {
     const code = fault instanceof Error && 'code' in fault ? fault.code : undefined
-    if (!withoutLocks.has(code)) return err({ reason: `${file} cannot be used: ${textOf(fault)}` })
+    if (!withoutLocks.has(code)) return err({ reason: `${file} cannot be used: ${systemFaultText(fault)}` })
     return err({
       reason: `${file} cannot be locked, its file system has no locks (${code}): put -dbPath on a local disk`,
     })
@@ -63,7 +64,7 @@ export function lockData(file: string): Result<FolderLock, 'taken' | { readonly 
     return err('taken')
   } catch (fault) {
     if (descriptor !== undefined) closeSync(descriptor)
-    return err({ reason: `${file} cannot be locked: ${textOf(fault)}` })
+    return err({ reason: `${file} cannot be locked: ${systemFaultText(fault)}` })
   }
 }
 
@@ -114,8 +115,4 @@ function sign(descriptor: number): void {
 function ownerOf(file: string): string {
   const [pid = '', host = ''] = (existsSync(file) ? readFileSync(file, 'utf8') : '').trim().split(' ')
   return /^\d+$/.test(pid) && host !== '' ? `PID: ${pid} on ${host}` : 'it did not say which'
-}
-
-function textOf(fault: unknown): string {
-  return fault instanceof Error ? fault.message : String(fault)
 }

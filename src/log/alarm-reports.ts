@@ -17,10 +17,13 @@ const mostRemembered = 10_000
  * message only while an alarm of that kind is active, once per subject and alarm: so what is usual costs one look.
  */
 export class AlarmReports {
-  /** For each kind how many alarms are active, and how many were ever raised; written by the main thread. */
+  /**
+   * For each kind how many alarms are active, and how often one was raised, or came back while its release was held; written
+   * by the main thread.
+   */
   readonly #counts: Int32Array
   readonly #tell: (said: AlarmReport) => void
-  /** How many alarms had been raised when a subject was last said to be well. */
+  /** How often alarms had been raised or come back when a subject was last said to be well. */
   readonly #saidWell = new Map<string, number>()
 
   static memory(): SharedArrayBuffer {
@@ -59,6 +62,6 @@ export function publishAlarms(memory: SharedArrayBuffer, counts: AlarmCounts): v
   const cells = new Int32Array(memory)
   for (const [at, kind] of alarmKinds.entries()) {
     Atomics.store(cells, 2 * at, counts[kind].active)
-    Atomics.store(cells, 2 * at + 1, counts[kind].raised)
+    Atomics.store(cells, 2 * at + 1, counts[kind].raised + counts[kind].relapsed)
   }
 }

@@ -16,17 +16,33 @@ export interface AlarmCount {
   readonly active: number
   readonly raised: number
   readonly released: number
+  /** How often a condition has come back while its release was held. */
+  readonly relapsed: number
 }
 export type AlarmCounts = Readonly<Record<AlarmKind, AlarmCount>>
 
 /** Beyond this number the oldest alarm is forgotten [management 10.7]. */
 const mostKept = 10_000
 
+/**
+ * The least time between the raising of an alarm and its release. Some clients send good and bad requests in turns: the
+ * release is held, so that each of them has two lines a minute and not two for each pair of requests.
+ */
+const hold_ms: Partial<Readonly<Record<AlarmKind, number>>> = { BadInput: 60_000 }
+
+export interface AlarmSettings {
+  /** Repetitions are logged as well (`-relogAlarms`). */
+  readonly relog: boolean
+  /** Told of every change of the counts. */
+  readonly changed?: (counts: AlarmCounts) => void
+  /** How many are kept; fewer in tests. */
+  readonly mostKept?: number
+}
+
 /** The alarms of the process, in its main thread. */
 export class Alarms {
   readonly #log: Log
-  readonly #relog: boolean
-  readonly #mostKept: number
+  readonly #settings: AlarmSettings
   /** The oldest first; how often each has occurred. */
   readonly #active = new Map<string, Alarm>()
   readonly #counts = {
@@ -37,11 +53,9 @@ export class Alarms {
     DatabaseError: zero(),
   }
 
-  /** `relog`: repetitions are logged as well (`-relogAlarms`). */
-  constructor(log: Log, relog: boolean, kept = mostKept) {
+  constructor(log: Log, settings: AlarmSettings) {
     this.#log = log
-    this.#relog = relog
-    this.#mostKept = kept
+    this.#settings = settings
   }
 
   /**
@@ -53,34 +67,28 @@ export class Alarms {
     const key = `${kind} ${subject}`
     const held = this.#active.get(key)
     if (held !== undefined) {
-      held.occurrences += 1
-      const text = `Repeated ${shown(kind, subject)}: ${reason}`
-      if (this.#relog && this.#log.shows(levelOf(kind))) this.#say(kind, text, context)
-      else this.#log.trace('alarm', text, { occurrences: held.occurrences }, context)
+      this.#repeat(held, `Repeated ${shown(kind, subject)}: ${reason}`, context)
       return
     }
-    this.#active.set(key, { kind, occurrences: 1 })
+    this.#active.set(key, { kind, occurrences: 1, raised: performance.now(), held: undefined })
     this.#counts[kind].active += 1
     this.#counts[kind].raised += 1
     const text = `Raising alarm ${shown(kind, subject)}: ${reason}`
     this.#say(kind, text, context)
     this.#log.trace('alarm', text, { occurrences: 1 }, context)
-    if (this.#active.size > this.#mostKept) this.#forgetOldest()
+    if (this.#active.size > (this.#settings.mostKept ?? mostKept)) this.#forgetOldest()
+    this.#changed()
   }
 
-  /** The condition is over; costs next to nothing when there was none. */
+  /** The condition is over; costs next to nothing when there was none. The release of some kinds is held for a while. */
   release(kind: AlarmKind, of: string, context?: LineContext): void {
     if (this.#active.size === 0) return
     const subject = alarmSubject(of)
-    const key = `${kind} ${subject}`
-    const held = this.#active.get(key)
-    if (held === undefined) return
-    this.#active.delete(key)
-    this.#counts[kind].active -= 1
-    this.#counts[kind].released += 1
-    const text = `Releasing alarm ${shown(kind, subject)}`
-    this.#say(kind, text, context)
-    this.#log.trace('alarm', text, { occurrences: held.occurrences }, context)
+    const alarm = this.#active.get(`${kind} ${subject}`)
+    if (alarm === undefined || alarm.held !== undefined) return
+    const left_ms = alarm.raised + (hold_ms[kind] ?? 0) - performance.now()
+    if (left_ms <= 0) this.#end(alarm, subject, context)
+    else alarm.held = setTimeout(() => this.#end(alarm, subject, context), left_ms).unref()
   }
 
   /** A copy, for summaries and metrics. */
@@ -88,8 +96,36 @@ export class Alarms {
     return structuredClone(this.#counts)
   }
 
+  #repeat(alarm: Alarm, text: string, context: LineContext | undefined): void {
+    const { kind } = alarm
+    alarm.occurrences += 1
+    if (this.#settings.relog && this.#log.shows(levelOf(kind))) this.#say(kind, text, context)
+    else this.#log.trace('alarm', text, { occurrences: alarm.occurrences }, context)
+    if (alarm.held === undefined) return
+    clearTimeout(alarm.held)
+    alarm.held = undefined
+    this.#counts[kind].relapsed += 1
+    this.#changed()
+  }
+
+  #end(alarm: Alarm, subject: string, context: LineContext | undefined): void {
+    const { kind, occurrences } = alarm
+    this.#active.delete(`${kind} ${subject}`)
+    this.#counts[kind].active -= 1
+    this.#counts[kind].released += 1
+    const text = `Releasing alarm ${shown(kind, subject)}`
+    this.#say(kind, text, context)
+    this.#log.trace('alarm', text, { occurrences }, context)
+    this.#changed()
+  }
+
+  #changed(): void {
+    this.#settings.changed?.(this.#counts)
+  }
+
   #forgetOldest(): void {
-    for (const [key, { kind }] of this.#active) {
+    for (const [key, { kind, held }] of this.#active) {
+      clearTimeout(held)
       this.#active.delete(key)
       this.#counts[kind].active -= 1
       return
@@ -105,10 +141,14 @@ export class Alarms {
 interface Alarm {
   readonly kind: AlarmKind
   occurrences: number
+  /** When it was raised, by `performance.now()`. */
+  readonly raised: number
+  /** While the condition is over and the release is held. */
+  held: NodeJS.Timeout | undefined
 }
 
-function zero(): { active: number; raised: number; released: number } {
-  return { active: 0, raised: 0, released: 0 }
+function zero() {
+  return { active: 0, raised: 0, released: 0, relapsed: 0 }
 }
 
 function levelOf(kind: AlarmKind): 'ERROR' | 'WARN' {

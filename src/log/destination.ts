@@ -36,6 +36,7 @@ export class LineDestination {
   #sonic: ByteDestination | undefined
   #waiting_bytes = 0
   #dropped = 0
+  #lost = 0
   #retrying = false
   #flushed: (() => void)[] = []
 
@@ -55,6 +56,7 @@ export class LineDestination {
     sonic.on('drop', (line: Uint8Array) => {
       this.#waiting_bytes -= line.length
       this.#dropped += 1
+      this.#lost += 1
     })
     sonic.on('drain', () => this.#drained(events))
     sonic.on('error', (fault: NodeJS.ErrnoException) => this.#failed(fault, events))
@@ -66,17 +68,26 @@ export class LineDestination {
    * a line was dropped, the others are dropped too until the reader has caught up.
    */
   put(line: string, matters: boolean): boolean {
-    if (this.#sonic === undefined) return false
+    if (this.#sonic === undefined) {
+      this.#lost += 1
+      return false
+    }
     const bytes = Buffer.from(line)
     const dropped = this.#dropped
     const full = this.#waiting_bytes > 0 && (dropped > 0 || this.#waiting_bytes + bytes.length > usual_bytes)
     if (full && !matters) {
       this.#dropped += 1
+      this.#lost += 1
       return false
     }
     this.#waiting_bytes += bytes.length
     this.#sonic.write(bytes)
     return this.#dropped === dropped
+  }
+
+  /** Lines that were dropped since the start, also for want of a reader. */
+  get lost(): number {
+    return this.#lost
   }
 
   /** Opens the file at its path anew: what is being written is finished in the file that was open. */

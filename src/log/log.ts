@@ -49,6 +49,13 @@ export interface Line {
   readonly partition: number | undefined
 }
 
+/** What a thread hands over to the one that writes. */
+export interface HandedLines {
+  readonly lines: readonly Line[]
+  /** How many it has dropped since it handed over before. */
+  readonly dropped: number
+}
+
 /** What a line counts for between threads: one, and one for each KiB of its texts. */
 export function lineWeight({ message, context }: Line): number {
   const { corr = '', from = '', srv = '', subsrv = '' } = context ?? {}

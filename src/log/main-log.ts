@@ -3,10 +3,11 @@ import { join } from 'node:path'
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import { err, ok, type Result } from '../result.js'
 import type { Switches } from '../shared-memory/switches.js'
+import { systemFaultText } from '../system-fault.js'
 import { now } from '../time.js'
 import { checkAppendable, LineDestination, unblocked, writeNow } from './destination.js'
 import { type Form, type FormName, forms } from './form.js'
-import { type Facts, type Line, type LineContext, LineLog, lineWeight, shownLine } from './log.js'
+import { type Facts, type HandedLines, type Line, type LineContext, LineLog, lineWeight, shownLine } from './log.js'
 
 /** Where lines go and in which form [management 10.2, 10.6]. */
 export interface LogSettings {
@@ -46,7 +47,7 @@ export function openLog(
   } catch (fault) {
     return err({
       kind: 'logDirUnusable',
-      text: `the log directory '${logDir}' cannot be written (${codeOf(fault)})`,
+      text: `the log directory '${logDir}' (-logDir) cannot be written: ${systemFaultText(fault)}`,
     })
   }
 }
@@ -58,6 +59,7 @@ export class MainLog extends LineLog {
   readonly #stdout: Target
   readonly #file: Target | undefined
   readonly #ports = new Set<MessagePort>()
+  #droppedElsewhere = 0
   /** Why the process ends, until it is known to be on standard output. */
   #reason: Line | undefined
 
@@ -73,7 +75,7 @@ export class MainLog extends LineLog {
   /** Writes the lines that another thread hands over through this port, in their order. */
   take(port: MessagePort): void {
     this.#ports.add(port)
-    port.on('message', (lines: readonly Line[]) => this.#take(lines, port))
+    port.on('message', (handed: HandedLines) => this.#take(handed, port))
     port.on('close', () => this.#ports.delete(port))
     port.unref()
   }
@@ -90,6 +92,11 @@ export class MainLog extends LineLog {
   override fatal(op: string, message: string, facts?: Facts, context?: LineContext): void {
     if (this.shows('FATAL')) super.fatal(op, message, facts, context)
     else this.#writeToStderr({ ...bare, time: now(), op, ...shownLine(message, facts, context) })
+  }
+
+  /** Lines that were dropped since the start, by this thread and by those that hand theirs over. */
+  get dropped(): number {
+    return this.#droppedElsewhere + this.#stdout.destination.lost + (this.#file?.destination.lost ?? 0)
   }
 
   /** Opens the file anew, so that it can be rotated [management 10.6]. */
@@ -140,7 +147,8 @@ export class MainLog extends LineLog {
   }
 
   /** The other side counts what is on the way and hands over no more than this side can bear. */
-  #take(lines: readonly Line[], port: MessagePort): void {
+  #take({ lines, dropped }: HandedLines, port: MessagePort): void {
+    this.#droppedElsewhere += dropped
     for (const line of lines) this.#write(line)
     port.postMessage(lines.reduce((sum, line) => sum + lineWeight(line), 0))
   }

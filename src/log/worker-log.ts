@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Switches } from '../shared-memory/switches.js'
-import { type Line, LineLog, lineWeight } from './log.js'
+import { type HandedLines, type Line, LineLog, lineWeight } from './log.js'
 
 /** Lines that may be on their way to the writing thread, long ones for several; below ERROR, and any. */
 const usualUnderWay = 20_000
@@ -21,7 +21,9 @@ class WorkerLog extends LineLog {
   readonly #port: MessagePort
   #gathered: Line[] = []
   #underWay = 0
+  /** Since there was a line that says so, and since the writing thread was told. */
   #dropped = 0
+  #unreported = 0
 
   constructor(port: MessagePort, switches: Switches, partition?: number) {
     super(switches, (line) => this.#put(line), partition)
@@ -35,13 +37,16 @@ class WorkerLog extends LineLog {
     if (this.#gathered.length === 0) return
     const lines = this.#gathered
     this.#gathered = []
-    this.#port.postMessage(lines)
+    const handed: HandedLines = { lines, dropped: this.#unreported }
+    this.#unreported = 0
+    this.#port.postMessage(handed)
   }
 
   #put(line: Line): void {
     const matters = line.level === 'ERROR' || line.level === 'FATAL'
     if (this.#underWay >= (matters ? mostUnderWay : usualUnderWay)) {
       this.#dropped += 1
+      this.#unreported += 1
       return
     }
     this.#underWay += lineWeight(line)

@@ -2,7 +2,7 @@ import type { ApiRequest, ApiResponse, Resource } from '../api.js'
 import { err, ok, type Result } from '../result.js'
 import { logLevels, type SettingName, type Switches } from '../shared-memory/switches.js'
 import { json, shortForm } from '../short-form.js'
-import { logChange } from './changes.js'
+import { logChange, logRefusal } from './changes.js'
 import type { ManagementParts } from './parts.js'
 import { emptyParameter, operation } from './response-forms.js'
 
@@ -56,7 +56,9 @@ export function logResources({ measures, log }: ManagementParts): readonly Resou
           use: 'write',
           prepare: (request) => {
             const settings = parseSettings(request.parameters)
-            return settings.ok ? ok(() => apply(request, settings.value)) : settings
+            if (settings.ok) return ok(() => apply(request, settings.value))
+            logRefusal(log, request, `log settings, level one of ${logLevels.join(' ')}`, Object.keys(settingParsers))
+            return settings
           },
         },
       },

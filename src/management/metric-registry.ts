@@ -30,6 +30,12 @@ export class MetricRegistry {
     return `${texts.join('\n\n')}\n`
   }
 
+  /** Adds the metrics of Node and of the process that prom-client has, but for those with these names. */
+  addDefaults(hidden: readonly string[]): void {
+    collectDefaultMetrics({ register: this.#registry })
+    for (const name of hidden) this.#registry.removeSingleMetric(name)
+  }
+
   counter(name: string, help: string, labelNames: readonly string[], read: Read): void {
     const collect = async () => {
       const samples = samplesOf(await read())
@@ -62,11 +68,23 @@ export class MetricRegistry {
   }
 }
 
-/** Begins to collect the metrics of the process; the function gives them as Prometheus text [management 7]. */
-export function processMetrics(): () => Promise<string> {
-  const register = new Registry()
-  collectDefaultMetrics({ register })
-  return () => register.metrics()
+/** Gauges of prom-client that are named like counters; each is the sum of one that is there as well. */
+const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
+
+/**
+ * Begins to collect the metrics of the process; the function gives them as Prometheus text [management 7]. `dropped`: how
+ * many lines of the log were dropped, which only the main thread knows.
+ */
+export function processMetrics(dropped: () => number): () => Promise<string> {
+  const metrics = new MetricRegistry()
+  metrics.addDefaults(misnamed)
+  metrics.counter(
+    'rigel_log_lines_dropped_total',
+    'Lines of the log that were dropped because they could not be written fast enough, or because their reader had gone',
+    [],
+    dropped,
+  )
+  return () => metrics.text(new Set())
 }
 
 function samplesOf(reading: Reading): readonly Sample[] {

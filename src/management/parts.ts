@@ -17,4 +17,6 @@ export interface ManagementParts {
   readonly freeHandles: (partition: number) => number
   readonly peers: ProcessPeers
   readonly backups: BackupService
+  /** A folder on the disk of the data, and how much of that is to stay free. */
+  readonly disk: { readonly path: string; readonly keepFree_bytes: number }
 }

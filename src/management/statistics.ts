@@ -4,7 +4,7 @@ import { lineContextOf } from '../log/log.js'
 import { type StatisticsPart, statisticsParts } from '../measure/measures.js'
 import { err, ok, type Result } from '../result.js'
 import { json, shortForm } from '../short-form.js'
-import { logChange } from './changes.js'
+import { logChange, logRefusal } from './changes.js'
 import type { ManagementParts } from './parts.js'
 import { emptyParameter, operation } from './response-forms.js'
 import { statisticsText } from './statistics-text.js'
@@ -47,7 +47,10 @@ export function statisticsResources(parts: ManagementParts): readonly Resource[]
           prepare: (request) => {
             const options = request.parameters.get('options')
             const full = options === 'fullCounters'
-            if (options !== undefined && !full) return err(shortForm(400, 'Invalid value for URI param /options/'))
+            if (options !== undefined && !full) {
+              logRefusal(log, request, `options=${options}`, ['fullCounters'])
+              return err(shortForm(400, 'Invalid value for URI param /options/'))
+            }
             return ok(() => show(request, full))
           },
         },
@@ -66,7 +69,9 @@ export function statisticsResources(parts: ManagementParts): readonly Resource[]
           use: 'write',
           prepare: (request) => {
             const wanted = parseParts(request.parameters)
-            return wanted.ok ? ok(() => switchParts(request, wanted.value)) : wanted
+            if (wanted.ok) return ok(() => switchParts(request, wanted.value))
+            logRefusal(log, request, 'parts of the statistics, each true or false', statisticsParts)
+            return wanted
           },
         },
       },

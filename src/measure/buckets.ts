@@ -63,7 +63,7 @@ const nanosecondsPerSecond = 1e9
 
 /** Waits and durations, recorded in nanoseconds, shown in seconds. */
 export const durationBuckets = new Buckets(
-  [1e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 2.5e-2, 5e-2, 0.1, 0.25, 1, 5, 30],
+  [1e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 2.5e-2, 5e-2, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
   nanosecondsPerSecond,
 )
 /** Sizes of payloads in bytes. */

@@ -1,6 +1,6 @@
 import { CounterTable, type CounterTableMemory } from '../shared-memory/counter-table.js'
 import { Switches, type SwitchMemory } from '../shared-memory/switches.js'
-import type { Nanoseconds } from '../time.js'
+import type { Milliseconds, Nanoseconds } from '../time.js'
 import { RequestCountTable } from './count-table.js'
 import { type Countable, Routes } from './counted-routes.js'
 import { type CounterName, counterColumn } from './counters.js'
@@ -9,8 +9,9 @@ import { RequestCounters } from './request-counters.js'
 import type { RequestMeter } from './requests.js'
 import { ServiceMetrics } from './service-metrics.js'
 import { type DelayMeter, StorageTable } from './storage-table.js'
+import { ThreadTable } from './thread-table.js'
 import { TimingTable } from './timing-table.js'
-import { TrafficTable } from './traffic-table.js'
+import { type ForwardedResult, TrafficTable } from './traffic-table.js'
 import { type WaitMemory, WaitTable } from './wait-table.js'
 import type { StorageMeter, WaitKind, WaitMeter } from './waits.js'
 
@@ -36,6 +37,8 @@ export interface MeasureMemory {
   readonly mailboxes: CounterTableMemory
   readonly life: CounterTableMemory
   /** A row per thread. */
+  readonly threadStates: CounterTableMemory
+  /** A row per thread. */
   readonly damage: CounterTableMemory
 }
 
@@ -57,6 +60,7 @@ const partSettings = {
 
 const startedColumn = 0
 const endingColumn = 1
+const certificateColumn = 2
 
 /**
  * Everything that is measured, of one thread: its own rows to write, the rows of all threads to read. Rows are numbered
@@ -71,6 +75,8 @@ export class Measures {
   readonly traffic: TrafficTable
   readonly timing: TimingTable
   readonly storageTable: StorageTable
+  /** How busy the threads are, and their heaps. */
+  readonly threadTable: ThreadTable
   /** The queue of notifications and what became of them. */
   readonly delivery: DeliveryTable
   /** The requests of this front end by service; those of others are asked for by message. */
@@ -87,7 +93,7 @@ export class Measures {
     const { frontEnds, partitions } = threads
     const rows = rowsOf(threads)
     const at = process.hrtime.bigint()
-    const life = CounterTable.make(1, 2, 0, at)
+    const life = CounterTable.make(1, 3, 0, at)
     life.put(0, startedColumn, at)
     const memory: MeasureMemory = {
       threads,
@@ -100,6 +106,7 @@ export class Measures {
       delivery: DeliveryTable.make(partitions + 1, at),
       mailboxes: CounterTable.make(frontEnds, partitions, 0, at).memory,
       life: life.memory,
+      threadStates: ThreadTable.make(rows, at),
       damage: CounterTable.make(rows, 1, 0, at).memory,
     }
     return new Measures(memory, 0)
@@ -116,6 +123,7 @@ export class Measures {
     this.traffic = new TrafficTable(memory.traffic)
     this.timing = new TimingTable(memory.timing)
     this.storageTable = new StorageTable(memory.storage)
+    this.threadTable = new ThreadTable(memory.threadStates)
     this.delivery = new DeliveryTable(memory.delivery)
     this.#mailboxes = new CounterTable(memory.mailboxes)
     this.#life = new CounterTable(memory.life)
@@ -163,6 +171,22 @@ export class Measures {
     return Number(this.#damage.total(0))
   }
 
+  /** Has this thread say how busy it is until the function that it gives is called. */
+  watchThread(): () => void {
+    return this.threadTable.watch(this.#row)
+  }
+
+  /** Requests of this front end to context providers. */
+  forwarded(result: ForwardedResult, duration: Nanoseconds): void {
+    this.traffic.forwarded(this.#row, result, duration)
+  }
+
+  /** How many queries of this front end wait for a query thread, and how many run. */
+  queries(waiting: number, running: number): void {
+    this.traffic.put(this.#row, 'queriesWaiting', waiting)
+    this.traffic.put(this.#row, 'queriesRunning', running)
+  }
+
   /** How many messages of this front end stand in a partition's mailbox. */
   mailboxDepth(partition: number): Gauge {
     return gauge(this.#mailboxes, this.#row, partition)
@@ -198,6 +222,17 @@ export class Measures {
     this.#life.put(0, endingColumn, 1n)
   }
 
+  /** The certificate that new connections get is valid until then; for the main thread only. */
+  certified(until: Milliseconds): void {
+    this.#life.put(0, certificateColumn, BigInt(until))
+  }
+
+  /** Until when the certificate is valid; nothing without one. */
+  get certificateEnd(): Milliseconds | undefined {
+    const until = Number(this.#life.cell(0, certificateColumn))
+    return until === 0 ? undefined : (until as Milliseconds)
+  }
+
   /** Whether a part of the statistics is gathered [management 4.7]. */
   isOn(part: StatisticsPart): boolean {
     return this.switches.get(partSettings[part]) !== 0
@@ -228,6 +263,17 @@ export class Measures {
 
 /** The kinds of threads that have rows, in the order of the rows. */
 type ThreadKind = 'frontEnd' | 'partition' | 'queryThread' | 'courier'
+
+/** Every thread that has a row: its kind, its number among those, and the row. */
+export function threadsOf(
+  threads: Threads,
+): readonly { readonly kind: ThreadKind; readonly number: number; readonly row: number }[] {
+  const { frontEnds: frontEnd, partitions: partition, queryThreads: queryThread } = threads
+  const numbers = { frontEnd, partition, queryThread, courier: 1 }
+  return (['frontEnd', 'partition', 'queryThread', 'courier'] as const).flatMap((kind) =>
+    Array.from({ length: numbers[kind] }, (_, number) => ({ kind, number, row: rowOf(threads, kind, number) })),
+  )
+}
 
 /** How many rows there are: one for each thread. */
 export function rowsOf(threads: Threads): number {

@@ -72,11 +72,12 @@ export class RequestCounters implements RequestMeter {
   }
 
   responded(request: CompletedRequest): void {
-    const { resource, verb, status, request_bytes, response_bytes, duration } = request
+    const { resource, verb, status, request_bytes, response_bytes, duration, errors } = request
     const { traffic, services, switches } = this.#tables
     const route = this.#routes.indexOf(resource)
     traffic.responded(this.#row, route, verbIndex(verb), status, duration)
     traffic.sized(this.#row, route, request_bytes, response_bytes)
+    if (errors !== undefined) for (const code of errors) traffic.failed(this.#row, route, code)
     if (switches.get('disableMetrics') === 0) services.record(request)
   }
 

@@ -60,6 +60,8 @@ export interface CompletedRequest {
   readonly request_bytes: number
   readonly response_bytes: number
   readonly duration: Nanoseconds
+  /** The codes of the errors that the response reports, one for each part that failed; none when absent. */
+  readonly errors?: readonly string[]
   /** Raw values of Fiware-Service and Fiware-ServicePath. */
   readonly service: string | undefined
   readonly servicePath: string | undefined

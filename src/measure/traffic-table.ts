@@ -10,16 +10,30 @@ export const statusCodes = [
   ...['431', '500', '501', '503', 'other'],
 ] as const
 
-export const trafficGauges = ['connections', 'inFlight', 'permitsFree', 'permitsTaken', 'permitsQueued'] as const
-type TrafficGauge = (typeof trafficGauges)[number]
+/** The codes of errors that are told apart; the last stands for all others, as providers may give any. */
+export const errorCodes: readonly string[] = [...statusCodes.filter((code) => /^[45]/.test(code)), '472', 'other']
+
+/** What became of requests to context providers. */
+export const forwardResults = ['answered', 'unreachable', 'empty', 'unreadable', 'refused', 'given_up'] as const
+export type ForwardedResult = (typeof forwardResults)[number]
+
+export const trafficGauges = [
+  ...['connections', 'inFlight', 'permitsFree', 'permitsTaken', 'permitsQueued'],
+  ...['queriesWaiting', 'queriesRunning'],
+] as const
+export type TrafficGauge = (typeof trafficGauges)[number]
 
 /** Columns: per resource and verb the responses by status and their durations, per resource the sizes, then the rest. */
 const perVerb = statusCodes.length + durationBuckets.width
 const sizes = maxRoutes * verbs.length * perVerb
 const rejected = sizes + maxRoutes * 2 * sizeBuckets.width
 const gauges = rejected + rejections.length
-const width = gauges + trafficGauges.length
+const errors = gauges + trafficGauges.length
+const forwards = errors + maxRoutes * errorCodes.length
+const forwardDurations = forwards + forwardResults.length
+const width = forwardDurations + durationBuckets.width
 
+const errorIndexes: ReadonlyMap<string, number> = new Map(errorCodes.map((code, index) => [code, index]))
 const codeIndexes: ReadonlyMap<number, number> = new Map(statusCodes.map((code, index) => [Number(code), index]))
 
 /** The HTTP traffic as Prometheus sees it, a row per front end: it is never reset [management 7]. */
@@ -50,6 +64,18 @@ export class TrafficTable {
     this.#table.add(row, rejected + rejections.indexOf(reason), 1n)
   }
 
+  /** A part of a response, or all of it, is an error with this code. */
+  failed(row: number, route: number, code: string): void {
+    const index = errorIndexes.get(code) ?? errorCodes.length - 1
+    this.#table.add(row, errors + route * errorCodes.length + index, 1n)
+  }
+
+  /** A request to a context provider is over. */
+  forwarded(row: number, result: ForwardedResult, duration: Nanoseconds): void {
+    this.#table.add(row, forwards + forwardResults.indexOf(result), 1n)
+    durationBuckets.record(this.#table, row, forwardDurations, duration)
+  }
+
   put(row: number, gauge: TrafficGauge, value: number): void {
     this.#table.put(row, gauges + trafficGauges.indexOf(gauge), BigInt(value))
   }
@@ -69,6 +95,19 @@ export class TrafficTable {
 
   responseSizes(route: number): BucketReading {
     return sizeBuckets.reading(this.#total, sizes + (route * 2 + 1) * sizeBuckets.width)
+  }
+
+  /** How many errors have a code, given by its place in `errorCodes`. */
+  errors(route: number, code: number): number {
+    return Number(this.#table.total(errors + route * errorCodes.length + code))
+  }
+
+  forwards(result: ForwardedResult): number {
+    return Number(this.#table.total(forwards + forwardResults.indexOf(result)))
+  }
+
+  get forwardDurations(): BucketReading {
+    return durationBuckets.reading(this.#total, forwardDurations)
   }
 
   rejections(reason: Rejection): number {

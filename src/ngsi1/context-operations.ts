@@ -18,8 +18,15 @@ import { parseUpdate, type UpdatePayload } from './parse/update-payload.js'
 import { type RawRequest, rawElementsOf, updateRawElements } from './raw-elements.js'
 import { encodeFlags, onlyId } from './raw-update.js'
 import { renderLargeUpdate, renderResult, renderStatus, renderUpdate } from './render/elements.js'
-import { type ErrorShape, payloadResponse, statusResponse, unavailableResponse, wrapped } from './render/responses.js'
-import { statusOf } from './render/status.js'
+import {
+  type ErrorShape,
+  payloadResponse,
+  reporting,
+  statusResponse,
+  unavailableResponse,
+  wrapped,
+} from './render/responses.js'
+import { errorsOf, statusOf } from './render/status.js'
 import { originOf, pathOfUpdate, tenantOf } from './request-head.js'
 import type { Ngsi1Services } from './services.js'
 
@@ -92,7 +99,8 @@ function rawUpdateOf(
 /** An update that the broker cannot take now counts, since nobody knows better. */
 function checked(reply: Result<RawUpdateReply, Unavailable>): Result<ApiResponse, ApiResponse> {
   if (!reply.ok) return ok(unavailableResponse(reply.error))
-  const response = { status: 200, body: reply.value.text }
+  const { text, errors = [] } = reply.value
+  const response = reporting({ status: 200, body: text }, errors)
   return reply.value.accepted ? ok(response) : err(response)
 }
 
@@ -108,8 +116,9 @@ async function update(
   if (!responses.ok) return failedUpdate('errorCode', responses.error)
   const format = { asObject: requestsObject(request.parameters) }
   const isShort = responses.value.length <= fewResponses && !isLong(request.body)
-  if (isShort) return { status: 200, body: () => renderUpdate(responses.value, format) }
-  return { status: 200, body: await renderLargeUpdate(responses.value, format) }
+  const errors = errorsOf(responses.value)
+  if (isShort) return reporting({ status: 200, body: () => renderUpdate(responses.value, format) }, errors)
+  return reporting({ status: 200, body: await renderLargeUpdate(responses.value, format) }, errors)
 }
 
 /**

@@ -4,7 +4,7 @@ import { pathsOfRead } from '../context/service-path.js'
 import { pathOperation } from './operation.js'
 import { requestedPage, requestsCollapsed } from './parse/parameters.js'
 import { renderStatus } from './render/elements.js'
-import { statusResponse, unavailableResponse } from './render/responses.js'
+import { bodyResponse, statusResponse, unavailableResponse } from './render/responses.js'
 import { okStatus, statusOf } from './render/status.js'
 import type { Ngsi1Services } from './services.js'
 
@@ -28,7 +28,7 @@ export function showType(services: Ngsi1Services): Operation {
     const shown = attributes.slice(offset, offset + limit)
     if (shown.length === 0) {
       const statusCode = nothing('attributes', attributes.length, offset, counted)
-      return { status: 200, body: JSON.stringify({ name, statusCode }) }
+      return bodyResponse({ name, statusCode }, statusCode)
     }
     const statusCode = found(attributes.length, counted)
     return { status: 200, body: () => JSON.stringify({ name, attributes: shown, statusCode }) }

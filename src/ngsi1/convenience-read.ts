@@ -19,8 +19,8 @@ import {
   renderStatus,
   renderStored,
 } from './render/elements.js'
-import { statusResponse, unavailableResponse } from './render/responses.js'
-import { okStatus, statusOf } from './render/status.js'
+import { reporting, statusResponse, unavailableResponse } from './render/responses.js'
+import { errorsOf, okStatus, statusOf } from './render/status.js'
 import { type TypesMeant, typesMeant } from './request-head.js'
 import type { Ngsi1Services } from './services.js'
 
@@ -238,7 +238,8 @@ function entityUnknown(request: ApiRequest): StatusText {
 
 function noEntity(request: ApiRequest, type: string, elements: string, status: StatusText): ApiResponse {
   const element = renderElement({ type, isPattern: false, id: segment(request, 'id') }, '')
-  return { status: 200, body: `{"contextElement":${element}${elements},"statusCode":${renderStatus(status)}}` }
+  const body = `{"contextElement":${element}${elements},"statusCode":${renderStatus(status)}}`
+  return reporting({ status: 200, body }, errorsOf([{ status }]))
 }
 
 /** The first entity stands alone, too: that is where clients of Orion look [context 8.3]. */

@@ -15,8 +15,8 @@ import {
   parseAttributes,
 } from './parse/update-payload.js'
 import { type AttributeFormat, renderEcho, renderHead, renderItem } from './render/elements.js'
-import { type ErrorShape, type PayloadErrors, payloadResponse, statusResponse } from './render/responses.js'
-import { isOk, statusOf } from './render/status.js'
+import { type ErrorShape, type PayloadErrors, payloadResponse, reporting, statusResponse } from './render/responses.js'
+import { errorsOf, isOk, statusOf } from './render/status.js'
 import { pathOfUpdate, typesMeant } from './request-head.js'
 import type { Ngsi1Services } from './services.js'
 
@@ -80,10 +80,8 @@ export const appendEntity: UpdateRow<AppendPayload> = {
   mean: meantByAppend,
   errors: 'errorCode',
   respond: (responses, format) =>
-    onlyFailure(responses) ?? {
-      status: 200,
-      body: () => `{${renderHead(first(responses))},${renderResponses(responses, format)}}`,
-    },
+    onlyFailure(responses) ??
+    allResponses(responses, () => `{${renderHead(first(responses))},${renderResponses(responses, format)}}`),
 }
 
 /** PUT of an entity [context 8.3]. */
@@ -94,7 +92,7 @@ export const updateEntity: UpdateRow<readonly GivenAttribute[]> = {
   mean: (request, type, attributes) => ok(elementOf(request, type, attributes)),
   errors: 'errorCode',
   respond: (responses, format) =>
-    onlyFailure(responses) ?? { status: 200, body: () => `{${renderResponses(responses, format)}}` },
+    onlyFailure(responses) ?? allResponses(responses, () => `{${renderResponses(responses, format)}}`),
 }
 
 /** DELETE of an entity [context 8.3]. */
@@ -178,6 +176,10 @@ function bareResponse(responses: readonly ElementResponse[]): ApiResponse {
 function onlyFailure(responses: readonly ElementResponse[]): ApiResponse | undefined {
   const { status } = first(responses)
   return responses.length === 1 && !isOk(status) ? statusResponse('errorCode', status) : undefined
+}
+
+function allResponses(responses: readonly ElementResponse[], body: () => string): ApiResponse {
+  return reporting({ status: 200, body }, errorsOf(responses))
 }
 
 function renderResponses(responses: readonly ElementResponse[], format: AttributeFormat): string {

@@ -107,5 +107,5 @@ async function pathsHeld(
 }
 
 function responseOf(responseCode: StatusText): ApiResponse {
-  return bodyResponse({ responseCode })
+  return bodyResponse({ responseCode }, responseCode)
 }

@@ -11,7 +11,7 @@ import { isParseTraced } from './parse/traced.js'
 import { parseUpdate, type UpdatePayload } from './parse/update-payload.js'
 import { encodeFlags, type RawUpdateFlags, type Rendered, renderElementReply } from './raw-update.js'
 import { wrapResponses } from './render/elements.js'
-import { unavailableResponse } from './render/responses.js'
+import { reporting, unavailableResponse } from './render/responses.js'
 import type { Ngsi1Services } from './services.js'
 
 /** What a request says of a raw update beside the payload. */
@@ -83,5 +83,8 @@ function payloadOf(body: string): UpdatePayload {
 function joined(rendered: readonly Rendered[]): ApiResponse {
   const missing = rendered.flatMap((one) => one.missing ?? [])
   const items = [...rendered.map(({ text }) => text), ...missing].join(',')
-  return { status: 200, body: wrapResponses(items) }
+  return reporting(
+    { status: 200, body: wrapResponses(items) },
+    rendered.flatMap(({ errors = [] }) => errors),
+  )
 }

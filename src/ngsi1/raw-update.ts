@@ -4,7 +4,14 @@ import type { Log } from '../log/log.js'
 import type { Interpreter, RawUpdateReply } from '../partition/commands.js'
 import { ok, type Result } from '../result.js'
 import { atOnce } from '../slices.js'
-import { type ElementResponses, refusedResponse, responsesTo, toSend, type UpdateFlags } from './element-results.js'
+import {
+  type ElementResponse,
+  type ElementResponses,
+  refusedResponse,
+  responsesTo,
+  toSend,
+  type UpdateFlags,
+} from './element-results.js'
 import type { PayloadRefusal } from './parse/payload-refusal.js'
 import { isUsual } from './parse/shape.js'
 import { parseTraced } from './parse/traced.js'
@@ -12,7 +19,7 @@ import { type GivenElement, parseScannedElement, parseUpdate } from './parse/upd
 import { renderResponses, wrapResponses } from './render/elements.js'
 import { detailsOfPayload } from './render/payload-errors.js'
 import { wrapped } from './render/responses.js'
-import { statusOf } from './render/status.js'
+import { errorsOf, statusOf } from './render/status.js'
 
 /** How the request means its update, beside the payload: what its URI parameters and the options of the broker say. */
 export interface RawUpdateFlags extends UpdateFlags {
@@ -100,16 +107,23 @@ function parsePayload(log: Log | undefined, body: string, strictIds: boolean): R
 }
 
 /** The response to an element, or to a whole payload. */
-export type Rendered = Pick<RawUpdateReply, 'text' | 'missing'>
+export type Rendered = Pick<RawUpdateReply, 'text' | 'missing' | 'errors'>
 
 function renderPayload({ inPlace, missing }: ElementResponses, flags: RawUpdateFlags): Rendered {
-  return { text: wrapResponses(renderResponses([...inPlace, ...missing], flags)) }
+  const responses = [...inPlace, ...missing]
+  return withErrors({ text: wrapResponses(renderResponses(responses, flags)) }, responses)
 }
 
 /** Renders the response to an element as its partition does. */
 export function renderElementReply({ inPlace, missing }: ElementResponses, flags: RawUpdateFlags): Rendered {
   const text = renderResponses(inPlace, flags)
-  return missing.length === 0 ? { text } : { text, missing: renderResponses(missing, flags) }
+  if (missing.length === 0) return withErrors({ text }, inPlace)
+  return withErrors({ text, missing: renderResponses(missing, flags) }, [...inPlace, ...missing])
+}
+
+function withErrors(rendered: Rendered, responses: readonly ElementResponse[]): Rendered {
+  const errors = errorsOf(responses)
+  return errors.length === 0 ? rendered : { ...rendered, errors }
 }
 
 /** Rendering is timed where parsing was. */
@@ -121,11 +135,12 @@ function replyOf(accepted: boolean, render: () => Rendered, parse_ns: number | u
   return { ...rawReply(accepted, rendered), spent: { parse_ns, render_ns } }
 }
 
-function rawReply(accepted: boolean, { text, missing }: Rendered): RawUpdateReply {
-  return { kind: 'rawUpdate', accepted, text, missing }
+function rawReply(accepted: boolean, { text, missing, errors }: Rendered): RawUpdateReply {
+  return { kind: 'rawUpdate', accepted, text, missing, errors }
 }
 
 /** updateContext reports what is wrong with its payload in one shape, whoever found it [context 10.3]. */
 function refusalText(refusal: PayloadRefusal): Rendered {
-  return { text: JSON.stringify(wrapped('errorCode', statusOf(400, detailsOfPayload(refusal)))) }
+  const status = statusOf(400, detailsOfPayload(refusal))
+  return { text: JSON.stringify(wrapped('errorCode', status)), errors: [status.code] }
 }

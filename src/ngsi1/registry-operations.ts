@@ -31,9 +31,9 @@ import type { Ngsi1Services } from './services.js'
 export function registerContext(services: Ngsi1Services): Operation {
   return payloadOperation(services, {
     use: 'write',
-    wrapStatus: (status) => notRegistered(unknownId, status),
+    wrapStatus: (errorCode) => ({ registrationId: unknownId, errorCode }),
     parse: parseRegistration,
-    refused: (refusal) => bodyResponse(notRegistered(refusal.registrationId, statusOf(400, detailsOfPayload(refusal)))),
+    refused: (refusal) => notRegistered(refusal.registrationId, statusOf(400, detailsOfPayload(refusal))),
     work: (request, tenant, payload) => register(services, request, tenant, payload),
   })
 }
@@ -47,7 +47,7 @@ export function registerByPath(services: Ngsi1Services): Operation {
     refused: (refusal) => payloadResponse({ parser: 'orionError', checks: 'errorCode' }, refusal),
     work: (request, tenant, { provider, ...terms }) => {
       const named = namedByPath(request)
-      if (!named.ok) return bodyResponse(notRegistered(unknownId, named.error))
+      if (!named.ok) return notRegistered(unknownId, named.error)
       return register(services, request, tenant, { contexts: [contextOf(named.value, provider)], ...terms })
     },
   })
@@ -59,7 +59,7 @@ export function notifyContextAvailability(services: Ngsi1Services): Operation {
     use: 'write',
     wrapStatus: (responseCode) => ({ responseCode }),
     parse: parseTold,
-    refused: (refusal) => bodyResponse({ responseCode: statusOf(400, detailsOfPayload(refusal)) }),
+    refused: (refusal) => told(statusOf(400, detailsOfPayload(refusal))),
     work: (request, tenant, payload) => store(services, request, tenant, payload),
   })
 }
@@ -91,26 +91,26 @@ async function register(
   { givenId, duration, ...what }: RegistrationPayload,
 ): Promise<ApiResponse> {
   const path = pathOfRegistration(request.paths)
-  if (!path.ok) return bodyResponse(notRegistered(unknownId, path.error))
+  if (!path.ok) return notRegistered(unknownId, path.error)
   const origin = originOf(services, request)
   const registered = await services.broker.registry.register({ ...what, tenant, path: path.value, ...origin })
   if (registered.ok) return bodyResponse({ duration, registrationId: registered.value })
   const { error } = registered
   if (error.kind !== 'registrationUnknown') return unavailableResponse(error)
-  return bodyResponse(notRegistered(givenId, statusOf(404, `registration id: /${givenId}/`)))
+  return notRegistered(givenId, statusOf(404, `registration id: /${givenId}/`))
 }
 
 async function store(
   services: Ngsi1Services,
   request: ApiRequest,
   tenant: Tenant,
-  told: ToldPayload,
+  payload: ToldPayload,
 ): Promise<ApiResponse> {
   const path = pathOfRegistration(request.paths)
-  if (!path.ok) return bodyResponse({ responseCode: path.error })
+  if (!path.ok) return told(path.error)
   const origin = originOf(services, request)
-  const stored = await services.broker.registry.notified({ ...told, tenant, path: path.value, ...origin })
-  return stored.ok ? bodyResponse({ responseCode: okStatus }) : unavailableResponse(stored.error)
+  const stored = await services.broker.registry.notified({ ...payload, tenant, path: path.value, ...origin })
+  return stored.ok ? told(okStatus) : unavailableResponse(stored.error)
 }
 
 /** The one path that a registration belongs to [subscriptions 7.1]. */
@@ -129,8 +129,13 @@ function contextOf({ id, type, attribute }: NamedByPath, provider: string): Regi
   }
 }
 
-function notRegistered(registrationId: string, errorCode: StatusText): unknown {
-  return { registrationId, errorCode }
+function notRegistered(registrationId: string, errorCode: StatusText): ApiResponse {
+  return bodyResponse({ registrationId, errorCode }, errorCode)
+}
+
+/** The response to what a peer has told. */
+function told(responseCode: StatusText): ApiResponse {
+  return bodyResponse({ responseCode }, responseCode)
 }
 
 async function discover(

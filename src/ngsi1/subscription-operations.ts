@@ -34,7 +34,7 @@ export interface SubscriptionKind<Creation extends Spanned, Change extends Spann
   readonly failed: (status: StatusText, subscriptionId?: string) => unknown
   readonly detailsOfCreation: (refusal: PayloadRefusal) => string
   /** The body for an id that cannot be one. */
-  readonly malformedId: (givenId: string, why: string) => unknown
+  readonly malformedId: (givenId: string, why: string) => Cancelled
   /** Why the subscription with an id cannot be removed: there is none. */
   readonly notFound: (givenId: string) => StatusText
 }
@@ -74,17 +74,17 @@ export function subscriptionOperations<Creation extends Spanned, Change extends 
     payloadOperation(services, {
       use: 'write',
       parse,
-      refused: (refusal) => bodyResponse(kind.failed(statusOf(400, kind.detailsOfCreation(refusal)))),
+      refused: (refusal) => failed(kind, statusOf(400, kind.detailsOfCreation(refusal))),
       work: (request, tenant, creation) => create(kind, request, tenant, creation),
     })
   const changing = (objection: (request: ApiRequest, change: Change) => StatusText | undefined) =>
     payloadOperation(services, {
       use: 'write',
       parse: kind.parseChange,
-      refused: (refusal) => bodyResponse(kind.failed(statusOf(400, detailsOfPayload(refusal)), refusal.subscriptionId)),
+      refused: (refusal) => failed(kind, statusOf(400, detailsOfPayload(refusal)), refusal.subscriptionId),
       work: (request, tenant, payload) => {
         const wrong = objection(request, payload)
-        return wrong ? bodyResponse(kind.failed(wrong, unknownId)) : change(kind, request, tenant, payload)
+        return wrong ? failed(kind, wrong, unknownId) : change(kind, request, tenant, payload)
       },
     })
   return {
@@ -97,11 +97,9 @@ export function subscriptionOperations<Creation extends Spanned, Change extends 
       wrapStatus: (status) => cancelled(unknownId, status),
       parse: parseIdPayload,
       refused: (refusal) =>
-        bodyResponse(
-          refusal.kind === 'givenIdMalformed'
-            ? kind.malformedId(refusal.subscriptionId, refusal.why)
-            : cancelled(unknownId, statusOf(400, detailsOfPayload(refusal))),
-        ),
+        refusal.kind === 'givenIdMalformed'
+          ? cancelledResponse(kind.malformedId(refusal.subscriptionId, refusal.why))
+          : cancelledResponse(cancelled(unknownId, statusOf(400, detailsOfPayload(refusal)))),
       work: (_, tenant, { id, givenId }) => remove(kind, tenant, id, givenId),
     }),
     delete: {
@@ -123,7 +121,7 @@ async function create<Creation extends Spanned, Change extends Spanned & NamedSu
   creation: Creation,
 ): Promise<ApiResponse> {
   const path = kind.pathOf(request)
-  if (!path.ok) return bodyResponse(kind.failed(path.error))
+  if (!path.ok) return failed(kind, path.error)
   const id = await kind.create({ request, tenant, path: path.value }, creation)
   return id.ok ? bodyResponse(kind.accepted(id.value, creation.spans)) : unavailableResponse(id.error)
 }
@@ -135,13 +133,13 @@ async function change<Creation extends Spanned, Change extends Spanned & NamedSu
   payload: Change,
 ): Promise<ApiResponse> {
   const { id, givenId, spans } = payload
-  if (id === undefined) return bodyResponse(kind.failed(unknown, unknownId))
+  if (id === undefined) return failed(kind, unknown, unknownId)
   const path = kind.pathOf(request)
-  if (!path.ok) return bodyResponse(kind.failed(path.error, givenId))
+  if (!path.ok) return failed(kind, path.error, givenId)
   const changed = await kind.change({ request, tenant, path: path.value }, id, payload)
   if (changed.ok) return bodyResponse(kind.accepted(givenId, spans))
   const { error } = changed
-  return error.kind === 'subscriptionUnknown' ? bodyResponse(kind.failed(unknown, givenId)) : unavailableResponse(error)
+  return error.kind === 'subscriptionUnknown' ? failed(kind, unknown, givenId) : unavailableResponse(error)
 }
 
 async function remove(
@@ -150,12 +148,12 @@ async function remove(
   id: SubscriptionId | undefined,
   givenId: string,
 ): Promise<ApiResponse> {
-  if (id === undefined) return bodyResponse(cancelled(givenId || unknownId, unknown))
+  if (id === undefined) return cancelledResponse(cancelled(givenId || unknownId, unknown))
   const removed = await kind.remove(tenant, id)
-  if (removed.ok) return bodyResponse(cancelled(givenId, okStatus))
+  if (removed.ok) return cancelledResponse(cancelled(givenId, okStatus))
   const { error } = removed
   return error.kind === 'subscriptionUnknown'
-    ? bodyResponse(cancelled(givenId, kind.notFound(givenId)))
+    ? cancelledResponse(cancelled(givenId, kind.notFound(givenId)))
     : unavailableResponse(error)
 }
 
@@ -169,6 +167,25 @@ function unmatchingId(request: ApiRequest, { givenId }: NamedSubscription): Stat
 }
 
 /** The body of the response to the end of a subscription [subscriptions 2.3, 7.4]. */
-export function cancelled(subscriptionId: string, statusCode: StatusText): unknown {
+interface Cancelled {
+  readonly subscriptionId: string
+  readonly statusCode: StatusText
+}
+
+/** What is said of the end of a subscription, or of why it has not come to it. */
+export function cancelled(subscriptionId: string, statusCode: StatusText): Cancelled {
   return { subscriptionId, statusCode }
+}
+
+function cancelledResponse(body: Cancelled): ApiResponse {
+  return bodyResponse(body, body.statusCode)
+}
+
+/** The response to a creation or change that was refused; without an id to a creation. */
+function failed(
+  kind: Pick<SubscriptionKind<never, never>, 'failed'>,
+  status: StatusText,
+  subscriptionId?: string,
+): ApiResponse {
+  return bodyResponse(kind.failed(status, subscriptionId), status)
 }

@@ -85,6 +85,8 @@ export interface RawUpdateReply {
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** To an element: what comes after the responses to all elements, if anything does [context 6.4]. */
   readonly missing?: string | undefined
+  /** The codes of the errors that the response reports where its status says none. */
+  readonly errors?: readonly string[] | undefined
   /** While stages are timed [management 4.5]. */
   readonly spent?: InterpreterTimes
 }

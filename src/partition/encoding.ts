@@ -132,8 +132,8 @@ type PackedReply =
   | readonly [RawReplyBits, parse_ns: number, render_ns: number]
 
 /**
- * 1 when the update was accepted, 2 when its reply has what is missing, 4 when it has headers, as JSON behind its text; and
- * its status, unless it has none, from bit 3 on.
+ * 1 when the update was accepted, 2 when its reply has what is missing, 4 when it has headers, 8 when it has errors, both as
+ * JSON behind its text; and its status, unless it has none, from bit 4 on.
  */
 type RawReplyBits = number
 
@@ -290,11 +290,13 @@ function unpackedMetadata([name, type, value]: PackedMetadata): Metadata {
 
 function packedReply(reply: Reply, bodies: string[]): PackedReply {
   if (reply.kind !== 'rawUpdate') return reply
-  const { accepted, status = 0, text, headers, missing, spent } = reply
+  const { accepted, status = 0, text, headers, missing, errors, spent } = reply
   bodies.push(text)
   if (missing !== undefined) bodies.push(missing)
   if (headers !== undefined) bodies.push(JSON.stringify(headers))
-  const bits = (accepted ? 1 : 0) | (missing === undefined ? 0 : 2) | (headers === undefined ? 0 : 4) | (status << 3)
+  if (errors !== undefined) bodies.push(JSON.stringify(errors))
+  const parts = (missing === undefined ? 0 : 2) | (headers === undefined ? 0 : 4) | (errors === undefined ? 0 : 8)
+  const bits = (accepted ? 1 : 0) | parts | (status << 4)
   return spent === undefined ? bits : [bits, spent.parse_ns, spent.render_ns]
 }
 
@@ -307,11 +309,12 @@ function unpackedReply(reply: PackedReply, bodies: Iterator<string>): Reply {
 
 function unpackedRawReply(bits: RawReplyBits, bodies: Iterator<string>): RawUpdateReply {
   const accepted = (bits & 1) !== 0
-  const status = bits >> 3 || undefined
+  const status = bits >> 4 || undefined
   const text = next(bodies)
   const missing = (bits & 2) === 0 ? undefined : next(bodies)
   const headers: RawUpdateReply['headers'] = (bits & 4) === 0 ? undefined : JSON.parse(next(bodies))
-  return { kind: 'rawUpdate', accepted, status, text, headers, missing }
+  const errors: RawUpdateReply['errors'] = (bits & 8) === 0 ? undefined : JSON.parse(next(bodies))
+  return { kind: 'rawUpdate', accepted, status, text, headers, missing, errors }
 }
 
 function next(bodies: Iterator<string>): string {

@@ -4,7 +4,9 @@ import { HttpClient } from '../http-client/http-client.js'
 import type { Log } from '../log/log.js'
 import type { CounterName } from '../measure/counters.js'
 import type { SentRequest } from '../measure/service-metrics.js'
+import type { ForwardedResult } from '../measure/traffic-table.js'
 import { err, ok, type Result } from '../result.js'
+import type { Nanoseconds } from '../time.js'
 import { ProviderPermits } from './permits.js'
 import { ProviderLines } from './provider-lines.js'
 import {
@@ -41,6 +43,8 @@ export interface ProvidersSettings {
   readonly attempted: (url: string, reason: string | undefined) => void
   /** A request is over [management 6.2]. */
   readonly exchanged?: ((exchange: SentRequest) => void) | undefined
+  /** The same for the metrics: what became of it, and how long it took. */
+  readonly measured?: ((result: ForwardedResult, duration: Nanoseconds) => void) | undefined
 }
 
 const defaults = { responseLimit_bytes: 4_194_304, perOrigin: 32, total: 256 }
@@ -93,9 +97,11 @@ export class Providers {
   ): Promise<Result<Read, ProviderFailure>> {
     const numbered = { ...request, context: { ...request.context, trans: this.#settings.transaction() } }
     this.#lines.begun(numbered)
+    const begun = process.hrtime.bigint()
     const response = await this.#send(numbered, budget)
     if (response.ok) this.#settings.count(receivedCounters[request.operation])
     const result = response.ok ? await read(response.value) : response
+    this.#settings.measured?.(resultOf(numbered, result), process.hrtime.bigint() - begun)
     this.#report(numbered, response, result)
     return result
   }
@@ -199,6 +205,19 @@ function unescaped(text: string): string {
 
 function unreachable(reason: string): Result<never, ProviderFailure> {
   return err({ kind: 'unreachable', reason })
+}
+
+const results: { readonly [Kind in ProviderFailure['kind']]: ForwardedResult } = {
+  unreachable: 'unreachable',
+  responseEmpty: 'empty',
+  responseUnreadable: 'unreadable',
+  responseRefusing: 'refused',
+}
+
+/** What became of a request. A client that goes says nothing about the provider. */
+function resultOf({ gone }: ProviderRequest, result: Result<unknown, ProviderFailure>): ForwardedResult {
+  if (result.ok) return 'answered'
+  return gone?.aborted === true ? 'given_up' : results[result.error.kind]
 }
 
 function reasonText(failure: ProviderFailure): string {

@@ -89,7 +89,6 @@ export class Core {
     this.#log = log
     this.#fatal = fatal
     this.#folder = folder
-    this.#alarms = new Alarms(log, options.relogAlarms)
     const { httpThreads, queryThreads, dbPoolSize } = options
     const { partitions } = folder
     this.#measures = Measures.make(
@@ -105,6 +104,11 @@ export class Core {
       durable: options.writeConcern === 1,
       maxReaders: readersOf(options),
     }
+    const alarmMemory = AlarmReports.memory()
+    this.#alarms = new Alarms(log, {
+      relog: options.relogAlarms,
+      changed: (counts) => publishAlarms(alarmMemory, counts),
+    })
     const memory = {
       measures: this.#measures.memory,
       versions: numbers.map(() => Versions.memory()),
@@ -116,7 +120,7 @@ export class Core {
       requestMemory: RequestMemory.memory(),
       responseMemory: RequestMemory.memory(),
       rates: options.rateLimit && TenantRates.memory(options.rateLimit),
-      alarms: AlarmReports.memory(),
+      alarms: alarmMemory,
       rooms: numbers.map(() => MailboxCapacity.memory()),
     }
     const brokerId = folder.id.replaceAll('-', '').slice(0, 16)
@@ -178,7 +182,8 @@ export class Core {
       counts: () => this.#alarms.counts,
       tell: (report: AlarmReport) => this.#alarm(report),
     }
-    const services = { subscriptions, registry, alarms, backups: this.#backups }
+    const dropped = () => this.#log.dropped
+    const services = { subscriptions, registry, alarms, backups: this.#backups, dropped }
     const opened = await openFront({ ...task, frontEnd: 0 }, services, this.#log, (front) =>
       this.#partitions.add(front),
     )
@@ -278,7 +283,6 @@ export class Core {
   #alarm({ alarm, subject, reason }: AlarmReport): void {
     if (reason === undefined) this.#alarms.release(alarm, subject)
     else this.#alarms.raise(alarm, subject, reason)
-    publishAlarms(this.#plan.memory.alarms, this.#alarms.counts)
   }
 
   async #startThread(task: FrontEndTask): Promise<void> {

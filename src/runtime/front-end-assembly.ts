@@ -1,4 +1,4 @@
-import { isMainThread, type MessagePort } from 'node:worker_threads'
+import type { MessagePort } from 'node:worker_threads'
 import { ApiKeys } from '../api-keys.js'
 import type { BackupService } from '../broker/backup-service.js'
 import type { SubscriptionService } from '../broker/broker.js'
@@ -34,7 +34,7 @@ import { ForwardLimit } from '../shared-memory/forward-limit.js'
 import { MailboxCapacity } from '../shared-memory/mailbox-capacity.js'
 import { SequenceCounter } from '../shared-memory/sequences.js'
 import { transactions } from '../shared-memory/transaction-numbers.js'
-import { now } from '../time.js'
+import { type Milliseconds, now } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import { openReaders } from './readers.js'
 import type { ReloadTarget } from './reload-files.js'
@@ -74,15 +74,17 @@ export async function openFront(
   const measures = new Measures(memory.measures, frontEnd)
   const mailboxes = openMailboxes(task, measures)
   const readers = openReaders(storage, memory, measures, options.readCache_MiB * 2 ** 20, log)
-  const queries = openQueryPool(task, log, readers)
+  const queries = openQueryPool(task, log, readers, measures)
+  const stopWatching = measures.watchThread()
   const ofProcess = {
     ...(services.alarms.counts && { alarms: services.alarms.counts }),
-    ...(isMainThread && { process: processMetrics() }),
+    ...(services.dropped && { process: processMetrics(services.dropped) }),
   }
   const peers = new Peers<Shared>(frontEnd, options.httpThreads + 1, sharedAnswer(measures, ofProcess))
   const reports = new AlarmReports(memory.alarms, services.alarms.tell)
   const providers = openProviders(task, log, measures, reports)
   const close = async (): Promise<void> => {
+    stopWatching()
     peers.close()
     for (const mailbox of mailboxes) mailbox.close()
     await providers.close()
@@ -108,6 +110,8 @@ interface FrontEndServices {
   readonly registry: RegistryService
   readonly backups: BackupService
   readonly alarms: AlarmService
+  /** How many lines of the log were dropped; for the front end in the main thread only. */
+  readonly dropped?: () => number
 }
 
 /** What a front end has to do with the alarms of the process, which its main thread keeps [management 10.7]. */
@@ -133,7 +137,7 @@ function interfaces(
   log: Log,
   behind: Behind,
 ): { readonly broker: FrontBroker; readonly parts: HttpServerParts } {
-  const { frontEnd, options, memory } = task
+  const { frontEnd, options, memory, storage } = task
   const { measures, peers } = behind
   const broker = new FrontBroker({
     ...behind,
@@ -157,8 +161,9 @@ function interfaces(
   const ngsi2 = ngsi2Interface({ broker, options, log, forwarding, brokerId: task.brokerId, deprecated })
   const freeHandles = (partition: number): number => behind.readers.freeHandles(partition)
   const { backups } = behind
+  const disk = { path: storage.paths[0] ?? '.', keepFree_bytes: storage.keepFree_bytes }
   const management = [
-    ...managementResources({ measures, log, broker, freeHandles, peers, backups }),
+    ...managementResources({ measures, log, broker, freeHandles, peers, backups, disk }),
     ...referenceResources(),
   ]
   const meter = measures.requests([...ngsi1.resources, ...ngsi2.resources, ...management])
@@ -177,6 +182,8 @@ function interfaces(
     takeReplies: () => {
       for (const mailbox of behind.mailboxes) mailbox.catchUp()
     },
+    // The main thread alone writes what is known of the life of the process.
+    ...(frontEnd === 0 && { certified: (until: Milliseconds) => measures.certified(until) }),
     memory,
     index: frontEnd,
     fd: task.fd,
@@ -206,6 +213,7 @@ function openProviders(
       else reports.occurred('ForwardingError', url, reason)
     },
     exchanged: (exchange) => measures.services.sent(exchange),
+    measured: (result, duration) => measures.forwarded(result, duration),
   })
 }
 
@@ -227,6 +235,7 @@ function openQueryPool(
   { frontEnd, options, queryHeap_MiB, storage, memory }: FrontEndTask,
   log: Log,
   readers: PartitionReaders,
+  measures: Measures,
 ): QueryPool {
   const { threads } = memory.measures
   const permits = scanPermits(options.queryThreads, options.httpThreads, options.dbPoolSize)
@@ -249,6 +258,7 @@ function openQueryPool(
     members: new PoolThreads(workerData.members),
     ended: (number) => readers.giveBackOf(workerData.row + number),
     workerData,
+    changed: (waiting, running) => measures.queries(waiting, running),
     log,
   })
 }

@@ -1,15 +1,16 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import { openManagementPort, warningsOf } from '../command-line/command-line.js'
 import type { ListenRefusal } from '../http/listen.js'
 import { type DataFolder, openDataFolder } from '../lmdb/data-folder.js'
 import { errorFacts, faultText } from '../log/log.js'
 import type { MainLog } from '../log/main-log.js'
+import { memoryLimit_bytes } from '../machine-memory.js'
 import type { Options } from '../options.js'
 import { halfTheProcessors } from '../processors.js'
 import { err, ok, type Result } from '../result.js'
 import type { Switches } from '../shared-memory/switches.js'
+import { systemFaultText } from '../system-fault.js'
 import { versionFacts } from '../version.js'
 import { announcement } from './announcement.js'
 import { Core, readersOf } from './core.js'
@@ -95,9 +96,7 @@ export class Life {
 
   /** The flags may allow more memory than there is. */
   #warnOfMemory(partitions: number): void {
-    const constrained = process.constrainedMemory() ?? 0
-    const bytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
-    const thereIs = { process_MiB: toMiB(bytes), heap_MiB: toMiB(getHeapStatistics().heap_size_limit) }
+    const thereIs = { process_MiB: toMiB(memoryLimit_bytes()), heap_MiB: toMiB(getHeapStatistics().heap_size_limit) }
     for (const warning of memoryWarnings(memoryNeeded(this.#options, partitions), thereIs)) {
       this.#log.warn('main:memory', warning)
     }
@@ -170,7 +169,7 @@ function listenFailure(refusal: ListenRefusal): readonly [code: number, reason: 
     case 'portInUse': {
       const holder = portHolder(refusal.port)
       const who = holder === undefined ? '' : ` by process ${holder.pid} (${holder.command})`
-      return [exitCodes.port, `port ${refusal.port} is in use${who}`]
+      return [exitCodes.port, `port ${refusal.port} is in use${who}: end that, or give another port`]
     }
     case 'portUnusable':
       return [exitCodes.port, `port ${refusal.port} cannot be used: ${refusal.reason}`]
@@ -197,7 +196,7 @@ function writePidFile(path: string): Result<() => void, string> {
     writeFileSync(path, `${process.pid}\n`)
     return ok(() => rmSync(path, { force: true }))
   } catch (fault) {
-    return err(`PID-file '${path}' cannot be written: ${faultText(fault)}`)
+    return err(`PID-file '${path}' (-pidpath) cannot be written: ${systemFaultText(fault)}`)
   }
 }
 

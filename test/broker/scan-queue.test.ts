@@ -11,10 +11,12 @@ interface Running extends ScanRun {
 /** A queue whose scans are ended by the test, those that are left at its end. */
 function queue(t: Test, changed: { long?: number; short?: number; limit?: number; limit_ms?: number } = {}) {
   const running: Running[] = []
+  const loads: string[] = []
   const { long = 2, short = 1, limit = 100, limit_ms = 60_000 } = changed
   const stops = new ScanStops(ScanStops.memory(long + short))
   const scans = new ScanQueue<string, string>({
     ...{ long, short, limit, limit_ms, stops },
+    changed: (waiting, running) => loads.push(`${waiting} ${running}`),
     run: (task, run) =>
       new Promise((end, fail) => {
         running.push({ ...run, task, end, fail })
@@ -26,7 +28,7 @@ function queue(t: Test, changed: { long?: number; short?: number; limit?: number
     if (!found) throw new Error(`${task} has not begun`)
     return found
   }
-  return { scans, running, stops, of, begun: () => running.map(({ task }) => task) }
+  return { scans, running, stops, loads, of, begun: () => running.map(({ task }) => task) }
 }
 
 function client() {
@@ -112,6 +114,21 @@ test('no more wait than may, and a scan that fails gives its place on', async (t
   of('a').fail(new Error('the thread died'))
   await t.rejects(first, /the thread died/)
   t.same(begun(), ['a', 'b'])
+})
+
+test('it is told how many wait and how many run, whenever that changes', async (t) => {
+  const { scans, of, loads } = queue(t, { long: 1, short: 0 })
+  const first = scans.run('a', false)
+  const { waits, goes } = client()
+  const second = scans.run('b', false, waits)
+  t.equal(loads.at(-1), '1 1')
+  goes()
+  await second
+  t.equal(loads.at(-1), '0 1')
+  of('a').end('found')
+  await first
+  await soon()
+  t.equal(loads.at(-1), '0 0')
 })
 
 test('closing ends everything', async (t) => {

@@ -263,9 +263,15 @@ test('the token comes from the first line of its file', async (t) => {
   const folder = t.testdir({ token: 'kite-harbour-lantern-7\r\nmore', empty: '\n' })
   t.equal(options(['-adminTokenFile', join(folder, 'token')]).adminToken, 'kite-harbour-lantern-7')
   const empty = join(folder, 'empty')
-  t.equal(mistake(['-adminTokenFile', empty]), `'-adminTokenFile': '${empty}' holds no token`)
+  t.equal(
+    mistake(['-adminTokenFile', empty]),
+    `'-adminTokenFile': '${empty}' holds no token: its first line is to be the token`,
+  )
   const none = join(folder, 'none')
-  t.equal(mistake([], { RIGEL_ADMIN_TOKEN_FILE: none }), `RIGEL_ADMIN_TOKEN_FILE: '${none}' cannot be read (ENOENT)`)
+  t.equal(
+    mistake([], { RIGEL_ADMIN_TOKEN_FILE: none }),
+    `RIGEL_ADMIN_TOKEN_FILE: '${none}' cannot be read: there is no such file or folder (ENOENT)`,
+  )
 })
 
 test('an operator is told of an open management interface and of a short token', async (t) => {

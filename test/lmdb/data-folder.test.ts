@@ -117,8 +117,8 @@ test('a path that is no folder, or can not be one, is refused', async (t) => {
   t.match(await tried(join(folder, 'file', 'below')), /cannot be made/)
   symlinkSync('nowhere', join(folder, 'dangling'))
   t.match(await tried(join(folder, 'dangling')), /cannot be made/)
-  t.match(await tried(join(folder, 'unreadable')), /unreadable cannot be used: EISDIR/)
-  t.match(await tried(join(folder, 'locked')), /lock cannot be used: EISDIR/)
+  t.match(await tried(join(folder, 'unreadable')), /unreadable cannot be used: it is a folder \(EISDIR\)/)
+  t.match(await tried(join(folder, 'locked')), /lock cannot be used: it is a folder \(EISDIR\)/)
 })
 
 test('what is missing in a folder is refused by name, never made anew and empty', async (t) => {

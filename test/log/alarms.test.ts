@@ -1,5 +1,5 @@
 import { mock } from 'node:test'
-import { test } from 'tap'
+import { type Test, test } from 'tap'
 import { Alarms, startSummaries, summaryLines } from '../../src/log/alarms.js'
 import { type Line, LineLog } from '../../src/log/log.js'
 import { logLevels, Switches } from '../../src/shared-memory/switches.js'
@@ -12,26 +12,76 @@ function given({ relog = false, kept = 10_000, traced = false } = {}) {
   switches.traces[traceArea.alarm] = Number(traced)
   const log = new LineLog(switches, (line) => lines.push(line))
   return {
-    alarms: new Alarms(log, relog, kept),
+    alarms: new Alarms(log, { relog, mostKept: kept }),
     said: () => lines.splice(0).map(({ level, message }) => `${level} ${message}`),
   }
 }
 
 test('an alarm is raised once and released once', async (t) => {
   const { alarms, said } = given()
-  alarms.raise('BadInput', '10.2.0.9', 'JSON Parse Error')
-  alarms.raise('BadInput', '10.2.0.9', 'JSON Parse Error')
-  alarms.raise('BadInput', '10.2.0.8', 'JSON Parse Error')
+  alarms.raise('ForwardingError', 'http://a/', 'timeout')
+  alarms.raise('ForwardingError', 'http://a/', 'timeout')
+  alarms.raise('ForwardingError', 'http://b/', 'timeout')
   t.same(said(), [
-    'WARN Raising alarm BadInput 10.2.0.9: JSON Parse Error',
-    'WARN Raising alarm BadInput 10.2.0.8: JSON Parse Error',
+    'WARN Raising alarm ForwardingError http://a/: timeout',
+    'WARN Raising alarm ForwardingError http://b/: timeout',
   ])
-  alarms.release('BadInput', '10.2.0.9')
-  alarms.release('BadInput', '10.2.0.9')
-  alarms.release('BadInput', 'unheard-of')
-  t.same(said(), ['WARN Releasing alarm BadInput 10.2.0.9'])
-  t.same(alarms.counts.BadInput, { active: 1, raised: 2, released: 1 })
+  alarms.release('ForwardingError', 'http://a/')
+  alarms.release('ForwardingError', 'http://a/')
+  alarms.release('ForwardingError', 'unheard-of')
+  t.same(said(), ['WARN Releasing alarm ForwardingError http://a/'])
+  t.same(alarms.counts.ForwardingError, { active: 1, raised: 2, released: 1, relapsed: 0 })
 })
+
+test('a client that mixes good and bad requests has two lines a minute', async (t) => {
+  const { alarms, said, pass_s } = withClock(t)
+  const seen: number[] = []
+  for (let minute = 0; minute < 3; minute += 1) {
+    for (let request = 0; request < 600; request += 1) {
+      alarms.raise('BadInput', '10.2.0.9', 'JSON Parse Error')
+      alarms.release('BadInput', '10.2.0.9')
+      pass_s(0.1)
+    }
+    seen.push(said().length)
+  }
+  t.ok(
+    seen.every((lines) => lines <= 2),
+    seen.join(),
+  )
+  t.ok(seen.every((lines) => lines > 0))
+  pass_s(60)
+  t.match(alarms.counts.BadInput, { active: 0 })
+})
+
+test('a release is held for as long as the condition keeps away, and a bad request ends the hold', async (t) => {
+  const { alarms, said, pass_s } = withClock(t)
+  alarms.raise('BadInput', '10.2.0.9', 'JSON Parse Error')
+  pass_s(10)
+  alarms.release('BadInput', '10.2.0.9')
+  t.match(alarms.counts.BadInput, { active: 1, released: 0 }, 'it is held')
+  alarms.raise('BadInput', '10.2.0.9', 'JSON Parse Error')
+  pass_s(120)
+  t.same(said(), ['WARN Raising alarm BadInput 10.2.0.9: JSON Parse Error'], 'the last request was bad')
+  alarms.release('BadInput', '10.2.0.9')
+  t.same(said(), ['WARN Releasing alarm BadInput 10.2.0.9'], 'after a minute nothing is held')
+  t.same(alarms.counts.BadInput, { active: 0, raised: 1, released: 1, relapsed: 1 })
+})
+
+/** As `given`, with a clock that only passes when it is told to. */
+function withClock(t: Test) {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  let now = 0
+  const clock = mock.method(performance, 'now', () => now)
+  t.teardown(() => {
+    clock.mock.restore()
+    mock.timers.reset()
+  })
+  const pass_s = (seconds: number): void => {
+    now += seconds * 1000
+    mock.timers.tick(seconds * 1000)
+  }
+  return { ...given(), pass_s }
+}
 
 test('a DatabaseError is an error and shows no subject; a URL shows no secrets', async (t) => {
   const { alarms, said } = given()
@@ -65,29 +115,29 @@ test('every alarm is traced on level 243, also the repeated ones', async (t) => 
 
 test('beyond the limit the oldest alarm is forgotten', async (t) => {
   const { alarms, said } = given({ kept: 2 })
-  for (const address of ['a', 'b', 'c']) alarms.raise('BadInput', address, 'bad')
-  t.same(alarms.counts.BadInput, { active: 2, raised: 3, released: 0 })
+  for (const url of ['a', 'b', 'c']) alarms.raise('ForwardingError', url, 'bad')
+  t.same(alarms.counts.ForwardingError, { active: 2, raised: 3, released: 0, relapsed: 0 })
   said()
-  alarms.release('BadInput', 'a')
+  alarms.release('ForwardingError', 'a')
   t.same(said(), [], 'the forgotten one')
-  alarms.release('BadInput', 'b')
-  t.same(said(), ['WARN Releasing alarm BadInput b'])
+  alarms.release('ForwardingError', 'b')
+  t.same(said(), ['WARN Releasing alarm ForwardingError b'])
 })
 
 test('a summary says what there is and what is new', async (t) => {
   const { alarms } = given()
-  alarms.raise('BadInput', 'a', 'bad')
+  alarms.raise('ForwardingError', 'a', 'bad')
   const before = { transactions: 2300, alarms: alarms.counts }
-  alarms.release('BadInput', 'a')
-  alarms.raise('BadInput', 'b', 'bad')
+  alarms.release('ForwardingError', 'a')
+  alarms.raise('ForwardingError', 'b', 'bad')
   alarms.raise('DatabaseError', '', 'full')
   t.same(summaryLines({ transactions: 2345n, alarms: alarms.counts }, before), [
     'Transactions: 2345 (new: 45)',
     'DB status: erroneous, raised: (total: 1, new: 1), released: (total: 0, new: 0)',
     'Notification failure active alarms: 0, raised: (total: 0, new: 0), released: (total: 0, new: 0)',
-    'Forwarding failure active alarms: 0, raised: (total: 0, new: 0), released: (total: 0, new: 0)',
+    'Forwarding failure active alarms: 1, raised: (total: 2, new: 1), released: (total: 1, new: 1)',
     'MQTT connection failure active alarms: 0, raised: (total: 0, new: 0), released: (total: 0, new: 0)',
-    'Bad input active alarms: 1, raised: (total: 2, new: 1), released: (total: 1, new: 1)',
+    'Bad input active alarms: 0, raised: (total: 0, new: 0), released: (total: 0, new: 0)',
   ])
 })
 

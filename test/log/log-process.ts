@@ -17,9 +17,10 @@ for (let number = 0; number < Number(process.argv[2]); number += 1) {
   if (number % 1000 === 0) await new Promise(setImmediate)
 }
 writeSync(2, 'logged\n')
+if (process.argv[3] === 'count') writeSync(2, `${log.value.dropped} dropped\n`)
 process.stdin.resume()
 await once(process.stdin, 'end')
 const [, , , reason] = process.argv
-if (reason !== undefined) log.value.fatal('main:end', reason)
+if (reason !== undefined && reason !== 'count') log.value.fatal('main:end', reason)
 await log.value.flush(200)
 process.exit(0)

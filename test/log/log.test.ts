@@ -182,7 +182,10 @@ test('a directory that can not be written is refused', async (t) => {
   const logDir = join(t.testdir(), 'none')
   t.same(openLog({ ...plain, logDir }, switchesAt('WARN')), {
     ok: false,
-    error: { kind: 'logDirUnusable', text: `the log directory '${logDir}' cannot be written (ENOENT)` },
+    error: {
+      kind: 'logDirUnusable',
+      text: `the log directory '${logDir}' (-logDir) cannot be written: there is no such file or folder (ENOENT)`,
+    },
   })
 })
 
@@ -236,6 +239,27 @@ test('when a slow reader has caught up it is told how many lines it missed, and 
   t.ok(dropped > 0)
   t.equal(messages.filter((text) => text.startsWith('usual')).length + dropped, 20_000)
   t.equal(messages.filter((text) => text.startsWith('error')).length, 200)
+})
+
+test('how many lines were dropped is known while nobody reads', async (t) => {
+  const broker = writing(20_000, 'count')
+  const said = await once(broker.stderr, 'data')
+  const counted = String(said).includes('dropped') ? String(said) : String(await once(broker.stderr, 'data'))
+  const output = allOf(broker.stdout)
+  broker.stdin.end('end\n')
+  const written = messagesIn(await output).filter((text) => text.startsWith('usual')).length
+  const [, dropped] = /(\d+) dropped/.exec(counted) ?? []
+  t.ok(Number(dropped) > 0 && Number(dropped) + written <= 20_000, `${dropped} of 20000, ${written} written`)
+})
+
+test('lines that other threads have dropped are counted with those of this one', async (t) => {
+  const { log } = given(t, switchesAt('INFO'))
+  const { port1, port2 } = new MessageChannel()
+  log.take(port1)
+  for (const dropped of [0, 7, 3]) port2.postMessage({ lines: [], dropped })
+  await log.flush()
+  t.equal(log.dropped, 10)
+  port2.close()
 })
 
 test('a reader that has gone is no fault', async (t) => {

@@ -8,11 +8,10 @@ import { silentLog } from '../given.js'
 const number = 10_000
 const length = 60_000
 const memory = AlarmReports.memory()
-const alarms = new Alarms(silentLog, false)
+const alarms = new Alarms(silentLog, { relog: false, changed: (counts) => publishAlarms(memory, counts) })
 const reports = new AlarmReports(memory, ({ alarm, subject, reason }) => {
   if (reason === undefined) alarms.release(alarm, subject)
   else alarms.raise(alarm, subject, reason)
-  publishAlarms(memory, alarms.counts)
 })
 const metrics = new ServiceMetrics()
 const request = { resource: undefined, verb: 'GET', status: 200, request_bytes: 2, response_bytes: 3, duration: 1_000n }

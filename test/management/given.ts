@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os'
 import type { ApiRequest, ApiResponse, Resource, Verb } from '../../src/api.js'
 import type { BackupService } from '../../src/broker/backup-service.js'
 import type { SubscriptionService } from '../../src/broker/broker.js'
@@ -34,7 +35,8 @@ export function management(changed: Partial<ManagementParts> = {}) {
     log: logTo(lines, measures.switches.traces),
     broker: broker(),
     freeHandles: () => 1,
-    peers: withoutPeers(sharedAnswer(measures, { process: processMetrics() })),
+    disk: { path: tmpdir(), keepFree_bytes: 0 },
+    peers: withoutPeers(sharedAnswer(measures, { process: processMetrics(() => 0) })),
     backups: noBackups,
     ...changed,
   }

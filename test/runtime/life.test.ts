@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
 import { freePort } from '../../bench/free-port.js'
+import { itsKey, renewedKey, unknownCertificate } from '../delivery/certificate.js'
 import { brokerProgram } from '../program.js'
 import { RunningBroker } from '../running.js'
 
@@ -100,9 +101,40 @@ test('the pid file of a living process ends with 5; a leftover is replaced, and 
 })
 
 test('a certificate that can not be used ends with 4', async (t) => {
-  const folder = t.testdir({ key: 'no key', cert: 'no certificate' })
-  const files = ['-https', '-key', join(folder, 'key'), '-cert', join(folder, 'cert')]
-  t.match(await run('-dbPath', join(folder, 'data'), '-port', `${await freePort()}`, ...files), { code: 4 })
+  const texts = { nokey: 'no key', nocert: 'no certificate', key: itsKey, other: renewedKey, cert: unknownCertificate }
+  const folder = t.testdir(texts)
+  for (const [key, cert, said] of [
+    ['none', 'cert', /-key: '.*none' cannot be read: there is no such file or folder \(ENOENT\)/],
+    ['nokey', 'cert', /-key: '.*nokey' is no private key in PEM form/],
+    ['key', 'nocert', /-cert: '.*nocert' is no certificate in PEM form/],
+    ['other', 'cert', /-key: '.*other' is not the key of the certificate '.*cert' \(-cert\)/],
+  ] as const) {
+    const files = ['-https', '-key', join(folder, key), '-cert', join(folder, cert)]
+    const ended = await run('-dbPath', join(folder, 'data'), '-port', `${await freePort()}`, ...files)
+    t.match(ended, { code: 4, stdout: said })
+  }
+})
+
+test('what cannot be used at the start is said with its flag and with what helps', async (t) => {
+  const folder = t.testdir({ file: 'x' })
+  const port = `${await freePort()}`
+  const below = join(folder, 'file', 'below')
+  t.match(await run('-dbPath', below, '-port', port), {
+    code: 3,
+    stdout: /cannot be made: a part of the path is no folder \(ENOTDIR\)/,
+  })
+  t.match(await run('-dbPath', join(folder, 'data'), '-port', port, '-logDir', below), {
+    code: 1,
+    stderr: /\(-logDir\) cannot be written: a part of the path is no folder \(ENOTDIR\)/,
+  })
+  t.match(await run('-dbPath', join(folder, 'data'), '-port', port, '-pidpath', below), {
+    code: 5,
+    stdout: /\(-pidpath\) cannot be written: a part of the path is no folder \(ENOTDIR\)/,
+  })
+  t.match(await run('-dbPath', join(folder, 'data'), '-port', port, '-localIp', '192.0.2.1'), {
+    code: 2,
+    stdout: /port \d+ cannot be used: on 192\.0\.2\.1: this machine does not have the address \(EADDRNOTAVAIL\)/,
+  })
 })
 
 test('a second signal ends the process at once, with 128 and its number', async (t) => {

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { request } from 'node:https'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connect } from 'node:tls'
@@ -23,6 +25,14 @@ function subjectShown(port: number): Promise<string | undefined> {
 
 async function shows(port: number, subject: string): Promise<void> {
   while ((await subjectShown(port)) !== subject) await delay(20)
+}
+
+/** When the certificate ends, as the metrics say it. */
+async function expiryShown(port: number): Promise<number> {
+  const [response] = await once(request({ port, path: '/metrics', rejectUnauthorized: false }).end(), 'response')
+  let text = ''
+  for await (const chunk of response) text += String(chunk)
+  return Number(/^rigel_certificate_expiry_timestamp_seconds (.*)$/m.exec(text)?.[1])
 }
 
 function write(folder: string, key: string, certificate: string): void {
@@ -50,11 +60,13 @@ test('SIGHUP has new connections use key and certificate as they are now, on all
   write(folder, itsKey, unknownCertificate)
   const { broker, port, said } = await started(t, folder)
   await shows(port, 'localhost')
+  t.equal(await expiryShown(port), Date.parse(new X509Certificate(unknownCertificate).validTo) / 1000)
   write(folder, renewedKey, renewedCertificate)
   broker.kill('SIGHUP')
   // Either thread may take a connection: when many in a row see the new one, both have it.
   for (let row = 0; row < 30; row = (await subjectShown(port)) === 'renewed' ? row + 1 : 0) await delay(5)
   t.match(said(), 'key and certificate were read anew')
+  t.equal(await expiryShown(port), Date.parse(new X509Certificate(renewedCertificate).validTo) / 1000)
   write(folder, itsKey, 'no certificate')
   broker.kill('SIGHUP')
   while (!said().includes('key and certificate stay as they were')) await delay(20)

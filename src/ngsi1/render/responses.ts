@@ -2,7 +2,7 @@ import type { ApiResponse, StatusText } from '../../api.js'
 import { type Unavailable, wordUnavailable } from '../../broker/unavailable.js'
 import { isParserRefusal, type PayloadRefusal } from '../parse/payload-refusal.js'
 import { detailsOfPayload } from './payload-errors.js'
-import { statusOf } from './status.js'
+import { errorsOf, okStatus, statusOf } from './status.js'
 
 /** Where a status object sits in a response that is nothing else [context 1.2]. */
 export type ErrorShape = 'errorCode' | 'statusCode' | 'bare' | 'orionError'
@@ -14,12 +14,17 @@ export function wrapped(shape: ErrorShape, status: StatusText): unknown {
 
 /** A response that is a status object, with HTTP status 200 unless something else is said [context 1.1]. */
 export function statusResponse(shape: ErrorShape, status: StatusText, http = 200): ApiResponse {
-  return { status: http, body: JSON.stringify(wrapped(shape, status)) }
+  return reporting({ status: http, body: JSON.stringify(wrapped(shape, status)) }, errorsOf([{ status }]))
 }
 
-/** A response of this API that HTTP takes for a success, whatever it says [subscriptions 1.2]. */
-export function bodyResponse(body: unknown): ApiResponse {
-  return { status: 200, body: JSON.stringify(body) }
+/** A response of this API that HTTP takes for a success, whatever its status object says [subscriptions 1.2]. */
+export function bodyResponse(body: unknown, status: StatusText = okStatus): ApiResponse {
+  return reporting({ status: 200, body: JSON.stringify(body) }, errorsOf([{ status }]))
+}
+
+/** A response with the codes of the errors in its body, which HTTP does not say. */
+export function reporting(response: ApiResponse, errors: readonly string[]): ApiResponse {
+  return errors.length === 0 ? response : { ...response, errors }
 }
 
 /** An error that HTTP knows, too [context 10.2]. */

@@ -33,6 +33,14 @@ export function isOk({ code }: StatusText): boolean {
   return code === okStatus.code
 }
 
+const noErrors: readonly string[] = []
+
+/** The codes of what has failed, in its order. */
+export function errorsOf(items: readonly { readonly status: StatusText }[]): readonly string[] {
+  if (items.every(({ status }) => isOk(status))) return noErrors
+  return items.flatMap(({ status }) => (isOk(status) ? [] : [status.code]))
+}
+
 /** What was to be done to which entity: the one found, else the one of the request. */
 export interface Attempt {
   readonly action: UpdateAction

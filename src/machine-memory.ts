@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs'
+import { freemem, totalmem } from 'node:os'
+
+/** The memory that there is for the process: that of the machine, or of its container where that has less. */
+export function memoryLimit_bytes(): number {
+  const constrained = process.constrainedMemory() ?? 0
+  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
+}
+
+/**
+ * The memory that the process holds: without the pages of mapped files, which the system takes back when it needs them.
+ * Where the system does not tell them apart, they are in it.
+ */
+export function memoryUsed_bytes(): number {
+  try {
+    const [, kib] = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? []
+    if (kib !== undefined) return Number(kib) * 1024
+  } catch {
+    // There is no such file on this system.
+  }
+  return process.memoryUsage.rss()
+}
+
+/** What the process may still take: less than its limit leaves it where other processes have taken what there was. */
+export function memoryLeft_bytes(): number {
+  return Math.max(0, Math.min(memoryLimit_bytes() - memoryUsed_bytes(), freemem()))
+}
