@@ -125,12 +125,15 @@ export class Partitions<Task extends object> {
     )
     const files = pins.flatMap((pin) => (pin?.kind === 'pinned' && pin.file ? [pin.file] : []))
     const release = (): Promise<boolean> => this.#unpinned(threads)
+    const areTogether = files.length === threads.length
     try {
-      if (files.length === threads.length) atMoment()
-    } finally {
-      if (!gate.open()) files.length = 0
+      if (areTogether) atMoment()
+    } catch (fault) {
+      gate.open()
+      await release()
+      throw fault
     }
-    if (files.length === threads.length) return { files, release }
+    if (gate.open() && areTogether) return { files, release }
     await release()
     return undefined
   }
