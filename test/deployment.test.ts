@@ -1,14 +1,54 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
+import { parse } from 'yaml'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const unit = readFileSync(join(root, 'deploy', 'rigel.service'), 'utf8')
 const skip = spawnSync('systemd-analyze', ['--version']).status === 0 ? false : 'there is no systemd-analyze'
 
+interface Service {
+  readonly image: string
+  readonly read_only?: boolean
+  readonly cap_drop?: readonly string[]
+  readonly security_opt?: readonly string[]
+  readonly restart?: string
+  readonly stop_grace_period?: string
+  readonly environment?: Readonly<Record<string, string>>
+  readonly volumes: readonly string[]
+  readonly deploy: { readonly resources: { readonly limits: Readonly<Record<string, unknown>> } }
+}
+
+const compose = parse(readFileSync(join(root, 'compose.yaml'), 'utf8'), { merge: true }) as {
+  readonly services: Readonly<Record<string, Service>>
+  readonly volumes: Readonly<Record<string, unknown>>
+}
+
+test('every service of compose.yaml is read-only, without rights, limited, and its files are there', async (t) => {
+  t.same(Object.keys(compose.services), ['rigel', 'prometheus', 'grafana'])
+  for (const [name, service] of Object.entries(compose.services)) {
+    t.match(
+      service,
+      { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'], restart: 'unless-stopped' },
+      name,
+    )
+    t.same(Object.keys(service.deploy.resources.limits).toSorted(), ['cpus', 'memory', 'pids'])
+    if (name !== 'rigel') t.match(service.image, /:v?\d+\.\d+\.\d+$/, 'another version would be another program')
+    for (const volume of service.volumes) {
+      const [from = ''] = volume.split(':')
+      t.ok(
+        from.startsWith('./') ? existsSync(join(root, from)) && volume.endsWith(':ro') : from in compose.volumes,
+        volume,
+      )
+    }
+  }
+})
+
 test('whoever ends the broker gives it the time of an orderly end', async (t) => {
+  const { stop_grace_period, environment } = compose.services['rigel'] ?? {}
+  t.ok(Number.parseInt(stop_grace_period ?? '', 10) > Number(environment?.['RIGEL_SHUTDOWN_TIMEOUT']))
   const [, timeout] = /RIGEL_SHUTDOWN_TIMEOUT=(\d+)/.exec(unit) ?? []
   const [, stop] = /^TimeoutStopSec=(\d+)s$/m.exec(unit) ?? []
   t.ok(Number(stop) > Number(timeout) + 1)
