@@ -13,10 +13,10 @@ const threads = ['partition', 'query', 'courier', 'front-end']
 const apart = ['lmdb', 'fs-native-extensions', 'piscina']
 
 /** What modules of packages expect that were not written as ECMAScript modules. */
-const surroundings = `import { createRequire as requireOf } from 'node:module'
-import { dirname as folderOf } from 'node:path'
-import { fileURLToPath as pathOf } from 'node:url'
-const require = requireOf(import.meta.url), __filename = pathOf(import.meta.url), __dirname = folderOf(__filename)`
+const surroundings = `import { createRequire as rigelRequireOf } from 'node:module'
+import { dirname as rigelFolderOf } from 'node:path'
+import { fileURLToPath as rigelPathOf } from 'node:url'
+const require = rigelRequireOf(import.meta.url), __filename = rigelPathOf(import.meta.url), __dirname = rigelFolderOf(__filename)`
 
 /** The bundler of this tree; nothing without development packages. */
 async function installedBundler() {
