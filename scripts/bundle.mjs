@@ -9,8 +9,11 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const program = join(root, 'dist', 'program')
 const threads = ['partition', 'query', 'courier', 'front-end']
 
-/** Packages that find files of their own beside them: native code, and the script of a thread. */
-const apart = ['lmdb', 'fs-native-extensions', 'piscina']
+/**
+ * Packages that find files of their own beside them (native code, the script of a thread), and those that are loaded only
+ * when they are needed: the bundler hides the names that such a one exports, if it was not written as an ECMAScript module.
+ */
+const apart = ['lmdb', 'fs-native-extensions', 'piscina', 'mqtt']
 
 /** What modules of packages expect that were not written as ECMAScript modules. */
 const surroundings = `import { createRequire as rigelRequireOf } from 'node:module'
@@ -48,6 +51,10 @@ async function bundle(build) {
     metafile: true,
     logLevel: 'warning',
   })
+  for (const { entryPoint = '' } of Object.values(metafile.outputs)) {
+    if (entryPoint.includes('node_modules'))
+      throw new Error(`${entryPoint} is loaded when it is needed: it belongs to 'apart'`)
+  }
   return Object.keys(metafile.inputs)
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
-import { brokerProgram } from './program.js'
+import { brokerProgram, nodeBySh } from './program.js'
 import { RunningBroker } from './running.js'
 
 /** Connections that say nothing, whatever becomes of them. */
@@ -51,7 +51,7 @@ test('a process with few descriptors has fewer connections, and serves on when a
 test('a process that has too few descriptors to start says so', async (t) => {
   // How many Node needs for itself, and how many it inherits, differs: below that it ends with words of its own. With
   // enough of them it gets as far as its command line, which is wrong.
-  for (let descriptors = 16; descriptors <= 64; descriptors += 2) {
+  for (let descriptors = 16; descriptors <= 64; descriptors += 1) {
     const started = await startWith(descriptors, t.testdir())
     if (/^Rigel cannot start: .*ulimit -n\)\n$/.test(started.output)) return t.equal(started.code, 70)
     t.not(started.code, 0)
@@ -63,10 +63,13 @@ async function startWith(
   descriptors: number,
   folder: string,
 ): Promise<{ readonly code: unknown; readonly output: string }> {
-  const limited = `ulimit -n ${descriptors}; exec "$@"`
-  const started = spawn('sh', ['-c', limited, 'sh', process.execPath, brokerProgram, '-port', '0', '-dbPath', folder], {
-    timeout: 20_000,
-  })
+  const started = spawn(
+    'sh',
+    nodeBySh([brokerProgram, '-port', '0', '-dbPath', folder], `ulimit -n ${descriptors}; `),
+    {
+      timeout: 20_000,
+    },
+  )
   let output = ''
   started.stderr.on('data', (chunk: Buffer) => {
     output += chunk.toString()

@@ -100,6 +100,7 @@ function givenImage(folder: string): { readonly tree: string; readonly data: str
 /** Makes everything read-only but one folder, gives up all rights, and becomes the program. */
 const contained = `set -e
 data=$1; source=$2; tree=$3; shift 3
+unset NODE_OPTIONS
 mount --make-rprivate /
 mount --bind "$source" "$tree"
 mount --bind "$data" "$data"

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { freePort } from '../bench/free-port.js'
-import { brokerProgram } from './program.js'
+import { brokerProgram, nodeBySh } from './program.js'
 
 /** How long a broker may take to answer, on a loaded machine. */
 const startLimit_ms = 60_000
@@ -92,21 +92,19 @@ export class RunningBroker {
   async run(): Promise<void> {
     const { program: script = brokerProgram, nodeOptions = [], environment = {}, descriptors } = this.#around
     const program = [...nodeOptions, script, '-port', `${this.port}`, '-dbPath', this.folder, ...this.#flags]
-    // The shell becomes the program, so that signals reach it.
-    const limited = ['-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', process.execPath, ...program]
-    const started = spawn(
-      descriptors === undefined ? process.execPath : 'sh',
-      descriptors === undefined ? program : limited,
-      { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...environment } },
-    )
+    const limit = descriptors === undefined ? '' : `ulimit -n ${descriptors}; `
+    const started = spawn('sh', nodeBySh(program, limit), {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...environment },
+    })
     this.#process = started
     for (const stream of [started.stdout, started.stderr]) {
       stream.on('data', (chunk: Buffer) => {
         this.output += chunk.toString()
       })
     }
-    const limit = Date.now() + startLimit_ms
-    while (Date.now() < limit) {
+    const until = Date.now() + startLimit_ms
+    while (Date.now() < until) {
       const ended = started.exitCode ?? started.signalCode
       if (ended !== null) throw new Error(`the broker ended with ${ended}: ${this.output}`)
       const answered = await fetch(`${this.url}/version`).then(

@@ -34,6 +34,7 @@ test('a version stands to the other one by the medians of both', async (t) => {
     against_p50_ms: 1,
     against_p99_ms: 6,
     against_p99_ratio: 0.5,
+    against_spread: { against_per_s: [100, 400] },
   })
   t.same(versus([round(300, 2)], []), {})
 })

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { ownBroker } from '../../bench/broker-process.js'
 import { member } from '../../bench/ngsi.js'
+import { nodeBySh } from '../program.js'
 
 /** The script of a broker that can be told to do wrong: see there. */
 export const standIn = fileURLToPath(new URL('./stand-in.js', import.meta.url))
@@ -39,7 +40,7 @@ export interface Running {
 /** Starts a program of the benchmarks, with a folder for temporary files. */
 export function start(program: 'run' | 'feed' | 'soak', argv: readonly string[], folder = tmpdir()): Running {
   const script = fileURLToPath(new URL(`../../bench/${program}.js`, import.meta.url))
-  const child = spawn(process.execPath, [script, ...argv], {
+  const child = spawn('sh', nodeBySh([script, ...argv]), {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, TMPDIR: folder },
   })

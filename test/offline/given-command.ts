@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
-import { brokerProgram } from '../program.js'
+import { brokerProgram, nodeBySh } from '../program.js'
 
 export interface Ended {
   readonly code: number | null
@@ -11,7 +11,7 @@ export interface Ended {
 
 /** Starts a command of the program. */
 export function begun(...words: readonly string[]): ChildProcess {
-  return spawn(process.execPath, [brokerProgram, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
+  return spawn('sh', nodeBySh([brokerProgram, ...words]), { stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
 /** Runs a command of the program to its end. */

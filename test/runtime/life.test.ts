@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
 import { freePort } from '../../bench/free-port.js'
 import { itsKey, renewedKey, unknownCertificate } from '../delivery/certificate.js'
-import { brokerProgram } from '../program.js'
+import { brokerProgram, nodeBySh } from '../program.js'
 import { RunningBroker } from '../running.js'
 
 interface Ended {
@@ -18,7 +18,7 @@ interface Ended {
 
 /** Runs the program to its end, which has to come by itself. */
 async function run(...args: readonly string[]): Promise<Ended> {
-  const child = spawn(process.execPath, [brokerProgram, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn('sh', nodeBySh([brokerProgram, ...args]), { stdio: ['ignore', 'pipe', 'pipe'] })
   const output = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk: Buffer) => {
     output.stdout += chunk.toString()

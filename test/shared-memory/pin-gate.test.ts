@@ -29,8 +29,16 @@ test('all threads wait until the gate is opened', async (t) => {
 
 test('a thread that waits too long goes on, and the moment is lost for all', async (t) => {
   const gate = new PinGate()
-  const [patient, hasty] = [waiting(gate, 60_000), waiting(gate, 20)]
-  await Promise.all([once(patient, 'message'), once(hasty, 'message')])
-  t.same(await Promise.all([once(patient, 'message'), once(hasty, 'message')]), [['gone on'], ['gone on']])
+  const threads = [waiting(gate, 60_000), waiting(gate, 20)]
+  const said = threads.map((thread) => {
+    const texts: unknown[] = []
+    thread.on('message', (text) => texts.push(text))
+    return texts
+  })
+  await Promise.all(threads.map((thread) => once(thread, 'exit')))
+  t.same(said, [
+    ['there', 'gone on'],
+    ['there', 'gone on'],
+  ])
   t.notOk(gate.open())
 })

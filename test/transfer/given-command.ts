@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { OfflineCommand } from '../../src/offline/command-result.js'
-import { brokerProgram } from '../program.js'
+import { brokerProgram, nodeBySh } from '../program.js'
 
 /** How a command has ended. */
 export interface Ended {
@@ -13,7 +13,7 @@ export interface Ended {
 
 /** Starts a command of `rigel`. */
 export function begun(words: readonly string[]): ChildProcess {
-  return spawn(process.execPath, [brokerProgram, ...words], { stdio: ['pipe', 'pipe', 'pipe'] })
+  return spawn('sh', nodeBySh([brokerProgram, ...words]), { stdio: ['pipe', 'pipe', 'pipe'] })
 }
 
 /** Runs a command of `rigel` to its end. */
