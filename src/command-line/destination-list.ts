@@ -45,22 +45,6 @@ export const hostNames: ValueKind<readonly string[]> = {
   },
 }
 
-/** A list of host names and `*.domain`, all in lower case and without the dot that may end a name. */
-export class HostNames {
-  readonly #names: ReadonlySet<string>
-  /** With the dot that they begin with. */
-  readonly #domains: readonly string[]
-
-  constructor(names: readonly string[]) {
-    this.#names = new Set(names.filter((name) => !name.startsWith('*.')))
-    this.#domains = names.filter((name) => name.startsWith('*.')).map((name) => name.slice(1))
-  }
-
-  has(name: string): boolean {
-    return this.#names.has(name) || this.#domains.some((domain) => name.endsWith(domain))
-  }
-}
-
 function parseNetwork(word: string): Result<Network, 'none'> {
   const [, address = '', prefix] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(word) ?? []
   const version = isIP(address)
@@ -76,9 +60,4 @@ const hostName = new RegExp(`^(?:\\*\\.)?(?:${label}\\.)*(?!(?:\\d+|0x[0-9a-f]*)
 
 function isName(word: string): boolean {
   return word.length <= 253 && hostName.test(word)
-}
-
-/** Whether nobody but this machine reaches an address. */
-export function isLoopback(address: string): boolean {
-  return address === '::1' || /^(::ffff:)?127\./i.test(address)
 }

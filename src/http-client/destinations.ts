@@ -1,6 +1,7 @@
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
-import { type DestinationList, HostNames } from '../command-line/destination-list.js'
+import type { DestinationList } from '../command-line/destination-list.js'
+import { HostNames } from '../hosts.js'
 import { denial } from './faults.js'
 
 /** Which destinations an operator allows and which not; without a list of allowed ones all are. */

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import type { Resource } from '../api.js'
 import type { ApiKeys } from '../api-keys.js'
-import { isLoopback } from '../command-line/destination-list.js'
+import { isLoopback } from '../hosts.js'
 import type { WaitMeter } from '../measure/waits.js'
 import type { Options } from '../options.js'
 import { err, ok, type Result } from '../result.js'

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
-import { HostNames } from '../command-line/destination-list.js'
+import { HostNames } from '../hosts.js'
 
 /** By which names a listening socket is known, and to whom. */
 export interface KnownHosts {

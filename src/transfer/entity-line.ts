@@ -11,14 +11,12 @@ import { shapeOfLocation } from '../context/location.js'
 import { type Given, refuse } from '../ngsi2/parse/checked.js'
 import type { Milliseconds } from '../time.js'
 import type { EntityItem } from './item.js'
-import { LineFields, lineDate, storedName } from './line-fields.js'
+import { LineFields, lineDate, lineText, storedName } from './line-fields.js'
 
 /** The line of an entity. What is as it would be without the member is left out. */
 export function entityLine({ tenant, entity }: EntityItem): string {
   const { id, type, path, created, modified, correlator, attributes } = entity
-  return JSON.stringify({
-    kind: 'entity',
-    tenant: tenant === '' ? undefined : tenant,
+  return lineText('entity', tenant, {
     servicePath: path,
     id,
     type,

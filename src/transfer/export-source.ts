@@ -1,10 +1,10 @@
+import { findJsonFault } from '../json-reader.js'
 import { checked, type Given } from '../ngsi2/parse/checked.js'
 import type { Milliseconds } from '../time.js'
 import { type ExportLine, readExportLine } from './export-line.js'
 import { type InputFile, linesOf, type TextLine } from './input-file.js'
 import { itemKinds, noCounts } from './item.js'
 import type { ItemSource, Sourced } from './item-source.js'
-import { jsonFaultAt } from './json-fault.js'
 
 /** What an export says, line by line. What has no dates was created at the moment `now`. */
 export function exportSource(file: InputFile, now: Milliseconds): ItemSource {
@@ -35,9 +35,9 @@ class ExportReader {
     if (text === undefined) return [{ kind: 'wrong', where, reason: 'the line is longer than 64 MiB' }]
     const given = parsed(text)
     if (given === undefined) {
-      const at = jsonFaultAt(text)
-      const what = at >= text.length ? 'it ends too early' : `${JSON.stringify(text.charAt(at))} cannot stand there`
-      return [{ kind: 'wrong', where: `${where}, column ${at + 1}`, reason: `the line is not JSON: ${what}` }]
+      const { at, expected } = findJsonFault(text) ?? { at: 0, expected: 'a value' }
+      const reason = `the line is not JSON: ${expected} is expected there`
+      return [{ kind: 'wrong', where: `${where}, column ${at + 1}`, reason }]
     }
     const line = checked(() => readExportLine(given.value, this.#now))
     if (!line.ok) return [{ kind: 'wrong', where, reason: line.error.description }]

@@ -9,6 +9,7 @@ import { maxNesting } from '../json-reader.js'
 import { type Given, type GivenObject, isGivenObject, refuse } from '../ngsi2/parse/checked.js'
 import { parseGivenId } from '../subscription/given-id.js'
 import type { Milliseconds } from '../time.js'
+import type { ItemKind } from './item.js'
 
 /**
  * The members of an object in a line of an export, each checked when it is read; what is wrong is refused, in words that
@@ -191,6 +192,11 @@ function momentOf(text: string): number | undefined {
   if (!Number.isNaN(usual)) return usual
   const seconds = parseDate(text)
   return seconds === undefined ? undefined : Math.round(seconds * 1000)
+}
+
+/** The line of something that belongs to a tenant; members without a value are left out. */
+export function lineText(kind: ItemKind, tenant: Tenant, members: object): string {
+  return JSON.stringify({ kind, tenant: tenant === '' ? undefined : tenant, ...members })
 }
 
 /** A date as lines have it: text where its year has four digits, else milliseconds. */

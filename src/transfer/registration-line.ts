@@ -13,14 +13,12 @@ import {
 } from '../registration/registration.js'
 import { never } from '../time.js'
 import type { RegistrationItem } from './item.js'
-import { LineFields, lineDate } from './line-fields.js'
+import { LineFields, lineDate, lineText } from './line-fields.js'
 
 /** The line of a registration. */
 export function registrationLine({ registration }: RegistrationItem): string {
   const { id, tenant, path, expires, contexts, copiedFrom, terms } = registration
-  return JSON.stringify({
-    kind: 'registration',
-    tenant: tenant === '' ? undefined : tenant,
+  return lineText('registration', tenant, {
     servicePath: path,
     id,
     expires: expires < never ? lineDate(expires) : undefined,

@@ -8,7 +8,7 @@ import { parseNotificationUrl } from '../subscription/notification-url.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Milliseconds, never } from '../time.js'
 import type { AvailabilityItem, SubscriptionItem } from './item.js'
-import { LineFields, lineDate, pathText } from './line-fields.js'
+import { LineFields, lineDate, lineText, pathText } from './line-fields.js'
 import { readLineSelectors, selectorMembers } from './selector-fields.js'
 import { readTerms, termsMembers } from './terms-fields.js'
 
@@ -16,9 +16,7 @@ import { readTerms, termsMembers } from './terms-fields.js'
 export function subscriptionLine({ subscription, stats, ticked }: SubscriptionItem): string {
   const { id, tenant, path, selectors, attributes, reference, expires, throttling_ms } = subscription
   const { onChange, interval_ms, scopes, terms } = subscription
-  return JSON.stringify({
-    kind: 'subscription',
-    tenant: tenant === '' ? undefined : tenant,
+  return lineText('subscription', tenant, {
     servicePath: pathText(path),
     id,
     entities: selectors.map(selectorMembers),
@@ -84,9 +82,7 @@ export function readSubscriptionLine(line: Given): SubscriptionItem {
 /** The line of a subscription to registrations. */
 export function availabilityLine({ subscription }: AvailabilityItem): string {
   const { id, tenant, selectors, attributes, reference, expires } = subscription
-  return JSON.stringify({
-    kind: 'availability',
-    tenant: tenant === '' ? undefined : tenant,
+  return lineText('availability', tenant, {
     id,
     entities: selectors.map(selectorMembers),
     attributes,
