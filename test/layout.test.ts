@@ -18,6 +18,7 @@ const lines = [
   ['coordinator', 'backup'],
   ['providers'],
   ['ngsi1', 'ngsi2', 'management', 'openapi'],
+  ['console'],
   ['http'],
   ['offline'],
   ['transfer'],

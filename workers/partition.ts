@@ -15,18 +15,15 @@ import { Measures, rowOf } from '../src/measure/measures.js'
 import { watchLoop } from '../src/measure/storage-table.js'
 import type { StorageMeter } from '../src/measure/waits.js'
 import { rawUpdateInterpreter } from '../src/ngsi1/raw-update.js'
-import { renderNotice } from '../src/ngsi1/render/notifications.js'
 import { rawWriteInterpreter } from '../src/ngsi2/raw-write.js'
-import { conditionEvaluator, messageRenderer } from '../src/ngsi2/render/notification-message.js'
 import type { Interpreter } from '../src/partition/commands.js'
 import type { PinnedFile } from '../src/partition/store.js'
-import { renderingParts } from '../src/runtime/message-rendering.js'
+import { matcherMaker } from '../src/runtime/message-rendering.js'
 import { numbered, type PartitionTask, type ThreadPorts } from '../src/runtime/tasks.js'
 import { Bell } from '../src/shared-memory/bell.js'
 import { PinGate } from '../src/shared-memory/pin-gate.js'
 import { Versions } from '../src/shared-memory/versions.js'
 import { unpackedWithClocks } from '../src/subscription/clocks.js'
-import { Matcher } from '../src/subscription/matcher.js'
 import type { NoticeNumber } from '../src/subscription/notice.js'
 import type { SubscriptionInForce } from '../src/subscription/subscription.js'
 
@@ -51,11 +48,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   log.trace('storage.open', `partition ${number} is open`, { entities: store.entityCount })
   const versions = new Versions(numbered(memory.versions, number))
   versions.doubtAll()
-  const rendering = renderingParts(task.templates)
-  const matcher = new Matcher({
-    ...{ word: renderNotice, message: messageRenderer(rendering), holds: conditionEvaluator(rendering) },
-    ...{ log, memory_bytes: remembered_bytes },
-  })
+  const matcher = matcherMaker(task.templates, log, remembered_bytes)()
   for (const inForce of byCreation(task.subscriptions)) matcher.put(inForce)
   const inbox = new Inbox({
     store,

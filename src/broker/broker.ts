@@ -6,7 +6,7 @@ import type { DeliveryState } from '../delivery/message.js'
 import type { MailboxRefusal } from '../mailbox/mailbox.js'
 import type { RawTarget, RawUpdateReply } from '../partition/commands.js'
 import type { Result } from '../result.js'
-import type { CoversNothing, SubscriptionPatch } from '../subscription/patch.js'
+import type { CoversNothing, ShownStatus, SubscriptionPatch } from '../subscription/patch.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
 import type { RegistryService, SubscriptionState, SubscriptionUnknown, WhichSubscriptions } from './registry-service.js'
 import type { Unavailable } from './unavailable.js'
@@ -78,6 +78,19 @@ export interface ShownSubscription {
   readonly fired: boolean
 }
 
+/** Which subscriptions of whichever tenant an operator looks for: all that is given has to hold. */
+export interface SubscriptionSearch extends WhichSubscriptions {
+  readonly status?: ShownStatus | undefined
+  /** A part of the URL of the receiver, without its secrets; in lower case. */
+  readonly receiver?: string | undefined
+  /** A part of whatever a subscription says; in lower case. */
+  readonly text?: string | undefined
+  /** Those that mean this entity of the tenant. */
+  readonly about?: Entity | undefined
+  readonly offset: number
+  readonly limit: number
+}
+
 /** By creation. */
 export interface SubscriptionPage {
   /** Of all, on whatever page. */
@@ -121,6 +134,8 @@ export interface SubscriptionService {
   change(asked: SubscriptionChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
   /** After its response no notification starts any more. */
   unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
+  /** A page of those that an operator looks for, also those with a time-interval condition. */
+  search(which: SubscriptionSearch): Promise<SubscriptionPage>
   /** All subscriptions, those of one tenant, or the one of an id; by creation. */
   states(which: WhichSubscriptions): Promise<readonly SubscriptionState[]>
   /** The index; with `reset` its changes count from zero afterwards. */
@@ -137,6 +152,7 @@ export const subscriptionServiceOperations = [
   'states',
   'page',
   'one',
+  'search',
   'index',
 ] as const
 export type SubscriptionServiceOperation = (typeof subscriptionServiceOperations)[number]

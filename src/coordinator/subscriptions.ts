@@ -5,6 +5,7 @@ import type {
   SubscriptionIndexState,
   SubscriptionPage,
   SubscriptionRequest,
+  SubscriptionSearch,
   SubscriptionService,
   SubscriptionState,
   SubscriptionUnknown,
@@ -30,6 +31,7 @@ import { HeldSubscriptions, type SubscriptionLimits } from './held-subscriptions
 import type { StateParts } from './initial-notices.js'
 import { newId } from './new-id.js'
 import type { Partitions } from './partitions.js'
+import { searched } from './subscription-search.js'
 import { Ticker } from './ticker.js'
 
 interface SubscriptionsParts extends StateParts {
@@ -277,6 +279,11 @@ export class Subscriptions implements SubscriptionService {
     if (held === undefined || held.subscription.interval_ms !== undefined) return undefined
     const [shown] = await this.#shown([held])
     return shown
+  }
+
+  search(which: SubscriptionSearch): Promise<SubscriptionPage> {
+    const meant = which.id === undefined ? this.#held.all() : this.#one(which.id)
+    return searched(meant, which, (found) => this.#shown(found), now())
   }
 
   async #shown(held: readonly SubscriptionInForce[]): Promise<readonly ShownSubscription[]> {

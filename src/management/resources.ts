@@ -5,7 +5,7 @@ import { metricsResources } from './metrics.js'
 import type { ManagementParts } from './parts.js'
 import { prometheusResources } from './prometheus.js'
 import { statisticsResources } from './statistics.js'
-import { subscriptionStateResources } from './subscription-states.js'
+import { availabilityStateResources } from './subscription-states.js'
 import { traceResources } from './trace.js'
 import { versionResources } from './version-resources.js'
 import { waitResources } from './wait-resources.js'
@@ -16,7 +16,7 @@ export function managementResources(parts: ManagementParts): readonly Resource[]
     ...traceResources(parts),
     ...logResources(parts),
     ...statisticsResources(parts),
-    ...subscriptionStateResources(parts),
+    ...availabilityStateResources(parts),
     ...waitResources(parts),
     ...metricsResources(parts),
     ...prometheusResources(parts),

@@ -1,25 +1,33 @@
-import type { ApiRequest, ApiResponse, Resource } from '../api.js'
+import { type ApiRequest, type ApiResponse, type Resource, segment } from '../api.js'
 import type { SubscriptionService, SubscriptionState } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
 import { urlWithoutSecrets } from '../log/secrets.js'
 import { json, shortForm } from '../short-form.js'
 import { LongText, mapInSlices } from '../slices.js'
+import { shownStatus } from '../subscription/patch.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Milliseconds, never, now } from '../time.js'
 import type { ManagementParts } from './parts.js'
 import { operation } from './response-forms.js'
 
-/** How the deliveries of subscriptions go [subscriptions 5.7]. */
-export function subscriptionStateResources({ broker }: ManagementParts): readonly Resource[] {
+/** How the deliveries of subscriptions to registrations go [subscriptions 5.7]. */
+export function availabilityStateResources({
+  broker,
+}: {
+  readonly broker: { readonly registry: Pick<ManagementParts['broker']['registry'], 'states'> }
+}): readonly Resource[] {
+  const path = '/admin/availabilitySubscriptions'
+  const { all, one } = stateReads((which) => broker.registry.states(which))
+  const polled = { anyCase: false, polled: true } as const
   return [
-    ...listing('/admin/subscriptions', (which) => broker.subscriptions.states(which)),
-    ...listing('/admin/availabilitySubscriptions', (which) => broker.registry.states(which)),
+    { ...polled, pattern: path, operations: { GET: operation('read', all) } },
+    { ...polled, pattern: `${path}/{id}`, operations: { GET: operation('read', one) } },
   ]
 }
 
-/** Subscriptions of one kind: all, those of one tenant, or one. They are polled, so nothing is counted [management 4.4]. */
-function listing(path: string, states: SubscriptionService['states']): readonly Resource[] {
+/** Reads subscriptions of one kind: all or those of one tenant, or one. They are polled, so nothing is counted [management 4.4]. */
+export function stateReads(states: SubscriptionService['states']) {
   const all = async ({ parameters }: ApiRequest): Promise<ApiResponse> => {
     const service = parameters.get('service')
     const found = await states(service === undefined ? {} : { tenant: service.toLowerCase() as Tenant })
@@ -28,20 +36,20 @@ function listing(path: string, states: SubscriptionService['states']): readonly 
     await mapInSlices(found, (state) => items.push(JSON.stringify(stateShown(state, at))))
     return { status: 200, body: `[${items.joined}]` }
   }
-  const one = async ({ segments }: ApiRequest): Promise<ApiResponse> => {
-    // What is no id is the id of nothing.
-    const id = (segments['id'] ?? '').toLowerCase() as SubscriptionId
-    const [state] = await states({ id })
-    return state === undefined ? unknown : json(stateShown(state, now()))
+  const one = async (request: ApiRequest): Promise<ApiResponse> => {
+    const [state] = await states({ id: subscriptionIdOf(request) })
+    return state === undefined ? unknownSubscription : json(stateShown(state, now()))
   }
-  const polled = { anyCase: false, polled: true } as const
-  return [
-    { ...polled, pattern: path, operations: { GET: operation('read', all) } },
-    { ...polled, pattern: `${path}/{id}`, operations: { GET: operation('read', one) } },
-  ]
+  return { all, one }
 }
 
-const unknown = shortForm(404, 'The requested subscription has not been found. Check id')
+/** The id of the path. What is no id is the id of nothing. */
+export function subscriptionIdOf(request: ApiRequest): SubscriptionId {
+  return segment(request, 'id').toLowerCase() as SubscriptionId
+}
+
+/** The response to an id of no subscription. */
+export const unknownSubscription = shortForm(404, 'The requested subscription has not been found. Check id')
 
 /** A subscription as operators see it at a moment. What never happened, and what there is not, is absent. */
 export function stateShown(
@@ -52,11 +60,11 @@ export function stateShown(
   return {
     id,
     service: tenant === '' ? undefined : tenant,
-    servicePath: pathText(path),
+    servicePath: pathRangeText(path),
     reference: urlWithoutSecrets(reference),
     expires: expires === never ? undefined : dateText(expires),
     throttling: throttling_ms === 0 ? undefined : throttling_ms / 1000,
-    status: at >= expires ? 'expired' : status === 'active' && failsCounter > 0 ? 'failed' : status,
+    status: shownStatus(status, expires, failsCounter, at),
     timesSent: delivery.timesSent,
     lastNotification: dateText(delivery.lastNotification),
     lastSuccess: dateText(delivery.lastSuccess),
@@ -72,7 +80,8 @@ export function stateShown(
   }
 }
 
-function pathText({ path, below }: PathRange): string {
+/** A range of service paths as a header names it. */
+export function pathRangeText({ path, below }: PathRange): string {
   if (!below) return path
   return path === '/' ? '/#' : `${path}/#`
 }

@@ -19,6 +19,33 @@ const reading = {
 }
 const partitions = arraySchema(closedSchema({ partition: count, ...reading }))
 
+/** How the deliveries of a subscription go: what is always there, and what may be absent [subscriptions 5.7]. */
+export const deliveryState = [
+  {
+    id: schemaRef('Id'),
+    servicePath: textSchema(),
+    reference: textSchema('Where notifications go, without secrets.'),
+    status: { enum: ['active', 'inactive', 'oneshot', 'failed', 'expired'] },
+    timesSent: count,
+    failsCounter: { ...count, description: 'Failed attempts in a row.' },
+    queueDepth: { ...count, description: 'Notifications that wait or are under way.' },
+    queueBytes: count,
+    discarded: { ...count, description: 'Notifications dropped by a limit.' },
+  },
+  {
+    service: textSchema('The tenant.'),
+    expires: date,
+    throttling: seconds,
+    lastNotification: date,
+    lastSuccess: date,
+    lastSuccessCode: count,
+    lastFailure: date,
+    lastFailureReason: textSchema(),
+    oldestQueued: date,
+    nextAttempt: date,
+  },
+] as const
+
 /** What the management shows [management 2 to 8]. */
 export const managementSchemas: Readonly<Record<string, JsonSchema>> = {
   TraceLevels: {
@@ -93,31 +120,7 @@ export const managementSchemas: Readonly<Record<string, JsonSchema>> = {
     services: { type: 'object', additionalProperties: metricsOfService },
     sum: metricsOfService,
   }),
-  DeliveryState: closedSchema(
-    {
-      id: schemaRef('Id'),
-      servicePath: textSchema(),
-      reference: textSchema('Where notifications go, without secrets.'),
-      status: { enum: ['active', 'inactive', 'oneshot', 'failed', 'expired'] },
-      timesSent: count,
-      failsCounter: { ...count, description: 'Failed attempts in a row.' },
-      queueDepth: { ...count, description: 'Notifications that wait or are under way.' },
-      queueBytes: count,
-      discarded: { ...count, description: 'Notifications dropped by a limit.' },
-    },
-    {
-      service: textSchema('The tenant.'),
-      expires: date,
-      throttling: seconds,
-      lastNotification: date,
-      lastSuccess: date,
-      lastSuccessCode: count,
-      lastFailure: date,
-      lastFailureReason: textSchema(),
-      oldestQueued: date,
-      nextAttempt: date,
-    },
-  ),
+  DeliveryState: closedSchema(...deliveryState),
   Version: closedSchema({
     orion: closedSchema(
       {

@@ -19,7 +19,6 @@ export const managementStatePaths: DescribedTag = {
   name: tag,
   description: 'How deliveries go, what the broker is, and whether it is well.',
   paths: [
-    ...deliveries('/admin/subscriptions', 'Subscription', '5718a2f1c0de00112233aabb'),
     ...deliveries('/admin/availabilitySubscriptions', 'AvailabilitySubscription', '5718a4c3c0de00112233aabd'),
     {
       path: '/admin/backup',
@@ -128,7 +127,7 @@ function deliveries(path: string, what: string, id: string): readonly DescribedP
         get: managementOperation({
           operationId: `list${what}States`,
           tags: [tag],
-          summary: 'Subscriptions and their delivery stats',
+          summary: 'Subscriptions to registrations and their delivery stats',
           parameters: [queryParameter('service', 'Those of this tenant; empty: those without a tenant.', textSchema())],
           answer: arraySchema(schemaRef('DeliveryState')),
           example: [state],

@@ -11,6 +11,8 @@ import { managementLogPaths } from './management-log-paths.js'
 import { managementSchemas } from './management-schemas.js'
 import { managementStatePaths } from './management-state-paths.js'
 import { managementStatisticsPaths } from './management-statistics-paths.js'
+import { managementViewPaths } from './management-view-paths.js'
+import { managementViewSchemas } from './management-view-schemas.js'
 import { ngsi1AvailabilityPaths } from './ngsi1-availability-paths.js'
 import { ngsi1ContextPaths } from './ngsi1-context-paths.js'
 import { ngsi1ConveniencePaths } from './ngsi1-convenience-paths.js'
@@ -41,6 +43,7 @@ export const describedTags: readonly DescribedTag[] = [
   ngsi1RegistryPaths,
   ngsi1AvailabilityPaths,
   managementStatePaths,
+  managementViewPaths,
   managementStatisticsPaths,
   managementLogPaths,
 ]
@@ -59,6 +62,7 @@ export const describedComponents: {
     ...ngsi1Schemas,
     ...ngsi1SubscriptionSchemas,
     ...managementSchemas,
+    ...managementViewSchemas,
   },
   parameters: sharedParameters,
   responses: { ...sharedResponses, ...ngsi1Errors },

@@ -9,6 +9,7 @@ import { PoolThreads } from '../broker/pool-threads.js'
 import { QueryPool, scanPermits } from '../broker/query-pool.js'
 import type { RegistryService } from '../broker/registry-service.js'
 import { ScanStops } from '../broker/scan-queue.js'
+import { viewResources } from '../console/view-resources.js'
 import type { ListenRefusal } from '../http/listen.js'
 import { type HttpServer, type HttpServerParts, openHttpServer } from '../http/server.js'
 import { Destinations } from '../http-client/destinations.js'
@@ -36,6 +37,7 @@ import { SequenceCounter } from '../shared-memory/sequences.js'
 import { transactions } from '../shared-memory/transaction-numbers.js'
 import { type Milliseconds, now } from '../time.js'
 import { traceArea } from '../trace-area.js'
+import { matcherMaker, templateSettings } from './message-rendering.js'
 import { openReaders } from './readers.js'
 import type { ReloadTarget } from './reload-files.js'
 import { type FrontEndTask, numbered, type QueryThreadData } from './tasks.js'
@@ -164,6 +166,10 @@ function interfaces(
   const disk = { path: storage.paths[0] ?? '.', keepFree_bytes: storage.keepFree_bytes }
   const management = [
     ...managementResources({ measures, log, broker, freeHandles, peers, backups, disk }),
+    ...viewResources({
+      ...{ broker, log, queueMax: options.notifications.queueMax },
+      newMatcher: matcherMaker(templateSettings(options.notifications), log),
+    }),
     ...referenceResources(),
   ]
   const meter = measures.requests([...ngsi1.resources, ...ngsi2.resources, ...management])

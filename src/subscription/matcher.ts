@@ -96,15 +96,34 @@ export class Matcher {
     const due: Subscription[] = []
     const messages = new Messages(this.#message, change, cause, this.#effort)
     for (const indexed of triggered) {
-      const silence = isLegacy(indexed.subscription)
-        ? this.#claim(indexed, isShown, change, cause)
-        : this.#claim(indexed, (subscription) => messages.of(subscription) !== undefined, change, cause)
+      const silence = this.#claim(indexed, isShown, messages, change, cause)
       if (silence === undefined && isLegacy(indexed.subscription)) due.push(indexed.subscription)
       else if (silence === undefined) this.#send(indexed.subscription, messages.of(indexed.subscription), change, cause)
       if (isTraced) this.#trace.triggered(indexed, silence, change, cause)
     }
     if (due.length > 0) this.#notify(due, change, cause)
     if (this.#effort.isSpent) this.#warnOfEffort(change)
+  }
+
+  /**
+   * What would become of a change: why each subscription that means its entity would not be notified, nothing for one that
+   * would. No notice is made, and clocks stay as they are. For whoever asks, and in no turn.
+   */
+  outcomes(change: Change, cause: Cause): ReadonlyMap<SubscriptionId, Silence | undefined> {
+    const outcomes = new Map<SubscriptionId, Silence | undefined>()
+    const groups = this.#index.groups(change.tenant, change.entity)
+    const about = new Set<IndexedSubscription>()
+    for (const group of groups) group.gather(about)
+    for (const { subscription } of about) outcomes.set(subscription.id, 'not triggered')
+    this.#changes += 1
+    this.#effort.renew()
+    const isShown = showing(change.entity)
+    const messages = new Messages(this.#message, change, cause, this.#effort)
+    for (const indexed of triggeredOf(this.#changes, groups, change)) {
+      outcomes.set(indexed.subscription.id, this.#claim(indexed, isShown, messages, change, cause))
+    }
+    this.#claims.undo()
+    return outcomes
   }
 
   /** The turn is on disk. */
@@ -123,6 +142,7 @@ export class Matcher {
   #claim(
     { subscription, clock, accepts }: IndexedSubscription,
     isShown: Showing,
+    messages: Messages,
     change: Change,
     cause: Cause,
   ): Silence | undefined {
@@ -133,7 +153,8 @@ export class Matcher {
     const { throttling_ms, terms } = subscription
     const jexl = terms?.condition?.jexl
     if (jexl !== undefined && !this.#holds(jexl, change, cause, this.#effort)) return 'condition not met'
-    if (!isShown(subscription)) return 'nothing to show'
+    const shows = isLegacy(subscription) ? isShown(subscription) : messages.of(subscription) !== undefined
+    if (!shows) return 'nothing to show'
     if (terms?.status !== 'oneshot') {
       return claimNotice(clock, time, throttling_ms, this.#claims) ? undefined : 'throttled'
     }

@@ -116,6 +116,15 @@ export function hasFired(
   return status === 'oneshot' && lastNotified >= armed
 }
 
+/** What operators are told of a subscription: of an active one also that the last attempts have failed [subscriptions 5.7]. */
+export type ShownStatus = SetStatus | 'expired' | 'failed'
+
+/** The status of a subscription at a moment, after so many failed attempts in a row. */
+export function shownStatus(status: SetStatus, expires: Milliseconds, fails: number, at: Milliseconds): ShownStatus {
+  if (at >= expires) return 'expired'
+  return status === 'active' && fails > 0 ? 'failed' : status
+}
+
 function patchedCondition(before: FiringCondition | undefined, subject: SubjectPatch): FiringCondition {
   const { alterations, expression, scopes, jexl, onMetadata = before?.onMetadata ?? true } = subject
   return { alterations, expression, scopes, jexl, onMetadata }

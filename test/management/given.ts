@@ -2,13 +2,14 @@ import { tmpdir } from 'node:os'
 import type { ApiRequest, ApiResponse, Resource, Verb } from '../../src/api.js'
 import type { BackupService } from '../../src/broker/backup-service.js'
 import type { SubscriptionService } from '../../src/broker/broker.js'
+import { viewResources } from '../../src/console/view-resources.js'
 import type { Facts, Log } from '../../src/log/log.js'
 import { processMetrics } from '../../src/management/metric-registry.js'
 import type { ManagementParts } from '../../src/management/parts.js'
 import { managementResources } from '../../src/management/resources.js'
 import { type ProcessPeers, type SharedAnswer, sharedAnswer } from '../../src/management/shared-answers.js'
 import { Measures } from '../../src/measure/measures.js'
-import { err } from '../../src/result.js'
+import { err, ok } from '../../src/result.js'
 import { type TraceArea, traceArea } from '../../src/trace-area.js'
 import { waiting } from '../given.js'
 
@@ -40,7 +41,10 @@ export function management(changed: Partial<ManagementParts> = {}) {
     backups: noBackups,
     ...changed,
   }
-  const resources = managementResources(parts)
+  const resources = [
+    ...managementResources(parts),
+    ...viewResources({ ...parts, broker: { ...parts.broker, entities: async () => ok([]) }, queueMax: 1, newMatcher }),
+  ]
   const requests = measures.requests(resources)
 
   /** Prepares, counts and does what a request asks for, in the order of the HTTP layer. */
@@ -55,6 +59,11 @@ export function management(changed: Partial<ManagementParts> = {}) {
     return prepared.value()
   }
   return { measures, parts, resources, requests, lines, ask }
+}
+
+/** These resources are tried with a broker of their own. */
+const newMatcher = () => {
+  throw new Error('nothing is matched here')
 }
 
 /** The only front end there is. */
@@ -84,6 +93,7 @@ export function desk(script: Partial<SubscriptionService> = {}): SubscriptionSer
     patch: none,
     page: async () => ({ count: 0, subscriptions: [] }),
     one: async () => undefined,
+    search: async () => ({ count: 0, subscriptions: [] }),
     unsubscribe: none,
     states: async () => [],
     index: async () => ({ ids: [], changes: { refresh: 0, inserts: 0, removes: 0, updates: 0 } }),

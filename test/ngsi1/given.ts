@@ -63,6 +63,7 @@ const noSubscriptions: SubscriptionService = {
   patch: async () => err({ kind: 'subscriptionUnknown' }),
   page: async () => ({ count: 0, subscriptions: [] }),
   one: async () => undefined,
+  search: async () => ({ count: 0, subscriptions: [] }),
   unsubscribe: async () => err({ kind: 'subscriptionUnknown' }),
   states: async () => [],
   index: async () => ({ ids: [], changes: { refresh: 0, inserts: 0, removes: 0, updates: 0 } }),

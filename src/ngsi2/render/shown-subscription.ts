@@ -15,13 +15,20 @@ export function subscriptionShown({ subscription, delivery, fired }: ShownSubscr
     ...(terms.description !== '' && { description: terms.description }),
     ...(expires < never && { expires: dateText(expires) }),
     status: at >= expires ? 'expired' : fired ? 'inactive' : terms.status,
-    subject: { entities: subscription.selectors.map(selectorShown), condition: conditionShown(subscription, terms) },
+    subject: subjectShown(subscription),
     notification: notificationShown(subscription, terms, delivery),
     ...(throttling_ms > 0 && { throttling: Math.ceil(throttling_ms / 1000) }),
   }
 }
 
-function selectorShown({ id, type, typePattern }: Selector): unknown {
+/** What a subscription is about and what fires it. */
+export function subjectShown(subscription: Subscription): object {
+  const { selectors } = subscription
+  return { entities: selectors.map(selectorShown), condition: conditionShown(subscription, termsOf(subscription)) }
+}
+
+/** Which entities a subscription is about. */
+export function selectorShown({ id, type, typePattern }: Selector): unknown {
   return {
     ...(id.kind === 'exact' ? { id: id.id } : { idPattern: id.kind === 'pattern' ? id.pattern : '.*' }),
     ...(type !== undefined && type !== '' && { type }),

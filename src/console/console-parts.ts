@@ -1,0 +1,13 @@
+import type { Broker } from '../broker/broker.js'
+import type { Log } from '../log/log.js'
+import type { Matcher } from '../subscription/matcher.js'
+
+/** What the resources of the console read, in one front end [console: data]. */
+export interface ConsoleParts {
+  readonly broker: Pick<Broker, 'entities' | 'subscriptions'>
+  readonly log: Log
+  /** A matcher without subscriptions, like those of the partitions. */
+  readonly newMatcher: () => Matcher
+  /** Notices that may wait for one subscription. */
+  readonly queueMax: number
+}

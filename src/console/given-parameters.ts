@@ -1,0 +1,80 @@
+import type { ApiRequest, ApiResponse, Prepared, Work } from '../api.js'
+import type { Tenant } from '../context/entity.js'
+import { parseTenant } from '../context/tenant.js'
+import { err, ok } from '../result.js'
+import { shortForm } from '../short-form.js'
+
+/** A longer parameter is refused: it could find nothing. */
+const longest_characters = 1024
+
+/**
+ * Reads the URI parameters of a request. Each reader gives what stands for a parameter that is absent or wrong; what is
+ * wrong first is the refusal of the request.
+ */
+export class GivenParameters {
+  readonly #parameters: ReadonlyMap<string, string>
+  #refusal: ApiResponse | undefined
+
+  /** A parameter that is none of the known ones is refused: misspelt, it would mean nothing. */
+  constructor({ parameters }: Pick<ApiRequest, 'parameters'>, known: readonly string[]) {
+    this.#parameters = parameters
+    for (const name of parameters.keys()) {
+      if (!known.includes(name)) this.refuse(`unknown URI parameter ${name}: known are ${known.join(', ')}`)
+    }
+  }
+
+  /** The request is refused for this reason, unless it has been for another one. */
+  refuse(reason: string): void {
+    this.#refusal ??= shortForm(400, reason)
+  }
+
+  /** A text that is not empty. */
+  text(name: string): string | undefined {
+    const text = this.#parameters.get(name)
+    if (text === '') this.refuse(`the URI parameter ${name} is empty: give it a value or leave it out`)
+    else if (text !== undefined && text.length > longest_characters) {
+      this.refuse(`the URI parameter ${name} is longer than ${longest_characters} characters`)
+    } else return text
+    return undefined
+  }
+
+  /** The same in lower case, to be searched for. */
+  folded(name: string): string | undefined {
+    return this.text(name)?.toLowerCase()
+  }
+
+  /** A whole number in a range. */
+  whole(name: string, byDefault: number, least: number, most: number): number {
+    const text = this.text(name)
+    if (text === undefined) return byDefault
+    const number = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
+    if (number >= least && number <= most) return number
+    this.refuse(`the URI parameter ${name} is no whole number from ${least} to ${most}`)
+    return byDefault
+  }
+
+  /** One of several words. */
+  oneOf<Word extends string>(name: string, words: readonly Word[]): Word | undefined {
+    const text = this.text(name)
+    const word = words.find((each) => each === text)
+    if (text !== undefined && word === undefined) {
+      this.refuse(`the URI parameter ${name} is none of ${words.join(', ')}`)
+    }
+    return word
+  }
+
+  /** A tenant, of an empty value the one without name. */
+  tenant(): Tenant | undefined {
+    const text = this.#parameters.get('service')
+    if (text === undefined) return undefined
+    const tenant = parseTenant(text, true)
+    if (tenant.ok) return tenant.value
+    this.refuse(`the URI parameter service: ${tenant.error}`)
+    return undefined
+  }
+
+  /** The work, or the refusal of the request. */
+  prepared(work: Work): Prepared {
+    return this.#refusal === undefined ? ok(work) : err(this.#refusal)
+  }
+}

@@ -1,0 +1,100 @@
+import type { ShownSubscription } from '../broker/broker.js'
+import { textWithoutSecrets, urlWithoutSecrets, withoutSecrets } from '../log/secrets.js'
+import { stateShown } from '../management/subscription-states.js'
+import { subjectShown } from '../ngsi2/render/shown-subscription.js'
+import { termsOf } from '../subscription/patch.js'
+import type { HttpTarget, MqttTarget, Template } from '../subscription/terms.js'
+import type { Milliseconds } from '../time.js'
+
+/** A subscription in a list: how its deliveries go. */
+export type SubscriptionRow = ReturnType<typeof stateShown>
+
+/** The same with what it is about, and how it notifies. */
+export interface SubscriptionDetails extends SubscriptionRow {
+  readonly description?: string | undefined
+  /** Which entities, and what fires it, as NGSIv2 shows it. */
+  readonly subject: object
+  readonly notification: NotificationDetails
+  /** Seconds between two notifications, of one with a time-interval condition. */
+  readonly interval?: number | undefined
+}
+
+interface NotificationDetails {
+  readonly attrs?: readonly string[]
+  readonly exceptAttrs?: readonly string[]
+  readonly attrsFormat: string
+  readonly metadata: readonly string[]
+  readonly onlyChangedAttrs: boolean
+  readonly covered: boolean
+  readonly maxFailsLimit?: number | undefined
+  readonly kind: 'http' | 'mqtt'
+  readonly isCustom: boolean
+}
+
+/** A subscription as it is stored, with its template, without secrets. */
+export interface WholeSubscription extends SubscriptionDetails {
+  readonly target: object
+}
+
+/** How the deliveries of a subscription go at a moment. */
+export function shownState({ subscription, delivery, fired }: ShownSubscription, at: Milliseconds): SubscriptionRow {
+  const status = fired ? 'inactive' : termsOf(subscription).status
+  return stateShown({ ...subscription, status, delivery }, at)
+}
+
+/** The same with what the subscription asks for. */
+export function shownDetails(shown: ShownSubscription, at: Milliseconds): SubscriptionDetails {
+  const { subscription } = shown
+  const { attributes, interval_ms } = subscription
+  const { description, notification, maxFails } = termsOf(subscription)
+  const { target, format, excepts, metadata, onlyChanged, covered } = notification
+  return {
+    ...shownState(shown, at),
+    description: description === '' ? undefined : description,
+    subject: subjectShown(subscription),
+    notification: {
+      ...(excepts ? { exceptAttrs: attributes } : { attrs: attributes }),
+      attrsFormat: format,
+      metadata,
+      onlyChangedAttrs: onlyChanged,
+      covered,
+      maxFailsLimit: maxFails,
+      kind: target.kind,
+      isCustom: target.custom !== undefined,
+    },
+    interval: interval_ms === undefined ? undefined : interval_ms / 1000,
+  }
+}
+
+/** A subscription with all that it says. */
+export function shownWhole(shown: ShownSubscription, at: Milliseconds): WholeSubscription {
+  const { target } = termsOf(shown.subscription).notification
+  return {
+    ...shownDetails(shown, at),
+    target: target.kind === 'http' ? httpTargetShown(target) : mqttTargetShown(target),
+  }
+}
+
+function httpTargetShown({ timeout_ms, custom }: HttpTarget): object {
+  const { method, qs, headers } = custom ?? {}
+  return {
+    kind: 'http',
+    timeout: timeout_ms === 0 ? undefined : timeout_ms,
+    method,
+    qs: qs && Object.fromEntries(Object.entries(qs).map(([name, value]) => [name, parameterShown(name, value)])),
+    headers: headers && withoutSecrets(headers),
+    ...templateShown(custom),
+  }
+}
+
+function parameterShown(name: string, value: string): string {
+  return urlWithoutSecrets(`?${name}=${value}`).slice(name.length + 2)
+}
+
+function mqttTargetShown({ topic, qos, retain, user, custom }: MqttTarget): object {
+  return { kind: 'mqtt', topic, qos, retain, user, ...templateShown(custom) }
+}
+
+function templateShown({ payload, json, ngsi }: Template = {}): object {
+  return { payload: typeof payload === 'string' ? textWithoutSecrets(payload) : payload, json, ngsi }
+}

@@ -1,0 +1,128 @@
+import {
+  arraySchema,
+  closedSchema,
+  type DescribedParameter,
+  type DescribedTag,
+  type ExampleValue,
+  pathParameter,
+  queryParameter,
+  responseRef,
+  schemaRef,
+  textSchema,
+} from './description.js'
+import { managementOperation } from './management-operation.js'
+
+const tag = 'What is stored'
+const subscription = '5718a2f1c0de00112233aabb'
+
+const service = queryParameter('service', 'Those of this tenant; empty: those without a tenant.', textSchema())
+const details = queryParameter('details', '`on`: with all that is asked for.', { enum: ['on', 'off'] })
+const id = pathParameter('id', 'The id of the subscription.', subscription)
+
+function pageOf(most: number): readonly DescribedParameter[] {
+  return [
+    queryParameter('limit', 'As many at most.', { type: 'integer', minimum: 1, maximum: most }),
+    queryParameter('offset', 'As many are passed over.', { type: 'integer', minimum: 0 }),
+  ]
+}
+
+const state: ExampleValue = {
+  id: subscription,
+  servicePath: '/#',
+  reference: 'http://alerts.example:8080/inbox',
+  status: 'active',
+  timesSent: 18,
+  failsCounter: 0,
+  queueDepth: 0,
+  queueBytes: 0,
+  discarded: 0,
+}
+
+/** What operators see of all that is stored, whatever its tenant [console: data]. */
+export const managementViewPaths: DescribedTag = {
+  name: tag,
+  description: 'What is stored, of whichever tenant, for operators and the console.',
+  paths: [
+    {
+      path: '/admin/subscriptions',
+      operations: {
+        get: managementOperation({
+          operationId: 'listSubscriptionStates',
+          tags: [tag],
+          summary: 'Subscriptions and their delivery stats',
+          parameters: [
+            service,
+            ...pageOf(1000),
+            details,
+            queryParameter('status', 'Those of this status.', {
+              enum: ['active', 'inactive', 'oneshot', 'failed', 'expired'],
+            }),
+            queryParameter('receiver', 'Those whose receiver has this in its URL.', textSchema()),
+            queryParameter('text', 'Those that say this anywhere.', textSchema()),
+          ],
+          answer: {
+            anyOf: [
+              arraySchema(schemaRef('DeliveryState')),
+              closedSchema({
+                count: { type: 'integer', minimum: 0, description: 'Of all that fit, on whatever page.' },
+                subscriptions: arraySchema(schemaRef('SubscriptionDetails')),
+              }),
+            ],
+          },
+          example: [state],
+        }),
+      },
+    },
+    {
+      path: '/admin/subscriptions/{id}',
+      operations: {
+        get: managementOperation({
+          operationId: 'showSubscriptionState',
+          tags: [tag],
+          summary: 'The same of one',
+          parameters: [id, details],
+          answer: { anyOf: [schemaRef('DeliveryState'), schemaRef('SubscriptionDetails')] },
+          example: state,
+          errors: { 404: responseRef('NotFound') },
+        }),
+        delete: managementOperation({
+          operationId: 'endSubscription',
+          tags: [tag],
+          summary: 'Ends a subscription of any tenant; what waits for it is dropped',
+          parameters: [id],
+          answer: closedSchema({
+            id: schemaRef('Id'),
+            dropped: { type: 'integer', minimum: 0, description: 'Notifications that waited.' },
+            droppedBytes: { type: 'integer', minimum: 0 },
+          }),
+          example: { id: subscription, dropped: 0, droppedBytes: 0 },
+          errors: { 404: responseRef('NotFound'), 503: responseRef('Unavailable') },
+        }),
+      },
+    },
+    {
+      path: '/admin/subscriptions/{id}/explain',
+      operations: {
+        get: managementOperation({
+          operationId: 'explainSubscription',
+          tags: [tag],
+          summary: 'Why is nothing sent? Each condition of a subscription, compared with an entity',
+          description:
+            'A change of the entity is tried with the matcher of the partitions, on the subscription and on each of its conditions alone. Nothing is changed or sent.',
+          parameters: [
+            id,
+            queryParameter('entity', 'The id of an entity.', textSchema(), 'Barn2'),
+            queryParameter('type', 'Its type; all without it.', textSchema()),
+            queryParameter('service', 'Its tenant; that of the subscription without it.', textSchema()),
+            queryParameter('attributes', 'Names, separated by commas, that change; all without it.', textSchema()),
+            queryParameter('change', 'What happens to the entity; `entityChange` without it.', {
+              enum: ['entityCreate', 'entityChange', 'entityUpdate', 'entityDelete'],
+            }),
+          ],
+          answer: 'Explanation',
+          errors: { 404: responseRef('NotFound'), 503: responseRef('Unavailable') },
+        }),
+      },
+    },
+  ],
+}
