@@ -121,6 +121,11 @@ export class RunningBroker {
     return this.#process?.pid
   }
 
+  /** The exit code or the signal that ended the program; null while it runs. */
+  get exit(): number | NodeJS.Signals | null {
+    return this.#process?.exitCode ?? this.#process?.signalCode ?? null
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.#process?.kill(signal)
   }

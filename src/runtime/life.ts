@@ -22,7 +22,7 @@ import { portHolder } from './port-holder.js'
 const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const
 
 /** How long the partitions have to finish their turns when the process has to end at once. */
-const abruptLimit_ms = 500
+const abruptLimit_ms = 2_000
 
 /** The life of the process from its start to its end [management 12]. */
 export class Life {

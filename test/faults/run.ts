@@ -20,8 +20,8 @@ const patience_ms = 30_000
 export class Run implements Target {
   readonly broker: RunningBroker
   readonly history = new History()
-  running = true
   restarts = 0
+  #running = true
   #up: Promise<void> = Promise.resolve()
 
   constructor(broker: RunningBroker) {
@@ -32,8 +32,17 @@ export class Run implements Target {
     return this.broker.url
   }
 
+  get running(): boolean {
+    return this.#running
+  }
+
   up(): Promise<void> {
     return this.#up
+  }
+
+  /** Lets the clients end what they have begun. */
+  end(): void {
+    this.#running = false
   }
 
   /** Ends the process without a warning and starts it again; gives the milliseconds until it answers. */
@@ -71,11 +80,13 @@ export async function underLoad(
   const receiver = await listen(t, history)
   const subscriptions = [await subscribe(broker, receiver, '.*'), await subscribe(broker, receiver, '^Probe')]
   const load = new Load(run, history, size, subscriptions)
+  // A test that its time limit has ended must not leave clients that go on for ever.
+  t.teardown(() => run.end())
   const { ended } = await load.start()
   try {
     await disturb(run)
   } finally {
-    run.running = false
+    run.end()
     await ended
   }
   await load.readAll()

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { WebSocket } from 'undici'
 import { member } from '../../bench/ngsi.js'
@@ -9,8 +8,8 @@ export const withDebugger: readonly string[] = ['--inspect=127.0.0.1:0']
 /** How long the debugger may take to answer; what is said to a thread that begins or ends just then never is answered. */
 const patience_ms = 2_000
 
-/** How long a thread may take to end. */
-const end_ms = 20_000
+/** How long a thread may take to end: one whose heap is nearly full collects garbage all the time, on a processor that others need too. */
+const end_ms = 90_000
 
 /** How long a thread is looked for. */
 const search_ms = 3_000
@@ -57,6 +56,7 @@ export class ThreadKiller {
   private constructor(socket: WebSocket) {
     this.#socket = socket
     socket.addEventListener('message', ({ data }) => this.#take(JSON.parse(String(data))))
+    socket.addEventListener('close', () => this.#sessions.clear())
   }
 
   /** Connects to the debugger of a process by what the process wrote to its standard error. */
@@ -64,8 +64,9 @@ export class ThreadKiller {
     const url = [...output.matchAll(/Debugger listening on (ws:\S+)/g)].at(-1)?.[1]
     if (url === undefined) throw new Error('the process has no debugger')
     const socket = new WebSocket(url)
-    await once(socket, 'open')
+    await opened(socket)
     const killer = new ThreadKiller(socket)
+    await killer.#ask('NodeRuntime.notifyWhenWaitingForDisconnect', { enabled: true })
     await killer.#ask('NodeWorker.enable', { waitForDebuggerOnStart: false })
     return killer
   }
@@ -140,6 +141,8 @@ export class ThreadKiller {
     const session = String(member(params, 'sessionId'))
     if (method === 'NodeWorker.attachedToWorker') this.#sessions.set(session, new Set())
     else if (method === 'NodeWorker.detachedFromWorker') this.#sessions.delete(session)
+    // The process ends, and tells no more of its threads.
+    else if (method === 'NodeRuntime.waitingForDisconnect') this.#sessions.clear()
     else if (method === 'NodeWorker.receivedMessageFromWorker') {
       this.#takeOfThread(session, JSON.parse(String(member(params, 'message'))))
     } else this.#answered(message)
@@ -156,4 +159,13 @@ export class ThreadKiller {
     this.#waiting.get(id)?.(member(message, 'result'))
     this.#waiting.delete(id)
   }
+}
+
+/** Refuses when nobody listens any more: the process has ended. */
+function opened(socket: WebSocket): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.addEventListener('open', () => resolve())
+    socket.addEventListener('error', () => reject(new Error('the debugger cannot be reached')))
+    setTimeout(() => reject(new Error('the debugger does not answer')), patience_ms).unref()
+  })
 }

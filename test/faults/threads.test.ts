@@ -13,8 +13,11 @@ const limits = [...memory, '-subscriptionsMax', '1000']
 const flags = ['-partitions', '2', '-httpThreads', '2', '-notifRetryMin', '50', '-notifRetryMax', '200', ...limits]
 const around = { nodeOptions: withDebugger }
 
+/** How long it is tried to make a thread end. */
+const patience_ms = 120_000
+
 const replaced: readonly Entry[] = ['partition', 'query', 'courier', 'partition']
-const short: readonly Death[] = ['throws', 'exhausts', 'exhausts', 'exhausts']
+const short: readonly Death[] = ['throws', 'exhausts', 'throws', 'throws']
 
 /** How the threads die, one after the other. */
 const courses: readonly (readonly Death[])[] = isLong
@@ -24,7 +27,7 @@ const courses: readonly (readonly Death[])[] = isLong
 for (const course of courses) {
   const ways = [...new Set(course)].map((death) => deaths[death].name).join(' and ')
   test(`threads that die (${ways}) under load are replaced, and no promise is broken`, async (t) => {
-    t.setTimeout(180_000)
+    t.setTimeout(400_000)
     const broker = await RunningBroker.start(t, flags, around)
     await underLoad(t, broker, async () => {
       for (const [at, entry] of replaced.entries()) {
@@ -88,15 +91,19 @@ test('a front end that dies ends the process with a line that says so, and the n
 
 /** Makes a thread end. A debugger that comes while threads come and go may miss one: the next one sees it. */
 async function kill(broker: RunningBroker, entry: Entry, death: Death): Promise<void> {
-  for (let tries = 0; ; tries += 1) {
-    const killer = await ThreadKiller.connect(broker.output)
+  const until = performance.now() + patience_ms
+  for (;;) {
+    let killer: ThreadKiller | undefined
     try {
+      killer = await ThreadKiller.connect(broker.output)
       return await killer.kill(entry, death)
     } catch (fault) {
-      if (tries === 30) throw fault
+      if (broker.exit !== null) throw new Error(`the broker ended with ${broker.exit}: ${broker.output.slice(-3000)}`)
+      if (performance.now() > until) throw fault
+      await delay(50)
     } finally {
       // Node waits at the end of a process until nobody debugs it.
-      killer.close()
+      killer?.close()
     }
   }
 }
