@@ -17,7 +17,7 @@ ARG COMMIT=
 RUN RIGEL_COMMIT="$COMMIT" npm run build && mkdir data
 # What the broker was made with is not what it runs on.
 RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund && \
-    rm dist/tsconfig.tsbuildinfo && find dist node_modules -name '*.map' -delete
+    rm -r dist/tsconfig.tsbuildinfo dist/page-types dist/src/console/page && find dist node_modules -name '*.map' -delete
 
 FROM ${NODE_IMAGE}
 ARG COMMIT=

@@ -1,9 +1,10 @@
 // Makes the program that is installed and started: the modules of each thread, those of packages among them, in a few
 // files, since most of what a start takes is the finding and reading of hundreds of them. Without the bundler, which is a
 // development package, the program leads to the compiled modules.
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { writeLicences } from './licences.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const program = join(root, 'dist', 'program')
@@ -58,24 +59,13 @@ async function bundle(build) {
   return Object.keys(metafile.inputs)
 }
 
-/** The licences of the packages whose modules went into the program. */
-function licencesOf(paths) {
-  const folders = new Set(
-    paths.map((path) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]).filter(Boolean),
-  )
-  return [...folders].sort().map((folder) => {
-    const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
-    const file = readdirSync(join(root, folder)).find((each) => /^licen[cs]e/i.test(each))
-    const text = file === undefined ? '' : readFileSync(join(root, folder, file), 'utf8')
-    return `${name} ${version} (${license})\n\n${text.trim()}\n`
-  })
-}
-
 rmSync(program, { recursive: true, force: true })
 mkdirSync(join(program, 'src'), { recursive: true })
 const build = await installedBundler()
 if (build !== undefined) {
-  writeFileSync(join(program, 'LICENSES'), licencesOf(await bundle(build)).join('\n----\n\n'))
+  writeLicences(program, await bundle(build))
 } else {
   writeFileSync(join(program, 'src', 'main.js'), "#!/usr/bin/env node\nimport '../../src/main.js'\n")
 }
+
+await import('./bundle-page.mjs')

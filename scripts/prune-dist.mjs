@@ -4,9 +4,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+/** What is bundled, not compiled file by file. */
+const madeElsewhere = ['program/', 'console/']
 const output = /\.js(\.map)?$/
 
 for (const path of readdirSync(join(root, 'dist'), { recursive: true })) {
-  if (output.test(path) && !path.startsWith('program') && !existsSync(join(root, path.replace(output, '.ts'))))
-    rmSync(join(root, 'dist', path))
+  if (!output.test(path) || madeElsewhere.some((folder) => path.startsWith(folder))) continue
+  const sources = ['.ts', '.tsx'].map((ending) => join(root, path.replace(output, ending)))
+  if (!sources.some((source) => existsSync(source))) rmSync(join(root, 'dist', path))
 }

@@ -129,8 +129,10 @@ export interface Resource {
   readonly anyCase: boolean
   /** The counter of every request on this resource; none for what machines poll [management 4.4]. */
   readonly counter?: string
-  /** Polled by machines: not counted at all [management 4.4]. */
+  /** Polled by machines, or loaded by browsers: not counted at all [management 4.4]. */
   readonly polled?: boolean
+  /** Who it is for, if not for programs: everybody, as part of the console; or navigation in a browser only, `GET` that accepts `text/html`. */
+  readonly forPeople?: 'everybody' | 'navigation'
   /** In the order of the Allow header. */
   readonly operations: Partial<Readonly<Record<Verb, Operation>>>
   /** The order in which pages of other origins are told of the verbs, where it is another one [management 11.6]. */

@@ -8,7 +8,7 @@ const tests = sourcesOf('test', 'bench')
 const forTests = new Set(['takeTurn'])
 
 function imports({ path, code }: Source, name: string, from: string): boolean {
-  const file = from.slice(from.lastIndexOf('/') + 1).replace(/\.ts$/, '.js')
+  const file = from.slice(from.lastIndexOf('/') + 1).replace(/\.tsx?$/, '.js')
   return path !== from && code.includes(`/${file}'`) && new RegExp(`\\b${name}\\b`).test(code)
 }
 

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, normalize, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
@@ -46,15 +46,20 @@ function lineOf(room: string): number {
 
 function sources(folder: string): readonly string[] {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name))
 }
 
 function importsOf(file: string): readonly string[] {
   const text = readFileSync(file, 'utf8')
   return [...text.matchAll(/\bfrom '(\.[^']+)'/g)].map(([, path = '']) =>
-    normalize(join(dirname(file), path)).replace(/\.js$/, '.ts'),
+    sourceAt(normalize(join(dirname(file), path)).replace(/\.js$/, '.ts')),
   )
+}
+
+/** The file of a module, which may have markup in it. */
+function sourceAt(path: string): string {
+  return existsSync(path) ? path : `${path}x`
 }
 
 test('imports point one way: each folder uses what stands above it in the diagram', async (t) => {
@@ -100,5 +105,19 @@ test('no two files and no two exports share a name: a search finds one definitio
 test('only main reads the command line and the environment', async (t) => {
   for (const file of sources(join(root, 'src')).filter((each) => roomOf(each) !== 'runtime')) {
     t.notMatch(readFileSync(file, 'utf8'), /process\.(argv|env)\b/, relative(root, file))
+  }
+})
+
+test('what runs in browsers takes types only of what runs in the broker', async (t) => {
+  const page = join(root, 'src/console/page')
+  const files = sources(page)
+  t.ok(files.length > 20)
+  for (const file of files) {
+    const text = readFileSync(file, 'utf8')
+    t.notMatch(text, /from 'node:/, relative(root, file))
+    for (const [statement, path = ''] of text.matchAll(/^import (?:type )?[^']*'(\.[^']+)'/gm)) {
+      const isWithin = join(dirname(file), path).startsWith(`${page}/`)
+      t.ok(isWithin || statement.startsWith('import type '), `${relative(root, file)} uses ${path}`)
+    }
   }
 })

@@ -15,7 +15,7 @@ export interface Source {
 export function sourcesOf(...folders: readonly string[]): readonly Source[] {
   return folders.flatMap((folder) =>
     readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
-      .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+      .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
       .map((entry) => sourceOf(relative(root, join(entry.parentPath, entry.name)))),
   )
 }

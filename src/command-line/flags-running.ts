@@ -57,6 +57,7 @@ export const runningFlags = named({
     [noNames, 'none'],
     'names under which browsers may reach management without a token',
   ),
+  noConsole: administration.onOff('no console for browsers at /console'),
   adminToken: {
     ...administration.optional(textFlag('token'), 'token that management needs'),
     secret: true,

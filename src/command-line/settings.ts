@@ -116,6 +116,7 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined) 
     adminPort: value(flags.adminPort),
     adminIp: value(flags.adminIp),
     adminHosts: value(flags.adminHosts),
+    noConsole: on(flags.noConsole),
     adminToken,
     notifications: notificationsFrom(settings),
     // Those that were given and have no effect, for a warning at the start.

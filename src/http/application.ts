@@ -44,6 +44,8 @@ export class Application {
   readonly #remembered: LruCache<Target>
   /** The first segments, in lower case, of the paths whose fixed segments are compared without regard to case. */
   readonly #anyCase = new Map<string, boolean>()
+  /** By path: what only navigation in a browser finds there. */
+  readonly #navigated = new Map<string, Resource>()
   #latest: NodeExchange | undefined
 
   /** With 0 bytes for what is remembered there is no fast path. */
@@ -56,8 +58,7 @@ export class Application {
     })
     this.#register(resources)
     this.#app.notFound(({ env }) => {
-      const { kind, clean, needsNoBody } = requestPath(env)
-      serve(env.incoming, env.outgoing, { kind, clean, needsNoBody, route: undefined })
+      this.#notFound(env)
       return RESPONSE_ALREADY_SENT
     })
     this.#adapter = getRequestListener(this.#app.fetch, {
@@ -90,7 +91,11 @@ export class Application {
 
   /** Hono takes the first route that matches: a pattern with a fixed segment is registered before one with a placeholder there. */
   #register(resources: readonly Resource[]): void {
-    const routes = resources.flatMap((resource) =>
+    for (const resource of resources.filter(isForNavigation)) {
+      for (const path of [resource.pattern, ...(resource.aliases ?? [])]) this.#navigated.set(path, resource)
+    }
+    const others = resources.filter((resource) => !isForNavigation(resource))
+    const routes = others.flatMap((resource) =>
       [resource.pattern, ...(resource.aliases ?? [])]
         .flatMap(variants)
         .map((pattern) => this.#newRoute(resource, pattern)),
@@ -126,15 +131,38 @@ export class Application {
     return `/${segments.map((segment) => folded(segment, anyCase)).join('/')}`
   }
 
+  #notFound(exchange: NodeExchange): void {
+    const { incoming, outgoing } = exchange
+    const { path, kind, clean, needsNoBody } = requestPath(exchange)
+    const resource = isNavigation(incoming) ? this.#navigated.get(path) : undefined
+    if (resource === undefined) this.#serve(incoming, outgoing, { kind, clean, needsNoBody, route: undefined })
+    else
+      this.#serve(incoming, outgoing, {
+        kind: 'console',
+        clean,
+        needsNoBody,
+        route: { resource, segments: noSegments },
+      })
+  }
+
   #found(exchange: NodeExchange, resource: Resource, names: Route['names']): void {
     const { path, segments, kind, clean, needsNoBody } = requestPath(exchange)
     const route: MatchedRoute = { resource, segments: namedSegments(names, segments) }
-    const target = { kind, clean, needsNoBody, route }
+    const target = { kind: resource.forPeople === undefined ? kind : 'console', clean, needsNoBody, route } as const
     if (path.length <= longestRemembered) {
       this.#remembered.put(path, target, target_bytes + 2 * path.length)
     }
     this.#serve(exchange.incoming, exchange.outgoing, target)
   }
+}
+
+function isForNavigation({ forPeople }: Resource): boolean {
+  return forPeople === 'navigation'
+}
+
+/** Whether somebody has typed the address into a browser, or followed a link. */
+function isNavigation({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && headers.accept?.toLowerCase().includes('text/html') === true
 }
 
 interface Route {

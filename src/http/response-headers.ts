@@ -16,12 +16,16 @@ export function responseHeaders(cors: Cors, response: ApiResponse, facts: Respon
   const { head, body, body_bytes, closes } = facts
   const headers = ['Fiware-Correlator', head.correlator]
   if (body !== '' || response.stream) headers.push('Content-Type', response.contentType ?? 'application/json')
-  if (response.status !== 204 && response.stream === undefined) headers.push('Content-Length', String(body_bytes))
+  if (!lengthless.has(response.status) && response.stream === undefined)
+    headers.push('Content-Length', String(body_bytes))
   for (const name in response.headers) headers.push(name, response.headers[name] ?? '')
   if (cors.on) headers.push(...cors.headers(head, response.status))
   if (closes) headers.push('Connection', 'close')
   return headers
 }
+
+/** A response without a body, and one whose body the client has already: its length is not that of what is sent [RFC 9110 8.6]. */
+const lengthless: ReadonlySet<number> = new Set([204, 304])
 
 const exposed = 'Fiware-Correlator, Fiware-Total-Count, Location'
 const allowedHeaders =

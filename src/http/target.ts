@@ -112,7 +112,17 @@ function utf8(text: string): string {
 }
 
 /** What a path belongs to, by its first segments, be it known or not [management 1]. */
-export type PathKind = 'ngsi1' | 'ngsi2' | 'management' | 'version' | 'reference' | 'health' | 'metrics' | 'other'
+export type PathKind =
+  | 'ngsi1'
+  | 'ngsi2'
+  | 'management'
+  | 'version'
+  | 'reference'
+  | 'health'
+  | 'metrics'
+  /** What is for people, where it is served; elsewhere such a path is none of the above. */
+  | 'console'
+  | 'other'
 
 const exactKinds: ReadonlyMap<string, PathKind> = new Map([
   ['admin', 'management'],
@@ -162,9 +172,9 @@ export function isManagement(kind: PathKind): boolean {
   return kind === 'management' || isPolled(kind)
 }
 
-/** Paths that machines poll, and those that say what the broker is: they may use HEAD [management 8.2]. */
+/** Paths that machines poll, those that say what the broker is, and the console: they may use HEAD [management 8.2]. */
 export function isPolled(kind: PathKind): boolean {
-  return kind === 'health' || kind === 'metrics' || saysWhatItIs(kind)
+  return kind === 'health' || kind === 'metrics' || kind === 'console' || saysWhatItIs(kind)
 }
 
 /** Version and description: shared with pages of other origins as far as reads go [management 11.6]. */
@@ -177,7 +187,7 @@ export function needsToken(kind: PathKind): boolean {
   return kind === 'management' || kind === 'metrics'
 }
 
-/** Whether requests that another web site caused are refused: metrics, health, version and description say nothing worth it. */
+/** Whether requests that another web site caused are refused: metrics, health, version, description and the console's files say nothing worth it. */
 export function refusesSites(kind: PathKind): boolean {
   return kind === 'management'
 }
@@ -187,9 +197,9 @@ export function isOnBothPorts(kind: PathKind): boolean {
   return kind === 'health' || saysWhatItIs(kind)
 }
 
-/** `/metrics`, `/health/…` and the description have one media type, whatever the client accepts [management 11.4]. */
+/** `/metrics`, `/health/…`, the description and the console have one media type, whatever the client accepts [management 11.4]. */
 export function ignoresAccept(kind: PathKind): boolean {
-  return kind === 'metrics' || kind === 'health' || kind === 'reference'
+  return kind === 'metrics' || kind === 'health' || kind === 'reference' || kind === 'console'
 }
 
 /** Whether POST, PUT and PATCH may come without a body: under `/log/`, `/admin/` and `/v1/admin/` [management 11.4]. */

@@ -9,6 +9,8 @@ import { PoolThreads } from '../broker/pool-threads.js'
 import { QueryPool, scanPermits } from '../broker/query-pool.js'
 import type { RegistryService } from '../broker/registry-service.js'
 import { ScanStops } from '../broker/scan-queue.js'
+import { consoleResources } from '../console/console-resources.js'
+import { PageFiles } from '../console/page-files.js'
 import { viewResources } from '../console/view-resources.js'
 import type { ListenRefusal } from '../http/listen.js'
 import { type HttpServer, type HttpServerParts, openHttpServer } from '../http/server.js'
@@ -28,6 +30,7 @@ import { ngsi1Interface } from '../ngsi1/routes.js'
 import { ngsi2Format } from '../ngsi2/forward/ngsi2-format.js'
 import { ngsi2Interface } from '../ngsi2/ngsi2-interface.js'
 import { referenceResources } from '../openapi/reference-resources.js'
+import { builtFile } from '../package-files.js'
 import type { SweptReply } from '../partition/commands.js'
 import { Providers } from '../providers/providers.js'
 import { ok, type Result } from '../result.js'
@@ -171,6 +174,7 @@ function interfaces(
       newMatcher: matcherMaker(templateSettings(options.notifications), log),
     }),
     ...referenceResources(),
+    ...(options.noConsole ? [] : consoleResources(new PageFiles(builtFile('console')))),
   ]
   const meter = measures.requests([...ngsi1.resources, ...ngsi2.resources, ...management])
   const parts = {

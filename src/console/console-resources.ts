@@ -1,0 +1,105 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { type ApiRequest, type ApiResponse, type Operation, type Resource, segment } from '../api.js'
+import { ok } from '../result.js'
+import { shortForm } from '../short-form.js'
+import type { PageFile, PageFiles } from './page-files.js'
+
+/** Where the console is, on the port of the management. */
+const place = '/console'
+
+/** The page that names all other files. Its own name stays the same, so it is asked for again each time. */
+const index = 'index.html'
+
+/**
+ * The console: its files, which hold no secret and need no token, and the way to it for browsers that are sent to the
+ * port itself [console: how it is served].
+ */
+export function consoleResources(files: PageFiles): readonly Resource[] {
+  const named = reading(async (request) => {
+    const name = segment(request, 'file')
+    const file = name === index ? undefined : await files.find(name)
+    return file === undefined ? shortForm(404, 'the console has no such file') : fileResponse(file, request, 'forever')
+  })
+  const opened = reading(async (request) => {
+    const file = await files.find(index)
+    return file === undefined ? notBuilt : fileResponse(file, request, 'checked')
+  })
+  const lead = reading(async () => ({ status: 302, headers: { Location: place, 'Cache-Control': 'no-cache' } }))
+  const everybody = { anyCase: false, polled: true, forPeople: 'everybody' } as const
+  return [
+    { pattern: place, ...everybody, operations: { GET: opened } },
+    { pattern: `${place}/{file}`, ...everybody, operations: { GET: named } },
+    { ...everybody, pattern: '/', aliases: ['/favicon.ico'], forPeople: 'navigation', operations: { GET: lead } },
+  ]
+}
+
+const notBuilt: ApiResponse = {
+  status: 503,
+  contentType: 'text/plain; charset=utf-8',
+  headers: { 'Cache-Control': 'no-store' },
+  body: `The console is not part of this installation, since it was built without development packages.
+The package of npm and the image bring it. In a clone of the sources, "npm ci && npm run build" makes it.
+Everything that it shows can be read without it: see /docs.
+`,
+}
+
+/** No script, style, image or connection from elsewhere, no frame around it, and no text that becomes code. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ')
+
+const cacheControl = { forever: 'public, max-age=31536000, immutable', checked: 'no-cache' } as const
+
+function fileResponse(file: PageFile, { headers }: ApiRequest, kept: keyof typeof cacheControl): ApiResponse {
+  const isPacked = takesGzip(headers)
+  const tag = `"${file.digest}${isPacked ? '-gzip' : ''}"`
+  const common = {
+    'Cache-Control': cacheControl[kept],
+    ETag: tag,
+    Vary: 'Accept-Encoding',
+    'Content-Security-Policy': policy,
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+  }
+  if (hasAlready(headers, tag)) return { status: 304, headers: common }
+  const bytes = isPacked ? file.gzip : file.plain
+  return {
+    status: 200,
+    contentType: file.contentType,
+    headers: {
+      ...common,
+      'Content-Length': String(bytes.length),
+      ...(isPacked && { 'Content-Encoding': 'gzip' }),
+    },
+    stream: () => pieces(bytes),
+  }
+}
+
+async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}
+
+/** Whether a client takes gzip; one that gives it the quality 0 does not [RFC 9110 12.5.3]. */
+function takesGzip({ 'accept-encoding': accepted = '' }: IncomingHttpHeaders): boolean {
+  return accepted.split(',').some((coding) => {
+    const [name = '', quality = ''] = coding.toLowerCase().split(';')
+    return (name.trim() === 'gzip' || name.trim() === '*') && !/^\s*q=0(\.0*)?\s*$/.test(quality)
+  })
+}
+
+function hasAlready({ 'if-none-match': held = '' }: IncomingHttpHeaders, tag: string): boolean {
+  return held.split(',').some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === tag)
+}
+
+function reading(work: (request: ApiRequest) => Promise<ApiResponse>): Operation {
+  return { use: 'read', prepare: (request) => ok(() => work(request)) }
+}

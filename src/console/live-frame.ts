@@ -1,0 +1,253 @@
+/**
+ * What `GET /admin/live` sends, as JSON: an event `hello` once, then an event `frame` every second.
+ *
+ * All counts are since the start of the process and only grow, so a frame that is lost loses no counts: whoever shows
+ * rates subtracts two frames and divides by the difference of their `time_ms`. When `processStart_ms` is another one, the broker was
+ * restarted and everything counts from zero. Waits alone count since the last reset, whose time is with them.
+ *
+ * These types are all that a program in a browser needs to know: nothing here runs.
+ */
+
+/** What does not change while the process lives. */
+export interface LiveHello {
+  readonly version: string
+  /** 40 hexadecimal digits or `nogitversion`. */
+  readonly gitHash: string
+  /** Name of the machine. */
+  readonly host: string
+  readonly processStart_ms: number
+  /** How often frames come. */
+  readonly interval_ms: number
+  /** Their number. */
+  readonly partitions: number
+  /** Whether an update is answered when it is on disk (`-writeConcern 1`). */
+  readonly isDurable: boolean
+  /** Whether changes through the console are off: no token, and a port that others than this machine reach. */
+  readonly isReadOnly: boolean
+  /** What the buckets of all durations go up to, in seconds; a last bucket has the longer ones. */
+  readonly durationBounds_s: readonly number[]
+  /** The names of `requests[].route`, by number. */
+  readonly routes: readonly LiveRoute[]
+  /** The names of `requests[].method`, by number. */
+  readonly methods: readonly string[]
+  /** HTTP status codes: the names of the codes of `requests`, by number. */
+  readonly statusCodes: readonly string[]
+  /** The names of the codes of `errors`, by number. */
+  readonly errorCodes: readonly string[]
+  /** The names of the numbers of `rejected`. */
+  readonly rejections: readonly string[]
+  /** The names of the numbers of `forwards`. */
+  readonly forwardResults: readonly string[]
+  /** The threads, in the order of `threads` of a frame. */
+  readonly threads: readonly LiveThread[]
+  /** What the data of one partition may grow to (`-dbSizeMax`). */
+  readonly map_bytes: number
+  /** Free space of the disk that updates leave alone (`-dbFreeMin`). */
+  readonly keepFree_bytes: number
+  readonly memoryLimit_bytes: number
+}
+
+/** A resource. */
+export interface LiveRoute {
+  /** `unknown` for unknown paths. */
+  readonly name: string
+  /** The methods with which it changes entities. */
+  readonly updates: readonly string[]
+  /** The methods with which it reads entities. */
+  readonly reads: readonly string[]
+}
+
+export interface LiveThread {
+  /** Front end 0 is the main thread. */
+  readonly kind: 'frontEnd' | 'partition' | 'queryThread' | 'courier'
+  /** Among those of its kind. */
+  readonly number: number
+}
+
+/**
+ * How many values are in each bucket: the number of the first bucket that has any, its count, and the counts of those that
+ * follow up to the last that has any. `[3, 10, 0, 2]` is 10 in bucket 3 and 2 in bucket 5; empty when there are none.
+ */
+export type LiveBuckets = readonly number[]
+
+/** Everything that moves. */
+export interface LiveFrame {
+  readonly processStart_ms: number
+  /** Counts frames; one more than in the frame before unless some are lost. It starts anew when nobody has looked for a while. */
+  readonly sequence: number
+  readonly time_ms: number
+  /** Only what was requested at least once. */
+  readonly requests: readonly LiveRequests[]
+  /** Sizes of payloads by route: route, bytes of requests, bytes of answers. Only of routes that were requested. */
+  readonly sizes: readonly (readonly [route: number, request_bytes: number, response_bytes: number])[]
+  /** Errors inside of answers, one for each element that failed: route, code, count. Only those that happened. */
+  readonly errors: readonly (readonly [route: number, code: number, count: number])[]
+  /** Turned away before the operation, in the order of `rejections`. */
+  readonly rejected: readonly number[]
+  /** Requests to context providers, in the order of `forwardResults`. */
+  readonly forwards: readonly number[]
+  readonly now: LiveGauges
+  /** Nothing while waits are not measured (`-mutexTimeStat`). */
+  readonly waits: LiveWaits | null
+  /** By number. */
+  readonly partitions: readonly LivePartition[]
+  /**
+   * The distributions of partitions: of all of them up to 64; of more, each frame has those of 64, in turns. They are
+   * cumulative like everything else, so what one frame has not another one has.
+   */
+  readonly distributions: readonly LiveDistributions[]
+  /** In the order of `threads` of the hello. */
+  readonly threads: readonly LiveThreadCounts[]
+  readonly deliveries: LiveDeliveries
+  readonly alarms: LiveAlarms
+  readonly memory: LiveMemory
+  readonly disk: LiveDisk
+  /** Lines of the log that were dropped because they could not be written. */
+  readonly logLinesDropped: number
+}
+
+/** Requests on a route with a method. */
+export interface LiveRequests {
+  readonly route: number
+  readonly method: number
+  /** Number of a status code and how many answers had it, in turns. */
+  readonly codes: readonly number[]
+  /** From the head of a request to its answer. */
+  readonly durations: LiveBuckets
+  readonly total_s: number
+}
+
+/** How things stand at this moment. */
+export interface LiveGauges {
+  readonly connections: number
+  /** Requests that have begun and have no answer yet. */
+  readonly inFlight: number
+  readonly permitsFree: number
+  readonly permitsTaken: number
+  /** Requests that wait for a permit. */
+  readonly permitsQueued: number
+  readonly queriesWaiting: number
+  readonly queriesRunning: number
+}
+
+/** How often a resource was asked for and what was waited for it: the numbers of `GET /admin/waits`. */
+export interface LiveWait {
+  readonly count: number
+  /** How often there was a wait. */
+  readonly waited: number
+  /** Nanoseconds, exact: digits, since they may be more than a number in JSON can hold. */
+  readonly total_ns: string
+  readonly max_ns: string
+}
+
+/** Over all partitions. */
+export interface LiveWaitDistribution extends LiveWait {
+  /** Of those that waited. */
+  readonly buckets: LiveBuckets
+}
+
+export interface LiveWaits {
+  /** When the measurement began: at the last reset, or when it was switched on. Another value is another measurement. */
+  readonly since_ms: number
+  readonly request: LiveWaitDistribution
+  readonly dbConnectionPool: LiveWaitDistribution
+  readonly transaction: LiveWaitDistribution
+  readonly mailbox: LiveWaitDistribution
+  /** By partition: count, waited, total_ns, max_ns of the read handle, the write transaction and the mailbox in this order. */
+  readonly partitions: readonly (readonly [
+    dbConnectionPool: LivePartitionWait,
+    transaction: LivePartitionWait,
+    mailbox: LivePartitionWait,
+  ])[]
+}
+
+/** Shorter, as there are many; see `LiveWait`. */
+export type LivePartitionWait = readonly [count: number, waited: number, total_ns: string, max_ns: string]
+
+export type LivePartition = readonly [
+  /** Commands that wait in its mailbox now. */
+  mailboxDepth: number,
+  turns: number,
+  /** Commands that its turns carried out. */
+  commands: number,
+  /** Time that its turns took to log, sync and apply. */
+  commit_s: number,
+  entities: number,
+  used_bytes: number,
+  /** Size of the records appended to its log. */
+  logged_bytes: number,
+  /** How often its thread was replaced because it had died. */
+  restarts: number,
+  /** 1 while it refuses updates for want of room. */
+  full: 0 | 1,
+]
+
+export interface LiveDistributions {
+  readonly partition: number
+  readonly commits: LiveBuckets
+  /** Until the record of a turn was in the log and on disk. */
+  readonly syncs: LiveBuckets
+  /** Of those that waited; empty while waits are not measured. */
+  readonly dbConnectionPool: LiveBuckets
+  readonly transaction: LiveBuckets
+  readonly mailbox: LiveBuckets
+}
+
+/** What a thread says of itself once a second: its busy share is the difference of `busy_ms` by that of `looked_ms`. */
+export type LiveThreadCounts = readonly [
+  busy_ms: number,
+  /** When it said so, since the start of the process. */
+  looked_ms: number,
+  heapUsed_bytes: number,
+  heapLimit_bytes: number,
+]
+
+export interface LiveDeliveries {
+  /** Notifications that left the queue. */
+  readonly accepted: number
+  readonly dropped: number
+  readonly simulated: number
+  /** Attempts that failed: tried again, and given up because the receiver refused. */
+  readonly trouble: number
+  readonly refused: number
+  /** Times that attempts took. */
+  readonly attempts: LiveBuckets
+  /** From the making of a notification to its acceptance. */
+  readonly queueWaits: LiveBuckets
+  /** What waits or is under way, by outbox: those of the partitions, then the coordinator's, whose notices no single entity causes. */
+  readonly outboxes: readonly (readonly [depth: number, bytes: number])[]
+  /** When the oldest notification that waits was made. */
+  readonly oldest_ms: number | null
+  /** Receivers that fail, those that failed most often first; ten at most. */
+  readonly failing: readonly LiveFailing[]
+}
+
+export interface LiveFailing {
+  readonly receiver: string
+  readonly since_ms: number
+  /** Failed attempts since then. */
+  readonly failures: number
+  /** The first failure of these, in words. */
+  readonly reason: string
+}
+
+/** By kind: in force now, and raised since the start. */
+export type LiveAlarms = Readonly<Record<string, readonly [active: number, raised: number]>>
+
+export interface LiveMemory {
+  /** What the process holds, without the pages of mapped data files. */
+  readonly used_bytes: number
+  /** With them. */
+  readonly resident_bytes: number
+  /** What the process may still take. */
+  readonly left_bytes: number
+}
+
+export interface LiveDisk {
+  /** Nothing until the disk has answered. */
+  readonly free_bytes: number | null
+  /** What may still be written before updates are refused. */
+  readonly left_bytes: number | null
+  /** The share of `map_bytes` that the fullest partition has used. */
+  readonly fullestMap: number
+}

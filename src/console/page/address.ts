@@ -1,0 +1,59 @@
+import { Observable } from './observable.js'
+
+/** What the address of the console says: it can be sent, and opens the same view elsewhere. */
+export interface Address {
+  /** The id of a page; empty for the first one. */
+  readonly page: string
+  readonly parameters: ReadonlyMap<string, string>
+}
+
+/** Where the reader is. Changes with the address, and changes it only through the functions below. */
+export const openedAddress = new Observable(parseAddress(location.hash))
+
+/** Parameters that are the same on all pages. */
+const shared: ReadonlySet<string> = new Set(['last', 'tenant'])
+
+/** Reads `#/waits?last=15m`. */
+function parseAddress(hash: string): Address {
+  const [page = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2)
+  return { page: decoded(page), parameters: new Map(new URLSearchParams(query)) }
+}
+
+/** The link to a page; what all pages share goes with it. */
+export function linkTo(page: string, parameters: Readonly<Record<string, string>> = {}): string {
+  const kept = [...openedAddress.value.parameters].filter(([name]) => shared.has(name))
+  return hashOf(page, new Map([...kept, ...Object.entries(parameters)]))
+}
+
+/** Opens a page. */
+export function openPage(page: string, parameters: Readonly<Record<string, string>> = {}): void {
+  location.hash = linkTo(page, parameters)
+}
+
+/** Sets a parameter of the page that is open, or removes it; Back leads to the page before, not to each letter of a search. */
+export function setParameter(name: string, value: string | undefined): void {
+  const { page, parameters } = openedAddress.value
+  const next = new Map(parameters)
+  if (value === undefined || value === '') next.delete(name)
+  else next.set(name, value)
+  history.replaceState(null, '', hashOf(page, next))
+  openedAddress.set({ page, parameters: next })
+}
+
+/** Follows the address from now on. */
+export function followAddress(): void {
+  addEventListener('hashchange', () => openedAddress.set(parseAddress(location.hash)))
+}
+
+function hashOf(page: string, parameters: ReadonlyMap<string, string>): string {
+  const query = new URLSearchParams([...parameters]).toString()
+  return `#/${encodeURIComponent(page)}${query === '' ? '' : `?${query}`}`
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return ''
+  }
+}

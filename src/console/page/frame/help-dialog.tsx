@@ -1,0 +1,58 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { useObservable } from '../observable.js'
+import { pages } from '../pages.js'
+import { helpShown } from './keyboard.js'
+
+const keys: readonly (readonly [keys: string, meaning: string])[] = [
+  ['/', 'to the search'],
+  ['j k', 'down and up in a table; the arrows, Home and End as well'],
+  ['Enter', 'opens the row'],
+  ['Esc', 'closes what is open, leaves the table'],
+  ['p', 'pauses and goes on'],
+  ['r', 'resets what the page measures; asks first'],
+  ['?', 'this list'],
+]
+
+/** All keys. */
+export function HelpDialog() {
+  const shown = useObservable(helpShown)
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    if (shown) dialog.current?.showModal()
+    else dialog.current?.close()
+  }, [shown])
+  return (
+    <dialog ref={dialog} aria-labelledby="help-title" onClose={() => helpShown.set(false)}>
+      <h2 id="help-title">Keys</h2>
+      <dl class="keys">
+        {pages.map(({ id, title, letter }) => (
+          <Key key={id} keys={`g ${letter}`} meaning={title} />
+        ))}
+        {keys.map(([names, meaning]) => (
+          <Key key={names} keys={names} meaning={meaning} />
+        ))}
+      </dl>
+      <p>
+        <a href="/docs">Reference of the interfaces</a>
+      </p>
+      <div class="actions">
+        <button type="button" class="main" onClick={() => helpShown.set(false)}>
+          Close
+        </button>
+      </div>
+    </dialog>
+  )
+}
+
+function Key({ keys: names, meaning }: { readonly keys: string; readonly meaning: string }) {
+  return (
+    <div>
+      <dt>
+        {names.split(' ').map((name) => (
+          <kbd key={name}>{name}</kbd>
+        ))}
+      </dt>
+      <dd>{meaning}</dd>
+    </div>
+  )
+}

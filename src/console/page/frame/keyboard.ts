@@ -1,0 +1,64 @@
+import { useEffect } from 'preact/hooks'
+import { openPage } from '../address.js'
+import { Observable } from '../observable.js'
+import { pages } from '../pages.js'
+import { paused } from '../resource.js'
+
+/** Whether the list of keys is shown. */
+export const helpShown = new Observable(false)
+
+/** What `r` resets on the page that is open; nothing where nothing can be reset. */
+let reset: (() => void) | undefined
+
+/** Gives the page that is open a meaning for `r`. */
+export function useReset(act: () => void): void {
+  useEffect(() => {
+    reset = act
+    return () => {
+      if (reset === act) reset = undefined
+    }
+  })
+}
+
+/** How long after `g` a letter still opens a page. */
+const prefix_ms = 1_500
+
+/** Takes the keys that work everywhere, until the function that it gives is called. */
+export function followKeys(): () => void {
+  let prefixed_ms = 0
+  const keyDown = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
+    if (document.querySelector('dialog[open]') !== null) return
+    const isPrefixed = Date.now() - prefixed_ms < prefix_ms
+    prefixed_ms = 0
+    const page = isPrefixed ? pages.find(({ letter }) => letter === event.key) : undefined
+    if (page !== undefined) openPage(page.id)
+    else if (event.key === 'g') prefixed_ms = Date.now()
+    else if (!actOn(event.key)) return
+    event.preventDefault()
+  }
+  document.addEventListener('keydown', keyDown)
+  return () => document.removeEventListener('keydown', keyDown)
+}
+
+/** Whether the key means something. */
+function actOn(key: string): boolean {
+  if (key === '/') return focusFirst('[data-search]')
+  if (key === 'j' || key === 'k') return focusFirst('[data-rows] tr[tabindex="0"]')
+  if (key === 'p') paused.set(!paused.value)
+  else if (key === '?') helpShown.set(true)
+  else if (key === 'r' && reset !== undefined) reset()
+  else return false
+  return true
+}
+
+function focusFirst(selector: string): boolean {
+  const element = document.querySelector<HTMLElement>(selector)
+  element?.focus()
+  if (element instanceof HTMLInputElement) element.select()
+  return element !== null
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName))
+}

@@ -1,0 +1,134 @@
+import { linkTo, setParameter } from '../address.js'
+import { useClock } from '../clock.js'
+import { spanText } from '../format.js'
+import { connection, live } from '../live/live-state.js'
+import { useObservable } from '../observable.js'
+import { Chip } from '../parts/small-parts.js'
+import { readMembers, readText } from '../raw.js'
+import { paused, useResource } from '../resource.js'
+import { readOnly } from '../session.js'
+import { spans, useSpan } from '../span.js'
+import { nextTheme, theme } from '../theme.js'
+import { helpShown } from './keyboard.js'
+
+/** How the broker is, on every page, and what is the same for all pages. */
+export function StatusHeader() {
+  return (
+    <header class="status">
+      <a class="name" href={linkTo('')}>
+        Rigel
+      </a>
+      <Facts />
+      <div class="switches">
+        <SpanSwitch />
+        <PauseButton />
+      </div>
+      <div class="switches last">
+        <Alarms />
+        <ThemeButton />
+        <button
+          type="button"
+          class="icon"
+          onClick={() => helpShown.set(true)}
+          aria-label="Keys and help"
+          title="Keys (?)"
+        >
+          ?
+        </button>
+      </div>
+    </header>
+  )
+}
+
+const health = readMembers({ status: readText })
+
+function Facts() {
+  const known = useObservable(live)
+  const { kind } = useObservable(connection)
+  const onlyReads = useObservable(readOnly)
+  const { value, fault } = useResource(kind === 'lost' ? undefined : '/health/ready', health, 5_000)
+  const isReady = value?.status === 'ok' && fault === undefined
+  return (
+    <p class="facts">
+      {known && <span class="quiet">{known.hello.version}</span>}
+      {kind === 'lost' ? (
+        <Chip tone="bad">not reached</Chip>
+      ) : value === undefined && fault === undefined ? (
+        <Chip>opening</Chip>
+      ) : (
+        <Chip tone={isReady ? 'good' : 'warning'}>{isReady ? 'ready' : 'not ready'}</Chip>
+      )}
+      {known && <Uptime start_ms={known.hello.processStart_ms} />}
+      {known && (
+        <span class="quiet" title="Whether an update is answered when it is on disk (-writeConcern)">
+          fsync {known.hello.isDurable ? 'on' : 'off'}
+        </span>
+      )}
+      {onlyReads && (
+        <span title="Without a token the broker takes changes from its own machine only: -adminToken lets them in.">
+          <Chip tone="warning">read only</Chip>
+        </span>
+      )}
+    </p>
+  )
+}
+
+function Uptime({ start_ms }: { readonly start_ms: number }) {
+  return <span class="quiet">up {spanText((useClock() - start_ms) / 1000)}</span>
+}
+
+function SpanSwitch() {
+  const { name } = useSpan()
+  return (
+    <label class="field">
+      <span class="unseen">Time that charts show</span>
+      <select value={name} onChange={({ currentTarget }) => setParameter('last', currentTarget.value)}>
+        {spans.map((span) => (
+          <option key={span.name} value={span.name}>
+            {span.title}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+function PauseButton() {
+  const still = useObservable(paused)
+  return (
+    <button
+      type="button"
+      class="icon"
+      aria-pressed={still}
+      onClick={() => paused.set(!still)}
+      title="Pause (p)"
+      aria-label="Pause"
+    >
+      <span aria-hidden="true">{still ? '▶' : '❚❚'}</span>
+    </button>
+  )
+}
+
+/** The only part of the console that speaks up by itself. */
+function Alarms() {
+  const known = useObservable(live)
+  const active = Object.values(known?.latest.frame.alarms ?? {}).reduce((sum, [now]) => sum + now, 0)
+  const text = active === 0 ? 'no alarms' : `${active} alarm${active === 1 ? '' : 's'}`
+  return (
+    <span class={active === 0 ? 'alarms quiet' : 'alarms'} aria-live="polite">
+      {known && (active === 0 ? text : <Chip tone="bad">{text}</Chip>)}
+    </span>
+  )
+}
+
+const themeSigns = { system: '◐', light: '☀', dark: '☾' } as const
+
+function ThemeButton() {
+  const chosen = useObservable(theme)
+  const label = `Colours: ${chosen === 'system' ? 'as the system' : chosen}`
+  return (
+    <button type="button" class="icon" onClick={nextTheme} aria-label={label} title={label}>
+      <span aria-hidden="true">{themeSigns[chosen]}</span>
+    </button>
+  )
+}

@@ -1,0 +1,109 @@
+import type { LiveDistributions, LiveHello } from '../../live-frame.js'
+import { Observable } from '../observable.js'
+import { paused } from '../resource.js'
+import { readOnly, sentenceOf } from '../session.js'
+import { readStream } from '../stream-reader.js'
+import { readFrame, readHello } from './live-reader.js'
+import { type Moment, momentOf, stageNames, type WholeFrame } from './moment.js'
+import { Series } from './series.js'
+
+/** What is known of the broker as it is now. */
+export interface Live {
+  readonly hello: LiveHello
+  readonly latest: WholeFrame
+  /** Over the last ten seconds, or over as many as there are; nothing with the first frame. */
+  readonly recent: Moment | undefined
+}
+
+/** How the stream stands; while it is lost, since when, why, and when it is tried again. */
+export type Connection =
+  | { readonly kind: 'opening' }
+  | { readonly kind: 'open' }
+  | { readonly kind: 'lost'; readonly since_ms: number; readonly fault: string; readonly next_ms: number }
+
+/** Nothing until the first frame. While all stands still, and while the stream is lost, it is what was known last. */
+export const live = new Observable<Live | undefined>(undefined)
+
+/** Where figures come from. */
+export const connection = new Observable<Connection>({ kind: 'opening' })
+
+/** The last hour, also of what came while all stood still. */
+export const series = new Series()
+
+/** When the broker was started anew while the console looked, in milliseconds since 1970. */
+export const restarts = new Observable<readonly number[]>([])
+
+/** As many restarts are marked. */
+const manyRestarts = 50
+/** As many frames are kept, to subtract the first from the last. */
+const recentFrames = 11
+
+let hello: LiveHello | undefined
+let frames: WholeFrame[] = []
+
+/** Reads what the broker says of itself, from now on. */
+export function followLive(): void {
+  readStream('/admin/live', {
+    opened: () => connection.set({ kind: 'open' }),
+    event: (name, text) => {
+      const raw: unknown = JSON.parse(text)
+      if (name === 'hello') greet(readHello(raw))
+      else if (name === 'frame') take(raw)
+    },
+    lost: (fault, wait_ms) => {
+      const { value } = connection
+      const since_ms = value.kind === 'lost' ? value.since_ms : Date.now()
+      const said = fault === undefined ? 'the broker has ended the connection' : sentenceOf(fault)
+      connection.set({ kind: 'lost', since_ms, fault: said, next_ms: Date.now() + wait_ms })
+    },
+  })
+}
+
+function greet(said: LiveHello): void {
+  if (hello !== undefined && hello.processStart_ms !== said.processStart_ms) {
+    frames = []
+    restarts.set([...restarts.value, said.processStart_ms].slice(-manyRestarts))
+  }
+  hello = said
+  readOnly.set(said.isReadOnly)
+}
+
+function take(raw: unknown): void {
+  if (hello === undefined) return
+  const frame = readFrame(raw)
+  const before = frames.at(-1)
+  const distributions = new Map<number, LiveDistributions>(before?.distributions)
+  for (const each of frame.distributions) distributions.set(each.partition, each)
+  const whole = { frame, distributions }
+  if (before !== undefined) record(momentOf(hello, before, whole))
+  frames = [...frames, whole].slice(-recentFrames)
+  const [first] = frames
+  const recent = first === undefined || first === whole ? undefined : momentOf(hello, first, whole)
+  if (!paused.value) live.set({ hello, latest: whole, recent })
+}
+
+/** The names of the courses that are kept. */
+export const courses = {
+  busy: (thread: number) => `busy ${thread}`,
+  waitBucket: (stage: string, bucket: number) => `wait ${stage} ${bucket}`,
+} as const
+
+function record(moment: Moment): void {
+  const values: Record<string, number> = {
+    updates: moment.updates,
+    reads: moment.reads,
+    errors: moment.errors,
+    p50Update: moment.update.p50_s,
+    p99Update: moment.update.p99_s,
+    p99Read: moment.read.p99_s,
+    notified: moment.notified,
+    behind: moment.behind,
+  }
+  for (const [thread, share] of moment.busy.entries()) values[courses.busy(thread)] = share
+  for (const stage of stageNames) {
+    const counts = moment.waitBuckets?.[stage]
+    if (counts === undefined) continue
+    for (const [bucket, count] of counts.entries()) values[courses.waitBucket(stage, bucket)] = count
+  }
+  series.record(Math.floor(moment.time_ms / 1000), values)
+}

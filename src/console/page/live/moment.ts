@@ -1,0 +1,212 @@
+import type { LiveBuckets, LiveDistributions, LiveFrame, LiveHello, LiveWaitDistribution } from '../../live-frame.js'
+import { addCounts, bucketCounts, quantileOf, sumOf } from './buckets-of-live.js'
+
+/** A frame with the distributions of all partitions, also of those that it has not brought itself. */
+export interface WholeFrame {
+  readonly frame: LiveFrame
+  readonly distributions: ReadonlyMap<number, LiveDistributions>
+}
+
+/** How long something took: half of the times at most this, and 99 of 100; in seconds, not a number where there were none. */
+export interface Spread {
+  readonly p50_s: number
+  readonly p99_s: number
+  readonly mean_s: number
+  readonly count: number
+}
+
+/** The resources that a request waits for, in the order in which it needs them. */
+export const stageNames = ['request', 'mailbox', 'transaction', 'dbConnectionPool'] as const
+export type StageName = (typeof stageNames)[number]
+
+/** One partition between two frames. */
+export interface PartitionMoment {
+  readonly number: number
+  /** Share of the time in which its turns logged, synced and applied. */
+  readonly commitShare: number
+  readonly busy: number
+  readonly mailboxDepth: number
+  readonly commands: number
+  readonly commit: Spread
+  readonly sync: Spread
+  readonly entities: number
+  readonly used_bytes: number
+  readonly restarts: number
+  readonly isFull: boolean
+}
+
+/** What happened between two frames; rates are per second. */
+export interface Moment {
+  readonly time_ms: number
+  readonly over_s: number
+  readonly updates: number
+  readonly reads: number
+  /** One for each part of an answer that failed; of an answer that is an error as a whole, one. */
+  readonly errors: number
+  readonly update: Spread
+  readonly read: Spread
+  readonly notified: number
+  readonly undelivered: number
+  /** Notifications that wait or are under way. */
+  readonly behind: number
+  readonly rejected: number
+  /** Nothing while waits are not measured. */
+  readonly waits: Readonly<Record<StageName, Spread>> | undefined
+  /** The buckets of the waits, for a heat map. */
+  readonly waitBuckets: Readonly<Record<StageName, Float64Array>> | undefined
+  readonly partitions: readonly PartitionMoment[]
+  /** Of each thread, in the order of the hello. */
+  readonly busy: readonly number[]
+}
+
+/** What happened between two frames of the same process. */
+export function momentOf(hello: LiveHello, before: WholeFrame, now: WholeFrame): Moment {
+  const { frame } = now
+  const over_s = Math.max(0.001, (frame.time_ms - before.frame.time_ms) / 1000)
+  const traffic = trafficOf(hello, before.frame, frame)
+  const deliveries = (name: 'accepted' | 'simulated' | 'trouble' | 'refused' | 'dropped') =>
+    (frame.deliveries[name] - before.frame.deliveries[name]) / over_s
+  const busy = busyOf(before.frame, frame)
+  const waits = waitsOf(hello, before.frame, frame)
+  return {
+    time_ms: frame.time_ms,
+    over_s,
+    updates: traffic.updates / over_s,
+    reads: traffic.reads / over_s,
+    errors: traffic.errors / over_s,
+    update: traffic.update,
+    read: traffic.read,
+    notified: deliveries('accepted') + deliveries('simulated'),
+    undelivered: deliveries('trouble') + deliveries('refused') + deliveries('dropped'),
+    behind: frame.deliveries.outboxes.reduce((sum, [depth]) => sum + depth, 0),
+    rejected: (total(frame.rejected) - total(before.frame.rejected)) / over_s,
+    waits: waits && mapStages((stage) => waits[stage].spread),
+    waitBuckets: waits && mapStages((stage) => waits[stage].counts),
+    partitions: partitionsOf(hello, before, now, over_s, busy),
+    busy,
+  }
+}
+
+function total(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0)
+}
+
+/** The difference of two distributions, as a spread. */
+function spreadOf(bounds: readonly number[], before: LiveBuckets, now: LiveBuckets, sum_s: number | undefined): Spread {
+  const counts = bucketCounts(now, bounds.length)
+  addCounts(counts, before, -1)
+  return spreadOfCounts(bounds, counts, sum_s)
+}
+
+function spreadOfCounts(bounds: readonly number[], counts: Float64Array, sum_s: number | undefined, zeros = 0): Spread {
+  const count = sumOf(counts) + zeros
+  return {
+    p50_s: quantileOf(bounds, counts, 0.5, zeros),
+    p99_s: quantileOf(bounds, counts, 0.99, zeros),
+    mean_s: count > 0 && sum_s !== undefined ? sum_s / count : Number.NaN,
+    count,
+  }
+}
+
+function trafficOf(hello: LiveHello, before: LiveFrame, now: LiveFrame) {
+  const bounds = hello.durationBounds_s
+  const counts = { updates: new Float64Array(bounds.length + 1), reads: new Float64Array(bounds.length + 1) }
+  const sums = { updates: 0, reads: 0 }
+  let failed = 0
+  const add = (frame: LiveFrame, times: 1 | -1) => {
+    for (const { route, method, durations, total_s } of frame.requests) {
+      const kind = kindOf(hello, route, method)
+      if (kind === undefined) continue
+      addCounts(counts[kind], durations, times)
+      sums[kind] += times * total_s
+    }
+    for (const [, , count] of frame.errors) failed += times * count
+  }
+  add(before, -1)
+  add(now, 1)
+  return {
+    updates: sumOf(counts.updates),
+    reads: sumOf(counts.reads),
+    errors: failed,
+    update: spreadOfCounts(bounds, counts.updates, sums.updates),
+    read: spreadOfCounts(bounds, counts.reads, sums.reads),
+  }
+}
+
+function kindOf({ routes, methods }: LiveHello, route: number, method: number): 'updates' | 'reads' | undefined {
+  const name = methods[method] ?? ''
+  if (routes[route]?.updates.includes(name)) return 'updates'
+  return routes[route]?.reads.includes(name) ? 'reads' : undefined
+}
+
+function busyOf(before: LiveFrame, now: LiveFrame): readonly number[] {
+  return now.threads.map(([busy_ms, looked_ms], at) => {
+    const [busyBefore_ms = 0, lookedBefore_ms = 0] = before.threads[at] ?? []
+    const share = (busy_ms - busyBefore_ms) / (looked_ms - lookedBefore_ms)
+    return Number.isFinite(share) ? Math.min(1, Math.max(0, share)) : Number.NaN
+  })
+}
+
+interface StageWaits {
+  readonly spread: Spread
+  readonly counts: Float64Array
+}
+
+function mapStages<Value>(value: (stage: StageName) => Value): Readonly<Record<StageName, Value>> {
+  return {
+    request: value('request'),
+    mailbox: value('mailbox'),
+    transaction: value('transaction'),
+    dbConnectionPool: value('dbConnectionPool'),
+  }
+}
+
+/** Waits count since the last reset: a frame before it has nothing to subtract. */
+function waitsOf(
+  { durationBounds_s: bounds }: LiveHello,
+  { waits: before }: LiveFrame,
+  { waits: now }: LiveFrame,
+): Readonly<Record<StageName, StageWaits>> | undefined {
+  if (now === null) return undefined
+  const known = before?.since_ms === now.since_ms ? before : undefined
+  return mapStages((stage) => {
+    const [was, is]: readonly (LiveWaitDistribution | undefined)[] = [known?.[stage], now[stage]]
+    const counts = bucketCounts(is?.buckets ?? [], bounds.length)
+    if (was !== undefined) addCounts(counts, was.buckets, -1)
+    const asked = (is?.count ?? 0) - (was?.count ?? 0)
+    const total_s = Number(BigInt(is?.total_ns ?? 0) - BigInt(was?.total_ns ?? 0)) / 1e9
+    const zeros = Math.max(0, asked - sumOf(counts))
+    return { spread: spreadOfCounts(bounds, counts, total_s, zeros), counts }
+  })
+}
+
+function partitionsOf(
+  hello: LiveHello,
+  before: WholeFrame,
+  now: WholeFrame,
+  over_s: number,
+  busy: readonly number[],
+): readonly PartitionMoment[] {
+  const bounds = hello.durationBounds_s
+  const threads = new Map(
+    hello.threads.flatMap(({ kind, number }, at) => (kind === 'partition' ? [[number, busy[at] ?? Number.NaN]] : [])),
+  )
+  return now.frame.partitions.map((reading, number) => {
+    const [mailboxDepth, , commands, commit_s, entities, used_bytes, , restarts, full] = reading
+    const [, , commandsBefore = 0, commitBefore_s = 0] = before.frame.partitions[number] ?? []
+    const [was, is] = [before.distributions.get(number), now.distributions.get(number)]
+    return {
+      number,
+      commitShare: Math.min(1, Math.max(0, commit_s - commitBefore_s) / over_s),
+      busy: threads.get(number) ?? Number.NaN,
+      mailboxDepth,
+      commands: (commands - commandsBefore) / over_s,
+      commit: spreadOf(bounds, was?.commits ?? [], is?.commits ?? [], commit_s - commitBefore_s),
+      sync: spreadOf(bounds, was?.syncs ?? [], is?.syncs ?? [], undefined),
+      entities,
+      used_bytes,
+      restarts,
+      isFull: full === 1,
+    }
+  })
+}

@@ -1,0 +1,56 @@
+/** As many seconds are kept. */
+const kept_s = 3600
+
+/**
+ * The courses of figures over the last hour, one value for each second. A second of which nothing is known is a gap: not a
+ * number. Nothing grows: each course has its place from its first value on.
+ */
+export class Series {
+  readonly #courses = new Map<string, Float32Array>()
+  #latest_s = 0
+
+  /** The last second that has values, since 1970. */
+  get latest_s(): number {
+    return this.#latest_s
+  }
+
+  /** Takes the values of a second. Seconds between the last one and this become gaps; one that is long past is left out. */
+  record(second: number, values: Readonly<Record<string, number>>): void {
+    if (second <= this.#latest_s - kept_s) return
+    const gaps = Math.min(kept_s, second - this.#latest_s)
+    for (let gap = 0; gap < gaps; gap += 1) {
+      for (const course of this.#courses.values()) course[(second - gap) % kept_s] = Number.NaN
+    }
+    this.#latest_s = Math.max(this.#latest_s, second)
+    for (const name in values) {
+      let course = this.#courses.get(name)
+      if (course === undefined) {
+        course = new Float32Array(kept_s).fill(Number.NaN)
+        this.#courses.set(name, course)
+      }
+      course[second % kept_s] = values[name] ?? Number.NaN
+    }
+  }
+
+  /** The last so many seconds of a course, the latest at the end. */
+  last(name: string, seconds: number): Float32Array {
+    const found = new Float32Array(seconds).fill(Number.NaN)
+    const course = this.#courses.get(name)
+    if (course === undefined) return found
+    const first = this.#latest_s - seconds + 1
+    for (let at = Math.max(0, -first); at < seconds; at += 1) found[at] = course[(first + at) % kept_s] ?? Number.NaN
+    return found
+  }
+}
+
+/** The same course in at most so many points, each the highest of those that it stands for: what is rare is to be seen. */
+export function thinned(values: Float32Array, points: number): Float32Array {
+  if (values.length <= points) return values
+  const each = Math.ceil(values.length / points)
+  return Float32Array.from({ length: Math.ceil(values.length / each) }, (_, at) => {
+    let most = Number.NaN
+    for (const value of values.subarray(at * each, (at + 1) * each))
+      if (!(value <= most) && !Number.isNaN(value)) most = value
+    return most
+  })
+}

@@ -1,0 +1,40 @@
+import { useEffect, useState } from 'preact/hooks'
+
+/** A value that parts of the console look at and that tells them when it is another one. */
+export class Observable<Value> {
+  #value: Value
+  readonly #observers = new Set<() => void>()
+
+  constructor(value: Value) {
+    this.#value = value
+  }
+
+  get value(): Value {
+    return this.#value
+  }
+
+  set(value: Value): void {
+    if (Object.is(value, this.#value)) return
+    this.#value = value
+    for (const observer of [...this.#observers]) observer()
+  }
+
+  /** Calls at every change until the function that it gives is called. */
+  observe(observer: () => void): () => void {
+    this.#observers.add(observer)
+    return () => this.#observers.delete(observer)
+  }
+}
+
+/** The value now; the component is drawn again at every change. */
+export function useObservable<Value>(observable: Observable<Value>): Value {
+  const [, draw] = useState(0)
+  const seen = observable.value
+  useEffect(() => {
+    const changed = () => draw((times) => times + 1)
+    // It may have changed between the drawing and this.
+    if (!Object.is(seen, observable.value)) changed()
+    return observable.observe(changed)
+  }, [observable])
+  return seen
+}

@@ -1,0 +1,168 @@
+import { clockText, countText, shareText } from '../format.js'
+import type { Live } from '../live/live-state.js'
+import type { Moment } from '../live/moment.js'
+import type { Tone } from '../parts/small-parts.js'
+
+/** Something that somebody should look at, in words. */
+export interface Concern {
+  readonly tone: Tone
+  readonly text: string
+  /** The page that tells more. */
+  readonly page: string
+}
+
+/** From this share on a queue, a thread or a disk is called full or busy. */
+const nearlyFull = { queue: 0.8, thread: 0.9, room: 0.8 } as const
+/** From this share of the latency on a wait is what an update spends its time on. */
+const mostOfTime = 0.5
+/** Waits below this are no trouble, whatever their share is; in seconds. */
+const noticed_s = 0.002
+/** For so long a restart is told. */
+const newly_ms = 15 * 60_000
+
+/** What to look at, the worst first; nothing when all is well. */
+export function concernsOf({ hello, latest, recent }: Live, restarts: readonly number[]): readonly Concern[] {
+  const { frame } = latest
+  const found = [
+    ...alarmsFound(frame.alarms),
+    ...receiversFound(frame.deliveries),
+    ...roomFound(hello, frame),
+    ...queuesFound(frame.now),
+    ...(recent === undefined ? [] : [...waitsFound(recent), ...threadsFound(hello, recent)]),
+    ...restartsFound(restarts, frame),
+    ...linesFound(frame.logLinesDropped),
+  ]
+  return found.toSorted((one, other) => Number(other.tone === 'bad') - Number(one.tone === 'bad'))
+}
+
+type Frame = Live['latest']['frame']
+
+function alarmsFound(alarms: Frame['alarms']): readonly Concern[] {
+  return Object.entries(alarms).flatMap(([kind, [active]]) =>
+    active === 0 ? [] : [{ tone: 'bad', text: `alarm ${kind}${active > 1 ? ` (${active})` : ''}`, page: 'receivers' }],
+  )
+}
+
+function receiversFound({ failing }: Frame['deliveries']): readonly Concern[] {
+  return failing.map(({ receiver, since_ms, failures, reason }) => ({
+    tone: 'bad',
+    text: `receiver ${receiver} fails since ${clockText(since_ms)} (${reason}), ${countText(failures)} attempt${failures === 1 ? '' : 's'}`,
+    page: 'receivers',
+  }))
+}
+
+function roomFound({ map_bytes }: Live['hello'], { disk, partitions }: Frame): readonly Concern[] {
+  const full = partitions.flatMap((reading, number) => (reading[8] === 1 ? [number] : []))
+  const refusing: readonly Concern[] =
+    full.length === 0
+      ? []
+      : [{ tone: 'bad', text: `partition ${full.join(', ')} refuses updates for want of room`, page: 'settings' }]
+  const used = disk.fullestMap
+  if (map_bytes > 0 && used > nearlyFull.room) {
+    const text = `the fullest partition has used ${shareText(used)} of what it may grow to (-dbSizeMax)`
+    return [...refusing, { tone: used > 0.95 ? 'bad' : 'warning', text, page: 'settings' }]
+  }
+  return disk.left_bytes === 0
+    ? [...refusing, { tone: 'bad', text: 'the disk is full: only removals are taken (-dbFreeMin)', page: 'settings' }]
+    : refusing
+}
+
+function queuesFound({ permitsFree, permitsTaken, permitsQueued }: Frame['now']): readonly Concern[] {
+  const share = permitsTaken / Math.max(1, permitsTaken + permitsFree)
+  if (share <= nearlyFull.queue) return []
+  const text = `${shareText(share)} of the permits for requests are taken, ${countText(permitsQueued)} requests wait for one`
+  return [{ tone: permitsQueued > 0 ? 'bad' : 'warning', text, page: 'waits' }]
+}
+
+const stageTexts = {
+  request: 'a permit: more requests arrive than are finished',
+  mailbox: 'their partition in its mailbox: its thread does not get to run',
+  transaction: "their partition's write transaction: the turn before is under way",
+  dbConnectionPool: 'a read handle: long scans, or a small pool',
+} as const
+
+function waitsFound({ waits, update, partitions }: Moment): readonly Concern[] {
+  const mean_s = update.mean_s
+  const ofWaits = Object.entries(stageTexts).flatMap(([name, text]): readonly Concern[] => {
+    const wait_s = name in stageTexts ? (waits?.[name as keyof typeof stageTexts].mean_s ?? 0) : 0
+    if (!(wait_s > noticed_s && wait_s > mostOfTime * mean_s)) return []
+    return [
+      {
+        tone: 'warning',
+        text: `updates spend ${shareText(Math.min(1, wait_s / mean_s))} of their time waiting for ${text}`,
+        page: 'waits',
+      },
+    ]
+  })
+  const ofDisks = partitions
+    .filter(({ commitShare, sync }) => commitShare > mostOfTime && sync.p50_s > noticed_s)
+    .map(
+      ({ number, commitShare }): Concern => ({
+        tone: 'warning',
+        text: `partition ${number} waits for the disk (commit ${shareText(commitShare)} of its time)`,
+        page: 'waits',
+      }),
+    )
+  return [...ofWaits, ...ofDisks]
+}
+
+function threadsFound({ threads }: Live['hello'], { busy }: Moment): readonly Concern[] {
+  return threads.flatMap(({ kind, number }, at) => {
+    const share = busy[at] ?? 0
+    if (!(share > nearlyFull.thread)) return []
+    return [
+      {
+        tone: 'warning',
+        text: `${threadName(kind, number)} is busy for ${shareText(share)} of the time`,
+        page: 'overview',
+      },
+    ]
+  })
+}
+
+const threadNames = {
+  frontEnd: 'front end',
+  partition: 'partition',
+  queryThread: 'query thread',
+  courier: 'courier',
+} as const
+
+/** A thread as people call it. */
+export function threadName(kind: keyof typeof threadNames, number: number): string {
+  return kind === 'courier' ? threadNames[kind] : `${threadNames[kind]} ${number}`
+}
+
+function restartsFound(restarts: readonly number[], { time_ms, partitions }: Frame): readonly Concern[] {
+  const ofBroker = restarts
+    .filter((at_ms) => time_ms - at_ms < newly_ms)
+    .map(
+      (at_ms): Concern => ({
+        tone: 'warning',
+        text: `the broker was started anew at ${clockText(at_ms)}`,
+        page: 'trace',
+      }),
+    )
+  const ofThreads = partitions.flatMap((reading, number): readonly Concern[] =>
+    reading[7] === 0
+      ? []
+      : [
+          {
+            tone: 'warning',
+            text: `the thread of partition ${number} died and was replaced (${reading[7]})`,
+            page: 'trace',
+          },
+        ],
+  )
+  return [...ofBroker, ...ofThreads]
+}
+
+function linesFound(dropped: number): readonly Concern[] {
+  if (dropped === 0) return []
+  return [
+    {
+      tone: 'warning',
+      text: `${countText(dropped)} lines of the log could not be written and were dropped`,
+      page: 'trace',
+    },
+  ]
+}

@@ -1,0 +1,209 @@
+import type { ComponentChildren } from 'preact'
+import { linkTo } from '../address.js'
+import { bytesText, countText, durationText, rateText, shareText } from '../format.js'
+import { connection, type Live, live, restarts, series } from '../live/live-state.js'
+import type { Moment, PartitionMoment } from '../live/moment.js'
+import { thinned } from '../live/series.js'
+import { useObservable } from '../observable.js'
+import { pages } from '../pages.js'
+import { type Column, DataTable } from '../parts/data-table.js'
+import { FoldedJson } from '../parts/folded-json.js'
+import { PageHead } from '../parts/page-head.js'
+import { Bar, Chip } from '../parts/small-parts.js'
+import { Sparkline } from '../parts/sparkline.js'
+import { LoadingState, Stale } from '../parts/states.js'
+import { useSpan } from '../span.js'
+import { concernsOf, threadName } from './concerns.js'
+import { StageTable } from './stage-table.js'
+import { TrafficCharts } from './traffic-charts.js'
+
+/** Whether the broker is well, what it does, and what to look at. */
+export function OverviewPage() {
+  const known = useObservable(live)
+  const state = useObservable(connection)
+  return (
+    <>
+      <PageHead title="Overview" curl={['/admin/live', '/metrics']} />
+      {known === undefined ? (
+        <LoadingState what="the figures of the broker" />
+      ) : (
+        <Stale since_ms={state.kind === 'lost' ? known.latest.frame.time_ms : undefined}>
+          <Concerns known={known} />
+          <Cards known={known} />
+          <TrafficCharts />
+          {known.recent && <Details known={known} recent={known.recent} />}
+        </Stale>
+      )}
+    </>
+  )
+}
+
+function Concerns({ known }: { readonly known: Live }) {
+  const found = concernsOf(known, useObservable(restarts))
+  return (
+    <section class="findings" aria-labelledby="look-at">
+      <h2 id="look-at">What to look at</h2>
+      {found.length === 0 ? (
+        <p>
+          <Chip tone="good">All is well.</Chip>
+        </p>
+      ) : (
+        <ul>
+          {found.map(({ tone, text, page }) => (
+            <li key={text}>
+              <Chip tone={tone}>{text}</Chip> <PageLink id={page} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}
+
+/** Nothing for a page that is already open, or that this console does not have. */
+function PageLink({ id }: { readonly id: string }) {
+  const page = pages.find((each) => each.id === id && each.id !== 'overview')
+  return page === undefined ? null : <a href={linkTo(id)}>{page.title}</a>
+}
+
+/** As many points fit under a figure. */
+const points = 120
+
+function Cards({ known: { recent, latest } }: { readonly known: Live }) {
+  const { seconds } = useSpan()
+  const course = (name: string) => <Sparkline values={thinned(series.last(name, seconds), points)} />
+  const oldest_ms = latest.frame.deliveries.oldest_ms
+  const oldest = oldest_ms === null ? '' : `, oldest ${durationText((latest.frame.time_ms - oldest_ms) / 1000)}`
+  return (
+    <ul class="cards" aria-label="Figures of the last ten seconds">
+      <Card name="updates/s" value={recent && rateText(recent.updates)} course={course('updates')} />
+      <Card name="reads/s" value={recent && rateText(recent.reads)} course={course('reads')} />
+      <Card name="errors/s" value={recent && rateText(recent.errors)} course={course('errors')} />
+      <Card name="p99 update" value={recent && durationText(recent.update.p99_s)} course={course('p99Update')} />
+      <Card
+        name="notified/s"
+        value={recent && rateText(recent.notified)}
+        note={recent && `behind ${countText(recent.behind)}${oldest}`}
+        course={course('notified')}
+      />
+    </ul>
+  )
+}
+
+function Card({
+  name,
+  value = '–',
+  note,
+  course,
+}: {
+  readonly name: string
+  readonly value?: string | undefined
+  readonly note?: string | undefined
+  readonly course: ComponentChildren
+}) {
+  return (
+    <li class="card">
+      <p class="card-name">{name}</p>
+      <p class="card-value">{value}</p>
+      <p class="card-note">{note ?? '\u00a0'}</p>
+      {course}
+    </li>
+  )
+}
+
+function Details({ known, recent }: { readonly known: Live; readonly recent: Moment }) {
+  return (
+    <>
+      <div class="side-by-side">
+        <section aria-labelledby="stages">
+          <h2 id="stages">Where an update spends its time</h2>
+          <StageTable recent={recent} />
+        </section>
+        <section aria-labelledby="busy">
+          <h2 id="busy">Busy threads</h2>
+          <ul class="busy">
+            {known.hello.threads.map(({ kind, number }, at) => {
+              const share = recent.busy[at] ?? Number.NaN
+              const name = threadName(kind, number)
+              return (
+                <li key={name}>
+                  <span>{name}</span>
+                  <Bar
+                    share={share || 0}
+                    text={Number.isNaN(share) ? '–' : shareText(share)}
+                    tone={share > 0.9 ? 'warning' : 'plain'}
+                  />
+                </li>
+              )
+            })}
+          </ul>
+        </section>
+      </div>
+      <section aria-labelledby="partitions">
+        <h2 id="partitions">Partitions</h2>
+        <DataTable
+          caption="Partitions"
+          columns={partitionColumns}
+          rows={recent.partitions}
+          keyOf={({ number }) => String(number)}
+          empty="There are no partitions."
+        />
+      </section>
+      <details>
+        <summary>What the broker has sent last</summary>
+        <FoldedJson value={known.latest.frame} open />
+      </details>
+    </>
+  )
+}
+
+const partitionColumns: readonly Column<PartitionMoment>[] = [
+  { name: 'partition', cell: ({ number }) => number, order: ({ number }) => number },
+  {
+    name: 'busy',
+    cell: ({ busy }) => (
+      <Bar
+        share={busy || 0}
+        text={Number.isNaN(busy) ? '–' : shareText(busy)}
+        tone={busy > 0.9 ? 'warning' : 'plain'}
+      />
+    ),
+    order: ({ busy }) => busy || 0,
+    isNumber: true,
+  },
+  { name: 'commands/s', cell: ({ commands }) => rateText(commands), order: ({ commands }) => commands, isNumber: true },
+  {
+    name: 'mailbox',
+    cell: ({ mailboxDepth }) => countText(mailboxDepth),
+    order: ({ mailboxDepth }) => mailboxDepth,
+    isNumber: true,
+  },
+  {
+    name: 'commit p50',
+    cell: ({ commit }) => durationText(commit.p50_s),
+    order: ({ commit }) => commit.p50_s || 0,
+    isNumber: true,
+    isMinor: true,
+  },
+  {
+    name: 'commit p99',
+    cell: ({ commit }) => durationText(commit.p99_s),
+    order: ({ commit }) => commit.p99_s || 0,
+    isNumber: true,
+  },
+  {
+    name: 'committing',
+    cell: ({ commitShare }) => shareText(commitShare),
+    order: ({ commitShare }) => commitShare,
+    isNumber: true,
+    isMinor: true,
+  },
+  { name: 'entities', cell: ({ entities }) => countText(entities), order: ({ entities }) => entities, isNumber: true },
+  {
+    name: 'disk',
+    cell: ({ used_bytes }) => bytesText(used_bytes),
+    order: ({ used_bytes }) => used_bytes,
+    isNumber: true,
+    isMinor: true,
+  },
+]

@@ -1,0 +1,173 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type uPlot from 'uplot'
+import { clockText } from '../format.js'
+import { useObservable } from '../observable.js'
+import { colour, colours } from '../theme.js'
+import { ScrollRegion } from './scroll-region.js'
+
+/** Lines over time. */
+export interface ChartContent {
+  /** In seconds since 1970, ascending. */
+  readonly times_s: readonly number[]
+  readonly lines: readonly { readonly label: string; readonly values: readonly (number | null)[] }[]
+  /** Moments that are marked in it: restarts of the broker. */
+  readonly marks_s?: readonly number[]
+}
+
+interface ChartShown {
+  readonly title: string
+  readonly content: ChartContent
+  /** A value with its unit. */
+  readonly format: (value: number) => string
+  /** In CSS pixels. */
+  readonly height?: number
+}
+
+/** A chart of lines over time, and the same as a table for those who do not see it. */
+export function Chart({ title, content, format, height = 200 }: ChartShown) {
+  const place = useRef<HTMLDivElement>(null)
+  const drawn = useRef<uPlot | undefined>(undefined)
+  const latest = useRef(content)
+  latest.current = content
+  const palette = useObservable(colours)
+  const names = content.lines.map(({ label }) => label).join('\n')
+  useEffect(() => {
+    let gone = false
+    let watch: ResizeObserver | undefined
+    // Loaded by the pages that have charts only.
+    void import('uplot').then(({ default: Plot }) => {
+      const { current: element } = place
+      if (gone || element === null) return
+      const options = optionsOf(latest, format, { width: element.clientWidth, height })
+      const plot = new Plot(options, columnsOf(latest.current), element)
+      drawn.current = plot
+      watch = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }))
+      watch.observe(element)
+    })
+    return () => {
+      gone = true
+      watch?.disconnect()
+      drawn.current?.destroy()
+      drawn.current = undefined
+    }
+  }, [palette, names, height])
+  useEffect(() => drawn.current?.setData(columnsOf(content)), [content])
+  return (
+    <figure class="chart">
+      <figcaption>{title}</figcaption>
+      <div
+        class="plot"
+        ref={place}
+        role="img"
+        aria-label={`${title}. The figures are in the table below.`}
+        style={{ minHeight: `${height}px` }}
+      />
+      <ChartTable title={title} content={content} format={format} />
+    </figure>
+  )
+}
+
+/** As many moments of a chart are in its table. */
+const manyRows = 60
+
+function ChartTable({ title, content: { times_s, lines }, format }: ChartShown) {
+  const [open, setOpen] = useState(false)
+  const step = Math.max(1, Math.ceil(times_s.length / manyRows))
+  const rows = open ? times_s.map((_, at) => at).filter((at) => (times_s.length - 1 - at) % step === 0) : []
+  return (
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>As a table</summary>
+      {open && (
+        <ScrollRegion label={`${title}, as a table`}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">time</th>
+                {lines.map(({ label }) => (
+                  <th scope="col" class="number" key={label}>
+                    {label}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.toReversed().map((at) => (
+                <tr key={times_s[at]}>
+                  <th scope="row">{clockText(1000 * (times_s[at] ?? 0))}</th>
+                  {lines.map(({ label, values }) => (
+                    <td class="number" key={label}>
+                      {cellText(values[at], format)}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </ScrollRegion>
+      )}
+    </details>
+  )
+}
+
+function cellText(value: number | null | undefined, format: (value: number) => string): string {
+  return value === null || value === undefined ? 'none' : format(value)
+}
+
+function columnsOf({ times_s, lines }: ChartContent): uPlot.AlignedData {
+  return [[...times_s], ...lines.map(({ values }) => [...values])]
+}
+
+function optionsOf(
+  shown: { readonly current: ChartContent },
+  format: (value: number) => string,
+  size: { readonly width: number; readonly height: number },
+): uPlot.Options {
+  const axis = {
+    stroke: colour('--quiet'),
+    grid: { stroke: colour('--line'), width: 1 },
+    ticks: { stroke: colour('--line'), width: 1 },
+    font: '12px system-ui, sans-serif',
+  }
+  return {
+    ...size,
+    legend: { live: true },
+    cursor: { points: { size: 6 } },
+    scales: { y: { range: (_, least, most) => [Math.min(0, least ?? 0), most > 0 ? most * 1.08 : 1] } },
+    axes: [
+      { ...axis, values: (_, seconds) => seconds.map((each) => clockText(1000 * each)), space: 80 },
+      { ...axis, size: 70, values: (_, values) => values.map(format) },
+    ],
+    series: [
+      { label: 'time', value: (_, seconds) => (seconds === null ? '' : clockText(1000 * seconds)) },
+      ...shown.current.lines.map(({ label }, at) => ({
+        label,
+        stroke: colour(`--series-${(at % 6) + 1}`),
+        width: 2,
+        dash: at < 6 ? [] : [6, 4],
+        spanGaps: false,
+        points: { show: false },
+        value: (_: uPlot, value: number | null) => (value === null ? '' : format(value)),
+      })),
+    ],
+    hooks: { draw: [(plot) => drawMarks(plot, shown.current.marks_s ?? [])] },
+  }
+}
+
+/** A dashed line down the chart where the broker was started anew. */
+function drawMarks(plot: uPlot, marks_s: readonly number[]): void {
+  const { ctx, bbox } = plot
+  ctx.save()
+  ctx.strokeStyle = colour('--quiet')
+  ctx.fillStyle = colour('--quiet')
+  ctx.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio])
+  for (const mark_s of marks_s) {
+    const x = Math.round(plot.valToPos(mark_s, 'x', true))
+    if (x < bbox.left || x > bbox.left + bbox.width) continue
+    ctx.beginPath()
+    ctx.moveTo(x, bbox.top)
+    ctx.lineTo(x, bbox.top + bbox.height)
+    ctx.stroke()
+    ctx.fillText('restart', x + 4 * devicePixelRatio, bbox.top + 12 * devicePixelRatio)
+  }
+  ctx.restore()
+}

@@ -1,0 +1,61 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { Observable, useObservable } from '../observable.js'
+
+/** A change that somebody has to agree to. */
+interface Change {
+  /** What is to be done, as a question. */
+  readonly title: string
+  /** What it costs, and what can not be had back. */
+  readonly cost: string
+  /** The words on the button that does it. */
+  readonly action: string
+}
+
+const asked = new Observable<(Change & { readonly decide: (agreed: boolean) => void }) | undefined>(undefined)
+
+/** Asks before something is changed, and says what it costs; resolves with whether it is to be done. */
+export function confirmChange(change: Change): Promise<boolean> {
+  asked.value?.decide(false)
+  return new Promise((resolve) => {
+    asked.set({
+      ...change,
+      decide: (agreed) => {
+        asked.set(undefined)
+        resolve(agreed)
+      },
+    })
+  })
+}
+
+/** Where the question is shown; stands once in the console. */
+export function ConfirmDialog() {
+  const change = useObservable(asked)
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    if (change !== undefined) dialog.current?.showModal()
+    else dialog.current?.close()
+  }, [change])
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby="confirm-title"
+      aria-describedby="confirm-cost"
+      onClose={() => change?.decide(false)}
+    >
+      {change && (
+        <>
+          <h2 id="confirm-title">{change.title}</h2>
+          <p id="confirm-cost">{change.cost}</p>
+          <div class="actions">
+            <button type="button" onClick={() => change.decide(false)}>
+              Cancel
+            </button>
+            <button type="button" class="main" onClick={() => change.decide(true)}>
+              {change.action}
+            </button>
+          </div>
+        </>
+      )}
+    </dialog>
+  )
+}

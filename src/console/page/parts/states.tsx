@@ -1,0 +1,92 @@
+import type { ComponentChildren } from 'preact'
+import type { Known } from '../resource.js'
+import { RelativeTime } from './relative-time.js'
+
+/** Nothing is there, and what would be. */
+export function EmptyState({ children }: { readonly children: ComponentChildren }) {
+  return <p class="state">{children}</p>
+}
+
+/** It is being read. Lines stand where it will be, so that nothing jumps. */
+export function LoadingState({ what }: { readonly what: string }) {
+  return (
+    <div class="state loading" role="status">
+      <span class="unseen">Loading {what}</span>
+      <i />
+      <i />
+      <i />
+    </div>
+  )
+}
+
+/** It could not be read, why, and what to do. */
+export function FailedState({
+  what,
+  fault,
+  again,
+}: {
+  readonly what: string
+  readonly fault: string
+  readonly again?: (() => void) | undefined
+}) {
+  return (
+    <div class="state failed">
+      <p>
+        <span aria-hidden="true">✗ </span>
+        {what} could not be read: {fault}.
+      </p>
+      {again && (
+        <button type="button" onClick={again}>
+          Try again
+        </button>
+      )}
+    </div>
+  )
+}
+
+/**
+ * What is known of a resource in each of its states: while it is loaded, when it could not be read, when it could be read once but
+ * not any more (grey, with the time since when), and as it is.
+ */
+export function Shown<Value>({
+  known,
+  what,
+  children,
+}: {
+  readonly known: Known<Value> & { readonly again?: () => void }
+  readonly what: string
+  readonly children: (value: Value) => ComponentChildren
+}) {
+  const { value, fault, at_ms, again } = known
+  if (value === undefined) {
+    return fault === undefined ? <LoadingState what={what} /> : <FailedState what={what} fault={fault} again={again} />
+  }
+  return (
+    <Stale since_ms={fault === undefined ? undefined : at_ms} why={fault}>
+      {children(value)}
+    </Stale>
+  )
+}
+
+/** Figures that are not those of now are grey and say since when. */
+export function Stale({
+  since_ms,
+  why,
+  children,
+}: {
+  readonly since_ms: number | undefined
+  readonly why?: string | undefined
+  readonly children: ComponentChildren
+}) {
+  return (
+    <div class={since_ms === undefined ? 'fresh' : 'stale'}>
+      {since_ms !== undefined && (
+        <p class="stale-note">
+          As of <RelativeTime at_ms={since_ms} />
+          {why !== undefined && `: ${why}`}.
+        </p>
+      )}
+      {children}
+    </div>
+  )
+}

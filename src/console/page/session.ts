@@ -1,0 +1,69 @@
+import { Observable } from './observable.js'
+import { Misread, type Reader } from './raw.js'
+
+/** How the console stands with the broker's token: none is needed or it is right, one is asked for, or the one given was wrong. */
+export type SignIn = 'done' | 'needed' | 'wrong'
+
+/** Whether somebody has to give the token. */
+export const signIn = new Observable<SignIn>('done')
+
+/** Whether the broker takes no changes from here, since it has no token and is reached from elsewhere. */
+export const readOnly = new Observable(false)
+
+/** Kept in the memory of the tab only: in no address, cookie, storage or log. */
+let token: string | undefined
+
+/** Takes the token that was given, and lets all that was refused be tried again. */
+export function giveToken(given: string): void {
+  token = given
+  signIn.set('done')
+}
+
+/** Whether a token is sent, so that a call that can be copied says where it belongs. */
+export function usesToken(): boolean {
+  return token !== undefined
+}
+
+/** Why the broker has not done what it was asked for. */
+export class Refused extends Error {
+  override readonly name = 'Refused'
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+/** Sends a request to the management, with the token; throws `Refused` for every status but those of success. */
+export async function send(path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers)
+  const sent = token
+  if (sent !== undefined) headers.set('Authorization', `Bearer ${sent}`)
+  const response = await fetch(path, { ...init, headers, cache: 'no-store', redirect: 'error' })
+  if (response.ok) return response
+  // Another request may have been refused meanwhile, and another token given.
+  if (response.status === 401 && sent === token) signIn.set(sent === undefined ? 'needed' : 'wrong')
+  throw new Refused(response.status, await descriptionOf(response))
+}
+
+/** Reads a resource of the management. */
+export async function read<Value>(path: string, reader: Reader<Value>, signal?: AbortSignal): Promise<Value> {
+  const response = await send(path, signal === undefined ? {} : { signal })
+  return reader(await response.json())
+}
+
+/** What went wrong, in a sentence for people. */
+export function sentenceOf(fault: unknown): string {
+  if (fault instanceof Refused) return fault.message
+  if (fault instanceof Misread)
+    return `the broker answered with something unknown (${fault.message}): load the page again`
+  return 'the broker cannot be reached'
+}
+
+async function descriptionOf(response: Response): Promise<string> {
+  const text = await response.text().catch(() => '')
+  const [, quoted] = /"(?:description|details)":("(?:[^"\\]|\\.)*")/.exec(text) ?? []
+  const said: unknown = quoted === undefined ? undefined : JSON.parse(quoted)
+  return typeof said === 'string' ? said : `HTTP status ${response.status}`
+}

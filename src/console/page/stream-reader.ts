@@ -1,0 +1,81 @@
+import { createParser } from 'eventsource-parser'
+import { Refused, send, signIn } from './session.js'
+
+/** Who reads a stream. */
+interface EventReader {
+  /** An event, by its name (`message` without one) and its text. */
+  event(name: string, text: string): void
+  opened(): void
+  /** It has ended or could not be opened; it is tried again in so many milliseconds. */
+  lost(fault: unknown, wait_ms: number): void
+}
+
+const shortest_ms = 1_000
+const longest_ms = 15_000
+
+/**
+ * Reads Server-Sent Events until the function that it gives is called. By `fetch`, since a token needs a header. A stream that is
+ * lost is opened again after 1 to 15 seconds, each time after twice as long; at once when the token has been given or the
+ * tab is looked at again.
+ */
+export function readStream(path: string, reader: EventReader): () => void {
+  const over = new AbortController()
+  void keepReading(path, reader, over.signal)
+  return () => over.abort()
+}
+
+async function keepReading(path: string, reader: EventReader, over: AbortSignal): Promise<void> {
+  let wait_ms = shortest_ms
+  while (!over.aborted) {
+    let fault: unknown
+    try {
+      const response = await send(path, { headers: { Accept: 'text/event-stream' }, signal: over })
+      reader.opened()
+      wait_ms = shortest_ms
+      await readEvents(response, reader)
+    } catch (thrown) {
+      fault = thrown
+    }
+    if (over.aborted) return
+    const asksForToken = fault instanceof Refused && fault.status === 401
+    reader.lost(fault, wait_ms)
+    await pause(asksForToken ? undefined : wait_ms, over)
+    wait_ms = Math.min(longest_ms, 2 * wait_ms)
+  }
+}
+
+async function readEvents({ body }: Response, reader: EventReader): Promise<void> {
+  if (body === null) return
+  const parser = createParser({ onEvent: ({ event = 'message', data }) => reader.event(event, data) })
+  const pieces = body.pipeThrough(new TextDecoderStream()).getReader()
+  for (;;) {
+    const { done, value } = await pieces.read()
+    if (done) return
+    parser.feed(value)
+  }
+}
+
+/** Resolves after so long, or when there is a reason to try at once; without a time when the token was given. */
+function pause(wait_ms: number | undefined, over: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const ends: (() => void)[] = []
+    const go = () => {
+      for (const end of ends.splice(0)) end()
+      resolve()
+    }
+    const on = (target: EventTarget, name: string, act: () => void) => {
+      target.addEventListener(name, act)
+      ends.push(() => target.removeEventListener(name, act))
+    }
+    if (wait_ms !== undefined) {
+      const timer = setTimeout(go, wait_ms)
+      ends.push(() => clearTimeout(timer))
+      on(document, 'visibilitychange', () => {
+        if (document.visibilityState === 'visible') go()
+      })
+      on(window, 'online', go)
+    }
+    ends.push(signIn.observe(() => signIn.value === 'done' && go()))
+    on(over, 'abort', go)
+  })
+}

@@ -1,0 +1,167 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Test } from 'tap'
+import { pages } from '../../src/console/page/pages.js'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+
+/** The browser of the tests: Debian's, unless `RIGEL_CHROMIUM` names another one. */
+const program = process.env['RIGEL_CHROMIUM'] ?? '/usr/bin/chromium'
+
+/** What a test that needs a browser is given as its options: where none is, it says so and is skipped. */
+export const needsBrowser = existsSync(program)
+  ? {}
+  : { skip: `there is no browser at ${program}: install chromium, or name one with RIGEL_CHROMIUM` }
+
+/** All that a view can look like: each page is tried in each of them. */
+export const appearances = [
+  { theme: 'light', width: 1280, height: 900 },
+  { theme: 'dark', width: 1280, height: 900 },
+  { theme: 'light', width: 390, height: 844 },
+  { theme: 'dark', width: 390, height: 844 },
+] as const
+type Appearance = (typeof appearances)[number]
+
+/** The ids of the pages, in the order of the navigation. */
+export const pageIds = pages.map(({ id }) => id)
+
+/** One browser for the cases of a file, ended with the test. */
+export async function startBrowser(t: Test): Promise<Browser> {
+  const browser = await chromium.launch({
+    executablePath: program,
+    args: [
+      ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-dev-shm-usage',
+      '--disable-sync',
+      '--no-first-run',
+      // Nothing but this machine has a name.
+      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
+    ],
+  })
+  t.teardown(() => browser.close())
+  return browser
+}
+
+/** A tab with the console, and all that went wrong in it. */
+export class ConsoleTab {
+  readonly page: Page
+  readonly #context: BrowserContext
+  readonly #origin: string
+  readonly #problems: string[] = []
+  readonly requested: string[] = []
+
+  private constructor(context: BrowserContext, page: Page, origin: string) {
+    this.#context = context
+    this.page = page
+    this.#origin = origin
+    page.on('console', (message) => this.#problems.push(`console: ${message.text()} (${message.location().url})`))
+    page.on('pageerror', (fault) => this.#problems.push(`fault: ${fault.message}`))
+    page.on('request', (request) => {
+      this.requested.push(request.url())
+      const { origin, protocol } = new URL(request.url())
+      if (origin !== this.#origin && protocol !== 'data:') this.#problems.push(`elsewhere: ${request.url()}`)
+    })
+  }
+
+  /** Opens a page of the console of a broker, in a profile of its own. */
+  static async open(browser: Browser, origin: string, id = '', look: Appearance = appearances[0]): Promise<ConsoleTab> {
+    const { theme, width, height } = look
+    const context = await browser.newContext({
+      viewport: { width, height },
+      colorScheme: theme,
+      reducedMotion: 'reduce',
+    })
+    const tab = new ConsoleTab(context, await context.newPage(), origin)
+    await tab.page.goto(`${origin}/console#/${id}`)
+    return tab
+  }
+
+  /** Opens another page of the console by its address, and waits until it is drawn with what the broker says. */
+  async show(id: string): Promise<void> {
+    await this.page.evaluate((hash) => {
+      location.hash = hash
+    }, `#/${id}`)
+    await this.settled(id)
+  }
+
+  /** Resolves when the page is drawn and nothing of it is being loaded. */
+  async settled(id: string): Promise<void> {
+    const title = pages.find((page) => page.id === id)?.title ?? ''
+    await this.page.locator('h1', { hasText: title }).waitFor()
+    await this.page.waitForFunction(() => document.querySelector('main .loading') === null)
+  }
+
+  /** Gives another size or theme to the tab. */
+  async look({ theme, width, height }: Appearance): Promise<void> {
+    await this.page.setViewportSize({ width, height })
+    await this.page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' })
+  }
+
+  /** What went wrong since this was asked for last: messages of the browser, faults, requests to elsewhere. */
+  takeProblems(): readonly string[] {
+    return this.#problems.splice(0)
+  }
+
+  /** What axe finds, each with the element. */
+  async accessibilityFaults(): Promise<readonly string[]> {
+    if (!(await this.page.evaluate(() => 'axe' in globalThis))) await this.page.evaluate(axeSource)
+    return this.page.evaluate(async () => {
+      const { violations } = await axe.run(document, { resultTypes: ['violations'] })
+      return violations.flatMap(({ id, nodes }) =>
+        nodes.map(({ target, failureSummary }) => `${id} ${target.join(' ')}: ${failureSummary}`),
+      )
+    })
+  }
+
+  /** Whether the page as a whole is wider than the window. */
+  scrollsSideways(): Promise<boolean> {
+    return this.page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
+  }
+
+  /** Keeps a picture for whoever looks at a test that failed. */
+  async keepPicture(name: string): Promise<void> {
+    mkdirSync(pictures, { recursive: true })
+    await this.page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true })
+  }
+
+  close(): Promise<void> {
+    return this.#context.close()
+  }
+}
+
+/** Where pictures of pages are kept when a test fails. */
+const pictures = join(root, '.tap', 'console')
+
+/** Keeps a picture of each page in both themes if the test fails. */
+export function keepPicturesOnFailure(t: Test, tab: ConsoleTab): void {
+  t.teardown(async () => {
+    if (t.passing()) return
+    for (const look of appearances) {
+      await tab.look(look)
+      for (const id of pageIds) {
+        await tab.show(id)
+        await tab.keepPicture(`${id}-${look.theme}-${look.width}`)
+      }
+    }
+  })
+}
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** What axe brings into the page. */
+declare const axe: {
+  run(
+    context: Document,
+    options: object,
+  ): Promise<{
+    readonly violations: readonly {
+      readonly id: string
+      readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[]
+    }[]
+  }>
+}
