@@ -2,7 +2,7 @@ import type { Client } from '../api.js'
 import type { Entity, EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { Page, PathRange, Query, Scope } from '../context/query.js'
 import type { ElementFailure, Origin, UpdateElement, UpdateReply } from '../context/update.js'
-import type { DeliveryState } from '../delivery/message.js'
+import type { DeliveryState, InspectedQueue, ReceiverPage, WhichReceivers } from '../delivery/message.js'
 import type { MailboxRefusal } from '../mailbox/mailbox.js'
 import type { RawTarget, RawUpdateReply } from '../partition/commands.js'
 import type { Result } from '../result.js'
@@ -136,6 +136,10 @@ export interface SubscriptionService {
   unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
   /** A page of those that an operator looks for, also those with a time-interval condition. */
   search(which: SubscriptionSearch): Promise<SubscriptionPage>
+  /** What waits for one of them, and which attempts have failed. */
+  inspected(id: SubscriptionId): Promise<InspectedQueue>
+  /** A page of the receivers of all subscriptions of either kind. */
+  receivers(which: WhichReceivers): Promise<ReceiverPage>
   /** All subscriptions, those of one tenant, or the one of an id; by creation. */
   states(which: WhichSubscriptions): Promise<readonly SubscriptionState[]>
   /** The index; with `reset` its changes count from zero afterwards. */
@@ -153,6 +157,8 @@ export const subscriptionServiceOperations = [
   'page',
   'one',
   'search',
+  'inspected',
+  'receivers',
   'index',
 ] as const
 export type SubscriptionServiceOperation = (typeof subscriptionServiceOperations)[number]

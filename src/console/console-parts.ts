@@ -1,10 +1,15 @@
 import type { Broker } from '../broker/broker.js'
 import type { Log } from '../log/log.js'
+import type { ProcessPeers } from '../management/shared-answers.js'
+import type { RegistrationIndex } from '../registration/registration-index.js'
 import type { Matcher } from '../subscription/matcher.js'
 
 /** What the resources of the console read, in one front end [console: data]. */
 export interface ConsoleParts {
-  readonly broker: Pick<Broker, 'entities' | 'subscriptions'>
+  readonly broker: Pick<Broker, 'entities' | 'subscriptions'> & {
+    readonly registry: { readonly index: Pick<RegistrationIndex, 'all' | 'get'> }
+  }
+  readonly peers: ProcessPeers
   readonly log: Log
   /** A matcher without subscriptions, like those of the partitions. */
   readonly newMatcher: () => Matcher

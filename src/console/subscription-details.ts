@@ -1,6 +1,8 @@
 import type { ShownSubscription } from '../broker/broker.js'
+import type { InspectedQueue } from '../delivery/message.js'
 import { textWithoutSecrets, urlWithoutSecrets, withoutSecrets } from '../log/secrets.js'
 import { stateShown } from '../management/subscription-states.js'
+import { dateText } from '../ngsi2/render/date-text.js'
 import { subjectShown } from '../ngsi2/render/shown-subscription.js'
 import { termsOf } from '../subscription/patch.js'
 import type { HttpTarget, MqttTarget, Template } from '../subscription/terms.js'
@@ -34,6 +36,15 @@ interface NotificationDetails {
 /** A subscription as it is stored, with its template, without secrets. */
 export interface WholeSubscription extends SubscriptionDetails {
   readonly target: object
+  readonly queue: Pick<InspectedQueue, 'state' | 'underWay'>
+  /** The last failed attempts since the courier began, the newest first. */
+  readonly lastFailures: readonly ShownFailure[]
+}
+
+/** A failed attempt with its date as text. */
+export interface ShownFailure {
+  readonly at: string
+  readonly reason: string
 }
 
 /** How the deliveries of a subscription go at a moment. */
@@ -67,11 +78,17 @@ export function shownDetails(shown: ShownSubscription, at: Milliseconds): Subscr
 }
 
 /** A subscription with all that it says. */
-export function shownWhole(shown: ShownSubscription, at: Milliseconds): WholeSubscription {
+export function shownWhole(
+  shown: ShownSubscription,
+  { state, underWay, failures }: InspectedQueue,
+  at: Milliseconds,
+): WholeSubscription {
   const { target } = termsOf(shown.subscription).notification
   return {
     ...shownDetails(shown, at),
     target: target.kind === 'http' ? httpTargetShown(target) : mqttTargetShown(target),
+    queue: { state, underWay },
+    lastFailures: failures.map((failure) => ({ at: dateText(failure.at), reason: failure.reason })),
   }
 }
 

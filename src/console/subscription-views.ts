@@ -79,7 +79,9 @@ function showing(parts: ConsoleParts, one: (request: ApiRequest) => Promise<ApiR
       return given.prepared(async () => {
         if (!isDetailed) return one(request)
         const subscription = await subscriptionOf(parts, request)
-        return subscription === undefined ? unknownSubscription : json(shownWhole(subscription, now()))
+        if (subscription === undefined) return unknownSubscription
+        const inspected = await parts.broker.subscriptions.inspected(subscription.subscription.id)
+        return json(shownWhole(subscription, inspected, now()))
       })
     },
   }

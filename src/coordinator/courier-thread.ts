@@ -1,6 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MessagePort } from 'node:worker_threads'
-import type { CourierInstruction, CourierReport, DeliveryState, KnownState, Recipient } from '../delivery/message.js'
+import type {
+  CourierInstruction,
+  CourierReport,
+  DeliveryState,
+  InspectedQueue,
+  ReceiverPage,
+  Recipient,
+  WhichReceivers,
+} from '../delivery/message.js'
 import type { AttemptAlarm } from '../delivery/outgoing.js'
 import type { Log } from '../log/log.js'
 import { ActorThread } from '../mailbox/thread.js'
@@ -26,11 +34,13 @@ interface CourierThreadSettings<Task> {
 }
 
 type Thread<Task extends object> = ActorThread<Task, CourierReport>
-type Ticketed = 'remove' | 'expire' | 'report'
+type Ticketed = 'remove' | 'expire' | 'report' | 'inspect' | 'receivers'
+/** What answers an instruction with a ticket. */
+type Ticketeds = Extract<CourierReport, { readonly kind: 'done' | 'states' | 'inspected' | 'receivers' }>
 
 interface OpenInstruction {
   readonly instruction: CourierInstruction & { readonly kind: Ticketed }
-  readonly resolve: (states: readonly KnownState[]) => void
+  readonly resolve: (report: Ticketeds) => void
 }
 
 /** How long an owner waits for what is to leave the disk before it goes on; nothing but a disk or a partition that fails takes longer. */
@@ -118,9 +128,21 @@ export class CourierThread<Task extends object> {
     for (let from = 0; from < ids.length; from += reportedAtOnce) {
       const some = ids.slice(from, from + reportedAtOnce)
       const known = await this.#instruct((ticket) => ({ kind: 'report', ticket, ids: some }))
-      for (const { id, delivery } of known) states.set(id, delivery)
+      if (known.kind === 'states') for (const { id, delivery } of known.states) states.set(id, delivery)
     }
     return states
+  }
+
+  /** What waits for one subscription, and which attempts have failed. */
+  async inspected(id: SubscriptionId): Promise<InspectedQueue> {
+    const report = await this.#instruct((ticket) => ({ kind: 'inspect', ticket, id }))
+    return report.kind === 'inspected' ? report.inspected : { state: 'idle', underWay: 0, failures: [] }
+  }
+
+  /** A page of the receivers of all subscriptions. */
+  async receivers(which: WhichReceivers): Promise<ReceiverPage> {
+    const report = await this.#instruct((ticket) => ({ kind: 'receivers', ticket, which }))
+    return report.kind === 'receivers' ? report.page : { count: 0, receivers: [] }
   }
 
   /** Sends what can be sent at once, for at most so long. */
@@ -135,9 +157,7 @@ export class CourierThread<Task extends object> {
     this.#thread?.tell(instruction)
   }
 
-  #instruct(
-    make: (ticket: number) => CourierInstruction & { readonly kind: Ticketed },
-  ): Promise<readonly KnownState[]> {
+  #instruct(make: (ticket: number) => CourierInstruction & { readonly kind: Ticketed }): Promise<Ticketeds> {
     this.#tickets += 1
     const ticket = this.#tickets
     const instruction = make(ticket)
@@ -151,10 +171,11 @@ export class CourierThread<Task extends object> {
   #take(thread: Thread<Task>, report: CourierReport): void {
     switch (report.kind) {
       case 'done':
-        this.#close(report.ticket, [])
-        return
       case 'states':
-        this.#close(report.ticket, report.states)
+      case 'inspected':
+      case 'receivers':
+        this.#open.get(report.ticket)?.resolve(report)
+        this.#open.delete(report.ticket)
         return
       case 'ack':
         this.#ack(thread, report.ticket, report.acks).catch((fault: unknown) =>
@@ -171,11 +192,6 @@ export class CourierThread<Task extends object> {
       case 'drained':
         return
     }
-  }
-
-  #close(ticket: number, states: readonly KnownState[]): void {
-    this.#open.get(ticket)?.resolve(states)
-    this.#open.delete(ticket)
   }
 
   /** Acks say how things stand, so that they can be stored again until they are. */

@@ -15,7 +15,14 @@ import type {
 } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
-import { neverDelivered, type Recipient, recipientOf } from '../delivery/message.js'
+import {
+  type InspectedQueue,
+  neverDelivered,
+  type ReceiverPage,
+  type Recipient,
+  recipientOf,
+  type WhichReceivers,
+} from '../delivery/message.js'
 import { errorFacts, type Log } from '../log/log.js'
 import { err, ok, type Result } from '../result.js'
 import type { Bell } from '../shared-memory/bell.js'
@@ -37,7 +44,10 @@ import { Ticker } from './ticker.js'
 interface SubscriptionsParts extends StateParts {
   readonly store: SubscriptionStore
   readonly partitions: Pick<Partitions<object>, 'subscribe' | 'unsubscribe'>
-  readonly courier: Pick<CourierThread<object>, 'put' | 'hold' | 'remove' | 'expire' | 'report'>
+  readonly courier: Pick<
+    CourierThread<object>,
+    'put' | 'hold' | 'remove' | 'expire' | 'report' | 'inspected' | 'receivers'
+  >
   readonly bell: Bell
   /** How long what is expired is kept; 0 for ever. */
   readonly grace_ms: number
@@ -284,6 +294,14 @@ export class Subscriptions implements SubscriptionService {
   search(which: SubscriptionSearch): Promise<SubscriptionPage> {
     const meant = which.id === undefined ? this.#held.all() : this.#one(which.id)
     return searched(meant, which, (found) => this.#shown(found), now())
+  }
+
+  inspected(id: SubscriptionId): Promise<InspectedQueue> {
+    return this.#parts.courier.inspected(id)
+  }
+
+  receivers(which: WhichReceivers): Promise<ReceiverPage> {
+    return this.#parts.courier.receivers(which)
   }
 
   async #shown(held: readonly SubscriptionInForce[]): Promise<readonly ShownSubscription[]> {

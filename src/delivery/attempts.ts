@@ -4,6 +4,7 @@ import type { CounterName } from '../measure/counters.js'
 import type { DeliveryMeter } from '../measure/delivery-table.js'
 import type { SentRequest } from '../measure/service-metrics.js'
 import type { NoticeHead, NoticeMessage, NoticeRenderer, NumberedNotice, StoredNotice } from '../subscription/notice.js'
+import { now } from '../time.js'
 import { type AttemptLineParts, AttemptLines } from './attempt-lines.js'
 import type { DeliveryQueue } from './delivery-queue.js'
 import type { Recipient } from './message.js'
@@ -141,6 +142,8 @@ export class Attempts {
     if (this.#closed) return // It was cut off by the end of the courier, which is no failure of the receiver.
     const duration = process.hrtime.bigint() - begun
     meter.attempted(outcome.kind, duration)
+    const { receiver, recipient } = attempt
+    queue.receiverRecords.ended(receiver.name, recipient.id, outcome, Number(duration) / 1e6, now())
     lines.ended(outgoing, outcome, duration)
     sent(sentRequest(notice, outgoing, outcome))
     this.#alarm(outgoing, outcome)

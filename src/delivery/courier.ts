@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type DestinationLists, Destinations } from '../http-client/destinations.js'
 import type { DeliveryMeter } from '../measure/delivery-table.js'
 import type { Bell } from '../shared-memory/bell.js'
+import { inSlices } from '../slices.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { ClockStart } from '../time.js'
 import { AckWriter } from './acks.js'
@@ -9,7 +10,14 @@ import { type AttemptParts, Attempts, type MessageLimits, tooLongFor } from './a
 import { DeliveryQueue } from './delivery-queue.js'
 import type { HttpSettings } from './http-sender.js'
 import { Intake } from './intake.js'
-import type { CourierInstruction, CourierReport, KnownState, Recipient } from './message.js'
+import type {
+  CourierInstruction,
+  CourierReport,
+  KnownState,
+  ReceiverPage,
+  Recipient,
+  WhichReceivers,
+} from './message.js'
 import type { QueueLimits } from './queue-totals.js'
 import { Sender } from './sender.js'
 import { pauseAfter, systemClock } from './subscription-queue.js'
@@ -118,6 +126,14 @@ export class Courier {
       case 'report':
         this.#states(instruction.ids).then((states) => report({ kind: 'states', ticket: instruction.ticket, states }))
         break
+      case 'inspect':
+        report({ kind: 'inspected', ticket: instruction.ticket, inspected: this.#queue.inspected(instruction.id) })
+        break
+      case 'receivers':
+        this.#receivers(instruction.which).then((page) =>
+          report({ kind: 'receivers', ticket: instruction.ticket, page }),
+        )
+        break
       case 'drain':
         this.#drain(instruction.limit_ms).then(() => report({ kind: 'drained' }))
     }
@@ -134,6 +150,11 @@ export class Courier {
     await this.#intake.read()
     this.#queue.expire(id)
     await this.#queue.records.allAcked(id)
+  }
+
+  async #receivers(which: WhichReceivers): Promise<ReceiverPage> {
+    await this.#intake.read()
+    return inSlices(this.#queue.receivers(which))
   }
 
   async #states(ids: readonly SubscriptionId[] | undefined): Promise<readonly KnownState[]> {

@@ -1,12 +1,15 @@
+import type { Steps } from '../slices.js'
 import { advanceClock } from '../subscription/clocks.js'
 import type { DeliveryStats, NumberedNotice } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 import { DeliveryRecords } from './delivery-records.js'
 import { type DepartureParts, Departures } from './departures.js'
-import type { KnownState, Recipient } from './message.js'
+import type { InspectedQueue, KnownState, ReceiverPage, Recipient, WhichReceivers } from './message.js'
 import type { Accepted, Failed } from './outcome.js'
 import { QueueTotals, type TotalsParts } from './queue-totals.js'
+import { receiverPage } from './receiver-page.js'
+import { ReceiverRecords } from './receiver-records.js'
 import { type BegunAttempt, ReceiverTurns } from './receiver-turns.js'
 import { Recipients } from './recipients.js'
 import type { SourceNumber } from './source.js'
@@ -47,6 +50,8 @@ export interface DeliveryQueueParts extends Omit<SubscriptionQueueParts, 'ready'
 export class DeliveryQueue {
   /** The delivery stats and the acks. */
   readonly records: DeliveryRecords
+  /** How attempts ended, for operators. */
+  readonly receiverRecords = new ReceiverRecords()
   readonly #parts: DeliveryQueueParts
   readonly #recipients: Recipients
   readonly #turns: ReceiverTurns
@@ -257,6 +262,25 @@ export class DeliveryQueue {
       return recipient === undefined
         ? []
         : [{ id, delivery: this.records.state(recipient, this.#recipients.queue(id)) }]
+    })
+  }
+
+  /** What waits for one subscription, and what has failed. */
+  inspected(id: SubscriptionId): InspectedQueue {
+    const queue = this.#recipients.queue(id)
+    let underWay = 0
+    for (const keyQueue of queue?.order.keyQueues ?? []) if (keyQueue.underWay !== undefined) underWay += 1
+    return { state: queue?.state ?? 'idle', underWay, failures: this.receiverRecords.failuresOf(id) }
+  }
+
+  /** A page of the receivers of all subscriptions. */
+  receivers(which: WhichReceivers): Steps<ReceiverPage> {
+    return receiverPage(which, {
+      recipients: this.#recipients.known.values(),
+      queue: (id) => this.#recipients.queue(id),
+      underWay: (name) => this.#turns.underWay(name),
+      records: this.receiverRecords,
+      at: this.#parts.clock.now(),
     })
   }
 

@@ -56,6 +56,10 @@ export type CourierInstruction =
   /** Acks of the coordinator's outbox are on disk. */
   | { readonly kind: 'acked'; readonly ticket: number }
   | { readonly kind: 'report'; readonly ticket: number; readonly ids: readonly SubscriptionId[] | undefined }
+  /** What waits for one subscription, and which attempts have failed. */
+  | { readonly kind: 'inspect'; readonly ticket: number; readonly id: SubscriptionId }
+  /** A page of the receivers. */
+  | { readonly kind: 'receivers'; readonly ticket: number; readonly which: WhichReceivers }
   /** Begin nothing that would have to wait, finish what is under way for at most this long, store the outcomes. */
   | { readonly kind: 'drain'; readonly limit_ms: number }
 
@@ -68,6 +72,8 @@ export type CourierReport =
   | { readonly kind: 'ack'; readonly ticket: number; readonly acks: readonly NoticeAck[] }
   /** The states of the recipients asked for, those that are known; of all without ids. */
   | { readonly kind: 'states'; readonly ticket: number; readonly states: readonly KnownState[] }
+  | { readonly kind: 'inspected'; readonly ticket: number; readonly inspected: InspectedQueue }
+  | { readonly kind: 'receivers'; readonly ticket: number; readonly page: ReceiverPage }
   /** An attempt failed, or succeeded again, at this URL or MQTT broker [management 10.7]. */
   | {
       readonly kind: 'alarm'
@@ -107,4 +113,64 @@ export interface DeliveryState {
   readonly oldestQueued?: Milliseconds
   readonly nextAttempt?: Milliseconds
   readonly discarded: number
+}
+
+/** An attempt that has failed. */
+export interface FailedAttempt {
+  readonly at: Milliseconds
+  /** `trouble: timeout`, `refused: 404` [subscriptions 5.7]. */
+  readonly reason: string
+}
+
+/** What waits for one subscription. */
+export interface InspectedQueue {
+  /** Why nothing is begun now, if something waits. */
+  readonly state: 'idle' | 'sending' | 'pausing after a failure' | 'inactive' | 'on hold'
+  readonly underWay: number
+  /** The last ones since the courier began, the newest first. */
+  readonly failures: readonly FailedAttempt[]
+}
+
+/** Which receivers are asked for: those whose name has the text, in lower case. */
+export interface WhichReceivers {
+  readonly text?: string | undefined
+  readonly offset: number
+  readonly limit: number
+}
+
+/** Those for which most waits first. */
+export interface ReceiverPage {
+  /** Of all that fit. */
+  readonly count: number
+  readonly receivers: readonly ReceiverState[]
+}
+
+/** One scheme, host and port, or MQTT broker and user, with all subscriptions that notify it [console: data]. */
+export interface ReceiverState extends Partial<ReceiverCounts> {
+  /** Without secrets. */
+  readonly receiver: string
+  readonly subscriptions: number
+  /** The first of them. */
+  readonly ids: readonly SubscriptionId[]
+  readonly underWay: number
+  /** Notices that wait or are under way, and their bytes. */
+  readonly queueDepth: number
+  readonly queueBytes: number
+  readonly oldestQueued?: Milliseconds | undefined
+  /** When the first of its subscriptions that pause is tried again. */
+  readonly nextAttempt?: Milliseconds | undefined
+}
+
+/** How the attempts at a receiver went since the courier began. */
+export interface ReceiverCounts {
+  readonly accepted: number
+  readonly failed: number
+  /** Attempts in the last minute. */
+  readonly perMinute: number
+  /** How long attempts took lately, on average, and the last one. */
+  readonly meanLatency_ms: number
+  readonly lastLatency_ms: number
+  readonly lastSuccess?: Milliseconds | undefined
+  readonly lastFailure?: Milliseconds | undefined
+  readonly lastFailureReason?: string | undefined
 }

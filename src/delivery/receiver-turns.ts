@@ -1,3 +1,4 @@
+import { urlWithoutSecrets } from '../log/secrets.js'
 import { Fifo } from './fifo.js'
 import type { Recipient } from './message.js'
 import type { QueuedNotice } from './notice-order.js'
@@ -55,11 +56,16 @@ export class ReceiverTurns {
     return this.#waiting.size === 0 && this.#underWay === 0
   }
 
+  /** How many attempts are under way at a receiver. */
+  underWay(name: string): number {
+    return this.#receivers.get(name)?.underWay ?? 0
+  }
+
   /** The subscription gets turns until it has nothing to send; whether that is new. */
   add(queue: SubscriptionQueue): boolean {
     if (queue.recipient === undefined || this.#waiting.has(queue) || !queue.mayBegin) return false
     this.#waiting.add(queue)
-    const receiver = this.#receiverOf(nameOf(queue.recipient))
+    const receiver = this.#receiverOf(receiverOf(queue.recipient))
     receiver.turns.push(queue)
     this.#offer(receiver)
     return true
@@ -95,7 +101,7 @@ export class ReceiverTurns {
 
   #begin(receiver: Receiver, queue: SubscriptionQueue): BegunAttempt | undefined {
     const { recipient } = queue
-    if (recipient !== undefined && nameOf(recipient) !== receiver.name) {
+    if (recipient !== undefined && receiverOf(recipient) !== receiver.name) {
       this.add(queue) // The subscription was changed while it waited for its turn.
       return undefined
     }
@@ -129,6 +135,27 @@ export class ReceiverTurns {
   #forgetIdle(receiver: Receiver): void {
     if (receiver.turns.size === 0 && receiver.underWay === 0) this.#receivers.delete(receiver.name)
   }
+}
+
+/** Names that were found once: receivers are asked for again and again. */
+const names = new WeakMap<Recipient, string>()
+
+/** A name of the receiver of a subscription that no other one has. */
+export function receiverOf(recipient: Recipient): string {
+  const known = names.get(recipient)
+  if (known !== undefined) return known
+  const name = nameOf(recipient)
+  names.set(recipient, name)
+  return name
+}
+
+/** The receiver of a subscription as operators see it, without secrets. */
+export function shownReceiver({ reference: url, terms }: Recipient): string {
+  if (terms?.target.kind !== 'mqtt') return URL.canParse(url) ? new URL(url).origin : urlWithoutSecrets(url)
+  const endpoint = mqttEndpoint({ url, user: undefined, password: undefined })
+  const { user } = terms.target
+  if (endpoint === undefined) return urlWithoutSecrets(url)
+  return `mqtt://${user === undefined ? '' : `${user}@`}${endpoint.host}:${endpoint.port}`
 }
 
 /** Scheme, host and port, or the endpoint of an MQTT broker with its user. */

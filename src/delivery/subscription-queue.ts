@@ -1,6 +1,6 @@
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Milliseconds, now } from '../time.js'
-import type { Recipient } from './message.js'
+import type { InspectedQueue, Recipient } from './message.js'
 import { isSuperseded, type KeyQueue, NoticeOrder, type OrderParts, type QueuedNotice } from './notice-order.js'
 import type { Failed } from './outcome.js'
 import type { Arrived } from './source.js'
@@ -140,6 +140,14 @@ export class SubscriptionQueue {
     this.ended = true
     this.recipient = undefined
     this.#endPauses()
+  }
+
+  /** What it does with what waits. */
+  get state(): InspectedQueue['state'] {
+    if (this.onHold) return 'on hold'
+    if (this.recipient?.terms?.paused) return 'inactive'
+    if (this.#pause !== undefined) return 'pausing after a failure'
+    return this.depth === 0 ? 'idle' : 'sending'
   }
 
   /** When the pause of the subscription ends. */

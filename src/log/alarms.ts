@@ -1,3 +1,4 @@
+import { type Milliseconds, now } from '../time.js'
 import { alarmSubject } from './kept-name.js'
 import type { LineContext, Log } from './log.js'
 
@@ -20,6 +21,20 @@ export interface AlarmCount {
   readonly relapsed: number
 }
 export type AlarmCounts = Readonly<Record<AlarmKind, AlarmCount>>
+
+/** An alarm that is active: what is wrong, since when, and how often it has occurred [console: data]. */
+export interface ActiveAlarm {
+  readonly kind: AlarmKind
+  /** An address or URL without secrets; nothing where the kind says it all. */
+  readonly subject?: string | undefined
+  readonly since: Milliseconds
+  readonly occurrences: number
+  readonly last: Milliseconds
+  /** What was said when it occurred last. */
+  readonly reason: string
+  /** Whether the condition is over, and the release is held for a while. */
+  readonly isOver: boolean
+}
 
 /** Beyond this number the oldest alarm is forgotten [management 10.7]. */
 const mostKept = 10_000
@@ -67,10 +82,12 @@ export class Alarms {
     const key = `${kind} ${subject}`
     const held = this.#active.get(key)
     if (held !== undefined) {
-      this.#repeat(held, `Repeated ${shown(kind, subject)}: ${reason}`, context)
+      this.#repeat(held, reason, `Repeated ${shown(kind, subject)}: ${reason}`, context)
       return
     }
-    this.#active.set(key, { kind, occurrences: 1, raised: performance.now(), held: undefined })
+    const at = now()
+    const alarm = { kind, subject, occurrences: 1, raised: performance.now(), held: undefined }
+    this.#active.set(key, { ...alarm, since: at, last: at, reason })
     this.#counts[kind].active += 1
     this.#counts[kind].raised += 1
     const text = `Raising alarm ${shown(kind, subject)}: ${reason}`
@@ -96,9 +113,20 @@ export class Alarms {
     return structuredClone(this.#counts)
   }
 
-  #repeat(alarm: Alarm, text: string, context: LineContext | undefined): void {
+  /** The alarms that are active, the newest first; at most so many. */
+  list(most: number): readonly ActiveAlarm[] {
+    const newest = [...this.#active.values()].slice(-most).reverse()
+    return newest.map(({ kind, subject, since, occurrences, last, reason, held }) => ({
+      ...{ kind, since, occurrences, last, reason, isOver: held !== undefined },
+      ...(kind !== 'DatabaseError' && { subject }),
+    }))
+  }
+
+  #repeat(alarm: Alarm, reason: string, text: string, context: LineContext | undefined): void {
     const { kind } = alarm
     alarm.occurrences += 1
+    alarm.last = now()
+    alarm.reason = reason
     if (this.#settings.relog && this.#log.shows(levelOf(kind))) this.#say(kind, text, context)
     else this.#log.trace('alarm', text, { occurrences: alarm.occurrences }, context)
     if (alarm.held === undefined) return
@@ -140,6 +168,10 @@ export class Alarms {
 
 interface Alarm {
   readonly kind: AlarmKind
+  readonly subject: string
+  readonly since: Milliseconds
+  last: Milliseconds
+  reason: string
   occurrences: number
   /** When it was raised, by `performance.now()`. */
   readonly raised: number

@@ -1,6 +1,8 @@
-import type { AlarmCounts } from '../log/alarms.js'
+import type { ActiveAlarm, AlarmCounts } from '../log/alarms.js'
 import type { Measures } from '../measure/measures.js'
 import type { ServiceCount } from '../measure/service-metrics.js'
+import type { RegistrationCalls } from '../providers/provider-calls.js'
+import type { RegistrationId } from '../registration/registration.js'
 
 /** What front ends ask each other for, because it is not in shared memory. */
 export interface Shared {
@@ -10,6 +12,10 @@ export interface Shared {
   readonly process: { readonly ask: undefined; readonly part: string }
   /** The alarms of the process, which its main thread has; nothing from others [management 10.7]. */
   readonly alarms: { readonly ask: undefined; readonly part: Partial<AlarmCounts> }
+  /** At most so many of the alarms that are active; nothing from others. */
+  readonly activeAlarms: { readonly ask: number; readonly part: readonly ActiveAlarm[] }
+  /** How the calls of the providers of these registrations went. */
+  readonly calls: { readonly ask: readonly RegistrationId[]; readonly part: readonly RegistrationCalls[] }
 }
 type SharedName = keyof Shared
 
@@ -28,21 +34,25 @@ export interface ProcessPeers {
   gather<Name extends SharedName>(name: Name, ask: Shared[Name]['ask']): Promise<readonly Shared[Name]['part'][]>
 }
 
-/** What only the main thread can answer. */
+/** What only some threads can answer: the main thread, and the front ends. */
 interface ProcessAnswers {
   readonly alarms?: () => Partial<AlarmCounts>
+  readonly activeAlarms?: (most: number) => readonly ActiveAlarm[]
+  readonly calls?: (ids: readonly RegistrationId[]) => readonly RegistrationCalls[]
   readonly process?: () => Promise<string>
 }
 
 /** The answers of this front end. */
 export function sharedAnswer(
   measures: Measures,
-  { alarms = () => ({}), process = async () => '' }: ProcessAnswers = {},
+  { alarms = () => ({}), activeAlarms = () => [], calls = () => [], process = async () => '' }: ProcessAnswers = {},
 ): SharedAnswer {
   const answers: { readonly [Name in SharedName]: (ask: Shared[Name]['ask']) => SharedPart<Name> } = {
     services: ({ reset }) => measures.services.take(reset),
     process,
     alarms,
+    activeAlarms,
+    calls,
   }
   return (name, ask) => answers[name](ask)
 }

@@ -14,6 +14,7 @@ import { managementOperation } from './management-operation.js'
 
 const tag = 'What is stored'
 const subscription = '5718a2f1c0de00112233aabb'
+const registration = '5718a3b2c0de00112233aabc'
 
 const service = queryParameter('service', 'Those of this tenant; empty: those without a tenant.', textSchema())
 const details = queryParameter('details', '`on`: with all that is asked for.', { enum: ['on', 'off'] })
@@ -121,6 +122,65 @@ export const managementViewPaths: DescribedTag = {
           ],
           answer: 'Explanation',
           errors: { 404: responseRef('NotFound'), 503: responseRef('Unavailable') },
+        }),
+      },
+    },
+    {
+      path: '/admin/registrations',
+      operations: {
+        get: managementOperation({
+          operationId: 'listStoredRegistrations',
+          tags: [tag],
+          summary: 'Registrations as they are stored, and how the calls of their providers went',
+          parameters: [
+            service,
+            ...pageOf(1000),
+            queryParameter('status', 'Those of this status.', { enum: ['active', 'inactive', 'expired'] }),
+            queryParameter('text', 'Those that say this anywhere.', textSchema()),
+          ],
+          answer: 'Registrations',
+        }),
+      },
+    },
+    {
+      path: '/admin/registrations/{id}',
+      operations: {
+        get: managementOperation({
+          operationId: 'showStoredRegistration',
+          tags: [tag],
+          summary: 'The same of one',
+          parameters: [pathParameter('id', 'The id of the registration.', registration)],
+          answer: 'StoredRegistration',
+          errors: { 404: responseRef('NotFound') },
+        }),
+      },
+    },
+    {
+      path: '/admin/receivers',
+      operations: {
+        get: managementOperation({
+          operationId: 'listReceivers',
+          tags: [tag],
+          summary: 'Who is delivered to: by scheme, host and port, those for which most waits first',
+          parameters: [...pageOf(1000), queryParameter('text', 'Those whose name has this.', textSchema())],
+          answer: 'Receivers',
+        }),
+      },
+    },
+    {
+      path: '/admin/alarms',
+      operations: {
+        get: managementOperation({
+          operationId: 'listAlarms',
+          tags: [tag],
+          summary: 'What is wrong, since when, how often',
+          parameters: [
+            queryParameter('limit', 'As many at most.', { type: 'integer', minimum: 1, maximum: 1000 }),
+            queryParameter('kind', 'Those of this kind.', {
+              enum: ['BadInput', 'NotificationError', 'ForwardingError', 'MqttConnectionError', 'DatabaseError'],
+            }),
+          ],
+          answer: 'Alarms',
         }),
       },
     },

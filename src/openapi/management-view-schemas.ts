@@ -30,10 +30,81 @@ export const managementViewSchemas: Readonly<Record<string, JsonSchema>> = {
         description: textSchema(),
         interval: { type: 'number', description: 'Seconds between notifications by the clock.' },
         target: { type: 'object', description: 'Of one: how it is notified, with its template, without secrets.' },
+        queue: closedSchema({ state: textSchema('What it does with what waits.'), underWay: count }),
+        lastFailures: arraySchema(closedSchema({ at: schemaRef('Date'), reason: textSchema() })),
       },
     ),
     description: 'How deliveries go, and what the subscription asks for.',
   },
+  Registrations: closedSchema({
+    count: { ...count, description: 'Of all that fit, on whatever page.' },
+    registrations: arraySchema(schemaRef('StoredRegistration')),
+  }),
+  StoredRegistration: closedSchema(
+    {
+      id: schemaRef('Id'),
+      servicePath: textSchema(),
+      status: { enum: ['active', 'inactive', 'expired'] },
+      mode: { enum: ['all', 'none', 'query', 'update'] },
+      legacy: { ...flag, description: 'Whether the provider is asked in the form of NGSIv1.' },
+      contexts: arraySchema({ type: 'object' }, 'Entities, attributes and the provider of each, without secrets.'),
+      calls: { ...count, description: 'Requests that were passed on since the broker began.' },
+      failures: count,
+    },
+    {
+      service: textSchema('The tenant.'),
+      description: textSchema(),
+      expires: schemaRef('Date'),
+      copiedFrom: textSchema('The subscription that another registry told of it with.'),
+      lastCall: schemaRef('Date'),
+      lastFailure: schemaRef('Date'),
+      lastFailureReason: textSchema(),
+    },
+  ),
+  Receivers: closedSchema({
+    count: { ...count, description: 'Of all that fit, on whatever page.' },
+    receivers: arraySchema(
+      closedSchema(
+        {
+          receiver: textSchema('Scheme, host and port, or an MQTT broker.'),
+          subscriptions: count,
+          ids: arraySchema(schemaRef('Id'), 'The first of them.'),
+          underWay: count,
+          queueDepth: { ...count, description: 'Notifications that wait or are under way.' },
+          queueBytes: count,
+        },
+        {
+          oldestQueued: schemaRef('Date'),
+          nextAttempt: schemaRef('Date'),
+          accepted: count,
+          failed: count,
+          perMinute: { ...count, description: 'Attempts in the last minute.' },
+          meanLatency_ms: { type: 'number', minimum: 0 },
+          lastLatency_ms: { type: 'number', minimum: 0 },
+          lastSuccess: schemaRef('Date'),
+          lastFailure: schemaRef('Date'),
+          lastFailureReason: textSchema(),
+        },
+      ),
+    ),
+  }),
+  Alarms: closedSchema({
+    counts: { type: 'object', description: 'By kind: active, and raised and released since the start.' },
+    alarms: arraySchema(
+      closedSchema(
+        {
+          kind: textSchema(),
+          since: schemaRef('Date'),
+          last: schemaRef('Date'),
+          occurrences: count,
+          reason: textSchema('What was said when it occurred last.'),
+          isOver: { ...flag, description: 'Whether the condition is over, and the release is held for a while.' },
+        },
+        { subject: textSchema() },
+      ),
+      'The newest first.',
+    ),
+  }),
   Explanation: closedSchema({
     subscription: schemaRef('Id'),
     entities: arraySchema(

@@ -5,6 +5,7 @@ import type { Log } from '../log/log.js'
 import type { CounterName } from '../measure/counters.js'
 import type { SentRequest } from '../measure/service-metrics.js'
 import type { ForwardedResult } from '../measure/traffic-table.js'
+import type { RegistrationId } from '../registration/registration.js'
 import { err, ok, type Result } from '../result.js'
 import type { Nanoseconds } from '../time.js'
 import { ProviderPermits } from './permits.js'
@@ -41,6 +42,8 @@ export interface ProvidersSettings {
   readonly count: (counter: CounterName) => void
   /** A request to this URL has failed for this reason, or has succeeded [management 10.7]. */
   readonly attempted: (url: string, reason: string | undefined) => void
+  /** The same of the registration that names the provider. */
+  readonly called?: ((registration: RegistrationId, reason: string | undefined) => void) | undefined
   /** A request is over [management 6.2]. */
   readonly exchanged?: ((exchange: SentRequest) => void) | undefined
   /** The same for the metrics: what became of it, and how long it took. */
@@ -158,7 +161,10 @@ export class Providers {
     const { headers, body } = request
     const failure = result.ok ? undefined : reasonText(result.error)
     // A client that goes says nothing about the provider.
-    if (request.gone?.aborted !== true) this.#settings.attempted(urlText(request), failure)
+    if (request.gone?.aborted !== true) {
+      this.#settings.attempted(urlText(request), failure)
+      this.#settings.called?.(request.registration, failure)
+    }
     this.#lines.ended(request, response.ok ? response.value : undefined, failure)
     this.#settings.exchanged?.({
       service: headers['Fiware-Service'],

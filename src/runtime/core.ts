@@ -180,6 +180,7 @@ export class Core {
     const { subscriptions, registry } = this.#delivered
     const alarms = {
       counts: () => this.#alarms.counts,
+      list: (most: number) => this.#alarms.list(most),
       tell: (report: AlarmReport) => this.#alarm(report),
     }
     const dropped = () => this.#log.dropped

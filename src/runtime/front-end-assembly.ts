@@ -16,7 +16,7 @@ import type { ListenRefusal } from '../http/listen.js'
 import { type HttpServer, type HttpServerParts, openHttpServer } from '../http/server.js'
 import { Destinations } from '../http-client/destinations.js'
 import { type AlarmReport, AlarmReports } from '../log/alarm-reports.js'
-import type { AlarmCounts } from '../log/alarms.js'
+import type { ActiveAlarm, AlarmCounts } from '../log/alarms.js'
 import { DamageLog } from '../log/damage-log.js'
 import type { Log } from '../log/log.js'
 import { Mailbox } from '../mailbox/mailbox.js'
@@ -32,7 +32,9 @@ import { ngsi2Interface } from '../ngsi2/ngsi2-interface.js'
 import { referenceResources } from '../openapi/reference-resources.js'
 import { builtFile } from '../package-files.js'
 import type { SweptReply } from '../partition/commands.js'
+import { ProviderCalls } from '../providers/provider-calls.js'
 import { Providers } from '../providers/providers.js'
+import type { RegistrationId } from '../registration/registration.js'
 import { ok, type Result } from '../result.js'
 import { ForwardLimit } from '../shared-memory/forward-limit.js'
 import { MailboxCapacity } from '../shared-memory/mailbox-capacity.js'
@@ -81,13 +83,16 @@ export async function openFront(
   const readers = openReaders(storage, memory, measures, options.readCache_MiB * 2 ** 20, log)
   const queries = openQueryPool(task, log, readers, measures)
   const stopWatching = measures.watchThread()
+  const calls = new ProviderCalls()
   const ofProcess = {
     ...(services.alarms.counts && { alarms: services.alarms.counts }),
+    ...(services.alarms.list && { activeAlarms: services.alarms.list }),
+    calls: (ids: readonly RegistrationId[]) => calls.of(ids),
     ...(services.dropped && { process: processMetrics(services.dropped) }),
   }
   const peers = new Peers<Shared>(frontEnd, options.httpThreads + 1, sharedAnswer(measures, ofProcess))
   const reports = new AlarmReports(memory.alarms, services.alarms.tell)
-  const providers = openProviders(task, log, measures, reports)
+  const providers = openProviders(task, log, measures, reports, calls)
   const close = async (): Promise<void> => {
     stopWatching()
     peers.close()
@@ -123,6 +128,8 @@ interface FrontEndServices {
 interface AlarmService {
   /** For the front end in that thread only. */
   readonly counts?: () => AlarmCounts
+  /** The same of those that are active. */
+  readonly list?: (most: number) => readonly ActiveAlarm[]
   readonly tell: (report: AlarmReport) => void
 }
 
@@ -170,7 +177,7 @@ function interfaces(
   const management = [
     ...managementResources({ measures, log, broker, freeHandles, peers, backups, disk }),
     ...viewResources({
-      ...{ broker, log, queueMax: options.notifications.queueMax },
+      ...{ broker, log, peers, queueMax: options.notifications.queueMax },
       newMatcher: matcherMaker(templateSettings(options.notifications), log),
     }),
     ...referenceResources(),
@@ -206,6 +213,7 @@ function openProviders(
   log: Log,
   measures: Measures,
   reports: AlarmReports,
+  calls: ProviderCalls,
 ): Providers {
   const { httpTimeout_ms, forwardMaxSize, forwardResponseMaxSize, insecure, destinations } = options.notifications
   return new Providers({
@@ -222,6 +230,7 @@ function openProviders(
       if (reason === undefined) reports.over('ForwardingError', url)
       else reports.occurred('ForwardingError', url, reason)
     },
+    called: (registration, reason) => calls.ended(registration, reason, now()),
     exchanged: (exchange) => measures.services.sent(exchange),
     measured: (result, duration) => measures.forwarded(result, duration),
   })

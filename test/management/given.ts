@@ -9,6 +9,7 @@ import type { ManagementParts } from '../../src/management/parts.js'
 import { managementResources } from '../../src/management/resources.js'
 import { type ProcessPeers, type SharedAnswer, sharedAnswer } from '../../src/management/shared-answers.js'
 import { Measures } from '../../src/measure/measures.js'
+import { RegistrationIndex } from '../../src/registration/registration-index.js'
 import { err, ok } from '../../src/result.js'
 import { type TraceArea, traceArea } from '../../src/trace-area.js'
 import { waiting } from '../given.js'
@@ -43,7 +44,7 @@ export function management(changed: Partial<ManagementParts> = {}) {
   }
   const resources = [
     ...managementResources(parts),
-    ...viewResources({ ...parts, broker: { ...parts.broker, entities: async () => ok([]) }, queueMax: 1, newMatcher }),
+    ...viewResources({ ...parts, broker: emptyBroker(parts.broker), queueMax: 1, newMatcher }),
   ]
   const requests = measures.requests(resources)
 
@@ -59,6 +60,11 @@ export function management(changed: Partial<ManagementParts> = {}) {
     return prepared.value()
   }
   return { measures, parts, resources, requests, lines, ask }
+}
+
+/** The same without entities and registrations. */
+function emptyBroker(given: ManagementParts['broker']) {
+  return { ...given, entities: async () => ok([]), registry: { index: new RegistrationIndex() } }
 }
 
 /** These resources are tried with a broker of their own. */
@@ -94,6 +100,8 @@ export function desk(script: Partial<SubscriptionService> = {}): SubscriptionSer
     page: async () => ({ count: 0, subscriptions: [] }),
     one: async () => undefined,
     search: async () => ({ count: 0, subscriptions: [] }),
+    inspected: async () => ({ state: 'idle', underWay: 0, failures: [] }),
+    receivers: async () => ({ count: 0, receivers: [] }),
     unsubscribe: none,
     states: async () => [],
     index: async () => ({ ids: [], changes: { refresh: 0, inserts: 0, removes: 0, updates: 0 } }),

@@ -1,0 +1,71 @@
+import type { Resource } from '../api.js'
+import type { ReceiverState } from '../delivery/message.js'
+import { dateText } from '../ngsi2/render/date-text.js'
+import { json } from '../short-form.js'
+import type { Milliseconds } from '../time.js'
+import type { ConsoleParts } from './console-parts.js'
+import { GivenParameters } from './given-parameters.js'
+
+/** A page of receivers, those for which most waits first. */
+export interface ReceiverList {
+  /** Of all that fit, on whatever page. */
+  readonly count: number
+  readonly receivers: readonly ShownReceiver[]
+}
+
+/** A receiver with its dates as texts; of one that nothing was sent to since the start, what happened is absent. */
+export interface ShownReceiver
+  extends Omit<ReceiverState, 'oldestQueued' | 'nextAttempt' | 'lastSuccess' | 'lastFailure'> {
+  readonly oldestQueued?: string | undefined
+  readonly nextAttempt?: string | undefined
+  readonly lastSuccess?: string | undefined
+  readonly lastFailure?: string | undefined
+}
+
+/** Who is delivered to, by scheme, host and port, or MQTT broker [console: data]. */
+export function receiverViews({ broker }: Pick<ConsoleParts, 'broker'>): readonly Resource[] {
+  return [
+    {
+      pattern: '/admin/receivers',
+      anyCase: false,
+      polled: true,
+      operations: {
+        GET: {
+          use: 'read',
+          prepare: (request) => {
+            const given = new GivenParameters(request, ['limit', 'offset', 'text'])
+            const text = given.folded('text')
+            const offset = given.whole('offset', 0, 0, 10_000_000)
+            const limit = given.whole('limit', 100, 1, 1000)
+            return given.prepared(async () => {
+              const { count, receivers } = await broker.subscriptions.receivers({ text, offset, limit })
+              const list: ReceiverList = { count, receivers: receivers.map(receiverShown) }
+              return json(list)
+            })
+          },
+        },
+      },
+    },
+  ]
+}
+
+function receiverShown({
+  oldestQueued,
+  nextAttempt,
+  lastSuccess,
+  lastFailure,
+  ...state
+}: ReceiverState): ShownReceiver {
+  return {
+    ...state,
+    oldestQueued: optionalDate(oldestQueued),
+    nextAttempt: optionalDate(nextAttempt),
+    lastSuccess: optionalDate(lastSuccess),
+    lastFailure: optionalDate(lastFailure),
+  }
+}
+
+/** A date as responses have it, if there is one. */
+export function optionalDate(date: Milliseconds | undefined): string | undefined {
+  return date === undefined ? undefined : dateText(date)
+}

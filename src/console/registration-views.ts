@@ -1,0 +1,169 @@
+import { type ApiRequest, type ApiResponse, type Resource, segment } from '../api.js'
+import type { Tenant } from '../context/entity.js'
+import { urlWithoutSecrets } from '../log/secrets.js'
+import { operation } from '../management/response-forms.js'
+import { dateText } from '../ngsi2/render/date-text.js'
+import { callsTogether, type RegistrationCalls } from '../providers/provider-calls.js'
+import {
+  type RegisteredContext,
+  type Registration,
+  type RegistrationId,
+  registrationTermsOf,
+} from '../registration/registration.js'
+import { json, shortForm } from '../short-form.js'
+import { inSlices, type Steps } from '../slices.js'
+import { type Milliseconds, never, now } from '../time.js'
+import type { ConsoleParts } from './console-parts.js'
+import { GivenParameters } from './given-parameters.js'
+import { optionalDate } from './receiver-views.js'
+
+/** A page of registrations. */
+export interface RegistrationList {
+  /** Of all that fit, on whatever page. */
+  readonly count: number
+  readonly registrations: readonly ShownRegistration[]
+}
+
+/** A registration as it is stored, with how the calls of its providers went since the broker began; secrets of URLs are hidden. */
+export interface ShownRegistration {
+  readonly id: string
+  readonly service?: string | undefined
+  readonly servicePath: string
+  readonly description?: string | undefined
+  readonly status: 'active' | 'inactive' | 'expired'
+  readonly mode: string
+  readonly legacy: boolean
+  readonly expires?: string | undefined
+  readonly copiedFrom?: string | undefined
+  readonly contexts: readonly RegisteredContext[]
+  readonly calls: number
+  readonly failures: number
+  readonly lastCall?: string | undefined
+  readonly lastFailure?: string | undefined
+  readonly lastFailureReason?: string | undefined
+}
+
+const names = ['service', 'status', 'text', 'limit', 'offset']
+
+/** What is registered, of whichever tenant [console: data]. */
+export function registrationViews(parts: Pick<ConsoleParts, 'broker' | 'peers'>): readonly Resource[] {
+  const polled = { anyCase: false, polled: true } as const
+  return [
+    {
+      ...polled,
+      pattern: '/admin/registrations',
+      operations: {
+        GET: {
+          use: 'read',
+          prepare: (request) => {
+            const given = new GivenParameters(request, names)
+            const tenant = given.tenant()
+            const status = given.oneOf('status', ['active', 'inactive', 'expired'])
+            const text = given.folded('text')
+            const offset = given.whole('offset', 0, 0, 10_000_000)
+            const limit = given.whole('limit', 100, 1, 1000)
+            return given.prepared(() => listed(parts, { tenant, status, text, offset, limit }))
+          },
+        },
+      },
+    },
+    {
+      ...polled,
+      pattern: '/admin/registrations/{id}',
+      operations: { GET: operation('read', (request) => one(parts, request)) },
+    },
+  ]
+}
+
+interface WhichRegistrations {
+  readonly tenant: Tenant | undefined
+  readonly status: ShownRegistration['status'] | undefined
+  readonly text: string | undefined
+  readonly offset: number
+  readonly limit: number
+}
+
+async function listed(
+  { broker, peers }: Pick<ConsoleParts, 'broker' | 'peers'>,
+  which: WhichRegistrations,
+): Promise<ApiResponse> {
+  const at = now()
+  const { count, page } = await inSlices(found(broker.registry.index.all(), which, at))
+  const calls = callsTogether(
+    (
+      await peers.gather(
+        'calls',
+        page.map(({ id }) => id),
+      )
+    ).flat(),
+  )
+  const list: RegistrationList = { count, registrations: page.map((each) => shown(each, calls.get(each.id), at)) }
+  return json(list)
+}
+
+async function one(
+  { broker, peers }: Pick<ConsoleParts, 'broker' | 'peers'>,
+  request: ApiRequest,
+): Promise<ApiResponse> {
+  const id = segment(request, 'id').toLowerCase() as RegistrationId
+  const registration = broker.registry.index.get(id)
+  if (registration === undefined) return unknown
+  const calls = callsTogether((await peers.gather('calls', [id])).flat())
+  return json(shown(registration, calls.get(id), now()))
+}
+
+const unknown = shortForm(404, 'The requested registration has not been found. Check id')
+
+function* found(
+  all: Iterable<Registration>,
+  { tenant, status, text, offset, limit }: WhichRegistrations,
+  at: Milliseconds,
+): Steps<{ readonly count: number; readonly page: readonly Registration[] }> {
+  const page: Registration[] = []
+  let count = 0
+  // A copy: while this gives way, registrations may come and go.
+  for (const registration of [...all]) {
+    yield
+    if (tenant !== undefined && registration.tenant !== tenant) continue
+    if (status !== undefined && statusOf(registration, at) !== status) continue
+    if (text !== undefined && !textsOf(registration).some((each) => each.toLowerCase().includes(text))) continue
+    if (count >= offset && page.length < limit) page.push(registration)
+    count += 1
+  }
+  return { count, page }
+}
+
+function textsOf({ id, tenant, path, contexts, terms }: Registration): readonly string[] {
+  const words = contexts.flatMap(({ entities, attributes, provider }) => [
+    urlWithoutSecrets(provider),
+    ...entities.flatMap((entity) => [entity.id, entity.type]),
+    ...attributes.map(({ name }) => name),
+  ])
+  return [id, tenant, path, terms?.description ?? '', ...words]
+}
+
+function statusOf(registration: Registration, at: Milliseconds): ShownRegistration['status'] {
+  return at >= registration.expires ? 'expired' : registrationTermsOf(registration).status
+}
+
+function shown(registration: Registration, calls: RegistrationCalls | undefined, at: Milliseconds): ShownRegistration {
+  const { id, tenant, path, expires, contexts, copiedFrom } = registration
+  const { description, mode, legacy } = registrationTermsOf(registration)
+  return {
+    id,
+    service: tenant === '' ? undefined : tenant,
+    servicePath: path,
+    description: description === '' ? undefined : description,
+    status: statusOf(registration, at),
+    mode,
+    legacy,
+    expires: expires >= never ? undefined : dateText(expires),
+    copiedFrom: copiedFrom === '' ? undefined : copiedFrom,
+    contexts: contexts.map((context) => ({ ...context, provider: urlWithoutSecrets(context.provider) })),
+    calls: calls?.calls ?? 0,
+    failures: calls?.failures ?? 0,
+    lastCall: optionalDate(calls?.lastCall),
+    lastFailure: optionalDate(calls?.lastFailure),
+    lastFailureReason: calls?.lastFailureReason,
+  }
+}

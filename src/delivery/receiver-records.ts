@@ -1,0 +1,111 @@
+import type { SubscriptionId } from '../subscription/subscription.js'
+import type { Milliseconds } from '../time.js'
+import type { FailedAttempt, ReceiverCounts } from './message.js'
+import { type AttemptOutcome, reasonText } from './outcome.js'
+
+/** Receivers and subscriptions that are remembered; beyond these numbers the ones remembered first are forgotten. */
+const mostReceivers = 10_000
+const mostSubscriptions = 1000
+/** Failed attempts that are remembered of a subscription. */
+const mostFailures = 10
+/** The share of the last attempt in the average of how long attempts take. */
+const lastShare = 0.1
+const minute_ms = 60_000
+
+interface ReceiverRecord {
+  accepted: number
+  failed: number
+  /** The minute that is counted, its attempts, and those of the minute before. */
+  minute: number
+  ofMinute: number
+  ofMinuteBefore: number
+  meanLatency_ms: number
+  lastLatency_ms: number
+  lastSuccess: Milliseconds | undefined
+  lastFailure: Milliseconds | undefined
+  lastFailureReason: string | undefined
+}
+
+/** How attempts ended since the courier began, by receiver and by subscription, for operators; nothing is decided by it. */
+export class ReceiverRecords {
+  readonly #receivers = new Map<string, ReceiverRecord>()
+  readonly #failures = new Map<SubscriptionId, FailedAttempt[]>()
+
+  /** An attempt has ended. */
+  ended(receiver: string, id: SubscriptionId, outcome: AttemptOutcome, latency_ms: number, at: Milliseconds): void {
+    const record = this.#recordOf(receiver)
+    count(record, at)
+    const isFirst = record.accepted + record.failed === 0
+    record.lastLatency_ms = latency_ms
+    record.meanLatency_ms = isFirst
+      ? latency_ms
+      : record.meanLatency_ms + lastShare * (latency_ms - record.meanLatency_ms)
+    if (outcome.kind === 'accepted') {
+      record.accepted += 1
+      record.lastSuccess = at
+      return
+    }
+    record.failed += 1
+    record.lastFailure = at
+    record.lastFailureReason = reasonText(outcome)
+    this.#failed(id, { at, reason: record.lastFailureReason })
+  }
+
+  /** How the attempts at a receiver went; nothing if there was none. */
+  of(receiver: string, at: Milliseconds): ReceiverCounts | undefined {
+    const record = this.#receivers.get(receiver)
+    if (record === undefined) return undefined
+    const { minute, ofMinute, ofMinuteBefore, ...counts } = record
+    return { ...counts, perMinute: perMinute(record, at) }
+  }
+
+  /** The last failed attempts of a subscription, the newest first. */
+  failuresOf(id: SubscriptionId): readonly FailedAttempt[] {
+    return this.#failures.get(id)?.toReversed() ?? []
+  }
+
+  #recordOf(receiver: string): ReceiverRecord {
+    const held = this.#receivers.get(receiver)
+    if (held !== undefined) return held
+    const record = {
+      ...{ accepted: 0, failed: 0, minute: 0, ofMinute: 0, ofMinuteBefore: 0, meanLatency_ms: 0, lastLatency_ms: 0 },
+      ...{ lastSuccess: undefined, lastFailure: undefined, lastFailureReason: undefined },
+    }
+    this.#receivers.set(receiver, record)
+    forgetBeyond(this.#receivers, mostReceivers)
+    return record
+  }
+
+  #failed(id: SubscriptionId, failure: FailedAttempt): void {
+    const held = this.#failures.get(id)
+    if (held === undefined) {
+      this.#failures.set(id, [failure])
+      forgetBeyond(this.#failures, mostSubscriptions)
+      return
+    }
+    held.push(failure)
+    if (held.length > mostFailures) held.shift()
+  }
+}
+
+function forgetBeyond<Key>(map: Map<Key, unknown>, most: number): void {
+  if (map.size > most) for (const oldest of map.keys()) return void map.delete(oldest)
+}
+
+function count(record: ReceiverRecord, at: Milliseconds): void {
+  const minute = Math.floor(at / minute_ms)
+  if (minute !== record.minute) {
+    record.ofMinuteBefore = minute === record.minute + 1 ? record.ofMinute : 0
+    record.ofMinute = 0
+    record.minute = minute
+  }
+  record.ofMinute += 1
+}
+
+/** Of the minute before as much counts as lies within the last sixty seconds. */
+function perMinute({ minute, ofMinute, ofMinuteBefore }: ReceiverRecord, at: Milliseconds): number {
+  const now = Math.floor(at / minute_ms)
+  const left = 1 - (at % minute_ms) / minute_ms
+  if (now === minute) return Math.round(ofMinute + ofMinuteBefore * left)
+  return now === minute + 1 ? Math.round(ofMinute * left) : 0
+}
