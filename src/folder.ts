@@ -3,14 +3,18 @@ import { dirname } from 'node:path'
 
 /**
  * Makes a folder and those above it, unless they are there, so that they are on disk with their names. One by one: Node's own
- * way never returns where the system says that there is none. Throws what the system says, `EEXIST` where something else stands.
+ * way never returns where the system says that there is none. `mode` is that of the folder itself. Throws what the system says,
+ * `EEXIST` where something else stands.
  */
-export function makeFolder(path: string): void {
+export function makeFolder(path: string, mode = 0o777): void {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return
   makeFolder(dirname(path))
-  mkdirSync(path)
+  mkdirSync(path, mode)
   syncFolder(dirname(path))
 }
+
+/** The mode of folders with data: passwords of subscriptions are among them, so they are for their owner alone. */
+export const privateMode = 0o700
 
 /** Makes durable which files there are in a folder. */
 export function syncFolder(path: string): void {

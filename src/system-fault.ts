@@ -4,6 +4,7 @@ const meanings: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'this machine does not have the address',
   EDQUOT: 'the quota of the user is used up',
   EEXIST: 'something else has that name',
+  EFBIG: 'a file may not become so large: raise the limit (ulimit -f), or use another file system',
   EISDIR: 'it is a folder',
   EMFILE: 'the process has too many files open: raise the limit (ulimit -n)',
   ENFILE: 'the system has too many files open',

@@ -1,6 +1,8 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { t as root, test } from 'tap'
@@ -70,6 +72,65 @@ test('without a key, or with one that is none, nothing is served but management,
   t.equal((await broker.send('GET', '/statistics')).status, 200)
   t.equal((await broker.send('OPTIONS', '/v2/entities')).status, 401)
 })
+
+test('whoever tries keys is seen in the log, and a good request ends that', async (t) => {
+  t.match(broker.output, /Raising alarm BadInput 127\.0\.0\.1: a key is needed/)
+  const { text: metrics } = await broker.send('GET', '/metrics')
+  t.match(metrics, /^rigel_alarms_raised_total\{alarm="BadInput"\} 1$/m)
+  t.match(metrics, /^rigel_http_rejected_total\{reason="unauthorized"\} [1-9]/m)
+})
+
+test('no form of a path, of a verb or of a key gets past the check', async (t) => {
+  const forms = [
+    ...[
+      '/v2/entities',
+      '/v2/entities/',
+      '//v2/entities',
+      '/v2//entities',
+      '/%76%32/entities',
+      '/V2/entities',
+      '/v2%2Fentities',
+    ],
+    ...[
+      '/./v2/entities',
+      '/v2/./entities',
+      '/version/../v2/entities',
+      '/health/..%2f..%2fv2/entities',
+      '/v2/entities?options=count',
+    ],
+    ...[
+      `/v2/entities?token=${writer}`,
+      `/v2/entities?X-Auth-Token=${writer}`,
+      '/V1/contextEntities/Tank1',
+      '/NGSI10/contextEntities/Tank1',
+    ],
+    ...['/v1/%61dmin/../contextEntities/Tank1', '/admin/../v2/entities', '/metrics/../v2/entities', '/nothing', '/'],
+    ...[`http://127.0.0.1:${broker.port}/v2/entities`, `http://${writer}@127.0.0.1/v2/entities`],
+  ]
+  for (const verb of ['GET', 'HEAD', 'OPTIONS', 'POST', 'TRACE']) {
+    for (const form of forms) {
+      const status = await statusOf(verb, form, '')
+      t.ok(status >= 400 && status < 500, `${verb} ${form}: ${status}`)
+    }
+  }
+  const [colon, token] = [`X-Auth-Token: ${writer}`, `AUTHORIZATION: BEARER   ${writer}`]
+  t.equal(
+    await statusOf('GET', '/v2/entities', `${colon.toUpperCase().replace(writer.toUpperCase(), writer)}\r\n`),
+    200,
+  )
+  t.equal(await statusOf('GET', '/v2/entities', `${token}\r\n`), 200)
+  for (const wrong of [`X-Auth-Token : ${writer}`, `Cookie: X-Auth-Token=${writer}`, `X_Auth_Token: ${writer}`]) {
+    const status = await statusOf('GET', '/v2/entities', `${wrong}\r\n`)
+    t.ok(status >= 400 && status < 500, `${wrong}: ${status}`)
+  }
+})
+
+/** The status of a request that is sent as it stands here. */
+async function statusOf(verb: string, target: string, headers: string): Promise<number> {
+  const socket = connect(broker.port, '127.0.0.1')
+  socket.end(`${verb} ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers}Connection: close\r\n\r\n`)
+  return Number(/^HTTP\/1\.1 (\d+)/.exec(await text(socket))?.[1])
+}
 
 test('a key opens what its line says: tenants, reading, writing', async (t) => {
   const status = async (method: string, path: string, key: string, tenant = '', body?: unknown) => {

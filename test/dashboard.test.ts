@@ -111,8 +111,9 @@ test('every alert names only what a broker shows, and its runbook is a section o
 })
 
 test('every alert is raised by what it is about, and by nothing like it', { skip: promtool.skip }, async (t) => {
-  const tests = fileText('deploy/prometheus/rigel.rules.test.yml')
+  const files = ['deploy/prometheus/rigel.rules.test.yml', 'deploy/prometheus/rigel.backups.test.yml']
+  const tests = files.map(fileText).join('')
   for (const { name } of rules) t.ok(tests.includes(`${name} fires`) && tests.includes(`${name} is quiet`), name)
-  t.equal(promtool.objections(['test', 'rules', 'deploy/prometheus/rigel.rules.test.yml']), '')
+  t.equal(promtool.objections(['test', 'rules', ...files]), '')
   t.notMatch(promtool.objections(['check', 'config', 'deploy/prometheus/prometheus.yml']), /FAILED|error/i)
 })

@@ -1,5 +1,6 @@
 import type { BackupPoint, BackupRefusal, BackupService } from '../broker/backup-service.js'
-import type { Log } from '../log/log.js'
+import { errorFacts, type Log } from '../log/log.js'
+import type { BackupTable } from '../measure/backup-table.js'
 import type { PinnedFile } from '../partition/store.js'
 import { err, ok, type Result } from '../result.js'
 import { now } from '../time.js'
@@ -12,6 +13,7 @@ interface BackupsParts {
   /** What the coordinator owns itself. */
   readonly control: { pin(): PinnedFile; unpin(): boolean }
   readonly log: Log
+  readonly measures: Pick<BackupTable, 'ended' | 'completed'>
 }
 
 interface Begun {
@@ -31,6 +33,12 @@ const firstMinute_ms = 60_000
 /** How often the partitions are asked to come together before it is said that they do not. */
 const attempts = 3
 
+const reasons: Readonly<Record<BackupRefusal['kind'], string>> = {
+  underWay: 'another one is under way',
+  notTogether: 'the partitions did not stand still together',
+  unreadable: 'a file of the data folder cannot be read, see the line before',
+}
+
 /** Keeps the data of one moment while it is copied. */
 export class Backups implements BackupService {
   readonly #parts: BackupsParts
@@ -45,21 +53,30 @@ export class Backups implements BackupService {
   }
 
   async begin(): Promise<Result<BackupPoint, BackupRefusal>> {
-    if (this.#isBusy) return err({ kind: 'underWay' })
+    const { log, measures } = this.#parts
+    if (this.#isBusy) {
+      measures.ended('refused')
+      return err({ kind: 'underWay' })
+    }
     this.#isBusy = true
-    let point: BackupPoint | undefined
+    let point: Result<BackupPoint, BackupRefusal> = err({ kind: 'unreadable' })
     try {
-      for (let attempt = 0; point === undefined && attempt < attempts; attempt += 1) point = await this.#pinned()
+      point = await this.#pinned()
+      for (let attempt = 1; !point.ok && point.error.kind === 'notTogether' && attempt < attempts; attempt += 1) {
+        point = await this.#pinned()
+      }
     } finally {
-      if (point === undefined) this.#isBusy = false
+      if (!point.ok) {
+        this.#isBusy = false
+        measures.ended('refused')
+      }
     }
-    if (point === undefined) {
-      this.#parts.log.warn('storage:backup', 'a backup was refused: the partitions did not stand still together')
-      return err({ kind: 'notTogether' })
+    if (!point.ok) log.warn('storage:backup', `a backup was refused: ${reasons[point.error.kind]}`)
+    else {
+      const bytes = [...point.value.partitions, point.value.control].reduce((sum, file) => sum + file.bytes, 0)
+      log.info('storage:backup', `backup ${point.value.number} begins`, { bytes })
     }
-    const bytes = [...point.partitions, point.control].reduce((sum, file) => sum + file.bytes, 0)
-    this.#parts.log.info('storage:backup', `backup ${point.number} begins`, { bytes })
-    return ok(point)
+    return point
   }
 
   async goOn(backup: number, bytes: number): Promise<boolean> {
@@ -78,24 +95,29 @@ export class Backups implements BackupService {
     return this.#over(begun, bytes, why === 'copied' ? undefined : 'was given up: its client has gone')
   }
 
-  async #pinned(): Promise<BackupPoint | undefined> {
+  async #pinned(): Promise<Result<BackupPoint, BackupRefusal>> {
     const { partitions, control, folder } = this.#parts
     let controlFile: PinnedFile | undefined
     let time = now()
     const pinned = await partitions.pin(() => {
       time = now()
-      controlFile = control.pin()
+      try {
+        controlFile = control.pin()
+      } catch (fault) {
+        this.#parts.log.error('storage:backup', "the coordinator's file cannot be copied", errorFacts(fault))
+      }
     })
-    if (pinned === undefined || controlFile === undefined) {
+    if (!pinned.ok || controlFile === undefined) {
       control.unpin()
-      return undefined
+      if (pinned.ok) await pinned.value.release()
+      return err({ kind: pinned.ok ? 'unreadable' : pinned.error })
     }
     this.#number += 1
     const at_ms = performance.now()
-    this.#begun = { number: this.#number, pinned, at_ms, heard_ms: at_ms }
+    this.#begun = { number: this.#number, pinned: pinned.value, at_ms, heard_ms: at_ms }
     this.#timer = setInterval(() => this.#look(), 1000)
     this.#timer.unref()
-    return { number: this.#number, ...folder, time, partitions: pinned.files, control: controlFile }
+    return ok({ number: this.#number, ...folder, time, partitions: pinned.value.files, control: controlFile })
   }
 
   #look(): void {
@@ -113,8 +135,11 @@ export class Backups implements BackupService {
     this.#parts.control.unpin()
     const wereKept = await pinned.release()
     this.#isBusy = false
-    const { log } = this.#parts
-    const facts = { ...(bytes !== undefined && { bytes }), took_ms: Math.round(performance.now() - at_ms) }
+    const { log, measures } = this.#parts
+    const took_ms = Math.round(performance.now() - at_ms)
+    const facts = { ...(bytes !== undefined && { bytes }), took_ms }
+    if (wereKept && why === undefined) measures.completed({ end: now(), duration_ms: took_ms, bytes: bytes ?? 0 })
+    else measures.ended('failed')
     if (why !== undefined) log.warn('storage:backup', `backup ${number} ${why}`, facts)
     else if (!wereKept)
       log.warn('storage:backup', `backup ${number} is of no use: a partition was replaced meanwhile`, facts)

@@ -3,6 +3,7 @@ import { faultText, type Log } from '../log/log.js'
 import type { PartitionInstruction, PartitionReady, PartitionReport } from '../mailbox/batch.js'
 import { ActorThread } from '../mailbox/thread.js'
 import type { PinnedFile } from '../partition/store.js'
+import { err, ok, type Result } from '../result.js'
 import { PinGate } from '../shared-memory/pin-gate.js'
 import { DiskFault } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
@@ -114,11 +115,11 @@ export class Partitions<Task extends object> {
   /**
    * Has every partition keep its last commit for a copy of its file. All of them do so at one moment, in which
    * `atMoment` is called and no turn begins: what one keeps was answered before anything that another one does not keep.
-   * Nothing when they did not come together in time, or a file cannot be read.
+   * Refuses when they did not come together in time, and when a file cannot be read.
    */
-  async pin(atMoment: () => void): Promise<PinnedPartitions | undefined> {
+  async pin(atMoment: () => void): Promise<Result<PinnedPartitions, 'notTogether' | 'unreadable'>> {
     const threads = [...this.#threads].sort(([a], [b]) => a - b).map(([, thread]) => thread)
-    if (this.#draining || threads.length < this.#settings.count) return undefined
+    if (this.#draining || threads.length < this.#settings.count) return err('notTogether')
     const gate = new PinGate()
     const pins = await Promise.all(
       threads.map((thread) => this.#asked(thread, (ticket) => ({ kind: 'pin', ticket, gate: gate.memory }))),
@@ -133,9 +134,9 @@ export class Partitions<Task extends object> {
       await release()
       throw fault
     }
-    if (gate.open() && areTogether) return { files, release }
+    if (gate.open() && areTogether) return ok({ files, release })
     await release()
-    return undefined
+    return err(pins.some((pin) => pin?.kind === 'pinned' && !pin.file) ? 'unreadable' : 'notTogether')
   }
 
   async #unpinned(threads: readonly PartitionThread<Task>[]): Promise<boolean> {

@@ -5,7 +5,7 @@ import { DamagedRecord } from '../storage-fault.js'
 import type { Permit } from './admission.js'
 import { type Admitted, isVerb, type RefusedRequest } from './checks.js'
 import type { ClientConnection, InProgress } from './connections.js'
-import { errorResponse, overloaded } from './errors.js'
+import { errorResponse, overloaded, reasonOf } from './errors.js'
 import { namesHost, readHead } from './headers.js'
 import { runOperation } from './operation-run.js'
 import { RequestLife, step } from './request-life.js'
@@ -166,6 +166,8 @@ export class Call implements InProgress, Client, ReadOutcome, SendOutcome {
     const { context, head, log } = this.#exchange
     const rejection = rejectionOf[response.status]
     if (rejection !== undefined) context.meter.rejected(rejection)
+    // Whoever tries tokens or keys is seen in the log [management 13].
+    if (response.status === 401) context.alarms.occurred('BadInput', log.context.from, reasonOf(response))
     if (counted) {
       const resource = head.target.route?.resource
       context.meter.counted(resource, head.verb, this.#reader.payload, resource !== undefined)

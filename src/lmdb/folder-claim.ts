@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { makeFolder } from '../folder.js'
+import { makeFolder, privateMode } from '../folder.js'
 import type { Result } from '../result.js'
 import { err } from '../result.js'
 import { systemFaultText } from '../system-fault.js'
@@ -12,7 +12,7 @@ export interface FolderRefusal {
 }
 
 /**
- * Takes a data folder, whatever lies in it, for this process alone; it is made if it is missing. Refuses while a broker or
+ * Takes a data folder, whatever lies in it, for this process alone; it is made if it is missing, for its owner alone. Refuses while a broker or
  * another command has it. What is there is not even looked at while somebody else writes it.
  */
 export function claimFolder(path: string): Result<FolderLock, FolderRefusal> {
@@ -20,7 +20,7 @@ export function claimFolder(path: string): Result<FolderLock, FolderRefusal> {
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === false) {
       return err({ reason: `the data directory ${path} is not a directory` })
     }
-    makeFolder(resolve(path))
+    makeFolder(resolve(path), privateMode)
   } catch (fault) {
     return err({
       reason: `the data directory ${path} cannot be made: ${systemFaultText(fault)}`,

@@ -13,7 +13,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { syncFolder } from '../folder.js'
+import { privateMode, syncFolder } from '../folder.js'
 import { err, ok, type Result } from '../result.js'
 import { formatFile, readFormat } from './folder-format.js'
 
@@ -67,7 +67,7 @@ const memberName = /^(partition-\d+|control|format\.json|format\.[a-z]+\.json)$/
 export function beginNext(path: string): string {
   const next = nextFolder(path)
   rmSync(next, { recursive: true, force: true })
-  mkdirSync(next)
+  mkdirSync(next, privateMode)
   return next
 }
 
@@ -84,17 +84,19 @@ export function decideSwap(path: string, source: SwapSource): Result<void, { rea
   if (source === 'next' && hasPrevious(path)) return err({ reason: `${previousFolder(path)} ${previousInTheWay}` })
   const leaving = [...membersIn(path)].sort(formatsFirst)
   const entering = [...membersIn(from)].sort(formatsFirst).reverse()
-  const fixed = [...leaving.map((name) => join(path, name)), ...entering.map((name) => join(from, name))].find(
-    (file) => lstatSync(file).isSymbolicLink() || statSync(file).dev !== statSync(path).dev,
-  )
-  if (fixed !== undefined) {
-    return err({
-      reason: `${fixed} is a link or on another file system, and cannot be moved: put all of ${path} on one`,
-    })
-  }
+  const fixed = fixedMember(path, path) ?? fixedMember(path, from)
+  if (fixed !== undefined) return err({ reason: fixed })
   syncTree(from)
   writeNote(path, { source, leaving, entering, moved: false })
   return ok(undefined)
+}
+
+/** Why the members of a folder cannot be moved within `path`, in words for the operator; nothing when they can. */
+export function fixedMember(path: string, from: string): string | undefined {
+  const fixed = membersIn(from)
+    .map((name) => join(from, name))
+    .find((file) => lstatSync(file).isSymbolicLink() || statSync(file).dev !== statSync(path).dev)
+  return fixed && `${fixed} is a link or on another file system, and cannot be moved: put all of ${path} on one`
 }
 
 /** What an operator can do about previous members that would be lost. */
@@ -126,7 +128,7 @@ export function* settleSwap(path: string): Generator<string, void> {
 function* move(path: string, { source, leaving, entering }: SwapNote): Generator<string, void> {
   const draft = previousDraft(path)
   const from = join(path, source)
-  if (leaving.length > 0 && !existsSync(draft)) mkdirSync(draft)
+  if (leaving.length > 0 && !existsSync(draft)) mkdirSync(draft, privateMode)
   for (const name of leaving) {
     // One that is there already has left, and what has its name now has entered.
     if (existsSync(join(draft, name))) continue
@@ -184,6 +186,11 @@ export function syncTree(path: string): void {
     else if (entry.isFile()) syncFolder(file)
   }
   syncFolder(path)
+}
+
+/** Whether a swap was decided, and is not over yet. */
+export function isDecided(path: string): boolean {
+  return existsSync(noteFile(path))
 }
 
 function noteFile(path: string): string {

@@ -1,7 +1,7 @@
 import { constants, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { syncFolder } from '../folder.js'
+import { privateMode, syncFolder } from '../folder.js'
 import { err, ok, type Result } from '../result.js'
 import type { FolderRefusal } from './folder-claim.js'
 import { readFormat } from './folder-format.js'
@@ -22,18 +22,24 @@ export async function keepPrevious(path: string, version: number): Promise<Resul
   }
   const draft = previousDraft(path)
   rmSync(draft, { recursive: true, force: true })
-  mkdirSync(draft)
+  mkdirSync(draft, privateMode)
   const files = membersIn(path).flatMap((name) => filesOf(path, name))
   const short = (await sharesBlocks(path, draft)) ? undefined : missingRoom(path, files)
   if (short !== undefined) {
     rmSync(draft, { recursive: true })
     return err({ reason: short })
   }
-  for (const file of files) {
-    mkdirSync(join(draft, file, '..'), { recursive: true })
-    await copyFile(join(path, file), join(draft, file), constants.COPYFILE_FICLONE)
+  try {
+    for (const file of files) {
+      mkdirSync(join(draft, file, '..'), { recursive: true })
+      await copyFile(join(path, file), join(draft, file), constants.COPYFILE_FICLONE)
+    }
+    syncTree(draft)
+  } catch (fault) {
+    // The room that it takes may be what others need.
+    rmSync(draft, { recursive: true })
+    throw fault
   }
-  syncTree(draft)
   rmSync(previous, { recursive: true, force: true })
   renameSync(draft, previous)
   syncFolder(path)
@@ -57,7 +63,8 @@ export function noRoomFor(path: string, bytes: number, what: string): string | u
   const { bavail, bsize } = statfsSync(path)
   const free = bavail * bsize
   if (free > bytes) return undefined
-  return `${what} needs ${inMiB(bytes)} MiB on the disk of ${path}, which has ${inMiB(free)} MiB free: make room and try again`
+  const missing = `${inMiB(bytes - free)} MiB are missing`
+  return `${what} needs ${inMiB(bytes)} MiB on the disk of ${path}, which has ${inMiB(free)} MiB free: ${missing}, make room and try again`
 }
 
 function missingRoom(path: string, files: readonly string[]): string | undefined {

@@ -1,5 +1,13 @@
 const secretHeaders = new Set(['authorization', 'proxy-authorization', 'x-auth-token', 'cookie', 'set-cookie'])
-const secretParameters = new Set(['token', 'access_token', 'apikey', 'api_key', 'password'])
+const secretParameters = new Set([
+  'token',
+  'x-auth-token',
+  'authorization',
+  'access_token',
+  'apikey',
+  'api_key',
+  'password',
+])
 
 /** What stands in a log for what is secret [management 10.5]. */
 const hidden = '***'

@@ -25,6 +25,7 @@ export function backupResources({
 
 const refusals: Readonly<Record<BackupRefusal['kind'], ApiResponse>> = {
   underWay: shortForm(503, 'another backup is under way: try again when it is over'),
+  unreadable: shortForm(503, 'a file of the data folder cannot be read: the log says which and why'),
   notTogether: shortForm(503, 'the partitions did not stand still together in time: try again when less is under way'),
 }
 

@@ -49,6 +49,8 @@ export class MetricRegistry {
     const collect = async () => {
       const samples = samplesOf(await read())
       gauge.reset()
+      // Without labels a reset makes it 0, which would be a value where there is none.
+      if (labelNames.length === 0) gauge.remove({})
       for (const { labels, value } of samples) gauge.set(labels, value)
     }
     const gauge: Gauge = new Gauge({ name, help, labelNames, registers: [this.#registry], collect })

@@ -7,7 +7,7 @@ import { addDeliveryMetrics } from './delivery-metrics.js'
 import { MetricRegistry, type Sample } from './metric-registry.js'
 import type { ManagementParts } from './parts.js'
 import { operation } from './response-forms.js'
-import { addDiskMetrics, addPartitionMetrics, addWaitMetrics } from './storage-metrics.js'
+import { addBackupMetrics, addDiskMetrics, addPartitionMetrics, addWaitMetrics } from './storage-metrics.js'
 import { addMemoryMetrics, addThreadMetrics } from './thread-metrics.js'
 import { addTrafficMetrics } from './traffic-metrics.js'
 
@@ -18,6 +18,7 @@ export function prometheusResources({ measures, peers, broker, disk }: Managemen
   addTrafficMetrics(metrics, measures)
   addPartitionMetrics(metrics, measures)
   addDiskMetrics(metrics, disk)
+  addBackupMetrics(metrics, measures)
   addDeliveryMetrics(metrics, measures)
   addThreadMetrics(metrics, measures)
   addMemoryMetrics(metrics)

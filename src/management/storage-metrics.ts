@@ -1,4 +1,5 @@
 import { statfs } from 'node:fs/promises'
+import { backupResults, type LastBackup } from '../measure/backup-table.js'
 import type { Measures } from '../measure/measures.js'
 import type { StorageReading } from '../measure/storage-table.js'
 import type { WaitKind } from '../measure/waits.js'
@@ -85,6 +86,38 @@ export function addDiskMetrics(metrics: MetricRegistry, { path, keepFree_bytes }
     'What may still be written to the disk before updates are refused: the free space without -dbFreeMin',
     [],
     async () => Math.max(0, (await free_bytes()) - keepFree_bytes),
+  )
+}
+
+/** Backups of this process: when there was none yet, only their counts are shown [management 7]. */
+export function addBackupMetrics(metrics: MetricRegistry, { backups }: Measures): void {
+  const ofLast = (value: (last: LastBackup) => number) => (): number | readonly Sample[] => {
+    const { last } = backups
+    return last === undefined ? [] : value(last)
+  }
+  metrics.counter(
+    'rigel_backups_total',
+    'Backups that were asked for: complete; failed, given up or of no use; refused, as another one was under way or the partitions did not stand still',
+    ['result'],
+    () => backupResults.map((result) => ({ labels: { result }, value: backups.count(result) })),
+  )
+  metrics.gauge(
+    'rigel_backup_last_success_timestamp_seconds',
+    'When the last complete backup was read, in seconds of Unix time; only when there was one since the start',
+    [],
+    ofLast(({ end }) => end / 1000),
+  )
+  metrics.gauge(
+    'rigel_backup_last_duration_seconds',
+    'How long the last complete backup took; only when there was one since the start',
+    [],
+    ofLast(({ duration_ms }) => duration_ms / 1000),
+  )
+  metrics.gauge(
+    'rigel_backup_last_size_bytes',
+    'Size of the files in the last complete backup; only when there was one since the start',
+    [],
+    ofLast(({ bytes }) => bytes),
   )
 }
 

@@ -1,6 +1,7 @@
 import { CounterTable, type CounterTableMemory } from '../shared-memory/counter-table.js'
 import { Switches, type SwitchMemory } from '../shared-memory/switches.js'
 import type { Milliseconds, Nanoseconds } from '../time.js'
+import { BackupTable } from './backup-table.js'
 import { RequestCountTable } from './count-table.js'
 import { type Countable, Routes } from './counted-routes.js'
 import { type CounterName, counterColumn } from './counters.js'
@@ -40,6 +41,7 @@ export interface MeasureMemory {
   readonly threadStates: CounterTableMemory
   /** A row per thread. */
   readonly damage: CounterTableMemory
+  readonly backups: CounterTableMemory
 }
 
 /** A number that says how things stand; written by one thread. */
@@ -79,6 +81,7 @@ export class Measures {
   readonly threadTable: ThreadTable
   /** The queue of notifications and what became of them. */
   readonly delivery: DeliveryTable
+  readonly backups: BackupTable
   /** The requests of this front end by service; those of others are asked for by message. */
   readonly services = new ServiceMetrics()
   /** The names that requests are counted under, known as soon as `requests` was called in this thread. */
@@ -108,6 +111,7 @@ export class Measures {
       life: life.memory,
       threadStates: ThreadTable.make(rows, at),
       damage: CounterTable.make(rows, 1, 0, at).memory,
+      backups: BackupTable.make(at),
     }
     return new Measures(memory, 0)
   }
@@ -125,6 +129,7 @@ export class Measures {
     this.storageTable = new StorageTable(memory.storage)
     this.threadTable = new ThreadTable(memory.threadStates)
     this.delivery = new DeliveryTable(memory.delivery)
+    this.backups = new BackupTable(memory.backups)
     this.#mailboxes = new CounterTable(memory.mailboxes)
     this.#life = new CounterTable(memory.life)
     this.#damage = new CounterTable(memory.damage)

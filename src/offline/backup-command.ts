@@ -55,7 +55,7 @@ export async function backupCommand({ words, environment, output, errors }: Comm
     const begun_ms = performance.now()
     const progress = new Progress('backup', 'bytes', source.bytes, errors)
     try {
-      const manifest = await receiveBackup(source.pieces, folder, (bytes) => progress.add(bytes))
+      const manifest = await receiveBackup(source, folder, (bytes) => progress.add(bytes))
       progress.end()
       const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0)
       const took_s = ((performance.now() - begun_ms) / 1000).toFixed(1)

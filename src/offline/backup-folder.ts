@@ -4,8 +4,9 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { readArchive } from '../backup/archive-reader.js'
 import { type BackedUpFile, type Manifest, manifestName, parseManifest } from '../backup/manifest.js'
-import { makeFolder, syncFolder } from '../folder.js'
+import { makeFolder, privateMode, syncFolder } from '../folder.js'
 import { syncTree } from '../lmdb/folder-swap.js'
+import { noRoomFor } from '../lmdb/previous-members.js'
 import { CommandFailure } from './command-result.js'
 
 /** Where a backup is written until it is whole: beside its folder, on the same file system. */
@@ -13,21 +14,25 @@ function draftOf(folder: string): string {
   return join(dirname(resolve(folder)), `${basename(resolve(folder))}.draft`)
 }
 
-/** Throws when a backup cannot go to a folder: something is there, or the one above cannot be written. */
+/** Throws when a backup cannot go to a folder: something is there, or it is a mount point, which nothing can take the place of. */
 export function checkIsFree(folder: string): void {
   if (!existsSync(folder)) return
   if (!statSync(folder).isDirectory()) throw new CommandFailure(`${folder} is no folder`)
   if (readdirSync(folder).length > 0) {
     throw new CommandFailure(`${folder} is not empty: name a folder that is not there yet, each backup has its own`)
   }
+  if (statSync(folder).dev !== statSync(dirname(resolve(folder))).dev) {
+    throw new CommandFailure(`${folder} is a mount point: name a folder in it, each backup has its own`)
+  }
 }
 
 /**
  * Writes the files of an archive to a folder: beside it first, durably, and under its name only when all checksums are those of
- * the manifest. Killed before that, it leaves a folder whose name ends with `.draft`, which the next one removes.
+ * the manifest. Killed before that, it leaves a folder whose name ends with `.draft`, which the next one removes. Throws, in
+ * words, when the disk has no room for the bytes that are announced. The folder is for its owner alone.
  */
 export async function receiveBackup(
-  pieces: AsyncIterable<Uint8Array>,
+  { pieces, bytes }: { readonly pieces: AsyncIterable<Uint8Array>; readonly bytes: number | undefined },
   folder: string,
   taken: (bytes: number) => void,
 ): Promise<Manifest> {
@@ -37,9 +42,11 @@ export async function receiveBackup(
     throw new CommandFailure(`${draft} is in the way, and holds what is no part of a backup: remove it`)
   }
   rmSync(draft, { recursive: true, force: true })
-  mkdirSync(draft)
+  const short = noRoomFor(dirname(draft), bytes ?? 0, 'the backup')
+  if (short !== undefined) throw new CommandFailure(short)
+  mkdirSync(draft, privateMode)
+  const received = new ReceivedFiles(draft, taken)
   try {
-    const received = new ReceivedFiles(draft, taken)
     await readArchive(pieces, received)
     const manifest = matching(draft, received.files)
     syncTree(draft)
@@ -47,10 +54,14 @@ export async function receiveBackup(
     syncFolder(dirname(draft))
     return manifest
   } catch (fault) {
+    await received.close()
     rmSync(draft, { recursive: true, force: true })
     throw fault
   }
 }
+
+/** Files of a backup that are read as a whole are not longer: what others made of it may be anything. */
+const textMax_bytes = 2 ** 22
 
 /** The manifest of a backup; throws, in words, when there is none or the files beside it are not those that it names. */
 export function readManifest(folder: string): Manifest {
@@ -58,6 +69,7 @@ export function readManifest(folder: string): Manifest {
   if (!existsSync(file)) {
     throw new CommandFailure(`${folder} is no backup, or one that was not finished: it has no ${manifestName}`)
   }
+  if (statSync(file).size > textMax_bytes) throw new CommandFailure(`${file} is too long for a manifest`)
   const manifest = parseManifest(readFileSync(file, 'utf8'))
   if (!manifest.ok) throw new CommandFailure(`${folder}: ${manifest.error}`)
   for (const { name, bytes } of manifest.value.files) {
@@ -115,9 +127,15 @@ class ReceivedFiles {
     this.#taken = taken
   }
 
-  async begin(name: string): Promise<void> {
+  async begin(name: string, bytes: number): Promise<void> {
     if (!/^(format\.json|manifest\.json|partition-\d{1,4}\/data\.mdb|control\/data\.mdb)$/.test(name)) {
       throw new CommandFailure(`what came is no backup of Rigel: it holds ${JSON.stringify(name)}`)
+    }
+    if (this.files.some((file) => file.name === name)) {
+      throw new CommandFailure(`what came is no backup of Rigel: it holds ${name} twice`)
+    }
+    if (name.endsWith('.json') && bytes > textMax_bytes) {
+      throw new CommandFailure(`what came is no backup of Rigel: its ${name} has ${bytes} bytes`)
     }
     const file = join(this.#folder, name)
     mkdirSync(dirname(file), { recursive: true })
@@ -135,8 +153,14 @@ class ReceivedFiles {
   async end(): Promise<void> {
     if (this.#open === undefined) throw new Error('no file has begun')
     const { name, handle, hash, bytes } = this.#open
+    this.#open = undefined
     await handle.close()
     this.files.push({ name, bytes, sha256: hash.digest('hex') })
+  }
+
+  /** Nothing more comes. */
+  async close(): Promise<void> {
+    await this.#open?.handle.close()
   }
 }
 
@@ -147,6 +171,9 @@ function isBackedUp(name: string): boolean {
 /** The manifest of files that have come; throws when they are not what it says. */
 function matching(folder: string, files: readonly BackedUpFile[]): Manifest {
   const manifest = readManifest(folder)
+  const names = new Set([manifestName, ...manifest.files.map(({ name }) => name)])
+  const more = files.find(({ name }) => !names.has(name))
+  if (more !== undefined) throw new CommandFailure(`${more.name} came, and ${manifestName} does not name it`)
   for (const { name, sha256 } of manifest.files) {
     if (files.find((file) => file.name === name)?.sha256 !== sha256) {
       throw new CommandFailure(`${name} did not come as it was sent: its checksum is another one`)

@@ -1,3 +1,4 @@
+import { systemFaultText } from '../system-fault.js'
 import type { ProgressOutput } from './progress.js'
 
 /** What a command of `rigel` is started with. */
@@ -21,7 +22,9 @@ export class CommandFailure extends Error {
   override readonly name = 'CommandFailure'
 }
 
-/** The text of what went wrong. */
+/** The text of what went wrong: of a fault of the system which file it is about, and what helps. */
 export function failureText(fault: unknown): string {
-  return fault instanceof Error ? fault.message : String(fault)
+  const text = systemFaultText(fault)
+  const isKnown = fault instanceof Error && text !== fault.message
+  return isKnown && 'path' in fault ? `${fault.path}: ${text}` : text
 }

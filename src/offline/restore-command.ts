@@ -1,13 +1,14 @@
 import { existsSync, mkdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { type Manifest, manifestName } from '../backup/manifest.js'
 import { claimFolder } from '../lmdb/folder-claim.js'
-import { formatVersion } from '../lmdb/folder-format.js'
-import { beginNext, decideSwap, hasPrevious, membersIn, previousFolder, settleSwap } from '../lmdb/folder-swap.js'
+import { formatFile, formatVersion, readFormat } from '../lmdb/folder-format.js'
+import { beginNext, fixedMember, hasPrevious, membersIn, previousFolder, settleSwap } from '../lmdb/folder-swap.js'
 import { forgetPrevious, noRoomFor } from '../lmdb/previous-members.js'
 import { readBackedUp, readManifest } from './backup-folder.js'
 import { type CommandArguments, readArguments } from './command-arguments.js'
 import { CommandFailure, type CommandSurroundings, commandCodes, failureText } from './command-result.js'
+import { exchangeMembers, removeBuilt, Unfinished } from './member-exchange.js'
 import { Progress, type ProgressOutput } from './progress.js'
 
 const help = `Usage: rigel restore DIR -dbPath FOLDER [--force]
@@ -22,7 +23,8 @@ the folder changes; killed at any moment, it leaves the folder as it was or as i
   --previous          puts back what was replaced last, by a restore or by a new version; what is there now stays instead
   --forget-previous   removes what was replaced last: there is no way back then
 
-The exit code is 0 when it is done, 1 when nothing was changed, and 2 for a wrong command line.
+The exit code is 0 when it is done, 1 when nothing was changed or when the next start has to finish it, which is said, and 2 for
+a wrong command line.
 `
 
 /** `rigel restore`: puts a backup, or what was replaced last, into a data folder. */
@@ -44,7 +46,7 @@ export async function restoreCommand({ words, output, errors }: CommandSurroundi
     output.write(`${await restored(read.value, errors)}\n`)
     return commandCodes.done
   } catch (fault) {
-    errors.write(`nothing was restored: ${failureText(fault)}\n`)
+    errors.write(`${fault instanceof Unfinished ? '' : 'nothing was restored: '}${failureText(fault)}\n`)
     return commandCodes.failed
   }
 }
@@ -71,11 +73,11 @@ async function restored(given: CommandArguments, errors: ProgressOutput): Promis
     }
     if (backup !== undefined && manifest !== undefined) {
       await build(path, backup, manifest, given.isOn('force'), errors)
-      swap(path, 'next')
+      exchangeMembers(path, 'next')
       return `${path} holds the backup of ${manifest.point}${hasPrevious(path) ? `; what it held before is in ${previousFolder(path)}` : ''}`
     }
     if (!hasPrevious(path)) throw new CommandFailure(`${previousFolder(path)} is not there: nothing was replaced`)
-    swap(path, 'previous')
+    exchangeMembers(path, 'previous')
     return `${path} holds what was replaced before; what it held now is in ${previousFolder(path)}`
   } finally {
     claim.value.release()
@@ -104,8 +106,8 @@ async function build(
     )
   }
   const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0)
-  const short = noRoomFor(path, bytes, 'the backup')
-  if (short !== undefined) throw new CommandFailure(short)
+  const impossible = fixedMember(path, path) ?? noRoomFor(path, bytes, 'the backup')
+  if (impossible !== undefined) throw new CommandFailure(impossible)
   const next = beginNext(path)
   const progress = new Progress('restore', 'bytes', bytes, errors)
   try {
@@ -114,16 +116,20 @@ async function build(
       mkdirSync(dirname(target), { recursive: true })
       await readBackedUp(backup, file, (taken) => progress.add(taken), target)
     }
+    checkFormatOf(next, manifest)
   } catch (fault) {
-    for (const _ of settleSwap(path)); // Nothing is decided: what was built is removed.
+    removeBuilt(path)
     throw fault
   } finally {
     progress.end()
   }
 }
 
-function swap(path: string, source: 'next' | 'previous'): void {
-  const decided = decideSwap(path, source)
-  if (!decided.ok) throw new CommandFailure(decided.error.reason)
-  for (const _ of settleSwap(path));
+/** Throws when what was copied is not the folder that the manifest speaks of. */
+function checkFormatOf(next: string, { format, folder, partitions }: Manifest): void {
+  const held = readFormat(next)
+  if (typeof held !== 'string' && held.version === format && held.partitions === partitions && held.folder === folder) {
+    return
+  }
+  throw new CommandFailure(`${basename(formatFile(next))} of the backup is not that of its ${manifestName}`)
 }

@@ -11,12 +11,16 @@ export interface Ready {
 
 /** What a broker says on a terminal when it is ready: what runs, where, how safely, and how to end it. */
 export function announcement(options: Options, { port, partitions }: Ready): string {
-  const { dbPath, writeConcern, notifications } = options
+  const { dbPath, writeConcern, notifications, apiKeys } = options
   const rows = [
     ['address', addressOf(options, port)],
     ['data', `${dbPath}, ${partitions} ${partitions === 1 ? 'partition' : 'partitions'}`],
     ['updates', writeConcern === 1 ? 'on disk before their response' : 'on disk within 50 ms of their response'],
     ...(notifications.simulated ? [['notifications', 'simulated: nothing is sent']] : []),
+    [
+      'clients',
+      apiKeys === undefined ? 'everybody who reaches it: -apiKeys asks for keys' : `only with a key of ${apiKeys}`,
+    ],
     ['management', managementOf(options)],
   ]
   const table = rows.map(([name = '', text]) => `  ${name.padEnd(13)} ${text}`)

@@ -139,6 +139,7 @@ export class Core {
       partitions: this.#partitions,
       control: { pin: () => this.#delivered.pin(), unpin: () => this.#delivered.unpin() },
       log,
+      measures: this.#measures.backups,
     })
   }
 

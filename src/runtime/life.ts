@@ -89,8 +89,15 @@ export class Life {
   #warnOfOptions(): void {
     for (const warning of warningsOf(this.#options)) this.#log.warn('main:options', warning)
     const open = openManagementPort(this.#options)
-    if (open === undefined || this.#terminal !== undefined) return
+    if (open === undefined || (this.#terminal !== undefined && this.#options.apiKeys === undefined)) return
     const how = 'see -adminToken, -adminPort'
+    if (this.#options.apiKeys !== undefined) {
+      this.#log.warn(
+        'main:options',
+        `who has no key reads all data by the management interface on port ${open} (${how})`,
+      )
+      return
+    }
     this.#log.warn('main:options', `the management interface is open to everybody on port ${open} (${how})`)
   }
 

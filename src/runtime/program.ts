@@ -23,6 +23,8 @@ async function runCommand(
   const { stdout: output, stderr: errors } = process
   // Whoever reads the output may have had enough of it.
   output.on('error', () => {})
+  // What cannot be written is said, and what was begun is removed.
+  process.on('SIGXFSZ', () => {})
   try {
     // Read only when one is asked for: a broker that serves needs none of them.
     const { dataCommands } = await import('./data-commands.js')

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
-import { createWriteStream, renameSync } from 'node:fs'
+import { createWriteStream, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { syncFolder } from '../folder.js'
-import { CommandFailure, failureText } from '../offline/command-result.js'
+import { CommandFailure } from '../offline/command-result.js'
+import { systemFaultText } from '../system-fault.js'
 import { endLine, headerLine, lineOf } from './export-line.js'
 import { type Item, type ItemCounts, noCounts } from './item.js'
 
@@ -11,15 +12,37 @@ const piece_characters = 2 ** 18
 
 /**
  * Writes an export to a file, or to the standard output for `-`; gives how many items of each kind it has. A file gets its name
- * when it is whole and on disk, so that an earlier export of that name stays until then. Throws `CommandFailure`.
+ * when it is whole and on disk, so that an earlier export of that name stays until then; what fails leaves nothing. Passwords
+ * of subscriptions are in it, so it is for its owner alone. Throws `CommandFailure`.
  */
 export async function writeExport(
   file: string,
   items: AsyncIterable<Item>,
   progressed: (items: number) => void,
 ): Promise<ItemCounts> {
-  const isFile = file !== '-'
-  const out = new Output(isFile ? `${file}.part` : undefined)
+  if (file === '-') return written(new Output(undefined), items, progressed)
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) {
+    throw new CommandFailure(`${file} is no file: name another one, or - for the standard output`)
+  }
+  const part = `${file}.part`
+  try {
+    // One that was left by an export that was killed may be readable by others.
+    rmSync(part, { force: true })
+    const counts = await written(new Output(part), items, progressed)
+    renameSync(part, file)
+    syncFolder(dirname(resolve(file)))
+    return counts
+  } catch (fault) {
+    rmSync(part, { force: true })
+    throw fault
+  }
+}
+
+async function written(
+  out: Output,
+  items: AsyncIterable<Item>,
+  progressed: (items: number) => void,
+): Promise<ItemCounts> {
   const counts = noCounts()
   let piece = `${headerLine()}\n`
   let written = 0
@@ -34,10 +57,6 @@ export async function writeExport(
   }
   await out.write(`${piece}${endLine(counts)}\n`)
   await out.end()
-  if (isFile) {
-    renameSync(`${file}.part`, file)
-    syncFolder(dirname(resolve(file)))
-  }
   return counts
 }
 
@@ -49,7 +68,8 @@ class Output {
 
   constructor(path: string | undefined) {
     this.#path = path
-    this.#stream = path === undefined ? process.stdout : createWriteStream(path, { flush: true })
+    this.#stream =
+      path === undefined ? process.stdout : createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true })
     this.#stream.on('error', (fault) => {
       this.#fault = fault
     })
@@ -80,6 +100,8 @@ class Output {
 
   #check(): void {
     if (this.#fault === undefined) return
-    throw new CommandFailure(`${this.#path ?? 'the standard output'} cannot be written: ${failureText(this.#fault)}`)
+    throw new CommandFailure(
+      `${this.#path ?? 'the standard output'} cannot be written: ${systemFaultText(this.#fault)}`,
+    )
   }
 }

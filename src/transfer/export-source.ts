@@ -2,7 +2,7 @@ import { findJsonFault } from '../json-reader.js'
 import { checked, type Given } from '../ngsi2/parse/checked.js'
 import type { Milliseconds } from '../time.js'
 import { type ExportLine, readExportLine } from './export-line.js'
-import { type InputFile, linesOf, type TextLine } from './input-file.js'
+import { type InputFile, linesOf, mayBeParsed, type TextLine } from './input-file.js'
 import { itemKinds, noCounts } from './item.js'
 import type { ItemSource, Sourced } from './item-source.js'
 
@@ -83,6 +83,7 @@ function wrong(where: string, reason: string): Sourced {
 
 /** In an object, because null is JSON as well. */
 function parsed(text: string): { readonly value: Given } | undefined {
+  if (!mayBeParsed(text)) return undefined
   try {
     return { value: JSON.parse(text) }
   } catch {

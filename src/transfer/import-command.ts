@@ -3,6 +3,7 @@ import { formatFile } from '../lmdb/folder-format.js'
 import { type CommandArguments, readArguments } from '../offline/command-arguments.js'
 import { CommandFailure, type CommandSurroundings, commandCodes, failureText } from '../offline/command-result.js'
 import { Progress, type ProgressOutput } from '../offline/progress.js'
+import { systemFaultText } from '../system-fault.js'
 import { now } from '../time.js'
 import { brokerAddressOf, folderHelp, folderValues, notAllTaken, openingOf, positiveInteger } from './command-folder.js'
 import { EmptySink } from './empty-sink.js'
@@ -85,7 +86,7 @@ function sourceOf(given: CommandArguments): ItemSource {
     return exportSource(new InputFile(file), now())
   } catch (fault) {
     if (fault instanceof CommandFailure) throw fault
-    throw new CommandFailure(`${file} cannot be read: ${failureText(fault)}`)
+    throw new CommandFailure(`${file} cannot be read: ${systemFaultText(fault)}`)
   }
 }
 

@@ -1,5 +1,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
-import { CommandFailure, failureText } from '../offline/command-result.js'
+import { CommandFailure } from '../offline/command-result.js'
+import { systemFaultText } from '../system-fault.js'
 import type { ImportResult, NotTaken } from './import-run.js'
 import { countsText } from './item.js'
 
@@ -14,9 +15,9 @@ export class ImportReport {
   /** Throws `CommandFailure` when the file cannot be written. */
   constructor(path: string | undefined) {
     try {
-      this.#file = path === undefined ? undefined : openSync(path, 'w')
+      this.#file = path === undefined ? undefined : openSync(path, 'w', 0o600)
     } catch (fault) {
-      throw new CommandFailure(`--report: ${path} cannot be written: ${failureText(fault)}`)
+      throw new CommandFailure(`--report: ${path} cannot be written: ${systemFaultText(fault)}`)
     }
   }
 

@@ -1,5 +1,7 @@
-import { closeSync, createReadStream, openSync, readSync, statSync } from 'node:fs'
+import { createReadStream, statSync } from 'node:fs'
+import { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
+import { findJsonFault } from '../json-reader.js'
 
 /** A file, or the standard input, that is read from its beginning to its end; what is compressed by gzip is unpacked. */
 export class InputFile {
@@ -17,20 +19,18 @@ export class InputFile {
     return this.#total === undefined ? undefined : { done: this.#read, total: this.#total }
   }
 
-  /** What is in it, piece by piece. */
+  /** What is in it, piece by piece. Throws what the system says, and what unpacking says of a damaged file. */
   async *bytes(): AsyncGenerator<Buffer> {
     const raw = this.#path === '-' ? process.stdin : createReadStream(this.#path, { highWaterMark: 2 ** 18 })
-    const counted = this.#counted(raw)
-    if (this.#path === '-' || !isGzip(this.#path)) {
-      yield* counted
+    const { head, rest } = await headOf(this.#counted(raw), gzipMagic.length)
+    if (!head.subarray(0, gzipMagic.length).equals(gzipMagic)) {
+      yield* rest
       return
     }
+    const packed = Readable.from(rest)
     const unpacked = createGunzip({ chunkSize: 2 ** 18 })
-    raw.on('data', (piece: Buffer | string) => {
-      this.#read += piece.length
-    })
-    raw.on('error', (fault: Error) => unpacked.destroy(fault))
-    for await (const piece of raw.pipe(unpacked)) yield Buffer.from(piece)
+    packed.on('error', (fault: Error) => unpacked.destroy(fault))
+    for await (const piece of packed.pipe(unpacked)) yield Buffer.from(piece)
   }
 
   async *#counted(raw: NodeJS.ReadableStream): AsyncGenerator<Buffer> {
@@ -42,14 +42,25 @@ export class InputFile {
   }
 }
 
-function isGzip(path: string): boolean {
-  const file = openSync(path, 'r')
-  try {
-    const head = Buffer.alloc(2)
-    return readSync(file, head, 0, 2, 0) === 2 && head[0] === 0x1f && head[1] === 0x8b
-  } finally {
-    closeSync(file)
+/** What a file that is compressed by gzip begins with. */
+const gzipMagic = Buffer.from([0x1f, 0x8b])
+
+/** The first pieces of a stream together, until there are enough bytes to tell what it is, and all of it again. */
+export async function headOf(
+  pieces: AsyncGenerator<Buffer>,
+  bytes: number,
+): Promise<{ readonly head: Buffer; readonly rest: AsyncGenerator<Buffer> }> {
+  let head: Buffer = Buffer.alloc(0)
+  while (head.length < bytes) {
+    const next = await pieces.next()
+    if (next.done) break
+    head = Buffer.concat([head, next.value])
   }
+  async function* all(): AsyncGenerator<Buffer> {
+    yield head
+    yield* pieces
+  }
+  return { head, rest: all() }
 }
 
 /** A line is no longer: the entity in it would be larger than any that can be written. */
@@ -60,6 +71,14 @@ export interface TextLine {
   readonly number: number
   /** Without the end of the line; nothing for one that is too long, which is the last one that is given. */
   readonly text: string | undefined
+}
+
+/** In longer lines it is looked first whether they are nested too deep: millions of levels would take gigabytes to parse. */
+const shortLine = 2 ** 20
+
+/** Whether a line can be parsed in bounded memory. */
+export function mayBeParsed(text: string): boolean {
+  return text.length <= shortLine || findJsonFault(text) === undefined
 }
 
 /** The lines of a text in UTF-8, as many together as came together. Empty ones are left out. */

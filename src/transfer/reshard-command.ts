@@ -1,8 +1,9 @@
-import { join } from 'node:path'
 import { claimFolder } from '../lmdb/folder-claim.js'
-import { beginNext, decideSwap, hasPrevious, previousFolder, settleSwap } from '../lmdb/folder-swap.js'
+import { beginNext, fixedMember, hasPrevious, previousFolder } from '../lmdb/folder-swap.js'
+import { noRoomFor } from '../lmdb/previous-members.js'
 import { type CommandArguments, readArguments } from '../offline/command-arguments.js'
 import { CommandFailure, type CommandSurroundings, commandCodes, failureText } from '../offline/command-result.js'
+import { exchangeMembers, removeBuilt, Unfinished } from '../offline/member-exchange.js'
 import { Progress, type ProgressOutput } from '../offline/progress.js'
 import { folderHelp, folderValues, openingOf, positiveInteger } from './command-folder.js'
 import { type Resharded, reshardInto } from './reshard.js'
@@ -19,7 +20,8 @@ ones, which takes as much of the disk again, and take their place at once: kille
 ${folderHelp}
 
 What was there before stays in the folder 'previous' of the data folder: 'rigel restore --forget-previous' removes it. The exit
-code is 0 when the folder has N partitions, 1 when it is as it was, and 2 for a wrong command line.
+code is 0 when the folder has N partitions, 1 when it is as it was or when the next start has to finish it, which is said, and 2
+for a wrong command line.
 `
 
 /** `rigel reshard`: exactly the same data in another number of partitions. */
@@ -43,7 +45,7 @@ export async function reshardCommand({ words, output, errors }: CommandSurroundi
     )
     return commandCodes.done
   } catch (fault) {
-    errors.write(`nothing was changed: ${failureText(fault)}\n`)
+    errors.write(`${fault instanceof Unfinished ? '' : 'nothing was changed: '}${failureText(fault)}\n`)
     return commandCodes.failed
   }
 }
@@ -63,7 +65,14 @@ async function resharded(given: CommandArguments, errors: ProgressOutput): Promi
         `${previousFolder(path)} holds what was replaced before: 'rigel restore --forget-previous' removes it`,
       )
     }
-    done = await built(source, { ...opening, path: beginNext(path), make: { partitions } }, errors)
+    const needed_bytes = source.used_bytes + opening.keepFree_bytes
+    const impossible = fixedMember(path, path) ?? noRoomFor(path, needed_bytes, 'the copy of the data')
+    if (impossible !== undefined) throw new CommandFailure(impossible)
+    const target = { ...opening, path: beginNext(path), make: { partitions } }
+    done = await built(source, target, errors).catch((fault: unknown) => {
+      removeBuilt(path) // The room that it takes may be what others need.
+      throw fault
+    })
   } finally {
     await source.close()
   }
@@ -89,10 +98,7 @@ function exchange(path: string): void {
   const claim = claimFolder(path)
   if (!claim.ok) throw new CommandFailure(claim.error.reason)
   try {
-    const decided = decideSwap(path, 'next')
-    if (!decided.ok)
-      throw new CommandFailure(`${decided.error.reason}, and ${join(path, 'next')} is removed at the next start`)
-    for (const _ of settleSwap(path));
+    exchangeMembers(path, 'next')
   } finally {
     claim.value.release()
   }

@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Entity, Tenant } from '../context/entity.js'
 import { compareBytes } from '../context/entity.js'
 import { mergedStats } from '../delivery/delivery-stats.js'
@@ -86,6 +87,12 @@ export class StoredFolder {
   /** How many entities there are. */
   get entityCount(): number {
     return this.partitions.reduce((sum, { entityCount }) => sum + entityCount, 0)
+  }
+
+  /** What all that is stored takes of the disk, at most. */
+  get used_bytes(): number {
+    const partitions_bytes = this.partitions.reduce((sum, { size }) => sum + size.used_bytes, 0)
+    return partitions_bytes + statSync(join(this.folder.controlPath, 'data.mdb')).size
   }
 
   /** The highest sequence that an entity was ever created with. */

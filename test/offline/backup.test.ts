@@ -1,13 +1,26 @@
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { t as root, test } from 'tap'
+import { Header, type HeaderData } from 'tar/header'
 import { shardOf } from '../../src/hash.js'
 import { overwritten } from '../lmdb/given-folder.js'
 import { type Reply, RunningBroker } from '../running.js'
-import { begun, rigel } from './given-command.js'
+import { mayMount, smallDisk } from '../small-disk.js'
+import { begun, rigel, rigelProgram } from './given-command.js'
 
 const partitions = 2
 /** Each is a backup and a broker on what was restored of it. */
@@ -77,13 +90,13 @@ test('a backup under load has what was answered before it, and nothing without w
   for (let round = 1; round <= rounds; round += 1) {
     const before = writers.map(({ acknowledged }) => acknowledged)
     const backup = join(folder, `backup-${round}`)
-    const taken = await rigel('backup', backup, '--url', broker.url)
+    const taken = await rigelProgram(['backup', backup, '--url', broker.url])
     t.match(taken, { code: 0, output: /backup of .*Z, 2 partitions, \d+ bytes/, errors: '' })
     // What follows is quicker alone.
     if (round === rounds) goesOn = false
     const restored = join(folder, `restored-${round}`)
-    t.match(await rigel('restore', backup, '-dbPath', restored), { code: 0 })
-    t.match(await rigel('check', '-dbPath', restored), {
+    t.match(await rigelProgram(['restore', backup, '-dbPath', restored]), { code: 0 })
+    t.match(await rigelProgram(['check', '-dbPath', restored]), {
       code: 0,
       output: /sound: 8 entities in 2 partitions.* 1 subscriptions/,
     })
@@ -108,6 +121,60 @@ test('a backup is checked as it is, and has no other files than those of its man
   ])
   t.match(await rigel('check', backup), { code: 0, output: /sound: 8 entities/ })
   t.same(readdirSync(backup, { recursive: true }).sort(), files)
+})
+
+test('a backup is for its owner alone, with all that is in it', async (t) => {
+  const backup = join(folder, 'backup-1')
+  const files = readdirSync(backup, { recursive: true, withFileTypes: true })
+  for (const entry of files.filter((each) => each.isFile())) {
+    t.equal(statSync(join(entry.parentPath, entry.name)).mode & 0o777, 0o600, entry.name)
+  }
+  t.equal(statSync(backup).mode & 0o777, 0o700)
+})
+
+test('a file that cannot be read is said, the partitions go on, and the next backup is whole', async (t) => {
+  const [file, aside] = [join(folder, 'data/partition-1/data.mdb'), join(folder, 'aside.mdb')]
+  renameSync(file, aside)
+  t.match(await rigel('backup', join(folder, 'unread'), '--url', broker.url), {
+    code: 1,
+    errors: /answered 503.*a file of the data folder cannot be read: the log says which and why/,
+  })
+  for (const id of [...idsOf('Tank', 0, 1), ...idsOf('Tank', 1, 1)]) t.equal((await written(broker, id, 1)).status, 200)
+  renameSync(aside, file)
+  t.match(broker.output, /the file of the partition cannot be copied.*partition-1\/data\.mdb/)
+  const before = await metricsOf()
+  t.match(await rigel('backup', join(folder, 'read'), '--url', broker.url), { code: 0 })
+  t.match(await rigel('check', join(folder, 'read')), { code: 0 })
+  const after = await metricsOf()
+  t.equal(after.get('rigel_backups_total{result="refused"}'), 1)
+  t.equal(
+    after.get('rigel_backups_total{result="complete"}'),
+    (before.get('rigel_backups_total{result="complete"}') ?? 0) + 1,
+  )
+  t.ok(Math.abs((after.get('rigel_backup_last_success_timestamp_seconds') ?? 0) - Date.now() / 1000) < 60)
+  t.ok((after.get('rigel_backup_last_size_bytes') ?? 0) > 2 ** 15)
+  t.ok((after.get('rigel_backup_last_duration_seconds') ?? -1) >= 0)
+})
+
+/** Values of the metrics of backups, by name and labels. */
+async function metricsOf(): Promise<ReadonlyMap<string, number>> {
+  const { text } = await broker.send('GET', '/metrics')
+  return new Map(
+    Array.from(text.matchAll(/^(rigel_backup\S+) (\S+)$/gm), ([, name = '', value]) => [name, Number(value)]),
+  )
+}
+
+test('what is a mount point, or has no room, is refused before anything is copied', mayMount, async (t) => {
+  const { path } = smallDisk(t, 1)
+  t.match(await rigel('backup', path, '--url', broker.url), {
+    code: 1,
+    errors: /is a mount point: name a folder in it/,
+  })
+  t.match(await rigel('backup', join(path, 'monday'), '--url', broker.url), {
+    code: 1,
+    errors: /the backup needs \d+ MiB on the disk of .*, which has \d MiB free: \d+ MiB are missing/,
+  })
+  t.same(readdirSync(path), [])
 })
 
 /** A backup that nobody reads, so that it goes on for as long as it is wanted. */
@@ -182,12 +249,12 @@ test('what stands where a backup is to go is refused and stays', async (t) => {
   })
   t.match(await rigel('backup', join(folder, 'x'), '--tokn', 'x'), { code: 2, errors: /did you mean '--token'/ })
   t.match(await rigel('backup'), { code: 2, errors: /needs a folder/ })
-  t.match(await rigel('help', 'backup'), { code: 0, output: /Usage: rigel backup DIR/ })
+  t.match(await rigelProgram(['help', 'backup']), { code: 0, output: /Usage: rigel backup DIR/ })
 })
 
 test('a backup that is killed leaves no folder of its name, and the next one is whole', async (t) => {
   const backup = join(folder, 'killed')
-  const killed = begun('backup', backup, '--url', broker.url)
+  const killed = begun(['backup', backup, '--url', broker.url])
   while (!existsSync(`${backup}.draft`) && killed.exitCode === null) await delay(2)
   killed.kill('SIGKILL')
   await once(killed, 'exit')
@@ -232,7 +299,7 @@ function ofFormat(backup: string, format: number): void {
 test('an archive that is not whole, or holds something else, makes no backup', async (t) => {
   const whole = Buffer.from(await (await fetch(`${broker.url}/admin/backup`)).arrayBuffer())
   const { createServer } = await import('node:http')
-  let sent = whole
+  let sent: Buffer = whole
   const server = createServer((_, response) => response.end(sent)).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.close())
@@ -249,6 +316,14 @@ test('an archive that is not whole, or holds something else, makes no backup', a
     [changed, /checksum is another one|is no backup/],
     [renamed, /is no backup/],
     [Buffer.alloc(1024), /no manifest.json/],
+    [file('partition-0/data.mdb', { linkpath: '/etc/passwd', type: 'SymbolicLink' }), /is no backup/],
+    [file('x'.repeat(90), { type: 'ExtendedHeader', size: 1024 }), /is no backup/],
+    [file('/etc/cron.d/rigel'), /is no backup of Rigel: it holds/],
+    [file('partition-0/../../data.mdb'), /is no backup of Rigel: it holds/],
+    [Buffer.concat([file('format.json'), file('format.json')]), /holds format.json twice/],
+    [file('manifest.json', { size: 2 ** 40 }), /its manifest.json has 1099511627776 bytes/],
+    [file('control/data.mdb', { size: 2 ** 40 }), /ended too early/],
+    [Buffer.concat([file('partition-7/data.mdb'), whole]), /partition-7.* came, and manifest.json does not name it/],
   ] as const) {
     sent = bytes
     t.match(await rigel('backup', join(folder, 'wrong'), '--url', url), { code: 1, errors: refusal })
@@ -258,6 +333,14 @@ test('an archive that is not whole, or holds something else, makes no backup', a
     )
   }
 })
+
+/** The head of a file in an archive. */
+function file(path: string, change: Partial<HeaderData> = {}): Buffer {
+  const block = Buffer.alloc(512)
+  const head = new Header({ path, size: 0, type: 'File', mode: 0o600, mtime: new Date(0), ...change })
+  head.encode(block)
+  return block
+}
 
 test('a stopped broker is backed up from its folder, with what only its log has', async (t) => {
   const data = join(folder, 'data')

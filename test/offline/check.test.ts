@@ -4,7 +4,7 @@ import { t as root, test } from 'tap'
 import { type Environment, openEnvironment } from '../../src/lmdb/environment.js'
 import { bytesAt, overwritten } from '../lmdb/given-folder.js'
 import { RunningBroker } from '../running.js'
-import { rigel } from './given-command.js'
+import { rigel, rigelProgram } from './given-command.js'
 
 const folder = root.testdir()
 /** A sound folder without logs, in which something can be damaged. */
@@ -51,7 +51,7 @@ await (async () => {
 })()
 
 test('a sound folder has no findings, after a hard end under load as well', async (t) => {
-  t.match(await rigel('check', '-dbPath', sound), {
+  t.match(await rigelProgram(['check', '-dbPath', sound]), {
     code: 0,
     output: /: sound: 302 entities in 1 partitions, \d+ records of notifications, 3 subscriptions, 1 registrations/,
   })

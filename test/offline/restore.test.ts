@@ -1,10 +1,12 @@
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, readdirSync, watch, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, watch, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { t as root, test } from 'tap'
-import { made, opened } from '../lmdb/given-folder.js'
+import { made, opened, tried } from '../lmdb/given-folder.js'
 import { RunningBroker } from '../running.js'
-import { begun, rigel } from './given-command.js'
+import { failingDisk, mayMount, mayMountImage, smallDisk } from '../small-disk.js'
+import { begun, rigel, rigelProgram } from './given-command.js'
 
 const folder = root.testdir()
 const [source, backup, old] = [join(folder, 'source'), join(folder, 'backup'), join(folder, 'old')]
@@ -32,7 +34,7 @@ test('a folder that holds data is replaced with --force only; what it held comes
   cpSync(old, data, { recursive: true })
   t.match(await rigel('restore', backup, '-dbPath', data), { code: 1, errors: /data holds data: --force replaces it/ })
   t.equal(await idOf(data), ids.old)
-  const forced = await rigel('restore', backup, '-dbPath', data, '--force')
+  const forced = await rigelProgram(['restore', backup, '-dbPath', data, '--force'])
   t.match(forced, { code: 0, output: /what it held before is in .*previous/ })
   t.equal(await idOf(data), ids.restored)
   const again = await rigel('restore', backup, '-dbPath', data, '--force')
@@ -74,7 +76,7 @@ test('killed when any of its files comes or goes, a restore leaves the old folde
   for (const moment of moments) {
     const data = join(folder, `killed-${moment}`)
     cpSync(old, data, { recursive: true })
-    const child = begun('restore', backup, '-dbPath', data, '--force')
+    const child = begun(['restore', backup, '-dbPath', data, '--force'])
     let met = 0
     const watcher = watch(data, { recursive: true }, () => {
       met += 1
@@ -87,3 +89,96 @@ test('killed when any of its files comes or goes, a restore leaves the old folde
     t.notOk(existsSync(join(data, 'next')), 'what was not decided is gone')
   }
 })
+
+test(
+  'a data folder that is a mount point is restored to; members that are one are refused first',
+  mayMount,
+  async (t) => {
+    const { path } = smallDisk(t, 64)
+    t.match(await rigel('restore', backup, '-dbPath', path), { code: 0 })
+    t.match(await rigel('restore', backup, '-dbPath', path, '--force'), {
+      code: 0,
+      output: /what it held before is in/,
+    })
+    t.equal(await idOf(path), ids.restored)
+    t.match(await rigel('restore', '--forget-previous', '-dbPath', path), { code: 0 })
+
+    const member = join(folder, 'apart')
+    cpSync(old, member, { recursive: true })
+    t.equal(spawnSync('mount', ['-t', 'tmpfs', 'tmpfs', join(member, 'partition-0')]).status, 0)
+    t.teardown(() => spawnSync('umount', ['--lazy', join(member, 'partition-0')]))
+    t.match(await rigel('restore', backup, '-dbPath', member, '--force'), {
+      code: 1,
+      errors: /partition-0 is a link or on another file system, and cannot be moved: put all of .*apart on one/,
+    })
+    t.notOk(existsSync(join(member, 'next')), 'nothing was copied')
+  },
+)
+
+test('a disk without room is said before anything is copied', mayMount, async (t) => {
+  const { path } = smallDisk(t, 4)
+  t.match(await rigel('restore', backup, '-dbPath', join(path, 'data')), {
+    code: 1,
+    errors: /the backup needs \d+ MiB on the disk of .*, which has [34] MiB free: \d+ MiB are missing, make room/,
+  })
+  t.same(readdirSync(join(path, 'data')), [])
+})
+
+const hasLimits = spawnSync('prlimit', ['--version']).status === 0 ? {} : { skip: 'there is no prlimit' }
+
+test(
+  'what cannot be written in the middle of a restore leaves the folder as it was, and its room',
+  hasLimits,
+  async (t) => {
+    const data = join(folder, 'limited')
+    cpSync(old, data, { recursive: true })
+    const words = ['restore', backup, '-dbPath', data, '--force']
+    const limited = await rigelProgram(words, '', ['prlimit', `--fsize=${2 ** 20}`])
+    t.match(limited, { code: 1, errors: /nothing was restored: a file may not become so large/ })
+    t.notOk(existsSync(join(data, 'next')))
+    t.equal(await idOf(data), ids.old)
+  },
+)
+
+test('a disk that fails in the middle of a restore leaves the folder as it was', mayMountImage, async (t) => {
+  // It believes to have room for the backup, and has it for the folder only.
+  const disk = failingDisk(t, 6, 64)
+  const data = join(disk.path, 'data')
+  mkdirSync(data)
+  const { code, errors } = await rigel('restore', backup, '-dbPath', data)
+  t.match({ code, errors }, { code: 1, errors: /^nothing was restored: .*(EIO|EROFS|ENOSPC)/ })
+  t.notOk(existsSync(join(data, 'format.json')))
+})
+
+test('killed when any file of its copy comes, a migration goes on with the next start, and has its way back', async (t) => {
+  const source = join(folder, 'of format 3')
+  cpSync(old, source, { recursive: true })
+  writeFileSync(join(source, 'format.json'), JSON.stringify({ format: 3, partitions: 2, folder: ids.old }))
+  for (const moment of process.env['RIGEL_FAULTS'] === undefined ? [2, 6] : moments) {
+    const data = join(folder, `migrated-${moment}`)
+    cpSync(source, data, { recursive: true })
+    const child = begun(['export', join(folder, 'nothing'), '-dbPath', data])
+    let met = 0
+    const watcher = watch(data, { recursive: true }, () => {
+      met += 1
+      if (met === moment) child.kill('SIGKILL')
+    })
+    await once(child, 'exit')
+    watcher.close()
+    t.equal(await tried(data), 'opened', `after ${met} events`)
+    t.match(formatOf(data), { format: 4, folder: ids.old })
+    t.match(formatOf(join(data, 'previous')), { format: 3, folder: ids.old })
+    for (const member of ['partition-0', 'partition-1', 'control']) {
+      t.equal(
+        statSync(join(data, 'previous', member, 'data.mdb')).size,
+        statSync(join(source, member, 'data.mdb')).size,
+      )
+    }
+    t.match(await rigel('restore', '--previous', '-dbPath', data), { code: 0 })
+    t.match(formatOf(data), { format: 3 })
+  }
+})
+
+function formatOf(data: string): unknown {
+  return JSON.parse(readFileSync(join(data, 'format.json'), 'utf8'))
+}

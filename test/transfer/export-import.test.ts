@@ -6,8 +6,9 @@ import { gzipSync } from 'node:zlib'
 import { test } from 'tap'
 import { exportCommand } from '../../src/transfer/export-command.js'
 import { importCommand } from '../../src/transfer/import-command.js'
+import { begun, ran, rigelProgram } from '../offline/given-command.js'
 import { RunningBroker } from '../running.js'
-import { begun, exportOf, linesIn, ran, rigel, textOf } from './given-command.js'
+import { exportOf, linesIn, textOf } from './given-command.js'
 import { fill } from './given-data.js'
 
 /** What clients see of a folder. */
@@ -33,21 +34,21 @@ test('what is exported, imported into an empty folder and exported again is the 
   const broker = await RunningBroker.startOn(t, join(folder, 'data'), ['-multiservice', '-partitions', '3'])
   await fill(broker.url)
   const before = await shown(broker.url)
-  const running = await rigel(['export', '-', '-dbPath', join(folder, 'data')])
+  const running = await rigelProgram(['export', '-', '-dbPath', join(folder, 'data')])
   t.equal(running.code, 1, 'not of a folder that a broker has')
   t.match(running.errors, /is in use by another broker/)
   t.equal(await broker.end('SIGTERM'), 0)
 
   const [first, second] = [join(folder, 'first.jsonl'), join(folder, 'second.jsonl')]
-  const exported = await rigel(['export', first, '-dbPath', join(folder, 'data')])
+  const exported = await rigelProgram(['export', first, '-dbPath', join(folder, 'data')])
   t.match(exported, {
     code: 0,
     errors: 'exported: 4 entities, 4 subscriptions, 2 registrations, 1 availability subscriptions',
   })
   t.notOk(existsSync(`${first}.part`))
-  const imported = await rigel(['import', first, '-dbPath', join(folder, 'copy'), '-partitions', '2'])
+  const imported = await rigelProgram(['import', first, '-dbPath', join(folder, 'copy'), '-partitions', '2'])
   t.match(imported, { code: 0, errors: /^created: 4 entities, 4 subscriptions, 2 registrations, 1 availability/ })
-  t.equal((await rigel(['export', second, '-dbPath', join(folder, 'copy')])).code, 0)
+  t.equal((await rigelProgram(['export', second, '-dbPath', join(folder, 'copy')])).code, 0)
   t.equal(textOf(second), textOf(first))
 
   const copy = await RunningBroker.startOn(t, join(folder, 'copy'), ['-multiservice'])
@@ -169,18 +170,18 @@ test('an import that was killed goes on with --on-conflict skip, and nothing is 
     await delay(1)
   killed.kill('SIGKILL')
   await ended
-  const held = linesIn((await rigel(['export', '-', '-dbPath', data])).output).length - 2
+  const held = linesIn((await rigelProgram(['export', '-', '-dbPath', data])).output).length - 2
   t.ok(held > 0 && held < 20_000, `${held} were there`)
 
-  const again = await rigel(['import', '-', '-dbPath', data, '--on-conflict', 'skip'], text)
+  const again = await rigelProgram(['import', '-', '-dbPath', data, '--on-conflict', 'skip'], text)
   t.match(again, { code: 0, errors: `created: ${20_000 - held} entities\nskipped: ${held} entities` })
-  const { output } = await rigel(['export', '-', '-dbPath', data])
+  const { output } = await rigelProgram(['export', '-', '-dbPath', data])
   // What was written when it was killed may come later in the order of creation.
   t.same(new Set(output.split('\n')), new Set((await exportedAtOnce(text, join(folder, 'whole'))).split('\n')))
   t.equal(linesIn(output).length, 20_002)
 })
 
 async function exportedAtOnce(text: string, data: string): Promise<string> {
-  await rigel(['import', '-', '-dbPath', data, '-partitions', '3'], text)
-  return (await rigel(['export', '-', '-dbPath', data])).output
+  await rigelProgram(['import', '-', '-dbPath', data, '-partitions', '3'], text)
+  return (await rigelProgram(['export', '-', '-dbPath', data])).output
 }

@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { test } from 'tap'
 import { exportCommand } from '../../src/transfer/export-command.js'
 import { importCommand } from '../../src/transfer/import-command.js'
+import { ran } from '../offline/given-command.js'
 import { RunningBroker } from '../running.js'
-import { exportOf, linesIn, ran, textOf } from './given-command.js'
+import { exportOf, linesIn, textOf } from './given-command.js'
 import { fill } from './given-data.js'
 
 /** The lines of an export without what one broker does not take from another. */

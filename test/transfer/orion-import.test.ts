@@ -4,8 +4,9 @@ import { gzipSync } from 'node:zlib'
 import { Double, EJSON, Int32, Long, ObjectId, serialize } from 'bson'
 import { test } from 'tap'
 import { importCommand } from '../../src/transfer/import-command.js'
+import { ran, rigelProgram } from '../offline/given-command.js'
 import { RunningBroker } from '../running.js'
-import { linesIn, ran, rigel, textOf } from './given-command.js'
+import { linesIn, textOf } from './given-command.js'
 
 type Line = Readonly<Record<string, unknown>>
 
@@ -225,7 +226,7 @@ function archive(): Buffer {
 }
 
 async function exported(data: string): Promise<readonly Line[]> {
-  return linesIn((await rigel(['export', '-', '-dbPath', data])).output).filter(
+  return linesIn((await rigelProgram(['export', '-', '-dbPath', data])).output).filter(
     ({ kind }) => kind !== 'header' && kind !== 'end',
   )
 }
@@ -234,7 +235,7 @@ test('a folder of mongodump is imported with every form that its versions have h
   const folder = t.testdir()
   const data = join(folder, 'data')
   const report = join(folder, 'report')
-  const imported = await rigel([
+  const imported = await rigelProgram([
     'import',
     '--orion',
     dump(folder),

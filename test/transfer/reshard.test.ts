@@ -9,8 +9,9 @@ import { checkCommand } from '../../src/offline/check-command.js'
 import { exportCommand } from '../../src/transfer/export-command.js'
 import { importCommand } from '../../src/transfer/import-command.js'
 import { reshardCommand } from '../../src/transfer/reshard-command.js'
+import { begun, ran } from '../offline/given-command.js'
 import { RunningBroker } from '../running.js'
-import { begun, exportOf, ran, textOf } from './given-command.js'
+import { exportOf, textOf } from './given-command.js'
 import { fill } from './given-data.js'
 
 /** A receiver that refuses what comes until it is let. */

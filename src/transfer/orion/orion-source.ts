@@ -2,7 +2,7 @@ import { EJSON } from 'bson'
 import type { Tenant } from '../../context/entity.js'
 import { checked, type Given, type GivenObject, isGivenObject } from '../../ngsi2/parse/checked.js'
 import type { Milliseconds } from '../../time.js'
-import { InputFile, linesOf } from '../input-file.js'
+import { headOf, InputFile, linesOf, mayBeParsed } from '../input-file.js'
 import type { Item } from '../item.js'
 import type { ItemSource, Sourced } from '../item-source.js'
 import { bsonPieces } from './bson-reader.js'
@@ -86,6 +86,7 @@ async function* readJson(
 }
 
 function parsed(json: string): GivenObject | undefined {
+  if (!mayBeParsed(json)) return undefined
   try {
     const document: unknown = EJSON.parse(json, { relaxed: true })
     return isGivenObject(document) ? document : undefined
@@ -103,7 +104,7 @@ const magic_bytes = 4
  * before its own. Parts of several collections take turns.
  */
 async function* readArchive(path: string, input: InputFile, reading: Reading): AsyncGenerator<readonly Sourced[]> {
-  const { head, rest } = await headOf(input.bytes())
+  const { head, rest } = await headOf(input.bytes(), magic_bytes)
   if (head.length < magic_bytes || head.readUInt32LE(0) !== archiveMagic) {
     yield [wrong(path, 'it is no archive of mongodump; a file of a collection has to be called .bson or .json')]
     return
@@ -163,23 +164,6 @@ class ArchiveParts {
       wrong(this.#path, `${name} is none of the collections that hold something to import`),
     )
   }
-}
-
-/** The first pieces of a stream, until there are enough bytes to tell what it is, and all of them again. */
-async function headOf(
-  pieces: AsyncGenerator<Buffer>,
-): Promise<{ readonly head: Buffer; readonly rest: AsyncIterable<Buffer> }> {
-  let head: Buffer = Buffer.alloc(0)
-  while (head.length < magic_bytes) {
-    const next = await pieces.next()
-    if (next.done) break
-    head = Buffer.concat([head, next.value])
-  }
-  async function* all(): AsyncGenerator<Buffer> {
-    yield head
-    yield* pieces
-  }
-  return { head, rest: all() }
 }
 
 function sourced(document: GivenObject, { tenant, collection }: Namespace, where: string, { now }: Reading): Sourced {
