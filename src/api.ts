@@ -67,9 +67,10 @@ export type Verb = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH' | 'HEAD' | 'OPTIO
 /**
  * A body that is made while it is sent, piece by piece: the next one is asked for when the client has taken those before.
  * `gone` is aborted when nobody takes them any more. A fault ends the connection, so that the client knows that
- * something is missing.
+ * something is missing. `halfClosed` is aborted when the client has closed its sending half: often it has gone, which is only found out by
+ * sending.
  */
-export type BodyStream = (gone: AbortSignal) => AsyncIterable<Uint8Array>
+export type BodyStream = (gone: AbortSignal, halfClosed: AbortSignal) => AsyncIterable<Uint8Array>
 
 export interface ApiResponse {
   readonly status: number
@@ -133,6 +134,8 @@ export interface Resource {
   readonly polled?: boolean
   /** Who it is for, if not for programs: everybody, as part of the console; or navigation in a browser only, `GET` that accepts `text/html`. */
   readonly forPeople?: 'everybody' | 'navigation'
+  /** Whether GET is answered with a stream of events, which clients ask for as `text/event-stream`; POST has no body there. */
+  readonly givesEvents?: boolean
   /** In the order of the Allow header. */
   readonly operations: Partial<Readonly<Record<Verb, Operation>>>
   /** The order in which pages of other origins are told of the verbs, where it is another one [management 11.6]. */

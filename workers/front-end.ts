@@ -45,6 +45,7 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & Servic
   control.on('message', (instruction: FrontInstruction) => {
     if (instruction.kind === 'useTls') opened.value.useTls(instruction.tls)
     else if (instruction.kind === 'useKeys') opened.value.useKeys(instruction.keys)
+    else if (instruction.kind === 'streams') opened.value.connectStreams(instruction.port)
     else if (instruction.kind === 'stop') stop(instruction.limit_ms)
   })
   tell(control, { kind: 'ready' })

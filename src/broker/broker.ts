@@ -9,6 +9,7 @@ import type { Result } from '../result.js'
 import type { CoversNothing, ShownStatus, SubscriptionPatch } from '../subscription/patch.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
 import type { RegistryService, SubscriptionState, SubscriptionUnknown, WhichSubscriptions } from './registry-service.js'
+import type { StreamService } from './stream-service.js'
 import type { Unavailable } from './unavailable.js'
 
 export type { SubscriptionState, SubscriptionUnknown, WhichSubscriptions } from './registry-service.js'
@@ -201,6 +202,7 @@ export interface Broker {
   ): Promise<Result<readonly TypeSummary[], Unavailable>>
   readonly subscriptions: SubscriptionService
   readonly registry: RegistryService
+  readonly listening: StreamService
   /** Asks every partition for a sign of life, with a time limit of one second. */
   health(): Promise<PartitionHealth>
 }

@@ -22,6 +22,7 @@ import type {
 import type { PartitionReaders, StatePage } from './partition-readers.js'
 import type { QueryPool } from './query-pool.js'
 import type { RegistryService } from './registry-service.js'
+import type { StreamService } from './stream-service.js'
 import { Updates, type UpdatesParts } from './updates.js'
 
 export interface FrontBrokerParts extends UpdatesParts {
@@ -31,6 +32,7 @@ export interface FrontBrokerParts extends UpdatesParts {
   readonly storageFull: () => boolean
   readonly subscriptions: SubscriptionService
   readonly registry: RegistryService
+  readonly listening: StreamService
 }
 
 /** A response exists several times on its way: as records, rendered, joined, and in the buffers of its socket. */
@@ -69,6 +71,10 @@ export class FrontBroker implements Broker {
 
   get registry(): RegistryService {
     return this.#parts.registry
+  }
+
+  get listening(): StreamService {
+    return this.#parts.listening
   }
 
   update(elements: readonly UpdateElement[]): ReturnType<Broker['update']> {

@@ -25,6 +25,10 @@ export type Unavailable =
   /** Too many subscriptions may be about one entity. */
   | { readonly kind: 'entityFull' }
   | { readonly kind: 'registrationsFull' }
+  /** As many clients listen to subscriptions as may. */
+  | { readonly kind: 'listenersFull' }
+  /** The thread that sends notifications is being replaced, or ends. */
+  | { readonly kind: 'courierAway' }
   /** Too many availability subscriptions would hear of a registration. */
   | { readonly kind: 'noticesFull' }
 
@@ -76,5 +80,7 @@ const atAnotherTime: { readonly [Kind in AtAnotherTime]: readonly [text: string,
   patternsFull: ['there is no room for more regular expressions in subscriptions', 60],
   entityFull: ['there is no room for more subscriptions to one entity', 60],
   registrationsFull: ['there is no room for more registrations', 60],
+  listenersFull: ['there is no room for more clients that listen to subscriptions', 10],
+  courierAway: ['notifications cannot be sent at the moment', 1],
   noticesFull: ['too many availability subscriptions would be notified of so large a registration', 60],
 }

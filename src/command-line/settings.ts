@@ -156,6 +156,12 @@ function notificationsFrom(settings: Settings) {
     retryMax_ms: value(flags.notifRetryMax) ?? Math.max(retryMin_ms, 60_000),
     perReceiver: value(flags.notifPerReceiver),
     total: value(flags.notifTotal),
+    streams: {
+      listeners: value(flags.sseListeners),
+      kept_ms: value(flags.sseKeep) * 1000,
+      kept: value(flags.sseKeepMax),
+      kept_bytes: value(flags.sseKeepMaxMb) * 2 ** 20,
+    },
     accept: value(flags.notifAccept),
     destinations: { allow: value(flags.notifAllow), deny: value(flags.notifDeny) },
     initialLimit: value(flags.initialNotificationLimit),

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { MessagePort } from 'node:worker_threads'
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type {
   CourierInstruction,
   CourierReport,
@@ -59,6 +59,8 @@ export class CourierThread<Task extends object> {
   readonly #open = new Map<number, OpenInstruction>()
   /** The ports of the partitions go to whichever thread there is. */
   readonly #link: FrontEndLink
+  /** Who holds the streams of clients: each gets a port to whichever thread there is. */
+  readonly #streamLinks: ((port: MessagePort) => void)[] = []
   #thread: Thread<Task> | undefined
   #tickets = 0
   readonly #deaths = new Deaths()
@@ -92,6 +94,19 @@ export class CourierThread<Task extends object> {
     this.#tell({ kind: 'begin' })
     await thread.ready
     thread.ended.catch((fault: unknown) => this.#died(thread, fault))
+  }
+
+  /** A front end with clients that listen to subscriptions: it gets a port to the courier, now and whenever that is replaced. */
+  addStreams(connect: (port: MessagePort) => void): void {
+    this.#streamLinks.push(connect)
+    this.#connectStreams(connect)
+  }
+
+  #connectStreams(connect: (port: MessagePort) => void): void {
+    const { port1, port2 } = new MessageChannel()
+    const instruction: CourierInstruction = { kind: 'streams', port: port1 }
+    this.#thread?.tell(instruction, [port1])
+    connect(port2)
   }
 
   put(recipient: Recipient): void {
@@ -225,6 +240,7 @@ export class CourierThread<Task extends object> {
     this.prepare()
     await this.start()
     for (const { instruction } of open) this.#tell(instruction)
+    for (const connect of this.#streamLinks) this.#connectStreams(connect)
     this.#settings.log.warn('worker:replaced', 'the courier runs again in a new thread')
     await dead.close()
   }

@@ -2,13 +2,18 @@ import type { LineContext, Log } from '../log/log.js'
 import { payloadShown, urlWithoutSecrets, withoutSecrets } from '../log/secrets.js'
 import type { Switches } from '../shared-memory/switches.js'
 import type { NoticeHead } from '../subscription/notice.js'
+import { streamReference } from '../subscription/notification-url.js'
 import { type Nanoseconds, secondsText } from '../time.js'
 import type { TraceArea } from '../trace-area.js'
 import { type AttemptOutcome, reasonText } from './outcome.js'
-import { type Outgoing, receiverName } from './outgoing.js'
+import { type HttpMessage, type MqttMessage, receiverName } from './outgoing.js'
 import { pathsText } from './request.js'
 
 const requestAreas: readonly TraceArea[] = ['notify.request', 'payload.client.out', 'payload.client.dump']
+
+/** What goes out, as far as the lines say it. */
+type Shown<Message> = Omit<Message, 'body'> & { readonly body: { readonly length: number } }
+type ShownOutgoing = Shown<HttpMessage> | Shown<MqttMessage>
 
 /** What the log lines about attempts need. */
 export interface AttemptLineParts {
@@ -33,7 +38,7 @@ export class AttemptLines {
     this.#transaction = parts.transaction()
   }
 
-  begun(outgoing: Outgoing): void {
+  begun(outgoing: ShownOutgoing): void {
     if (!requestAreas.some((area) => this.#parts.log.isTraced(area))) return
     const target = targetShown(outgoing)
     const headers = outgoing.kind === 'http' ? ` ${headersShown(outgoing.headers)}` : ''
@@ -42,7 +47,7 @@ export class AttemptLines {
     this.#trace('payload.client.dump', () => `${target}${headers} ${this.#shown(this.#body)}`)
   }
 
-  ended(outgoing: Outgoing, outcome: AttemptOutcome, duration: Nanoseconds): void {
+  ended(outgoing: ShownOutgoing, outcome: AttemptOutcome, duration: Nanoseconds): void {
     const duration_ns = String(duration)
     this.#trace('notify.response', () => `${resultShown(outcome)} after ${secondsText(duration)} s`, { duration_ns })
     const { log } = this.#parts
@@ -61,7 +66,7 @@ export class AttemptLines {
     if (log.isTraced(area)) log.trace(area, message(), facts, this.#lineContext)
   }
 
-  #delivered(outgoing: Outgoing, outcome: AttemptOutcome): string {
+  #delivered(outgoing: ShownOutgoing, outcome: AttemptOutcome): string {
     const { subscription } = this.#notice
     const payload = `payload (${Buffer.byteLength(this.#body)} bytes): ${this.#shown(this.#body)}`
     if (outgoing.kind === 'http') {
@@ -90,8 +95,10 @@ export class AttemptLines {
   }
 }
 
-function targetShown(outgoing: Outgoing): string {
-  if (outgoing.kind === 'http') return `POST ${urlWithoutSecrets(outgoing.url)}`
+function targetShown(outgoing: ShownOutgoing): string {
+  if (outgoing.kind === 'http') {
+    return outgoing.url === streamReference ? `EVENT ${outgoing.url}` : `POST ${urlWithoutSecrets(outgoing.url)}`
+  }
   return `PUBLISH ${receiverName(outgoing)} ${outgoing.topic}`
 }
 

@@ -3,15 +3,16 @@ import { alarmSubject } from '../log/kept-name.js'
 import type { CounterName } from '../measure/counters.js'
 import type { DeliveryMeter } from '../measure/delivery-table.js'
 import type { SentRequest } from '../measure/service-metrics.js'
-import type { NoticeHead, NoticeMessage, NoticeRenderer, NumberedNotice, StoredNotice } from '../subscription/notice.js'
+import type { NoticeRenderer, NumberedNotice, StoredNotice } from '../subscription/notice.js'
 import { now } from '../time.js'
 import { type AttemptLineParts, AttemptLines } from './attempt-lines.js'
 import type { DeliveryQueue } from './delivery-queue.js'
 import type { Recipient } from './message.js'
 import { type AttemptOutcome, reasonText } from './outcome.js'
 import { type AttemptAlarm, type HttpMessage, type Outgoing, receiverName } from './outgoing.js'
+import { type PreparedNotice, preparedNotice, tellOfDrop } from './prepared-notice.js'
 import type { BegunAttempt } from './receiver-turns.js'
-import { headersOf, messageSize, pathsText, tooLong } from './request.js'
+import { headersOf, messageSize, sentRequest, tooLong } from './request.js'
 import type { Sender } from './sender.js'
 import type { Source, SourceNumber } from './source.js'
 
@@ -107,22 +108,14 @@ export class Attempts {
   }
 
   async #make(attempt: BegunAttempt): Promise<void> {
-    const { sources, queue, maxSize, brokerId } = this.#parts
+    const { queue, maxSize, brokerId } = this.#parts
     const { notice: queued, recipient } = attempt
-    const notice = sources[queued.source]?.at(queued.number)
-    if (notice === undefined) {
-      queue.missing(attempt)
+    const prepared = preparedNotice(this.#parts, queued, recipient)
+    if (prepared.kind !== 'ready') {
+      this.#drop(attempt, prepared)
       return
     }
-    if (notice === 'damaged') {
-      queue.unsendable(attempt, `notice ${queued.number} cannot be read`)
-      return
-    }
-    if (notice.message?.undeliverable !== undefined) {
-      this.#drop(attempt, notice.message.undeliverable)
-      return
-    }
-    const body = this.#bodyOf(notice, recipient)
+    const { notice, body } = prepared
     const lines = new AttemptLines(this.#parts, notice, body)
     const outgoing = outgoingOf(notice, recipient, Buffer.from(body), lines.onBody, () =>
       headersOf(notice, queued.source, queued.number, brokerId),
@@ -145,7 +138,7 @@ export class Attempts {
     const { receiver, recipient } = attempt
     queue.receiverRecords.ended(receiver.name, recipient.id, outcome, Number(duration) / 1e6, now())
     lines.ended(outgoing, outcome, duration)
-    sent(sentRequest(notice, outgoing, outcome))
+    sent(sentRequest(notice, outgoing.body.length, outcome))
     this.#alarm(outgoing, outcome)
     if (outcome.kind === 'accepted') {
       count(kind === 'context' ? 'notificationsSent' : 'availabilityNotificationsSent')
@@ -153,16 +146,14 @@ export class Attempts {
     } else queue.failed(attempt, outcome)
   }
 
-  #drop(attempt: BegunAttempt, { level, reason }: NonNullable<NoticeMessage['undeliverable']>): void {
-    const { id: subscription } = attempt.recipient
-    this.#parts.log[level]('notif:drop', `a notification of subscription ${subscription} is dropped: ${reason}`, {
-      subscription,
-    })
-    this.#parts.queue.undeliverable(attempt)
-  }
-
-  #bodyOf(notice: StoredNotice, { id, attributes }: Recipient): string {
-    return notice.body ?? this.#parts.word({ id, attributes }, [notice.entity])
+  #drop(attempt: BegunAttempt, unprepared: Exclude<PreparedNotice, { readonly kind: 'ready' }>): void {
+    const { queue, log } = this.#parts
+    if (unprepared.kind === 'missing') queue.missing(attempt)
+    else if (unprepared.kind === 'damaged') queue.unsendable(attempt, unprepared.reason)
+    else {
+      tellOfDrop(log, attempt.recipient.id, unprepared.why)
+      queue.undeliverable(attempt)
+    }
   }
 
   #alarm(outgoing: Outgoing, outcome: AttemptOutcome): void {
@@ -212,15 +203,4 @@ export function tooLongFor(
   if (body_bytes === undefined || size_bytes + url.length + headSpare_bytes <= maxSize) return undefined
   const size = messageSize(url, headersOf(notice, source, number, brokerId), body_bytes)
   return size > maxSize ? tooLong(size) : undefined
-}
-
-function sentRequest(notice: NoticeHead, { body }: Outgoing, { kind }: AttemptOutcome): SentRequest {
-  const { tenant } = notice
-  return {
-    service: tenant === '' ? undefined : tenant,
-    servicePath: pathsText(notice),
-    request_bytes: body.length,
-    response_bytes: 0,
-    failed: kind !== 'accepted',
-  }
 }

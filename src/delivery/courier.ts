@@ -20,6 +20,8 @@ import type {
 } from './message.js'
 import type { QueueLimits } from './queue-totals.js'
 import { Sender } from './sender.js'
+import type { StreamLimits } from './stream-limits.js'
+import { Streams } from './streams.js'
 import { pauseAfter, systemClock } from './subscription-queue.js'
 
 /** How notifications are delivered [subscriptions 5.5]. */
@@ -35,6 +37,7 @@ export interface CourierSettings extends QueueLimits, MessageLimits, Omit<HttpSe
   readonly destinations: DestinationLists
   readonly retryMin_ms: number
   readonly retryMax_ms: number
+  readonly streams: StreamLimits
 }
 
 interface CourierParts
@@ -62,6 +65,7 @@ export class Courier {
   readonly #intake: Intake
   readonly #sender: Sender
   readonly #attempts: Attempts
+  readonly #streams: Streams
   readonly #ackWriters: readonly AckWriter[]
   #timer: NodeJS.Timeout | undefined
   #draining = false
@@ -75,6 +79,11 @@ export class Courier {
       ...parts,
       ...{ sender: this.#sender, queue: this.#queue, maxSize: settings.maxSize, brokerId: settings.brokerId },
       alarm: (alarm, subject, reason) => report({ kind: 'alarm', alarm, subject, reason }),
+    })
+    this.#streams = new Streams({
+      ...parts,
+      ...{ queue: this.#queue, clock: systemClock, limits: settings.streams, large_bytes: settings.underWay_bytes },
+      ...{ maxSize: settings.maxSize, brokerId: settings.brokerId, known: (source) => this.#intake.known(source) },
     })
     this.#ackWriters = sources.map((source, number) => {
       const next = () => this.#queue.records.acks(number)
@@ -99,7 +108,10 @@ export class Courier {
     await this.#intake.read()
     this.#queue.started()
     report({ kind: 'ready' })
-    this.#timer = setInterval(() => this.#queue.sweep(), sweep_ms).unref()
+    this.#timer = setInterval(() => {
+      this.#streams.sweep()
+      this.#queue.sweep()
+    }, sweep_ms).unref()
     this.#queue.sweep()
     this.#attempts.start()
     // A fault in here ends the thread, as every fault does.
@@ -110,13 +122,18 @@ export class Courier {
   obey(instruction: DeliveryInstruction): void {
     const { report } = this.#parts
     switch (instruction.kind) {
+      case 'streams':
+        this.#streams.connect(instruction.port)
+        break
       case 'put':
+        this.#streams.changed(instruction.recipient)
         this.#queue.put(instruction.recipient)
         break
       case 'hold':
         this.#queue.hold(instruction.id)
         break
       case 'remove':
+        this.#streams.end(instruction.id, 'removed')
         this.#queue.end(instruction.id)
         report({ kind: 'done', ticket: instruction.ticket })
         break
@@ -148,6 +165,7 @@ export class Courier {
 
   async #expire(id: SubscriptionId): Promise<void> {
     await this.#intake.read()
+    this.#streams.end(id, 'expired')
     this.#queue.expire(id)
     await this.#queue.records.allAcked(id)
   }
@@ -172,6 +190,7 @@ export class Courier {
     await this.#intake.read()
     await this.#attempts.idle(limit_ms - (performance.now() - begun), patience_ms)
     this.#attempts.close()
+    this.#streams.close()
     this.#sender.close()
     clearInterval(this.#timer)
     for (const writer of this.#ackWriters) writer.flush()
@@ -191,6 +210,7 @@ export class Courier {
       tooLong: (recipient, source, numbered) => tooLongFor(recipient, source, numbered, settings),
       countSimulated: () => count('simulatedNotifications'),
       ready: () => this.#attempts.schedule(),
+      streamReady: (id) => this.#streams.ready(id),
       failing: (id, fails) => report({ kind: 'failing', id, fails }),
       ackPending: (source) => this.#ackWriters[source]?.noted(),
     })

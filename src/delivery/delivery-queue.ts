@@ -2,10 +2,11 @@ import type { Steps } from '../slices.js'
 import { advanceClock } from '../subscription/clocks.js'
 import type { DeliveryStats, NumberedNotice } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
-import type { Milliseconds } from '../time.js'
+import type { Milliseconds, Nanoseconds } from '../time.js'
 import { DeliveryRecords } from './delivery-records.js'
 import { type DepartureParts, Departures } from './departures.js'
 import type { InspectedQueue, KnownState, ReceiverPage, Recipient, WhichReceivers } from './message.js'
+import type { QueuedNotice } from './notice-list.js'
 import type { Accepted, Failed } from './outcome.js'
 import { QueueTotals, type TotalsParts } from './queue-totals.js'
 import { receiverPage } from './receiver-page.js'
@@ -22,6 +23,8 @@ export interface DeliveryQueueParts extends Omit<SubscriptionQueueParts, 'ready'
   readonly tooLong: (recipient: Recipient, source: SourceNumber, numbered: NumberedNotice) => string | undefined
   /** `next` may give something. */
   readonly ready: () => void
+  /** Listeners to the subscription may be sent something. */
+  readonly streamReady: (id: SubscriptionId) => void
   /** More attempts in a row have failed than the subscription may have. */
   readonly failing: (id: SubscriptionId, fails: number) => void
   /** `acks` may give something for this outbox. */
@@ -284,8 +287,34 @@ export class DeliveryQueue {
     })
   }
 
+  /** The queue of a subscription whose notices go to listeners; nothing while it has none, and of any other one. */
+  streamed(id: SubscriptionId): SubscriptionQueue | undefined {
+    const queue = this.#recipients.queue(id)
+    return queue?.order.isStreamed ? queue : undefined
+  }
+
+  /** A subscription as it is now; nothing when there is none. */
+  recipient(id: SubscriptionId): Recipient | undefined {
+    return this.#recipients.known.get(id)
+  }
+
+  /** A listener has a notice: it has confirmed it, or was sent it long enough ago; `waited` until it was sent, if it was. */
+  arrived(queue: SubscriptionQueue, notice: QueuedNotice, waited?: Nanoseconds): void {
+    this.records.attempted(queue.id, notice, { kind: 'accepted' }, this.#parts.clock.now())
+    queue.dropWarned = false
+    queue.remove(notice)
+    this.#departures.departed(queue, notice, 'accepted', waited)
+  }
+
+  /** A notice that can not be sent to listeners leaves; a reason is warned of. */
+  dropStreamed(queue: SubscriptionQueue, notice: QueuedNotice, result: 'dropped' | 'ended', reason?: string): void {
+    if (reason !== undefined) this.#departures.warnOfDrop(queue, reason)
+    this.#departures.remove(queue, notice, result)
+  }
+
   #offer(queue: SubscriptionQueue): void {
-    if (this.#turns.add(queue)) this.#parts.ready()
+    if (queue.order.isStreamed) this.#parts.streamReady(queue.id)
+    else if (this.#turns.add(queue)) this.#parts.ready()
   }
 
   /** The attempt has ended, so that another one may begin. */

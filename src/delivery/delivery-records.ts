@@ -12,7 +12,7 @@ import {
   noStats,
 } from './delivery-stats.js'
 import type { DeliveryState, Recipient } from './message.js'
-import type { QueuedNotice } from './notice-order.js'
+import type { QueuedNotice } from './notice-list.js'
 import type { AttemptOutcome } from './outcome.js'
 import type { SourceNumber } from './source.js'
 import type { SubscriptionQueue } from './subscription-queue.js'

@@ -45,6 +45,8 @@ export type CourierInstruction =
   | { readonly kind: 'connect'; readonly partition: number; readonly port: MessagePort }
   /** All partitions are there, and with them the outboxes: comes first of all but `connect`. */
   | { readonly kind: 'begin' }
+  /** The clients of a front end ask for streams by this port. */
+  | { readonly kind: 'streams'; readonly port: MessagePort }
   /** A new recipient, or a changed one: its failures are forgotten, and a hold ends. */
   | { readonly kind: 'put'; readonly recipient: Recipient }
   /** Nothing of this subscription is begun until it is put again; it need not be known yet. */

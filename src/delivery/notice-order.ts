@@ -1,47 +1,8 @@
 import type { NoticeHead, NoticeNumber, OrderingKey } from '../subscription/notice.js'
 import type { Milliseconds } from '../time.js'
 import { Fifo } from './fifo.js'
+import { type KeyQueue, NoticeList, type QueuedNotice } from './notice-list.js'
 import type { Arrived, SourceNumber } from './source.js'
-
-/** What memory holds of a notice until it leaves; its body stays on disk. */
-export interface QueuedNotice {
-  readonly source: SourceNumber
-  readonly number: NoticeNumber
-  readonly size_bytes: number
-  /** What it may take in memory while it is sent. */
-  readonly sent_bytes: number
-  readonly made: Milliseconds
-  /** When it was made by the steady clock, which tells for how long it has waited. */
-  readonly since_ms: number
-  readonly keyQueue: KeyQueue
-  /** For each outbox the number of the last notice that has to be gone before this one is sent; undefined of a change. */
-  readonly barrier: readonly NoticeNumber[] | undefined
-  state: 'waiting' | 'underWay' | 'left'
-  /** Whether an attempt was made. */
-  tried: boolean
-  /** Whether it is dropped unless the attempt that is under way succeeds. */
-  dropOnFailure: boolean
-  /** That of its subscription when its attempt was begun; see `SubscriptionQueue`. */
-  epoch: number
-  /** Its neighbours among the notices of the subscription from the same outbox. */
-  before: QueuedNotice | undefined
-  next: QueuedNotice | undefined
-}
-
-/** The notices of one subscription and ordering key in their order. The one that is under way is not among those that wait. */
-export interface KeyQueue {
-  readonly key: string
-  /** Whether a newer notice supersedes those that wait. */
-  readonly onlyNewest: boolean
-  readonly waiting: Fifo<QueuedNotice>
-  underWay: QueuedNotice | undefined
-  /** Refusals in a row. */
-  failures: number
-  /** Cancels the pause after a refusal. */
-  endPause: (() => void) | undefined
-  /** Whether it is in the list of those that may have something to send. */
-  listed: boolean
-}
 
 export interface OrderParts {
   /** The number of the last notice of an outbox that has arrived. */
@@ -65,10 +26,13 @@ export class NoticeOrder {
   /** The notices of each outbox by their numbers. */
   readonly #bySource = new Map<SourceNumber, NoticeList>()
   /** Keys that may have something to send, each once; the one that was served longest ago comes first. */
-  readonly #ready = new Fifo<KeyQueue>()
+  #ready = new Fifo<KeyQueue>()
   /** Keys whose first notice waits for a barrier. */
   #behindBarrier: KeyQueue[] = []
   readonly #barriers = new Fifo<QueuedNotice>()
+  /** In the order in which they were sent to listeners. */
+  readonly #streamed = new Set<QueuedNotice>()
+  #isStreamed = false
 
   /** `released` is called when a barrier that held notices back does so no longer. */
   constructor(parts: OrderParts, released: () => void) {
@@ -84,7 +48,15 @@ export class NoticeOrder {
       ...{ source, number, size_bytes, made: notice.made, since_ms, keyQueue, tried },
       sent_bytes: body_bytes === undefined ? size_bytes * renderedTimes : size_bytes,
       barrier: this.#barrierOf(number, notice),
-      ...{ state: 'waiting', dropOnFailure: false, epoch: 0, before: undefined, next: undefined },
+      ...{
+        state: 'waiting',
+        dropOnFailure: false,
+        epoch: 0,
+        stream: 0,
+        ordinal: 0,
+        before: undefined,
+        next: undefined,
+      },
     }
     const first = keyQueue.waiting.first
     const superseded = first !== undefined && isSuperseded(first, notice.made) ? first : undefined
@@ -126,9 +98,84 @@ export class NoticeOrder {
     notice.keyQueue.waiting.unshift(notice)
   }
 
-  /** A notice leaves for good: it was under way, or it is the first of its key that waits. */
+  /** Whether notices go to listeners, by their numbers, and not by their keys. */
+  get isStreamed(): boolean {
+    return this.#isStreamed
+  }
+
+  set isStreamed(isStreamed: boolean) {
+    if (this.#isStreamed === isStreamed) return
+    this.#isStreamed = isStreamed
+    this.#ready = new Fifo()
+    this.#behindBarrier = []
+    for (const keyQueue of this.#keys.values()) {
+      keyQueue.listed = false
+      this.offer(keyQueue)
+    }
+  }
+
+  /**
+   * The next notice for a listener, which is streamed from now on: of each outbox they go by their numbers, so that one that
+   * may not go holds back those after it.
+   */
+  stream(mayGo: (notice: QueuedNotice) => boolean): QueuedNotice | undefined {
+    let found: QueuedNotice | undefined
+    for (const { first } of this.#bySource.values()) {
+      if (first === undefined || !this.#isFirst(first) || !this.#isFree(first)) continue
+      if ((found === undefined || first.since_ms < found.since_ms) && mayGo(first)) found = first
+    }
+    if (found === undefined) return undefined
+    const { keyQueue, source } = found
+    keyQueue.waiting.shift()
+    keyQueue.streamed += 1
+    found.state = 'streamed'
+    this.#listOf(source).remove(found)
+    this.#streamed.add(found)
+    return found
+  }
+
+  /** Notices that were streamed wait again, in their order. */
+  putBackStreamed(notices: readonly QueuedNotice[]): void {
+    const bySource = new Map<SourceNumber, QueuedNotice[]>()
+    for (const notice of notices.toSorted((one, other) => other.number - one.number)) {
+      notice.state = 'waiting'
+      notice.keyQueue.streamed -= 1
+      notice.keyQueue.waiting.unshift(notice)
+      if (notice.barrier !== undefined) this.#barriers.unshift(notice)
+      this.#streamed.delete(notice)
+      const own = bySource.get(notice.source)
+      if (own === undefined) bySource.set(notice.source, [notice])
+      else own.push(notice)
+    }
+    for (const [source, own] of bySource) this.#listOf(source).putBack(own.reverse())
+    for (const { keyQueue } of notices) this.offer(keyQueue)
+  }
+
+  /** The notices of an outbox that wait, up to the first one that does not or has a higher number. */
+  *waitingUpTo(source: SourceNumber, number: NoticeNumber): Generator<QueuedNotice> {
+    let notice = this.#bySource.get(source)?.first
+    while (notice !== undefined && notice.state === 'waiting' && notice.number <= number) {
+      const { next } = notice
+      if (this.#isFirst(notice)) yield notice
+      notice = next
+    }
+  }
+
+  /** Whether it waits, and none of its key before it. */
+  #isFirst(notice: QueuedNotice): boolean {
+    return notice.state === 'waiting' && notice.keyQueue.waiting.first === notice
+  }
+
+  /** A notice leaves for good: it was under way or streamed, or it is the first of its key that waits. */
   remove(notice: QueuedNotice): void {
     const { keyQueue } = notice
+    if (notice.state === 'streamed') {
+      notice.state = 'left'
+      keyQueue.streamed -= 1
+      this.#streamed.delete(notice)
+      this.forgetIdle(keyQueue)
+      return
+    }
     if (notice.state === 'underWay') keyQueue.underWay = undefined
     else if (keyQueue.waiting.first === notice) keyQueue.waiting.shift()
     else throw new Error('a notice that waits leaves its queue before an older one of its key')
@@ -143,14 +190,14 @@ export class NoticeOrder {
   /** The key may have something that can go. */
   offer(keyQueue: KeyQueue): void {
     const { listed, underWay, endPause, waiting } = keyQueue
-    if (listed || underWay !== undefined || endPause !== undefined || waiting.size === 0) return
+    if (this.#isStreamed || listed || underWay !== undefined || endPause !== undefined || waiting.size === 0) return
     keyQueue.listed = true
     this.#ready.push(keyQueue)
   }
 
   /** Forgets a key that has neither notices nor a pause. */
-  forgetIdle({ key, waiting, underWay, endPause }: KeyQueue): void {
-    if (waiting.size === 0 && underWay === undefined && endPause === undefined) this.#keys.delete(key)
+  forgetIdle({ key, waiting, underWay, streamed, endPause }: KeyQueue): void {
+    if (waiting.size === 0 && underWay === undefined && streamed === 0 && endPause === undefined) this.#keys.delete(key)
   }
 
   get keyQueues(): Iterable<KeyQueue> {
@@ -159,7 +206,7 @@ export class NoticeOrder {
 
   /** The notice that has waited longest, of all or of those that are not under way. */
   oldest(which: 'all' | 'waiting'): QueuedNotice | undefined {
-    let oldest: QueuedNotice | undefined
+    let oldest = which === 'all' ? this.#streamed.values().next().value : undefined
     for (const list of this.#bySource.values()) {
       for (const notice of list) {
         if (which === 'waiting' && notice.state !== 'waiting') continue
@@ -171,6 +218,7 @@ export class NoticeOrder {
   }
 
   *notices(): Generator<QueuedNotice> {
+    yield* this.#streamed
     for (const list of this.#bySource.values()) yield* list
   }
 
@@ -185,8 +233,11 @@ export class NoticeOrder {
   }
 
   get #barrier(): QueuedNotice | undefined {
-    while (this.#barriers.first?.state === 'left') this.#barriers.shift()
-    return this.#barriers.first
+    for (let first = this.#barriers.first; first !== undefined; first = this.#barriers.first) {
+      if (first.state !== 'left' && first.state !== 'streamed') return first
+      this.#barriers.shift()
+    }
+    return undefined
   }
 
   #barrierOf(number: NoticeNumber, { after }: NoticeHead): readonly NoticeNumber[] | undefined {
@@ -221,7 +272,7 @@ export class NoticeOrder {
     if (held !== undefined) return held
     const made: KeyQueue = {
       ...{ key, onlyNewest: orderingKey.kind === 'tick', waiting: new Fifo<QueuedNotice>(), underWay: undefined },
-      ...{ failures: 0, endPause: undefined, listed: false },
+      ...{ streamed: 0, failures: 0, endPause: undefined, listed: false },
     }
     this.#keys.set(key, made)
     return made
@@ -240,32 +291,4 @@ export class NoticeOrder {
 /** Whether a notice is superseded by one of its key that was made at `made`. A tick of several messages has several notices of one moment. */
 export function isSuperseded({ keyQueue, made: own }: QueuedNotice, made: Milliseconds): boolean {
   return keyQueue.onlyNewest && own !== made
-}
-
-/** The notices of a subscription from one outbox by their numbers; any of them is removed in constant time. */
-class NoticeList {
-  #first: QueuedNotice | undefined
-  #last: QueuedNotice | undefined
-
-  get first(): QueuedNotice | undefined {
-    return this.#first
-  }
-
-  append(notice: QueuedNotice): void {
-    notice.before = this.#last
-    if (this.#last === undefined) this.#first = notice
-    else this.#last.next = notice
-    this.#last = notice
-  }
-
-  remove(notice: QueuedNotice): void {
-    if (notice.before === undefined) this.#first = notice.next
-    else notice.before.next = notice.next
-    if (notice.next === undefined) this.#last = notice.before
-    else notice.next.before = notice.before
-  }
-
-  *[Symbol.iterator](): Generator<QueuedNotice> {
-    for (let notice = this.#first; notice !== undefined; notice = notice.next) yield notice
-  }
 }

@@ -1,7 +1,8 @@
 import { urlWithoutSecrets } from '../log/secrets.js'
+import { streamReference } from '../subscription/notification-url.js'
 import { Fifo } from './fifo.js'
 import type { Recipient } from './message.js'
-import type { QueuedNotice } from './notice-order.js'
+import type { QueuedNotice } from './notice-list.js'
 import { endpointName, mqttEndpoint } from './outgoing.js'
 import type { SubscriptionQueue } from './subscription-queue.js'
 
@@ -151,6 +152,7 @@ export function receiverOf(recipient: Recipient): string {
 
 /** The receiver of a subscription as operators see it, without secrets. */
 export function shownReceiver({ reference: url, terms }: Recipient): string {
+  if (url === streamReference) return url
   if (terms?.target.kind !== 'mqtt') return URL.canParse(url) ? new URL(url).origin : urlWithoutSecrets(url)
   const endpoint = mqttEndpoint({ url, user: undefined, password: undefined })
   const { user } = terms.target
@@ -165,5 +167,5 @@ function nameOf({ reference: url, terms }: Recipient): string {
     const endpoint = mqttEndpoint({ url, user, password })
     return endpoint === undefined ? url : endpointName(endpoint)
   }
-  return URL.canParse(url) ? new URL(url).origin : url
+  return URL.canParse(url) && url !== streamReference ? new URL(url).origin : url
 }

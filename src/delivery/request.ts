@@ -1,6 +1,8 @@
 import { viaOf } from '../hops.js'
+import type { SentRequest } from '../measure/service-metrics.js'
 import type { NoticeHead, NoticeMessage, NoticeNumber } from '../subscription/notice.js'
 import { versionFacts } from '../version.js'
+import type { AttemptOutcome } from './outcome.js'
 import type { SourceNumber } from './source.js'
 
 /**
@@ -58,4 +60,20 @@ export function messageSize(url: string, headers: readonly string[], body_bytes:
 /** Why a notification is dropped that is longer than one may be. */
 export function tooLong(size_bytes: number): string {
   return `${size_bytes} bytes are more than a notification may have`
+}
+
+/** An attempt as the metrics of a tenant count it. */
+export function sentRequest(
+  notice: NoticeHead,
+  body_bytes: number,
+  { kind }: Pick<AttemptOutcome, 'kind'>,
+): SentRequest {
+  const { tenant } = notice
+  return {
+    service: tenant === '' ? undefined : tenant,
+    servicePath: pathsText(notice),
+    request_bytes: body_bytes,
+    response_bytes: 0,
+    failed: kind !== 'accepted',
+  }
 }

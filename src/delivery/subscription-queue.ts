@@ -1,7 +1,9 @@
+import { streamReference } from '../subscription/notification-url.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Milliseconds, now } from '../time.js'
 import type { InspectedQueue, Recipient } from './message.js'
-import { isSuperseded, type KeyQueue, NoticeOrder, type OrderParts, type QueuedNotice } from './notice-order.js'
+import type { KeyQueue, QueuedNotice } from './notice-list.js'
+import { isSuperseded, NoticeOrder, type OrderParts } from './notice-order.js'
 import type { Failed } from './outcome.js'
 import type { Arrived } from './source.js'
 
@@ -76,10 +78,15 @@ export class SubscriptionQueue {
 
   /** Whether there may be something to send now. */
   get mayBegin(): boolean {
-    if (this.recipient === undefined || this.onHold || this.#pause !== undefined) return false
-    if (this.recipient.terms?.paused) return false
+    if (!this.order.hasReady || this.#pause !== undefined) return false
     if (this.#probing && this.#probe !== undefined) return false
-    return this.order.hasReady && this.recipient.expires > this.#parts.clock.now()
+    return this.isOpen
+  }
+
+  /** Whether its subscription wants notifications now. */
+  get isOpen(): boolean {
+    if (this.recipient === undefined || this.onHold || this.recipient.terms?.paused) return false
+    return this.recipient.expires > this.#parts.clock.now()
   }
 
   /** The next notice to send, which is under way from now on. */
@@ -127,6 +134,7 @@ export class SubscriptionQueue {
   /** The subscription is new or was changed: failures are forgotten, what waits starts at once. */
   put(recipient: Recipient): void {
     this.recipient = recipient
+    this.order.isStreamed = recipient.reference === streamReference
     this.onHold = false
     this.#failures = 0
     this.#epoch += 1

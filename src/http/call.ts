@@ -133,7 +133,7 @@ export class Call implements InProgress, Client, ReadOutcome, SendOutcome {
   }
 
   inputEnded(): void {
-    this.#sender.drained()
+    this.#sender.inputEnded()
   }
 
   processing(): void {
@@ -296,7 +296,7 @@ export class Call implements InProgress, Client, ReadOutcome, SendOutcome {
     this.#memory.giveAll()
     this.#sender.release()
     meter.requestEnded()
-    if (meter.timingOn) {
+    if (meter.timingOn && !this.#sender.isStream) {
       meter.stage('total', process.hrtime.bigint() - this.#reader.received)
       meter.stagesDone()
     }

@@ -99,9 +99,10 @@ function checkMediaType(
 
 /** What the client takes is checked before its parameters, that it takes nothing but text after them. */
 function checkAccept(rules: CheckRules, head: Head, parameters: ReturnType<typeof parseParameters>) {
-  const { kind } = head.target
+  const { kind, route } = head.target
   const isOfText = interfaceOf(rules.interfaces, kind)?.isOfText(head.path) === true
-  const accept = ignoresAccept(kind) ? ok('json' as const) : parseAccept(head.headers.accept)
+  const hasOneType = ignoresAccept(kind) || route?.resource.givesEvents === true
+  const accept = hasOneType ? ok('json' as const) : parseAccept(head.headers.accept)
   if (!accept.ok) return errorResponse(kind, accept.error.status, accept.error.text)
   const refusal = checkParameters(rules, head, parameters)
   if (refusal !== undefined || accept.value === 'json' || isOfText) return refusal
@@ -127,7 +128,7 @@ function checkPresence(head: Head, body_bytes: number): ApiResponse | undefined 
     return errorResponse(target.kind, 400, 'Rigel accepts no payload for GET/DELETE requests')
   }
   const needsBody = verb === 'POST' || verb === 'PUT' || verb === 'PATCH'
-  if (!needsBody || body_bytes > 0 || target.needsNoBody) return undefined
+  if (!needsBody || body_bytes > 0 || target.needsNoBody || target.route?.resource.givesEvents) return undefined
   return bodyError(head, 411, 'Zero/No Content-Length in PUT/POST/PATCH request')
 }
 

@@ -34,6 +34,8 @@ export class ResponseSender implements PendingResponse {
   #ready: RenderedResponse | undefined
   /** Aborted when nobody takes a body any more that is made while it is sent. */
   #gone: AbortController | undefined
+  /** Aborted when its client has closed its sending half. */
+  #halfClosed: AbortController | undefined
 
   constructor(exchange: RequestParts, reader: RequestReader, outcome: SendOutcome) {
     this.#exchange = exchange
@@ -45,6 +47,11 @@ export class ResponseSender implements PendingResponse {
   hold(bytes: number): boolean {
     this.#memory ??= new HeldMemory(this.#exchange.context.responseMemory)
     return this.#memory.take(bytes)
+  }
+
+  /** Whether the body is made while it is sent: how long that takes is up to its client. */
+  get isStream(): boolean {
+    return this.#gone !== undefined
   }
 
   /** Gives back what the response has held; a stream that is not over has nobody to go to. */
@@ -138,7 +145,11 @@ export class ResponseSender implements PendingResponse {
   #stream(ready: RenderedResponse, body: BodyStream): void {
     const gone = new AbortController()
     this.#gone = gone
-    this.#exchange.writer.stream(ready, body, gone.signal).then(
+    const { writer, connection } = this.#exchange
+    const halfClosed = new AbortController()
+    this.#halfClosed = halfClosed
+    if (connection.socket.readableEnded) halfClosed.abort()
+    writer.stream(ready, body(gone.signal, halfClosed.signal), gone.signal).then(
       () => this.#outcome.guarded(() => this.#handed()),
       (fault: unknown) => {
         if (!gone.signal.aborted) this.#outcome.fail(fault)
@@ -164,6 +175,12 @@ export class ResponseSender implements PendingResponse {
       socket.off('close', stop)
       this.drained()
     })
+  }
+
+  /** The client has closed its sending half: nothing more comes of a body that is thrown away, and nobody may read a stream. */
+  inputEnded(): void {
+    this.#halfClosed?.abort()
+    this.drained()
   }
 
   /** Nothing more comes of a body that is thrown away: the response is ended. */

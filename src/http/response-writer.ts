@@ -30,7 +30,7 @@ export interface ResponseWriter {
    * Writes a response whose body is made meanwhile, at the pace at which the client takes it. Resolves when all of it is with
    * the socket; rejects with the fault of the stream, and when `gone` is aborted.
    */
-  stream(response: RenderedResponse, body: BodyStream, gone: AbortSignal): Promise<void>
+  stream(response: RenderedResponse, pieces: AsyncIterable<Uint8Array>, gone: AbortSignal): Promise<void>
   /** Gives up a response that can not be written, and its connection. */
   destroy(): void
 }
@@ -70,12 +70,16 @@ export class NodeResponseWriter implements ResponseWriter {
     this.#end(undefined, handed)
   }
 
-  async stream({ status, headers }: RenderedResponse, body: BodyStream, gone: AbortSignal): Promise<void> {
+  async stream(
+    { status, headers }: RenderedResponse,
+    pieces: AsyncIterable<Uint8Array>,
+    gone: AbortSignal,
+  ): Promise<void> {
     const outgoing = this.#outgoing
     outgoing.writeHead(status, headers)
     // The client sees at once that it is served, however long the first piece takes.
     outgoing.flushHeaders()
-    for await (const piece of body(gone)) {
+    for await (const piece of pieces) {
       gone.throwIfAborted()
       if (!outgoing.write(piece)) await once(outgoing, 'drain', { signal: gone })
     }

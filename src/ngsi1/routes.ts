@@ -26,6 +26,7 @@ import {
   updateEntity,
   updateOperation,
 } from './convenience-update.js'
+import { subscriptionEventsResource } from './ngsi1-events.js'
 import { notifyContext } from './notify-context.js'
 import { checkParameters } from './parse/parameters.js'
 import { registryResources } from './registry-routes.js'
@@ -75,6 +76,7 @@ export function ngsi1Resources(surroundings: Omit<Ngsi1Services, 'longPayloads'>
       PUT: subscriptions.put,
       DELETE: subscriptions.delete,
     }),
+    subscriptionEventsResource(services),
     aliased('notifyContext', 'notificationsReceived', { POST: notifyContext(services) }),
     resource('contextEntities', 'allContextEntitiesRequests', { POST: update(appendEntity), GET: read(allEntities) }),
     resource('contextEntities/type/{type}/id/{id}', 'allContextEntitiesWithTypeAndIdRequests', {

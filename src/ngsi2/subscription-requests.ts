@@ -21,12 +21,13 @@ import { subscriptionShown } from './render/shown-subscription.js'
 import { noPayload, tenantOperation } from './tenant-operation.js'
 import { pageOf } from './uri-parameters.js'
 
-const notFound = refused('NotFound', 'The requested subscription has not been found. Check id')
+/** There is no subscription of that id, or it is bound to another path. */
+export const subscriptionNotFound = refused('NotFound', 'The requested subscription has not been found. Check id')
 const notPatched = refused('NotFound', 'subscription id not found')
 
 /** The response to an empty id in the path, which is a malformed one, by the method [NGSIv2 context 1.1]. */
 export function subscriptionUnnamed(method: string): ApiResponse {
-  if (method === 'DELETE') return notFound
+  if (method === 'DELETE') return subscriptionNotFound
   return method === 'PATCH' ? notPatched : badInput('Invalid subscription ID: bad length - 24 chars expected')
 }
 
@@ -102,13 +103,14 @@ export function showSubscription(services: Ngsi2Services): Operation {
       const id = parseGivenId(segment(request, 'subscriptionId'))
       if (!id.ok) return badInput(`Invalid subscription ID: ${id.error}`)
       const shown = await services.broker.subscriptions.one(tenant, id.value as SubscriptionId)
-      if (shown === undefined || !isBoundTo(request.paths, shown.subscription.path)) return notFound
+      if (shown === undefined || !isBoundTo(request.paths, shown.subscription.path)) return subscriptionNotFound
       return { status: 200, body: JSON.stringify(subscriptionShown(shown, now())) }
     },
   })
 }
 
-function isBoundTo(paths: readonly PathRange[], { path, below }: PathRange): boolean {
+/** Whether a request whose header names these paths may mean a subscription that is bound to a path. */
+export function isBoundTo(paths: readonly PathRange[], { path, below }: PathRange): boolean {
   return meansEverywhere(paths) || paths.some((each) => each.path === path && each.below === below)
 }
 
@@ -164,10 +166,10 @@ export function deleteSubscription(services: Ngsi2Services): Operation {
         return badInput('servicepath with wildcard # is not allowed in DELETE operation')
       }
       const id = parseGivenId(segment(request, 'subscriptionId'))
-      if (!id.ok) return notFound
+      if (!id.ok) return subscriptionNotFound
       const done = await services.broker.subscriptions.unsubscribe(tenant, id.value as SubscriptionId)
       if (done.ok) return { status: 204 }
-      return done.error.kind === 'subscriptionUnknown' ? notFound : unavailable(done.error)
+      return done.error.kind === 'subscriptionUnknown' ? subscriptionNotFound : unavailable(done.error)
     },
   })
 }

@@ -1,4 +1,5 @@
 import type { Resource } from '../api.js'
+import { subscriptionEvents } from './ngsi2-events.js'
 import type { Ngsi2Services } from './ngsi2-services.js'
 import {
   createSubscription,
@@ -27,5 +28,6 @@ export function subscriptionResources(services: Ngsi2Services): readonly Resourc
         PATCH: patchSubscription(services),
       },
     },
+    subscriptionEvents(services),
   ]
 }

@@ -1,4 +1,13 @@
-import { type DescribedOperation, type DescribedTag, type ExampleValue, pathParameter } from './description.js'
+import {
+  type DescribedOperation,
+  type DescribedResponse,
+  type DescribedTag,
+  type ExampleValue,
+  jsonResponse,
+  pathParameter,
+  schemaRef,
+} from './description.js'
+import { describedConfirming, describedListening, eventsResponse } from './event-paths.js'
 import { ngsi1Operation, okExample } from './ngsi1-operation.js'
 
 const tag = 'NGSIv1 subscriptions'
@@ -65,6 +74,13 @@ export const ngsi1SubscriptionPaths: DescribedTag = {
       },
     },
     {
+      path: '/v1/subscriptions/{id}/events',
+      operations: {
+        get: ofEvents('listenToContextSubscription', describedListening, 200, eventsResponse),
+        post: ofEvents('confirmContextNotifications', describedConfirming, 204, { description: 'Done.' }),
+      },
+    },
+    {
       path: '/v1/notifyContext',
       aliases: ['/ngsi10/notifyContext'],
       operations: {
@@ -106,6 +122,22 @@ function subscribe(operationId: string, wrapped?: string): DescribedOperation {
     example: { subscribeResponse: { subscriptionId, duration: 'P1M' } },
     ...(wrapped !== undefined && { wrapped }),
   })
+}
+
+/** An operation that has a status of HTTP for everything but a malformed header. */
+function ofEvents(
+  operationId: string,
+  { parameters, ...said }: typeof describedListening,
+  status: 200 | 204,
+  success: DescribedResponse,
+): DescribedOperation {
+  const named = { operationId, tags: [tag] as const, ...said, parameters: [idParameter, ...parameters] }
+  const { responses, ...operation } = ngsi1Operation({ ...named, use: 'read', answer: 'OrionError' })
+  const malformed = jsonResponse('A malformed header has an orionError here.', schemaRef('OrionError'))
+  const content = { ...malformed.content, ...success.content }
+  const done = status === 200 ? { 200: { ...success, content } } : { 200: malformed, [status]: success }
+  const unknown = jsonResponse('There is no such subscription.', schemaRef('OrionError'))
+  return { ...operation, responses: { ...responses, ...done, 404: unknown } }
 }
 
 function changed(

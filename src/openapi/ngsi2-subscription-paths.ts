@@ -6,6 +6,7 @@ import {
   pathParameter,
   schemaRef,
 } from './description.js'
+import { describedConfirming, describedListening, eventsResponse } from './event-paths.js'
 import {
   countHeader,
   createdResponses,
@@ -101,6 +102,29 @@ export const ngsi2SubscriptionPaths: DescribedTag = {
           description: 'Notifications that wait go with it.',
           use: 'write',
           parameters: [idParameter],
+          success: doneResponses,
+          errors: [404],
+        }),
+      },
+    },
+    {
+      path: '/v2/subscriptions/{id}/events',
+      operations: {
+        get: ngsi2Operation({
+          operationId: 'listenToSubscription',
+          tags: [tag],
+          ...describedListening,
+          use: 'read',
+          parameters: [idParameter, ...describedListening.parameters],
+          success: { 200: eventsResponse },
+          errors: [404],
+        }),
+        post: ngsi2Operation({
+          operationId: 'confirmNotifications',
+          tags: [tag],
+          ...describedConfirming,
+          use: 'read',
+          parameters: [idParameter, ...describedConfirming.parameters],
           success: doneResponses,
           errors: [404],
         }),

@@ -192,6 +192,7 @@ export class Core {
     if (!opened.ok) return opened
     this.#front = opened.value
     const { fd } = opened.value
+    this.#delivered.addStreams((port) => opened.value.connectStreams(port))
     const others = Array.from({ length: this.#options.httpThreads - 1 }, (_, at) => at + 1)
     await Promise.all(others.map((frontEnd) => this.#startThread({ ...task, frontEnd, fd })))
     this.#delivered.begin()
@@ -321,6 +322,10 @@ export class Core {
       },
     })
     await thread.ready
+    this.#delivered.addStreams((port) => {
+      const instruction: FrontInstruction = { kind: 'streams', port }
+      thread.tell(instruction, [port])
+    })
     this.#threads.push(thread)
   }
 

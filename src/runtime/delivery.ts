@@ -1,4 +1,4 @@
-import { MessageChannel } from 'node:worker_threads'
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { CourierThread } from '../coordinator/courier-thread.js'
 import type { StateParts } from '../coordinator/initial-notices.js'
 import type { Launch, Partitions } from '../coordinator/partitions.js'
@@ -118,6 +118,11 @@ export class RunningDelivery {
   /** Lets the courier begin; the partitions are there. Resolves when it knows what waits, and when everyone was notified last. */
   async start(): Promise<void> {
     await this.#courier.start()
+  }
+
+  /** A front end whose clients listen to subscriptions; see `CourierThread`. */
+  addStreams(connect: (port: MessagePort) => void): void {
+    this.#courier.addStreams(connect)
   }
 
   /** Begins with what happens by the clock: there is somebody to ask for entities now. */

@@ -9,9 +9,11 @@ import { PoolThreads } from '../broker/pool-threads.js'
 import { QueryPool, scanPermits } from '../broker/query-pool.js'
 import type { RegistryService } from '../broker/registry-service.js'
 import { ScanStops } from '../broker/scan-queue.js'
+import { CourierStreams } from '../broker/stream-service.js'
 import { consoleResources } from '../console/console-resources.js'
 import { PageFiles } from '../console/page-files.js'
 import { viewResources } from '../console/view-resources.js'
+import { EventStreams } from '../event-stream.js'
 import type { ListenRefusal } from '../http/listen.js'
 import { type HttpServer, type HttpServerParts, openHttpServer } from '../http/server.js'
 import { Destinations } from '../http-client/destinations.js'
@@ -56,6 +58,8 @@ export interface RunningFrontEnd extends ReloadTarget {
    * were given up at the limit.
    */
   stop(limit_ms: number): Promise<number>
+  /** The courier is at this port, for clients that listen to subscriptions. */
+  connectStreams(port: MessagePort): void
   /** Asks the broker as a client of this front end would. */
   state: FrontBroker['state']
   /** Has a partition remove entities that have expired by now; nothing when it cannot now. */
@@ -104,14 +108,16 @@ export async function openFront(
   connect({ connect: (partition, port) => numbered(mailboxes, partition).connect(port) })
   await Promise.all(mailboxes.map((mailbox) => mailbox.connected()))
   const apiKeys = task.apiKeys && new ApiKeys(task.apiKeys)
-  const behind = { measures, apiKeys, mailboxes, readers, queries, peers, providers, reports, ...services }
+  const streams = new EventStreams()
+  const listening = new CourierStreams(streams)
+  const behind = { measures, apiKeys, mailboxes, readers, queries, peers, providers, reports, listening, ...services }
   const { broker, parts } = interfaces(task, log, behind)
   const opened = await openHttpServer(parts)
   if (!opened.ok) {
     await close()
     return opened
   }
-  return ok(front(opened.value, broker, mailboxes, apiKeys, close))
+  return ok(front(opened.value, { broker, streams, listening, mailboxes, apiKeys }, close))
 }
 
 /** The owners of what is not about single entities, here or in another thread. */
@@ -142,6 +148,7 @@ interface Behind extends FrontEndServices {
   readonly reports: AlarmReports
   readonly apiKeys: ApiKeys | undefined
   readonly peers: Peers<Shared>
+  readonly listening: CourierStreams
 }
 
 function interfaces(
@@ -282,11 +289,14 @@ function openQueryPool(
   })
 }
 
+interface FrontParts extends Pick<Behind, 'listening' | 'mailboxes' | 'apiKeys'> {
+  readonly broker: FrontBroker
+  readonly streams: EventStreams
+}
+
 function front(
   { fd, port, useTls, stop }: HttpServer,
-  broker: FrontBroker,
-  mailboxes: readonly Mailbox[],
-  apiKeys: ApiKeys | undefined,
+  { broker, streams, listening, mailboxes, apiKeys }: FrontParts,
   close: () => Promise<void>,
 ): RunningFrontEnd {
   return {
@@ -294,13 +304,17 @@ function front(
     port,
     useTls,
     useKeys: (keys) => apiKeys?.use(keys),
+    connectStreams: (port) => listening.connect(port),
     state: (query) => broker.state(query),
     sweep: async (partition) => {
       const posted = await numbered(mailboxes, partition).ask({ kind: 'sweep', time: now() })
       return posted.ok && posted.value.reply.kind === 'swept' ? posted.value.reply : undefined
     },
     stop: async (limit_ms) => {
+      listening.end()
+      streams.end()
       const givenUp = await stop(limit_ms)
+      listening.close()
       await Promise.all(mailboxes.map((mailbox) => mailbox.empty()))
       await close()
       return givenUp

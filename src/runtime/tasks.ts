@@ -125,6 +125,8 @@ export type FrontInstruction =
   | { readonly kind: 'connect'; readonly partition: number; readonly port: MessagePort }
   | { readonly kind: 'useTls'; readonly tls: Tls }
   | { readonly kind: 'useKeys'; readonly keys: readonly ApiKey[] }
+  /** The courier is at this port, for clients that listen to subscriptions. */
+  | { readonly kind: 'streams'; readonly port: MessagePort }
   | { readonly kind: 'stop'; readonly limit_ms: number }
 
 /** What the thread of a front end tells the main thread. */

@@ -3,12 +3,13 @@ import { quote } from '../context/json-text.js'
 import { type Filler, onlyMacro, percentDecoded, type Unfilled } from '../expression/template.js'
 import { err, ok, type Result } from '../result.js'
 import { isTopic } from './mqtt-topic.js'
-import { parseNotificationUrl } from './notification-url.js'
+import { parseNotificationUrl, streamReference } from './notification-url.js'
 import type { HttpTemplate, Template } from './terms.js'
 
 /** A message of `httpCustom`, filled in. */
 export interface FilledHttp {
-  readonly url: string
+  /** Nothing of a message that goes to whoever listens. */
+  readonly url: string | undefined
   /** Each name once, in lower case; an empty value removes the header that would be sent otherwise. */
   readonly headers: readonly Pair[]
   readonly body: FilledBody
@@ -71,7 +72,8 @@ function filledBody({ payload, json }: Template, filler: Filler): Result<FilledB
 }
 
 /** A pair of the query with an empty name or value is left out; nothing in it is percent-encoded. */
-function filledUrl(url: string, { qs = {} }: HttpTemplate, filler: Filler): Result<string, Undeliverable> {
+function filledUrl(url: string, { qs = {} }: HttpTemplate, filler: Filler): Result<string | undefined, Undeliverable> {
+  if (url === streamReference) return ok(undefined)
   const base = filler.text(url, '')
   if (!base.ok) return base
   const scheme = parseNotificationUrl(base.value)?.scheme

@@ -11,6 +11,9 @@ export interface NotificationUrl {
 const form = /^(https?|mqtt|kafka):\/\/(\[[\da-f:.]+\]|[^/?#:@[\]\\\s]+)(?::(\d{1,5}))?([/?][^\s#]*)?$/i
 const label = /^(?!-)[a-z\d-]{1,63}(?<!-)$/i
 
+/** The reference of a subscription whose notifications wait until a client takes them, as a stream of events. */
+export const streamReference = 'sse:'
+
 /** The parts of a URL; nothing when it is malformed [NGSIv2 subscriptions 1.3]. */
 export function parseNotificationUrl(text: string): NotificationUrl | undefined {
   const [, scheme = '', host = '', digits, path = ''] = form.exec(text) ?? []

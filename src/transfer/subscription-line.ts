@@ -4,7 +4,7 @@ import type { Scope } from '../context/query.js'
 import { type Given, refuse } from '../ngsi2/parse/checked.js'
 import type { AvailabilitySubscription } from '../registration/availability.js'
 import type { DeliveryStats } from '../subscription/notice.js'
-import { parseNotificationUrl } from '../subscription/notification-url.js'
+import { parseNotificationUrl, streamReference } from '../subscription/notification-url.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Milliseconds, never } from '../time.js'
 import type { AvailabilityItem, SubscriptionItem } from './item.js'
@@ -57,7 +57,7 @@ export function readSubscriptionLine(line: Given): SubscriptionItem {
   const terms = fields.given('terms')
   const reference = fields.text('url')
   const read = terms === undefined ? undefined : readTerms(terms, reference)
-  if (read === undefined) checkUrl(reference)
+  if (read === undefined && reference !== streamReference) checkUrl(reference)
   return {
     kind: 'subscription',
     subscription: {

@@ -1,7 +1,7 @@
 import { type Given, type GivenObject, isGivenObject, refuse } from '../ngsi2/parse/checked.js'
 import { readExpression } from '../ngsi2/parse/expression-body.js'
 import { readTarget } from '../ngsi2/parse/target-body.js'
-import { parseNotificationUrl } from '../subscription/notification-url.js'
+import { parseNotificationUrl, streamReference } from '../subscription/notification-url.js'
 import {
   alterations,
   attributeFormats,
@@ -88,7 +88,9 @@ function readLineTarget(given: Given, url: string): NotificationTarget {
   if (kind !== 'http') refuse('terms.notification.target.kind is neither http nor mqtt')
   if (custom !== undefined) return checkedTarget('httpCustom', { url, timeout, ...customOf(custom) })
   const scheme = parseNotificationUrl(url)?.scheme
-  if (scheme !== 'http' && scheme !== 'https') refuse(`url is no URL of http or https: ${url}`)
+  if (scheme !== 'http' && scheme !== 'https' && url !== streamReference) {
+    refuse(`url is no URL of http or https: ${url}`)
+  }
   const { target } = checkedParts('http', { url: 'http://localhost/', timeout })
   return target
 }

@@ -72,6 +72,7 @@ export class QueueUnderTest {
       tooLong: () => undefined,
       countSimulated: () => undefined,
       ready: () => undefined,
+      streamReady: () => undefined,
       ackPending: () => undefined,
       meter: {
         ...{

@@ -141,6 +141,7 @@ const settings: CourierSettings = {
   perReceiver: 8,
   total: 256,
   underWay_bytes: 64 * 2 ** 20,
+  streams: { listeners: 1000, kept_ms: 30_000, kept: 10_000, kept_bytes: 16 * 2 ** 20 },
 }
 
 export interface Running {

@@ -133,6 +133,7 @@ export function scripted(script: Partial<Broker> = {}): Broker {
     types: async () => ok([]),
     subscriptions: noSubscriptions,
     registry: noRegistrations,
+    listening: { open: async () => err('away'), confirm: async () => err('away') },
     health: async () => ({ total: 1, ready: 1, storageFull: false }),
     ...script,
   }

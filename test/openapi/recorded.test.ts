@@ -45,7 +45,9 @@ function remember(each: Described, { status, headers, text }: Reply): void {
 
 test('every example works, and every response is as it is described', async (t) => {
   const removals = described.filter(({ method }) => method === 'delete').toReversed()
-  for (const each of [...described.filter(({ method }) => method !== 'delete'), ...removals]) {
+  // Streams do not end, and what is confirmed has to be read from one: `test/listening.test.ts` does that.
+  const others = described.filter(({ method, path }) => method !== 'delete' && !path.endsWith('/events'))
+  for (const each of [...others, ...removals]) {
     const { operationId } = each.operation
     const reply = await send(each)
     t.ok(reply.status < 300, `${operationId}: ${reply.status} ${reply.text}`)

@@ -2,6 +2,7 @@ import type { Scope, Selector } from '../../context/query.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
 import { parseGivenId, unknownId } from '../../subscription/given-id.js'
+import { streamReference } from '../../subscription/notification-url.js'
 import type { Subscription, SubscriptionId } from '../../subscription/subscription.js'
 import { atMost, type CheckRefusal, type PayloadRefusal } from './payload-refusal.js'
 import { checkSelectors, namesShown, selectors } from './query-payload.js'
@@ -143,7 +144,7 @@ export function* parseSubscription(
   if (!meant.ok) return meant
   if (attributes.includes('')) return err({ kind: 'shownNameEmpty' })
   if (reference === '') return err({ kind: 'referenceEmpty' })
-  if (!isReference(reference)) return err({ kind: 'referenceMalformed' })
+  if (reference !== streamReference && !isReference(reference)) return err({ kind: 'referenceMalformed' })
   const duration = parseDuration(read.value.duration ?? '')
   if (!duration.ok) return duration
   const terms = yield* checkTerms(read.value)

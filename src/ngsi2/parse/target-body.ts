@@ -1,7 +1,7 @@
 import { hasForbidden } from '../../context/characters.js'
 import type { Value } from '../../context/entity.js'
 import { hasMacro } from '../../expression/template.js'
-import { parseNotificationUrl } from '../../subscription/notification-url.js'
+import { parseNotificationUrl, streamReference } from '../../subscription/notification-url.js'
 import type { HttpTarget, HttpTemplate, MqttTarget, NotificationTarget, Template } from '../../subscription/terms.js'
 import { type Given, type GivenObject, isGivenObject, member, refuse } from './checked.js'
 import { readNgsiTemplate } from './ngsi-template.js'
@@ -37,16 +37,18 @@ export function readTarget(notification: GivenObject): TargetPayload | 'kafka' {
 
 function readHttp(given: GivenObject): TargetPayload {
   const reference = readUrl(given, 'http', 'forbidden characters in http field /url/')
-  const url = parseNotificationUrl(reference)
-  if (url === undefined) refuse('Invalid URL parsing notification url')
-  refuseOtherThanHttp(url.scheme)
+  if (reference !== streamReference) {
+    const url = parseNotificationUrl(reference)
+    if (url === undefined) refuse('Invalid URL parsing notification url')
+    refuseOtherThanHttp(url.scheme)
+  }
   return { reference, target: { kind: 'http', timeout_ms: readTimeout(given), custom: undefined } }
 }
 
 function readHttpCustom(given: GivenObject): TargetPayload {
   const reference = readUrl(given, 'httpCustom', 'forbidden characters in custom /url/')
   const url = parseNotificationUrl(reference)
-  if (url === undefined && !hasMacro(reference)) refuse('invalid custom /url/')
+  if (url === undefined && reference !== streamReference && !hasMacro(reference)) refuse('invalid custom /url/')
   // The scheme counts even where the rest is not known before it is filled in.
   const [, scheme = url?.scheme ?? ''] = /^(mqtt|kafka):\/\//i.exec(reference) ?? []
   refuseOtherThanHttp(scheme.toLowerCase())

@@ -112,7 +112,7 @@ function customMessage(
   if (!filled.ok) return filled
   const { url, headers, body } = filled.value
   const method = target.custom?.method
-  return ok(rendered({ url, ...(method !== undefined && { method }), headers }, body))
+  return ok(rendered({ ...(url !== undefined && { url }), ...(method !== undefined && { method }), headers }, body))
 }
 
 /** The body with the attributes of the template laid upon the entity before any are selected [NGSIv2 subscriptions 6.2]. */

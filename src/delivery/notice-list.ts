@@ -1,0 +1,94 @@
+import type { NoticeNumber } from '../subscription/notice.js'
+import type { Milliseconds } from '../time.js'
+import type { Fifo } from './fifo.js'
+import type { SourceNumber } from './source.js'
+
+/** What memory holds of a notice until it leaves; its body stays on disk. */
+export interface QueuedNotice {
+  readonly source: SourceNumber
+  readonly number: NoticeNumber
+  readonly size_bytes: number
+  /** What it may take in memory while it is sent. */
+  readonly sent_bytes: number
+  readonly made: Milliseconds
+  /** When it was made by the steady clock, which tells for how long it has waited. */
+  readonly since_ms: number
+  readonly keyQueue: KeyQueue
+  /** For each outbox the number of the last notice that has to be gone before this one is sent; undefined of a change. */
+  readonly barrier: readonly NoticeNumber[] | undefined
+  /** `streamed`: sent to a listener that has not confirmed it. */
+  state: 'waiting' | 'underWay' | 'streamed' | 'left'
+  /** Whether an attempt was made. */
+  tried: boolean
+  /** Whether it is dropped unless the attempt that is under way succeeds. */
+  dropOnFailure: boolean
+  /** That of its subscription when its attempt was begun; see `SubscriptionQueue`. */
+  epoch: number
+  /** The stream that it was last sent on, and how many had been sent on all streams by then; 0 before that. */
+  stream: number
+  ordinal: number
+  /** Its neighbours among the notices of the subscription from the same outbox. */
+  before: QueuedNotice | undefined
+  next: QueuedNotice | undefined
+}
+
+/** The notices of one subscription and ordering key in their order. The one that is under way is not among those that wait. */
+export interface KeyQueue {
+  readonly key: string
+  /** Whether a newer notice supersedes those that wait. */
+  readonly onlyNewest: boolean
+  readonly waiting: Fifo<QueuedNotice>
+  underWay: QueuedNotice | undefined
+  /** How many of its notices were sent to listeners and may come back. */
+  streamed: number
+  /** Refusals in a row. */
+  failures: number
+  /** Cancels the pause after a refusal. */
+  endPause: (() => void) | undefined
+  /** Whether it is in the list of those that may have something to send. */
+  listed: boolean
+}
+
+/** The notices of a subscription from one outbox by their numbers; any of them is removed in constant time. */
+export class NoticeList {
+  #first: QueuedNotice | undefined
+  #last: QueuedNotice | undefined
+
+  get first(): QueuedNotice | undefined {
+    return this.#first
+  }
+
+  append(notice: QueuedNotice): void {
+    notice.before = this.#last
+    if (this.#last === undefined) this.#first = notice
+    else this.#last.next = notice
+    this.#last = notice
+  }
+
+  /** Puts notices back by their numbers, which come in ascending order. Those that are there before them are passed one by one. */
+  putBack(notices: readonly QueuedNotice[]): void {
+    let after: QueuedNotice | undefined
+    let next = this.#first
+    for (const notice of notices) {
+      for (; next !== undefined && next.number < notice.number; next = next.next) after = next
+      notice.before = after
+      notice.next = next
+      if (after === undefined) this.#first = notice
+      else after.next = notice
+      if (next === undefined) this.#last = notice
+      else next.before = notice
+      after = notice
+    }
+  }
+
+  remove(notice: QueuedNotice): void {
+    if (notice.before === undefined) this.#first = notice.next
+    else notice.before.next = notice.next
+    if (notice.next === undefined) this.#last = notice.before
+    else notice.next.before = notice.before
+  }
+
+  *[Symbol.iterator](): Generator<QueuedNotice> {
+    for (let notice = this.#first; notice !== undefined; notice = notice.next) yield notice
+  }
+}

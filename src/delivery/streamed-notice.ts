@@ -1,0 +1,67 @@
+import type { DeliveryMeter } from '../measure/delivery-table.js'
+import { streamReference } from '../subscription/notification-url.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
+import { now } from '../time.js'
+import { AttemptLines } from './attempt-lines.js'
+import type { AttemptParts } from './attempts.js'
+import type { DeliveryQueue } from './delivery-queue.js'
+import type { QueuedNotice } from './notice-list.js'
+import type { ReadyEvent } from './notice-stream.js'
+import type { Accepted } from './outcome.js'
+import { preparedNotice, tellOfDrop } from './prepared-notice.js'
+import { headersOf, messageSize, sentRequest, tooLong } from './request.js'
+import { noticeEvent } from './stream-event.js'
+import { idOfPosition, type StreamPosition } from './stream-position.js'
+
+/** What makes events of notices, and tells of them. */
+export interface EventParts
+  extends Pick<
+    AttemptParts,
+    'sources' | 'word' | 'count' | 'sent' | 'log' | 'switches' | 'transaction' | 'brokerId' | 'maxSize'
+  > {
+  readonly queue: DeliveryQueue
+  readonly meter: Pick<DeliveryMeter, 'attempted'>
+}
+
+const accepted: Accepted = { kind: 'accepted' }
+
+/** The event of a notice that is sent at a position; nothing when it can not be sent, in which case it has left. */
+export function streamEvent(
+  parts: EventParts,
+  subscription: SubscriptionId,
+  notice: QueuedNotice,
+  position: StreamPosition,
+): ReadyEvent | undefined {
+  const { queue, brokerId, maxSize } = parts
+  const own = queue.streamed(subscription)
+  const recipient = queue.recipient(subscription)
+  if (own === undefined || recipient === undefined) return undefined
+  const prepared = preparedNotice(parts, notice, recipient)
+  if (prepared.kind !== 'ready') {
+    if (prepared.kind === 'undeliverable') tellOfDrop(parts.log, subscription, prepared.why)
+    const reason = prepared.kind === 'damaged' ? prepared.reason : undefined
+    queue.dropStreamed(own, notice, prepared.kind === 'missing' ? 'ended' : 'dropped', reason)
+    return undefined
+  }
+  const { notice: stored, body } = prepared
+  const headers = headersOf(stored, notice.source, notice.number, brokerId)
+  const length = Buffer.byteLength(body)
+  const size = stored.body === undefined ? messageSize(streamReference, headers, length) : 0
+  if (size > maxSize) {
+    queue.dropStreamed(own, notice, 'dropped', tooLong(size))
+    return undefined
+  }
+  const lines = new AttemptLines(parts, stored, body)
+  const outgoing = { kind: 'http' as const, url: streamReference, headers, body: { length } }
+  lines.begun(outgoing)
+  return {
+    text: noticeEvent(idOfPosition(position, notice.source), headers, body),
+    sent: (duration) => {
+      parts.meter.attempted('accepted', duration)
+      lines.ended(outgoing, accepted, duration)
+      parts.sent(sentRequest(stored, length, accepted))
+      parts.count('notificationsSent')
+      queue.receiverRecords.ended(streamReference, subscription, accepted, Number(duration) / 1e6, now())
+    },
+  }
+}

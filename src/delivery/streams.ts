@@ -1,0 +1,275 @@
+import type { MessagePort } from 'node:worker_threads'
+import { streamReference } from '../subscription/notification-url.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
+import type { DeliveryQueue } from './delivery-queue.js'
+import type { Recipient } from './message.js'
+import { isCovered, NoticeStream } from './notice-stream.js'
+import { StreamGroup } from './stream-group.js'
+import { LargeNotices, type StreamLimits } from './stream-limits.js'
+import type { StreamEnd, StreamInstruction, StreamRefusal, StreamReport, StreamRequest } from './stream-message.js'
+import { positionTag, type StreamPosition } from './stream-position.js'
+import { type EventParts, streamEvent } from './streamed-notice.js'
+import type { QueueClock } from './subscription-queue.js'
+
+export interface StreamsParts extends EventParts {
+  readonly queue: DeliveryQueue
+  readonly clock: QueueClock
+  readonly limits: StreamLimits
+  /** Bytes of large notices that may be on the way to all clients. */
+  readonly large_bytes: number
+  /** The number of the last notice of an outbox that has arrived. */
+  readonly known: (source: number) => number
+}
+
+/** The stream of a client, and which it is for its front end. */
+interface Opened {
+  readonly port: MessagePort
+  readonly number: number
+  readonly subscription: SubscriptionId
+  readonly stream: NoticeStream
+}
+
+/** Tells streams of this run from those before it. */
+const runDigits = 6
+
+/**
+ * Sends the notices of subscriptions that clients listen to, on the streams that their front ends hold. A subscription has one
+ * stream, or several that share its notices as a group. A client that does not read holds back the queue of its subscription
+ * and nothing else; without a client the queue waits.
+ */
+export class Streams {
+  readonly #parts: StreamsParts
+  readonly #large: LargeNotices
+  readonly #ports = new Map<MessagePort, Map<number, Opened>>()
+  readonly #groups = new Map<SubscriptionId, StreamGroup>()
+  readonly #opened = new Map<NoticeStream, Opened>()
+  readonly #run = Math.floor(Math.random() * 36 ** runDigits)
+    .toString(36)
+    .padStart(runDigits, '0')
+  #serials = 0
+  #ordinal = 0
+  /** Subscriptions that may have something to send, which is looked at once the caller is done. */
+  readonly #due = new Set<SubscriptionId>()
+
+  constructor(parts: StreamsParts) {
+    this.#parts = parts
+    this.#large = new LargeNotices(parts.large_bytes)
+  }
+
+  /** Serves the clients of a front end. */
+  connect(port: MessagePort): void {
+    const streams = new Map<number, Opened>()
+    this.#ports.set(port, streams)
+    port.on('message', (instruction: StreamInstruction) => this.#obey(port, streams, instruction))
+    port.on('close', () => {
+      this.#ports.delete(port)
+      for (const opened of streams.values()) this.#leave(opened)
+    })
+  }
+
+  /** A subscription may have something to send. */
+  ready(id: SubscriptionId): void {
+    if (!this.#groups.has(id)) return
+    if (this.#due.size === 0) queueMicrotask(() => this.#sendDue())
+    this.#due.add(id)
+  }
+
+  /** A subscription is about to be changed. */
+  changed({ id, reference }: Recipient): void {
+    if (reference !== streamReference) this.end(id, 'changed')
+  }
+
+  /** Ends the streams of a subscription; what has not arrived waits again. */
+  end(id: SubscriptionId, why: StreamEnd): void {
+    for (const stream of [...(this.#groups.get(id)?.members ?? [])]) {
+      const opened = this.#opened.get(stream)
+      if (opened === undefined) continue
+      this.#tell(opened.port, { kind: 'ended', stream: opened.number, why })
+      this.#leave(opened)
+    }
+  }
+
+  /** What was sent for long enough has arrived, and the streams of subscriptions that have expired end; to be called often. */
+  sweep(): void {
+    const at = this.#parts.clock.now()
+    for (const [id, { members }] of this.#groups) {
+      if ((this.#parts.queue.recipient(id)?.expires ?? 0) <= at) this.end(id, 'expired')
+      else for (const stream of members) stream.expire()
+    }
+  }
+
+  /** Sends nothing more; the streams are ended by their front ends. */
+  close(): void {
+    for (const port of this.#ports.keys()) port.close()
+  }
+
+  #obey(port: MessagePort, streams: Map<number, Opened>, instruction: StreamInstruction): void {
+    switch (instruction.kind) {
+      case 'open': {
+        const refusal = this.#refusal(instruction)
+        if (refusal === undefined) this.#open(port, instruction.stream, instruction)
+        else this.#tell(port, { kind: 'refused', stream: instruction.stream, why: refusal })
+        break
+      }
+      case 'took': {
+        const opened = streams.get(instruction.stream)
+        opened?.stream.took(instruction.notices)
+        if (opened !== undefined) this.ready(opened.subscription)
+        break
+      }
+      case 'closed': {
+        const opened = streams.get(instruction.stream)
+        if (opened !== undefined) this.#leave(opened)
+        break
+      }
+      case 'confirm': {
+        const { ticket, subscription, upTo } = instruction
+        this.#tell(port, { kind: 'confirmed', ticket, isKnown: this.#confirm(subscription, upTo) })
+      }
+    }
+  }
+
+  /** Those that are replaced make room for the one that replaces them. */
+  #refusal({ subscription, group }: StreamRequest): StreamRefusal | undefined {
+    const { queue, clock, limits } = this.#parts
+    const recipient = queue.recipient(subscription)
+    if (recipient === undefined) return 'unknown'
+    if (recipient.reference !== streamReference) return 'notStreamed'
+    if (recipient.expires <= clock.now()) return 'expired'
+    const present = this.#groups.get(subscription)
+    const replaced = present === undefined || this.#isJoined(present, group) ? 0 : present.members.length
+    return this.#opened.size - replaced >= limits.listeners ? 'full' : undefined
+  }
+
+  #isJoined(present: StreamGroup, group: string | undefined): boolean {
+    return group !== undefined && present.name === group
+  }
+
+  #open(port: MessagePort, number: number, { subscription, after, group: name, isExplicit }: StreamRequest): void {
+    const present = this.#groups.get(subscription)
+    if (present !== undefined && !this.#isJoined(present, name)) this.end(subscription, 'replaced')
+    if (after !== undefined) this.#confirm(subscription, after)
+    const group = this.#groups.get(subscription) ?? new StreamGroup(name)
+    this.#groups.set(subscription, group)
+    const stream = this.#newStream(port, number, { subscription, group, isExplicit })
+    if (after?.ofGroup === undefined) this.#goOn(stream, subscription, after)
+    group.join(stream)
+    const opened = { port, number, subscription, stream }
+    this.#opened.set(stream, opened)
+    this.#ports.get(port)?.set(number, opened)
+    this.#tell(port, { kind: 'opened', stream: number })
+    this.ready(subscription)
+  }
+
+  #newStream(
+    port: MessagePort,
+    number: number,
+    { subscription, group, isExplicit }: { subscription: SubscriptionId; group: StreamGroup; isExplicit: boolean },
+  ): NoticeStream {
+    this.#serials += 1
+    const { limits, clock, queue } = this.#parts
+    return new NoticeStream({
+      ...{ subscription, serial: this.#serials, group: group.name, isExplicit, limits, large: this.#large },
+      steady_ms: clock.steady_ms,
+      ordinal: () => ++this.#ordinal,
+      event: (notice, stream) => {
+        const sent = streamEvent(this.#parts, subscription, notice, this.#positionOf(stream, subscription))
+        if (sent === undefined) group.done(notice)
+        return sent
+      },
+      post: (text, notices) => this.#tell(port, { kind: 'events', stream: number, text, notices }),
+      arrived: (notice, waited) => {
+        group.done(notice)
+        const own = queue.streamed(subscription)
+        if (own !== undefined) queue.arrived(own, notice, waited)
+      },
+      roomFreed: () => {
+        for (const id of this.#groups.keys()) this.ready(id)
+      },
+    })
+  }
+
+  /** A client that comes back has what was sent before: its next position says so as well. */
+  #goOn(stream: NoticeStream, subscription: SubscriptionId, after: StreamPosition | undefined): void {
+    if (after === undefined || after.tag !== this.#tagOf(subscription)) return
+    for (const [source, number] of after.sent) {
+      if (number <= this.#parts.known(source)) stream.position.set(source, number)
+    }
+  }
+
+  #positionOf({ serial, group, position: sent }: NoticeStream, subscription: SubscriptionId): StreamPosition {
+    const stream = `${this.#run}${serial.toString(36)}`
+    const ofGroup = group === undefined ? undefined : { stream, ordinal: this.#ordinal }
+    return { tag: this.#tagOf(subscription), ofGroup, sent }
+  }
+
+  #tagOf(subscription: SubscriptionId): string {
+    return positionTag(this.#parts.brokerId, this.#parts.sources.length, subscription)
+  }
+
+  /** A client has everything up to a position; false when it is a position of another subscription or broker. */
+  #confirm(subscription: SubscriptionId, upTo: StreamPosition): boolean {
+    if (upTo.tag !== this.#tagOf(subscription)) return false
+    const { queue, known } = this.#parts
+    const serial = this.#serialOf(upTo)
+    for (const stream of this.#groups.get(subscription)?.members ?? []) {
+      if (serial === undefined ? stream.group === undefined : stream.serial === serial) stream.confirm(upTo)
+    }
+    const own = queue.streamed(subscription)
+    if (own === undefined) return true
+    const bounds = serial === undefined ? upTo.sent : this.#parts.sources.map((_, at) => [at, known(at)] as const)
+    for (const [source, number] of bounds) {
+      // Nobody was sent what there has not been: such a position was made up, or comes from data that were lost.
+      if (number > known(source)) continue
+      for (const notice of own.order.waitingUpTo(source, number)) {
+        if (serial === undefined) queue.arrived(own, notice)
+        else if (notice.stream === serial && isCovered(notice, upTo)) queue.arrived(own, notice)
+      }
+    }
+    this.ready(subscription)
+    return true
+  }
+
+  /** Which stream of a group a position is of: none for one of another run, of which nothing is known. */
+  #serialOf({ ofGroup }: StreamPosition): number | undefined {
+    if (ofGroup === undefined) return undefined
+    const { stream } = ofGroup
+    return stream.startsWith(this.#run) ? Number.parseInt(stream.slice(runDigits), 36) : Number.NaN
+  }
+
+  #leave(opened: Opened): void {
+    const { port, number, subscription, stream } = opened
+    if (!this.#opened.delete(stream)) return
+    this.#ports.get(port)?.delete(number)
+    const group = this.#groups.get(subscription)
+    group?.leave(stream)
+    if (group?.members.length === 0) this.#groups.delete(subscription)
+    const left = stream.close()
+    this.#parts.queue.streamed(subscription)?.order.putBackStreamed(left)
+    this.ready(subscription)
+  }
+
+  #sendDue(): void {
+    const due = [...this.#due]
+    this.#due.clear()
+    for (const id of due) this.#send(id)
+  }
+
+  #send(id: SubscriptionId): void {
+    const group = this.#groups.get(id)
+    const queue = this.#parts.queue.streamed(id)
+    if (group === undefined) return
+    while (queue?.isOpen) {
+      const notice = queue.order.stream((each) => group.meantFor(each)?.hasRoom === true)
+      const stream = notice && group.meantFor(notice)
+      if (notice === undefined || stream === undefined) break
+      group.assigned(stream, notice)
+      stream.assign(notice)
+    }
+    for (const stream of group.members) stream.flush()
+  }
+
+  #tell(port: MessagePort, report: StreamReport): void {
+    port.postMessage(report)
+  }
+}
