@@ -58,6 +58,8 @@ async function found(task: ScanTask): Promise<Result<unknown, QueryRefusal>> {
       return readers.state(task.query, limits)
     case 'types':
       return readers.types(task.tenant, task.paths, task.isDetailed, limits)
+    case 'view':
+      return readers.view(task.view, limits)
   }
 }
 

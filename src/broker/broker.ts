@@ -3,6 +3,7 @@ import type { Entity, EntityId, EntityType, ServicePath, Tenant } from '../conte
 import type { Page, PathRange, Query, Scope } from '../context/query.js'
 import type { ElementFailure, Origin, UpdateElement, UpdateReply } from '../context/update.js'
 import type { DeliveryState, InspectedQueue, ReceiverPage, WhichReceivers } from '../delivery/message.js'
+import type { ViewName, Views } from '../lmdb/views/views.js'
 import type { MailboxRefusal } from '../mailbox/mailbox.js'
 import type { RawTarget, RawUpdateReply } from '../partition/commands.js'
 import type { Result } from '../result.js'
@@ -200,6 +201,12 @@ export interface Broker {
     client: Client,
     isDetailed?: boolean,
   ): Promise<Result<readonly TypeSummary[], Unavailable>>
+  /** What the console reads of all partitions, of any tenant. */
+  view<Name extends ViewName>(
+    name: Name,
+    ask: Views[Name]['ask'],
+    client: Client,
+  ): Promise<Result<Views[Name]['found'], Unavailable>>
   readonly subscriptions: SubscriptionService
   readonly registry: RegistryService
   readonly listening: StreamService

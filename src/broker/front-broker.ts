@@ -4,6 +4,7 @@ import { gathered, type Page, type PathRange, type Query, type Selector } from '
 import type { UpdateElement } from '../context/update.js'
 import { StoredEntities } from '../lmdb/record.js'
 import type { RecordPage } from '../lmdb/result-page.js'
+import type { ViewName, Views } from '../lmdb/views/views.js'
 import type { Mailbox } from '../mailbox/mailbox.js'
 import type { Options } from '../options.js'
 import type { Reply } from '../partition/commands.js'
@@ -174,6 +175,14 @@ export class FrontBroker implements Broker {
     isDetailed = false,
   ): Promise<Result<readonly TypeSummary[], Unavailable>> {
     return this.#reading(this.#parts.queries.types(tenant, paths, isDetailed, client))
+  }
+
+  view<Name extends ViewName>(
+    name: Name,
+    ask: Views[Name]['ask'],
+    client: Client,
+  ): Promise<Result<Views[Name]['found'], Unavailable>> {
+    return this.#reading(this.#parts.queries.view(name, ask, client))
   }
 
   async health(): Promise<PartitionHealth> {

@@ -5,6 +5,7 @@ import type { AttributeType, Count, PartitionReader, Snapshot } from '../lmdb/pa
 import type { ReadPool } from '../lmdb/read-pool.js'
 import type { RecordPage } from '../lmdb/result-page.js'
 import { type ScanLimits, scan } from '../lmdb/scan.js'
+import { type ViewName, type Views, type ViewTask, viewed } from '../lmdb/views/views.js'
 import { err, ok, type Result } from '../result.js'
 import { Versions } from '../shared-memory/versions.js'
 import { Slices } from '../slices.js'
@@ -118,6 +119,11 @@ export class PartitionReaders {
       }
       return ok(sums.summaries(isDetailed))
     })
+  }
+
+  /** A view of the console, over all partitions. */
+  view(task: ViewTask, limits: ScanLimits): Promise<Result<Views[ViewName]['found'], QueryRefusal>> {
+    return this.#withSnapshots(this.#sides, (snapshots) => viewed(snapshots, task, limits))
   }
 
   /** The thread of a row has ended: the read handles that it had are lent to others. */

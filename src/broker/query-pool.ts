@@ -4,6 +4,7 @@ import type { Client } from '../api.js'
 import type { Tenant } from '../context/entity.js'
 import type { PathRange, Query, QueryRefusal } from '../context/query.js'
 import type { RecordPage } from '../lmdb/result-page.js'
+import type { ViewName, Views, ViewTask } from '../lmdb/views/views.js'
 import type { Log } from '../log/log.js'
 import { err, type Result } from '../result.js'
 import { DamagedRecord } from '../storage-fault.js'
@@ -15,6 +16,7 @@ import { ScanQueue, type ScanRun, type ScanStops } from './scan-queue.js'
 /** What a query thread is asked. */
 export type QueryTask =
   | { readonly kind: 'page' | 'state'; readonly query: Query }
+  | { readonly kind: 'view'; readonly view: ViewTask }
   | {
       readonly kind: 'types'
       readonly tenant: Tenant
@@ -138,6 +140,17 @@ export class QueryPool {
     client?: Client,
   ): Promise<Result<readonly TypeSummary[], Unavailable>> {
     return this.#run<readonly TypeSummary[]>({ kind: 'types', tenant, paths, isDetailed }, true, client)
+  }
+
+  /** A view of the console, which ends soon whatever it is asked. */
+  view<Name extends ViewName>(
+    name: Name,
+    ask: Views[Name]['ask'],
+    client: Client,
+  ): Promise<Result<Views[Name]['found'], Unavailable>> {
+    // The name and what is asked go together.
+    const view = { name, ask } as ViewTask
+    return this.#run<Views[Name]['found']>({ kind: 'view', view }, true, client)
   }
 
   /** Ends all scans. Node aborts the process when a thread is ended that still loads its program. */

@@ -6,8 +6,8 @@ import type { Matcher } from '../subscription/matcher.js'
 
 /** What the resources of the console read, in one front end [console: data]. */
 export interface ConsoleParts {
-  readonly broker: Pick<Broker, 'entities' | 'subscriptions'> & {
-    readonly registry: { readonly index: Pick<RegistrationIndex, 'all' | 'get'> }
+  readonly broker: Pick<Broker, 'entities' | 'subscriptions' | 'view'> & {
+    readonly registry: { readonly index: RegistrationIndex }
   }
   readonly peers: ProcessPeers
   readonly log: Log

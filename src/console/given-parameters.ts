@@ -1,7 +1,11 @@
-import type { ApiRequest, ApiResponse, Prepared, Work } from '../api.js'
+import type { ApiRequest, ApiResponse } from '../api.js'
 import type { Tenant } from '../context/entity.js'
+import type { Box } from '../context/geo/bounds.js'
+import { compilePattern } from '../context/pattern.js'
+import type { PathRange } from '../context/query.js'
+import { everywhere, parseServicePaths } from '../context/service-path.js'
 import { parseTenant } from '../context/tenant.js'
-import { err, ok } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import { shortForm } from '../short-form.js'
 
 /** A longer parameter is refused: it could find nothing. */
@@ -73,8 +77,39 @@ export class GivenParameters {
     return undefined
   }
 
+  /** A service path, `/a/#` for all under it; everywhere without one. */
+  path(): PathRange {
+    const text = this.text('path')
+    if (text === undefined) return everywhere
+    const paths = parseServicePaths(text, 'one')
+    if (!paths.ok) this.refuse(`the URI parameter path: ${paths.error}`)
+    else if (paths.value.length > 1) this.refuse('the URI parameter path: one path is asked for at a time')
+    return (paths.ok ? paths.value[0] : undefined) ?? everywhere
+  }
+
+  /** A regular expression as those of queries. */
+  pattern(name: string): string | undefined {
+    const text = this.text(name)
+    if (text === undefined || compilePattern(text).ok) return text
+    this.refuse(`the URI parameter ${name} is no regular expression, or too large`)
+    return undefined
+  }
+
+  /** An area between two meridians and two parallels: west, south, east, north. */
+  area(): Box | undefined {
+    const text = this.text('area')
+    if (text === undefined) return undefined
+    const [west = Number.NaN, south = Number.NaN, east = Number.NaN, north = Number.NaN, ...more] = text
+      .split(',')
+      .map((part) => (/^-?\d+(\.\d+)?$/.test(part) ? Number(part) : Number.NaN))
+    const isArea = west >= -180 && west <= east && east <= 180 && south >= -90 && south <= north && north <= 90
+    if (isArea && more.length === 0) return { west, south, east, north }
+    this.refuse('the URI parameter area is not west,south,east,north in degrees, such as -10,35,30,60')
+    return undefined
+  }
+
   /** The work, or the refusal of the request. */
-  prepared(work: Work): Prepared {
+  prepared(work: () => Promise<ApiResponse>): Result<() => Promise<ApiResponse>, ApiResponse> {
     return this.#refusal === undefined ? ok(work) : err(this.#refusal)
   }
 }

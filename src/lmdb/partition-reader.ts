@@ -39,6 +39,9 @@ export interface AttributeType {
   readonly attributeType: string
 }
 
+/** What views of the console read in the order of the index. */
+export type ReadIndex = 'ids' | 'types' | 'cells' | 'counts' | 'records'
+
 /** An entity that an index names; its record is read only when it is asked for. */
 export class Candidate implements Located {
   readonly id: EntityId
@@ -232,6 +235,27 @@ export class Snapshot {
   countWithPrefix(tenant: Tenant, prefix: string, limit: number): number {
     if (!canBeKey(prefix as EntityId)) return 0
     return this.#count(this.#environment.ids, idsBeginning(tenant, prefix), limit)
+  }
+
+  /** The entries of an index in a stretch of keys, of all of it without one. */
+  entries(index: ReadIndex, range?: Partial<KeyRange>): Iterable<{ readonly key: Key; readonly value: string }> {
+    return this.#environment[index].getRange({ ...range, transaction: this.#transaction })
+  }
+
+  /** The key that comes so many after the first one of a stretch; nothing when there are not as many. */
+  keyAfter(index: ReadIndex, range: KeyRange, offset: number): Key | undefined {
+    for (const key of this.#environment[index].getKeys({ ...this.#in(range), offset, limit: 1 })) return key
+    return undefined
+  }
+
+  /** How many entries an index has in a stretch of keys. */
+  countOf(index: ReadIndex, range: KeyRange): number {
+    return this.#environment[index].getKeysCount(this.#in(range))
+  }
+
+  /** Of the cells in a cover those stretches of keys in which there may be any. */
+  cellRanges(tenant: Tenant, cover: readonly CellRange[]): Iterable<KeyRange> {
+    return this.#cellRanges(tenant, cover)
   }
 
   /** The counts of a tenant's types and attribute names. */

@@ -2,6 +2,7 @@ import {
   arraySchema,
   closedSchema,
   type DescribedParameter,
+  type DescribedPath,
   type DescribedTag,
   type ExampleValue,
   pathParameter,
@@ -39,11 +40,107 @@ const state: ExampleValue = {
   discarded: 0,
 }
 
+const path = queryParameter('path', 'A service path, `/a/#` for all under it; everywhere without it.', textSchema())
+const type = queryParameter('type', 'Those of this type.', textSchema())
+const tenant = queryParameter('service', 'The tenant; the one without name without it.', textSchema())
+const area = queryParameter('area', 'West, south, east and north in degrees, such as `-10,35,30,60`.', textSchema())
+const unavailable = { 413: responseRef('TooLarge'), 503: responseRef('Unavailable') }
+
+function limitOf(most: number): DescribedParameter {
+  return queryParameter('limit', 'As many at most.', { type: 'integer', minimum: 1, maximum: most })
+}
+
+const entityPaths: readonly DescribedPath[] = [
+  {
+    path: '/admin/tenants',
+    operations: {
+      get: managementOperation({
+        operationId: 'listTenants',
+        tags: [tag],
+        summary: 'Tenants that have entities, those with most first',
+        parameters: pageOf(1000),
+        answer: 'Tenants',
+        errors: unavailable,
+      }),
+    },
+  },
+  {
+    path: '/admin/types',
+    operations: {
+      get: managementOperation({
+        operationId: 'listTypeCounts',
+        tags: [tag],
+        summary: 'Types with the number of their entities, by tenant and path',
+        parameters: [
+          service,
+          path,
+          queryParameter('text', 'Those whose name has this.', textSchema()),
+          ...pageOf(1000),
+        ],
+        answer: 'TypeCounts',
+        errors: unavailable,
+      }),
+    },
+  },
+  {
+    path: '/admin/entities',
+    operations: {
+      get: managementOperation({
+        operationId: 'browseEntities',
+        tags: [tag],
+        summary: 'Entities of a tenant, page by page',
+        description:
+          'Each page is read from the index that has all results and fewest others, and ends after a tenth of a second at the latest: it may be short, or empty, and yet there is more, which `next` says.',
+        parameters: [
+          tenant,
+          type,
+          path,
+          area,
+          limitOf(1000),
+          queryParameter('prefix', 'Those whose id begins so.', textSchema()),
+          queryParameter('pattern', 'Those whose id matches this regular expression.', textSchema()),
+          queryParameter('attribute', 'Those that have this attribute.', textSchema()),
+          queryParameter('after', 'The `next` of the page before.', textSchema()),
+        ],
+        answer: 'EntityRows',
+        errors: unavailable,
+      }),
+    },
+  },
+  {
+    path: '/admin/entities/points',
+    operations: {
+      get: managementOperation({
+        operationId: 'locateEntities',
+        tags: [tag],
+        summary: 'Where entities are, for a map: at most 10,000 points',
+        parameters: [tenant, type, path, area, limitOf(10_000)],
+        answer: 'EntityPoints',
+        errors: unavailable,
+      }),
+    },
+  },
+  {
+    path: '/admin/entities/{id}',
+    operations: {
+      get: managementOperation({
+        operationId: 'showWholeEntity',
+        tags: [tag],
+        summary: 'An entity with every instance, metadata and date, and whom it concerns',
+        parameters: [pathParameter('id', 'The id of the entity.', 'Barn2'), tenant, type, path],
+        answer: 'WholeEntities',
+        errors: { ...unavailable, 404: responseRef('NotFound') },
+      }),
+    },
+  },
+]
+
 /** What operators see of all that is stored, whatever its tenant [console: data]. */
 export const managementViewPaths: DescribedTag = {
   name: tag,
   description: 'What is stored, of whichever tenant, for operators and the console.',
   paths: [
+    ...entityPaths,
     {
       path: '/admin/subscriptions',
       operations: {

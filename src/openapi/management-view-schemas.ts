@@ -105,6 +105,84 @@ export const managementViewSchemas: Readonly<Record<string, JsonSchema>> = {
       'The newest first.',
     ),
   }),
+  Tenants: closedSchema({
+    count,
+    tenants: arraySchema(
+      closedSchema({
+        service: textSchema('Empty without a name.'),
+        entities: count,
+        types: count,
+        servicePaths: count,
+      }),
+    ),
+  }),
+  TypeCounts: closedSchema({
+    count: { ...count, description: 'Of all that fit, on whatever page.' },
+    entities: { ...count, description: 'Of all that fit.' },
+    types: arraySchema(
+      closedSchema({
+        service: textSchema('The tenant; empty without a name.'),
+        servicePath: textSchema(),
+        type: textSchema('Empty of entities without type.'),
+        entities: count,
+        attributes: { type: 'object', additionalProperties: count, description: 'How many have each attribute.' },
+        attributeNames: count,
+      }),
+    ),
+  }),
+  EntityRows: closedSchema(
+    {
+      entities: arraySchema(
+        closedSchema(
+          {
+            id: textSchema(),
+            type: textSchema(),
+            servicePath: textSchema(),
+            created: schemaRef('Date'),
+            modified: schemaRef('Date'),
+            attributes: { ...count, description: 'Instances of all attributes.' },
+            names: namesSchema('The first names.'),
+          },
+          { location: arraySchema({ type: 'number' }, 'Longitude and latitude.') },
+        ),
+      ),
+    },
+    {
+      next: textSchema('What `after` says for the next page; absent at the end.'),
+      total: closedSchema({ count, exact: flag }),
+    },
+  ),
+  EntityPoints: closedSchema({
+    points: arraySchema({ type: 'number' }, 'Longitudes and latitudes in turn.'),
+    beyond: { ...count, description: 'How many more there are in the area, about.' },
+  }),
+  WholeEntities: closedSchema({
+    entities: arraySchema(
+      closedSchema({
+        id: textSchema(),
+        type: textSchema(),
+        service: textSchema('The tenant; empty without a name.'),
+        servicePath: textSchema(),
+        created: schemaRef('Date'),
+        modified: schemaRef('Date'),
+        attributes: arraySchema(
+          closedSchema({
+            name: textSchema(),
+            instance: textSchema('The metadata `ID`.'),
+            type: textSchema(),
+            value: { description: 'As it is stored.' },
+            isLocation: flag,
+            metadata: arraySchema({ type: 'object' }),
+            created: schemaRef('Date'),
+            modified: schemaRef('Date'),
+          }),
+        ),
+        subscriptions: closedSchema({ count, ids: arraySchema(schemaRef('Id')) }),
+        registrations: arraySchema(closedSchema({ id: schemaRef('Id'), provider: textSchema() })),
+      }),
+    ),
+    more: { ...count, description: 'Entities of the id that are not shown.' },
+  }),
   Explanation: closedSchema({
     subscription: schemaRef('Id'),
     entities: arraySchema(

@@ -64,7 +64,12 @@ export function management(changed: Partial<ManagementParts> = {}) {
 
 /** The same without entities and registrations. */
 function emptyBroker(given: ManagementParts['broker']) {
-  return { ...given, entities: async () => ok([]), registry: { index: new RegistrationIndex() } }
+  return {
+    ...given,
+    entities: async () => ok([]),
+    view: async () => err({ kind: 'queriesFull' } as const),
+    registry: { index: new RegistrationIndex() },
+  }
 }
 
 /** These resources are tried with a broker of their own. */

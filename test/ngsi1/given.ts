@@ -131,6 +131,7 @@ export function scripted(script: Partial<Broker> = {}): Broker {
     recentEntities: () => undefined,
     query: async ({ counted }) => ok({ entities: [], count: counted ? 0 : undefined }),
     types: async () => ok([]),
+    view: async () => err({ kind: 'queriesFull' }),
     subscriptions: noSubscriptions,
     registry: noRegistrations,
     listening: { open: async () => err('away'), confirm: async () => err('away') },

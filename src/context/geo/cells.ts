@@ -66,6 +66,20 @@ export function coverOf(scopes: readonly Scope[]): readonly CellRange[] | undefi
   return undefined
 }
 
+/** Cells that contain everything that meets one of the boxes. */
+export function coverOfBoxes(boxes: readonly Box[]): readonly CellRange[] {
+  return boxes.some(isWorld) ? [{ first: 0, last: width * width - 1 }] : coverOfSquares(boxes.map(squareOf))
+}
+
+/** The middle of a cell. */
+export function middleOf({ level, number }: Cell): Point {
+  const side = 2 ** (finest - level)
+  const first = number * side * side
+  const column = deinterleaved(first) + side / 2
+  const row = deinterleaved(Math.floor(first / 2)) + side / 2
+  return { longitude: (column / width) * 360 - 180, latitude: (row / width) * 180 - 90 }
+}
+
 function boundsOfScope(scope: Scope): readonly Box[] | undefined {
   if (scope.kind === 'area') return boundsOfArea(scope.area)
   return scope.kind === 'place' ? boundsOfPlace(scope.place) : undefined
@@ -204,4 +218,19 @@ function spread(bits: number): number {
   spaced = (spaced | (spaced << 4)) & 0x0f0f0f0f
   spaced = (spaced | (spaced << 2)) & 0x33333333
   return (spaced | (spaced << 1)) & 0x55555555
+}
+
+/** Every second bit of a number, beginning with the lowest. */
+function deinterleaved(number: number): number {
+  const high = gathered(Math.floor(number / (half * half)))
+  return high * half + gathered(number % (half * half))
+}
+
+/** Every second one of 26 bits, side by side. */
+function gathered(bits: number): number {
+  let close = bits & 0x55555555
+  close = (close | (close >> 1)) & 0x33333333
+  close = (close | (close >> 2)) & 0x0f0f0f0f
+  close = (close | (close >> 4)) & 0x00ff00ff
+  return (close | (close >> 8)) & 0x0000ffff
 }

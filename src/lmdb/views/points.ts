@@ -1,0 +1,154 @@
+import type { EntityId, EntityType, Tenant } from '../../context/entity.js'
+import { type Box, boundsOfShape, inBoxes } from '../../context/geo/bounds.js'
+import { coverOfBoxes, middleOf } from '../../context/geo/cells.js'
+import { locationOf } from '../../context/location.js'
+import { inRange, type PathRange, type QueryRefusal } from '../../context/query.js'
+import { ok, type Result } from '../../result.js'
+import type { Slices } from '../../slices.js'
+import { idInPath, type Key, type KeyRange, typeFrom } from '../keys.js'
+import type { Snapshot } from '../partition-reader.js'
+import { decodeLocated } from '../record.js'
+
+/** Where entities are asked for. */
+export interface PointsQuery {
+  readonly tenant: Tenant
+  readonly type: EntityType | undefined
+  readonly path: PathRange
+  readonly area: Box
+  readonly limit: number
+}
+
+/** Where entities are, to half a metre, and how many more entries there are in the area. */
+export interface LocatedPoints {
+  /** Longitude and latitude in turn. */
+  readonly points: readonly number[]
+  /** Entries in the area that were not looked at; what is asked of type and path may not hold for some of them. */
+  readonly beyond: number
+}
+
+interface Stretch {
+  readonly snapshot: Snapshot
+  readonly range: KeyRange
+  readonly entries: number
+}
+
+/**
+ * Where entities in an area are, from the index of cells alone: of more than may be shown every so-manieth of each stretch
+ * of the index, so that the picture is the same, thinner. An entity that is no point counts where its cells are.
+ */
+export async function points(
+  snapshots: readonly Snapshot[],
+  asked: PointsQuery,
+  slices: Slices,
+): Promise<Result<LocatedPoints, QueryRefusal>> {
+  const few = asked.type === undefined ? undefined : await ofFewType(snapshots, asked, asked.type, slices)
+  if (few !== undefined) return ok(few)
+  const stretches: Stretch[] = []
+  let entries = 0
+  const cover = coverOfBoxes([asked.area])
+  for (const snapshot of snapshots) {
+    for (const range of snapshot.cellRanges(asked.tenant, cover)) {
+      const own = snapshot.countOf('cells', range)
+      if (own > 0) stretches.push({ snapshot, range, entries: own })
+      entries += own
+    }
+    if (slices.isOver) await slices.next()
+  }
+  const found: number[] = []
+  let looked = 0
+  for (const entry of thinned(stretches, Math.max(1, entries / asked.limit))) {
+    looked += 1
+    const point = pointOf(entry, asked)
+    if (point !== undefined) found.push(...point)
+    if (slices.isOver) await slices.next()
+  }
+  return ok({ points: found, beyond: entries - looked })
+}
+
+/** Of a type that has no more entities than may be shown: each of them, by the index of types. */
+async function ofFewType(
+  snapshots: readonly Snapshot[],
+  { tenant, path, area, limit }: PointsQuery,
+  type: EntityType,
+  slices: Slices,
+): Promise<LocatedPoints | undefined> {
+  const range = typeFrom(tenant, type, 0)
+  let left = limit
+  for (const snapshot of snapshots) left -= snapshot.countOf('types', range)
+  if (left < 0) return undefined
+  const found: number[] = []
+  for (const snapshot of snapshots) {
+    for (const candidate of snapshot.ofType(tenant, type)) {
+      if (slices.isOver) await slices.next()
+      if (!inRange(candidate.path, path)) continue
+      const location = locationOf(candidate.decode(candidate.read()))
+      const [box] = location === undefined ? [] : boundsOfShape(location)
+      if (box === undefined) continue
+      const point = { longitude: (box.west + box.east) / 2, latitude: (box.south + box.north) / 2 }
+      if (inBoxes([area], point)) found.push(rounded(point.longitude), rounded(point.latitude))
+    }
+  }
+  return { points: found, beyond: 0 }
+}
+
+/** An entry of the index, with its value if it was read. */
+interface CellEntry {
+  readonly snapshot: Snapshot
+  readonly key: Key
+  readonly value?: string
+}
+
+/** Every so-manieth entry of all stretches, counted through. */
+function* thinned(stretches: readonly Stretch[], step: number): Generator<CellEntry> {
+  let [before, due] = [0, 0]
+  for (const { snapshot, range, entries } of stretches) {
+    if (step === 1) for (const entry of snapshot.entries('cells', range)) yield { snapshot, ...entry }
+    let [start, at] = [range.start, before]
+    for (; step > 1 && due < before + entries; due += step) {
+      const place = Math.floor(due)
+      const key = snapshot.keyAfter('cells', { start, end: range.end }, place - at)
+      if (key === undefined) break
+      yield { snapshot, key }
+      start = key
+      at = place
+    }
+    before += entries
+  }
+}
+
+function pointOf(
+  { snapshot, key, value }: CellEntry,
+  { tenant, type, path, area }: PointsQuery,
+): readonly [number, number] | undefined {
+  const [, level, number] = key
+  const point = middleOf({ level: Number(level), number: Number(number) })
+  if (!inBoxes([area], point)) return undefined
+  if (type !== undefined || path.path !== '/' || !path.below) {
+    const text = value ?? cellValue(snapshot, key)
+    const located = decodeLocated(text)
+    if (!inRange(located.path, path)) return undefined
+    if (type !== undefined && !isOfType(snapshot, tenant, located, type)) return undefined
+  }
+  return [rounded(point.longitude), rounded(point.latitude)]
+}
+
+function cellValue(snapshot: Snapshot, key: Key): string {
+  for (const { value } of snapshot.entries('cells', { start: key })) return value
+  throw new Error('a key of the index of cells has no value')
+}
+
+function isOfType(
+  snapshot: Snapshot,
+  tenant: Tenant,
+  { id, path }: ReturnType<typeof decodeLocated>,
+  type: EntityType,
+): boolean {
+  for (const { key } of snapshot.entries('ids', idInPath(tenant, id as EntityId, path)))
+    if (key[3] === type) return true
+  return false
+}
+
+/** To a tenth of a metre: cells are half a metre wide. */
+function rounded(degrees: number): number {
+  return Math.round(degrees * 1e6) / 1e6
+}

@@ -1,0 +1,167 @@
+import {
+  compareBytes,
+  type Entity,
+  type EntityId,
+  type EntityType,
+  type ServicePath,
+  type Tenant,
+} from '../../context/entity.js'
+import type { Box } from '../../context/geo/bounds.js'
+import { atLevel, type CellRange, coverOfBoxes } from '../../context/geo/cells.js'
+import { locationAttribute } from '../../context/location.js'
+import type { Sequence } from '../../shared-memory/sequences.js'
+import { idsBeginning, type Key, type KeyRange } from '../keys.js'
+import { cellsAt } from '../location-cells.js'
+import { Candidate, type Snapshot } from '../partition-reader.js'
+import { decodeLocated } from '../record.js'
+
+/** The indexes that a page may be read from. */
+export const walkedIndexes = ['sequence', 'id', 'cell'] as const
+export type WalkedIndex = (typeof walkedIndexes)[number]
+
+/** An entry of an index, by what it is ordered by over all partitions: texts as bytes, numbers by size. */
+export type Position = readonly (string | number)[]
+
+/** An entity that an index names, at its place in the order. */
+export interface Positioned {
+  readonly position: Position
+  readonly id: EntityId
+  readonly path: ServicePath
+  /** If the index tells it. */
+  readonly type: EntityType | undefined
+  read(): string | undefined
+  decode(text: string): Entity
+  /** Whether this is the first of the entries of the entity that the walk meets. */
+  isFirst(entity: Entity): boolean
+}
+
+interface Walk {
+  readonly tenant: Tenant
+  readonly type: EntityType | undefined
+  readonly prefix: string | undefined
+  readonly area: Box | undefined
+  readonly after: { readonly index: WalkedIndex; readonly position: Position } | undefined
+}
+
+/** The narrowest index for what is asked, and the entries of each partition behind the cursor, each in the order. */
+export function streamsAfter(
+  snapshots: readonly Snapshot[],
+  walk: Walk,
+): { readonly index: WalkedIndex; readonly streams: readonly Iterator<Positioned>[] } {
+  const index = indexOf(walk)
+  // A cursor of another index means nothing here: the walk begins anew.
+  const after = walk.after?.index === index ? walk.after.position : undefined
+  const streams = snapshots.map((snapshot) => {
+    if (index === 'id') return byId(snapshot, walk.tenant, asciiOf(walk.prefix), after)
+    if (index === 'cell' && walk.area !== undefined) return byCell(snapshot, walk.tenant, walk.area, after)
+    return bySequence(snapshot, walk, after)
+  })
+  return { index, streams }
+}
+
+function indexOf({ prefix, area }: Walk): WalkedIndex {
+  if (asciiOf(prefix) !== '') return 'id'
+  return area === undefined ? 'sequence' : 'cell'
+}
+
+/** What a prefix begins with that the index can be asked for. */
+function asciiOf(prefix = ''): string {
+  return /^[ -~]*/.exec(prefix)?.[0] ?? ''
+}
+
+/** Merges the streams of the partitions. */
+export function* inOrder(streams: readonly Iterator<Positioned>[]): Generator<Positioned> {
+  const heads = streams.map((stream) => ({ stream, head: next(stream) }))
+  try {
+    for (;;) {
+      let first: (typeof heads)[number] | undefined
+      for (const each of heads) {
+        if (each.head === undefined) continue
+        if (first?.head === undefined || compare(each.head.position, first.head.position) < 0) first = each
+      }
+      if (first?.head === undefined) return
+      yield first.head
+      first.head = next(first.stream)
+    }
+  } finally {
+    for (const { stream } of heads) stream.return?.() // Gives the cursors back.
+  }
+}
+
+function next(stream: Iterator<Positioned>): Positioned | undefined {
+  const { value, done } = stream.next()
+  return done ? undefined : value
+}
+
+function compare(a: Position, b: Position): number {
+  for (let at = 0; at < a.length; at += 1) {
+    const [left, right] = [a[at], b[at]]
+    const order =
+      typeof left === 'string' && typeof right === 'string' ? compareBytes(left, right) : Number(left) - Number(right)
+    if (order !== 0) return order
+  }
+  return 0
+}
+
+function* bySequence(snapshot: Snapshot, { tenant, type }: Walk, [after = -1]: Position = []): Generator<Positioned> {
+  const found = type === undefined ? snapshot.all(tenant, Number(after)) : snapshot.ofType(tenant, type, Number(after))
+  for (const candidate of found) yield positioned(candidate, [candidate.sequence], type)
+}
+
+function* byId(snapshot: Snapshot, tenant: Tenant, prefix: string, after: Position | undefined): Generator<Positioned> {
+  const range = idsBeginning(tenant, prefix)
+  const start = after === undefined ? range.start : [tenant, ...after]
+  for (const { key, value } of snapshot.entries('ids', { start, end: range.end })) {
+    const [, id, path, type] = key.map(String)
+    const position = [id ?? '', path ?? '', type ?? '']
+    if (after !== undefined && compare(position, after) <= 0) continue
+    const located = { id: (id ?? '') as EntityId, path: (path ?? '') as ServicePath }
+    const candidate = new Candidate(snapshot, tenant, Number(value) as Sequence, located)
+    yield positioned(candidate, position, (type ?? '') as EntityType)
+  }
+}
+
+function* byCell(snapshot: Snapshot, tenant: Tenant, area: Box, after: Position | undefined): Generator<Positioned> {
+  const cover = coverOfBoxes([area])
+  for (const range of snapshot.cellRanges(tenant, cover)) {
+    const rest = behind(range, tenant, after)
+    if (rest === undefined) continue
+    for (const { key, value } of snapshot.entries('cells', rest)) {
+      const position = key.slice(1)
+      if (after !== undefined && compare(position, after) <= 0) continue
+      const candidate = new Candidate(snapshot, tenant, Number(key[3]) as Sequence, decodeLocated(value))
+      const isFirst = (entity: Entity) => isFirstCell(entity, cover, position)
+      yield { ...positioned(candidate, position, undefined), isFirst }
+    }
+  }
+}
+
+/** What is left of a stretch of cells behind a position: nothing when it lies before it. */
+function behind(range: KeyRange, tenant: Tenant, after: Position | undefined): KeyRange | undefined {
+  if (after === undefined) return range
+  if (compare(range.end.slice(1), after.slice(0, 2)) <= 0) return undefined
+  const key: Key = [tenant, ...after]
+  return compare(after.slice(0, 2), range.start.slice(1)) > 0 ? { start: key, end: range.end } : range
+}
+
+/** Whether none of the entity's other cells comes before this one in the cover: a shape may lie in several. */
+function isFirstCell(entity: Entity, cover: readonly CellRange[], [level = 0, number = 0]: Position): boolean {
+  return cellsAt(locationAttribute(entity)).every((cell) => {
+    const isBefore = cell.level < Number(level) || (cell.level === level && cell.number < Number(number))
+    return (
+      !isBefore || !atLevel(cover, cell.level).some(({ first, last }) => first <= cell.number && cell.number <= last)
+    )
+  })
+}
+
+function positioned(candidate: Candidate, position: Position, type: EntityType | undefined): Positioned {
+  return {
+    position,
+    id: candidate.id,
+    path: candidate.path,
+    type,
+    read: () => candidate.read(),
+    decode: (text) => candidate.decode(text),
+    isFirst: () => true,
+  }
+}
