@@ -1,6 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { err, ok, type Result } from './result.js'
+import { systemFaultText } from './system-fault.js'
 
 /** A key of the interfaces for clients, as a line of the file of `-apiKeys` has it: not the key itself, only its hash. */
 export interface ApiKey {
@@ -28,7 +29,7 @@ export function readApiKeys(file: string, multiservice: boolean): Result<readonl
     const keys = parseApiKeys(readFileSync(file, 'utf8'), multiservice)
     return keys.ok ? keys : err(`-apiKeys: ${file}:${keys.error}`)
   } catch (fault) {
-    return err(`-apiKeys: ${file} cannot be read (${fault instanceof Error ? fault.message : String(fault)})`)
+    return err(`-apiKeys: ${file} cannot be read: ${systemFaultText(fault)}`)
   }
 }
 

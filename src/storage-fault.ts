@@ -1,3 +1,5 @@
+import { systemFaultText } from './system-fault.js'
+
 /** The disk has no space left for what was to be written; nothing of it was written. */
 export class StorageFull extends Error {
   override readonly name = 'StorageFull'
@@ -11,8 +13,7 @@ export class DiskFault extends Error {
 /** What a failed write or flush is: after it nobody knows what is on disk, so it is not tried again. */
 export function diskFault(file: string, fault: unknown): DiskFault {
   if (fault instanceof DiskFault) return fault
-  const reason = fault instanceof Error ? fault.message : String(fault)
-  return new DiskFault(`${file} cannot be used any more: ${reason}`, { cause: fault })
+  return new DiskFault(`${file} cannot be used any more: ${systemFaultText(fault)}`, { cause: fault })
 }
 
 /**

@@ -21,6 +21,8 @@ export function contradiction(settings: Settings): string | undefined {
   if (on(flags.https) && value(flags.cert) === undefined) return '-https needs -cert'
   if (settings.has(flags.adminToken) && settings.has(flags.adminTokenFile))
     return '-adminToken and -adminTokenFile cannot be used at the same time'
+  if (value(flags.adminPort) === value(flags.port) && (localIp === undefined || localIp === value(flags.adminIp)))
+    return `${settings.get(flags.adminPort)?.source}: '${value(flags.port)}' is the port of the context interface (-port) as well`
   const retryMin = value(flags.notifRetryMin)
   const retryMax = value(flags.notifRetryMax)
   if (retryMax !== undefined && retryMax < retryMin)
@@ -120,7 +122,7 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined) 
     adminToken,
     notifications: notificationsFrom(settings),
     // Those that were given and have no effect, for a warning at the start.
-    ignored: namesOf(settings, (flag) => flag.kind === 'ignored'),
+    ignored: namesOf(settings, (flag) => flag.kind === 'ignored' || (!on(flags.https) && isOfHttps(flag))),
   })
 }
 
@@ -167,6 +169,11 @@ function notificationsFrom(settings: Settings) {
     initialLimit: value(flags.initialNotificationLimit),
     subscriptionGrace_days: value(flags.subscriptionGrace),
   })
+}
+
+/** What means nothing without HTTPS: whoever gives it alone believes to have that. */
+function isOfHttps(flag: Flag): boolean {
+  return flag === flags.key || flag === flags.cert
 }
 
 /** Node's timers take at most 2³¹ - 1 ms and fire at once beyond it; nobody notices whether it was 24 days or more. */

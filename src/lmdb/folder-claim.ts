@@ -18,7 +18,7 @@ export interface FolderRefusal {
 export function claimFolder(path: string): Result<FolderLock, FolderRefusal> {
   try {
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === false) {
-      return err({ reason: `the data directory ${path} is not a directory` })
+      return err({ reason: `the data directory ${path} is not a directory: name another place with -dbPath` })
     }
     makeFolder(resolve(path), privateMode)
   } catch (fault) {

@@ -37,7 +37,10 @@ export function lockFolder(path: string): Result<FolderLock, { readonly reason: 
   try {
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const lock = lockFile(file)
-      if (lock === 'taken') return err({ reason: `${path} is in use by another broker (${ownerOf(file)})` })
+      if (lock === 'taken')
+        return err({
+          reason: `${path} is in use by another broker (${ownerOf(file)}): end that, or name another place with -dbPath`,
+        })
       if (lock !== 'removed') return ok(lock)
     }
     return err({ reason: `${file} cannot be taken: other brokers try to start on the same directory` })

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { syncFolder } from '../folder.js'
+import { systemFaultText } from '../system-fault.js'
 import { openDatabase, openRoot } from './environment.js'
 import { damageOf } from './file-check.js'
 import type { Key } from './keys.js'
@@ -114,6 +115,6 @@ async function withFacts<Result>(
       await root.close()
     }
   } catch (fault) {
-    throw new Error(`${file} cannot be opened: ${fault instanceof Error ? fault.message : fault}`, { cause: fault })
+    throw new Error(`${file} cannot be opened: ${systemFaultText(fault)}`, { cause: fault })
   }
 }

@@ -1,9 +1,12 @@
+import { readFileSync } from 'node:fs'
 import { get as httpGet, type IncomingMessage } from 'node:http'
 import { get as httpsGet } from 'node:https'
 import { text } from 'node:stream/consumers'
+import { rootCertificates } from 'node:tls'
 import { archive_bytes, archived } from '../backup/archive.js'
 import { WrongArchive } from '../backup/archive-reader.js'
 import { backupContents } from '../backup/backup-contents.js'
+import { systemFaultText } from '../system-fault.js'
 import { now } from '../time.js'
 import { checkIsFree, receiveBackup } from './backup-folder.js'
 import { readArguments } from './command-arguments.js'
@@ -18,6 +21,7 @@ taken from the broker that runs on this machine, while updates go on.
 
   --url URL        the management interface of the broker (http://localhost:1026)
   --token TOKEN    its token (RIGEL_ADMIN_TOKEN)
+  --ca FILE        the certificate to trust, in PEM form, where it is none of a public authority: its own, or that of its issuer
   -dbPath FOLDER   instead, the data folder of a broker that does not run
 
 The exit code is 0 when DIR holds the whole backup, which was checked against its checksums, 1 when there is no backup, and
@@ -27,7 +31,7 @@ The exit code is 0 when DIR holds the whole backup, which was checked against it
 /** `rigel backup`: from a running broker or from the folder of a stopped one to a folder of its own. */
 export async function backupCommand({ words, environment, output, errors }: CommandSurroundings): Promise<number> {
   const read = readArguments(words, {
-    ...{ name: 'backup', help, values: ['url', 'token', 'dbPath'], switches: [], positionals: ['DIR'] },
+    ...{ name: 'backup', help, values: ['url', 'token', 'ca', 'dbPath'], switches: [], positionals: ['DIR'] },
   })
   if (read.ok && read.value === 'help') {
     output.write(help)
@@ -50,7 +54,7 @@ export async function backupCommand({ words, environment, output, errors }: Comm
     const token = given.value('token') ?? environment['RIGEL_ADMIN_TOKEN']
     const source =
       dbPath === undefined
-        ? await ofBroker(given.value('url') ?? 'http://localhost:1026', token)
+        ? await ofBroker(given.value('url') ?? 'http://localhost:1026', token, given.value('ca'))
         : await ofFolder(dbPath)
     const begun_ms = performance.now()
     const progress = new Progress('backup', 'bytes', source.bytes, errors)
@@ -82,12 +86,12 @@ interface Source {
   close(): Promise<void>
 }
 
-async function ofBroker(url: string, token: string | undefined): Promise<Source> {
+async function ofBroker(url: string, token: string | undefined, ca: string | undefined): Promise<Source> {
   const address = URL.canParse(url) ? new URL('/admin/backup', url) : undefined
   if (address === undefined || !/^https?:$/.test(address.protocol)) {
     throw new CommandFailure(`--url: '${url}' is no URL of HTTP`)
   }
-  const response = await asked(address, token)
+  const response = await asked(address, token, ca === undefined ? undefined : trusted(ca))
   if (response.statusCode !== 200) throw new CommandFailure(await refusalOf(response, address))
   const length = Number(response.headers['content-length'] ?? Number.NaN)
   return {
@@ -98,22 +102,37 @@ async function ofBroker(url: string, token: string | undefined): Promise<Source>
 }
 
 /** Node's own client: there is one long response, whose pieces are taken as they come. */
-function asked(address: URL, token: string | undefined): Promise<IncomingMessage> {
+function asked(address: URL, token: string | undefined, ca: readonly string[] | undefined): Promise<IncomingMessage> {
   const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` }
+  const options = { headers, timeout: silence_ms, ...(ca && { ca: [...ca] }) }
   const get = address.protocol === 'https:' ? httpsGet : httpGet
   return new Promise((resolve, reject) => {
-    get(address, { headers, timeout: silence_ms }, resolve)
+    get(address, options, resolve)
       .on('timeout', function (this: { destroy(fault: Error): void }) {
         this.destroy(new Error(`nothing came for ${silence_ms / 1000} s`))
       })
       .on('error', (fault) =>
         reject(
           new CommandFailure(
-            `${address} cannot be reached (${fault.message}): is the broker running? For a stopped one use -dbPath`,
+            `${address} cannot be reached (${fault.message}): ${isOfTrust(fault) ? '--ca FILE names the certificate to trust' : 'is the broker running? For a stopped one use -dbPath'}`,
           ),
         ),
       )
   })
+}
+
+/** Public authorities and what a file names. Throws `CommandFailure`. */
+function trusted(file: string): readonly string[] {
+  try {
+    return [...rootCertificates, readFileSync(file, 'utf8')]
+  } catch (fault) {
+    throw new CommandFailure(`--ca: ${file} cannot be read: ${systemFaultText(fault)}`)
+  }
+}
+
+/** Whether nobody who is trusted vouches for the other end. */
+function isOfTrust(fault: Error): boolean {
+  return 'code' in fault && /SELF_SIGNED|UNABLE_TO|CERT_UNTRUSTED/.test(String(fault.code))
 }
 
 async function refusalOf(response: IncomingMessage, address: URL): Promise<string> {

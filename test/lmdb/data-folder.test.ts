@@ -55,7 +55,10 @@ test('a folder in use is refused, that of a process that was killed is taken ove
   const folder = t.testdir()
   const first = holder(folder)
   t.equal(await said(first), `${first.pid} taken`)
-  t.equal(await tried(folder), `${folder} is in use by another broker (PID: ${first.pid} on ${hostname()})`)
+  t.equal(
+    await tried(folder),
+    `${folder} is in use by another broker (PID: ${first.pid} on ${hostname()}): end that, or name another place with -dbPath`,
+  )
   await killed(first)
   t.ok(existsSync(join(folder, 'lock')), 'the file is no lock')
   const own = await opened(folder)

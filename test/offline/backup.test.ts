@@ -12,11 +12,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { request } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { t as root, test } from 'tap'
 import { Header, type HeaderData } from 'tar/header'
 import { shardOf } from '../../src/hash.js'
+import { itsKey, unknownCertificate } from '../delivery/certificate.js'
 import { overwritten } from '../lmdb/given-folder.js'
 import { type Reply, RunningBroker } from '../running.js'
 import { mayMount, smallDisk } from '../small-disk.js'
@@ -341,6 +343,24 @@ function file(path: string, change: Partial<HeaderData> = {}): Buffer {
   head.encode(block)
   return block
 }
+
+test('a broker whose certificate nobody vouches for is trusted by --ca, and by nothing else', async (t) => {
+  const whole = Buffer.from(await (await fetch(`${broker.url}/admin/backup`)).arrayBuffer())
+  const server = createHttpsServer({ key: itsKey, cert: unknownCertificate }, (_, response) => response.end(whole))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => server.close())
+  const address = server.address()
+  const url = `https://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+  const ca = join(folder, 'ca.pem')
+  writeFileSync(ca, unknownCertificate)
+  const backup = join(folder, 'by https')
+  t.match(await rigel('backup', backup, '--url', url), { code: 1, errors: /--ca FILE names the certificate to trust/ })
+  t.match(await rigel('backup', backup, '--url', url, '--ca', join(folder, 'none')), {
+    code: 1,
+    errors: /--ca: .*none cannot be read: there is no such file/,
+  })
+  t.match(await rigel('backup', backup, '--url', url, '--ca', ca), { code: 0, output: /backup of/ })
+})
 
 test('a stopped broker is backed up from its folder, with what only its log has', async (t) => {
   const data = join(folder, 'data')

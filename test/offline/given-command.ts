@@ -52,7 +52,7 @@ export function begun(words: readonly string[], before: readonly string[] = []):
 /** Runs a command of the program to its end. */
 export async function rigelProgram(
   words: readonly string[],
-  input = '',
+  input: string | Buffer = '',
   before: readonly string[] = [],
 ): Promise<Ended> {
   const child = begun(words, before)

@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
@@ -10,6 +11,8 @@ import { begun, ran, rigelProgram } from '../offline/given-command.js'
 import { RunningBroker } from '../running.js'
 import { exportOf, linesIn, textOf } from './given-command.js'
 import { fill } from './given-data.js'
+
+const hasLimits = spawnSync('prlimit', ['--version']).status === 0 ? {} : { skip: 'there is no prlimit' }
 
 /** What clients see of a folder. */
 async function shown(url: string): Promise<unknown> {
@@ -46,6 +49,7 @@ test('what is exported, imported into an empty folder and exported again is the 
     errors: 'exported: 4 entities, 4 subscriptions, 2 registrations, 1 availability subscriptions',
   })
   t.notOk(existsSync(`${first}.part`))
+  t.equal(statSync(first).mode & 0o777, 0o600, 'it has passwords')
   const imported = await rigelProgram(['import', first, '-dbPath', join(folder, 'copy'), '-partitions', '2'])
   t.match(imported, { code: 0, errors: /^created: 4 entities, 4 subscriptions, 2 registrations, 1 availability/ })
   t.equal((await rigelProgram(['export', second, '-dbPath', join(folder, 'copy')])).code, 0)
@@ -151,6 +155,51 @@ test('what is there already fails, is skipped or is replaced; what is wrong is s
 
   writeFileSync(join(folder, 'zipped'), gzipSync(exportOf([room(9)])))
   t.match(await ran(importCommand, [join(folder, 'zipped'), ...into]), { code: 0, errors: 'created: 1 entities' })
+})
+
+test('what comes through a pipe may be compressed, and what is hostile in it is told', async (t) => {
+  const folder = t.testdir()
+  const packed = gzipSync(exportOf([room(1), room(2)]))
+  const into = (name: string) => ['import', '-', '-dbPath', join(folder, name)]
+  t.match(await rigelProgram(into('packed'), packed), { code: 0, errors: /created: 2 entities/ })
+  t.match(await rigelProgram(into('cut'), packed.subarray(0, packed.length - 20)), {
+    code: 1,
+    errors: /the import did not come to its end: unexpected end of file/,
+  })
+  // A bomb: 200 MiB of one line, nested deeper than any stack or memory takes, behind what is good.
+  const bomb = gzipSync(
+    Buffer.concat([
+      Buffer.from(
+        exportOf([room(1)])
+          .split('\n', 2)
+          .join('\n'),
+      ),
+      Buffer.alloc(2 ** 27, '['),
+    ]),
+  )
+  t.match(await rigelProgram(into('bomb'), bomb), { code: 3, errors: /line 2: the line is longer than 64 MiB/ })
+  const [header = '', ...rest] = exportOf([room(1)]).split('\n')
+  const deep = `{"kind":"entity","id":"x","attributes":${'['.repeat(2 ** 21)}${']'.repeat(2 ** 21)}}`
+  t.match(await rigelProgram(into('deep'), [header, deep, ...rest].join('\n')), {
+    code: 3,
+    errors: /line 2, column 2\d\d: the line is not JSON: no more than 200 levels is expected there/,
+  })
+})
+
+test('an export that cannot be written leaves nothing of its name, nor beside it', hasLimits, async (t) => {
+  const folder = t.testdir()
+  const data = join(folder, 'data')
+  await rigelProgram(
+    ['import', '-', '-dbPath', data],
+    exportOf(Array.from({ length: 10_000 }, (_, number) => room(number))),
+  )
+  const limited = await rigelProgram(['export', join(folder, 'out'), '-dbPath', data], '', [
+    'prlimit',
+    `--fsize=${2 ** 19}`,
+  ])
+  t.match(limited, { code: 1, errors: /nothing was exported: .*a file may not become so large/ })
+  t.same(readdirSync(folder), ['data'])
+  t.match(await rigelProgram(['export', folder, '-dbPath', data]), { code: 1, errors: /is no file: name another one/ })
 })
 
 /** Bytes that a partition has stored. */
