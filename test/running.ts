@@ -149,19 +149,28 @@ export class RunningBroker {
     return running?.exitCode ?? running?.signalCode ?? null
   }
 
+  /** Sends a request; of a stream of events, which has no end, it reads the beginning only. */
   async send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Reply> {
     const response = await fetch(`${this.url}${path}`, {
       method,
       headers: { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
-    const text = await response.text()
+    const isEndless = response.headers.get('content-type') === 'text/event-stream'
+    const text = await (isEndless ? beginning(response) : response.text())
     return { status: response.status, headers: response.headers, text, json: parsed(text) }
   }
 
   update(action: string, ...contextElements: readonly unknown[]): Promise<Reply> {
     return this.send('POST', '/v1/updateContext', { contextElements, updateAction: action })
   }
+}
+
+async function beginning({ body }: Response): Promise<string> {
+  const reader = body?.getReader()
+  const piece = await reader?.read()
+  await reader?.cancel()
+  return Buffer.from(piece?.value ?? []).toString()
 }
 
 /** Brokers that end with the test. Asked for before the folder is made, which is removed in the opposite order. */

@@ -11,6 +11,7 @@ import {
   registryServiceOperations,
 } from '../src/broker/registry-service.js'
 import { remoteService } from '../src/broker/service-link.js'
+import { remoteFeeds } from '../src/console/feed-link.js'
 import { followRegistry } from '../src/coordinator/registry-feed.js'
 import type { AlarmReport } from '../src/log/alarm-reports.js'
 import { workerLog } from '../src/log/worker-log.js'
@@ -38,6 +39,7 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & Servic
     ),
     registry: { ...remoteService<RegistryService, RegistryOperation>(task.registry, registryServiceOperations), index },
     backups: remoteService<BackupService, BackupOperation>(task.backups, backupOperations),
+    feeds: () => remoteFeeds(task.feeds),
     alarms: { tell: (alarm: AlarmReport) => tell(control, alarm) },
   }
   const opened = await openFront(task, services, log, (front) => connectAsTold(control, front))

@@ -227,7 +227,7 @@ export interface LiveFailing {
   readonly since_ms: number
   /** Failed attempts since then. */
   readonly failures: number
-  /** The first failure of these, in words. */
+  /** The last failure, in words. */
   readonly reason: string
 }
 

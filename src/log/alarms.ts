@@ -115,11 +115,16 @@ export class Alarms {
 
   /** The alarms that are active, the newest first; at most so many. */
   list(most: number): readonly ActiveAlarm[] {
-    const newest = [...this.#active.values()].slice(-most).reverse()
-    return newest.map(({ kind, subject, since, occurrences, last, reason, held }) => ({
-      ...{ kind, since, occurrences, last, reason, isOver: held !== undefined },
-      ...(kind !== 'DatabaseError' && { subject }),
-    }))
+    return [...this.#active.values()].slice(-most).reverse().map(alarmShown)
+  }
+
+  /** Those of some kinds that are active, the ones whose condition has occurred most often first; at most so many. */
+  worst(kinds: readonly AlarmKind[], most: number): readonly ActiveAlarm[] {
+    const found = [...this.#active.values()].filter(({ kind }) => kinds.includes(kind))
+    return found
+      .sort((one, other) => other.occurrences - one.occurrences)
+      .slice(0, most)
+      .map(alarmShown)
   }
 
   #repeat(alarm: Alarm, reason: string, text: string, context: LineContext | undefined): void {
@@ -177,6 +182,13 @@ interface Alarm {
   readonly raised: number
   /** While the condition is over and the release is held. */
   held: NodeJS.Timeout | undefined
+}
+
+function alarmShown({ kind, subject, since, occurrences, last, reason, held }: Alarm): ActiveAlarm {
+  return {
+    ...{ kind, since, occurrences, last, reason, isOver: held !== undefined },
+    ...(kind !== 'DatabaseError' && { subject }),
+  }
 }
 
 function zero() {

@@ -17,12 +17,13 @@ export interface BucketReading {
 class Buckets {
   /** How many columns one histogram takes. */
   readonly width: number
-  readonly #bounds: readonly number[]
+  /** In the unit that is shown, ascending; a last bucket has none. */
+  readonly bounds: readonly number[]
   readonly #unit: number
 
   /** Bounds in the unit that is shown, ascending, and how many of what is recorded make up one of it. */
   constructor(bounds: readonly number[], unit: number) {
-    this.#bounds = bounds
+    this.bounds = bounds
     this.#unit = unit
     this.width = bounds.length + 2
   }
@@ -30,32 +31,32 @@ class Buckets {
   record(table: CounterTable, row: number, first: number, value: bigint): void {
     const shown = Number(value) / this.#unit
     let bucket = 0
-    for (; bucket < this.#bounds.length; bucket += 1) if (shown <= (this.#bounds[bucket] ?? 0)) break
+    for (; bucket < this.bounds.length; bucket += 1) if (shown <= (this.bounds[bucket] ?? 0)) break
     table.add(row, first + bucket, 1n)
-    table.add(row, first + this.#bounds.length + 1, value)
+    table.add(row, first + this.bounds.length + 1, value)
   }
 
   /** The number of values, from whatever reads a column. */
   count(column: (column: number) => bigint, first: number): bigint {
     let count = 0n
-    for (let bucket = 0; bucket <= this.#bounds.length; bucket += 1) count += column(first + bucket)
+    for (let bucket = 0; bucket <= this.bounds.length; bucket += 1) count += column(first + bucket)
     return count
   }
 
   /** The sum of the values as they were recorded. */
   sum(column: (column: number) => bigint, first: number): bigint {
-    return column(first + this.#bounds.length + 1)
+    return column(first + this.bounds.length + 1)
   }
 
   /** The whole histogram; `zeros` values of nothing, which nobody recorded, join the first bucket. */
   reading(column: (column: number) => bigint, first: number, zeros = 0n): BucketReading {
     const counts: number[] = []
     let sofar = zeros
-    for (let bucket = 0; bucket <= this.#bounds.length; bucket += 1) {
+    for (let bucket = 0; bucket <= this.bounds.length; bucket += 1) {
       sofar += column(first + bucket)
       counts.push(Number(sofar))
     }
-    return { bounds: this.#bounds, counts, sum: Number(this.sum(column, first)) / this.#unit }
+    return { bounds: this.bounds, counts, sum: Number(this.sum(column, first)) / this.#unit }
   }
 }
 

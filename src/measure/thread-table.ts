@@ -14,7 +14,7 @@ const collectionsByKind: ReadonlyMap<unknown, GarbageCollection> = new Map([
   [constants.NODE_PERFORMANCE_GC_WEAKCB, 'weak_callbacks'],
 ])
 
-const states = ['busy_ns', 'heapUsed', 'heapLimit', 'external'] as const
+const states = ['busy_ns', 'looked_ns', 'heapUsed', 'heapLimit', 'external'] as const
 type State = (typeof states)[number]
 
 /** For each kind of collection how many there were, and their time. */
@@ -25,6 +25,8 @@ const width = times + garbageCollections.length
 /** What a thread says of itself; sums are since the start of the process, over all threads that had its place. */
 export interface ThreadReading {
   readonly busy: Nanoseconds
+  /** When it last said so, by the monotonic clock. */
+  readonly looked: Nanoseconds
   readonly heapUsed_bytes: number
   /** What its heap may grow to. */
   readonly heapLimit_bytes: number
@@ -53,6 +55,7 @@ export class ThreadTable {
     })
     return {
       busy: state('busy_ns'),
+      looked: state('looked_ns'),
       heapUsed_bytes: Number(state('heapUsed')),
       heapLimit_bytes: Number(state('heapLimit')),
       external_bytes: Number(state('external')),
@@ -69,6 +72,7 @@ export class ThreadTable {
       const busy_ms = Math.max(0, now.active - before.active)
       before = now
       this.#table.add(row, states.indexOf('busy_ns'), BigInt(Math.round(busy_ms * 1e6)))
+      this.#table.put(row, states.indexOf('looked_ns'), process.hrtime.bigint())
       const heap = getHeapStatistics()
       put('heapUsed', heap.used_heap_size)
       put('heapLimit', heap.heap_size_limit)

@@ -3,7 +3,7 @@ import { CounterTable, type CounterTableMemory } from '../shared-memory/counter-
 import type { Switches } from '../shared-memory/switches.js'
 import type { Nanoseconds } from '../time.js'
 import { type BucketReading, durationBuckets } from './buckets.js'
-import { type WaitKind, type WaitMeter, type WaitReading, waitKinds } from './waits.js'
+import { type WaitKind, type WaitMeter, type WaitReading, type WaitSums, waitKinds } from './waits.js'
 
 /** Columns of one resource: how often it was asked for, the longest wait, the reset it was found after, the waits. */
 const count = 0
@@ -79,6 +79,22 @@ export class WaitTable {
     }
   }
 
+  /** The waits for a resource of one partition and how they are distributed, without those that were none: costs less than `reading`. */
+  sums(kind: WaitKind, partition = 0): WaitSums & { readonly distribution: BucketReading } {
+    const resource = this.#resource(kind, partition)
+    // Whoever has a wait counts it: the rows of threads that never ask for this resource need not be read.
+    const rows = this.#table.rowsWith(resource * width + count)
+    const column = (at: number) => this.#table.since(reset, at, rows)
+    const distribution = durationBuckets.reading(column, resource * width + buckets)
+    return {
+      count: column(resource * width + count),
+      waited: BigInt(distribution.counts.at(-1) ?? 0),
+      total: durationBuckets.sum(column, resource * width + buckets),
+      max: this.#longest([resource], rows),
+      distribution,
+    }
+  }
+
   /** All waits since the start of the process, whatever was reset. */
   buckets(kind: WaitKind, partition = 0): BucketReading {
     const first = this.#resource(kind, partition) * width
@@ -100,10 +116,10 @@ export class WaitTable {
     return durationBuckets.sum(this.#since, resource * width + buckets)
   }
 
-  #longest(resources: readonly number[]): Nanoseconds {
+  #longest(resources: readonly number[], rows?: readonly number[]): Nanoseconds {
     let max = 0n
     for (const resource of resources) {
-      for (let row = 0; row < this.#table.rows; row += 1) {
+      for (const row of rows ?? this.#table.rowsWith(resource * width + count)) {
         if (this.#table.cell(row, resource * width + longestSince) !== this.since) continue
         const found = this.#table.cell(row, resource * width + longest)
         if (found > max) max = found

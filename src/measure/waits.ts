@@ -17,14 +17,18 @@ export interface WaitMeter {
   waited(wait: Nanoseconds): void
 }
 
-/** What is known of the waits for one resource since the last reset; those without a wait count as zero [management 5.5]. */
-export interface WaitReading {
+/** The waits for one resource since the last reset. */
+export interface WaitSums {
   /** How often the resource was asked for. */
   readonly count: bigint
   /** How often somebody had to wait. */
   readonly waited: bigint
   readonly total: Nanoseconds
   readonly max: Nanoseconds
+}
+
+/** The waits for one resource and their percentiles; those without a wait count as zero [management 5.5]. */
+export interface WaitReading extends WaitSums {
   readonly p50: Nanoseconds
   readonly p90: Nanoseconds
   readonly p99: Nanoseconds

@@ -7,6 +7,7 @@ import type {
   JsonSchema,
   Reference,
 } from './description.js'
+import { managementLivePaths } from './management-live-paths.js'
 import { managementLogPaths } from './management-log-paths.js'
 import { managementSchemas } from './management-schemas.js'
 import { managementStatePaths } from './management-state-paths.js'
@@ -43,6 +44,7 @@ export const describedTags: readonly DescribedTag[] = [
   ngsi1RegistryPaths,
   ngsi1AvailabilityPaths,
   managementStatePaths,
+  managementLivePaths,
   managementViewPaths,
   managementStatisticsPaths,
   managementLogPaths,

@@ -5,6 +5,8 @@ import { backupOperations } from '../broker/backup-service.js'
 import { subscriptionServiceOperations } from '../broker/broker.js'
 import { registryServiceOperations } from '../broker/registry-service.js'
 import { serveService } from '../broker/service-link.js'
+import { serveFeeds } from '../console/feed-link.js'
+import { mainFeeds } from '../console/feeds.js'
 import { maxAttributes, maxMetadata, maxValues } from '../context/entity-size.js'
 import { Backups } from '../coordinator/backups.js'
 import { Partitions } from '../coordinator/partitions.js'
@@ -34,8 +36,9 @@ import type { Switches } from '../shared-memory/switches.js'
 import { TenantRates } from '../shared-memory/tenant-rates.js'
 import { newTransactions } from '../shared-memory/transaction-numbers.js'
 import { Versions } from '../shared-memory/versions.js'
+import { ViewerLimit } from '../shared-memory/viewer-limit.js'
 import { RunningDelivery } from './delivery.js'
-import { openFront, type RunningFrontEnd } from './front-end-assembly.js'
+import { type FeedParts, openFront, type RunningFrontEnd } from './front-end-assembly.js'
 import { type ThreadHeaps, threadHeaps } from './memory-needed.js'
 import { templateSettings } from './message-rendering.js'
 import { configuredKeys, reloadFiles } from './reload-files.js'
@@ -121,6 +124,7 @@ export class Core {
       responseMemory: RequestMemory.memory(),
       rates: options.rateLimit && TenantRates.memory(options.rateLimit),
       alarms: alarmMemory,
+      liveViewers: ViewerLimit.memory(),
       rooms: numbers.map(() => MailboxCapacity.memory()),
     }
     const brokerId = folder.id.replaceAll('-', '').slice(0, 16)
@@ -185,7 +189,8 @@ export class Core {
       tell: (report: AlarmReport) => this.#alarm(report),
     }
     const dropped = () => this.#log.dropped
-    const services = { subscriptions, registry, alarms, backups: this.#backups, dropped }
+    const feeds = (parts: FeedParts) => mainFeeds({ ...parts, options: this.#options, alarms: this.#alarms, dropped })
+    const services = { subscriptions, registry, alarms, feeds, backups: this.#backups, dropped }
     const opened = await openFront({ ...task, frontEnd: 0 }, services, this.#log, (front) =>
       this.#partitions.add(front),
     )
@@ -293,7 +298,8 @@ export class Core {
     this.#log.take(port1)
     const { subscriptions, registry } = this.#delivered
     const [service, registration, feed] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
-    const backups = new MessageChannel()
+    const [backups, feeds] = [new MessageChannel(), new MessageChannel()]
+    serveFeeds(feeds.port1, this.#frontEnd.feeds)
     serveService(backups.port1, this.#backups, backupOperations)
     serveService(service.port1, subscriptions, subscriptionServiceOperations)
     serveService(registration.port1, registry, registryServiceOperations)
@@ -306,10 +312,11 @@ export class Core {
         subscriptions: service.port2,
         registry: registration.port2,
         backups: backups.port2,
+        feeds: feeds.port2,
         registrations: packed([...registry.index.all()]),
         registryFeed: feed.port2,
       },
-      transfer: [port2, service.port2, registration.port2, backups.port2, feed.port2],
+      transfer: [port2, service.port2, registration.port2, backups.port2, feeds.port2, feed.port2],
       reported: (report) => {
         if (report.kind === 'alarm') this.#alarm(report)
       },

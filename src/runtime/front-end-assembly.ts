@@ -11,6 +11,9 @@ import type { RegistryService } from '../broker/registry-service.js'
 import { ScanStops } from '../broker/scan-queue.js'
 import { CourierStreams } from '../broker/stream-service.js'
 import { consoleResources } from '../console/console-resources.js'
+import type { Feeds } from '../console/feeds.js'
+import { liveResources } from '../console/live-resources.js'
+import type { LiveSources } from '../console/live-sampler.js'
 import { PageFiles } from '../console/page-files.js'
 import { viewResources } from '../console/view-resources.js'
 import { EventStreams } from '../event-stream.js'
@@ -42,6 +45,7 @@ import { ForwardLimit } from '../shared-memory/forward-limit.js'
 import { MailboxCapacity } from '../shared-memory/mailbox-capacity.js'
 import { SequenceCounter } from '../shared-memory/sequences.js'
 import { transactions } from '../shared-memory/transaction-numbers.js'
+import { ViewerLimit } from '../shared-memory/viewer-limit.js'
 import { type Milliseconds, now } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import { matcherMaker, templateSettings } from './message-rendering.js'
@@ -53,6 +57,8 @@ import { type FrontEndTask, numbered, type QueryThreadData } from './tasks.js'
 export interface RunningFrontEnd extends ReloadTarget {
   readonly fd: number
   readonly port: number
+  /** What there is to look at. */
+  readonly feeds: Feeds
   /**
    * Ends in order: stops to accept, answers what was begun, empties the mailboxes. Gives the number of requests that
    * were given up at the limit.
@@ -110,14 +116,26 @@ export async function openFront(
   const apiKeys = task.apiKeys && new ApiKeys(task.apiKeys)
   const streams = new EventStreams()
   const listening = new CourierStreams(streams)
-  const behind = { measures, apiKeys, mailboxes, readers, queries, peers, providers, reports, listening, ...services }
-  const { broker, parts } = interfaces(task, log, behind)
+  const behind = {
+    measures,
+    apiKeys,
+    mailboxes,
+    readers,
+    queries,
+    peers,
+    providers,
+    reports,
+    listening,
+    streams,
+    ...services,
+  }
+  const { broker, feeds, parts } = interfaces(task, log, behind)
   const opened = await openHttpServer(parts)
   if (!opened.ok) {
     await close()
     return opened
   }
-  return ok(front(opened.value, { broker, streams, listening, mailboxes, apiKeys }, close))
+  return ok(front(opened.value, { broker, feeds, streams, listening, mailboxes, apiKeys }, close))
 }
 
 /** The owners of what is not about single entities, here or in another thread. */
@@ -126,9 +144,14 @@ interface FrontEndServices {
   readonly registry: RegistryService
   readonly backups: BackupService
   readonly alarms: AlarmService
+  /** Opens what there is to look at. */
+  readonly feeds: (parts: FeedParts) => Feeds
   /** How many lines of the log were dropped; for the front end in the main thread only. */
   readonly dropped?: () => number
 }
+
+/** What a front end knows of what there is to look at. */
+export type FeedParts = Pick<LiveSources, 'measures' | 'resources' | 'disk'>
 
 /** What a front end has to do with the alarms of the process, which its main thread keeps [management 10.7]. */
 interface AlarmService {
@@ -149,13 +172,14 @@ interface Behind extends FrontEndServices {
   readonly apiKeys: ApiKeys | undefined
   readonly peers: Peers<Shared>
   readonly listening: CourierStreams
+  readonly streams: EventStreams
 }
 
 function interfaces(
   task: FrontEndTask,
   log: Log,
   behind: Behind,
-): { readonly broker: FrontBroker; readonly parts: HttpServerParts } {
+): { readonly broker: FrontBroker; readonly feeds: Feeds; readonly parts: HttpServerParts } {
   const { frontEnd, options, memory, storage } = task
   const { measures, peers } = behind
   const broker = new FrontBroker({
@@ -181,16 +205,19 @@ function interfaces(
   const freeHandles = (partition: number): number => behind.readers.freeHandles(partition)
   const { backups } = behind
   const disk = { path: storage.paths[0] ?? '.', keepFree_bytes: storage.keepFree_bytes }
+  const feeds = behind.feeds({ measures, resources: () => resources, disk })
   const management = [
     ...managementResources({ measures, log, broker, freeHandles, peers, backups, disk }),
     ...viewResources({
       ...{ broker, log, peers, queueMax: options.notifications.queueMax },
       newMatcher: matcherMaker(templateSettings(options.notifications), log),
     }),
+    ...liveResources({ feeds, streams: behind.streams, liveViewers: new ViewerLimit(memory.liveViewers) }),
     ...referenceResources(),
     ...(options.noConsole ? [] : consoleResources(new PageFiles(builtFile('console')))),
   ]
-  const meter = measures.requests([...ngsi1.resources, ...ngsi2.resources, ...management])
+  const resources = [...ngsi1.resources, ...ngsi2.resources, ...management]
+  const meter = measures.requests(resources)
   const parts = {
     interfaces: { ngsi1, ngsi2 },
     management,
@@ -212,7 +239,7 @@ function interfaces(
     index: frontEnd,
     fd: task.fd,
   }
-  return { broker, parts }
+  return { broker, feeds, parts }
 }
 
 function openProviders(
@@ -289,19 +316,20 @@ function openQueryPool(
   })
 }
 
-interface FrontParts extends Pick<Behind, 'listening' | 'mailboxes' | 'apiKeys'> {
+interface FrontParts extends Pick<Behind, 'listening' | 'streams' | 'mailboxes' | 'apiKeys'> {
   readonly broker: FrontBroker
-  readonly streams: EventStreams
+  readonly feeds: Feeds
 }
 
 function front(
   { fd, port, useTls, stop }: HttpServer,
-  { broker, streams, listening, mailboxes, apiKeys }: FrontParts,
+  { broker, feeds, streams, listening, mailboxes, apiKeys }: FrontParts,
   close: () => Promise<void>,
 ): RunningFrontEnd {
   return {
     fd,
     port,
+    feeds,
     useTls,
     useKeys: (keys) => apiKeys?.use(keys),
     connectStreams: (port) => listening.connect(port),

@@ -40,6 +40,8 @@ export interface SharedMemory extends HttpMemory {
   readonly forwards: SharedArrayBuffer
   /** How the alarms stand, see `AlarmReports`. */
   readonly alarms: SharedArrayBuffer
+  /** How many look at the broker, see `ViewerLimit`. */
+  readonly liveViewers: SharedArrayBuffer
   /** The room for commands before each partition, see `MailboxCapacity`. */
   readonly rooms: readonly SharedArrayBuffer[]
 }
@@ -92,6 +94,8 @@ export interface ServicePorts {
   readonly subscriptions: MessagePort
   readonly registry: MessagePort
   readonly backups: MessagePort
+  /** What there is to look at for those who look at the broker. */
+  readonly feeds: MessagePort
   /** What was registered when the thread was started, and where later changes come. */
   readonly registrations: Packed<Registration>
   readonly registryFeed: MessagePort

@@ -56,11 +56,25 @@ export class CounterTable {
     return sum
   }
 
-  /** The sum of a column over all threads since a mark was set. The columns read in this way must never decrease. */
-  since(mark: number, column: number): bigint {
+  /**
+   * The sum of a column over all threads since a mark was set; over these rows where all others are known to be zero. The
+   * columns read in this way must never decrease.
+   */
+  since(mark: number, column: number, rows?: readonly number[]): bigint {
     // The mark is read first: it is never ahead of a sum that is read later, so the difference is never negative.
     const marked = Atomics.load(this.#cells, this.#markCell(mark, column))
-    return this.total(column) - marked
+    if (rows === undefined) return this.total(column) - marked
+    let sum = 0n
+    for (const row of rows) sum += this.cell(row, column)
+    // A row that was zero when they were looked for may be in the mark.
+    return sum < marked ? 0n : sum - marked
+  }
+
+  /** The rows in which a column is not zero. */
+  rowsWith(column: number): readonly number[] {
+    const found: number[] = []
+    for (let row = 0; row < this.rows; row += 1) if (this.cell(row, column) !== 0n) found.push(row)
+    return found
   }
 
   /** When a mark was set, by the monotonic clock. */

@@ -19,6 +19,7 @@ import { RequestMemory } from '../../src/shared-memory/request-memory.js'
 import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 import { newTransactions } from '../../src/shared-memory/transaction-numbers.js'
 import { Versions } from '../../src/shared-memory/versions.js'
+import { ViewerLimit } from '../../src/shared-memory/viewer-limit.js'
 import { packedWithClocks } from '../../src/subscription/clocks.js'
 import { clockStart } from '../../src/time.js'
 import { FarEnd } from '../far-end.js'
@@ -44,6 +45,7 @@ function sharedMemory(measures: Measures, bell: Bell): SharedMemory {
     rates: undefined,
     forwards: ForwardLimit.memory(),
     alarms: AlarmReports.memory(),
+    liveViewers: ViewerLimit.memory(),
     rooms: [MailboxCapacity.memory()],
   }
 }

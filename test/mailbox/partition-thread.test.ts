@@ -15,6 +15,7 @@ import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
 import { RequestMemory } from '../../src/shared-memory/request-memory.js'
 import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 import { Versions } from '../../src/shared-memory/versions.js'
+import { ViewerLimit } from '../../src/shared-memory/viewer-limit.js'
 import { packedWithClocks } from '../../src/subscription/clocks.js'
 import { command, given, storeSettings } from '../given.js'
 import { nth, nthId } from '../subscription/given.js'
@@ -38,6 +39,7 @@ test("a partition's thread puts subscriptions in force and says after which noti
       rates: undefined,
       forwards: ForwardLimit.memory(),
       alarms: AlarmReports.memory(),
+      liveViewers: ViewerLimit.memory(),
       rooms: [MailboxCapacity.memory()],
     },
     entityCache_bytes: 10_000,

@@ -2,7 +2,9 @@ import { tmpdir } from 'node:os'
 import type { ApiRequest, ApiResponse, Resource, Verb } from '../../src/api.js'
 import type { BackupService } from '../../src/broker/backup-service.js'
 import type { SubscriptionService } from '../../src/broker/broker.js'
+import { liveResources } from '../../src/console/live-resources.js'
 import { viewResources } from '../../src/console/view-resources.js'
+import { EventStreams } from '../../src/event-stream.js'
 import type { Facts, Log } from '../../src/log/log.js'
 import { processMetrics } from '../../src/management/metric-registry.js'
 import type { ManagementParts } from '../../src/management/parts.js'
@@ -11,6 +13,7 @@ import { type ProcessPeers, type SharedAnswer, sharedAnswer } from '../../src/ma
 import { Measures } from '../../src/measure/measures.js'
 import { RegistrationIndex } from '../../src/registration/registration-index.js'
 import { err, ok } from '../../src/result.js'
+import { ViewerLimit } from '../../src/shared-memory/viewer-limit.js'
 import { type TraceArea, traceArea } from '../../src/trace-area.js'
 import { waiting } from '../given.js'
 
@@ -28,6 +31,8 @@ const noBackups: BackupService = {
   end: async () => false,
 }
 
+const nothingToSee = { watch: () => () => {} }
+
 /** A management interface on measures of its own, as the HTTP layer uses it. */
 export function management(changed: Partial<ManagementParts> = {}) {
   const measures = changed.measures ?? Measures.make({ frontEnds: 1, partitions: 2, queryThreads: 0 })
@@ -44,6 +49,11 @@ export function management(changed: Partial<ManagementParts> = {}) {
   }
   const resources = [
     ...managementResources(parts),
+    ...liveResources({
+      feeds: nothingToSee,
+      streams: new EventStreams(),
+      liveViewers: new ViewerLimit(ViewerLimit.memory()),
+    }),
     ...viewResources({ ...parts, broker: emptyBroker(parts.broker), queueMax: 1, newMatcher }),
   ]
   const requests = measures.requests(resources)

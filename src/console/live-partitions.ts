@@ -1,0 +1,114 @@
+import type { BucketReading } from '../measure/buckets.js'
+import type { Measures } from '../measure/measures.js'
+import type { StorageReading } from '../measure/storage-table.js'
+import type { WaitKind, WaitSums } from '../measure/waits.js'
+import type {
+  LiveDistributions,
+  LiveFrame,
+  LivePartition,
+  LivePartitionWait,
+  LiveWaitDistribution,
+} from './live-frame.js'
+import { bucketsShown, toMicroseconds } from './live-traffic.js'
+
+/** The distributions of so many partitions are in one frame: of 256, all of them would make it four times as large. */
+const distributionsEach = 64
+
+type Partitions = Pick<LiveFrame, 'waits' | 'partitions' | 'distributions'>
+
+/** The partitions and what is waited for in them; the number of the frame says whose distributions are in it. */
+export function partitionsShown(measures: Measures, sequence: number): Partitions {
+  const numbers = Array.from({ length: measures.threads.partitions }, (_, number) => number)
+  const readings = numbers.map((number) => measures.storageTable.reading(number))
+  const waits = measures.isOn('semWait') ? numbers.map((number) => waitsOf(measures, number)) : []
+  const turns = Math.ceil(numbers.length / distributionsEach)
+  const inFrame = numbers.filter((number) => Math.floor(number / distributionsEach) === sequence % turns)
+  return {
+    waits: waits.length === 0 ? null : waitsShown(measures, waits),
+    partitions: readings.map((reading, number) => partitionShown(reading, measures.mailboxDepthOf(number))),
+    distributions: inFrame.map((number) => distributionsShown(number, readings[number], waits[number])),
+  }
+}
+
+type SummedWait = WaitSums & { readonly distribution: BucketReading }
+type PartitionWaits = Readonly<Record<Exclude<WaitKind, 'request'>, SummedWait>>
+
+function waitsOf({ waits }: Measures, partition: number): PartitionWaits {
+  return {
+    dbConnectionPool: waits.sums('dbConnectionPool', partition),
+    transaction: waits.sums('transaction', partition),
+    mailbox: waits.sums('mailbox', partition),
+  }
+}
+
+function waitsShown({ waits, startedAt }: Measures, byPartition: readonly PartitionWaits[]): LiveFrame['waits'] {
+  const over = (kind: keyof PartitionWaits) => waitShown(byPartition.map((partition) => partition[kind]))
+  return {
+    since_ms: Math.round(performance.timeOrigin) + Number((waits.since - startedAt) / 1_000_000n),
+    request: waitShown([waits.sums('request')]),
+    dbConnectionPool: over('dbConnectionPool'),
+    transaction: over('transaction'),
+    mailbox: over('mailbox'),
+    partitions: byPartition.map((each) => [
+      partitionWaitShown(each.dbConnectionPool),
+      partitionWaitShown(each.transaction),
+      partitionWaitShown(each.mailbox),
+    ]),
+  }
+}
+
+function waitShown(parts: readonly SummedWait[]): LiveWaitDistribution {
+  let [count, waited, total, max] = [0n, 0n, 0n, 0n]
+  for (const part of parts) {
+    count += part.count
+    waited += part.waited
+    total += part.total
+    if (part.max > max) max = part.max
+  }
+  const [first] = parts
+  const counts = first?.distribution.counts.map((_, at) =>
+    parts.reduce((sum, { distribution }) => sum + (distribution.counts[at] ?? 0), 0),
+  )
+  return {
+    count: Number(count),
+    waited: Number(waited),
+    total_ns: String(total),
+    max_ns: String(max),
+    buckets: bucketsShown({ bounds: [], counts: counts ?? [], sum: 0 }),
+  }
+}
+
+function partitionWaitShown({ count, waited, total, max }: WaitSums): LivePartitionWait {
+  return [Number(count), Number(waited), String(total), String(max)]
+}
+
+function partitionShown(reading: StorageReading, mailboxDepth: number): LivePartition {
+  const { commitDurations, commitOperations, entities, used_bytes, logged_bytes, restarts, full } = reading
+  return [
+    mailboxDepth,
+    commitDurations.counts.at(-1) ?? 0,
+    commitOperations.sum,
+    toMicroseconds(commitDurations.sum),
+    entities,
+    used_bytes,
+    logged_bytes,
+    restarts,
+    full ? 1 : 0,
+  ]
+}
+
+function distributionsShown(
+  partition: number,
+  reading: StorageReading | undefined,
+  waits: PartitionWaits | undefined,
+): LiveDistributions {
+  const shown = (buckets: BucketReading | undefined) => (buckets === undefined ? [] : bucketsShown(buckets))
+  return {
+    partition,
+    commits: shown(reading?.commitDurations),
+    syncs: shown(reading?.logDurations),
+    dbConnectionPool: shown(waits?.dbConnectionPool.distribution),
+    transaction: shown(waits?.transaction.distribution),
+    mailbox: shown(waits?.mailbox.distribution),
+  }
+}

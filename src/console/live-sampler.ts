@@ -1,0 +1,161 @@
+import { statfs } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import type { Resource } from '../api.js'
+import { openManagementPort } from '../command-line/command-line.js'
+import type { Alarms } from '../log/alarms.js'
+import { memoryLeft_bytes, memoryLimit_bytes, memoryUsed_bytes } from '../machine-memory.js'
+import { durationBuckets } from '../measure/buckets.js'
+import { verbs } from '../measure/counted-routes.js'
+import { type Measures, threadsOf } from '../measure/measures.js'
+import { rejections } from '../measure/requests.js'
+import { errorCodes, forwardResults, statusCodes } from '../measure/traffic-table.js'
+import type { Options } from '../options.js'
+import { now } from '../time.js'
+import { versionFacts } from '../version.js'
+import type { LiveAlarms, LiveDeliveries, LiveDisk, LiveFrame, LiveHello } from './live-frame.js'
+import { partitionsShown } from './live-partitions.js'
+import { bucketsShown, routesShown, trafficShown } from './live-traffic.js'
+
+/** How often frames are taken. */
+export const frameInterval_ms = 1000
+
+/** Receivers that fail, in one frame. */
+const mostFailing = 10
+
+/** What frames are made of, in the main thread. */
+export interface LiveSources {
+  readonly measures: Measures
+  /** Those that the measures count by, once they are all there. */
+  readonly resources: () => readonly Resource[]
+  readonly options: Options
+  readonly alarms: Pick<Alarms, 'counts' | 'worst'>
+  /** Lines of the log that were dropped. */
+  readonly dropped: () => number
+  /** A folder on the disk of the data, and how much of that is to stay free. */
+  readonly disk: { readonly path: string; readonly keepFree_bytes: number }
+}
+
+/** Takes frames of what the broker does [console: data]. */
+export class LiveSampler {
+  readonly #sources: LiveSources
+  readonly #processStart_ms = Math.round(performance.timeOrigin)
+  #sequence = 0
+  #free_bytes: number | undefined
+  #isAskingDisk = false
+
+  constructor(sources: LiveSources) {
+    this.#sources = sources
+  }
+
+  /** What stays as it is. */
+  hello(): LiveHello {
+    const { measures, resources, options, disk } = this.#sources
+    return {
+      version: versionFacts.version,
+      gitHash: versionFacts.git_hash,
+      host: hostname(),
+      processStart_ms: this.#processStart_ms,
+      interval_ms: frameInterval_ms,
+      partitions: measures.threads.partitions,
+      isDurable: options.writeConcern === 1,
+      isReadOnly: openManagementPort(options) !== undefined,
+      durationBounds_s: durationBuckets.bounds,
+      routes: routesShown(measures, resources()),
+      methods: verbs,
+      statusCodes,
+      errorCodes,
+      rejections,
+      forwardResults,
+      threads: threadsOf(measures.threads).map(({ kind, number }) => ({ kind, number })),
+      map_bytes: options.dbSizeMax_MiB * 2 ** 20,
+      keepFree_bytes: disk.keepFree_bytes,
+      memoryLimit_bytes: memoryLimit_bytes(),
+    }
+  }
+
+  /** How everything stands now. */
+  frame(): LiveFrame {
+    const { measures, alarms, dropped } = this.#sources
+    this.#askDisk()
+    const partitions = partitionsShown(measures, this.#sequence)
+    this.#sequence += 1
+    return {
+      processStart_ms: this.#processStart_ms,
+      sequence: this.#sequence,
+      time_ms: now(),
+      ...trafficShown(measures),
+      ...partitions,
+      threads: this.#threads(),
+      deliveries: this.#deliveries(),
+      alarms: alarmsShown(alarms),
+      memory: {
+        used_bytes: memoryUsed_bytes(),
+        resident_bytes: process.memoryUsage.rss(),
+        left_bytes: memoryLeft_bytes(),
+      },
+      disk: this.#disk(partitions),
+      logLinesDropped: dropped(),
+    }
+  }
+
+  #threads(): LiveFrame['threads'] {
+    const { threads, threadTable, startedAt } = this.#sources.measures
+    return threadsOf(threads).map(({ row }) => {
+      const { busy, looked, heapUsed_bytes, heapLimit_bytes } = threadTable.reading(row)
+      const looked_ms = looked === 0n ? 0 : Number((looked - startedAt) / 1_000_000n)
+      return [Number(busy / 1_000_000n), looked_ms, heapUsed_bytes, heapLimit_bytes]
+    })
+  }
+
+  #deliveries(): LiveDeliveries {
+    const { measures, alarms } = this.#sources
+    const { notifications, attempts, attemptDurations, queueWaits } = measures.delivery.totals
+    return {
+      ...notifications,
+      trouble: attempts.trouble,
+      refused: attempts.refused,
+      attempts: bucketsShown(attemptDurations),
+      queueWaits: bucketsShown(queueWaits),
+      outboxes: measures.delivery.outboxes().map(({ depth, bytes }) => [depth, bytes]),
+      oldest_ms: measures.delivery.oldest ?? null,
+      failing: alarms
+        .worst(['NotificationError', 'MqttConnectionError'], mostFailing)
+        .map(({ subject, since, occurrences, reason }) => {
+          return { receiver: subject ?? '', since_ms: since, failures: occurrences, reason }
+        }),
+    }
+  }
+
+  #disk({ partitions }: Pick<LiveFrame, 'partitions'>): LiveDisk {
+    const { options, disk } = this.#sources
+    const free = this.#free_bytes
+    const fullest_bytes = Math.max(0, ...partitions.map(([, , , , , used_bytes]) => used_bytes))
+    return {
+      free_bytes: free ?? null,
+      left_bytes: free === undefined ? null : Math.max(0, free - disk.keepFree_bytes),
+      fullestMap: Math.round((fullest_bytes / (options.dbSizeMax_MiB * 2 ** 20)) * 1e4) / 1e4,
+    }
+  }
+
+  /** A frame does not wait for the disk: it shows what that has said last. */
+  #askDisk(): void {
+    if (this.#isAskingDisk) return
+    this.#isAskingDisk = true
+    statfs(this.#sources.disk.path)
+      .then(
+        ({ bavail, bsize }) => {
+          this.#free_bytes = bavail * bsize
+        },
+        () => {
+          this.#free_bytes = undefined
+        },
+      )
+      .finally(() => {
+        this.#isAskingDisk = false
+      })
+  }
+}
+
+function alarmsShown({ counts }: Pick<Alarms, 'counts'>): LiveAlarms {
+  return Object.fromEntries(Object.entries(counts).map(([kind, { active, raised }]) => [kind, [active, raised]]))
+}

@@ -1,0 +1,164 @@
+import { test } from 'tap'
+import { readOptions } from '../../src/command-line/command-line.js'
+import { type EventSink, LiveFeed } from '../../src/console/feeds.js'
+import { LiveSampler } from '../../src/console/live-sampler.js'
+import { Alarms } from '../../src/log/alarms.js'
+import { Measures } from '../../src/measure/measures.js'
+import { silentLog } from '../given.js'
+
+const read = readOptions(['-mutexTimeStat'], {})
+if (read.kind !== 'run') throw new Error('the options are wrong')
+const { options } = read
+
+function samplerOf(measures: Measures, alarms: Pick<Alarms, 'counts' | 'worst'> = quiet): LiveSampler {
+  return new LiveSampler({
+    ...{ measures, options, alarms },
+    resources: () => [],
+    dropped: () => 0,
+    disk: { path: '/', keepFree_bytes: 0 },
+  })
+}
+const quiet = new Alarms(silentLog, { relog: false })
+
+/** Keeps what it is sent. */
+class Kept implements EventSink {
+  readonly events: string[] = []
+
+  put(event: Uint8Array): boolean {
+    this.events.push(Buffer.from(event).toString())
+    return true
+  }
+
+  putNewest(event: Uint8Array): void {
+    this.put(event)
+  }
+
+  get names(): readonly string[] {
+    return this.events.map((event) => /^event: (\w+)/.exec(event)?.[1] ?? '')
+  }
+}
+
+const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+
+test('there is a timer while somebody looks, and the first frame comes at once, to everybody', async (t) => {
+  const before = timers()
+  let taken = 0
+  const sampler = samplerOf(Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 }))
+  const frame = () => {
+    taken += 1
+    return sampler.frame()
+  }
+  const feed = new LiveFeed({ hello: () => sampler.hello(), frame })
+  t.equal(timers(), before)
+  const [one, other] = [new Kept(), new Kept()]
+  const leaveOne = feed.watch(one)
+  const leaveOther = feed.watch(other)
+  t.equal(timers(), before + 1, 'one timer for all of them')
+  t.same(
+    [one.names, other.names],
+    [
+      ['hello', 'frame'],
+      ['hello', 'frame'],
+    ],
+  )
+  t.equal(taken, 1, 'one frame for all of them')
+  while (one.events.length < 3) await new Promise((resolve) => setTimeout(resolve, 20))
+  t.equal(one.events[2], other.events[2], 'the same bytes')
+  leaveOne()
+  t.equal(timers(), before + 1)
+  leaveOther()
+  t.equal(timers(), before)
+  const frames = taken
+  await new Promise((resolve) => setTimeout(resolve, 1200)) // Longer than it takes for a frame.
+  t.equal(taken, frames, 'no frame is taken for nobody')
+})
+
+test('a frame of 256 busy partitions stays small, and in turns has the distributions of all of them', async (t) => {
+  const measures = Measures.make({ frontEnds: 8, partitions: 256, queryThreads: 16 })
+  measures.switchPart('semWait', true, process.hrtime.bigint())
+  for (let partition = 0; partition < 256; partition += 1) fill(measures, partition)
+  const sampler = samplerOf(measures)
+  sampler.frame()
+  const begun = performance.now()
+  const frames = Array.from({ length: 4 }, () => sampler.frame())
+  t.comment(`${((performance.now() - begun) / 4).toFixed(1)} ms for a frame`)
+  for (const frame of frames) {
+    const bytes = JSON.stringify(frame).length
+    t.comment(`${bytes} bytes`)
+    t.ok(bytes < 64 * 1024, `${bytes} bytes`)
+  }
+  const shown = frames.flatMap(({ distributions }) => distributions.map(({ partition }) => partition))
+  t.same(
+    shown.toSorted((one, other) => one - other),
+    Array.from({ length: 256 }, (_, partition) => partition),
+  )
+  t.same(
+    frames.map(({ sequence }) => sequence - (frames[0]?.sequence ?? 0)),
+    [0, 1, 2, 3],
+  )
+})
+
+/** What a partition may have measured after a day. */
+function fill(measures: Measures, partition: number): void {
+  const own = new Measures(measures.memory, 8 + partition)
+  const storage = own.storage(partition)
+  storage.size(1_234_567, 2 ** 31, 2 ** 36)
+  for (const wait_ns of [8_000n, 40_000n, 90_000n, 200_000n, 400_000n, 900_000n, 2_000_000n, 4_000_000n]) {
+    for (let times = 0; times < 120; times += 1) {
+      own.wait('mailbox', partition).waited(wait_ns)
+      own.wait('transaction', partition).waited(wait_ns)
+    }
+    storage.committed(40, wait_ns)
+    storage.logged(4096, wait_ns)
+  }
+  measures.wait('dbConnectionPool', partition).waited(1_000_003n)
+  measures.wait('dbConnectionPool', partition).free()
+}
+
+test('the waits of a frame are those of the table, and buckets add up to those that waited', async (t) => {
+  const measures = Measures.make({ frontEnds: 1, partitions: 2, queryThreads: 1 })
+  measures.switchPart('semWait', true, process.hrtime.bigint())
+  measures.wait('dbConnectionPool', 1).waited(123_456_789_012_345_678n)
+  measures.wait('dbConnectionPool', 1).free()
+  measures.wait('dbConnectionPool', 0).waited(7n)
+  const { waits, distributions } = samplerOf(measures).frame()
+  t.same(waits?.dbConnectionPool, {
+    count: 3,
+    waited: 2,
+    total_ns: '123456789012345685',
+    max_ns: '123456789012345678',
+    buckets: [0, 1, ...new Array(18).fill(0), 1],
+  })
+  t.same(waits?.partitions[1]?.[0], [2, 1, '123456789012345678', '123456789012345678'])
+  t.same(
+    distributions.map((each) => each.dbConnectionPool),
+    [
+      [0, 1],
+      [19, 1],
+    ],
+  )
+  measures.reset(process.hrtime.bigint())
+  const after = samplerOf(measures).frame().waits
+  t.same(after?.dbConnectionPool, { count: 0, waited: 0, total_ns: '0', max_ns: '0', buckets: [] })
+  t.ok((after?.since_ms ?? 0) >= (waits?.since_ms ?? 0))
+  measures.switchPart('semWait', false, process.hrtime.bigint())
+  t.equal(samplerOf(measures).frame().waits, null)
+})
+
+test('of receivers that fail the ten worst are named, with the reason of the last failure', async (t) => {
+  const alarms = new Alarms(silentLog, { relog: false })
+  for (let receiver = 0; receiver < 12; receiver += 1) {
+    for (let times = 0; times <= receiver; times += 1) {
+      alarms.raise('NotificationError', `http://user:secret@r${receiver}.example/x`, `refused ${times}`)
+    }
+  }
+  alarms.raise('BadInput', '10.0.0.9', 'no JSON')
+  const { deliveries, alarms: shown } = samplerOf(
+    Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 }),
+    alarms,
+  ).frame()
+  t.equal(deliveries.failing.length, 10)
+  t.match(deliveries.failing[0], { receiver: 'http://***@r11.example/x', failures: 12, reason: 'refused 11' })
+  t.same(shown['NotificationError'], [12, 12])
+  t.same(shown['BadInput'], [1, 1])
+})

@@ -1,0 +1,161 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { t as root, test } from 'tap'
+import { EventReader } from '../event-reader.js'
+import { RunningBroker } from '../running.js'
+
+const folder = root.testdir()
+const broker = await RunningBroker.startOn(root, join(folder, 'open'), [
+  '-mutexTimeStat',
+  '-httpThreads',
+  '2',
+  '-partitions',
+  '2',
+])
+const token = 'a-token-of-the-management'
+const protectedBroker = await RunningBroker.startOn(root, join(folder, 'protected'), ['-adminToken', token])
+const live = `${broker.url}/admin/live`
+
+interface Frame {
+  readonly sequence: number
+  readonly time_ms: number
+  readonly requests: readonly { readonly route: number; readonly method: number; readonly codes: readonly number[] }[]
+  readonly partitions: readonly (readonly number[])[]
+  readonly waits: Record<string, { count: number; waited: number; total_ns: string; max_ns: string }>
+  readonly threads: readonly (readonly number[])[]
+  readonly now: { readonly inFlight: number }
+}
+
+async function frameOf(viewer: EventReader): Promise<Frame> {
+  return (await viewer.json('frame')) as Frame
+}
+
+/** The next frame whose sample was taken after this moment. */
+async function frameAfter(viewer: EventReader, moment_ms: number): Promise<Frame> {
+  for (;;) {
+    const frame = await frameOf(viewer)
+    if (frame.time_ms > moment_ms) return frame
+  }
+}
+
+test('frames count all requests of all front ends, and all commands of the partitions', async (t) => {
+  const viewer = await EventReader.open(live)
+  t.equal(viewer.headers.get('content-type'), 'text/event-stream')
+  const hello = Object(await viewer.json('hello'))
+  const before = await frameOf(viewer)
+  const updates = Array.from({ length: 300 }, (_, at) =>
+    broker.update('APPEND', {
+      type: 'Room',
+      isPattern: 'false',
+      id: `Room${at}`,
+      attributes: [{ name: 'a', type: 'T', value: `${at}` }],
+    }),
+  )
+  await Promise.all(updates)
+  const after = await frameAfter(viewer, Date.now())
+  const route = hello.routes.findIndex(({ name }: { name: string }) => name === '/v1/updateContext')
+  t.same(hello.routes[route], { name: '/v1/updateContext', updates: ['POST'], reads: [] })
+  const counted = ({ requests }: Frame) =>
+    requests.find((each) => each.route === route && hello.methods[each.method] === 'POST')?.codes ?? [0, 0]
+  t.equal(hello.statusCodes[counted(after)[0] ?? -1], '200')
+  t.equal((counted(after)[1] ?? 0) - (counted(before)[1] ?? 0), 300)
+  const commands = ({ partitions }: Frame) => partitions.reduce((sum, partition) => sum + (partition[2] ?? 0), 0)
+  t.equal(commands(after) - commands(before), 300)
+  t.equal(hello.threads.length, after.threads.length)
+  t.ok(after.sequence > before.sequence)
+  viewer.close()
+})
+
+test('the waits are those of /admin/waits, digit by digit', async (t) => {
+  const viewer = await EventReader.open(live)
+  const { waits } = await frameAfter(viewer, Date.now())
+  const shown = Object((await broker.send('GET', '/admin/waits')).json).waits
+  const seconds = (ns = '') => `${ns.padStart(10, '0').slice(0, -9)}.${ns.padStart(9, '0').slice(-9)}`
+  for (const kind of ['request', 'dbConnectionPool', 'transaction', 'mailbox']) {
+    const { count, waited, total_ns, max_ns } = waits[kind] ?? {}
+    t.match(shown[kind], { count, waited, total: seconds(total_ns), max: seconds(max_ns) }, kind)
+  }
+  t.ok((waits['mailbox']?.count ?? 0) >= 300, 'there were some')
+  viewer.close()
+})
+
+/** Opens a stream; those that were closed before may have to be noticed first. */
+async function seated(): Promise<EventReader> {
+  for (;;) {
+    const viewer = await EventReader.open(live)
+    if (viewer.status === 200) return viewer
+    await viewer.rest()
+  }
+}
+
+test('sixteen look at the same time, through whichever front end; the next one is told so, until one of them leaves', async (t) => {
+  const viewers: EventReader[] = []
+  while (viewers.length < 16) viewers.push(await seated())
+  for (const viewer of viewers) t.ok((await frameOf(viewer)).sequence > 0)
+  const refused = await EventReader.open(live)
+  t.equal(refused.status, 503)
+  t.equal(refused.headers.get('retry-after'), '10')
+  t.match(await refused.rest(), /16 viewers look at this already/)
+  viewers[3]?.close()
+  const again = await seated()
+  t.ok((await frameOf(again)).sequence > 0)
+  for (const viewer of viewers) viewer.close()
+  while ((await frameOf(again)).now.inFlight > 1) t.pass('those that have gone are noticed')
+  again.close()
+})
+
+test('a viewer that never reads costs the others nothing, and updates go on', async (t) => {
+  const lazy = connect(broker.port, '127.0.0.1')
+  await once(lazy, 'connect')
+  lazy.pause()
+  lazy.write('GET /admin/live HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  const viewer = await seated()
+  const first = await frameOf(viewer)
+  t.equal(
+    (await broker.update('APPEND', { type: 'Room', isPattern: 'false', id: 'Room1', attributes: [] })).status,
+    200,
+  )
+  t.equal((await frameOf(viewer)).sequence, first.sequence + 1)
+  lazy.destroy()
+  viewer.close()
+})
+
+/** The status of a request with headers that a browser would send for the page of another site. */
+function statusWith(to: RunningBroker, headers: Record<string, string>): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const sent = request(`${to.url}/admin/live`, { headers }, (response) => {
+      resolve(response.statusCode)
+      response.destroy()
+    })
+    sent.on('error', reject)
+    sent.end()
+  })
+}
+
+test('pages of other sites, foreign hosts, and those without the token see nothing', async (t) => {
+  t.equal(await statusWith(broker, { Origin: 'http://evil.example' }), 403)
+  t.equal(await statusWith(broker, { 'Sec-Fetch-Site': 'cross-site' }), 403)
+  t.equal(await statusWith(broker, { Host: 'evil.example' }), 403)
+  t.equal(await statusWith(broker, {}), 200)
+  t.equal(await statusWith(protectedBroker, {}), 401)
+  t.equal(await statusWith(protectedBroker, { Authorization: 'Bearer x' }), 401)
+  t.equal(await statusWith(protectedBroker, { Authorization: `Bearer ${token}` }), 200)
+  t.equal((await broker.send('PUT', '/admin/live')).status, 405)
+})
+
+test('a broker that ends does not wait for those who look: their streams end first', async (t) => {
+  const viewers = await Promise.all(Array.from({ length: 5 }, () => EventReader.open(live)))
+  for (const viewer of viewers) await frameOf(viewer)
+  const begun = performance.now()
+  const ended = broker.end('SIGTERM')
+  for (const viewer of viewers) {
+    let event = await viewer.next()
+    while (event !== undefined) event = await viewer.next()
+  }
+  t.equal(await ended, 0)
+  const took_ms = performance.now() - begun
+  t.ok(took_ms < 5000, `it took ${took_ms.toFixed(0)} ms, and may take 10 s for what is under way`)
+  t.notMatch(broker.output, /given up/)
+})
