@@ -1,6 +1,12 @@
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { ListeningClient, type ReadEvent } from './listening-client.js'
 import { RunningBroker } from './running.js'
+
+/** What `rigel key` hands over to. */
+const keyProgram = fileURLToPath(new URL('../src/runtime/key-program.js', import.meta.url))
 
 /** Subscribes a client of NGSIv2 that listens to the rooms of a type; gives the id. */
 async function subscribed(broker: RunningBroker, type: string, more: object = {}): Promise<string> {
@@ -241,4 +247,63 @@ test('a client listens to a subscription', async (t) => {
     await client.until(() => client.isOver)
     t.equal(client.end, 'stopped')
   })
+})
+
+test('whose key may read may listen and confirm, in the tenants and paths that the subscription has', async (t) => {
+  const folder = t.testdir()
+  const file = join(folder, 'keys')
+  const key = (...words: readonly string[]): string => {
+    const printed = execFileSync(process.execPath, [keyProgram, ...words, '--file', file], { encoding: 'utf8' })
+    return /^key {3}(\S+)$/m.exec(printed)?.[1] ?? printed.trim()
+  }
+  const [writer, reader, stranger] = [key('w'), key('r', '--read', '--tenants', 'acme'), key('s', '--tenants', 'other')]
+  const broker = await RunningBroker.startOn(t, join(folder, 'data'), [
+    '-multiservice',
+    '-apiKeys',
+    file,
+    '-corsOrigin',
+    '__ALL',
+  ])
+  const made = await broker.send(
+    'POST',
+    '/v2/subscriptions',
+    {
+      subject: { entities: [{ idPattern: '.*' }] },
+      notification: { httpCustom: { url: 'sse:', payload: 'a%0Ab ${id}' } },
+    },
+    { 'X-Auth-Token': writer, 'Fiware-Service': 'acme', 'Fiware-ServicePath': '/plant' },
+  )
+  t.equal(made.status, 201)
+  const path = `${made.headers.get('location')}/events`
+  const own = { 'X-Auth-Token': reader, 'Fiware-Service': 'acme' }
+  const others: readonly (readonly [status: number, headers: Record<string, string>])[] = [
+    [401, { 'Fiware-Service': 'acme' }],
+    [403, { ...own, 'X-Auth-Token': stranger }],
+    [404, { 'X-Auth-Token': stranger, 'Fiware-Service': 'other' }],
+    [404, { ...own, 'Fiware-ServicePath': '/field' }],
+  ]
+  for (const [status, headers] of others) {
+    t.equal((await broker.send('GET', path, undefined, headers)).status, status)
+    t.equal(
+      (await broker.send('POST', path, undefined, { ...headers, 'Last-Event-ID': '00000000.0-1' })).status,
+      status,
+    )
+  }
+  const headers = { ...own, 'Fiware-ServicePath': '/plant', Origin: 'http://page.example' }
+  const client = await ListeningClient.open(t, broker, { path, headers })
+  t.match(client.head, /Access-Control-Allow-Origin: \*/i)
+  const entity = { id: 'Mill1', type: 'Mill', n: { type: 'Number', value: 1 } }
+  const written = await broker.send('POST', '/v2/entities', entity, {
+    ...{ 'X-Auth-Token': writer, 'Fiware-Service': 'acme', 'Fiware-ServicePath': '/plant' },
+  })
+  t.equal(written.status, 201)
+  await client.until(() => client.notifications.length === 1)
+  const [event] = client.notifications
+  t.equal(event?.data, 'a\nb Mill1', 'a template is filled in, and each of its lines is one of the event')
+  t.equal(event?.fields.get('Fiware-Service'), 'acme')
+  t.equal(event?.fields.get('Fiware-ServicePath'), '/plant')
+  const confirmed = await broker.send('POST', path, undefined, { ...own, 'Last-Event-ID': client.lastId ?? '' })
+  t.equal(confirmed.status, 204)
+  client.close()
+  t.equal(await broker.end('SIGTERM'), 0)
 })

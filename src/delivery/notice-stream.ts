@@ -35,13 +35,16 @@ export interface NoticeStreamParts {
   readonly roomFreed: () => void
 }
 
-interface Sent {
+interface Posted extends Pick<ReadyEvent, 'sent'> {
   readonly notice: QueuedNotice
-  readonly bytes: number
   readonly posted_ms: number
-  readonly sent: ReadyEvent['sent']
+}
+
+/** There may be very many of them: nothing is kept of what was sent but the notice. */
+interface Taken {
+  readonly notice: QueuedNotice
   /** When the client was handed it. */
-  taken_ms: number
+  readonly taken_ms: number
 }
 
 /** Notices that may be meant for a stream before it can be sent them: as long as others of its group wait for them. */
@@ -63,8 +66,8 @@ export class NoticeStream {
   readonly position = new Map<SourceNumber, NoticeNumber>()
   readonly #parts: NoticeStreamParts
   readonly #ahead = new Fifo<QueuedNotice>()
-  readonly #posted = new Fifo<Sent>()
-  readonly #taken = new Fifo<Sent>()
+  readonly #posted = new Fifo<Posted>()
+  readonly #taken = new Fifo<Taken>()
   #posted_bytes = 0
   #bytes = 0
   #confirmed: StreamPosition | undefined
@@ -109,20 +112,12 @@ export class NoticeStream {
       next.stream = this.serial
       next.ordinal = this.#parts.ordinal()
       const event = this.#parts.event(next, this)
-      if (event === undefined) this.#forget(next, next.sent_bytes)
+      if (event === undefined) this.#forget(next)
       else {
         text += event.text
         notices += 1
         this.#posted_bytes += next.sent_bytes
-        this.#posted.push({
-          ...{
-            notice: next,
-            bytes: next.sent_bytes,
-            posted_ms: this.#parts.steady_ms(),
-            sent: event.sent,
-            taken_ms: 0,
-          },
-        })
+        this.#posted.push({ notice: next, posted_ms: this.#parts.steady_ms(), sent: event.sent })
       }
     }
     if (notices > 0) this.#parts.post(text, notices)
@@ -133,9 +128,13 @@ export class NoticeStream {
     return this.#parts.large.take(sent_bytes)
   }
 
-  #forget({ size_bytes }: QueuedNotice, large_bytes: number): void {
-    this.#bytes -= size_bytes
-    if (this.#parts.large.give(large_bytes)) this.#parts.roomFreed()
+  #forget(notice: QueuedNotice): void {
+    this.#bytes -= notice.size_bytes
+    this.#giveRoom(notice)
+  }
+
+  #giveRoom({ sent_bytes }: QueuedNotice): void {
+    if (this.#parts.large.give(sent_bytes)) this.#parts.roomFreed()
   }
 
   /** The client was handed so many more notices. */
@@ -144,11 +143,11 @@ export class NoticeStream {
     for (let count = 0; count < notices; count += 1) {
       const sent = this.#posted.shift()
       if (sent === undefined) break
-      this.#posted_bytes -= sent.bytes
-      if (this.#parts.large.give(sent.bytes)) this.#parts.roomFreed()
-      sent.taken_ms = now_ms
-      sent.sent(nanoseconds(now_ms - sent.posted_ms))
-      this.#taken.push(sent)
+      const { notice, posted_ms } = sent
+      this.#posted_bytes -= notice.sent_bytes
+      this.#giveRoom(notice)
+      sent.sent(nanoseconds(now_ms - posted_ms))
+      this.#taken.push({ notice, taken_ms: now_ms })
     }
     if (this.#confirmed !== undefined) this.confirm(this.#confirmed)
     this.expire()
@@ -177,7 +176,7 @@ export class NoticeStream {
     }
   }
 
-  #arrive({ notice, taken_ms }: Sent): void {
+  #arrive({ notice, taken_ms }: Taken): void {
     this.#taken.shift()
     this.#bytes -= notice.size_bytes
     this.#parts.arrived(notice, nanoseconds(taken_ms - notice.since_ms))
@@ -188,11 +187,10 @@ export class NoticeStream {
     const left: QueuedNotice[] = []
     for (let sent = this.#taken.shift(); sent !== undefined; sent = this.#taken.shift()) left.push(sent.notice)
     for (let sent = this.#posted.shift(); sent !== undefined; sent = this.#posted.shift()) {
-      this.#parts.large.give(sent.bytes)
+      this.#giveRoom(sent.notice)
       left.push(sent.notice)
     }
     for (let notice = this.#ahead.shift(); notice !== undefined; notice = this.#ahead.shift()) left.push(notice)
-    this.#parts.roomFreed()
     return left
   }
 }

@@ -1,4 +1,3 @@
-import type { MessagePort } from 'node:worker_threads'
 import { streamReference } from '../subscription/notification-url.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { DeliveryQueue } from './delivery-queue.js'
@@ -9,7 +8,7 @@ import { LargeNotices, type StreamLimits } from './stream-limits.js'
 import type { StreamEnd, StreamInstruction, StreamRefusal, StreamReport, StreamRequest } from './stream-message.js'
 import { positionTag, type StreamPosition } from './stream-position.js'
 import { type EventParts, streamEvent } from './streamed-notice.js'
-import type { QueueClock } from './subscription-queue.js'
+import type { QueueClock, SubscriptionQueue } from './subscription-queue.js'
 
 export interface StreamsParts extends EventParts {
   readonly queue: DeliveryQueue
@@ -21,9 +20,17 @@ export interface StreamsParts extends EventParts {
   readonly known: (source: number) => number
 }
 
+/** The port of a front end. */
+interface StreamPort {
+  on(event: 'message', take: (instruction: StreamInstruction) => void): unknown
+  on(event: 'close', left: () => void): unknown
+  postMessage(report: StreamReport): void
+  close(): void
+}
+
 /** The stream of a client, and which it is for its front end. */
 interface Opened {
-  readonly port: MessagePort
+  readonly port: StreamPort
   readonly number: number
   readonly subscription: SubscriptionId
   readonly stream: NoticeStream
@@ -40,7 +47,7 @@ const runDigits = 6
 export class Streams {
   readonly #parts: StreamsParts
   readonly #large: LargeNotices
-  readonly #ports = new Map<MessagePort, Map<number, Opened>>()
+  readonly #ports = new Map<StreamPort, Map<number, Opened>>()
   readonly #groups = new Map<SubscriptionId, StreamGroup>()
   readonly #opened = new Map<NoticeStream, Opened>()
   readonly #run = Math.floor(Math.random() * 36 ** runDigits)
@@ -57,7 +64,7 @@ export class Streams {
   }
 
   /** Serves the clients of a front end. */
-  connect(port: MessagePort): void {
+  connect(port: StreamPort): void {
     const streams = new Map<number, Opened>()
     this.#ports.set(port, streams)
     port.on('message', (instruction: StreamInstruction) => this.#obey(port, streams, instruction))
@@ -103,7 +110,7 @@ export class Streams {
     for (const port of this.#ports.keys()) port.close()
   }
 
-  #obey(port: MessagePort, streams: Map<number, Opened>, instruction: StreamInstruction): void {
+  #obey(port: StreamPort, streams: Map<number, Opened>, instruction: StreamInstruction): void {
     switch (instruction.kind) {
       case 'open': {
         const refusal = this.#refusal(instruction)
@@ -145,7 +152,7 @@ export class Streams {
     return group !== undefined && present.name === group
   }
 
-  #open(port: MessagePort, number: number, { subscription, after, group: name, isExplicit }: StreamRequest): void {
+  #open(port: StreamPort, number: number, { subscription, after, group: name, isExplicit }: StreamRequest): void {
     const present = this.#groups.get(subscription)
     if (present !== undefined && !this.#isJoined(present, name)) this.end(subscription, 'replaced')
     if (after !== undefined) this.#confirm(subscription, after)
@@ -162,7 +169,7 @@ export class Streams {
   }
 
   #newStream(
-    port: MessagePort,
+    port: StreamPort,
     number: number,
     { subscription, group, isExplicit }: { subscription: SubscriptionId; group: StreamGroup; isExplicit: boolean },
   ): NoticeStream {
@@ -259,17 +266,28 @@ export class Streams {
     const group = this.#groups.get(id)
     const queue = this.#parts.queue.streamed(id)
     if (group === undefined) return
-    while (queue?.isOpen) {
+    let isMore = true
+    while (isMore) {
+      isMore = queue !== undefined && this.#assign(group, queue)
+      for (const stream of group.members) stream.flush()
+    }
+  }
+
+  /** Assigns what the streams of a group have room for; whether it was anything. */
+  #assign(group: StreamGroup, queue: SubscriptionQueue): boolean {
+    let isAny = false
+    while (queue.isOpen) {
       const notice = queue.order.stream((each) => group.meantFor(each)?.hasRoom === true)
       const stream = notice && group.meantFor(notice)
       if (notice === undefined || stream === undefined) break
       group.assigned(stream, notice)
       stream.assign(notice)
+      isAny = true
     }
-    for (const stream of group.members) stream.flush()
+    return isAny
   }
 
-  #tell(port: MessagePort, report: StreamReport): void {
+  #tell(port: StreamPort, report: StreamReport): void {
     port.postMessage(report)
   }
 }

@@ -1,0 +1,346 @@
+import { EventEmitter } from 'node:events'
+import fc from 'fast-check'
+import { test } from 'tap'
+import type { StreamInstruction, StreamReport } from '../../src/delivery/stream-message.js'
+import { idOfPosition, positionOfId } from '../../src/delivery/stream-position.js'
+import { Streams } from '../../src/delivery/streams.js'
+import { LineLog } from '../../src/log/log.js'
+import { Switches } from '../../src/shared-memory/switches.js'
+import type { SubscriptionId } from '../../src/subscription/subscription.js'
+import { never } from '../../src/time.js'
+import { notice, recipient, subscriptionId } from './given.js'
+import { coordinator, QueueUnderTest } from './given-queue.js'
+
+const id = subscriptionId(1)
+
+interface Event {
+  readonly id: string
+  /** Outbox and number. */
+  readonly name: string
+  readonly key: string
+}
+
+/** A front end whose clients take what they are told to. */
+class FrontEnd extends EventEmitter {
+  readonly clients = new Map<number, Client>()
+  readonly replies: StreamReport[] = []
+
+  postMessage(report: StreamReport): void {
+    this.replies.push(report)
+    if (report.kind === 'events') this.clients.get(report.stream)?.arrive(report.text, report.notices)
+    if (report.kind === 'ended') this.clients.get(report.stream)?.end(report.why)
+  }
+
+  close(): void {
+    this.emit('close')
+  }
+
+  tell(instruction: StreamInstruction): void {
+    this.emit('message', instruction)
+  }
+}
+
+class Client {
+  readonly number: number
+  readonly group: string | undefined
+  readonly events: Event[] = []
+  ended: string | undefined
+  readonly #front: FrontEnd
+  /** The notices of the messages that it has not taken. */
+  readonly #untaken: number[] = []
+
+  constructor(front: FrontEnd, number: number, group: string | undefined) {
+    this.#front = front
+    this.number = number
+    this.group = group
+    front.clients.set(number, this)
+  }
+
+  arrive(text: string, notices: number): void {
+    this.#untaken.push(notices)
+    for (const event of text.split('\n\n').slice(0, -1)) {
+      const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(event)?.[1] ?? ''
+      const name = field('Rigel-Notification-Id').split('-').slice(1).join('-')
+      this.events.push({ id: field('id'), name, key: field('data') })
+    }
+  }
+
+  end(why: string): void {
+    this.ended = why
+    this.#front.clients.delete(this.number)
+  }
+
+  take(): boolean {
+    const notices = this.#untaken.shift()
+    if (notices === undefined || this.ended !== undefined) return false
+    this.#front.tell({ kind: 'took', stream: this.number, notices })
+    return true
+  }
+
+  close(): void {
+    if (this.ended === undefined) this.#front.tell({ kind: 'closed', stream: this.number })
+    this.end('closed')
+  }
+}
+
+interface Limits {
+  readonly listeners: number
+  readonly kept_ms: number
+  readonly kept: number
+  readonly kept_bytes: number
+}
+
+/** The streams of one courier with its queue. */
+class StreamsUnderTest {
+  readonly front = new FrontEnd()
+  readonly streams: Streams
+  readonly tested: QueueUnderTest
+  readonly keys = new Map<string, string>()
+  #numbers = 0
+
+  constructor(limits: Partial<Limits> = {}) {
+    this.tested = new QueueUnderTest({}, { streamReady: (ready) => this.streams.ready(ready) })
+    const { queue, clock, known } = this.tested
+    const switches = new Switches()
+    this.streams = new Streams({
+      ...{ queue, clock, known: (source) => known[source] ?? 0, large_bytes: 2 ** 20 },
+      limits: { listeners: 10, kept_ms: 1e9, kept: 1e6, kept_bytes: 1e9, ...limits },
+      sources: [0, 1, coordinator].map((source) => ({
+        refresh: () => undefined,
+        last: () => known[source] ?? 0,
+        after: () => [],
+        at: (number) => notice(id, 'any', this.keys.get(`${source}-${number}`) ?? ''),
+        stats: () => [],
+        ack: async () => true,
+        close: async () => undefined,
+      })),
+      word: () => '',
+      count: () => undefined,
+      sent: () => undefined,
+      log: new LineLog(switches, () => undefined),
+      switches,
+      transaction: () => '1',
+      brokerId: '0011223344556677',
+      maxSize: 1e6,
+      meter: { attempted: () => undefined },
+    })
+    this.streams.connect(this.front)
+    queue.put(recipient(id, 'sse:', { expires: never }))
+  }
+
+  arrive(source: number, key: string): void {
+    const { number } = this.tested.arrive(source, { subscription: id, orderingKey: { kind: 'entity', key } })
+    this.keys.set(`${source}-${number}`, key)
+  }
+
+  open(group?: string, after?: string, isExplicit = false): Client {
+    this.#numbers += 1
+    const client = new Client(this.front, this.#numbers, group)
+    const position = after === undefined ? undefined : positionOfId(after)
+    this.front.tell({ kind: 'open', stream: client.number, subscription: id, after: position, group, isExplicit })
+    return client
+  }
+
+  confirm(upTo: string, subscription: SubscriptionId = id): void {
+    const position = positionOfId(upTo)
+    if (position === undefined) throw new Error(`${upTo} is no position`)
+    this.front.tell({ kind: 'confirm', ticket: 0, subscription, upTo: position })
+  }
+
+  /** The notices that have left their outboxes. */
+  get left(): ReadonlySet<string> {
+    return this.tested.ackAll()
+  }
+}
+
+/** What was begun in microtasks is over. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+type Step =
+  | { readonly kind: 'arrive'; readonly source: 0 | 1; readonly key: number }
+  | { readonly kind: 'open'; readonly isMember: boolean; readonly resumes: number }
+  | { readonly kind: 'take' | 'close'; readonly client: number }
+  | { readonly kind: 'confirm'; readonly client: number; readonly event: number }
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('arrive' as const),
+      source: fc.constantFrom(0 as const, 1 as const),
+      key: fc.nat(3),
+    }),
+  },
+  fc.record({
+    kind: fc.constant('open' as const),
+    isMember: fc.constantFrom(true, true, true, false),
+    resumes: fc.nat(20),
+  }),
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('take' as const), client: fc.nat(9) }) },
+  fc.record({ kind: fc.constant('close' as const), client: fc.nat(9) }),
+  fc.record({ kind: fc.constant('confirm' as const), client: fc.nat(9), event: fc.nat(20) }),
+)
+
+/** The number in the name of a notice. */
+function numberOf(name: string): number {
+  return Number(name.split('-')[1])
+}
+
+/** Throws unless the notices of each key come in order, whatever came before the client was there. */
+function checkOrder({ events }: Client): void {
+  const last = new Map<string, number>()
+  for (const { name, key } of events) {
+    const place = `${name.split('-')[0]} ${key}`
+    if ((last.get(place) ?? 0) >= numberOf(name)) throw new Error(`${name} of ${key} came after ${last.get(place)}`)
+    last.set(place, numberOf(name))
+  }
+}
+
+test('whatever clients do, a notice leaves only when one that got it has said so, and each key is in order', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+      const under = new StreamsUnderTest()
+      const all: Client[] = []
+      const confirmed = new Set<string>()
+      let arrived = 0
+      const confirm = (client: Client | undefined, which: number): string | undefined => {
+        if (client === undefined || client.events.length === 0) return undefined
+        const event = which % client.events.length
+        for (const { name } of client.events.slice(0, event + 1)) confirmed.add(name)
+        return client.events[event]?.id
+      }
+      for (const step of steps) {
+        if (step.kind === 'arrive') {
+          under.arrive(step.source, `${step.source} ${step.key}`)
+          arrived += 1
+        } else if (step.kind === 'open') {
+          const group = step.isMember ? 'shift' : undefined
+          const before = all.findLast((client) => client.group === group && client.events.length > 0)
+          all.push(under.open(group, confirm(before, step.resumes)))
+        } else {
+          const client = all[step.client % Math.max(1, all.length)]
+          if (step.kind === 'take') client?.take()
+          else if (step.kind === 'close') client?.close()
+          else if (step.kind === 'confirm') {
+            const upTo = confirm(client, step.event)
+            if (upTo !== undefined) under.confirm(upTo)
+          }
+        }
+        await settled()
+        for (const client of all) checkOrder(client)
+        for (const name of under.left) if (!confirmed.has(name)) throw new Error(`${name} has left and nobody has it`)
+      }
+      const last = under.open()
+      await settled()
+      while (last.take()) await settled()
+      checkOrder(last)
+      const lost = [...under.keys.keys()].filter(
+        (name) => !under.left.has(name) && !last.events.some((event) => event.name === name),
+      )
+      if (lost.length > 0) throw new Error(`${lost} were lost`)
+      const end = last.events.at(-1)
+      if (end !== undefined) under.confirm(end.id)
+      if (under.left.size !== arrived) throw new Error(`${arrived - under.left.size} stay although all were confirmed`)
+    }),
+    { numRuns: 500 },
+  )
+  t.pass()
+})
+
+test('what was sent for long enough counts as arrived, on a stream that is read', async (t) => {
+  const under = new StreamsUnderTest({ kept_ms: 1000 })
+  const client = under.open()
+  for (let n = 0; n < 5; n += 1) under.arrive(0, `${n}`)
+  await settled()
+  t.equal(client.events.length, 5)
+  under.tested.clock.advance(2000)
+  under.streams.sweep()
+  t.equal(under.left.size, 0, 'nobody has taken them')
+  while (client.take()) await settled()
+  under.tested.clock.advance(999)
+  under.streams.sweep()
+  t.equal(under.left.size, 0)
+  under.tested.clock.advance(1)
+  under.streams.sweep()
+  t.equal(under.left.size, 5)
+})
+
+test('while a client does not take what is next, nothing before it counts as arrived', async (t) => {
+  const under = new StreamsUnderTest({ kept_ms: 1000 })
+  const client = under.open()
+  under.arrive(0, 'a')
+  await settled()
+  client.take()
+  under.arrive(0, 'b')
+  await settled()
+  under.tested.clock.advance(6000)
+  under.streams.sweep()
+  t.equal(under.left.size, 0)
+  client.take()
+  t.equal(under.left.size, 1, 'it goes on')
+})
+
+test('no more is kept than may be; with explicit confirmation no more is sent', async (t) => {
+  const under = new StreamsUnderTest({ kept: 10 })
+  const client = under.open()
+  for (let n = 0; n < 25; n += 1) under.arrive(0, `${n}`)
+  await settled()
+  while (client.take()) await settled()
+  t.equal(under.left.size, 15)
+  const explicit = new StreamsUnderTest({ kept: 10 })
+  const confirming = explicit.open(undefined, undefined, true)
+  for (let n = 0; n < 25; n += 1) explicit.arrive(0, `${n}`)
+  await settled()
+  while (confirming.take()) await settled()
+  t.same([explicit.left.size, confirming.events.length], [0, 10])
+  explicit.confirm(confirming.events[4]?.id ?? '')
+  await settled()
+  t.same([explicit.left.size, confirming.events.length], [5, 15])
+})
+
+test('what may be on the way to a client that takes nothing is bounded', async (t) => {
+  const under = new StreamsUnderTest()
+  const client = under.open()
+  for (let n = 0; n < 1000; n += 1) under.arrive(0, `${n % 7}`)
+  await settled()
+  t.equal(client.events.length, 256)
+  while (client.take()) await settled()
+  t.equal(client.events.length, 1000)
+})
+
+test('an entity stays with its client of a group, and the others get their share', async (t) => {
+  const under = new StreamsUnderTest()
+  const members = [under.open('g'), under.open('g'), under.open('g')]
+  for (let n = 0; n < 300; n += 1) under.arrive(n % 2, `${n % 2} ${n % 30}`)
+  await settled()
+  for (const member of members) while (member.take()) await settled()
+  const keys = members.map(({ events }) => new Set(events.map(({ key }) => key)))
+  t.equal(
+    keys.reduce((sum, { size }) => sum + size, 0),
+    30,
+    'each entity has one client',
+  )
+  for (const { size } of keys) t.ok(size >= 9 && size <= 11)
+})
+
+test('ids are read as they are written, and nothing else is one', async (t) => {
+  const ofGroup = fc.option(fc.record({ stream: fc.stringMatching(/^[\da-z]{1,24}$/), ordinal: fc.nat(1e9) }), {
+    nil: undefined,
+  })
+  const sent = fc.uniqueArray(fc.tuple(fc.nat(999), fc.integer({ min: 1, max: 1e14 })), {
+    minLength: 1,
+    maxLength: 20,
+    selector: ([source]) => source,
+  })
+  fc.assert(
+    fc.property(fc.stringMatching(/^[\da-f]{8}$/), ofGroup, sent, (tag, group, numbers) => {
+      const position = { tag, ofGroup: group, sent: new Map(numbers) }
+      const own = numbers[0]?.[0] ?? 0
+      t.same(positionOfId(idOfPosition(position, own)), position)
+    }),
+    { numRuns: 100 },
+  )
+  fc.assert(fc.property(fc.string(), (text) => positionOfId(text) === undefined))
+})
