@@ -23,7 +23,7 @@ export const appearances = [
   { theme: 'light', width: 390, height: 844 },
   { theme: 'dark', width: 390, height: 844 },
 ] as const
-type Appearance = (typeof appearances)[number]
+export type Appearance = (typeof appearances)[number]
 
 /** The ids of the pages, in the order of the navigation. */
 export const pageIds = pages.map(({ id }) => id)
@@ -107,15 +107,16 @@ export class ConsoleTab {
     return this.#problems.splice(0)
   }
 
-  /** What axe finds, each with the element. */
-  async accessibilityFaults(): Promise<readonly string[]> {
+  /** What axe finds, each with the element; by some of its rules only, if they are named. */
+  async accessibilityFaults(...rules: readonly string[]): Promise<readonly string[]> {
     if (!(await this.page.evaluate(() => 'axe' in globalThis))) await this.page.evaluate(axeSource)
-    return this.page.evaluate(async () => {
-      const { violations } = await axe.run(document, { resultTypes: ['violations'] })
+    return this.page.evaluate(async (only) => {
+      const options = only.length === 0 ? {} : { runOnly: { type: 'rule', values: only } }
+      const { violations } = await axe.run(document, { resultTypes: ['violations'], ...options })
       return violations.flatMap(({ id, nodes }) =>
         nodes.map(({ target, failureSummary }) => `${id} ${target.join(' ')}: ${failureSummary}`),
       )
-    })
+    }, rules)
   }
 
   /** Whether the page as a whole is wider than the window. */

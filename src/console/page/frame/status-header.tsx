@@ -1,10 +1,10 @@
-import { linkTo, setParameter } from '../address.js'
+import { linkTo, openedAddress, setParameter } from '../address.js'
 import { useClock } from '../clock.js'
 import { spanText } from '../format.js'
 import { connection, live } from '../live/live-state.js'
 import { useObservable } from '../observable.js'
 import { Chip } from '../parts/small-parts.js'
-import { readMembers, readText } from '../raw.js'
+import { readList, readMembers, readText } from '../raw.js'
 import { paused, useResource } from '../resource.js'
 import { readOnly } from '../session.js'
 import { spans, useSpan } from '../span.js'
@@ -20,6 +20,7 @@ export function StatusHeader() {
       </a>
       <Facts />
       <div class="switches">
+        <TenantSwitch />
         <SpanSwitch />
         <PauseButton />
       </div>
@@ -75,6 +76,30 @@ function Facts() {
 
 function Uptime({ start_ms }: { readonly start_ms: number }) {
   return <span class="quiet">up {spanText((useClock() - start_ms) / 1000)}</span>
+}
+
+const tenantList = readMembers({ tenants: readList(readMembers({ service: readText })) })
+
+/** Chooses what pages show whose content belongs to a tenant; there from the first tenant with a name on. */
+function TenantSwitch() {
+  const chosen = useObservable(openedAddress).parameters.get('tenant') ?? ''
+  const { value } = useResource('/admin/tenants', tenantList, 30_000)
+  const known = value?.tenants.map(({ service }) => service).filter((name) => name !== '') ?? []
+  if (known.length === 0 && chosen === '') return null
+  const names = known.includes(chosen) || chosen === '' ? known : [...known, chosen]
+  return (
+    <label class="field">
+      <span class="unseen">Tenant that pages show</span>
+      <select value={chosen} onChange={({ currentTarget }) => setParameter('tenant', currentTarget.value)}>
+        <option value="">all tenants</option>
+        {names.toSorted().map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
 }
 
 function SpanSwitch() {

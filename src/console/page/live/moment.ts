@@ -1,5 +1,5 @@
 import type { LiveBuckets, LiveDistributions, LiveFrame, LiveHello, LiveWaitDistribution } from '../../live-frame.js'
-import { addCounts, bucketCounts, quantileOf, sumOf } from './buckets-of-live.js'
+import { addCounts, bucketCounts, quantileOf, sumOf } from './wait-buckets.js'
 
 /** A frame with the distributions of all partitions, also of those that it has not brought itself. */
 export interface WholeFrame {

@@ -1,17 +1,26 @@
 /** As many seconds are kept. */
 const kept_s = 3600
 
+/** A chart shows no less. */
+const least_s = 60
+
 /**
  * The courses of figures over the last hour, one value for each second. A second of which nothing is known is a gap: not a
  * number. Nothing grows: each course has its place from its first value on.
  */
 export class Series {
   readonly #courses = new Map<string, Float32Array>()
+  #first_s = Number.POSITIVE_INFINITY
   #latest_s = 0
 
   /** The last second that has values, since 1970. */
   get latest_s(): number {
     return this.#latest_s
+  }
+
+  /** How many of the last seconds are worth showing: so many, or from the first that has values on, and a minute at least. */
+  shown(seconds: number): number {
+    return Math.min(seconds, Math.max(least_s, this.#latest_s - this.#first_s + 1))
   }
 
   /** Takes the values of a second. Seconds between the last one and this become gaps; one that is long past is left out. */
@@ -22,6 +31,7 @@ export class Series {
       for (const course of this.#courses.values()) course[(second - gap) % kept_s] = Number.NaN
     }
     this.#latest_s = Math.max(this.#latest_s, second)
+    this.#first_s = Math.min(this.#first_s, second)
     for (const name in values) {
       let course = this.#courses.get(name)
       if (course === undefined) {

@@ -41,7 +41,7 @@ export function OverviewPage() {
 function Concerns({ known }: { readonly known: Live }) {
   const found = concernsOf(known, useObservable(restarts))
   return (
-    <section class="findings" aria-labelledby="look-at">
+    <section class="concerns" aria-labelledby="look-at">
       <h2 id="look-at">What to look at</h2>
       {found.length === 0 ? (
         <p>
@@ -70,7 +70,7 @@ function PageLink({ id }: { readonly id: string }) {
 const points = 120
 
 function Cards({ known: { recent, latest } }: { readonly known: Live }) {
-  const { seconds } = useSpan()
+  const seconds = series.shown(useSpan().seconds)
   const course = (name: string) => <Sparkline values={thinned(series.last(name, seconds), points)} />
   const oldest_ms = latest.frame.deliveries.oldest_ms
   const oldest = oldest_ms === null ? '' : `, oldest ${durationText((latest.frame.time_ms - oldest_ms) / 1000)}`

@@ -6,9 +6,10 @@ import { useSpan } from '../span.js'
 
 /** What the broker has done in the time that is chosen, and how long it took. */
 export function TrafficCharts() {
-  const { seconds } = useSpan()
+  const span = useSpan()
   const marks_s = useObservable(restarts).map((at_ms) => at_ms / 1000)
   useObservable(live)
+  const seconds = series.shown(span.seconds)
   return (
     <div class="side-by-side">
       <Chart

@@ -29,6 +29,7 @@ export function Chart({ title, content, format, height = 200 }: ChartShown) {
   const drawn = useRef<uPlot | undefined>(undefined)
   const latest = useRef(content)
   latest.current = content
+  const [pointed, setPointed] = useState<number>()
   const palette = useObservable(colours)
   const names = content.lines.map(({ label }) => label).join('\n')
   useEffect(() => {
@@ -38,7 +39,7 @@ export function Chart({ title, content, format, height = 200 }: ChartShown) {
     void import('uplot').then(({ default: Plot }) => {
       const { current: element } = place
       if (gone || element === null) return
-      const options = optionsOf(latest, format, { width: element.clientWidth, height })
+      const options = optionsOf(latest, format, { width: element.clientWidth, height }, setPointed)
       const plot = new Plot(options, columnsOf(latest.current), element)
       drawn.current = plot
       watch = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }))
@@ -55,6 +56,7 @@ export function Chart({ title, content, format, height = 200 }: ChartShown) {
   return (
     <figure class="chart">
       <figcaption>{title}</figcaption>
+      <Legend content={content} format={format} at={pointed} />
       <div
         class="plot"
         ref={place}
@@ -66,6 +68,31 @@ export function Chart({ title, content, format, height = 200 }: ChartShown) {
     </figure>
   )
 }
+
+/** What each line is, and its value where the pointer is, or its last one. */
+function Legend({
+  content: { times_s, lines },
+  format,
+  at,
+}: Pick<ChartShown, 'content' | 'format'> & { readonly at: number | undefined }) {
+  return (
+    <ul class="legend">
+      {lines.map(({ label, values }, line) => {
+        const value = at === undefined ? values.findLast((each) => each !== null) : values[at]
+        return (
+          <li key={label}>
+            <span class="swatch" style={{ background: `var(--series-${(line % manyColours) + 1})` }} /> {label}{' '}
+            <b>{cellText(value, format)}</b>
+          </li>
+        )
+      })}
+      {at !== undefined && <li class="quiet">at {clockText(1000 * (times_s[at] ?? 0))}</li>}
+    </ul>
+  )
+}
+
+/** As many colours of lines there are. */
+const manyColours = 6
 
 /** As many moments of a chart are in its table. */
 const manyRows = 60
@@ -121,6 +148,7 @@ function optionsOf(
   shown: { readonly current: ChartContent },
   format: (value: number) => string,
   size: { readonly width: number; readonly height: number },
+  point: (at: number | undefined) => void,
 ): uPlot.Options {
   const axis = {
     stroke: colour('--quiet'),
@@ -130,26 +158,28 @@ function optionsOf(
   }
   return {
     ...size,
-    legend: { live: true },
-    cursor: { points: { size: 6 } },
+    legend: { show: false },
+    cursor: { points: { size: 6 }, y: false },
     scales: { y: { range: (_, least, most) => [Math.min(0, least ?? 0), most > 0 ? most * 1.08 : 1] } },
     axes: [
       { ...axis, values: (_, seconds) => seconds.map((each) => clockText(1000 * each)), space: 80 },
       { ...axis, size: 70, values: (_, values) => values.map(format) },
     ],
     series: [
-      { label: 'time', value: (_, seconds) => (seconds === null ? '' : clockText(1000 * seconds)) },
+      {},
       ...shown.current.lines.map(({ label }, at) => ({
         label,
-        stroke: colour(`--series-${(at % 6) + 1}`),
+        stroke: colour(`--series-${(at % manyColours) + 1}`),
         width: 2,
-        dash: at < 6 ? [] : [6, 4],
+        dash: at < manyColours ? [] : [6, 4],
         spanGaps: false,
         points: { show: false },
-        value: (_: uPlot, value: number | null) => (value === null ? '' : format(value)),
       })),
     ],
-    hooks: { draw: [(plot) => drawMarks(plot, shown.current.marks_s ?? [])] },
+    hooks: {
+      draw: [(plot) => drawMarks(plot, shown.current.marks_s ?? [])],
+      setCursor: [({ cursor }) => point(cursor.idx ?? undefined)],
+    },
   }
 }
 

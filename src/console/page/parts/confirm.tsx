@@ -40,7 +40,8 @@ export function ConfirmDialog() {
       ref={dialog}
       aria-labelledby="confirm-title"
       aria-describedby="confirm-cost"
-      onClose={() => change?.decide(false)}
+      onClose={() => dialog.current?.open === false && change?.decide(false)}
+      onCancel={() => change?.decide(false)}
     >
       {change && (
         <>

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { EmptyState } from './states.js'
 
 /** A column of a table. */
@@ -56,7 +56,7 @@ export function DataTable<Row>({ caption, columns, rows, keyOf, open, empty }: T
     : sorted.length
   const moves = useRef(false)
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!moves.current) return
     moves.current = false
     const { current: element } = scroller

@@ -64,7 +64,7 @@ function draw(canvas: HTMLCanvasElement, { columns, buckets }: HeatMapContent, w
   canvas.height = height * devicePixelRatio
   context.scale(devicePixelRatio, devicePixelRatio)
   const most = columns.reduce((sofar, column) => Math.max(sofar, ...(column ?? [])), 0)
-  const [empty, full, gap] = [colour('--heat-empty'), colour('--heat-full'), colour('--page')]
+  const [empty, full, gap] = [colour('--heat-empty'), colour('--heat-full'), colour('--card')]
   context.fillStyle = empty
   context.fillRect(0, 0, width, height)
   const step = width / Math.max(1, columns.length)

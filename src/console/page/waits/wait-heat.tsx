@@ -7,29 +7,43 @@ import type { WaitName } from './waits-reading.js'
 
 /** As many columns fit. */
 const columns = 150
+/** As many buckets are shown at least. */
+const leastRows = 7
 
 /** How often requests waited how long, over time. */
 export function WaitHeat({ name, title }: { readonly name: WaitName; readonly title: string }) {
   const known = useObservable(live)
-  const { seconds } = useSpan()
+  const span = useSpan()
   if (known === undefined) return null
-  return <HeatMap title={title} content={contentOf(name, seconds, known.hello.durationBounds_s)} />
+  const content = contentOf(name, series.shown(span.seconds), known.hello.durationBounds_s)
+  if (content.buckets.length === 0) return <p class="quiet">Nobody waited in this time.</p>
+  return <HeatMap title={title} content={content} />
 }
 
 function contentOf(name: WaitName, seconds: number, bounds: readonly number[]): HeatMapContent {
   const each = Math.max(1, Math.ceil(seconds / columns))
-  const rows = [...bounds, Number.POSITIVE_INFINITY].map((_, bucket) =>
-    series.last(courses.waitBucket(name, bucket), seconds),
-  )
+  const names = [...bounds.map((bound) => `≤ ${durationText(bound)}`), 'longer']
+  const rows = names.map((_, bucket) => series.last(courses.waitBucket(name, bucket), seconds))
+  const [first, last] = usedOf(rows)
+  const used = rows.slice(first, last + 1)
   const ends = Array.from({ length: Math.floor(seconds / each) }, (_, at) => (at + 1) * each)
   return {
     times_s: ends.map((end) => series.latest_s - seconds + end),
-    buckets: [...bounds.map(durationText), 'longer'],
+    buckets: names.slice(first, last + 1),
     columns: ends.map((end) => {
-      const counts = rows.map((row) => sumOfKnown(row.subarray(end - each, end)))
+      const counts = used.map((row) => sumOfKnown(row.subarray(end - each, end)))
       return counts.every(Number.isNaN) ? undefined : counts.map((count) => count || 0)
     }),
   }
+}
+
+/** The first and the last bucket that has anything, with some around them so that little is seen as little; none of nothing. */
+function usedOf(rows: readonly Float32Array[]): readonly [first: number, last: number] {
+  const isUsed = (row: Float32Array) => row.some((count) => count > 0)
+  const first = rows.findIndex(isUsed)
+  if (first === -1) return [0, -1]
+  const last = rows.findLastIndex(isUsed)
+  return [Math.max(0, first - 1), Math.min(rows.length - 1, Math.max(last + 1, first + leastRows))]
 }
 
 /** Not a number where nothing is known. */

@@ -109,7 +109,7 @@ function Reading({ reading, frozen }: { readonly reading: WaitsReading; readonly
           {waitNames.map((name) => (
             <li key={name}>
               <b>{waitMeanings[name].title}</b>: {waitMeanings[name].what}{' '}
-              <i>A high value: {waitMeanings[name].high}</i>
+              <span>A high value means: {waitMeanings[name].high}</span>
             </li>
           ))}
         </ul>
@@ -124,9 +124,11 @@ function Reading({ reading, frozen }: { readonly reading: WaitsReading; readonly
         Only real waits count: what is free at once adds nothing.
       </p>
       <Sums kinds={kinds} frozen={frozen?.kinds} />
-      {waitNames.map((name) => (
-        <Kind key={name} name={name} kind={kinds[name]} />
-      ))}
+      <div class="side-by-side">
+        {waitNames.map((name) => (
+          <Kind key={name} name={name} kind={kinds[name]} />
+        ))}
+      </div>
     </>
   )
 }
@@ -202,10 +204,11 @@ function Kind({ name, kind }: { readonly name: WaitName; readonly kind: KindOfWa
   return (
     <section aria-labelledby={`wait-${name}`}>
       <h2 id={`wait-${name}`}>{title}</h2>
-      <p>
-        {what} <span class="quiet">A high value: {high}</span> <span class="quiet">To turn:</span> <code>{turn}</code>
+      <p>{what}</p>
+      <p class="quiet">
+        A high value means: {high} What can be turned: <Turns flags={turn} />
       </p>
-      <WaitHeat name={name} title={`${title}: how long requests waited, over time`} />
+      <WaitHeat name={name} title={`How long requests waited: ${title.toLowerCase()}`} />
       {kind.partitions && (
         <details>
           <summary>By partition</summary>
@@ -219,6 +222,20 @@ function Kind({ name, kind }: { readonly name: WaitName; readonly kind: KindOfWa
         </details>
       )}
     </section>
+  )
+}
+
+function Turns({ flags }: { readonly flags: readonly string[] }) {
+  return (
+    <>
+      {flags.map((flag, at) => (
+        <span key={flag}>
+          {at > 0 && ', '}
+          <code class="flag">{flag}</code>
+        </span>
+      ))}
+      .
+    </>
   )
 }
 

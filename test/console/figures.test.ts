@@ -1,0 +1,65 @@
+import { test } from 'tap'
+import { RunningBroker } from '../running.js'
+import { ConsoleTab, keepPicturesOnFailure, needsBrowser, startBrowser } from './browser.js'
+import { Load } from './given-load.js'
+
+test('what the console says is what is', needsBrowser, async (t) => {
+  const broker = await RunningBroker.start(t, ['-localIp', '127.0.0.1', '-partitions', '2', '-statSemWait'])
+  const load = new Load(t, broker)
+  load.begin(200)
+  const browser = await startBrowser(t)
+  const tab = await ConsoleTab.open(browser, broker.url)
+  const { page } = tab
+  keepPicturesOnFailure(t, tab)
+  await tab.settled('overview')
+
+  await t.test(
+    'a receiver that fails is named within two seconds, and the rate is that of the client within five percent',
+    async (t) => {
+      await page.locator('.stages').waitFor()
+      const [begun_ms, before] = [Date.now(), load.answered]
+      await broker.send('POST', '/v2/subscriptions', {
+        subject: { entities: [{ idPattern: '.*', type: 'Room' }] },
+        notification: { http: { url: 'http://127.0.0.1:9/nobody' } },
+      })
+      await page.locator('.concerns', { hasText: 'http://127.0.0.1:9/nobody' }).waitFor({ timeout: 4_000 })
+      await page.waitForTimeout(10_500 - (Date.now() - begun_ms))
+      const said = Number((await page.locator('.card-value').first().textContent())?.replaceAll(',', ''))
+      const rate = (load.answered - before) / ((Date.now() - begun_ms) / 1000)
+      t.ok(Math.abs(said - rate) < 0.05 * rate, `${said} are shown, ${rate} were answered`)
+    },
+  )
+
+  await t.test('waits are those of /admin/waits, digit by digit', async (t) => {
+    await load.end()
+    await tab.show('waits')
+    const { json } = await broker.send('GET', '/admin/waits')
+    const { waits } = json as { readonly waits: Readonly<Record<string, Readonly<Record<string, number | string>>>> }
+    for (const [name, figures] of Object.entries(waits)) {
+      await page.waitForFunction(
+        ([kind, total]) => document.querySelector(`tr[data-wait=${kind}] td:nth-of-type(3)`)?.textContent === total,
+        [name, figures['total']],
+      )
+      const titles = await page
+        .locator(`tr[data-wait=${name}] td`)
+        .evaluateAll((cells) => cells.map((cell) => cell.getAttribute('title')))
+      const { count, waited, total, max, p50, p90, p99, p999 } = figures
+      t.same(titles, [count, waited, ...[total, max, p50, p90, p99, p999].map((each) => `${each} s`)].map(String), name)
+    }
+  })
+
+  await t.test('a kill of the broker is said, its return within two seconds, and the page is the same', async (t) => {
+    await tab.show('overview')
+    await page.evaluate(() => Object.assign(globalThis, { isSame: true }))
+    t.same(tab.takeProblems(), [])
+    await broker.end('SIGKILL')
+    await page.locator('.banner', { hasText: 'No connection since' }).waitFor()
+    await page.locator('.stale .stale-note').waitFor()
+    await broker.run()
+    await page.locator('.banner').waitFor({ state: 'detached', timeout: 4_000 })
+    await page.locator('.concerns', { hasText: 'the broker was started anew' }).waitFor()
+    t.equal(await page.evaluate(() => 'isSame' in globalThis), true, 'nothing was loaded again')
+    const others = tab.takeProblems().filter((problem) => !problem.includes('net::ERR_'))
+    t.same(others, [], 'the browser tells of its failed requests, and of nothing else')
+  })
+})

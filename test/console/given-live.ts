@@ -1,0 +1,84 @@
+import type { LiveFrame, LiveHello } from '../../src/console/live-frame.js'
+
+/** A broker of two partitions, with four buckets of durations. */
+export const givenHello: LiveHello = {
+  version: '0.1.0',
+  gitHash: 'nogitversion',
+  host: 'here',
+  processStart_ms: 1_000,
+  interval_ms: 1_000,
+  partitions: 2,
+  isDurable: true,
+  isReadOnly: false,
+  durationBounds_s: [0.001, 0.01, 0.1],
+  routes: [
+    { name: 'unknown', updates: [], reads: [] },
+    { name: '/v2/entities', updates: ['POST'], reads: ['GET'] },
+  ],
+  methods: ['GET', 'POST'],
+  statusCodes: ['200', '404'],
+  errorCodes: ['404'],
+  rejections: ['overload'],
+  forwardResults: ['ok'],
+  threads: [
+    { kind: 'frontEnd', number: 0 },
+    { kind: 'partition', number: 0 },
+    { kind: 'partition', number: 1 },
+    { kind: 'courier', number: 0 },
+  ],
+  map_bytes: 1_000_000,
+  keepFree_bytes: 0,
+  memoryLimit_bytes: 1_000_000_000,
+}
+
+/** A frame in which nothing has happened yet, with what is changed. */
+export function givenFrame(changed: Partial<LiveFrame> = {}): LiveFrame {
+  return {
+    processStart_ms: 1_000,
+    sequence: 1,
+    time_ms: 10_000,
+    requests: [],
+    sizes: [],
+    errors: [],
+    rejected: [0],
+    forwards: [0],
+    now: {
+      connections: 0,
+      inFlight: 0,
+      permitsFree: 100,
+      permitsTaken: 0,
+      permitsQueued: 0,
+      queriesWaiting: 0,
+      queriesRunning: 0,
+    },
+    waits: null,
+    partitions: [
+      [0, 0, 0, 0, 5, 100, 0, 0, 0],
+      [0, 0, 0, 0, 6, 100, 0, 0, 0],
+    ],
+    distributions: [],
+    threads: [
+      [0, 0, 1, 1],
+      [0, 0, 1, 1],
+      [0, 0, 1, 1],
+      [0, 0, 1, 1],
+    ],
+    deliveries: {
+      accepted: 0,
+      dropped: 0,
+      simulated: 0,
+      trouble: 0,
+      refused: 0,
+      attempts: [],
+      queueWaits: [],
+      outboxes: [[0, 0]],
+      oldest_ms: null,
+      failing: [],
+    },
+    alarms: {},
+    memory: { used_bytes: 1, resident_bytes: 1, left_bytes: 1 },
+    disk: { free_bytes: 1_000_000, left_bytes: 1_000_000, fullestMap: 0.1 },
+    logLinesDropped: 0,
+    ...changed,
+  }
+}

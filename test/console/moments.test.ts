@@ -1,0 +1,170 @@
+import { test } from 'tap'
+import type { LiveFrame, LiveWaitDistribution } from '../../src/console/live-frame.js'
+import { readFrame, readHello } from '../../src/console/page/live/live-reader.js'
+import { type Moment, momentOf, type WholeFrame } from '../../src/console/page/live/moment.js'
+import { Series, thinned } from '../../src/console/page/live/series.js'
+import { quantileOf } from '../../src/console/page/live/wait-buckets.js'
+import { concernsOf } from '../../src/console/page/overview/concerns.js'
+import { Misread } from '../../src/console/page/raw.js'
+import { givenFrame, givenHello } from './given-live.js'
+
+function whole(frame: LiveFrame): WholeFrame {
+  return { frame, distributions: new Map(frame.distributions.map((each) => [each.partition, each])) }
+}
+
+/** What happened between a frame of nothing and another one, two seconds later. */
+function after(changed: Partial<LiveFrame>, before: Partial<LiveFrame> = {}): Moment {
+  return momentOf(givenHello, whole(givenFrame(before)), whole(givenFrame({ time_ms: 12_000, ...changed })))
+}
+
+test('what the broker sends is read as it is, and anything else is refused with the place of the fault', async (t) => {
+  t.same(readHello(JSON.parse(JSON.stringify(givenHello))), givenHello)
+  t.same(readFrame(JSON.parse(JSON.stringify(givenFrame()))), givenFrame())
+  t.throws(
+    () => readFrame({ ...givenFrame(), now: { connections: 'many' } }),
+    new Misread('now: connections: no number'),
+  )
+  t.throws(() => readHello(undefined), Misread)
+})
+
+test('rates are differences by seconds, and routes say what updates and what reads', async (t) => {
+  const { updates, reads, errors, update, read } = after({
+    requests: [
+      { route: 1, method: 1, codes: [0, 40], durations: [0, 20, 20], total_s: 0.2 },
+      { route: 1, method: 0, codes: [0, 9, 1, 1], durations: [2, 10], total_s: 0.5 },
+      { route: 0, method: 1, codes: [1, 100], durations: [0, 100], total_s: 1 },
+    ],
+    errors: [[1, 0, 4]],
+  })
+  t.same([updates, reads, errors], [20, 5, 2])
+  t.equal(update.mean_s, 0.005)
+  t.ok(update.p50_s <= 0.001 && update.p99_s > 0.009, 'half are in the first bucket, the slowest in the second')
+  t.ok(read.p50_s > 0.01 && read.p99_s < 0.1)
+})
+
+test('percentiles lie within their bucket, count what waited for nothing, and are unknown without values', async (t) => {
+  const counts = Float64Array.from([0, 10, 0, 5])
+  t.equal(quantileOf([1, 2, 3], counts, 1 / 3), 1.5)
+  t.equal(quantileOf([1, 2, 3], counts, 0.99), 3, 'what is beyond the last bound is that bound')
+  t.equal(quantileOf([1, 2, 3], counts, 0.5, 85), 0)
+  t.same(quantileOf([1, 2, 3], new Float64Array(4), 0.5), Number.NaN)
+})
+
+const wait = (count: number, waited: number, total_ns: string): LiveWaitDistribution => ({
+  count,
+  waited,
+  total_ns,
+  max_ns: total_ns,
+  buckets: waited === 0 ? [] : [1, waited],
+})
+
+function waits(since_ms: number, request: LiveWaitDistribution): LiveFrame['waits'] {
+  const none = wait(0, 0, '0')
+  return { since_ms, request, dbConnectionPool: none, transaction: none, mailbox: none, partitions: [] }
+}
+
+test('waits begin at zero with a new measurement, and are unknown while nothing is measured', async (t) => {
+  const was = { waits: waits(1, wait(100, 50, '1000000000')) }
+  t.same(after({ waits: waits(1, wait(110, 60, '1100000000')) }, was).waits?.request.count, 10)
+  t.same(after({ waits: waits(2, wait(7, 3, '100')) }, was).waits?.request.count, 7, 'after a reset')
+  t.equal(after({ waits: null }, was).waits, undefined)
+})
+
+test('the busy share of a thread is of the time between its own looks at the clock', async (t) => {
+  const threads = [
+    [500, 1_000, 1, 1],
+    [0, 0, 1, 1],
+  ] as const
+  const { busy } = after({ threads })
+  t.same([busy[0], busy[1]], [0.5, Number.NaN])
+})
+
+test('the last hour is kept; what was not told is a gap, and what is older is gone', async (t) => {
+  const series = new Series()
+  for (const second of [10_000, 10_001, 10_004]) series.record(second, { updates: second })
+  t.same([...series.last('updates', 5)], [10_000, 10_001, Number.NaN, Number.NaN, 10_004])
+  t.equal(series.shown(300), 60, 'a minute at least')
+  t.same([...series.last('unknown', 2)], [Number.NaN, Number.NaN])
+  series.record(20_000, { updates: 1 })
+  t.same(
+    [...series.last('updates', 3600)].filter((value) => !Number.isNaN(value)),
+    [1],
+  )
+  series.record(9_000, { updates: 9 })
+  t.equal(series.last('updates', 3600).includes(9), false)
+})
+
+test('a course in fewer points keeps its peaks and its gaps', async (t) => {
+  const { NaN: none } = Number
+  t.same([...thinned(Float32Array.from([1, 9, 2, none, none, none, 3, 4]), 4)], [9, 2, none, 4])
+})
+
+/** What is to be looked at, in words. */
+function said(changed: Partial<LiveFrame>, recent?: Partial<Moment>, restarts: readonly number[] = []) {
+  const frame = givenFrame(changed)
+  const found = concernsOf({ hello: givenHello, latest: whole(frame), recent: { ...after({}), ...recent } }, restarts)
+  return found.map(({ tone, text }) => `${tone}: ${text}`)
+}
+
+const spread = { p50_s: 0.005, p99_s: 0.02, mean_s: 0.005, count: 10 }
+const noWait = { p50_s: 0, p99_s: 0, mean_s: 0, count: 10 }
+
+test('nothing is said when all is well', async (t) => {
+  t.same(said({}), [])
+  t.same(
+    said({ now: { ...givenFrame().now, permitsFree: 30, permitsTaken: 70 } }),
+    [],
+    'a queue that is not nearly full',
+  )
+  t.same(said({ alarms: { NotificationError: [0, 5] } }), [], 'an alarm that is over')
+})
+
+test('each rule of what to look at speaks in words, the worst first', async (t) => {
+  const { deliveries, now, disk } = givenFrame()
+  const failing = [{ receiver: 'http://x.example/', since_ms: 5_000, failures: 3278, reason: '500' }]
+  const rules: readonly (readonly [ReturnType<typeof said>, RegExp])[] = [
+    [said({ alarms: { NotificationError: [2, 9] } }), /^bad: alarm NotificationError \(2\)$/],
+    [
+      said({ deliveries: { ...deliveries, failing } }),
+      /^bad: receiver http:\/\/x\.example\/ fails since .* \(500\), 3,278 attempts$/,
+    ],
+    [
+      said({ now: { ...now, permitsFree: 10, permitsTaken: 90, permitsQueued: 7 } }),
+      /^bad: 90 % of the permits .* 7 requests wait/,
+    ],
+    [said({ disk: { ...disk, fullestMap: 0.85 } }), /^warning: the fullest partition has used 85 %.*-dbSizeMax/],
+    [said({ disk: { ...disk, left_bytes: 0 } }), /^bad: the disk is full/],
+    [said({ partitions: [[0, 0, 0, 0, 0, 0, 0, 0, 1]] }), /^bad: partition 0 refuses updates/],
+    [said({ partitions: [[0, 0, 0, 0, 0, 0, 0, 2, 0]] }), /^warning: the thread of partition 0 died/],
+    [said({ logLinesDropped: 1200 }), /^warning: 1,200 lines of the log/],
+    [said({}, { busy: [0.95, 0.1, 0.1, 0.1] }), /^warning: front end 0 is busy for 95 %/],
+    [said({}, {}, [9_000]), /^warning: the broker was started anew/],
+    [
+      said(
+        {},
+        {
+          update: spread,
+          waits: {
+            request: noWait,
+            mailbox: { ...noWait, mean_s: 0.004 },
+            transaction: noWait,
+            dbConnectionPool: noWait,
+          },
+        },
+      ),
+      /^warning: updates spend 80 % of their time waiting for their partition in its mailbox/,
+    ],
+    [
+      said(
+        {},
+        { partitions: after({}).partitions.map((each) => ({ ...each, commitShare: each.number * 0.7, sync: spread })) },
+      ),
+      /^warning: partition 1 waits for the disk \(commit 70 % of its time\)$/,
+    ],
+  ]
+  for (const [sentences, expected] of rules) {
+    t.equal(sentences.length, 1, String(expected))
+    t.match(sentences[0], expected)
+  }
+  t.match(said({ logLinesDropped: 1, alarms: { FileError: [1, 1] } }), [/^bad/, /^warning/])
+})
