@@ -114,6 +114,9 @@ export class EventQueue {
 /** The body of a response, as the HTTP layer takes it: until its client has gone; the other signal says that it may have. */
 type EventBody = (gone: AbortSignal, halfClosed: AbortSignal) => AsyncIterable<Uint8Array>
 
+/** Takes events without ever waiting. */
+export type EventSink = Pick<EventQueue, 'put' | 'putNewest'>
+
 /** Begins to fill the queue of a client that is being served; gives what ends that when the client has gone. */
 type BeginEvents = (queue: EventQueue) => () => void
 

@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { EventSink, Feeds, Watched } from './feeds.js'
+import type { EventSink } from '../event-stream.js'
+import type { Feeds, Watched } from './feeds.js'
 
 /** What a front end in a thread of its own tells the main thread: by the number that it has given a viewer. */
 type FeedRequest =

@@ -1,13 +1,9 @@
-import { type EventQueue, encodedEvent } from '../event-stream.js'
+import { type EventSink, encodedEvent } from '../event-stream.js'
+import { type LineFilter, type LineSource, watchLines } from './line-tail.js'
 import { frameInterval_ms, LiveSampler, type LiveSources } from './live-sampler.js'
 
 /** What somebody looks at. */
-export interface Watched {
-  readonly feed: 'live'
-}
-
-/** Takes events without ever waiting. */
-export type EventSink = Pick<EventQueue, 'put' | 'putNewest'>
+export type Watched = { readonly feed: 'live' } | { readonly feed: 'log'; readonly filter: LineFilter }
 
 /** What there is to look at: made by the main thread, for the viewers of all front ends. */
 export interface Feeds {
@@ -16,9 +12,11 @@ export interface Feeds {
 }
 
 /** The feeds where they are made. */
-export function mainFeeds(sources: LiveSources): Feeds {
+export function mainFeeds(sources: LiveSources, log: LineSource): Feeds {
   const live = new LiveFeed(new LiveSampler(sources))
-  return { watch: (_, sink) => live.watch(sink) }
+  return {
+    watch: (watched, sink) => (watched.feed === 'live' ? live.watch(sink) : watchLines(log, watched.filter, sink)),
+  }
 }
 
 /** Takes a frame every second and sends it to all who look; while nobody does there is no timer and no frame. */

@@ -1,24 +1,30 @@
-import type { ApiResponse, Resource } from '../api.js'
+import type { ApiRequest, ApiResponse, Prepared, Resource } from '../api.js'
 import { type EventStreams, encodedEvent, eventStreamHeaders, eventStreamType } from '../event-stream.js'
 import { operation } from '../management/response-forms.js'
-import { mostViewers, type ViewerLimit } from '../shared-memory/viewer-limit.js'
+import { logLevels } from '../shared-memory/switches.js'
+import { mostViewers, ViewerLimit } from '../shared-memory/viewer-limit.js'
 import { shortForm } from '../short-form.js'
+import { traceArea } from '../trace-area.js'
 import type { Feeds, Watched } from './feeds.js'
+import { GivenParameters } from './given-parameters.js'
 
 /** What the live resources of one front end work on. */
 export interface LiveResourceParts {
   readonly feeds: Feeds
   readonly streams: EventStreams
-  /** Those of `/admin/live`. */
-  readonly liveViewers: ViewerLimit
+  /** How many look, see `ViewerLimit`. */
+  readonly viewers: SharedArrayBuffer
 }
 
-/** What the broker does, as it does it, as streams of events [console: data]. */
-export function liveResources({ feeds, streams, liveViewers }: LiveResourceParts): readonly Resource[] {
-  const watch = (watched: Watched, viewers: ViewerLimit): ApiResponse => {
-    if (viewers.isReached) return tooManyViewers
+/** What the broker does and what it logs, as it does it, as streams of events [console: data]. */
+export function liveResources({ feeds, streams, viewers }: LiveResourceParts): readonly Resource[] {
+  const limits = { live: new ViewerLimit(viewers, 'live'), log: new ViewerLimit(viewers, 'log') }
+
+  function watch(watched: Watched): ApiResponse {
+    const limit = limits[watched.feed]
+    if (limit.isReached) return tooManyViewers
     const stream = streams.body((queue) => {
-      if (!viewers.take()) {
+      if (!limit.take()) {
         // Several have come at the same moment.
         queue.put(encodedEvent('full', JSON.stringify({ description: tooMany })))
         queue.end()
@@ -27,24 +33,47 @@ export function liveResources({ feeds, streams, liveViewers }: LiveResourceParts
       const leave = feeds.watch(watched, queue)
       return () => {
         leave()
-        viewers.release()
+        limit.release()
       }
     })
     return { status: 200, contentType: eventStreamType, headers: eventStreamHeaders, stream }
   }
+
+  const row = { anyCase: false, polled: true, givesEvents: true } as const
   return [
+    { ...row, pattern: '/admin/live', operations: { GET: operation('read', () => watch({ feed: 'live' })) } },
     {
-      pattern: '/admin/live',
-      anyCase: false,
-      polled: true,
-      givesEvents: true,
-      operations: { GET: operation('read', () => watch({ feed: 'live' }, liveViewers)) },
+      ...row,
+      pattern: '/admin/log/tail',
+      operations: { GET: { use: 'read', prepare: (request) => preparedTail(request, watch) } },
     },
   ]
 }
 
 const tooMany = `${mostViewers} viewers look at this already: close one of them, or come back later`
-const tooManyViewers: ApiResponse = {
-  ...shortForm(503, tooMany),
-  headers: { 'Retry-After': '10' },
+const tooManyViewers: ApiResponse = { ...shortForm(503, tooMany), headers: { 'Retry-After': '10' } }
+
+const levels: readonly string[] = [...logLevels.filter((level) => level !== 'NONE'), 'SUMMARY']
+const areas: readonly string[] = Object.keys(traceArea)
+const areasByNumber = new Map(Object.entries(traceArea).map(([name, number]) => [String(number), name]))
+
+function preparedTail(request: ApiRequest, watch: (watched: Watched) => ApiResponse): Prepared {
+  const given = new GivenParameters(request, ['levels', 'areas', 'text', 'correlator', 'tenant'])
+  const listed = (name: string, known: readonly string[], meant: (item: string) => string) => {
+    const items = given
+      .text(name)
+      ?.split(',')
+      .map((item) => meant(item.trim()))
+    const unknown = items?.find((item) => !known.includes(item))
+    if (unknown !== undefined) given.refuse(`the URI parameter ${name} names ${unknown}: known are ${known.join(', ')}`)
+    return items
+  }
+  const filter = {
+    levels: listed('levels', levels, (item) => item.toUpperCase()),
+    areas: listed('areas', areas, (item) => areasByNumber.get(item) ?? item),
+    text: given.text('text'),
+    correlator: given.text('correlator'),
+    tenant: given.folded('tenant'),
+  }
+  return given.prepared(async () => watch({ feed: 'log', filter }))
 }

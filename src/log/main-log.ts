@@ -59,6 +59,7 @@ export class MainLog extends LineLog {
   readonly #stdout: Target
   readonly #file: Target | undefined
   readonly #ports = new Set<MessagePort>()
+  readonly #listeners = new Set<(line: Line) => void>()
   #droppedElsewhere = 0
   /** Why the process ends, until it is known to be on standard output. */
   #reason: Line | undefined
@@ -78,6 +79,12 @@ export class MainLog extends LineLog {
     port.on('message', (handed: HandedLines) => this.#take(handed, port))
     port.on('close', () => this.#ports.delete(port))
     port.unref()
+  }
+
+  /** Tells of every line that is written, of whatever thread, until the function that it gives is called. */
+  listen(listener: (line: Line) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   /** A line of a log summary, shown at every level [management 10.1]. */
@@ -132,6 +139,7 @@ export class MainLog extends LineLog {
   #write(line: Line): void {
     // What other threads have logged before the end comes before its reason.
     if (line.level === 'FATAL') this.#drainPorts()
+    if (this.#listeners.size > 0) for (const listener of this.#listeners) listener(line)
     const maxSize = this.#switches.get('lineMaxSize')
     const matters = line.level === 'ERROR' || line.level === 'FATAL'
     const [taken] = [this.#stdout, this.#file].map((target) =>

@@ -1,5 +1,6 @@
-import type { ApiRequest, ApiResponse, Resource } from '../api.js'
-import { json } from '../short-form.js'
+import type { ApiRequest, ApiResponse, Prepared, Resource } from '../api.js'
+import { err, ok, type Result } from '../result.js'
+import { json, shortForm } from '../short-form.js'
 import { parseTraceLevels, traceLevelsText } from '../trace-levels.js'
 import { logChange } from './changes.js'
 import type { ManagementParts } from './parts.js'
@@ -11,7 +12,7 @@ const row = { countedAs: '/log/trace[/{level}]', counter: 'logRequests', anyCase
 
 /** The trace levels under their four names [management 2]. */
 export function traceResources({ measures, log }: ManagementParts): readonly Resource[] {
-  const { traces } = measures.switches
+  const { traces, traceReturn } = measures.switches
 
   /** Applies an expression as it was sent; one that is malformed changes nothing. */
   function change(request: ApiRequest, member: string, apply: (levels: ReadonlySet<number>) => void): ApiResponse {
@@ -19,8 +20,39 @@ export function traceResources({ measures, log }: ManagementParts): readonly Res
     const levels = parseTraceLevels(sent)
     if (!levels.ok) return json({ tracelevels: 'poorly formatted trace level string' })
     apply(new Set(levels.value))
-    changed(request)
     return json({ [member]: sent })
+  }
+
+  /** The levels are as they are put until somebody puts them anew. */
+  function putForGood(request: ApiRequest, wanted: (level: number, on: boolean) => boolean): void {
+    traceReturn.cancel()
+    put(traces, wanted)
+    changed(request)
+  }
+
+  /** The levels go back by themselves after so many seconds, whether somebody still looks or not. */
+  function putFor(request: ApiRequest, seconds: number, levels: ReadonlySet<number>): void {
+    const begun = traceReturn.begin(traces)
+    put(traces, (level) => levels.has(level))
+    logChange(log, request, `trace levels: ${shown(traces)}, for ${seconds} s`)
+    const goBack = () => {
+      const before = traceReturn.end(begun)
+      if (before === undefined) return
+      put(traces, (level) => before[level] === 1)
+      logChange(log, request, `trace levels: ${shown(traces)}, as before`)
+    }
+    setTimeout(goBack, seconds * 1000).unref()
+  }
+
+  function prepareSetting(request: ApiRequest): Prepared {
+    const seconds = parseSeconds(request.parameters.get('for'))
+    if (!seconds.ok) return seconds
+    return ok(() =>
+      change(request, 'tracelevels', (levels) => {
+        if (seconds.value === undefined) putForGood(request, (level) => levels.has(level))
+        else putFor(request, seconds.value, levels)
+      }),
+    )
   }
 
   function changed(request: ApiRequest): void {
@@ -35,8 +67,7 @@ export function traceResources({ measures, log }: ManagementParts): readonly Res
       operations: {
         GET: operation('read', () => json({ tracelevels: shown(traces) })),
         DELETE: operation('write', (request) => {
-          put(traces, () => false)
-          changed(request)
+          putForGood(request, () => false)
           return json({ tracelevels: 'all trace levels off' })
         }),
       },
@@ -46,15 +77,25 @@ export function traceResources({ measures, log }: ManagementParts): readonly Res
       pattern: `${name}/{level}`,
       aliases: aliases.map((alias) => `${alias}/{level}`),
       operations: {
-        PUT: operation('write', (request) =>
-          change(request, 'tracelevels', (levels) => put(traces, (level) => levels.has(level))),
-        ),
+        PUT: { use: 'write', prepare: prepareSetting },
         DELETE: operation('write', (request) =>
-          change(request, 'tracelevels_removed', (levels) => put(traces, (level, on) => on && !levels.has(level))),
+          change(request, 'tracelevels_removed', (levels) =>
+            putForGood(request, (level, on) => on && !levels.has(level)),
+          ),
         ),
       },
     },
   ]
+}
+
+const longest_s = 3600
+
+/** For how long levels are to be on; nothing for good. */
+function parseSeconds(text: string | undefined): Result<number | undefined, ApiResponse> {
+  if (text === undefined) return ok(undefined)
+  const seconds = /^\d{1,4}$/.test(text) ? Number(text) : 0
+  if (seconds >= 1 && seconds <= longest_s) return ok(seconds)
+  return err(shortForm(400, `for is no whole number of seconds from 1 to ${longest_s}`))
 }
 
 function shown(traces: Uint8Array): string {

@@ -1,4 +1,4 @@
-import { type DescribedResponse, type DescribedTag, responseRef, textSchema } from './description.js'
+import { type DescribedResponse, type DescribedTag, queryParameter, responseRef, textSchema } from './description.js'
 import { managementOperation } from './management-operation.js'
 
 const tag = 'What the broker does'
@@ -18,6 +18,28 @@ export const managementLivePaths: DescribedTag = {
           description:
             'An event `hello` with the names of what is numbered later, then an event `frame` every second. All counts are since the ' +
             'start of the process. At most 16 viewers; one that reads too slowly misses frames.',
+          responses: eventResponses('Events, until the client goes or the broker ends.'),
+          errors: { 503: responseRef('Unavailable') },
+        }),
+      },
+    },
+    {
+      path: '/admin/log/tail',
+      operations: {
+        get: managementOperation({
+          operationId: 'watchLog',
+          tags: [tag],
+          summary: 'Lines of the log, as they are written',
+          description:
+            'An event `line` for each, as JSON, and events `skipped` that say how many more there were than the 200 that a viewer gets ' +
+            'in a second. A line has to fit all that is given. At most 16 viewers.',
+          parameters: [
+            queryParameter('levels', 'Levels, separated by commas.', textSchema(), 'WARN,ERROR'),
+            queryParameter('areas', 'Trace areas, by name or number, separated by commas.', textSchema(), 'notify'),
+            queryParameter('text', 'What the message or a fact has in it.', textSchema()),
+            queryParameter('correlator', 'Of the request.', textSchema()),
+            queryParameter('tenant', 'Of the request.', textSchema()),
+          ],
           responses: eventResponses('Events, until the client goes or the broker ends.'),
           errors: { 503: responseRef('Unavailable') },
         }),

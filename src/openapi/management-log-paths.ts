@@ -38,7 +38,14 @@ export const managementLogPaths: DescribedTag = {
           operationId: 'setTraceLevels',
           tags: [tag],
           summary: 'Exactly these trace levels on',
-          parameters: [level],
+          parameters: [
+            level,
+            queryParameter('for', 'Seconds after which all levels are again as they were.', {
+              type: 'integer',
+              minimum: 1,
+              maximum: 3600,
+            }),
+          ],
           answer: 'TraceLevels',
           example: { tracelevels: '21,180-181' },
         }),

@@ -124,7 +124,7 @@ export class Core {
       responseMemory: RequestMemory.memory(),
       rates: options.rateLimit && TenantRates.memory(options.rateLimit),
       alarms: alarmMemory,
-      liveViewers: ViewerLimit.memory(),
+      viewers: ViewerLimit.memory(),
       rooms: numbers.map(() => MailboxCapacity.memory()),
     }
     const brokerId = folder.id.replaceAll('-', '').slice(0, 16)
@@ -189,7 +189,8 @@ export class Core {
       tell: (report: AlarmReport) => this.#alarm(report),
     }
     const dropped = () => this.#log.dropped
-    const feeds = (parts: FeedParts) => mainFeeds({ ...parts, options: this.#options, alarms: this.#alarms, dropped })
+    const feeds = (parts: FeedParts) =>
+      mainFeeds({ ...parts, options: this.#options, alarms: this.#alarms, dropped }, this.#log)
     const services = { subscriptions, registry, alarms, feeds, backups: this.#backups, dropped }
     const opened = await openFront({ ...task, frontEnd: 0 }, services, this.#log, (front) =>
       this.#partitions.add(front),

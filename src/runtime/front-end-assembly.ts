@@ -45,7 +45,6 @@ import { ForwardLimit } from '../shared-memory/forward-limit.js'
 import { MailboxCapacity } from '../shared-memory/mailbox-capacity.js'
 import { SequenceCounter } from '../shared-memory/sequences.js'
 import { transactions } from '../shared-memory/transaction-numbers.js'
-import { ViewerLimit } from '../shared-memory/viewer-limit.js'
 import { type Milliseconds, now } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import { matcherMaker, templateSettings } from './message-rendering.js'
@@ -212,7 +211,7 @@ function interfaces(
       ...{ broker, log, peers, queueMax: options.notifications.queueMax },
       newMatcher: matcherMaker(templateSettings(options.notifications), log),
     }),
-    ...liveResources({ feeds, streams: behind.streams, liveViewers: new ViewerLimit(memory.liveViewers) }),
+    ...liveResources({ feeds, streams: behind.streams, viewers: memory.viewers }),
     ...referenceResources(),
     ...(options.noConsole ? [] : consoleResources(new PageFiles(builtFile('console')))),
   ]

@@ -41,7 +41,7 @@ export interface SharedMemory extends HttpMemory {
   /** How the alarms stand, see `AlarmReports`. */
   readonly alarms: SharedArrayBuffer
   /** How many look at the broker, see `ViewerLimit`. */
-  readonly liveViewers: SharedArrayBuffer
+  readonly viewers: SharedArrayBuffer
   /** The room for commands before each partition, see `MailboxCapacity`. */
   readonly rooms: readonly SharedArrayBuffer[]
 }

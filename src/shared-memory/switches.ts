@@ -1,3 +1,5 @@
+import { TraceReturn } from './trace-return.js'
+
 /** Settings that operators change while the broker runs, in memory that all threads share [management 2, 3, 4.7]. */
 
 export const logLevels = ['NONE', 'FATAL', 'ERROR', 'WARN', 'INFO', 'DEBUG'] as const
@@ -20,6 +22,7 @@ export type SettingName = (typeof settingNames)[number]
 /** What is handed to a thread so that it can open the same switches. */
 export interface SwitchMemory {
   readonly traceLevels: SharedArrayBuffer
+  readonly traceReturn: SharedArrayBuffer
   readonly settings: SharedArrayBuffer
 }
 
@@ -28,11 +31,14 @@ export class Switches {
   readonly memory: SwitchMemory
   /** 1 where a trace level is on: the only cost of a trace line that is off is the load of its cell. */
   readonly traces: Uint8Array
+  /** What trace levels go back to that are on for a while. */
+  readonly traceReturn: TraceReturn
   readonly #settings: Int32Array
 
   constructor(memory: SwitchMemory = newMemory()) {
     this.memory = memory
     this.traces = new Uint8Array(memory.traceLevels)
+    this.traceReturn = new TraceReturn(memory.traceReturn)
     this.#settings = new Int32Array(memory.settings)
   }
 
@@ -47,9 +53,12 @@ export class Switches {
 
 const settingIndex = Object.fromEntries(settingNames.map((name, index) => [name, index])) as Record<SettingName, number>
 
+const traceLevels = 256
+
 function newMemory(): SwitchMemory {
   return {
-    traceLevels: new SharedArrayBuffer(256),
+    traceLevels: new SharedArrayBuffer(traceLevels),
+    traceReturn: TraceReturn.memory(traceLevels),
     settings: new SharedArrayBuffer(settingNames.length * Int32Array.BYTES_PER_ELEMENT),
   }
 }

@@ -45,7 +45,7 @@ function sharedMemory(measures: Measures, bell: Bell): SharedMemory {
     rates: undefined,
     forwards: ForwardLimit.memory(),
     alarms: AlarmReports.memory(),
-    liveViewers: ViewerLimit.memory(),
+    viewers: ViewerLimit.memory(),
     rooms: [MailboxCapacity.memory()],
   }
 }

@@ -39,7 +39,7 @@ test("a partition's thread puts subscriptions in force and says after which noti
       rates: undefined,
       forwards: ForwardLimit.memory(),
       alarms: AlarmReports.memory(),
-      liveViewers: ViewerLimit.memory(),
+      viewers: ViewerLimit.memory(),
       rooms: [MailboxCapacity.memory()],
     },
     entityCache_bytes: 10_000,

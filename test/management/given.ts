@@ -52,7 +52,7 @@ export function management(changed: Partial<ManagementParts> = {}) {
     ...liveResources({
       feeds: nothingToSee,
       streams: new EventStreams(),
-      liveViewers: new ViewerLimit(ViewerLimit.memory()),
+      viewers: ViewerLimit.memory(),
     }),
     ...viewResources({ ...parts, broker: emptyBroker(parts.broker), queueMax: 1, newMatcher }),
   ]
