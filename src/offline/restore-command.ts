@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { type Manifest, manifestName } from '../backup/manifest.js'
+import { compactFile } from '../lmdb/compaction.js'
 import { claimFolder } from '../lmdb/folder-claim.js'
 import { formatFile, formatVersion, readFormat } from '../lmdb/folder-format.js'
 import { beginNext, fixedMember, hasPrevious, membersIn, previousFolder, settleSwap } from '../lmdb/folder-swap.js'
@@ -11,7 +12,7 @@ import { CommandFailure, type CommandSurroundings, commandCodes, failureText } f
 import { exchangeMembers, removeBuilt, Unfinished } from './member-exchange.js'
 import { Progress, type ProgressOutput } from './progress.js'
 
-const help = `Usage: rigel restore DIR -dbPath FOLDER [--force]
+const help = `Usage: rigel restore DIR -dbPath FOLDER [--force] [--compact]
        rigel restore --previous -dbPath FOLDER
        rigel restore --forget-previous -dbPath FOLDER
 
@@ -20,6 +21,7 @@ the folder changes; killed at any moment, it leaves the folder as it was or as i
 
   -dbPath FOLDER      the data folder (rigel-data); it is made if it is missing
   --force             also when the folder holds data, which stays in FOLDER/previous
+  --compact           without the free pages that the files have, so that they take less of the disk
   --previous          puts back what was replaced last, by a restore or by a new version; what is there now stays instead
   --forget-previous   removes what was replaced last: there is no way back then
 
@@ -30,7 +32,7 @@ a wrong command line.
 /** `rigel restore`: puts a backup, or what was replaced last, into a data folder. */
 export async function restoreCommand({ words, output, errors }: CommandSurroundings): Promise<number> {
   const read = readArguments(words, {
-    ...{ name: 'restore', help, values: ['dbPath'], switches: ['force', 'previous', 'forget-previous'] },
+    ...{ name: 'restore', help, values: ['dbPath'], switches: ['force', 'compact', 'previous', 'forget-previous'] },
     positionals: ['DIR'],
   })
   if (read.ok && read.value === 'help') {
@@ -72,7 +74,7 @@ async function restored(given: CommandArguments, errors: ProgressOutput): Promis
       return forgetPrevious(path) ? `${previousFolder(path)} is removed` : `${previousFolder(path)} is not there`
     }
     if (backup !== undefined && manifest !== undefined) {
-      await build(path, backup, manifest, given.isOn('force'), errors)
+      await build(path, backup, manifest, { force: given.isOn('force'), compact: given.isOn('compact') }, errors)
       exchangeMembers(path, 'next')
       return `${path} holds the backup of ${manifest.point}${hasPrevious(path) ? `; what it held before is in ${previousFolder(path)}` : ''}`
     }
@@ -89,7 +91,7 @@ async function build(
   path: string,
   backup: string,
   manifest: Manifest,
-  force: boolean,
+  { force, compact }: { readonly force: boolean; readonly compact: boolean },
   errors: ProgressOutput,
 ): Promise<void> {
   if (manifest.format > formatVersion) {
@@ -106,7 +108,7 @@ async function build(
     )
   }
   const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0)
-  const impossible = fixedMember(path, path) ?? noRoomFor(path, bytes, 'the backup')
+  const impossible = fixedMember(path, path) ?? noRoomFor(path, compact ? 2 * bytes : bytes, 'the backup')
   if (impossible !== undefined) throw new CommandFailure(impossible)
   const next = beginNext(path)
   const progress = new Progress('restore', 'bytes', bytes, errors)
@@ -117,6 +119,8 @@ async function build(
       await readBackedUp(backup, file, (taken) => progress.add(taken), target)
     }
     checkFormatOf(next, manifest)
+    const members = manifest.files.map(({ name }) => dirname(name)).filter((name) => name !== '.')
+    if (compact) for (const member of members) await compactFile(join(next, member))
   } catch (fault) {
     removeBuilt(path)
     throw fault

@@ -19,6 +19,7 @@ import { t as root, test } from 'tap'
 import { Header, type HeaderData } from 'tar/header'
 import { shardOf } from '../../src/hash.js'
 import { itsKey, unknownCertificate } from '../delivery/certificate.js'
+import { ThreadKiller, withDebugger } from '../faults/thread-killer.js'
 import { overwritten } from '../lmdb/given-folder.js'
 import { type Reply, RunningBroker } from '../running.js'
 import { mayMount, smallDisk } from '../small-disk.js'
@@ -29,9 +30,12 @@ const partitions = 2
 const isLong = process.env['RIGEL_FAULTS'] !== undefined
 const rounds = isLong ? 5 : 1
 const folder = root.testdir()
-const broker = await RunningBroker.startOn(root, join(folder, 'data'), [
-  ...['-partitions', `${partitions}`, '-httpThreads', '2', '-logLevel', 'INFO'],
-])
+const broker = await RunningBroker.startOn(
+  root,
+  join(folder, 'data'),
+  ['-partitions', `${partitions}`, '-httpThreads', '2', '-logLevel', 'INFO'],
+  { nodeOptions: withDebugger },
+)
 
 /** The first ids of a name that belong to a partition. */
 function idsOf(name: string, partition: number, count: number): readonly string[] {
@@ -179,12 +183,24 @@ test('what is a mount point, or has no room, is refused before anything is copie
   t.same(readdirSync(path), [])
 })
 
-/** A backup that nobody reads, so that it goes on for as long as it is wanted. */
-function unread(): Promise<{ readonly end: () => void }> {
+/** A backup that nobody reads until its rest is asked for, so that it goes on for as long as it is wanted. */
+interface Unread {
+  readonly end: () => void
+  /** Reads what is left of it. */
+  readonly rest: () => Promise<'whole' | 'broken off'>
+}
+
+function unread(): Promise<Unread> {
   return new Promise((resolve, reject) => {
     const asked = request(`${broker.url}/admin/backup`, (response) => {
       response.pause()
-      resolve({ end: () => asked.destroy() })
+      const rest = async (): Promise<'whole' | 'broken off'> => {
+        const closed = new Promise((over) => response.on('close', over).on('error', over))
+        response.resume()
+        await closed
+        return response.complete ? 'whole' : 'broken off'
+      }
+      resolve({ end: () => asked.destroy(), rest })
     })
     asked.on('error', (fault) => reject(fault)).end()
   })
@@ -218,6 +234,17 @@ test('one backup is taken at a time, and one whose client goes makes room', asyn
     again = await rigel('backup', join(folder, 'again'), '--url', broker.url)
   t.equal(again.code, 0)
   t.match(broker.output, /backup \d+ was given up: its client has gone/)
+})
+
+test('a backup during which a partition is replaced breaks off, and the next one is whole', async (t) => {
+  const during = await unread()
+  const killer = await ThreadKiller.connect(broker.output)
+  await killer.kill('partition', 'throws')
+  killer.close()
+  while (!/runs again in a new thread/.test(broker.output)) await delay(10)
+  t.equal(await during.rest(), 'broken off')
+  while (!/backup \d+ is of no use: a partition was replaced meanwhile/.test(broker.output)) await delay(10)
+  t.match(await rigel('backup', join(folder, 'after it'), '--url', broker.url), { code: 0 })
 })
 
 test('a backup of which nothing is taken is given up', { skip: !isLong && 'RIGEL_FAULTS is not set' }, async (t) => {

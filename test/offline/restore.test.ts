@@ -21,8 +21,11 @@ async function idOf(data: string): Promise<string> {
 
 await (async () => {
   const broker = await RunningBroker.startIn(source, ['-partitions', '3'])
-  const attributes = [{ name: 'name', type: 'Text', value: 'x'.repeat(500_000) }]
-  for (let n = 0; n < 12; n += 1) await broker.update('APPEND', { id: `New${n}`, type: 'Thing', attributes })
+  const page = (letter: string) => [{ name: 'name', type: 'Text', value: letter.repeat(500_000) }]
+  // The second time frees what the first one has taken.
+  for (let n = 0; n < 24; n += 1) {
+    await broker.update('APPEND', { id: `New${n % 12}`, type: 'Thing', attributes: page(n < 12 ? 'x' : 'y') })
+  }
   await broker.end('SIGTERM')
   if ((await rigel('backup', backup, '-dbPath', source)).code !== 0) throw new Error('there is no backup')
   await made(old, 2)
@@ -59,6 +62,18 @@ test('a folder that has nothing but what others put there is taken, and has what
   t.equal((json as unknown[]).length, 12)
   const refused = await rigel('restore', backup, '-dbPath', data, '--force')
   t.match(refused, { code: 1, errors: /in use by another broker/ })
+})
+
+test('--compact leaves out what is free in the files, and nothing else', async (t) => {
+  const data = join(folder, 'compact')
+  t.match(await rigel('restore', backup, '-dbPath', data, '--compact'), { code: 0 })
+  const sizeOf = (place: string): number =>
+    [0, 1, 2].reduce((sum, number) => sum + statSync(join(place, `partition-${number}`, 'data.mdb')).size, 0)
+  t.ok(sizeOf(data) < 0.8 * sizeOf(backup), `${sizeOf(data)} of ${sizeOf(backup)} bytes`)
+  t.equal(statSync(join(data, 'partition-0/data.mdb')).mode & 0o777, 0o600)
+  t.same(readdirSync(join(data, 'partition-0')), ['data.mdb'])
+  t.match(await rigel('check', '-dbPath', data), { code: 0, output: /: sound: 12 entities in 3 partitions/ })
+  t.equal(await idOf(data), ids.restored)
 })
 
 test('what is not there is not made, and one thing is done at a time', async (t) => {
