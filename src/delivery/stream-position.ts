@@ -1,6 +1,4 @@
-import { hashOf } from '../hash.js'
 import type { NoticeNumber } from '../subscription/notice.js'
-import type { SubscriptionId } from '../subscription/subscription.js'
 import type { SourceNumber } from './source.js'
 
 /**
@@ -40,9 +38,4 @@ export function idOfPosition({ tag, ofGroup, sent }: StreamPosition, own: Source
   text += `.${own}-${sent.get(own) ?? 0}`
   for (const [source, number] of sent) if (source !== own) text += `.${source}-${number}`
   return text
-}
-
-/** What tells the positions of a subscription apart from those of others, and of a broker with other outboxes. */
-export function positionTag(brokerId: string, sources: number, subscription: SubscriptionId): string {
-  return hashOf(`${brokerId} ${sources}`, subscription).toString(16).padStart(8, '0')
 }

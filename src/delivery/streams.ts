@@ -6,7 +6,8 @@ import { isCovered, NoticeStream } from './notice-stream.js'
 import { StreamGroup } from './stream-group.js'
 import { LargeNotices, type StreamLimits } from './stream-limits.js'
 import type { StreamEnd, StreamInstruction, StreamRefusal, StreamReport, StreamRequest } from './stream-message.js'
-import { positionTag, type StreamPosition } from './stream-position.js'
+import type { StreamPosition } from './stream-position.js'
+import { StreamPositions } from './stream-positions.js'
 import { type EventParts, streamEvent } from './streamed-notice.js'
 import type { QueueClock, SubscriptionQueue } from './subscription-queue.js'
 
@@ -36,9 +37,6 @@ interface Opened {
   readonly stream: NoticeStream
 }
 
-/** Tells streams of this run from those before it. */
-const runDigits = 6
-
 /**
  * Sends the notices of subscriptions that clients listen to, on the streams that their front ends hold. A subscription has one
  * stream, or several that share its notices as a group. A client that does not read holds back the queue of its subscription
@@ -47,20 +45,18 @@ const runDigits = 6
 export class Streams {
   readonly #parts: StreamsParts
   readonly #large: LargeNotices
+  readonly #positions: StreamPositions
   readonly #ports = new Map<StreamPort, Map<number, Opened>>()
   readonly #groups = new Map<SubscriptionId, StreamGroup>()
   readonly #opened = new Map<NoticeStream, Opened>()
-  readonly #run = Math.floor(Math.random() * 36 ** runDigits)
-    .toString(36)
-    .padStart(runDigits, '0')
   #serials = 0
-  #ordinal = 0
   /** Subscriptions that may have something to send, which is looked at once the caller is done. */
   readonly #due = new Set<SubscriptionId>()
 
   constructor(parts: StreamsParts) {
     this.#parts = parts
     this.#large = new LargeNotices(parts.large_bytes)
+    this.#positions = new StreamPositions(parts.brokerId, parts.sources.length, parts.known)
   }
 
   /** Serves the clients of a front end. */
@@ -178,9 +174,9 @@ export class Streams {
     return new NoticeStream({
       ...{ subscription, serial: this.#serials, group: group.name, isExplicit, limits, large: this.#large },
       steady_ms: clock.steady_ms,
-      ordinal: () => ++this.#ordinal,
+      ordinal: () => this.#positions.nextOrdinal(),
       event: (notice, stream) => {
-        const sent = streamEvent(this.#parts, subscription, notice, this.#positionOf(stream, subscription))
+        const sent = streamEvent(this.#parts, subscription, notice, this.#positions.at(stream, subscription))
         if (sent === undefined) group.done(notice)
         return sent
       },
@@ -198,27 +194,16 @@ export class Streams {
 
   /** A client that comes back has what was sent before: its next position says so as well. */
   #goOn(stream: NoticeStream, subscription: SubscriptionId, after: StreamPosition | undefined): void {
-    if (after === undefined || after.tag !== this.#tagOf(subscription)) return
-    for (const [source, number] of after.sent) {
-      if (number <= this.#parts.known(source)) stream.position.set(source, number)
-    }
-  }
-
-  #positionOf({ serial, group, position: sent }: NoticeStream, subscription: SubscriptionId): StreamPosition {
-    const stream = `${this.#run}${serial.toString(36)}`
-    const ofGroup = group === undefined ? undefined : { stream, ordinal: this.#ordinal }
-    return { tag: this.#tagOf(subscription), ofGroup, sent }
-  }
-
-  #tagOf(subscription: SubscriptionId): string {
-    return positionTag(this.#parts.brokerId, this.#parts.sources.length, subscription)
+    if (after === undefined || !this.#positions.isOf(after, subscription)) return
+    for (const [source, number] of this.#positions.possible(after).sent) stream.position.set(source, number)
   }
 
   /** A client has everything up to a position; false when it is a position of another subscription or broker. */
-  #confirm(subscription: SubscriptionId, upTo: StreamPosition): boolean {
-    if (upTo.tag !== this.#tagOf(subscription)) return false
+  #confirm(subscription: SubscriptionId, given: StreamPosition): boolean {
+    if (!this.#positions.isOf(given, subscription)) return false
     const { queue, known } = this.#parts
-    const serial = this.#serialOf(upTo)
+    const upTo = this.#positions.possible(given)
+    const serial = this.#positions.serialOf(upTo)
     for (const stream of this.#groups.get(subscription)?.members ?? []) {
       if (serial === undefined ? stream.group === undefined : stream.serial === serial) stream.confirm(upTo)
     }
@@ -226,8 +211,6 @@ export class Streams {
     if (own === undefined) return true
     const bounds = serial === undefined ? upTo.sent : this.#parts.sources.map((_, at) => [at, known(at)] as const)
     for (const [source, number] of bounds) {
-      // Nobody was sent what there has not been: such a position was made up, or comes from data that were lost.
-      if (number > known(source)) continue
       for (const notice of own.order.waitingUpTo(source, number)) {
         if (serial === undefined) queue.arrived(own, notice)
         else if (notice.stream === serial && isCovered(notice, upTo)) queue.arrived(own, notice)
@@ -235,13 +218,6 @@ export class Streams {
     }
     this.ready(subscription)
     return true
-  }
-
-  /** Which stream of a group a position is of: none for one of another run, of which nothing is known. */
-  #serialOf({ ofGroup }: StreamPosition): number | undefined {
-    if (ofGroup === undefined) return undefined
-    const { stream } = ofGroup
-    return stream.startsWith(this.#run) ? Number.parseInt(stream.slice(runDigits), 36) : Number.NaN
   }
 
   #leave(opened: Opened): void {

@@ -325,6 +325,47 @@ test('an entity stays with its client of a group, and the others get their share
   for (const { size } of keys) t.ok(size >= 9 && size <= 11)
 })
 
+test('what has not been sent cannot be confirmed, by whatever id', async (t) => {
+  for (const group of [undefined, 'g']) {
+    const under = new StreamsUnderTest()
+    const client = under.open(group)
+    under.arrive(0, 'a')
+    await settled()
+    const [event] = client.events
+    under.confirm(event?.id.replace(/\.0-1$/, '.0-99').replace(/_\d+\./, '_99.') ?? '')
+    under.arrive(0, 'b')
+    await settled()
+    while (client.take()) await settled()
+    t.equal(under.left.size, 0)
+    under.confirm(client.events[1]?.id ?? '')
+    t.equal(under.left.size, 2)
+  }
+})
+
+test('a notice that is about several entities goes between those before it and those after it, again and again', async (t) => {
+  const under = new StreamsUnderTest()
+  const barrier = { subscription: id, orderingKey: { kind: 'initial' as const }, after: [1, 0] }
+  for (let round = 0; round < 3; round += 1) {
+    const client = under.open()
+    if (round === 0) {
+      under.tested.arrive(coordinator, barrier)
+      await settled()
+      t.same(client.events, [], 'what was made before it has not arrived')
+      under.arrive(0, 'a')
+      under.arrive(0, 'a')
+      under.arrive(1, 'b')
+      under.tested.queue.check()
+    }
+    await settled()
+    while (client.take()) await settled()
+    t.same(
+      client.events.map(({ name }) => name),
+      ['0-1', '2-1', '0-2', '1-1'],
+    )
+    client.close()
+  }
+})
+
 test('ids are read as they are written, and nothing else is one', async (t) => {
   const ofGroup = fc.option(fc.record({ stream: fc.stringMatching(/^[\da-z]{1,24}$/), ordinal: fc.nat(1e9) }), {
     nil: undefined,
