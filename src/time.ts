@@ -39,6 +39,11 @@ export function age_ms(dated: Milliseconds, start: ClockStart): number {
   return Math.max(0, Math.min(now(), steady) - dated)
 }
 
+/** For what people read: to the microsecond. */
+export function toMilliseconds(duration: Nanoseconds): number {
+  return Number(duration / 1000n) / 1000
+}
+
 /** Decimal seconds with nine fraction digits, exact: no floating-point number between the clock and the text [management 5.1]. */
 export function secondsText(duration: Nanoseconds): string {
   return `${duration / 1_000_000_000n}.${String(duration % 1_000_000_000n).padStart(9, '0')}`

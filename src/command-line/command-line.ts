@@ -22,6 +22,13 @@ export interface Setting {
   readonly value: string
   /** `command line`, `default` or the name of a variable. */
   readonly source: string
+  readonly byDefault: string
+  /** What values it takes, as the help shows them. */
+  readonly takes: string
+  readonly meaning: string
+  /** The environment variable that stands in for it, if there is one. */
+  readonly variable: string | undefined
+  readonly group: string
 }
 
 /**
@@ -99,6 +106,12 @@ function shownSettings(settings: Settings): readonly Setting[] {
     if (value === undefined) return []
     const hidden = 'secret' in flag && flag.secret === true && given !== undefined
     const source = given === undefined ? 'default' : (given.variable ?? 'command line')
-    return [{ flag: `-${name}`, value: hidden ? '***' : value, source }]
+    return [
+      {
+        ...{ flag: `-${name}`, value: hidden ? '***' : value, source, byDefault: byDefault ?? 'none' },
+        takes: 'takes' in flag && flag.takes !== undefined ? flag.takes.shown : 'true or false',
+        ...{ meaning: flag.meaning, variable: flag.variable, group: flag.group },
+      },
+    ]
   })
 }

@@ -48,7 +48,9 @@ export class Call implements InProgress, Client, ReadOutcome, SendOutcome {
     const begun = process.hrtime.bigint()
     const head = readHead(incoming, target)
     const log = new RequestLog(context.log, context.switches, incoming, head.correlator, context.transaction)
-    const stages = context.switches.get('verbosity') >= 3 ? new Stages() : undefined
+    const { switches } = context
+    const isTimed = switches.get('verbosity') >= 3 || switches.get('slowAbove_ms') > 0
+    const stages = isTimed ? new Stages() : undefined
     this.#exchange = { context, connection, incoming, head, writer, life: this.#life, log, stages, begun }
     this.#memory = new HeldMemory(context.memory)
     this.#reader = new RequestReader(this.#exchange, this.#memory, this)

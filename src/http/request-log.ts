@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { type Facts, type LineContext, type Log, lineContextOf } from '../log/log.js'
 import { payloadShown, urlWithoutSecrets, withoutSecrets } from '../log/secrets.js'
 import type { Switches } from '../shared-memory/switches.js'
+import { toMilliseconds } from '../time.js'
 import { type TraceArea, traceArea } from '../trace-area.js'
 import { clientAddressOf, single, unusedHeaders } from './headers.js'
 
@@ -213,5 +214,14 @@ export class Stages {
 
   get facts(): Facts {
     return this.#facts
+  }
+
+  /** By name, in the order in which they were over. */
+  get durations_ms(): Readonly<Record<string, number>> {
+    const named = Object.entries(this.#facts).map(([name, text]) => [
+      name.slice(0, -'_ns'.length),
+      toMilliseconds(BigInt(text)),
+    ])
+    return Object.fromEntries(named)
   }
 }

@@ -1,5 +1,7 @@
 import type { ApiResponse, BodyStream } from '../api.js'
+import type { CompletedRequest } from '../measure/requests.js'
 import { HeldMemory } from '../shared-memory/request-memory.js'
+import { now, toMilliseconds } from '../time.js'
 import { overloaded } from './errors.js'
 import { single } from './headers.js'
 import { step } from './request-life.js'
@@ -94,7 +96,7 @@ export class ResponseSender implements PendingResponse {
     const closes = this.#closes
     const headers = responseHeaders(context.rules.cors, response, { head, body, body_bytes: response_bytes, closes })
     if (closes) connection.close()
-    context.meter.responded({
+    const completed = {
       resource: head.target.route?.resource,
       verb: head.verb,
       status: response.status,
@@ -104,11 +106,27 @@ export class ResponseSender implements PendingResponse {
       errors: errorsOf(response, head.target.kind),
       service: single(head.headers['fiware-service']),
       servicePath: single(head.headers['fiware-servicepath']),
-    })
+    }
+    context.meter.responded(completed)
+    const above_ms = context.switches.get('slowAbove_ms')
+    if (above_ms > 0 && completed.duration > BigInt(above_ms) * 1_000_000n) this.#wasSlow(completed)
     const ready = { status: response.status, headers, body, stream: response.stream }
     this.#ready = ready
     context.responses.add(this)
     this.#log(ready, response_bytes)
+  }
+
+  #wasSlow(completed: CompletedRequest): void {
+    const { context, stages, head } = this.#exchange
+    const { resource, verb, duration, service = '', servicePath = '' } = completed
+    const { status, request_bytes, response_bytes } = completed
+    context.meter.slow({
+      ...{ time_ms: now(), method: verb, status, request_bytes, response_bytes },
+      route: resource === undefined ? 'unknown' : (resource.countedAs ?? resource.pattern),
+      duration_ms: toMilliseconds(duration),
+      stages_ms: stages?.durations_ms ?? {},
+      ...{ tenant: service, path: servicePath, correlator: head.correlator },
+    })
   }
 
   #log({ status, headers, body }: RenderedResponse, response_bytes: number): void {

@@ -1,6 +1,7 @@
 import type { ActiveAlarm, AlarmCounts } from '../log/alarms.js'
 import type { Measures } from '../measure/measures.js'
 import type { ServiceCount } from '../measure/service-metrics.js'
+import type { SlowRequest } from '../measure/slow-requests.js'
 import type { RegistrationCalls } from '../providers/provider-calls.js'
 import type { RegistrationId } from '../registration/registration.js'
 
@@ -8,6 +9,8 @@ import type { RegistrationId } from '../registration/registration.js'
 export interface Shared {
   /** Metrics by service, and whether they are to be reset in the same step [management 6.2]. */
   readonly services: { readonly ask: { readonly reset: boolean }; readonly part: readonly ServiceCount[] }
+  /** The last slow requests of each. */
+  readonly slow: { readonly ask: undefined; readonly part: readonly SlowRequest[] }
   /** The metrics of the process as Prometheus text: from the main thread only, so that they never jump [management 7]. */
   readonly process: { readonly ask: undefined; readonly part: string }
   /** The alarms of the process, which its main thread has; nothing from others [management 10.7]. */
@@ -49,6 +52,7 @@ export function sharedAnswer(
 ): SharedAnswer {
   const answers: { readonly [Name in SharedName]: (ask: Shared[Name]['ask']) => SharedPart<Name> } = {
     services: ({ reset }) => measures.services.take(reset),
+    slow: () => measures.slow.all,
     process,
     alarms,
     activeAlarms,

@@ -9,6 +9,7 @@ import { DeliveryTable } from './delivery-table.js'
 import { RequestCounters } from './request-counters.js'
 import type { RequestMeter } from './requests.js'
 import { ServiceMetrics } from './service-metrics.js'
+import { SlowRequests } from './slow-requests.js'
 import { type DelayMeter, StorageTable } from './storage-table.js'
 import { ThreadTable } from './thread-table.js'
 import { TimingTable } from './timing-table.js'
@@ -84,6 +85,8 @@ export class Measures {
   readonly backups: BackupTable
   /** The requests of this front end by service; those of others are asked for by message. */
   readonly services = new ServiceMetrics()
+  /** The last slow requests of this front end, likewise. */
+  readonly slow = new SlowRequests()
   /** The names that requests are counted under, known as soon as `requests` was called in this thread. */
   routes: Routes = new Routes([])
   readonly #row: number

@@ -12,6 +12,7 @@ import {
   timingStages,
 } from './requests.js'
 import type { ServiceMetrics } from './service-metrics.js'
+import type { SlowRequest, SlowRequests } from './slow-requests.js'
 import type { TimingTable } from './timing-table.js'
 import { type TrafficTable, trafficGauges } from './traffic-table.js'
 
@@ -29,6 +30,7 @@ interface RequestTables {
   readonly traffic: TrafficTable
   readonly timing: TimingTable
   readonly services: ServiceMetrics
+  readonly slow: SlowRequests
   readonly switches: Switches
 }
 
@@ -79,6 +81,10 @@ export class RequestCounters implements RequestMeter {
     traffic.sized(this.#row, route, request_bytes, response_bytes)
     if (errors !== undefined) for (const code of errors) traffic.failed(this.#row, route, code)
     if (switches.get('disableMetrics') === 0) services.record(request)
+  }
+
+  slow(request: SlowRequest): void {
+    this.#tables.slow.add(request)
   }
 
   rejected(reason: Rejection): void {

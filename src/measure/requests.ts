@@ -1,5 +1,6 @@
 import type { Nanoseconds } from '../time.js'
 import type { Countable } from './counted-routes.js'
+import type { SlowRequest } from './slow-requests.js'
 
 /** What the HTTP layer reports of its requests and connections; one per front end. */
 export interface RequestMeter {
@@ -7,6 +8,8 @@ export interface RequestMeter {
   counted(resource: Countable | undefined, verb: string, payload: Payload, wrongVerb: boolean): void
   /** A response has been built and is about to be written [management 6.2, 7]. */
   responded(request: CompletedRequest): void
+  /** A request took longer than was asked for. */
+  slow(request: SlowRequest): void
   /** A request was turned away before its operation. */
   rejected(reason: Rejection): void
   connectionOpened(): void

@@ -1,13 +1,85 @@
-import { type DescribedResponse, type DescribedTag, queryParameter, responseRef, textSchema } from './description.js'
+import {
+  arraySchema,
+  closedSchema,
+  type DescribedResponse,
+  type DescribedTag,
+  type JsonSchema,
+  queryParameter,
+  responseRef,
+  textSchema,
+} from './description.js'
 import { managementOperation } from './management-operation.js'
 
 const tag = 'What the broker does'
+
+const whole: JsonSchema = { type: 'integer' }
+const text = textSchema()
+
+const slowRequests = closedSchema({
+  above: whole,
+  requests: arraySchema(
+    closedSchema({
+      ...{ time_ms: whole, method: text, route: text, status: whole, request_bytes: whole, response_bytes: whole },
+      duration_ms: { type: 'number' },
+      stages_ms: { type: 'object', additionalProperties: { type: 'number' } },
+      ...{ tenant: text, path: text, correlator: text },
+    }),
+  ),
+})
+
+const configuration = closedSchema({
+  version: text,
+  gitHash: text,
+  libraries: { type: 'object', additionalProperties: text },
+  dataFolder: closedSchema({ path: text, format: whole, partitions: whole, used_bytes: whole }),
+  traceAreas: { type: 'object', additionalProperties: whole },
+  settings: arraySchema({ type: 'object' }),
+})
 
 /** Streams of what the broker does as it does it [console: data]. */
 export const managementLivePaths: DescribedTag = {
   name: tag,
   description: 'What the broker does, as it does it, for operators and the console.',
   paths: [
+    {
+      path: '/admin/slow',
+      operations: {
+        get: managementOperation({
+          operationId: 'listSlowRequests',
+          tags: [tag],
+          summary: 'The last 256 requests that took longer than so many milliseconds, the latest first',
+          answer: slowRequests,
+        }),
+        put: managementOperation({
+          operationId: 'setSlow',
+          tags: [tag],
+          summary: 'Which requests are slow',
+          parameters: [
+            {
+              ...queryParameter(
+                'above',
+                'Milliseconds; 0: none is kept.',
+                { type: 'integer', minimum: 0, maximum: 3_600_000 },
+                50,
+              ),
+              required: true,
+            },
+          ],
+          answer: closedSchema({ above: { type: 'integer' } }),
+        }),
+      },
+    },
+    {
+      path: '/admin/config',
+      operations: {
+        get: managementOperation({
+          operationId: 'showConfig',
+          tags: [tag],
+          summary: 'Every setting, its value, where it came from, and what it means; secrets as `***`',
+          answer: configuration,
+        }),
+      },
+    },
     {
       path: '/admin/live',
       operations: {

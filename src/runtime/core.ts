@@ -5,6 +5,7 @@ import { backupOperations } from '../broker/backup-service.js'
 import { subscriptionServiceOperations } from '../broker/broker.js'
 import { registryServiceOperations } from '../broker/registry-service.js'
 import { serveService } from '../broker/service-link.js'
+import type { Setting } from '../command-line/command-line.js'
 import { serveFeeds } from '../console/feed-link.js'
 import { mainFeeds } from '../console/feeds.js'
 import { maxAttributes, maxMetadata, maxValues } from '../context/entity-size.js'
@@ -71,6 +72,7 @@ type FrontThread = ActorThread<FrontEndTask & Pick<ThreadPorts, 'log'> & Service
 /** The coordinator's threads: the partitions, and the front ends beside the first, which runs here in the main thread. */
 export class Core {
   readonly #options: Options
+  readonly #settings: readonly Setting[]
   readonly #log: MainLog
   readonly #fatal: (reason: string) => void
   readonly #heaps: ThreadHeaps
@@ -87,8 +89,15 @@ export class Core {
   #sweeper: Sweeper | undefined
   #sequences = SequenceCounter.after(0)
 
-  constructor(options: Options, folder: DataFolder, log: MainLog, switches: Switches, fatal: (reason: string) => void) {
+  constructor(
+    { options, settings }: Pick<FrontEndTask, 'options' | 'settings'>,
+    folder: DataFolder,
+    log: MainLog,
+    switches: Switches,
+    fatal: (reason: string) => void,
+  ) {
     this.#options = options
+    this.#settings = settings
     this.#log = log
     this.#fatal = fatal
     this.#folder = folder
@@ -177,6 +186,7 @@ export class Core {
     const task = {
       ...this.#plan,
       options: this.#options,
+      settings: this.#settings,
       apiKeys: keys.value,
       queryHeap_MiB: this.#heaps.query_MiB,
       sequences,

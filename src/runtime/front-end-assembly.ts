@@ -10,11 +10,13 @@ import { QueryPool, scanPermits } from '../broker/query-pool.js'
 import type { RegistryService } from '../broker/registry-service.js'
 import { ScanStops } from '../broker/scan-queue.js'
 import { CourierStreams } from '../broker/stream-service.js'
+import { configResources } from '../console/config-resources.js'
 import { consoleResources } from '../console/console-resources.js'
 import type { Feeds } from '../console/feeds.js'
 import { liveResources } from '../console/live-resources.js'
 import type { LiveSources } from '../console/live-sampler.js'
 import { PageFiles } from '../console/page-files.js'
+import { slowResources } from '../console/slow-resources.js'
 import { viewResources } from '../console/view-resources.js'
 import { EventStreams } from '../event-stream.js'
 import type { ListenRefusal } from '../http/listen.js'
@@ -211,6 +213,8 @@ function interfaces(
       ...{ broker, log, peers, queueMax: options.notifications.queueMax },
       newMatcher: matcherMaker(templateSettings(options.notifications), log),
     }),
+    ...configResources({ settings: task.settings, options, measures }),
+    ...slowResources({ measures, peers, log }),
     ...liveResources({ feeds, streams: behind.streams, viewers: memory.viewers }),
     ...referenceResources(),
     ...(options.noConsole ? [] : consoleResources(new PageFiles(builtFile('console')))),

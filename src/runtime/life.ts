@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { getHeapStatistics } from 'node:v8'
-import { openManagementPort, warningsOf } from '../command-line/command-line.js'
+import { openManagementPort, type Setting, warningsOf } from '../command-line/command-line.js'
 import type { ListenRefusal } from '../http/listen.js'
 import { type DataFolder, openDataFolder } from '../lmdb/data-folder.js'
 import { errorFacts, faultText } from '../log/log.js'
@@ -27,6 +27,7 @@ const abruptLimit_ms = 2_000
 /** The life of the process from its start to its end [management 12]. */
 export class Life {
   readonly #options: Options
+  readonly #settings: readonly Setting[]
   readonly #log: MainLog
   readonly #switches: Switches
   readonly #terminal: NodeJS.WritableStream | undefined
@@ -38,9 +39,15 @@ export class Life {
   #leaving = false
 
   /** `terminal`: where somebody reads along. */
-  constructor(options: Options, log: MainLog, switches: Switches, terminal?: NodeJS.WritableStream) {
+  constructor(
+    { options, settings }: { readonly options: Options; readonly settings: readonly Setting[] },
+    log: MainLog,
+    switches: Switches,
+    terminal?: NodeJS.WritableStream,
+  ) {
     this.#terminal = terminal
     this.#options = options
+    this.#settings = settings
     this.#log = log
     this.#switches = switches
   }
@@ -69,7 +76,13 @@ export class Life {
     if (!folder.ok) return this.#leave(exitCodes.dataFolder, folder.error.reason)
     this.#folder = folder.value
     this.#warnOfMemory(folder.value.partitions)
-    const core = new Core(this.#options, folder.value, this.#log, this.#switches, (reason) => this.broken(reason))
+    const core = new Core(
+      { options: this.#options, settings: this.#settings },
+      folder.value,
+      this.#log,
+      this.#switches,
+      (reason) => this.broken(reason),
+    )
     this.#core = core
     try {
       await core.open()

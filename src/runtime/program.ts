@@ -67,7 +67,7 @@ async function run({ options, settings }: Extract<CommandLine, { kind: 'run' }>)
     return
   }
   for (const { flag, value, source } of settings) log.value.trace('config', `${flag} ${value} (${source})`)
-  const life = new Life(options, log.value, switches, forPerson ? process.stdout : undefined)
+  const life = new Life({ options, settings }, log.value, switches, forPerson ? process.stdout : undefined)
   process.on('SIGTERM', () => life.signalled('SIGTERM'))
   process.on('SIGINT', () => life.signalled('SIGINT'))
   process.on('SIGHUP', () => {

@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { ApiKey } from '../api-keys.js'
+import type { Setting } from '../command-line/command-line.js'
 import type { EntityLimits } from '../context/entity-size.js'
 import type { PackedRecipients } from '../delivery/packed-recipients.js'
 import type { Tls } from '../http/listener.js'
@@ -80,6 +81,8 @@ export interface FrontEndTask extends BrokerPlan {
   /** Its number; the first one runs in the main thread. */
   readonly frontEnd: number
   readonly options: Options
+  /** What the options were made of, to be shown. */
+  readonly settings: readonly Setting[]
   /** The keys of the interfaces for clients; nothing where none is needed. */
   readonly apiKeys: readonly ApiKey[] | undefined
   /** How large the heaps of its query threads may grow. */

@@ -15,6 +15,7 @@ const settingNames = [
   'statSemWait',
   'statTiming',
   'statNotifQueue',
+  'slowAbove_ms', // requests that take longer are kept; 0 for none
   'disableMetrics', // nothing is recorded by service and subservice
 ] as const
 export type SettingName = (typeof settingNames)[number]

@@ -35,6 +35,8 @@ export class Noted implements RequestMeter {
   responded({ status }: { readonly status: number }): void {
     this.statuses.push(status)
   }
+  slow(): void {}
+
   rejected(reason: Rejection): void {
     this.events.push(reason)
   }

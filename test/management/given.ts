@@ -2,7 +2,9 @@ import { tmpdir } from 'node:os'
 import type { ApiRequest, ApiResponse, Resource, Verb } from '../../src/api.js'
 import type { BackupService } from '../../src/broker/backup-service.js'
 import type { SubscriptionService } from '../../src/broker/broker.js'
+import { configResources } from '../../src/console/config-resources.js'
 import { liveResources } from '../../src/console/live-resources.js'
+import { slowResources } from '../../src/console/slow-resources.js'
 import { viewResources } from '../../src/console/view-resources.js'
 import { EventStreams } from '../../src/event-stream.js'
 import type { Facts, Log } from '../../src/log/log.js'
@@ -49,6 +51,8 @@ export function management(changed: Partial<ManagementParts> = {}) {
   }
   const resources = [
     ...managementResources(parts),
+    ...configResources({ settings: [], options: { dbPath: '.' }, measures }),
+    ...slowResources(parts),
     ...liveResources({
       feeds: nothingToSee,
       streams: new EventStreams(),
