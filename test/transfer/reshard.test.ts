@@ -9,8 +9,10 @@ import { checkCommand } from '../../src/offline/check-command.js'
 import { exportCommand } from '../../src/transfer/export-command.js'
 import { importCommand } from '../../src/transfer/import-command.js'
 import { reshardCommand } from '../../src/transfer/reshard-command.js'
+import { made } from '../lmdb/given-folder.js'
 import { begun, ran } from '../offline/given-command.js'
 import { RunningBroker } from '../running.js'
+import { mayMount, smallDisk } from '../small-disk.js'
 import { exportOf, textOf } from './given-command.js'
 import { fill } from './given-data.js'
 
@@ -145,3 +147,13 @@ test('killed while the new partitions are built, the folder is as it was', async
 function linesOf(file: string): number {
   return textOf(file).trimEnd().split('\n').length
 }
+
+test('a disk without room for the new partitions is said before anything is built', mayMount, async (t) => {
+  const data = join(smallDisk(t, 32).path, 'data')
+  await made(data, 1)
+  t.match(await ran(reshardCommand, ['-partitions', '2', '-dbPath', data]), {
+    code: 1,
+    errors: /nothing was changed: the copy of the data needs \d+ MiB on the disk of .* \d+ MiB are missing/,
+  })
+  t.notOk(existsSync(join(data, 'next')))
+})
