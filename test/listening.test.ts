@@ -190,6 +190,29 @@ test('a client listens to a subscription', async (t) => {
     }
   })
 
+  await t.test(
+    'the URL of those who listen is sse: and nothing else, and not one of MQTT or of availability',
+    async (t) => {
+      const target = (notification: object) =>
+        broker.send('POST', '/v2/subscriptions', { subject: { entities: [{ id: 'Den1' }] }, notification })
+      const refused: readonly (readonly [notification: object, text: string])[] = [
+        [{ http: { url: 'sse:x' } }, 'Invalid URL parsing notification url'],
+        [{ http: { url: 'SSE:' } }, 'Invalid URL parsing notification url'],
+        [{ httpCustom: { url: 'sse:/' } }, 'invalid custom /url/'],
+        [{ mqtt: { url: 'sse:', topic: 'a' } }, 'invalid mqtt /url/'],
+      ]
+      for (const [notification, description] of refused) {
+        const { status, json } = await target(notification)
+        t.same([status, json], [400, { error: 'BadRequest', description }])
+      }
+      const availability = await broker.send('POST', '/v1/registry/subscribeContextAvailability', {
+        entities: [{ id: 'Den1' }],
+        reference: 'sse:',
+      })
+      t.match(availability.text, 'Invalid URL')
+    },
+  )
+
   await t.test('ids, groups and headers that are none are refused with a text that says why', async (t) => {
     const id = await subscribed(broker, 'Loft')
     const cases: readonly (readonly [query: string, lastEventId: string, text: RegExp])[] = [

@@ -55,7 +55,7 @@ export async function fill(url: string): Promise<void> {
 }
 
 async function subscribe(url: string, trees: Record<string, string>): Promise<void> {
-  const http = { http: { url: 'http://127.0.0.1:9/notify' } }
+  const http = { http: { url: 'sse:' } }
   const room = { entities: [{ idPattern: '^Room', type: 'Room' }] }
   await sent(`${url}/v2/subscriptions`, {
     description: 'warm rooms',
@@ -103,7 +103,7 @@ async function subscribe(url: string, trees: Record<string, string>): Promise<vo
   await sent(`${url}/v1/subscribeContext`, {
     entities: [{ id: 'Silo.*', isPattern: 'true' }],
     attributes: ['level'],
-    reference: 'http://127.0.0.1:9/v1',
+    reference: 'sse:',
     duration: 'P1M',
     throttling: 'PT3S',
     notifyConditions: [{ type: 'ONCHANGE', condValues: ['level'] }],

@@ -33,6 +33,7 @@ const rows: readonly (readonly [wrong: object, details: string])[] = [
   [{ attributes: ['co2', ''] }, 'empty string'],
   [{ reference: '' }, 'Empty Reference'],
   [{ reference: 'warehouse:eighty' }, 'Invalid URL'],
+  [{ reference: 'sse://alerts.example/' }, 'Invalid URL'],
   [{ duration: 'P3H' }, 'syntax error in duration string'],
   [{ restriction: {} }, 'empty restriction'],
   [{ restriction: { scopes: [{ value: 'x' }] } }, 'Empty type in restriction scope'],
