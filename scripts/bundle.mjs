@@ -8,13 +8,13 @@ import { writeLicences } from './licences.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const program = join(root, 'dist', 'program')
-const threads = ['partition', 'query', 'courier', 'front-end']
+const threads = ['partition', 'query', 'courier', 'front-end', 'log']
 
 /**
  * Packages that find files of their own beside them (native code, the script of a thread), and those that are loaded only
  * when they are needed: the bundler hides the names that such a one exports, if it was not written as an ECMAScript module.
  */
-const apart = ['lmdb', 'fs-native-extensions', 'piscina', 'mqtt']
+const apart = ['lmdb', 'fs-native-extensions', 'piscina', 'mqtt', '@grpc/grpc-js', '@grpc/proto-loader']
 
 /** What modules of packages expect that were not written as ECMAScript modules. */
 const surroundings = `import { createRequire as rigelRequireOf } from 'node:module'

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, statSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
@@ -24,4 +24,18 @@ export function syncFolder(path: string): void {
   } finally {
     closeSync(handle)
   }
+}
+
+/** Writes a file so that it holds, whatever happens, what it held before or all of the text; durable when this returns. */
+export function replaceFile(file: string, text: string): void {
+  const draft = `${file}.new`
+  const handle = openSync(draft, 'w')
+  try {
+    writeSync(handle, text)
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+  renameSync(draft, file)
+  syncFolder(dirname(file))
 }

@@ -7,7 +7,12 @@ export class StorageFull extends Error {
 
 /** The disk, or what lies on it, has failed: nobody knows what a further write would do, so the broker has to end. */
 export class DiskFault extends Error {
-  override readonly name = 'DiskFault'
+  override readonly name: string = 'DiskFault'
+}
+
+/** A turn whose record is larger than the log takes; nothing of it was written. */
+export class RecordTooLarge extends Error {
+  override readonly name = 'RecordTooLarge'
 }
 
 /** What a failed write or flush is: after it nobody knows what is on disk, so it is not tried again. */

@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const lines = [
   ['ground', 'shared-memory', 'measure', 'log', 'command-line'],
   ['context', 'http-client', 'wal'],
-  ['expression'],
+  ['expression', 'cluster'],
   ['subscription'],
   ['registration'],
   ['partition'],

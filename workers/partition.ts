@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
+import { ClusterLog } from '../src/cluster/cluster-log.js'
 import { LmdbPartitionStore } from '../src/lmdb/partition-store.js'
 import { DamageLog } from '../src/log/damage-log.js'
 import { errorFacts, type Log } from '../src/log/log.js'
@@ -38,11 +39,13 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   const { partition: number, storage, memory, entityCache_bytes, limits, control } = task
   const measures = new Measures(memory.measures, rowOf(memory.measures.threads, 'partition', number))
   const log = workerLog(task.log, measures.switches, number)
-  const storageMeter = measures.storage(number)
+  const { logLink } = task
+  const storageMeter = logLink === undefined ? measures.storage(number) : waitingMeter(measures, number)
   const store = new LmdbPartitionStore(numbered(storage.paths, number), storage, {
     cache_bytes: entityCache_bytes,
     limits,
     log,
+    openLog: logLink && ((applied) => new ClusterLog(logLink, applied)),
     checkpointed: storageMeter.checkpointed,
   })
   log.trace('storage.open', `partition ${number} is open`, { entities: store.entityCount })
@@ -74,6 +77,19 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   stopThread()
   await store.close()
   task.log.close()
+}
+
+/** Where the engine of a cluster is waited for, the time of an append is a wait. */
+function waitingMeter(measures: Measures, partition: number): StorageMeter {
+  const meter = measures.storage(partition)
+  const wait = measures.wait('append', partition)
+  return {
+    ...meter,
+    logged: (bytes, duration) => {
+      meter.logged(bytes, duration)
+      if (wait.on) wait.waited(duration)
+    },
+  }
 }
 
 /** Each API reads and answers its own raw updates. */

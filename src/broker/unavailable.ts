@@ -14,6 +14,8 @@ export type Unavailable =
   /** A part of the update was carried out, and there is no room for the rest. */
   | { readonly kind: 'partlyStored' }
   | { readonly kind: 'storageFull' }
+  /** What the update changes, with the notices of it, is more than the log of a cluster takes. */
+  | { readonly kind: 'recordTooLarge' }
   | { readonly kind: 'queriesFull' }
   /** The query died with its thread, and again when it was repeated. */
   | { readonly kind: 'scanLost' }
@@ -35,6 +37,10 @@ export type Unavailable =
 /** What is said of an update whose partition was lost with it. */
 export const updateMayBeDone = 'partition not available: the update may have been carried out'
 
+/** What is said of an update whose record the engine of a cluster does not take. */
+export const tooMuchForCluster =
+  'what the update changes, with its notifications, takes more than a record of the cluster may have: not carried out'
+
 /** How a refusal is answered, whatever the form that an interface has for errors. */
 interface UnavailableWording {
   readonly status: 400 | 413 | 503
@@ -45,7 +51,7 @@ interface UnavailableWording {
 /** The text of a refusal, and when it may be tried again [management 11.9]. */
 export function wordUnavailable(refusal: Unavailable): UnavailableWording {
   const { kind } = refusal
-  if (kind === 'pageTooLarge' || kind === 'queryTooCostly') {
+  if (kind === 'pageTooLarge' || kind === 'queryTooCostly' || kind === 'recordTooLarge') {
     const [status, text] = unanswerable[kind]
     return { status, text }
   }
@@ -54,7 +60,10 @@ export function wordUnavailable(refusal: Unavailable): UnavailableWording {
   return { status: 503, text, headers: { 'Retry-After': String(retryAfter_s) } }
 }
 
-const unanswerable: { readonly [Kind in QueryRefusal['kind']]: readonly [status: 400 | 413, text: string] } = {
+type AtNoTime = QueryRefusal['kind'] | 'recordTooLarge'
+
+const unanswerable: { readonly [Kind in AtNoTime]: readonly [status: 400 | 413, text: string] } = {
+  recordTooLarge: [413, tooMuchForCluster],
   pageTooLarge: [
     413,
     'the results take too much memory: ask for fewer with a smaller limit or offset, or name attributes',
@@ -62,7 +71,7 @@ const unanswerable: { readonly [Kind in QueryRefusal['kind']]: readonly [status:
   queryTooCostly: [400, 'the regular expressions and filters of the query take too long for some entity: ask for less'],
 }
 
-type AtAnotherTime = Exclude<Unavailable, QueryRefusal>['kind']
+type AtAnotherTime = Exclude<Unavailable['kind'], AtNoTime>
 
 const atAnotherTime: { readonly [Kind in AtAnotherTime]: readonly [text: string, retryAfter_s: number] } = {
   partitionLost: ['partition not available', 1],

@@ -146,8 +146,8 @@ function commandOf(element: UpdateElement, sequence: Sequence, time: Millisecond
   return { kind: 'update', sequence, time, tenant, path, id, type, action, attributes, autocast, terms, origin }
 }
 
-/** Full storage is a refusal; everything else that is no reply to what was asked is a fault. */
+/** Full storage and a record that is too large are refusals; everything else that is no reply to what was asked is a fault. */
 function failed(reply: Reply): Result<never, Unavailable> {
-  if (reply.kind === 'failed' && reply.why === 'storageFull') return err({ kind: 'storageFull' })
+  if (reply.kind === 'failed' && reply.why !== 'fault') return err({ kind: reply.why })
   throw new Error(`the partition answered an update with ${reply.kind}; its log may say why`)
 }

@@ -5,6 +5,7 @@ export const flagGroups = [
   'Network',
   'HTTP limits',
   'Storage',
+  'Cluster',
   'API behaviour',
   'Notifications and forwarding',
   'Statistics',

@@ -1,4 +1,5 @@
 import type { Flag, Ignored, Refusing } from './flag.js'
+import { clusterFlags } from './flags-cluster.js'
 import { deliveryFlags } from './flags-delivery.js'
 import { runningFlags } from './flags-running.js'
 import { servingFlags } from './flags-serving.js'
@@ -35,7 +36,7 @@ const foreignFlags = {
 } as const
 
 /** Every flag. What is parsed, the help and the usage come from here and from nowhere else [management 9]. */
-export const flags = { ...servingFlags, ...deliveryFlags, ...runningFlags, ...foreignFlags } as const
+export const flags = { ...servingFlags, ...clusterFlags, ...deliveryFlags, ...runningFlags, ...foreignFlags } as const
 
 /** All of them by name, in the order of the help. */
 export const flagsByName: ReadonlyMap<string, Flag> = new Map(Object.entries(flags))

@@ -5,6 +5,7 @@ import { err, ok, type Result } from '../result.js'
 import { systemFaultText } from '../system-fault.js'
 import type { Flag, Switch, ValueFlag } from './flag.js'
 import { flags } from './flags.js'
+import { clusterFlags, defaultNodeName } from './flags-cluster.js'
 import type { Settings } from './words.js'
 
 /** The line that names settings which are right alone and wrong together; nothing when there are none [management 9.1]. */
@@ -23,10 +24,35 @@ export function contradiction(settings: Settings): string | undefined {
     return '-adminToken and -adminTokenFile cannot be used at the same time'
   if (value(flags.adminPort) === value(flags.port) && (localIp === undefined || localIp === value(flags.adminIp)))
     return `${settings.get(flags.adminPort)?.source}: '${value(flags.port)}' is the port of the context interface (-port) as well`
+  const ofCluster = clusterContradiction(settings)
+  if (ofCluster !== undefined) return ofCluster
   const retryMin = value(flags.notifRetryMin)
   const retryMax = value(flags.notifRetryMax)
   if (retryMax !== undefined && retryMax < retryMin)
     return `${settings.get(flags.notifRetryMax)?.source}: '${retryMax}' is not an integer from ${retryMin} to 86400000`
+  return undefined
+}
+
+function clusterContradiction(settings: Settings): string | undefined {
+  const { value } = reading(settings)
+  if (!settings.has(flags.cluster)) {
+    const name = Object.entries(clusterFlags).find(([, flag]) => settings.has(flag))?.[0]
+    return name && `-${name} needs -cluster`
+  }
+  if (!settings.has(flags.clusterUrl)) return '-cluster needs -clusterUrl'
+  const pairs = [
+    ['etcdCert', 'etcdKey'],
+    ['etcdKey', 'etcdCert'],
+    ['etcdUser', 'etcdPasswordFile'],
+    ['etcdPasswordFile', 'etcdUser'],
+  ] as const
+  for (const [one, other] of pairs) {
+    if (settings.has(flags[one]) && !settings.has(flags[other])) return `-${one} needs -${other}`
+  }
+  const isSecured = value(flags.clusterUrl).every((url) => url.startsWith('https:'))
+  if (!isSecured && settings.has(flags.etcdCa)) return '-etcdCa needs a -clusterUrl with https'
+  if (!isSecured && settings.has(flags.etcdCert)) return '-etcdCert needs a -clusterUrl with https'
+  if (value(flags.writeConcern) === 0) return '-writeConcern 0 and -cluster cannot be used at the same time'
   return undefined
 }
 
@@ -113,6 +139,7 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined) 
     dbCheckSize_MiB: value(flags.dbCheckSize),
     dbFreeMin_MiB: value(flags.dbFreeMin),
     expirationSweep_s: value(flags.expirationSweep),
+    cluster: clusterFrom(settings),
     verbose: value(flags.verbose),
     shutdownTimeout_s: Math.min(value(flags.shutdownTimeout), longestTimer_s),
     adminPort: value(flags.adminPort),
@@ -123,6 +150,23 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined) 
     notifications: notificationsFrom(settings),
     // Those that were given and have no effect, for a warning at the start.
     ignored: namesOf(settings, (flag) => flag.kind === 'ignored' || (!on(flags.https) && isOfHttps(flag))),
+  })
+}
+
+function clusterFrom(settings: Settings) {
+  const { value } = reading(settings)
+  const name = value(flags.cluster)
+  if (name === undefined) return undefined
+  return frozen({
+    name,
+    urls: value(flags.clusterUrl),
+    prefix: value(flags.clusterPrefix) ?? `/rigel/${name}`,
+    node: value(flags.nodeName) ?? defaultNodeName(),
+    ca: value(flags.etcdCa),
+    cert: value(flags.etcdCert),
+    key: value(flags.etcdKey),
+    user: value(flags.etcdUser),
+    passwordFile: value(flags.etcdPasswordFile),
   })
 }
 

@@ -31,7 +31,7 @@ export function partitionsShown(measures: Measures, sequence: number): Partition
 }
 
 type SummedWait = WaitSums & { readonly distribution: BucketReading }
-type PartitionWaits = Readonly<Record<Exclude<WaitKind, 'request'>, SummedWait>>
+type PartitionWaits = Readonly<Record<Exclude<WaitKind, 'request' | 'append'>, SummedWait>>
 
 function waitsOf({ waits }: Measures, partition: number): PartitionWaits {
   return {

@@ -137,7 +137,7 @@ export type UnmetTerms =
 export type ShapeMoment = 'newAttribute' | 'existingAttribute' | 'other'
 
 /** Why an element of a request has no reply of its partition. All but `outcomeUnknown` were certainly not carried out. */
-export type ElementFailure = 'storageFull' | 'partitionLost' | 'outcomeUnknown' | 'fault'
+export type ElementFailure = 'storageFull' | 'recordTooLarge' | 'partitionLost' | 'outcomeUnknown' | 'fault'
 
 /** The text of a location error depends on what was being done: an entity created, an attribute appended, anything else. */
 export type LocationMoment = 'creation' | 'newAttribute' | 'update'

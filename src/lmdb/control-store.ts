@@ -8,6 +8,7 @@ import type { NoticeNumber } from '../subscription/notice.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
 import type { ControlChange, SubscriptionStore } from '../subscription/subscription-store.js'
 import type { Milliseconds } from '../time.js'
+import { appendFault, type LogSequence } from '../wal/record-log.js'
 import {
   type ControlDatabase,
   type ControlRecord,
@@ -20,7 +21,7 @@ import { faultOf } from './disk-fault.js'
 import { DiskRoom } from './disk-room.js'
 import { openDatabase, openRoot, type WriterSettings } from './environment.js'
 import { type Key, onlyPart } from './keys.js'
-import { LoggedEnvironment } from './logged-environment.js'
+import { LoggedEnvironment, type LoggedParts } from './logged-environment.js'
 import { noticeWrite } from './notice-write.js'
 import { Outbox, openOutbox } from './outbox.js'
 
@@ -48,8 +49,14 @@ export class ControlStore implements SubscriptionStore {
   /** While something is being written. */
   #writing: Promise<void> | undefined
 
-  /** What it is given last is called when the disk has failed: the broker can not go on. */
-  constructor(path: string, settings: WriterSettings, broken: (reason: string) => void, log?: Log) {
+  /** `broken` is called when the disk has failed: the broker can not go on. For `openLog` see `LoggedParts`. */
+  constructor(
+    path: string,
+    settings: WriterSettings,
+    broken: (reason: string) => void,
+    log?: Log,
+    openLog?: LoggedParts['openLog'],
+  ) {
     this.#path = path
     this.#broken = broken
     this.#disk = new DiskRoom(path, settings.keepFree_bytes, () => 0)
@@ -66,7 +73,8 @@ export class ControlStore implements SubscriptionStore {
     }
     const { facts } = outbox
     const failed = (fault: unknown): void => broken(fault instanceof Error ? fault.message : String(fault))
-    this.#logged = new LoggedEnvironment({ path, root: this.#root, facts, durable: settings.durable, log, failed })
+    const root = this.#root
+    this.#logged = new LoggedEnvironment({ path, root, facts, durable: settings.durable, log, failed, openLog })
     this.#logged.recover((bytes) => this.#write(decodeControlRecord(bytes)))
   }
 
@@ -129,6 +137,11 @@ export class ControlStore implements SubscriptionStore {
     })
   }
 
+  /** The last record of its log that is applied. */
+  get applied(): LogSequence {
+    return this.#logged.applied
+  }
+
   /** See `LoggedEnvironment`. */
   pin(): PinnedFile {
     return this.#logged.pin()
@@ -179,7 +192,7 @@ export class ControlStore implements SubscriptionStore {
     const { wal } = this.#logged
     const bytes = encodeControlRecord(changes)
     const appended = await wal.append(wal.last, bytes)
-    if (!appended.ok) throw new StorageFull('no space for the log')
+    if (!appended.ok) throw appendFault(appended.error)
     const last = this.#outbox.last
     try {
       this.#logged.apply(appended.value, () => this.#write(decodeControlRecord(bytes)))

@@ -41,6 +41,8 @@ export interface FolderSettings extends Omit<MemberSettings, 'everyPage_bytes'> 
   readonly preferred: number
   /** Every page is looked at if the files together are no larger than this, else only those that lead to others. */
   readonly everyPage_bytes: number
+  /** Given by a broker: the cluster that it is to be of, or none. */
+  readonly serves?: { readonly cluster: string | undefined }
   /** Hears, in sentences for the operator, what was changed in the folder beyond what every start does. */
   readonly tell?: (line: string) => void
 }
@@ -54,7 +56,7 @@ export async function openDataFolder(
   path: string,
   settings: FolderSettings,
 ): Promise<Result<DataFolder, FolderRefusal>> {
-  const lock = claimFolder(path)
+  const lock = claimFolder(path, settings.serves)
   if (!lock.ok) return lock
   const opened = await opening(path, settings)
   if (!opened.ok) {

@@ -4,6 +4,7 @@ import { makeFolder, privateMode } from '../folder.js'
 import type { Result } from '../result.js'
 import { err } from '../result.js'
 import { systemFaultText } from '../system-fault.js'
+import { clusterRefusal, commandRefusal } from './folder-cluster.js'
 import { type FolderLock, isLocked, lockFolder } from './folder-lock.js'
 
 /** Why a folder can not be used, in words for its operator. */
@@ -13,9 +14,15 @@ export interface FolderRefusal {
 
 /**
  * Takes a data folder, whatever lies in it, for this process alone; it is made if it is missing, for its owner alone. Refuses while a broker or
- * another command has it. What is there is not even looked at while somebody else writes it.
+ * another command has it. What is there is not even looked at while somebody else writes it. A folder of a cluster is opened by
+ * nobody but a broker of that.
+ *
+ * @param serves given by a broker, with the cluster that it is to be of; commands give nothing
  */
-export function claimFolder(path: string): Result<FolderLock, FolderRefusal> {
+export function claimFolder(
+  path: string,
+  serves?: { readonly cluster: string | undefined },
+): Result<FolderLock, FolderRefusal> {
   try {
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === false) {
       return err({ reason: `the data directory ${path} is not a directory: name another place with -dbPath` })
@@ -27,9 +34,22 @@ export function claimFolder(path: string): Result<FolderLock, FolderRefusal> {
     })
   }
   const lock = lockFolder(path)
-  if (!lock.ok || !isLocked(controlFile(path))) return lock
+  if (!lock.ok) return lock
+  const reason = isLocked(controlFile(path)) ? inUse(path) : foreignCluster(path, serves)
+  if (reason === undefined) return lock
   lock.value.release()
-  return err({ reason: inUse(path) })
+  return err({ reason })
+}
+
+function foreignCluster(
+  path: string,
+  serves: { readonly cluster: string | undefined } | undefined,
+): string | undefined {
+  try {
+    return serves === undefined ? commandRefusal(path) : clusterRefusal(path, serves.cluster)
+  } catch (fault) {
+    return systemFaultText(fault)
+  }
 }
 
 /** The file whose lock is held as well: nobody removes it while a broker runs. */

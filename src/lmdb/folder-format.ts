@@ -1,6 +1,6 @@
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { syncFolder } from '../folder.js'
+import { replaceFile, syncFolder } from '../folder.js'
 
 /**
  * The format that this program writes; it reads every one up to it. Since the second one a folder has an id, which all its
@@ -52,17 +52,7 @@ export function formatText({ version, partitions, folder }: FolderFormat): strin
 
 /** Notes durably what a folder is to become, before anything of it is done. */
 export function noteNextFormat(path: string, becoming: Becoming, { partitions, folder }: FolderFormat): void {
-  const file = join(path, names[becoming])
-  const draft = `${file}.new`
-  const handle = openSync(draft, 'w')
-  try {
-    writeSync(handle, formatText({ version: formatVersion, partitions, folder }))
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
-  renameSync(draft, file)
-  syncFolder(path)
+  replaceFile(join(path, names[becoming]), formatText({ version: formatVersion, partitions, folder }))
 }
 
 /** The folder is now what it was to become: all of that is on disk. */

@@ -1,13 +1,15 @@
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Database, RootDatabase } from 'lmdb'
+import { isClusterNote } from '../cluster/cluster-log.js'
 import type { Log } from '../log/log.js'
 import type { PinnedFile } from '../partition/store.js'
 import { DamagedRecord } from '../storage-fault.js'
 import type { Nanoseconds } from '../time.js'
 import { LocalLog, type LocalLogSettings } from '../wal/local-log.js'
 import { DiskLogFolder } from '../wal/log-folder.js'
-import { type LogPosition, LogScan, parsePosition, positionText } from '../wal/log-scan.js'
-import type { LogSequence } from '../wal/record-log.js'
+import { LogScan, parsePosition, positionText } from '../wal/log-scan.js'
+import type { LogSequence, NotedLog } from '../wal/record-log.js'
 import { Checkpoints, readCheckpoint } from './checkpoint.js'
 import { numberOf } from './damage.js'
 import { FilePin } from './file-pin.js'
@@ -24,6 +26,8 @@ export interface LoggedParts {
   readonly log: Log | undefined
   /** Called when the disk has failed while nobody waited for it: the broker can not go on. */
   readonly failed: (fault: unknown) => void
+  /** Opens the log of a cluster for an environment that has applied it up to a sequence; the log is files of its own without this. */
+  readonly openLog?: ((applied: LogSequence) => NotedLog) | undefined
   /** Called when a checkpoint was taken that nobody waited for. */
   readonly checkpointed?: ((duration: Nanoseconds) => void) | undefined
 }
@@ -46,7 +50,7 @@ const wayOut = 'restore the data folder from a backup'
 export class LoggedEnvironment {
   readonly #parts: LoggedParts
   readonly #checkpoints: Checkpoints
-  readonly #wal: LocalLog
+  readonly #wal: NotedLog
   readonly #timer: NodeJS.Timeout
   #applied: LogSequence
   /** The record that the last checkpoint was taken behind. */
@@ -74,7 +78,7 @@ export class LoggedEnvironment {
     this.#timer.unref()
   }
 
-  get wal(): LocalLog {
+  get wal(): NotedLog {
     return this.#wal
   }
 
@@ -101,6 +105,13 @@ export class LoggedEnvironment {
     }
     applyBatch()
     progress.ended()
+    // Behind them may stand what changes nothing.
+    if (this.#applied < this.#wal.last) this.apply(this.#wal.last, () => {})
+  }
+
+  /** The last record that is applied. */
+  get applied(): LogSequence {
+    return this.#applied
   }
 
   /** Writes in one transaction, which notes that everything up to a record is applied. Throws what LMDB throws. */
@@ -121,7 +132,7 @@ export class LoggedEnvironment {
   checkpoint(): void {
     if (this.isCheckpointed || this.#checkpoints.isUnderWay) return
     this.#flushLog()
-    this.#checkpoints.takeSync(positionText(this.#wal.position))
+    this.#checkpoints.takeSync(this.#wal.note)
     this.#taken(this.#applied)
   }
 
@@ -150,13 +161,24 @@ export class LoggedEnvironment {
     this.#wal.close()
   }
 
-  #opened(): LocalLog {
+  #opened(): NotedLog {
+    const { path, openLog } = this.#parts
+    if (openLog === undefined) return this.#openedFiles()
+    const wal = openLog(this.#applied)
+    this.#checkpoints.takeSync(wal.note)
+    // What stands there was applied before the folder joined its cluster.
+    rmSync(join(path, 'log'), { recursive: true, force: true })
+    return wal
+  }
+
+  #openedFiles(): LocalLog {
     const { path, durable, failed, log } = this.#parts
     const folder = new DiskLogFolder(join(path, 'log'))
     const settings = { durable, failed }
     const checkpoint = readCheckpoint(path)
     if (!checkpoint.ok) throw new DamagedRecord(`${checkpoint.error.reason}: ${wayOut}`)
-    if (checkpoint.value === undefined) return this.#begun(folder, settings)
+    // A folder that has left its cluster goes on by itself behind what it has applied.
+    if (checkpoint.value === undefined || isClusterNote(checkpoint.value.note)) return this.#begun(folder, settings)
     const from = parsePosition(checkpoint.value.note)
     if (from === undefined) throw new DamagedRecord(`the checkpoint of ${path} names no place in the log: ${wayOut}`)
     const opened = LocalLog.open(folder, from, settings)
@@ -209,16 +231,16 @@ export class LoggedEnvironment {
 
   /** Between two turns: everything in the log is applied, unless a record is being appended. */
   #checkpointIfDue(): void {
-    const { position } = this.#wal
+    const { last, note } = this.#wal
     if (this.isCheckpointed || this.#checkpoints.isUnderWay) return
-    if (position.sequence === this.#applied) this.#taking = this.#take(position).catch(this.#parts.failed)
+    if (last === this.#applied) this.#taking = this.#take(last, note).catch(this.#parts.failed)
   }
 
-  async #take(position: LogPosition): Promise<void> {
+  async #take(last: LogSequence, note: string): Promise<void> {
     this.#flushLog()
     const begun = process.hrtime.bigint()
-    if (!(await this.#checkpoints.take(positionText(position)))) return
-    this.#taken(position.sequence)
+    if (!(await this.#checkpoints.take(note))) return
+    this.#taken(last)
     this.#parts.checkpointed?.(process.hrtime.bigint() - begun)
   }
 

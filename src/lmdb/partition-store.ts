@@ -16,8 +16,7 @@ import { StorageFull } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { Milliseconds, Nanoseconds } from '../time.js'
 import { traceArea } from '../trace-area.js'
-import type { LocalLog } from '../wal/local-log.js'
-import type { LogSequence } from '../wal/record-log.js'
+import type { LogSequence, NotedLog } from '../wal/record-log.js'
 import { CountChanges, ensureAttributeTypes } from './count-changes.js'
 import { entityOf, missing, numberOf } from './damage.js'
 import { faultOf } from './disk-fault.js'
@@ -26,7 +25,7 @@ import { type Environment, figuresOf, openEnvironment, usedBytes, type WriterSet
 import { Expirations } from './expirations.js'
 import { idInPath, idKey, type Key, recordKey, typeKey } from './keys.js'
 import { LocationCells } from './location-cells.js'
-import { LoggedEnvironment } from './logged-environment.js'
+import { LoggedEnvironment, type LoggedParts } from './logged-environment.js'
 import { Outbox } from './outbox.js'
 import { encodeLocated } from './record.js'
 import { type HeldRecord, RecordCache } from './record-cache.js'
@@ -52,6 +51,8 @@ export interface StoreParts {
   readonly limits?: EntityLimits
   /** Called when the disk has failed while nobody waited for it; without it the thread ends of that. */
   readonly failed?: (fault: unknown) => void
+  /** See `LoggedParts`. */
+  readonly openLog?: LoggedParts['openLog'] | undefined
   /** Called with how long each checkpoint took that was taken beside the turns. */
   readonly checkpointed?: (duration: Nanoseconds) => void
 }
@@ -86,7 +87,7 @@ export class LmdbPartitionStore implements PartitionStore {
   constructor(
     path: string,
     settings: WriterSettings,
-    { cache_bytes = 2 ** 20, log, limits = noLimits, failed = endThread, checkpointed }: StoreParts = {},
+    { cache_bytes = 2 ** 20, log, limits = noLimits, failed = endThread, checkpointed, openLog }: StoreParts = {},
   ) {
     this.limits = limits
     this.#path = path
@@ -102,7 +103,8 @@ export class LmdbPartitionStore implements PartitionStore {
     this.#sizeMax = settings.sizeMax_bytes
     this.#highest = numberOf(this.#environment.facts.get(highestFact), path, 'the highest sequence')
     const { root, facts } = this.#environment
-    this.#logged = new LoggedEnvironment({ path, root, facts, durable: settings.durable, log, failed, checkpointed })
+    const logged = { path, root, facts, durable: settings.durable, log, failed, checkpointed, openLog }
+    this.#logged = new LoggedEnvironment(logged)
     this.#logged.recover((bytes) => this.#write(decodeTurnRecord(bytes, (...of) => this.#held(...of))))
     this.#cache.clear()
     this.#disk = new DiskRoom(path, settings.keepFree_bytes, () => this.#freeInFile_bytes())
@@ -157,6 +159,11 @@ export class LmdbPartitionStore implements PartitionStore {
     }
   }
 
+  /** The last record of its log that is applied. */
+  get applied(): LogSequence {
+    return this.#logged.applied
+  }
+
   /** See `LoggedEnvironment`. */
   pin(): PinnedFile {
     return this.#logged.pin()
@@ -166,7 +173,7 @@ export class LmdbPartitionStore implements PartitionStore {
     return this.#logged.unpin()
   }
 
-  get wal(): LocalLog {
+  get wal(): NotedLog {
     return this.#logged.wal
   }
 

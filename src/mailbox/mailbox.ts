@@ -29,6 +29,11 @@ export interface MailboxSettings {
   readonly room: MailboxCapacity
   /** Whether waits are measured now, so that the time of entry has to be taken. */
   readonly measured: () => boolean
+  /**
+   * How long a command waits for its reply before whoever asked is told that it may have been carried out or not, where a turn
+   * may take very long: the log of a cluster waits for its engine.
+   */
+  readonly patience_ms?: number | undefined
   /** Hears how many commands are in the mailbox, or have room in it, whenever that changes. */
   readonly depth: (commands: number) => void
 }
@@ -36,6 +41,8 @@ export interface MailboxSettings {
 interface Waiting {
   readonly command: Command
   readonly entered: bigint
+  /** By `performance.now()`; 0 where patience has no end. */
+  readonly since_ms: number
   readonly resolve: (result: Result<Posted, LostBatch>) => void
   readonly fail: (fault: unknown) => void
 }
@@ -68,9 +75,14 @@ export class Mailbox {
   #ping: Promise<Result<Posted, LostBatch>> | undefined
   #whenEmpty: (() => void)[] = []
   #whenConnected: (() => void)[] = []
+  #timer: NodeJS.Timeout | undefined
 
   constructor(settings: MailboxSettings) {
     this.#settings = settings
+    const { patience_ms } = settings
+    if (patience_ms === undefined) return
+    this.#timer = setInterval(() => this.#giveUpLate(performance.now() - patience_ms), patience_ms / 10)
+    this.#timer.unref()
   }
 
   /**
@@ -117,8 +129,9 @@ export class Mailbox {
       return Promise.resolve(err({ kind: 'partitionLost' }))
     }
     const entered = this.#settings.measured() ? process.hrtime.bigint() : 0n
+    const since_ms = this.#timer === undefined ? 0 : performance.now()
     return new Promise((resolve, fail) => {
-      this.#gathering.push({ command, entered, resolve, fail })
+      this.#gathering.push({ command, entered, since_ms, resolve, fail })
       if (this.#gathering.length >= sendSize) this.#send()
       else this.#sendSoon()
     })
@@ -162,6 +175,7 @@ export class Mailbox {
   }
 
   close(): void {
+    clearInterval(this.#timer)
     this.#port?.close()
   }
 
@@ -231,6 +245,20 @@ export class Mailbox {
     this.#port = undefined
     this.#giveUp(this.#underWay.splice(0).flat(), 'outcomeUnknown')
     this.#giveUp(this.#gathering.splice(0), 'partitionLost')
+  }
+
+  /**
+   * Resolves what has waited since before a moment. The reply to a batch that was given up still comes, and counts until then
+   * among those under way: nothing more is sent to a partition that does not go on.
+   */
+  #giveUpLate(before_ms: number): void {
+    for (const [at, batch] of this.#underWay.entries()) {
+      if ((batch[0]?.since_ms ?? Number.POSITIVE_INFINITY) > before_ms) continue
+      this.#underWay[at] = []
+      this.#giveUp(batch, 'outcomeUnknown')
+    }
+    const inTime = this.#gathering.findIndex(({ since_ms }) => since_ms > before_ms)
+    this.#giveUp(this.#gathering.splice(0, inTime === -1 ? this.#gathering.length : inTime), 'partitionLost')
   }
 
   #giveUp(open: readonly Waiting[], kind: LostBatch['kind']): void {

@@ -8,7 +8,7 @@ import type { DeprecatedLocation } from '../partition/deprecated-locations.js'
 import type { TurnChanges } from '../partition/store.js'
 import { commitTurn, publishTurn, type TurnParts } from '../partition/turn.js'
 import type { Bell } from '../shared-memory/bell.js'
-import { DamagedRecord, DiskFault, StorageFull } from '../storage-fault.js'
+import { DamagedRecord, DiskFault, RecordTooLarge, StorageFull } from '../storage-fault.js'
 
 export interface TurnRunnerParts extends TurnParts {
   /** Rung when there are new notices on disk. */
@@ -126,15 +126,24 @@ export class TurnRunner {
       if (!again) return this.#run(batch, times, true)
       return batch.map(() => ({ kind: 'failed', why: 'storageFull' }))
     }
+    const isTooLarge = fault instanceof RecordTooLarge
     const [single] = batch
     if (single && batch.length === 1) {
-      this.#fault(fault)
-      return [{ kind: 'failed', why: 'fault' }]
+      if (!isTooLarge) this.#fault(fault)
+      return [{ kind: 'failed', why: isTooLarge ? 'recordTooLarge' : 'fault' }]
     }
+    return this.#inParts(batch, isTooLarge ? Math.ceil(batch.length / 2) : 1, times, again)
+  }
+
+  /** Of several turns, as many as there is time for. */
+  #inParts(batch: readonly Command[], size: number, times: TurnTimes, again: boolean): readonly Reply[] {
     const replies: Reply[] = []
-    for (const command of batch) {
-      replies.push(...this.#run([command], times, again))
-      if (this.#broken || times.isLong) break
+    while (replies.length < batch.length) {
+      const part = batch.slice(replies.length, replies.length + size)
+      const taken = this.#run(part, times, again)
+      replies.push(...taken)
+      // A turn that was long has taken fewer commands than it was given.
+      if (this.#broken || times.isLong || taken.length < part.length) break
     }
     return replies
   }

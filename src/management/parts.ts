@@ -15,6 +15,8 @@ export interface ManagementParts {
   }
   /** How many read handles a partition has left to lend. */
   readonly freeHandles: (partition: number) => number
+  /** Whether the broker is of a cluster. */
+  readonly ofCluster: boolean
   readonly peers: ProcessPeers
   readonly backups: BackupService
   /** A folder on the disk of the data, and how much of that is to stay free. */

@@ -1,9 +1,11 @@
 import type { Resource } from '../api.js'
 import type { AlarmCount } from '../log/alarms.js'
 import { countersOf } from '../measure/counters.js'
+import { EngineTable } from '../measure/engine-table.js'
 import type { Measures } from '../measure/measures.js'
 import { versionFacts } from '../version.js'
 import { addDeliveryMetrics } from './delivery-metrics.js'
+import { addEngineMetrics } from './engine-metrics.js'
 import { MetricRegistry, type Sample } from './metric-registry.js'
 import type { ManagementParts } from './parts.js'
 import { operation } from './response-forms.js'
@@ -12,13 +14,20 @@ import { addMemoryMetrics, addThreadMetrics } from './thread-metrics.js'
 import { addTrafficMetrics } from './traffic-metrics.js'
 
 /** Prometheus text, read from shared memory; never reset, and no label ever comes from a client [management 7]. */
-export function prometheusResources({ measures, peers, broker, disk }: ManagementParts): readonly Resource[] {
+export function prometheusResources({
+  measures,
+  peers,
+  broker,
+  disk,
+  ofCluster,
+}: ManagementParts): readonly Resource[] {
   const metrics = new MetricRegistry()
   addBrokerMetrics(metrics, measures, broker)
   addTrafficMetrics(metrics, measures)
   addPartitionMetrics(metrics, measures)
   addDiskMetrics(metrics, disk)
   addBackupMetrics(metrics, measures)
+  if (ofCluster) addEngineMetrics(metrics, new EngineTable(measures.engineMemory))
   addDeliveryMetrics(metrics, measures)
   addThreadMetrics(metrics, measures)
   addMemoryMetrics(metrics)

@@ -7,13 +7,13 @@ import type { ManagementParts } from './parts.js'
 import { operation } from './response-forms.js'
 
 /** Waiting times by partition, and the state of the semaphores [management 5.5, 6.3]. */
-export function waitResources({ measures, freeHandles }: ManagementParts): readonly Resource[] {
+export function waitResources({ measures, freeHandles, ofCluster }: ManagementParts): readonly Resource[] {
   return [
     {
       pattern: '/admin/waits',
       anyCase: false,
       counter: 'statisticsRequests',
-      operations: { GET: operation('read', () => json(waitsShown(measures))) },
+      operations: { GET: operation('read', () => json(waitsShown(measures, ofCluster))) },
     },
     {
       pattern: '/admin/sem',
@@ -24,11 +24,12 @@ export function waitResources({ measures, freeHandles }: ManagementParts): reado
   ]
 }
 
-function waitsShown(measures: Measures) {
+function waitsShown(measures: Measures, ofCluster: boolean) {
   if (!measures.isOn('semWait')) return { enabled: false }
   const { waits } = measures
   const numbers = partitionNumbers(measures)
-  const entries = waitKinds.map((kind) => {
+  const kinds = waitKinds.filter((kind) => ofCluster || kind !== 'append')
+  const entries = kinds.map((kind) => {
     const all = readingShown(waits.reading(kind))
     if (kind === 'request') return [kind, all] as const
     const partitions = numbers.map((partition) => ({ partition, ...readingShown(waits.reading(kind, partition)) }))

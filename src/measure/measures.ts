@@ -6,6 +6,7 @@ import { RequestCountTable } from './count-table.js'
 import { type Countable, Routes } from './counted-routes.js'
 import { type CounterName, counterColumn } from './counters.js'
 import { DeliveryTable } from './delivery-table.js'
+import { EngineTable } from './engine-table.js'
 import { RequestCounters } from './request-counters.js'
 import type { RequestMeter } from './requests.js'
 import { ServiceMetrics } from './service-metrics.js'
@@ -43,6 +44,7 @@ export interface MeasureMemory {
   /** A row per thread. */
   readonly damage: CounterTableMemory
   readonly backups: CounterTableMemory
+  readonly engine: CounterTableMemory
 }
 
 /** A number that says how things stand; written by one thread. */
@@ -115,6 +117,7 @@ export class Measures {
       threadStates: ThreadTable.make(rows, at),
       damage: CounterTable.make(rows, 1, 0, at).memory,
       backups: BackupTable.make(at),
+      engine: EngineTable.make(at),
     }
     return new Measures(memory, 0)
   }
@@ -136,6 +139,11 @@ export class Measures {
     this.#mailboxes = new CounterTable(memory.mailboxes)
     this.#life = new CounterTable(memory.life)
     this.#damage = new CounterTable(memory.damage)
+  }
+
+  /** For the thread that has the connection to the engine of a cluster. */
+  get engineMemory(): CounterTableMemory {
+    return this.memory.engine
   }
 
   /** The row of this thread, see `rowOf`. */

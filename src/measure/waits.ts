@@ -1,7 +1,10 @@
 import type { Nanoseconds } from '../time.js'
 
-/** The resources that a request can wait for [management 5]. All but the first exist once per partition. */
-export const waitKinds = ['request', 'dbConnectionPool', 'transaction', 'mailbox'] as const
+/**
+ * The resources that a request can wait for [management 5]. All but the first exist once per partition. Turns wait for the
+ * `append` of their records in a cluster only.
+ */
+export const waitKinds = ['request', 'dbConnectionPool', 'transaction', 'mailbox', 'append'] as const
 export type WaitKind = (typeof waitKinds)[number]
 
 /**

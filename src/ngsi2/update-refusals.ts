@@ -116,6 +116,7 @@ export function wordExcess(what: Excess, max: number): ApiResponse {
 /** Of an element that could not be stored while others of its request were [management 11.9]. */
 const failures: { readonly [Why in ElementFailure]: ApiResponse } = {
   storageFull: unavailable({ kind: 'storageFull' }),
+  recordTooLarge: unavailable({ kind: 'recordTooLarge' }),
   partitionLost: unavailable({ kind: 'partitionLost' }),
   outcomeUnknown: unavailable({ kind: 'outcomeUnknown' }),
   fault: shortForm(500, 'internal error'),

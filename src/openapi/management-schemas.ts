@@ -104,12 +104,16 @@ export const managementSchemas: Readonly<Record<string, JsonSchema>> = {
     { enabled: flag },
     {
       measuring_interval_in_secs: count,
-      waits: closedSchema({
-        request: closedSchema(reading),
-        dbConnectionPool: closedSchema({ ...reading, partitions }),
-        transaction: closedSchema({ ...reading, partitions }),
-        mailbox: closedSchema({ ...reading, partitions }),
-      }),
+      waits: closedSchema(
+        {
+          request: closedSchema(reading),
+          dbConnectionPool: closedSchema({ ...reading, partitions }),
+          transaction: closedSchema({ ...reading, partitions }),
+          mailbox: closedSchema({ ...reading, partitions }),
+        },
+        // Of a broker in a cluster.
+        { append: closedSchema({ ...reading, partitions }) },
+      ),
     },
   ),
   Semaphores: {

@@ -119,8 +119,11 @@ export interface PongReply {
   readonly kind: 'pong'
 }
 
-/** The turn could not be taken, nothing of it is on disk: storage is full, or there is a fault that the log names. */
+/**
+ * The turn could not be taken, nothing of it is on disk: storage is full, its record is larger than the log of a cluster takes,
+ * or there is a fault that the log names.
+ */
 export interface FailedReply {
   readonly kind: 'failed'
-  readonly why: 'storageFull' | 'fault'
+  readonly why: 'storageFull' | 'recordTooLarge' | 'fault'
 }

@@ -1,6 +1,6 @@
 import type { Versions } from '../shared-memory/versions.js'
-import { DiskFault, StorageFull } from '../storage-fault.js'
-import type { LogSequence } from '../wal/record-log.js'
+import { DiskFault } from '../storage-fault.js'
+import { appendFault, type LogSequence } from '../wal/record-log.js'
 import type { DecidingParts } from './decide.js'
 import type { PartitionStore, TurnChanges } from './store.js'
 
@@ -47,8 +47,7 @@ export function commitTurn(
 function appended(wal: PartitionStore['wal'], bytes: Uint8Array): LogSequence {
   const outcome = wal.appendSync(wal.last, bytes)
   if (outcome.ok) return outcome.value
-  if (outcome.error.kind === 'full') throw new StorageFull('no space for the log')
-  throw new Error(`record ${outcome.error.last} of the log is not that of its only writer`)
+  throw appendFault(outcome.error)
 }
 
 /** A record that is not applied leaves the log again, unless the disk has failed: then the log decides at the next start. */

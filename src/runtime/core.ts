@@ -38,7 +38,9 @@ import { TenantRates } from '../shared-memory/tenant-rates.js'
 import { newTransactions } from '../shared-memory/transaction-numbers.js'
 import { Versions } from '../shared-memory/versions.js'
 import { ViewerLimit } from '../shared-memory/viewer-limit.js'
+import { RunningCluster } from './cluster.js'
 import { RunningDelivery } from './delivery.js'
+import { exitCodes } from './exit-codes.js'
 import { type FeedParts, openFront, type RunningFrontEnd } from './front-end-assembly.js'
 import { type ThreadHeaps, threadHeaps } from './memory-needed.js'
 import { templateSettings } from './message-rendering.js'
@@ -74,7 +76,7 @@ export class Core {
   readonly #options: Options
   readonly #settings: readonly Setting[]
   readonly #log: MainLog
-  readonly #fatal: (reason: string) => void
+  readonly #fatal: (reason: string, code?: number) => void
   readonly #heaps: ThreadHeaps
   readonly #plan: BrokerPlan
   readonly #measures: Measures
@@ -84,17 +86,19 @@ export class Core {
   readonly #alarms: Alarms
   readonly #registryFeed = new RegistryFeed()
   readonly #backups: Backups
+  #cluster: RunningCluster | undefined
   #delivery: RunningDelivery | undefined
   #front: RunningFrontEnd | undefined
   #sweeper: Sweeper | undefined
   #sequences = SequenceCounter.after(0)
 
+  /** `fatal` is given why the broker can not go on, and the exit code if that is not that of an internal error. */
   constructor(
     { options, settings }: Pick<FrontEndTask, 'options' | 'settings'>,
     folder: DataFolder,
     log: MainLog,
     switches: Switches,
-    fatal: (reason: string) => void,
+    fatal: (reason: string, code?: number) => void,
   ) {
     this.#options = options
     this.#settings = settings
@@ -156,12 +160,31 @@ export class Core {
     })
   }
 
+  /** Makes this process the owner of the logs of its cluster, if it is to be of one. To be called before `open`. */
+  async join(): Promise<Result<undefined, string>> {
+    const { cluster } = this.#options
+    if (cluster === undefined) return ok(undefined)
+    const started = await RunningCluster.start({
+      options: cluster,
+      folder: this.#folder,
+      storage: this.#plan.storage,
+      measures: this.#measures,
+      log: this.#log,
+      fenced: (reason) => this.#fatal(reason, exitCodes.fenced),
+      fatal: this.#fatal,
+    })
+    if (!started.ok) return started
+    this.#cluster = started.value
+    return ok(undefined)
+  }
+
   /** Opens and recovers everything that is on disk. */
   async open(): Promise<void> {
     this.#delivery = new RunningDelivery({
       plan: this.#plan,
       options: this.#options.notifications,
       folder: this.#folder,
+      openLog: this.#cluster?.openControl,
       courierHeap_MiB: this.#heaps.courier_MiB,
       partitions: this.#partitions,
       state: (query) => this.#frontEnd.state(query),
@@ -273,6 +296,7 @@ export class Core {
     this.#log.trace('shutdown', 'no notification is being sent')
     await this.#partitions.drain()
     this.#log.trace('shutdown', 'the partitions are closed')
+    this.#cluster?.end()
     return stopped.reduce((sum, givenUp) => sum + givenUp, 0)
   }
 
@@ -281,6 +305,7 @@ export class Core {
    * with a thread inside its write transaction can not exit: it would wait for the thread.
    */
   halt(limit_ms: number): Promise<boolean> {
+    this.#cluster?.end()
     const halted = this.#partitions.drain().then(
       () => true,
       () => true, // A thread that has died is in no transaction.
@@ -365,7 +390,9 @@ export class Core {
       subscriptions: this.#delivered.subscriptions.packed(),
       log: port2,
     }
-    return { task, transfer: [port2], heap_MiB: this.#heaps.partition_MiB }
+    const logLink = this.#cluster?.link(partition)
+    const transfer = logLink === undefined ? [port2] : [port2, logLink.port]
+    return { task: { ...task, logLink }, transfer, heap_MiB: this.#heaps.partition_MiB }
   }
 }
 

@@ -8,6 +8,7 @@ import { packedRecipients } from '../delivery/packed-recipients.js'
 import { LmdbRegistryStore } from '../lmdb/control-registry.js'
 import { ControlStore } from '../lmdb/control-store.js'
 import type { DataFolder } from '../lmdb/data-folder.js'
+import type { LoggedParts } from '../lmdb/logged-environment.js'
 import type { Alarms } from '../log/alarms.js'
 import type { MainLog } from '../log/main-log.js'
 import { renderAvailabilityNotification, renderNotice } from '../ngsi1/render/notifications.js'
@@ -24,6 +25,8 @@ interface RunningDeliveryParts {
   readonly plan: BrokerPlan
   readonly options: NotificationOptions
   readonly folder: DataFolder
+  /** See `LoggedParts`. */
+  readonly openLog: LoggedParts['openLog']
   /** How large the heap of the courier may grow. */
   readonly courierHeap_MiB: number
   readonly partitions: Pick<Partitions<object>, 'subscribe' | 'unsubscribe' | 'add'>
@@ -55,7 +58,7 @@ export class RunningDelivery {
   constructor(parts: RunningDeliveryParts) {
     const { plan, options, folder, partitions, alarms, log, fatal } = parts
     this.#parts = parts
-    this.#store = new ControlStore(folder.controlPath, plan.storage, fatal, log)
+    this.#store = new ControlStore(folder.controlPath, plan.storage, fatal, log, parts.openLog)
     this.#courier = new CourierThread({
       entry: new URL('../../workers/courier.js', import.meta.url),
       launch: () => this.#launch(),

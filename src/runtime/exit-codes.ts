@@ -6,5 +6,7 @@ export const exitCodes = {
   dataFolder: 3,
   certificate: 4,
   pidFile: 5,
+  cluster: 6,
+  fenced: 7,
   internal: 70,
 } as const

@@ -4,6 +4,7 @@ import type { BackupService } from '../broker/backup-service.js'
 import type { SubscriptionService } from '../broker/broker.js'
 import { FrontBroker, pageLimit_bytes } from '../broker/front-broker.js'
 import type { PartitionReaders } from '../broker/partition-readers.js'
+import { patientRegistry, patientSubscriptions } from '../broker/patient-services.js'
 import { Peers } from '../broker/peers.js'
 import { PoolThreads } from '../broker/pool-threads.js'
 import { QueryPool, scanPermits } from '../broker/query-pool.js'
@@ -115,6 +116,7 @@ export async function openFront(
   connect({ connect: (partition, port) => numbered(mailboxes, partition).connect(port) })
   await Promise.all(mailboxes.map((mailbox) => mailbox.connected()))
   const apiKeys = task.apiKeys && new ApiKeys(task.apiKeys)
+  const patient = options.cluster === undefined ? services : patientServices(services)
   const streams = new EventStreams()
   const listening = new CourierStreams(streams)
   const behind = {
@@ -128,7 +130,7 @@ export async function openFront(
     reports,
     listening,
     streams,
-    ...services,
+    ...patient,
   }
   const { broker, feeds, parts } = interfaces(task, log, behind)
   const opened = await openHttpServer(parts)
@@ -149,6 +151,15 @@ interface FrontEndServices {
   readonly feeds: (parts: FeedParts) => Feeds
   /** How many lines of the log were dropped; for the front end in the main thread only. */
   readonly dropped?: () => number
+}
+
+/** Of a broker in a cluster: the log of the coordinator waits for the engine. */
+function patientServices(services: FrontEndServices): FrontEndServices {
+  return {
+    ...services,
+    subscriptions: patientSubscriptions(services.subscriptions, 2 * enginePatience_ms),
+    registry: patientRegistry(services.registry, 2 * enginePatience_ms),
+  }
 }
 
 /** What a front end knows of what there is to look at. */
@@ -203,12 +214,13 @@ function interfaces(
   const ngsi1 = ngsi1Interface({ broker, options, log, forwarding })
   const deprecated = new DeprecatedUses(measures, log)
   const ngsi2 = ngsi2Interface({ broker, options, log, forwarding, brokerId: task.brokerId, deprecated })
+  const ofCluster = options.cluster !== undefined
   const freeHandles = (partition: number): number => behind.readers.freeHandles(partition)
   const { backups } = behind
   const disk = { path: storage.paths[0] ?? '.', keepFree_bytes: storage.keepFree_bytes }
   const feeds = behind.feeds({ measures, resources: () => resources, disk })
   const management = [
-    ...managementResources({ measures, log, broker, freeHandles, peers, backups, disk }),
+    ...managementResources({ measures, log, broker, freeHandles, ofCluster, peers, backups, disk }),
     ...viewResources({
       ...{ broker, log, peers, queueMax: options.notifications.queueMax },
       newMatcher: matcherMaker(templateSettings(options.notifications), log),
@@ -273,6 +285,9 @@ function openProviders(
   })
 }
 
+/** How long an update waits for the engine of a cluster. It may be carried out after that. */
+const enginePatience_ms = 5000
+
 /** Waits are traced also while their statistics are off. */
 const waitAreas = [traceArea['wait.mailbox'], traceArea['wait.transaction']]
 
@@ -282,6 +297,7 @@ function openMailboxes({ options, memory }: FrontEndTask, measures: Measures): r
     return new Mailbox({
       room: new MailboxCapacity(options.mailboxSize, room),
       measured: () => measures.isOn('semWait') || waitAreas.some((area) => measures.switches.traces[area] === 1),
+      patience_ms: options.cluster && enginePatience_ms,
       depth: (commands) => depth.set(commands),
     })
   })

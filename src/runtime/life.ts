@@ -71,19 +71,18 @@ export class Life {
       preferred: halfTheProcessors,
       everyPage_bytes: this.#options.dbCheckSize_MiB * 2 ** 20,
       maxReaders: readersOf(this.#options),
+      serves: { cluster: this.#options.cluster?.name },
       tell: (line) => this.#log.warn('storage:folder', line),
     })
     if (!folder.ok) return this.#leave(exitCodes.dataFolder, folder.error.reason)
     this.#folder = folder.value
     this.#warnOfMemory(folder.value.partitions)
-    const core = new Core(
-      { options: this.#options, settings: this.#settings },
-      folder.value,
-      this.#log,
-      this.#switches,
-      (reason) => this.broken(reason),
-    )
+    const given = { options: this.#options, settings: this.#settings }
+    const fatal = (reason: string, code?: number): Promise<void> => this.#cannotGoOn(reason, code)
+    const core = new Core(given, folder.value, this.#log, this.#switches, fatal)
     this.#core = core
+    const joined = await core.join()
+    if (!joined.ok) return this.#leave(exitCodes.cluster, joined.error)
     try {
       await core.open()
     } catch (fault) {
@@ -151,11 +150,13 @@ export class Life {
     await this.#core?.reload()
   }
 
-  /** Something happened after which the broker can not go on. */
-  async broken(reason: string, fault?: unknown): Promise<void> {
-    if (this.#leaving) return
-    const facts = fault === undefined ? {} : errorFacts(fault)
-    await this.#leave(exitCodes.internal, fault === undefined ? reason : `${reason}: ${faultText(fault)}`, facts)
+  /** Something happened that was not to happen, after which the broker can not go on. */
+  async broken(reason: string, fault: unknown): Promise<void> {
+    if (!this.#leaving) await this.#leave(exitCodes.internal, `${reason}: ${faultText(fault)}`, errorFacts(fault))
+  }
+
+  async #cannotGoOn(reason: string, code: number = exitCodes.internal): Promise<void> {
+    if (!this.#leaving) await this.#leave(code, reason)
   }
 
   async #leave(code: number, reason: string, facts = {}): Promise<void> {
@@ -167,6 +168,8 @@ export class Life {
   }
 
   async #halted(): Promise<boolean> {
+    // What fails from here on fails because of that.
+    this.#leaving = true
     return this.#core === undefined || this.#core.halt(abruptLimit_ms)
   }
 

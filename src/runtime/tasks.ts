@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { ApiKey } from '../api-keys.js'
+import type { LogLinkEnd } from '../cluster/log-link.js'
 import type { Setting } from '../command-line/command-line.js'
 import type { EntityLimits } from '../context/entity-size.js'
 import type { PackedRecipients } from '../delivery/packed-recipients.js'
@@ -64,6 +65,8 @@ export interface PartitionTask extends Pick<BrokerPlan, 'storage' | 'memory'> {
   readonly templates: TemplateSettings
   /** Those that are in force from the start. */
   readonly subscriptions: PackedWithClocks<Subscription>
+  /** Of a broker that is of a cluster: the way to the partition's log. */
+  readonly logLink?: LogLinkEnd | undefined
 }
 
 export interface QueryThreadData extends Pick<BrokerPlan, 'storage' | 'memory'> {

@@ -4,8 +4,8 @@ import { type DiskFault, diskFault } from '../storage-fault.js'
 import { blankHead, frameAt, frameSize, head_bytes, writeFrame } from './frame.js'
 import type { LogFolder } from './log-folder.js'
 import { type LogDamage, recoverLog } from './log-recovery.js'
-import { type LogPosition, LogScan, type ScannedRecord } from './log-scan.js'
-import type { Appended, LogRecord, LogSequence, SynchronousRecordLog } from './record-log.js'
+import { type LogPosition, LogScan, positionText, type ScannedRecord } from './log-scan.js'
+import type { Appended, LogRecord, LogSequence, NotedLog } from './record-log.js'
 import { isOutOfSpace, nameOf, Segments } from './segments.js'
 
 export interface LocalLogSettings {
@@ -32,7 +32,7 @@ const later_ms = 50
 const scratch_bytes = 2 ** 22
 
 /** A log in files of a folder on this machine. */
-export class LocalLog implements SynchronousRecordLog {
+export class LocalLog implements NotedLog {
   readonly #folder: LogFolder
   readonly #settings: LocalLogSettings
   readonly #segments: Segments
@@ -86,6 +86,10 @@ export class LocalLog implements SynchronousRecordLog {
     return this.#end
   }
 
+  get note(): string {
+    return positionText(this.#end)
+  }
+
   async append(expected: LogSequence, bytes: Uint8Array): Promise<Appended> {
     const written = this.#written(expected, bytes)
     if (written.ok && this.#settings.durable) await this.#flushInPool()
@@ -132,7 +136,6 @@ export class LocalLog implements SynchronousRecordLog {
     this.#orFault(() => this.#segments.truncate(upTo))
   }
 
-  /** Returns when everything that was appended is on disk. */
   flush(): void {
     const { last } = this
     this.#orFault(() => this.#segments.file.flush())

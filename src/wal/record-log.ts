@@ -1,5 +1,6 @@
 import type { Brand } from '../brand.js'
 import type { Result } from '../result.js'
+import { RecordTooLarge, StorageFull } from '../storage-fault.js'
 
 /** The number of a record in its log: 1, 2, 3 and so on without gaps. 0 stands before the first one. */
 export type LogSequence = Brand<number, 'LogSequence'>
@@ -14,6 +15,8 @@ export interface LogRecord {
 export type AppendRefusal =
   /** There is no space for it. */
   | { readonly kind: 'full' }
+  /** The log takes no record of that size. */
+  | { readonly kind: 'tooLarge'; readonly limit_bytes: number }
   /** Another record stands there. */
   | { readonly kind: 'fenced'; readonly last: LogSequence }
 
@@ -46,4 +49,19 @@ export interface RecordLog {
 export interface SynchronousRecordLog extends RecordLog {
   /** As `append`, in this thread and before it returns. */
   appendSync(expected: LogSequence, bytes: Uint8Array): Appended
+}
+
+/** The log before an environment, whose checkpoints note a place in it. */
+export interface NotedLog extends SynchronousRecordLog {
+  /** The text of the place behind the last record. */
+  readonly note: string
+  /** Returns when everything that was appended is on disk. */
+  flush(): void
+}
+
+/** What a writer throws whose record was refused. */
+export function appendFault(refusal: AppendRefusal): Error {
+  if (refusal.kind === 'full') return new StorageFull('no space for the log')
+  if (refusal.kind === 'fenced') return new Error(`record ${refusal.last} of the log is not that of its only writer`)
+  return new RecordTooLarge(`the record is larger than ${refusal.limit_bytes} bytes`)
 }

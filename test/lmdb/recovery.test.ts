@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -7,6 +8,7 @@ import { readCheckpoint, restoreCheckpoint } from '../../src/lmdb/checkpoint.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { decideTurn } from '../../src/partition/decide.js'
 import { commitTurn, publishTurn, type TurnParts } from '../../src/partition/turn.js'
+import { parsePosition } from '../../src/wal/log-scan.js'
 import { nameOf } from '../../src/wal/segments.js'
 import { Random } from '../fuzz/random.js'
 import { command, given, id, matcher, noWords, root, storeSettings, tenant, type, versions } from '../given.js'
@@ -121,7 +123,7 @@ class StoreHistory {
     const next = join(this.#folder, `${this.#life + 1}`)
     this.#losePower(next)
     if (turn && appended?.ok) {
-      const { segment, offset } = store.wal.position
+      const { segment, offset } = parsePosition(store.wal.note) ?? assert.fail('no place in the log')
       if (isTorn) overwritten(join(next, 'log', nameOf(segment)), offset - 16, Buffer.alloc(16, 'torn'))
       turn.apply(appended.value)
       if (!isTorn) this.#state = stateOf(store)

@@ -44,6 +44,7 @@ export function management(changed: Partial<ManagementParts> = {}) {
     log: logTo(lines, measures.switches.traces),
     broker: broker(),
     freeHandles: () => 1,
+    ofCluster: false,
     disk: { path: tmpdir(), keepFree_bytes: 0 },
     peers: withoutPeers(sharedAnswer(measures, { process: processMetrics(() => 0) })),
     backups: noBackups,

@@ -1,5 +1,5 @@
 import type { StatusText } from '../../api.js'
-import { updateMayBeDone } from '../../broker/unavailable.js'
+import { tooMuchForCluster, updateMayBeDone } from '../../broker/unavailable.js'
 import type { EntityId, EntityType } from '../../context/entity.js'
 import type { Excess } from '../../context/entity-size.js'
 import type { ElementFailure, UpdateAction, UpdateRefusal } from '../../context/update.js'
@@ -128,6 +128,7 @@ const wording: Wording = {
 /** By element what the responses of whole requests say [management 11.9]. */
 const failures: { readonly [Why in ElementFailure]: StatusText } = {
   storageFull: statusOf(503, 'storage full: not carried out'),
+  recordTooLarge: statusOf(413, tooMuchForCluster),
   partitionLost: statusOf(503, 'partition not available: not carried out'),
   outcomeUnknown: statusOf(503, updateMayBeDone),
   fault: statusOf(500, 'internal error: not carried out'),

@@ -1,0 +1,100 @@
+import type { Nanoseconds } from '../time.js'
+import type { Appended, LogSequence } from '../wal/record-log.js'
+import { isSameRecord } from './cluster-record.js'
+import type { Engine, LogName, Offer } from './engine.js'
+
+/** What happens while records are appended, for metrics and lines. */
+export interface AppenderEvents {
+  /** A request was answered: how many records it held, and how long it took. */
+  answered(records: number, duration: Nanoseconds): void
+  /** A request was not answered, or not in time; its records are offered again. */
+  unanswered(reason: string): void
+}
+
+interface Waiting {
+  readonly offer: Offer
+  readonly resolve: (appended: Appended) => void
+}
+
+/** How long records wait for being offered again. */
+const again_ms = 200
+
+/** What leaves in one request. */
+const logsMost = 64
+const bytesMost = 2 ** 20
+
+const requestsUnderWay = 2
+
+/**
+ * Appends to the logs of a cluster. Each log has one record under way at a time; those of several logs that wait share a
+ * request. What was not answered is offered again, the same bytes, until it is known whether it stands in its log.
+ */
+export class Appender {
+  readonly #engine: Engine
+  readonly #events: AppenderEvents
+  /** In the order of their arrival, those of the logs that have none under way. */
+  #waiting: Waiting[] = []
+  #underWay = 0
+  #timer: NodeJS.Timeout | undefined
+  #isClosed = false
+
+  constructor(engine: Engine, events: AppenderEvents) {
+    this.#engine = engine
+    this.#events = events
+  }
+
+  /** Resolves when the outcome is known, however long that takes; never after `close`. The log has no other record under way. */
+  append(log: LogName, expected: LogSequence, bytes: Uint8Array): Promise<Appended> {
+    const isOwn = (standing: Uint8Array): boolean => isSameRecord(standing, bytes)
+    return new Promise((resolve) => {
+      this.#waiting.push({ offer: { log, expected, bytes, isOwn }, resolve })
+      this.#send()
+    })
+  }
+
+  /** Gives up what is under way: it may be in its log or not. */
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+  }
+
+  #send(): void {
+    while (!this.#isClosed && this.#timer === undefined && this.#underWay < requestsUnderWay) {
+      const batch = this.#batch()
+      if (batch.length === 0) return
+      this.#underWay += 1
+      void this.#offered(batch).finally(() => {
+        this.#underWay -= 1
+        this.#send()
+      })
+    }
+  }
+
+  #batch(): readonly Waiting[] {
+    let bytes = 0
+    let records = 0
+    for (const { offer } of this.#waiting) {
+      bytes += offer.bytes.length
+      if (records === logsMost || (records > 0 && bytes > bytesMost)) break
+      records += 1
+    }
+    return this.#waiting.splice(0, records)
+  }
+
+  async #offered(batch: readonly Waiting[]): Promise<void> {
+    const begun = process.hrtime.bigint()
+    const outcomes = await this.#engine.append(batch.map(({ offer }) => offer))
+    if (outcomes.ok) {
+      this.#events.answered(batch.length, process.hrtime.bigint() - begun)
+      for (const [at, outcome] of outcomes.value.entries()) batch[at]?.resolve(outcome)
+      return
+    }
+    if (this.#isClosed) return
+    this.#events.unanswered(outcomes.error.reason)
+    this.#waiting.unshift(...batch)
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      this.#send()
+    }, again_ms)
+  }
+}

@@ -1,0 +1,78 @@
+import { randomBytes } from 'node:crypto'
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import type { LogSequence } from '../wal/record-log.js'
+
+/** What a record in a log of a cluster is for: `claim` says who writes from there on, and changes nothing. */
+export type ClusterRecordKind = 'claim' | 'turn'
+
+export interface ClusterRecord {
+  readonly kind: ClusterRecordKind
+  /** Random: by this its writer knows it again. */
+  readonly id: Buffer
+  /** The sequence of the claim under which it was written; 0 in a claim, which is its own. */
+  readonly epoch: LogSequence
+  /** When it was written, by its writer's clock: nothing rests on that. */
+  readonly time_ms: number
+  /** Who wrote it. */
+  readonly node: string
+  /** Empty in a claim. */
+  readonly payload: Uint8Array
+}
+
+const format = 1
+const kinds: readonly ClusterRecordKind[] = ['claim', 'turn']
+const id_bytes = 16
+const idOffset = 3
+const epochOffset = idOffset + id_bytes
+const timeOffset = epochOffset + 6
+const nodeOffset = timeOffset + 6
+
+/** Payloads from this size on are deflated: what is saved is written by every member. */
+const deflated_bytes = 512
+
+/**
+ * The bytes of a record: format, kind, whether the payload is deflated, id, epoch (6 bytes), time (6), the name of the node
+ * with its length before it, payload. Part of what stands in etcd.
+ */
+export function encodeClusterRecord(record: Omit<ClusterRecord, 'id'>): Buffer {
+  const node = Buffer.from(record.node)
+  const isDeflated = record.payload.length >= deflated_bytes
+  const head = Buffer.alloc(nodeOffset + 1 + node.length)
+  head[0] = format
+  head[1] = kinds.indexOf(record.kind)
+  head[2] = isDeflated ? 1 : 0
+  randomBytes(id_bytes).copy(head, idOffset)
+  head.writeUIntBE(record.epoch, epochOffset, 6)
+  head.writeUIntBE(record.time_ms, timeOffset, 6)
+  head[nodeOffset] = node.length
+  node.copy(head, nodeOffset + 1)
+  return Buffer.concat([head, isDeflated ? deflateRawSync(record.payload, { level: 1 }) : record.payload])
+}
+
+/** The record of some bytes; throws when they are none that this version reads. */
+export function decodeClusterRecord(bytes: Uint8Array): ClusterRecord {
+  const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const kind = kinds[whole[1] ?? kinds.length]
+  const payloadOffset = nodeOffset + 1 + (whole[nodeOffset] ?? 0)
+  if (whole[0] !== format || kind === undefined || whole.length < payloadOffset) {
+    throw new Error(`it is no record of a cluster in format ${format}`)
+  }
+  const payload = whole.subarray(payloadOffset)
+  return {
+    kind,
+    id: idOf(whole),
+    epoch: whole.readUIntBE(epochOffset, 6) as LogSequence,
+    time_ms: whole.readUIntBE(timeOffset, 6),
+    node: whole.toString('utf8', nodeOffset + 1, payloadOffset),
+    payload: whole[2] === 1 ? inflateRawSync(payload) : payload,
+  }
+}
+
+/** Whether two records are the same one. */
+export function isSameRecord(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && idOf(Buffer.from(a)).equals(idOf(Buffer.from(b)))
+}
+
+function idOf(whole: Buffer): Buffer {
+  return whole.subarray(idOffset, epochOffset)
+}

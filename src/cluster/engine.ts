@@ -1,0 +1,60 @@
+import type { Result } from '../result.js'
+import type { Appended, LogRecord, LogSequence } from '../wal/record-log.js'
+
+/** The log of a partition, by its number, or that of the coordinator. */
+export type LogName = number | 'control'
+
+/** What an engine takes of a record: a request to etcd may have 1.5 MiB unless etcd was told otherwise. */
+export const recordMax_bytes = 2 ** 20
+
+/** The engine does not answer, or not in time: what was asked for may have been done or not. */
+export interface EngineUnavailable {
+  readonly kind: 'unavailable'
+  /** In words for the operator. */
+  readonly reason: string
+}
+
+/** A record that is to be put right behind another one. */
+export interface Offer {
+  readonly log: LogName
+  readonly expected: LogSequence
+  readonly bytes: Uint8Array
+  /**
+   * Whether bytes that stand where these were to stand are these: an offer that was not answered may have been taken, and
+   * is fenced by itself when it is made again.
+   */
+  readonly isOwn: (standing: Uint8Array) => boolean
+}
+
+export interface Extent {
+  /** The first record that is kept; 0 of an empty log. */
+  readonly first: LogSequence
+  readonly last: LogSequence
+}
+
+/** Why records can not be read. */
+export type ReadRefusal =
+  /** They were forgotten up to this one. */
+  { readonly kind: 'behind'; readonly first: LogSequence } | EngineUnavailable
+
+/**
+ * The logs of a cluster. What is appended can not be lost any more, with the disks of less than half of the engine's members.
+ * It knows nothing of what records mean.
+ */
+export interface Engine {
+  /** Offers records of different logs in one request; an outcome for each, in their order, or for none of them. */
+  append(offers: readonly Offer[]): Promise<Result<readonly Appended[], EngineUnavailable>>
+  /** Some of the records after a sequence, in order, one at least if there is one. */
+  read(log: LogName, after: LogSequence): Promise<Result<readonly LogRecord[], ReadRefusal>>
+  /** Nothing for a log that was never begun. */
+  extent(log: LogName): Promise<Result<Extent | undefined, EngineUnavailable>>
+  /** Forgets records of several logs up to each one's sequence. The caller keeps the last of each. */
+  truncate(upTo: ReadonlyMap<LogName, LogSequence>): Promise<Result<undefined, EngineUnavailable>>
+  /** Lets go of the room that what was truncated has taken. */
+  compact(): Promise<Result<undefined, EngineUnavailable>>
+  /** What the cluster is, as `begin` has written it; nothing where none was begun. */
+  described(): Promise<Result<string | undefined, EngineUnavailable>>
+  /** Begins all logs, each behind a sequence, and says what the cluster is, unless that was said before: gives whether it was not. */
+  begin(description: string, after: ReadonlyMap<LogName, LogSequence>): Promise<Result<boolean, EngineUnavailable>>
+  close(): void
+}

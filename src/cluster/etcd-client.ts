@@ -1,0 +1,157 @@
+import { readFileSync } from 'node:fs'
+import {
+  type CallOptions,
+  type ChannelCredentials,
+  Client,
+  credentials,
+  Metadata,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js'
+import { err, ok, type Result } from '../result.js'
+import { type Calls, methods } from './etcd-protocol.js'
+
+/** How etcd is reached. Plain data. */
+export interface EtcdSettings {
+  /** The members, as `http://host:port` or all as `https://host:port`. */
+  readonly urls: readonly string[]
+  /** Files of the authority that signed the members' certificates, and of the certificate and key that are shown to them. */
+  readonly ca?: string | undefined
+  readonly cert?: string | undefined
+  readonly key?: string | undefined
+  readonly user?: { readonly name: string; readonly password: string } | undefined
+}
+
+/** Why a call gave nothing. */
+export interface CallFault {
+  readonly kind: 'unavailable' | 'full' | 'tooLarge' | 'compacted' | 'refused'
+  /** In words for the operator. */
+  readonly reason: string
+}
+
+/** A call that is not answered in this time has an outcome that is not known. */
+const deadline_ms = 1000
+
+const channelOptions = {
+  // As large as what is read at once: several records.
+  'grpc.max_receive_message_length': 64 * 2 ** 20,
+  'grpc.max_send_message_length': 8 * 2 ** 20,
+  // A member that was away is asked again soon: the defaults go up to two minutes.
+  'grpc.initial_reconnect_backoff_ms': 200,
+  'grpc.max_reconnect_backoff_ms': 1000,
+  'grpc.keepalive_time_ms': 5000,
+  'grpc.keepalive_timeout_ms': 2000,
+}
+
+/** Calls one member of etcd after another, until one answers. */
+export class EtcdClient {
+  readonly #settings: EtcdSettings
+  readonly #methods = methods()
+  readonly #members: readonly Client[]
+  /** The member that is asked. */
+  #at = 0
+  #token: string | undefined
+
+  /** Throws when a file of the settings can not be read. */
+  constructor(settings: EtcdSettings) {
+    this.#settings = settings
+    const secured = credentialsOf(settings)
+    this.#members = settings.urls.map((url) => new Client(new URL(url).host, secured, channelOptions))
+  }
+
+  /** What a call gives. A fault of a member has the next one asked the next time: it is not known whether the call was carried out. */
+  async call<Name extends keyof Calls>(
+    name: Name,
+    request: Parameters<Calls[Name]>[0],
+  ): Promise<Result<ReturnType<Calls[Name]>, CallFault>> {
+    const asked = this.#at
+    try {
+      const token = await this.#tokenFor(name)
+      return ok(await this.#made(name, request, token))
+    } catch (fault) {
+      const error = faultOf(fault, this.#settings.urls[asked] ?? '')
+      // Whatever is wrong with the token, the password gives another one.
+      if (error.kind === 'refused' || (isServiceError(fault) && fault.code === status.UNAUTHENTICATED)) {
+        this.#token = undefined
+      }
+      if (error.kind === 'unavailable' && this.#at === asked) this.#at = (asked + 1) % this.#members.length
+      return err(error)
+    }
+  }
+
+  close(): void {
+    for (const member of this.#members) member.close()
+  }
+
+  async #tokenFor(name: keyof Calls): Promise<string | undefined> {
+    const { user } = this.#settings
+    if (user === undefined || name === 'authenticate' || this.#token !== undefined) return this.#token
+    const { token } = await this.#made('authenticate', user, undefined)
+    this.#token = token
+    return token
+  }
+
+  #made<Name extends keyof Calls>(
+    name: Name,
+    request: Parameters<Calls[Name]>[0],
+    token: string | undefined,
+  ): Promise<ReturnType<Calls[Name]>> {
+    const member = this.#members[this.#at]
+    if (member === undefined) throw new Error('there is no member of etcd to ask')
+    const { path, requestSerialize, responseDeserialize } = this.#methods[name]
+    const metadata = new Metadata()
+    if (token !== undefined) metadata.set('token', token)
+    const options: CallOptions = { deadline: Date.now() + deadline_ms }
+    return new Promise((resolve, reject) => {
+      member.makeUnaryRequest(
+        path,
+        requestSerialize,
+        responseDeserialize,
+        request,
+        metadata,
+        options,
+        (fault: ServiceError | null, response?: object) => {
+          // The loader has made it as the protocol says, with defaults for what was not sent.
+          if (fault === null && response !== undefined) resolve(response as ReturnType<Calls[Name]>)
+          else reject(fault ?? new Error('an empty response'))
+        },
+      )
+    })
+  }
+}
+
+function credentialsOf({ urls, ca, cert, key }: EtcdSettings): ChannelCredentials {
+  if (!urls.every((url) => url.startsWith('https:'))) return credentials.createInsecure()
+  const read = (file: string | undefined): Buffer | null => (file === undefined ? null : readFileSync(file))
+  return credentials.createSsl(read(ca), read(key), read(cert))
+}
+
+function isServiceError(fault: unknown): fault is ServiceError {
+  return fault instanceof Error && 'code' in fault && 'details' in fault
+}
+
+/** Codes after which the same call may succeed with another member, or a moment later. */
+const passing: ReadonlySet<number> = new Set([
+  status.UNAVAILABLE,
+  status.DEADLINE_EXCEEDED,
+  status.CANCELLED,
+  status.ABORTED,
+  status.INTERNAL,
+  status.UNKNOWN,
+  status.UNAUTHENTICATED,
+])
+
+function faultOf(fault: unknown, url: string): CallFault {
+  if (!isServiceError(fault)) {
+    return { kind: 'unavailable', reason: `etcd ${url}: ${fault instanceof Error ? fault.message : String(fault)}` }
+  }
+  const { code, details } = fault
+  const reason = `etcd ${url}: ${details}`
+  if (code === status.RESOURCE_EXHAUSTED) {
+    if (details.includes('database space exceeded')) return { kind: 'full', reason }
+    return { kind: details.includes('larger than max') ? 'tooLarge' : 'unavailable', reason }
+  }
+  if (code === status.INVALID_ARGUMENT && details.includes('request is too large')) return { kind: 'tooLarge', reason }
+  if (code === status.OUT_OF_RANGE) return { kind: 'compacted', reason }
+  return { kind: passing.has(code) ? 'unavailable' : 'refused', reason }
+}

@@ -1,0 +1,201 @@
+import type { GrpcObject, MethodDefinition } from '@grpc/grpc-js'
+import { fromJSON } from '@grpc/proto-loader'
+
+/*
+ * What is used of etcd's protocol, version 3: cut from `rpc.proto`, `kv.proto` and `auth.proto` of etcd, copyright The etcd
+ * Authors, Apache License 2.0. Enumerations are declared as the numbers that they are on the wire: the loader would send a
+ * name that it does not know as 0, without an error.
+ */
+
+/** How a comparison has to come out, and what is compared. */
+export const compareEqual = 0
+export const compareVersion = 0
+export const compareValue = 3
+
+export interface KeyValue {
+  readonly key: Buffer
+  readonly value: Buffer
+}
+
+export interface Header {
+  readonly revision: number
+}
+
+export interface RangeRequest {
+  readonly key: string
+  readonly rangeEnd?: string
+  readonly limit?: number
+  readonly keysOnly?: boolean
+}
+
+export interface RangeResponse {
+  readonly header: Header
+  readonly kvs: readonly KeyValue[]
+}
+
+export interface DeleteRequest {
+  readonly key: string
+  readonly rangeEnd: string
+}
+
+/** One of its members is given. */
+export interface RequestOp {
+  readonly requestRange?: RangeRequest
+  readonly requestPut?: { readonly key: string; readonly value: Uint8Array }
+  readonly requestDeleteRange?: DeleteRequest
+  readonly requestTxn?: TxnRequest
+}
+
+export interface Compare {
+  readonly result: typeof compareEqual
+  readonly target: typeof compareVersion | typeof compareValue
+  readonly key: string
+  readonly version?: number
+  readonly value?: Uint8Array
+}
+
+export interface TxnRequest {
+  readonly compare: readonly Compare[]
+  readonly success: readonly RequestOp[]
+  readonly failure: readonly RequestOp[]
+}
+
+export interface ResponseOp {
+  readonly responseRange?: RangeResponse
+  readonly responseTxn?: TxnResponse
+}
+
+export interface TxnResponse {
+  readonly header: Header
+  readonly succeeded: boolean
+  readonly responses: readonly ResponseOp[]
+}
+
+export interface StatusResponse {
+  readonly header: Header
+  readonly version: string
+  readonly dbSize: number
+  readonly leader: number
+}
+
+/** The calls that are made, with what each is given and gives. */
+export interface Calls {
+  readonly range: (request: RangeRequest) => RangeResponse
+  readonly txn: (request: TxnRequest) => TxnResponse
+  readonly compact: (request: { readonly revision: number }) => { readonly header: Header }
+  readonly status: (request: Record<string, never>) => StatusResponse
+  readonly authenticate: (request: { readonly name: string; readonly password: string }) => { readonly token: string }
+}
+
+type Method = MethodDefinition<object, object>
+
+type Field = readonly [type: string, id: number, rule?: 'repeated']
+
+/** How the calls are written and read. */
+export function methods(): Readonly<Record<keyof Calls, Method>> {
+  const loaded = fromJSON(
+    { nested: { etcdserverpb: { nested: { ...messages(), ...services } } } },
+    { longs: Number, defaults: true, arrays: true },
+  )
+  const method = (service: string, name: string): Method => {
+    const found: unknown = loaded[`etcdserverpb.${service}`]
+    const definition = (found as GrpcObject | undefined)?.[name] as unknown as Method | undefined
+    if (definition === undefined) throw new Error(`${service}.${name} is not in the protocol`)
+    return definition
+  }
+  return {
+    range: method('KV', 'Range'),
+    txn: method('KV', 'Txn'),
+    compact: method('KV', 'Compact'),
+    status: method('Maintenance', 'Status'),
+    authenticate: method('Auth', 'Authenticate'),
+  }
+}
+
+const fieldsOf: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
+  ResponseHeader: { revision: ['int64', 3] },
+  KeyValue: { key: ['bytes', 1], value: ['bytes', 5] },
+  RangeRequest: { key: ['string', 1], rangeEnd: ['string', 2], limit: ['int64', 3], keysOnly: ['bool', 8] },
+  RangeResponse: { header: ['ResponseHeader', 1], kvs: ['KeyValue', 2, 'repeated'] },
+  PutRequest: { key: ['string', 1], value: ['bytes', 2] },
+  PutResponse: { header: ['ResponseHeader', 1] },
+  DeleteRangeRequest: { key: ['string', 1], rangeEnd: ['string', 2] },
+  DeleteRangeResponse: { header: ['ResponseHeader', 1] },
+  RequestOp: {
+    requestRange: ['RangeRequest', 1],
+    requestPut: ['PutRequest', 2],
+    requestDeleteRange: ['DeleteRangeRequest', 3],
+    requestTxn: ['TxnRequest', 4],
+  },
+  ResponseOp: {
+    responseRange: ['RangeResponse', 1],
+    responsePut: ['PutResponse', 2],
+    responseDeleteRange: ['DeleteRangeResponse', 3],
+    responseTxn: ['TxnResponse', 4],
+  },
+  Compare: {
+    result: ['int32', 1],
+    target: ['int32', 2],
+    key: ['string', 3],
+    version: ['int64', 4],
+    value: ['bytes', 7],
+  },
+  TxnRequest: {
+    compare: ['Compare', 1, 'repeated'],
+    success: ['RequestOp', 2, 'repeated'],
+    failure: ['RequestOp', 3, 'repeated'],
+  },
+  TxnResponse: {
+    header: ['ResponseHeader', 1],
+    succeeded: ['bool', 2],
+    responses: ['ResponseOp', 3, 'repeated'],
+  },
+  CompactionRequest: { revision: ['int64', 1] },
+  CompactionResponse: { header: ['ResponseHeader', 1] },
+  StatusRequest: {},
+  StatusResponse: {
+    header: ['ResponseHeader', 1],
+    version: ['string', 2],
+    dbSize: ['int64', 3],
+    leader: ['uint64', 4],
+  },
+  AuthenticateRequest: { name: ['string', 1], password: ['string', 2] },
+  AuthenticateResponse: { header: ['ResponseHeader', 1], token: ['string', 2] },
+}
+
+/** Members of which one is given: that each is known to be there or not, and a value of 0 is sent. */
+const alternatives: Readonly<Record<string, readonly string[]>> = {
+  RequestOp: ['requestRange', 'requestPut', 'requestDeleteRange', 'requestTxn'],
+  ResponseOp: ['responseRange', 'responsePut', 'responseDeleteRange', 'responseTxn'],
+  Compare: ['version', 'value'],
+}
+
+function described(requestType: string, responseType: string) {
+  return { requestType, responseType, comment: '' }
+}
+
+const services = {
+  KV: {
+    methods: {
+      Range: described('RangeRequest', 'RangeResponse'),
+      Txn: described('TxnRequest', 'TxnResponse'),
+      Compact: described('CompactionRequest', 'CompactionResponse'),
+    },
+  },
+  Maintenance: { methods: { Status: described('StatusRequest', 'StatusResponse') } },
+  Auth: { methods: { Authenticate: described('AuthenticateRequest', 'AuthenticateResponse') } },
+}
+
+function messages() {
+  return Object.fromEntries(
+    Object.entries(fieldsOf).map(([message, fields]) => {
+      const oneof = alternatives[message]
+      const declared = Object.entries(fields).map(([name, [type, id, rule]]) => [
+        name,
+        rule === undefined ? { type, id } : { type, id, rule },
+      ])
+      const type = { fields: Object.fromEntries(declared) }
+      return [message, oneof === undefined ? type : { ...type, oneofs: { kind: { oneof: [...oneof] } } }]
+    }),
+  )
+}

@@ -1,0 +1,101 @@
+import { once } from 'node:events'
+import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import type { Result } from '../result.js'
+import type { Appended, LogRecord, LogSequence } from '../wal/record-log.js'
+import type { Extent, LogName, ReadRefusal } from './engine.js'
+
+/** What the writer of a log asks of the thread that has the connection to the engine. One question is under way at a time. */
+export type LogQuestion =
+  | { readonly kind: 'append'; readonly expected: LogSequence; readonly bytes: Uint8Array }
+  | { readonly kind: 'extent' }
+  | { readonly kind: 'read'; readonly after: LogSequence }
+
+/** What it tells, without an answer. */
+export interface LogTruncation {
+  readonly kind: 'truncate'
+  readonly upTo: LogSequence
+}
+
+/** The answer to a question of each kind; `givenUp` when the process ends before there is one. */
+export interface LogAnswers {
+  readonly append: Appended | 'givenUp'
+  /** The claim is the record that made the writer's process the owner of the log. */
+  readonly extent: (Extent & { readonly claim: LogSequence }) | 'givenUp'
+  readonly read: Result<readonly LogRecord[], ReadRefusal> | 'givenUp'
+}
+
+/** The writer's end of a link, to be handed to its thread. */
+export interface LogLinkEnd {
+  readonly log: LogName
+  readonly port: MessagePort
+  /** Counts the answers; the writer sleeps on it. */
+  readonly answered: SharedArrayBuffer
+  /** Names the process in its records. */
+  readonly node: string
+}
+
+/** The other end, for the thread that has the connection. */
+export type LogServerEnd = Omit<LogLinkEnd, 'node'>
+
+/** A new link; the port of each end is to be transferred to its thread. */
+export function newLogLink(log: LogName, node: string): { readonly writer: LogLinkEnd; readonly server: LogServerEnd } {
+  const { port1, port2 } = new MessageChannel()
+  const answered = new SharedArrayBuffer(4)
+  return { writer: { log, port: port1, answered, node }, server: { log, port: port2, answered } }
+}
+
+/** The writer's side: asks and waits for the answer, asleep or not. */
+export class LogLink {
+  readonly #end: LogLinkEnd
+  readonly #answered: Int32Array
+
+  constructor(end: LogLinkEnd) {
+    this.#end = end
+    this.#answered = new Int32Array(end.answered)
+  }
+
+  /** Asks, and lets the thread sleep until there is an answer, as it sleeps while a file is flushed. */
+  askSync<Kind extends LogQuestion['kind']>(question: Extract<LogQuestion, { kind: Kind }>): LogAnswers[Kind] {
+    this.#end.port.postMessage(question)
+    for (;;) {
+      const answers = Atomics.load(this.#answered, 0)
+      // An answer is sent before it is counted.
+      const answer = receiveMessageOnPort(this.#end.port)
+      if (answer !== undefined) return answer.message
+      Atomics.wait(this.#answered, 0, answers)
+    }
+  }
+
+  /** The same while the thread does other work. */
+  async ask<Kind extends LogQuestion['kind']>(
+    question: Extract<LogQuestion, { kind: Kind }>,
+  ): Promise<LogAnswers[Kind]> {
+    const answer = once(this.#end.port, 'message')
+    this.#end.port.postMessage(question)
+    const [message] = await answer
+    return message
+  }
+
+  tell(truncation: LogTruncation): void {
+    this.#end.port.postMessage(truncation)
+  }
+
+  close(): void {
+    this.#end.port.close()
+  }
+}
+
+/** The side of the thread that has the connection: has each question answered. */
+export function serveLogLink(
+  { port, answered }: LogServerEnd,
+  answer: (question: LogQuestion) => Promise<LogAnswers[LogQuestion['kind']]>,
+  truncate: (upTo: LogSequence) => void,
+): void {
+  const count = new Int32Array(answered)
+  port.on('message', async (message: LogQuestion | LogTruncation) => {
+    if (message.kind === 'truncate') return truncate(message.upTo)
+    port.postMessage(await answer(message))
+    Atomics.add(count, 0, 1)
+    Atomics.notify(count, 0)
+  })
+}

@@ -1,0 +1,180 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { err, ok, type Result } from '../result.js'
+import type { LogSequence } from '../wal/record-log.js'
+import type { Appender } from './appender.js'
+import { encodeClusterRecord } from './cluster-record.js'
+import type { Engine, Extent, LogName } from './engine.js'
+import { type LogAnswers, type LogQuestion, type LogServerEnd, serveLogLink } from './log-link.js'
+
+export interface LogServiceParts {
+  readonly engine: Engine
+  readonly appender: Appender
+  readonly node: string
+  /** Somebody else's record stands in a log where ours was to stand: this process is its owner no more. */
+  readonly fenced: (log: LogName, last: LogSequence) => void
+  /** What is done beside the turns did not succeed, and is done again. */
+  readonly neglected: (what: string, reason: string) => void
+}
+
+/** What this process knows of a log that it owns. */
+interface Owned {
+  readonly claim: LogSequence
+  first: LogSequence
+  last: LogSequence
+  /** A record that is being appended, maybe for a thread that has died meanwhile. */
+  appending: Promise<unknown> | undefined
+  /** Up to this record the log is to be truncated; 0 for nothing. */
+  truncate: LogSequence
+}
+
+/** How often what checkpoints have made dispensable is deleted, and how often etcd lets go of its room. */
+const truncate_ms = 1000
+const compact_ms = 10_000
+
+/** How long reading is tried for a store that is being opened. */
+const patience_ms = 10_000
+const again_ms = 200
+
+/** How often a claim may be overtaken by that of somebody else before this process gives in. */
+const claimsMost = 5
+
+/** The logs of a cluster as one process has them: claims them, and serves the threads that write them. */
+export class LogService {
+  readonly #parts: LogServiceParts
+  readonly #owned = new Map<LogName, Owned>()
+  #timers: readonly NodeJS.Timeout[] = []
+  /** Set when the process ends: what is under way gets no answer any more. */
+  #giveUp: () => void = () => {}
+  readonly #givenUp: Promise<'givenUp'>
+
+  constructor(parts: LogServiceParts) {
+    this.#parts = parts
+    this.#givenUp = new Promise((resolve) => {
+      this.#giveUp = () => resolve('givenUp')
+    })
+  }
+
+  /** Makes this process the owner of logs: whoever was it before is fenced. Refuses in words when that does not succeed. */
+  async claim(logs: readonly LogName[]): Promise<Result<undefined, string>> {
+    const claims = await Promise.all(logs.map((log) => this.#claimed(log)))
+    const refused = claims.find((claim) => !claim.ok)
+    if (refused && !refused.ok) return refused
+    const truncating = setInterval(() => void this.#truncate(), truncate_ms)
+    const compacting = setInterval(() => void this.#compact(), compact_ms)
+    this.#timers = [truncating, compacting]
+    return ok(undefined)
+  }
+
+  /** Answers the questions of a thread that writes a log. */
+  serve(end: LogServerEnd): void {
+    const answer = (question: LogQuestion): Promise<LogAnswers[LogQuestion['kind']]> =>
+      Promise.race([this.#givenUp, this.#answered(end.log, question)])
+    const truncate = (upTo: LogSequence): void => {
+      const owned = this.#of(end.log)
+      // The last record always stays.
+      owned.truncate = Math.max(owned.truncate, Math.min(upTo, owned.last - 1)) as LogSequence
+    }
+    serveLogLink(end, answer, truncate)
+  }
+
+  /** Lets go of everybody who waits: the process ends. */
+  close(): void {
+    for (const timer of this.#timers) clearInterval(timer)
+    this.#giveUp()
+    this.#parts.appender.close()
+    this.#parts.engine.close()
+  }
+
+  async #claimed(log: LogName): Promise<Result<undefined, string>> {
+    const { engine, appender, node } = this.#parts
+    for (let claims = 0; claims < claimsMost; claims += 1) {
+      const extent = await engine.extent(log)
+      if (!extent.ok) return err(extent.error.reason)
+      if (extent.value === undefined) return err(`the cluster has no log ${log}: its data in etcd are damaged`)
+      const { last } = extent.value
+      const payload = new Uint8Array()
+      const bytes = encodeClusterRecord({ kind: 'claim', epoch: 0 as LogSequence, time_ms: Date.now(), node, payload })
+      const appended = await Promise.race([appender.append(log, last, bytes), sleep(patience_ms)])
+      if (appended === undefined) return err(`etcd took no record for log ${log} within ${patience_ms / 1000} s`)
+      if (appended.ok) {
+        this.#enter(log, extent.value, appended.value)
+        return ok(undefined)
+      }
+      if (appended.error.kind === 'full') return err(fullText)
+      if (appended.error.kind === 'tooLarge') return err('etcd takes not even an empty record: see --max-request-bytes')
+    }
+    return err(`another process claims log ${log} at the same time: one of the two has to end`)
+  }
+
+  #enter(log: LogName, { first }: Extent, claim: LogSequence): void {
+    const truncate = 0 as LogSequence
+    this.#owned.set(log, { claim, first: first || claim, last: claim, appending: undefined, truncate })
+  }
+
+  #of(log: LogName): Owned {
+    const owned = this.#owned.get(log)
+    if (owned === undefined) throw new Error(`log ${log} was not claimed`)
+    return owned
+  }
+
+  async #answered(log: LogName, question: LogQuestion): Promise<LogAnswers[LogQuestion['kind']]> {
+    const owned = this.#of(log)
+    switch (question.kind) {
+      case 'append': {
+        const appending = this.#appended(log, owned, question.expected, question.bytes)
+        owned.appending = appending
+        return appending
+      }
+      case 'extent': {
+        // Of a thread that has died over it: whoever replaces it has to know what became of it.
+        await owned.appending
+        const { first, last, claim } = owned
+        return { first, last, claim }
+      }
+      case 'read':
+        return this.#read(log, question.after)
+    }
+  }
+
+  async #appended(log: LogName, owned: Owned, expected: LogSequence, bytes: Uint8Array): Promise<LogAnswers['append']> {
+    const appended = await this.#parts.appender.append(log, expected, bytes)
+    if (appended.ok) {
+      owned.last = appended.value
+    } else if (appended.error.kind === 'fenced') {
+      this.#parts.fenced(log, appended.error.last)
+      // Nothing may be answered that the new owner does not know of: the process ends.
+      return this.#givenUp
+    }
+    return appended
+  }
+
+  async #read(log: LogName, after: LogSequence): Promise<LogAnswers['read']> {
+    const until = performance.now() + patience_ms
+    for (;;) {
+      const read = await this.#parts.engine.read(log, after)
+      if (read.ok || read.error.kind === 'behind' || performance.now() > until) return read
+      await sleep(again_ms)
+    }
+  }
+
+  /** What checkpoints have made dispensable, of all logs in one request. */
+  async #truncate(): Promise<void> {
+    const upTo = new Map<LogName, LogSequence>()
+    for (const [log, owned] of this.#owned) {
+      if (owned.truncate >= owned.first) upTo.set(log, owned.truncate)
+    }
+    if (upTo.size === 0) return
+    const truncated = await this.#parts.engine.truncate(upTo)
+    if (!truncated.ok) return this.#parts.neglected('truncate the logs', truncated.error.reason)
+    for (const [log, last] of upTo) this.#of(log).first = (last + 1) as LogSequence
+  }
+
+  async #compact(): Promise<void> {
+    const compacted = await this.#parts.engine.compact()
+    if (!compacted.ok) this.#parts.neglected('compact the history of its keys', compacted.error.reason)
+  }
+}
+
+/** What is said when etcd has raised its alarm. */
+const fullText =
+  'etcd is full (alarm NOSPACE): make room with `etcdctl compaction` and `etcdctl defrag`, or raise --quota-backend-bytes; then `etcdctl alarm disarm`'

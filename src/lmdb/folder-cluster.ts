@@ -1,0 +1,65 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { replaceFile } from '../folder.js'
+
+/** What a data folder knows of its cluster. */
+export interface ClusterFact {
+  readonly name: string
+  /** Where the cluster's keys stand in etcd. */
+  readonly prefix: string
+  /** `joining` from before anything of it is in etcd until all of it is. */
+  readonly state: 'joining' | 'member'
+}
+
+/** The file that says to which cluster a folder belongs. Without it, it belongs to none. */
+export function clusterFile(path: string): string {
+  return join(path, 'cluster.json')
+}
+
+/** The cluster of a folder; nothing when it has none. Throws when its file can not be read. */
+export function readClusterFact(path: string): ClusterFact | undefined {
+  const file = clusterFile(path)
+  if (!existsSync(file)) return undefined
+  const fact = parsed(readFileSync(file, 'utf8'))
+  if (fact === undefined) throw new Error(`${file} is damaged: restore it from a backup of the folder`)
+  return fact
+}
+
+/** Notes durably to which cluster a folder belongs. */
+export function noteClusterFact(path: string, { name, prefix, state }: ClusterFact): void {
+  replaceFile(clusterFile(path), `${JSON.stringify({ name, prefix, state })}\n`)
+}
+
+/**
+ * Why a folder is not opened by a broker that is to be of this cluster, or of none; nothing when it is. What a member has not
+ * applied stands in etcd, so it is not opened without.
+ */
+export function clusterRefusal(path: string, asked: string | undefined): string | undefined {
+  const held = readClusterFact(path)
+  if (held === undefined || held.name === asked) return undefined
+  const { name } = held
+  return asked === undefined
+    ? `${path} belongs to cluster ${name}: start with -cluster ${name}; how it leaves the cluster is in docs/cluster.md`
+    : `${path} belongs to cluster ${name}, not to ${asked}: start with -cluster ${name}, or with another -dbPath`
+}
+
+/** Why a command does not work on a folder that no broker has open; nothing when it does. */
+export function commandRefusal(path: string): string | undefined {
+  const held = readClusterFact(path)
+  if (held === undefined) return undefined
+  return `${path} belongs to cluster ${held.name}: commands on a folder are for those of single brokers, since a part of its data may stand in etcd only. Ask the running broker (GET /admin/backup), or let the folder leave the cluster as docs/cluster.md says`
+}
+
+function parsed(text: string): ClusterFact | undefined {
+  try {
+    const raw: unknown = JSON.parse(text)
+    if (typeof raw !== 'object' || raw === null || !('name' in raw) || !('prefix' in raw) || !('state' in raw)) {
+      return undefined
+    }
+    const { name, prefix, state } = raw
+    if (typeof name !== 'string' || typeof prefix !== 'string') return undefined
+    return state === 'joining' || state === 'member' ? { name, prefix, state } : undefined
+  } catch {
+    return undefined // No JSON: the same as any other damage, which the caller words.
+  }
+}

@@ -1,0 +1,215 @@
+import { readFileSync } from 'node:fs'
+import { MessageChannel } from 'node:worker_threads'
+import { ClusterLog } from '../cluster/cluster-log.js'
+import type { LogName } from '../cluster/engine.js'
+import { type LogLinkEnd, newLogLink } from '../cluster/log-link.js'
+import type { LogInstruction, LogReport, LogTask } from '../cluster/log-thread.js'
+import { ControlStore } from '../lmdb/control-store.js'
+import type { DataFolder } from '../lmdb/data-folder.js'
+import type { WriterSettings } from '../lmdb/environment.js'
+import { clusterFile, noteClusterFact, readClusterFact } from '../lmdb/folder-cluster.js'
+import { LmdbPartitionStore } from '../lmdb/partition-store.js'
+import { faultText } from '../log/log.js'
+import type { MainLog } from '../log/main-log.js'
+import { ActorThread } from '../mailbox/thread.js'
+import type { Measures } from '../measure/measures.js'
+import type { Options } from '../options.js'
+import { err, ok, type Result } from '../result.js'
+import { systemFaultText } from '../system-fault.js'
+import type { LogSequence } from '../wal/record-log.js'
+import type { ThreadPorts } from './tasks.js'
+
+/** The part of the options that says which cluster the broker is of. */
+export type ClusterOptions = NonNullable<Options['cluster']>
+
+interface ClusterParts {
+  readonly options: ClusterOptions
+  readonly folder: DataFolder
+  /** How the stores of the folder are opened when it joins. */
+  readonly storage: WriterSettings
+  readonly measures: Measures
+  readonly log: MainLog
+  /** Another process has become the owner of a log: this one must not go on. */
+  readonly fenced: (reason: string) => void
+  /** The broker can not go on: the reason. */
+  readonly fatal: (reason: string) => void
+}
+
+type Thread = ActorThread<LogTask & Pick<ThreadPorts, 'log'>, LogReport>
+
+/** What is in etcd about a cluster. Its folder is the only one that it has. */
+interface Description {
+  readonly format: 1
+  readonly name: string
+  readonly folder: string
+  readonly partitions: number
+}
+
+/** The logs of this broker in the engine of its cluster: joined, claimed, and reached through a thread of their own. */
+export class RunningCluster {
+  readonly #parts: ClusterParts
+  readonly #thread: Thread
+
+  /** Refuses, in words for the operator, when the broker can not be the owner of the cluster's logs. */
+  static async start(parts: ClusterParts): Promise<Result<RunningCluster, string>> {
+    const password = passwordFrom(parts.options)
+    if (!password.ok) return password
+    const cluster = new RunningCluster(parts, password.value)
+    const started = await cluster.#started().catch((fault: unknown) => err(faultText(fault)))
+    if (started.ok) return ok(cluster)
+    cluster.end()
+    return err(`cluster ${parts.options.name} cannot be used: ${started.error}`)
+  }
+
+  private constructor(parts: ClusterParts, password: string | undefined) {
+    const { options, log, measures } = parts
+    this.#parts = parts
+    const { port1, port2 } = new MessageChannel()
+    log.take(port1)
+    const { urls, ca, cert, key, user } = options
+    this.#thread = new ActorThread({
+      entry: new URL('../../workers/log.js', import.meta.url),
+      task: {
+        etcd: { urls, ca, cert, key, user: user === undefined ? undefined : { name: user, password: password ?? '' } },
+        prefix: options.prefix,
+        node: options.node,
+        switches: measures.memory.switches,
+        measures: measures.engineMemory,
+        log: port2,
+      },
+      transfer: [port2],
+      reported: (report) => {
+        if (report.kind === 'fenced') parts.fenced(fencedText(options, report.log))
+      },
+    })
+    this.#thread.ended.catch((fault: unknown) =>
+      parts.fatal(`the thread of the cluster's log failed: ${String(fault)}`),
+    )
+  }
+
+  /** A link to a log, for the thread that writes it: its port is to be transferred to that. */
+  link(log: LogName): LogLinkEnd {
+    const { writer, server } = newLogLink(log, this.#parts.options.node)
+    this.#tell({ kind: 'serve', end: server }, [server.port])
+    return writer
+  }
+
+  /** Opens the log of the coordinator, which this thread writes. */
+  readonly openControl = (applied: LogSequence): ClusterLog => new ClusterLog(this.link('control'), applied)
+
+  /** Lets go of who waits for the engine: the process ends. */
+  end(): void {
+    this.#tell({ kind: 'end' })
+  }
+
+  async #started(): Promise<Result<undefined, string>> {
+    const { options, folder, log } = this.#parts
+    await this.#thread.ready
+    const found = await this.#described()
+    if (!found.ok) return found
+    const fact = readClusterFact(folder.path)
+    const joining = fact?.state !== 'member'
+    if (found.value === undefined) {
+      if (!joining) return err(emptiedText(this.#parts))
+      noteClusterFact(folder.path, { name: options.name, prefix: options.prefix, state: 'joining' })
+      const begun = await this.#begun()
+      if (!begun.ok) return begun
+    } else {
+      const reason = refusalOf(found.value, fact !== undefined, this.#parts)
+      if (reason !== undefined) return err(reason)
+    }
+    if (joining) {
+      noteClusterFact(folder.path, { name: options.name, prefix: options.prefix, state: 'member' })
+      log.warn(
+        'cluster:joined',
+        `${folder.path} has become the folder of cluster ${options.name}: its logs stand in etcd`,
+      )
+    }
+    const claimed = this.#thread.next('claimed')
+    this.#tell({ kind: 'claim', logs: [...this.#partitions(), 'control'] })
+    return (await claimed).claimed
+  }
+
+  async #described(): Promise<Result<string | undefined, string>> {
+    const described = this.#thread.next('described')
+    this.#tell({ kind: 'describe' })
+    return (await described).text
+  }
+
+  /** Begins the cluster's logs behind what the folder's stores have applied, which is all that its own logs hold. */
+  async #begun(): Promise<Result<undefined, string>> {
+    const { options, folder } = this.#parts
+    const described: Description = { format: 1, name: options.name, folder: folder.id, partitions: folder.partitions }
+    const begun = this.#thread.next('begun')
+    this.#tell({ kind: 'begin', description: JSON.stringify(described), after: await this.#applied() })
+    const { isNew } = await begun
+    if (!isNew.ok) return isNew
+    return isNew.value ? ok(undefined) : err(`somebody else has begun a cluster at ${options.prefix} at this moment`)
+  }
+
+  async #applied(): Promise<ReadonlyMap<LogName, LogSequence>> {
+    const { folder, storage, log } = this.#parts
+    const applied = new Map<LogName, LogSequence>()
+    for (const partition of this.#partitions()) {
+      const store = new LmdbPartitionStore(folder.partitionPath(partition), storage, { log })
+      applied.set(partition, store.applied)
+      await store.close()
+    }
+    const broken = (reason: string): never => {
+      throw new Error(reason)
+    }
+    const control = new ControlStore(folder.controlPath, storage, broken, log)
+    applied.set('control', control.applied)
+    await control.close()
+    return applied
+  }
+
+  #partitions(): readonly number[] {
+    return Array.from({ length: this.#parts.folder.partitions }, (_, number) => number)
+  }
+
+  #tell(instruction: LogInstruction, transfer: Parameters<Thread['tell']>[1] = []): void {
+    this.#thread.tell(instruction, transfer)
+  }
+}
+
+function passwordFrom({ passwordFile, user }: ClusterOptions): Result<string | undefined, string> {
+  if (user === undefined || passwordFile === undefined) return ok(undefined)
+  try {
+    return ok(readFileSync(passwordFile, 'utf8').split(/\r?\n/, 1)[0] ?? '')
+  } catch (fault) {
+    return err(`the password of etcd's user (-etcdPasswordFile) cannot be read: ${systemFaultText(fault)}`)
+  }
+}
+
+/** Why a cluster that stands in etcd is not that of this folder; nothing when it is. */
+function refusalOf(text: string, isMember: boolean, { options, folder }: ClusterParts): string | undefined {
+  const found = descriptionOf(text)
+  if (found === undefined)
+    return `what stands at ${options.prefix}/cluster is written by a later version of Rigel, or damaged`
+  if (found.name !== options.name)
+    return `${options.prefix} is the place of cluster ${found.name}: give another -clusterPrefix`
+  if (found.folder === folder.id && isMember && found.partitions === folder.partitions) return undefined
+  return `it was begun with another data folder, of id ${found.folder}, and ${folder.path} has ${folder.id}: one folder serves a cluster, several nodes are not there yet. Start with that folder, or give another -cluster or -clusterPrefix`
+}
+
+function descriptionOf(text: string): Pick<Description, 'name' | 'folder' | 'partitions'> | undefined {
+  try {
+    const raw: unknown = JSON.parse(text)
+    if (typeof raw !== 'object' || raw === null || !('format' in raw) || raw.format !== 1) return undefined
+    if (!('name' in raw) || !('folder' in raw) || !('partitions' in raw)) return undefined
+    const { name, folder, partitions } = raw
+    if (typeof name !== 'string' || typeof folder !== 'string' || typeof partitions !== 'number') return undefined
+    return { name, folder, partitions }
+  } catch {
+    return undefined // No JSON: the caller says so.
+  }
+}
+
+function emptiedText({ options, folder }: ClusterParts): string {
+  return `${folder.path} belongs to it, but etcd holds nothing at ${options.prefix}: give the -clusterUrl and -clusterPrefix that it was begun with. If etcd has lost its data for good, remove ${clusterFile(folder.path)}, and the next start begins the cluster anew with what the folder has`
+}
+
+function fencedText({ name }: ClusterOptions, log: LogName): string {
+  return `another process has taken over cluster ${name} (it has written to log ${log}): this one ends, since nothing that it said from now on would hold`
+}

@@ -1,0 +1,135 @@
+import { MessageChannel } from 'node:worker_threads'
+import { before, t as file, type Test, test } from 'tap'
+import { ClusterLog } from '../../src/cluster/cluster-log.js'
+import { newLogLink } from '../../src/cluster/log-link.js'
+import type { LogInstruction, LogReport, LogTask } from '../../src/cluster/log-thread.js'
+import { ActorThread } from '../../src/mailbox/thread.js'
+import { Measures } from '../../src/measure/measures.js'
+import { LocalLog } from '../../src/wal/local-log.js'
+import { DiskLogFolder } from '../../src/wal/log-folder.js'
+import { parsePosition } from '../../src/wal/log-scan.js'
+import type { LogSequence, NotedLog } from '../../src/wal/record-log.js'
+import { EtcdMembers, noEtcd } from './etcd-members.js'
+import { freshName } from './given.js'
+
+/** Opens the same log again and again; each time the one before was closed. */
+type Opener = (applied: LogSequence) => NotedLog
+
+const at = (sequence: number): LogSequence => sequence as LogSequence
+const start = at(0)
+
+/** In files: behind the place that was noted when it was closed last, as checkpoints note it. */
+function localOpener(t: Test): Opener {
+  const folder = new DiskLogFolder(`${t.testdir({})}/log`)
+  const settings = { durable: true, failed: (fault: unknown) => t.fail(String(fault)) }
+  const first = LocalLog.begin(folder, start, settings)
+  const from = parsePosition(first.note)
+  first.close()
+  return () => {
+    const opened = from && LocalLog.open(folder, from, settings)
+    if (!opened?.ok) throw new Error('the log is damaged')
+    return opened.value.log
+  }
+}
+
+let etcd: EtcdMembers
+
+if (noEtcd === false) {
+  before(async () => {
+    etcd = await EtcdMembers.start(file, 1, file.testdir())
+  })
+}
+
+type Thread = ActorThread<LogTask & { readonly log: MessageChannel['port1'] }, LogReport>
+
+/** The thread that brokers have, with the log of partition 0 claimed. */
+async function logThread(t: Test, prefix: string): Promise<Thread> {
+  const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
+  const { port1, port2 } = new MessageChannel()
+  const { switches, engine } = measures.memory
+  const task = { etcd: { urls: etcd.urls }, prefix, node: 'here', switches, measures: engine, log: port2 }
+  const entry = new URL('../../workers/log.js', import.meta.url)
+  const thread: Thread = new ActorThread({ entry, task, transfer: [port2] })
+  t.teardown(async () => {
+    tell(thread, { kind: 'end' })
+    await thread.ended
+    port1.close()
+    await thread.close()
+  })
+  await thread.ready
+  const begun = thread.next('begun')
+  tell(thread, { kind: 'begin', description: 'a test', after: new Map([[0, start]]) })
+  t.ok((await begun).isNew.ok)
+  const claimed = thread.next('claimed')
+  tell(thread, { kind: 'claim', logs: [0] })
+  t.ok((await claimed).claimed.ok)
+  return thread
+}
+
+function tell(thread: Thread, instruction: LogInstruction, transfer: Parameters<Thread['tell']>[1] = []): void {
+  thread.tell(instruction, transfer)
+}
+
+function clusterOpener(thread: Thread): Opener {
+  return (applied) => {
+    const { writer, server } = newLogLink(0, 'here')
+    tell(thread, { kind: 'serve', end: server }, [server.port])
+    return new ClusterLog(writer, applied)
+  }
+}
+
+/** What holds of every log that an environment may have. */
+async function suite(t: Test, open: Opener): Promise<void> {
+  const log = open(start)
+  const first = log.last
+  const texts = Array.from({ length: 30 }, (_, number) => `record ${number} ${'x'.repeat(number * 100)}`)
+  for (const [number, text] of texts.entries()) {
+    const bytes = Buffer.from(text)
+    const outcome = number % 2 === 0 ? log.appendSync(log.last, bytes) : await log.append(log.last, bytes)
+    t.same(outcome, { ok: true, value: first + number + 1 })
+  }
+  t.equal(log.last, first + texts.length)
+  const fenced = { ok: false, error: { kind: 'fenced', last: log.last } }
+  if (log instanceof LocalLog) t.same(log.appendSync(at(log.last - 1), Buffer.from('late')), fenced)
+  log.close()
+
+  const again = open(start)
+  const read = [...again.records(first)].map(({ sequence, bytes }) => [sequence, Buffer.from(bytes).toString()])
+  t.same(
+    read,
+    texts.map((text, number) => [first + number + 1, text]),
+  )
+  t.equal([...again.records(again.last)].length, 0)
+  again.truncate(again.last)
+  t.ok(again.appendSync(again.last, Buffer.from('after the truncation')).ok, 'the last record stays')
+  t.same([...again.records(at(again.last - 1))].length, 1)
+  again.close()
+}
+
+test('a log in files keeps what was appended, in order', (t) => suite(t, localOpener(t)))
+
+test('a log in etcd keeps what was appended, in order', { skip: noEtcd }, async (t) => {
+  const prefix = `/${freshName()}`
+  await suite(t, clusterOpener(await logThread(t, prefix)))
+})
+
+test('a log that does not go on where a folder is, is not opened', { skip: noEtcd }, async (t) => {
+  const open = clusterOpener(await logThread(t, `/${freshName()}`))
+  t.throws(() => open(at(17)), { name: 'DamagedRecord', message: /ends at record 1, and this folder has applied 17/ })
+})
+
+test('what was truncated goes, but for the last record', { skip: noEtcd }, async (t) => {
+  const prefix = `/${freshName()}`
+  const log = clusterOpener(await logThread(t, prefix))(start)
+  for (let records = 0; records < 5; records += 1) log.appendSync(log.last, Buffer.from('x'))
+  log.truncate(log.last)
+  let keys = 6
+  for (let tries = 0; tries < 100 && keys > 1; tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    keys = etcd
+      .control(['get', '--prefix', '--keys-only', `${prefix}/log/`])
+      .split('\n')
+      .filter(Boolean).length
+  }
+  t.equal(keys, 1)
+})

@@ -1,0 +1,141 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { before, t as file, type Test, test } from 'tap'
+import { Appender } from '../../src/cluster/appender.js'
+import { encodeClusterRecord } from '../../src/cluster/cluster-record.js'
+import type { LogName } from '../../src/cluster/engine.js'
+import { EtcdEngine } from '../../src/cluster/etcd-engine.js'
+import type { LogSequence } from '../../src/wal/record-log.js'
+import { BrokenProxy } from './broken-proxy.js'
+import { EtcdMembers, noEtcd } from './etcd-members.js'
+
+const at = (sequence: number): LogSequence => sequence as LogSequence
+
+let etcd: EtcdMembers
+let prefixes = 0
+
+if (noEtcd === false) {
+  before(async () => {
+    etcd = await EtcdMembers.start(file, 3, file.testdir())
+  })
+}
+
+/** An engine with logs of its own that were begun, in the etcd of this file. */
+async function begun(t: Test, logs: readonly LogName[], urls = etcd.urls, after = 0) {
+  prefixes += 1
+  const prefix = `/test-${prefixes}`
+  const engine = new EtcdEngine({ urls }, prefix)
+  const other = new EtcdEngine({ urls: etcd.urls }, prefix)
+  t.teardown(() => {
+    engine.close()
+    other.close()
+  })
+  t.same(await other.begin('what it is', new Map(logs.map((log) => [log, at(after)]))), { ok: true, value: true })
+  const unanswered: string[] = []
+  const answered: number[] = []
+  const appender = new Appender(engine, {
+    answered: (records) => answered.push(records),
+    unanswered: (reason) => unanswered.push(reason),
+  })
+  t.teardown(() => appender.close())
+  return { engine, other, appender, unanswered, answered }
+}
+
+function record(text: string): Buffer {
+  const payload = Buffer.from(text)
+  return encodeClusterRecord({ kind: 'turn', epoch: at(1), time_ms: 1, node: 'here', payload })
+}
+
+test('records stand in their logs in order, and are read from any place', { skip: noEtcd }, async (t) => {
+  const { engine, appender } = await begun(t, [0, 1, 'control'])
+  const records = Array.from({ length: 40 }, (_, number) => record(`record ${number}`))
+  for (const [number, bytes] of records.entries()) {
+    t.same(await appender.append(1, at(number), bytes), { ok: true, value: number + 1 })
+  }
+  const found: Buffer[] = []
+  for (let after = 0; after < records.length; ) {
+    const read = await engine.read(1, at(after))
+    if (!read.ok || read.value.length === 0) throw new Error('nothing was read')
+    for (const { sequence, bytes } of read.value) {
+      t.equal(sequence, after + 1)
+      found.push(Buffer.from(bytes))
+      after = sequence
+    }
+  }
+  t.ok(found.every((bytes, number) => records[number]?.equals(bytes)))
+  t.same(await engine.extent(1), { ok: true, value: { first: 1, last: 40 } })
+  t.same(await engine.extent('control'), { ok: true, value: { first: 0, last: 0 } })
+  t.same(await engine.extent(7), { ok: true, value: undefined })
+  t.same(await engine.read(0, at(0)), { ok: true, value: [] })
+})
+
+test('a cluster is begun once', { skip: noEtcd }, async (t) => {
+  const { engine, other } = await begun(t, [0], etcd.urls, 17)
+  t.same(await engine.described(), { ok: true, value: 'what it is' })
+  t.same(await engine.begin('something else', new Map([[0, at(3)]])), { ok: true, value: false })
+  t.same(await other.extent(0), { ok: true, value: { first: 0, last: 17 } })
+})
+
+test('who does not stand behind the last record is fenced', { skip: noEtcd }, async (t) => {
+  const { engine, appender } = await begun(t, [0])
+  t.ok((await appender.append(0, at(0), record('first'))).ok)
+  const fenced = { ok: false, error: { kind: 'fenced', last: 1 } }
+  t.same(await appender.append(0, at(0), record('late')), fenced)
+  t.same(await appender.append(0, at(4), record('early')), fenced)
+  t.same(await engine.extent(0), { ok: true, value: { first: 1, last: 1 } })
+})
+
+test('a writer that has slept through a truncation is fenced', { skip: noEtcd }, async (t) => {
+  const { engine, appender } = await begun(t, [0])
+  for (let last = 0; last < 5; last += 1) t.ok((await appender.append(0, at(last), record(`${last}`))).ok)
+  t.ok((await engine.truncate(new Map([[0, at(4)]]))).ok)
+  t.ok((await engine.compact()).ok)
+  t.ok((await engine.compact()).ok, 'and again, with nothing new')
+  // No record stands there any more, and yet its place was given.
+  t.same(await appender.append(0, at(1), record('asleep')), { ok: false, error: { kind: 'fenced', last: 5 } })
+  t.same(await engine.read(0, at(2)), { ok: false, error: { kind: 'behind', first: 5 } })
+  t.same(await engine.extent(0), { ok: true, value: { first: 5, last: 5 } })
+})
+
+test('records of many logs that wait share a request, each with its own outcome', { skip: noEtcd }, async (t) => {
+  const logs = Array.from({ length: 80 }, (_, number) => number)
+  const { appender, answered } = await begun(t, logs)
+  const outcomes = await Promise.all(logs.map((log) => appender.append(log, at(log === 7 ? 3 : 0), record('together'))))
+  for (const [log, outcome] of outcomes.entries()) {
+    t.same(outcome, log === 7 ? { ok: false, error: { kind: 'fenced', last: 0 } } : { ok: true, value: 1 })
+  }
+  t.same(
+    answered.reduce((sum, records) => sum + records, 0),
+    logs.length,
+  )
+  t.ok(answered.length <= 4, `${answered.length} requests`)
+})
+
+test('what was not answered is offered until it is known, and stands once', { skip: noEtcd }, async (t) => {
+  const proxy = await BrokenProxy.before(t, etcd.urls[0] ?? '')
+  const { other, appender, unanswered } = await begun(t, [0], [proxy.url])
+  t.ok((await appender.append(0, at(0), record('whole'))).ok)
+  proxy.become('deaf')
+  const appending = appender.append(0, at(1), record('cut after the request'))
+  while (proxy.lost === 0 || unanswered.length < 2) await delay(20)
+  proxy.become('open')
+  t.same(await appending, { ok: true, value: 2 })
+  t.same(await other.extent(0), { ok: true, value: { first: 1, last: 2 } })
+})
+
+test('appends go on when the leader is killed, without a loss', { skip: noEtcd }, async (t) => {
+  const { engine, appender, unanswered } = await begun(t, [0])
+  let last = 0
+  const append = async (): Promise<void> => {
+    t.same(await appender.append(0, at(last), record(`${last}`)), { ok: true, value: last + 1 })
+    last += 1
+  }
+  for (let before = 0; before < 20; before += 1) await append()
+  const leader = etcd.leader()
+  const begun_ms = performance.now()
+  await etcd.kill(leader)
+  await append()
+  t.comment(`appends paused for ${Math.round(performance.now() - begun_ms)} ms, ${unanswered.length} were not answered`)
+  for (let after = 0; after < 20; after += 1) await append()
+  etcd.start(leader)
+  t.same(await engine.extent(0), { ok: true, value: { first: 1, last } })
+})

@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'tap'
+import { EtcdEngine } from '../../src/cluster/etcd-engine.js'
+import type { LogSequence } from '../../src/wal/record-log.js'
+import { itsKey, unknownCertificate } from '../delivery/certificate.js'
+import { EtcdMembers, noEtcd } from './etcd-members.js'
+
+const start = 0 as LogSequence
+
+test('etcd that has no room says so, and takes records again when there is some', { skip: noEtcd }, async (t) => {
+  const etcd = await EtcdMembers.start(t, 1, t.testdir(), ['--quota-backend-bytes', '1000000'])
+  const engine = new EtcdEngine({ urls: etcd.urls }, '/full')
+  t.teardown(() => engine.close())
+  t.ok((await engine.begin('a test', new Map([[0, start]]))).ok)
+  const isOwn = (): boolean => false
+  let last = start
+  // What it has on disk it finds out ten times a second.
+  for (let records = 0; records < 400; records += 1) {
+    const appended = await engine.append([{ log: 0, expected: last, bytes: randomBytes(200_000), isOwn }])
+    if (!appended.ok) throw new Error(appended.error.reason)
+    const [outcome] = appended.value
+    if (outcome?.ok) last = outcome.value
+    else {
+      t.same(outcome?.error, { kind: 'full' })
+      t.pass(`full after ${records} records`)
+      t.ok((await engine.truncate(new Map([[0, last]]))).ok, 'what is needed no more still goes')
+      return
+    }
+  }
+  t.fail('it never became full')
+})
+
+test('a record that etcd is not set up for is too large, and so alone', { skip: noEtcd }, async (t) => {
+  const etcd = await EtcdMembers.start(t, 1, t.testdir(), ['--max-request-bytes', '100000'])
+  const engine = new EtcdEngine({ urls: etcd.urls }, '/large')
+  t.teardown(() => engine.close())
+  t.ok((await engine.begin('a test', new Map([0, 1].map((log) => [log, start])))).ok)
+  const offer = (log: number, size: number) => ({ log, expected: start, bytes: randomBytes(size), isOwn: () => false })
+  const appended = await engine.append([offer(0, 90_000), offer(1, 150_000)])
+  t.match(appended, {
+    ok: true,
+    value: [
+      { ok: true, value: 1 },
+      { ok: false, error: { kind: 'tooLarge' } },
+    ],
+  })
+})
+
+test('users of etcd show their password', { skip: noEtcd }, async (t) => {
+  const etcd = await EtcdMembers.start(t, 1, t.testdir())
+  etcd.control(['user', 'add', 'root:secret'])
+  etcd.control(['user', 'grant-role', 'root', 'root'])
+  etcd.control(['auth', 'enable'])
+  const nobody = new EtcdEngine({ urls: etcd.urls }, '/users')
+  const wrong = new EtcdEngine({ urls: etcd.urls, user: { name: 'root', password: 'guessed' } }, '/users')
+  const root = new EtcdEngine({ urls: etcd.urls, user: { name: 'root', password: 'secret' } }, '/users')
+  t.teardown(() => {
+    for (const engine of [nobody, wrong, root]) engine.close()
+  })
+  t.notOk((await nobody.described()).ok)
+  t.match(await wrong.status(), { ok: false, error: { kind: 'refused', reason: /authentication failed/ } })
+  t.same(await root.begin('a test', new Map([[0, start]])), { ok: true, value: true })
+})
+
+test('etcd is reached over TLS, by certificates of both', { skip: noEtcd }, async (t) => {
+  const folder = t.testdir()
+  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
+  writeFileSync(cert, unknownCertificate)
+  writeFileSync(key, itsKey)
+  const flags = ['--cert-file', cert, '--key-file', key, '--trusted-ca-file', cert, '--client-cert-auth']
+  const etcd = await EtcdMembers.start(t, 1, folder, flags, 'https')
+  const trusted = new EtcdEngine({ urls: etcd.urls, ca: cert, cert, key }, '/tls')
+  const stranger = new EtcdEngine({ urls: etcd.urls, ca: cert }, '/tls')
+  t.teardown(() => {
+    trusted.close()
+    stranger.close()
+  })
+  for (let tries = 0; tries < 100 && !(await trusted.status()).ok; tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  t.same(await trusted.described(), { ok: true, value: undefined })
+  t.notOk((await stranger.described()).ok)
+  t.throws(() => new EtcdEngine({ urls: etcd.urls, ca: join(folder, 'missing.pem') }, '/tls'), /ENOENT/)
+})

@@ -1,0 +1,17 @@
+import { member } from '../../bench/ngsi.js'
+import type { RunningBroker } from '../running.js'
+
+let clusters = 0
+
+/** The name of a cluster that no other test has. */
+export function freshName(): string {
+  clusters += 1
+  return `test-${process.pid}-${clusters}`
+}
+
+/** The value of an attribute, as text; nothing when there is none. */
+export async function attributeText(broker: RunningBroker, id: string, name: string): Promise<string | undefined> {
+  const { json } = await broker.send('GET', `/v2/entities/${id}/attrs/${name}`)
+  const value = member(json, 'value')
+  return value === undefined ? undefined : String(value)
+}

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Appender } from '../src/cluster/appender.js'
+import { EngineWatch } from '../src/cluster/engine-watch.js'
+import { EtcdEngine } from '../src/cluster/etcd-engine.js'
+import { LogService } from '../src/cluster/log-service.js'
+import type { LogInstruction, LogReport, LogTask } from '../src/cluster/log-thread.js'
+import { workerLog } from '../src/log/worker-log.js'
+import { EngineTable } from '../src/measure/engine-table.js'
+import { err, ok, type Result } from '../src/result.js'
+import type { ThreadPorts } from '../src/runtime/tasks.js'
+import { Switches } from '../src/shared-memory/switches.js'
+
+/** How long etcd may take to answer when the broker starts. */
+const patience_ms = 10_000
+const again_ms = 200
+
+/** The thread that has the connection to the engine of a cluster: appends what the threads of partitions hand over. */
+export default async function log(task: LogTask & ThreadPorts): Promise<void> {
+  const { control, etcd, prefix, node } = task
+  const lines = workerLog(task.log, new Switches(task.switches))
+  const watch = new EngineWatch(new EngineTable(task.measures).meter(), lines)
+  const engine = new EtcdEngine(etcd, prefix)
+  const report = (said: LogReport): void => control.postMessage(said)
+  const service = new LogService({
+    engine,
+    appender: new Appender(engine, watch),
+    node,
+    fenced: (log, last) => {
+      watch.fenced()
+      report({ kind: 'fenced', log, last })
+    },
+    neglected: (what, reason) => watch.neglected(what, reason),
+  })
+  report({ kind: 'ready' })
+  await new Promise<void>((ended) => {
+    control.on('message', async (instruction: LogInstruction) => {
+      switch (instruction.kind) {
+        case 'describe':
+          return report({
+            kind: 'described',
+            text: await described(engine, (line) => lines.warn('cluster:etcd', line)),
+          })
+        case 'begin': {
+          const begun = await engine.begin(instruction.description, instruction.after)
+          return report({ kind: 'begun', isNew: begun.ok ? begun : err(begun.error.reason) })
+        }
+        case 'claim':
+          return report({ kind: 'claimed', claimed: await service.claim(instruction.logs) })
+        case 'serve':
+          return service.serve(instruction.end)
+        case 'end':
+          service.close()
+          ended()
+      }
+    })
+  })
+  control.close()
+  lines.flush()
+  task.log.close()
+}
+
+/** What the cluster is, as soon as a majority of etcd answers. */
+async function described(
+  engine: EtcdEngine,
+  warn: (line: string) => void,
+): Promise<Result<string | undefined, string>> {
+  const until = performance.now() + patience_ms
+  for (;;) {
+    const status = await engine.status()
+    const text = status.ok ? await engine.described() : err({ kind: 'unavailable', reason: status.error.reason })
+    if (status.ok && text.ok) {
+      const outdated = outdatedText(status.value.version)
+      if (outdated !== undefined) warn(outdated)
+      return ok(text.value)
+    }
+    if (!status.ok && status.error.kind === 'refused') return err(status.error.reason)
+    if (!text.ok && performance.now() > until) return err(text.error.reason)
+    await sleep(again_ms)
+  }
+}
+
+/** Versions before lose leases too early or get no fixes any more; nothing here rests on leases. */
+function outdatedText(version: string): string | undefined {
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number)
+  const isOutdated = major < 3 || (major === 3 && (minor < 5 || (minor === 5 && patch < 13)))
+  return isOutdated ? `etcd ${version} is out of support: 3.5.13 or later is meant for use` : undefined
+}
