@@ -71,16 +71,21 @@ async function bundle({ build }) {
   const [script, style, icon] = ['console.tsx', 'console.css', 'icon.svg'].map((source) =>
     outputOf(outputs, `${page}/${source}`),
   )
+  const opened = [script, outputOf(outputs, `${page}/overview/overview-page.tsx`)]
+  const scripts = [...new Set(opened.flatMap((path) => [...closure(outputs, path)].map(name)))]
+  // The browser would find out one after the other which files it needs.
+  const preloaded = scripts
+    .filter((each) => each !== name(script))
+    .map((each) => `<link rel="modulepreload" href="/console/${each}">`)
   const index = readFileSync(join(root, page, 'index.html'), 'utf8')
     .replace('SCRIPT', name(script))
     .replace('STYLE', name(style))
     .replace('ICON', name(icon))
+    .replace('PRELOADED', preloaded.join('\n'))
   writeFileSync(join(folder, 'index.html'), index)
   const served = readdirSync(folder).filter((each) => /\.(html|js|css|svg)$/.test(each))
   const sizes = new Map(served.map((each) => [each, pack(each)]))
-  const opened = [script, outputOf(outputs, `${page}/overview/overview-page.tsx`)]
-  const scripts = opened.flatMap((path) => [...closure(outputs, path)].map(name))
-  checkSizes([...new Set([...scripts, name(style), name(icon), 'index.html'])], sizes)
+  checkSizes([...scripts, name(style), name(icon), 'index.html'], sizes)
 }
 
 rmSync(folder, { recursive: true, force: true })

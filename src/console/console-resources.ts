@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type ApiRequest, type ApiResponse, type Operation, type Resource, segment } from '../api.js'
 import { ok } from '../result.js'
-import { shortForm } from '../short-form.js'
+import { json, shortForm } from '../short-form.js'
 import type { PageFile, PageFiles } from './page-files.js'
 
 /** Where the console is, on the port of the management. */
@@ -10,13 +10,18 @@ const place = '/console'
 /** The page that names all other files. Its own name stays the same, so it is asked for again each time. */
 const index = 'index.html'
 
+/** Whether the management has a token: a browser that tried without one would be taken for a client that sends what is wrong. */
+const access = 'access.json'
+
 /**
  * The console: its files, which hold no secret and need no token, and the way to it for browsers that are sent to the
  * port itself [console: how it is served].
  */
-export function consoleResources(files: PageFiles): readonly Resource[] {
+export function consoleResources(files: PageFiles, needsToken: boolean): readonly Resource[] {
+  const said = { ...json({ needsToken }), headers: { 'Cache-Control': 'no-store' } }
   const named = reading(async (request) => {
     const name = segment(request, 'file')
+    if (name === access) return said
     const file = name === index ? undefined : await files.find(name)
     return file === undefined ? shortForm(404, 'the console has no such file') : fileResponse(file, request, 'forever')
   })

@@ -229,7 +229,9 @@ function interfaces(
     ...slowResources({ measures, peers, log }),
     ...liveResources({ feeds, streams: behind.streams, viewers: memory.viewers }),
     ...referenceResources(),
-    ...(options.noConsole ? [] : consoleResources(new PageFiles(builtFile('console')))),
+    ...(options.noConsole
+      ? []
+      : consoleResources(new PageFiles(builtFile('console')), options.adminToken !== undefined)),
   ]
   const resources = [...ngsi1.resources, ...ngsi2.resources, ...management]
   const meter = measures.requests(resources)

@@ -14,6 +14,8 @@ test('the token is asked for once, sent in its header, and is nowhere else', nee
   const field = page.getByLabel('Token')
   await field.waitFor()
   t.same(await tab.accessibilityFaults(), [], 'the question')
+  t.same(tab.takeProblems(), [], 'nothing was tried without it')
+  t.notMatch(broker.output, 'BadInput')
 
   await field.fill('wrong')
   await field.press('Enter')

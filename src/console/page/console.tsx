@@ -2,11 +2,17 @@ import { render } from 'preact'
 import { followAddress } from './address.js'
 import { ConsoleFrame } from './frame/console-frame.js'
 import { followLive } from './live/live-state.js'
+import { openSession, signIn } from './session.js'
 import { followTheme } from './theme.js'
 
 followTheme()
 followAddress()
-followLive()
+const begin = signIn.observe(() => {
+  if (signIn.value !== 'done') return
+  begin()
+  followLive()
+})
+void openSession()
 
 const place = document.getElementById('console')
 if (place !== null) render(<ConsoleFrame />, place)

@@ -1,17 +1,26 @@
 import { Observable } from './observable.js'
-import { Misread, type Reader } from './raw.js'
+import { Misread, type Reader, readFlag, readMembers } from './raw.js'
 
-/** How the console stands with the broker's token: none is needed or it is right, one is asked for, or the one given was wrong. */
-export type SignIn = 'done' | 'needed' | 'wrong'
+/** How the console stands with the broker's token: not known yet; none is needed or one was given; one is needed; the one given was wrong. */
+export type SignIn = 'unknown' | 'done' | 'needed' | 'wrong'
 
 /** Whether somebody has to give the token. */
-export const signIn = new Observable<SignIn>('done')
+export const signIn = new Observable<SignIn>('unknown')
 
 /** Whether the broker takes no changes from here, since it has no token and is reached from elsewhere. */
 export const readOnly = new Observable(false)
 
 /** Kept in the memory of the tab only: in no address, cookie, storage or log. */
 let token: string | undefined
+
+const readAccess = readMembers({ needsToken: readFlag })
+
+/** Finds out whether the broker has a token; nothing else is asked for before. */
+export async function openSession(): Promise<void> {
+  // A broker that can not be reached now is asked for other things again and again.
+  const { needsToken } = await read('/console/access.json', readAccess).catch(() => ({ needsToken: false }))
+  signIn.set(needsToken ? 'needed' : 'done')
+}
 
 /** Takes the token that was given, and lets all that was refused be tried again. */
 export function giveToken(given: string): void {

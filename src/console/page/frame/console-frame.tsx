@@ -21,7 +21,7 @@ export function ConsoleFrame() {
   useEffect(() => {
     document.title = `${page.title} · Rigel`
   }, [page])
-  if (state !== 'done') return <SignInForm state={state} />
+  if (state === 'needed' || state === 'wrong') return <SignInForm state={state} />
   return (
     <>
       <button type="button" class="skip" onClick={skip}>

@@ -35,7 +35,8 @@ export function SignInForm({ state }: { readonly state: SignIn }) {
           Open the console
         </button>
         <p class="quiet">
-          It is the value of <code>-adminToken</code>, or stands in the file of <code>-adminTokenFile</code>.
+          It is the value of <code class="flag">-adminToken</code>, or stands in the file of{' '}
+          <code class="flag">-adminTokenFile</code>.
         </p>
       </form>
     </main>

@@ -162,7 +162,7 @@ function optionsOf(
     cursor: { points: { size: 6 }, y: false },
     scales: { y: { range: (_, least, most) => [Math.min(0, least ?? 0), most > 0 ? most * 1.08 : 1] } },
     axes: [
-      { ...axis, values: (_, seconds) => seconds.map((each) => clockText(1000 * each)), space: 80 },
+      { ...axis, values: (_, seconds) => seconds.map((each) => clockText(1000 * each)), space: 80, size: 32 },
       { ...axis, size: 70, values: (_, values) => values.map(format) },
     ],
     series: [
@@ -189,6 +189,7 @@ function drawMarks(plot: uPlot, marks_s: readonly number[]): void {
   ctx.save()
   ctx.strokeStyle = colour('--quiet')
   ctx.fillStyle = colour('--quiet')
+  ctx.textAlign = 'left'
   ctx.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio])
   for (const mark_s of marks_s) {
     const x = Math.round(plot.valToPos(mark_s, 'x', true))
