@@ -102,7 +102,10 @@ test('a course in fewer points keeps its peaks and its gaps', async (t) => {
 /** What is to be looked at, in words. */
 function said(changed: Partial<LiveFrame>, recent?: Partial<Moment>, restarts: readonly number[] = []) {
   const frame = givenFrame(changed)
-  const found = concernsOf({ hello: givenHello, latest: whole(frame), recent: { ...after({}), ...recent } }, restarts)
+  const found = concernsOf(
+    { hello: givenHello, latest: whole(frame), earlier: undefined, recent: { ...after({}), ...recent } },
+    restarts,
+  )
   return found.map(({ tone, text }) => `${tone}: ${text}`)
 }
 

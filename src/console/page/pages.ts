@@ -19,6 +19,19 @@ export const pages: readonly ConsolePage[] = [
     load: async () => (await import('./overview/overview-page.js')).OverviewPage,
   },
   { id: 'waits', title: 'Waits', letter: 'w', load: async () => (await import('./waits/waits-page.js')).WaitsPage },
+  {
+    id: 'requests',
+    title: 'Requests',
+    letter: 'q',
+    load: async () => (await import('./requests/requests-page.js')).RequestsPage,
+  },
+  { id: 'trace', title: 'Trace', letter: 't', load: async () => (await import('./trace/trace-page.js')).TracePage },
+  {
+    id: 'settings',
+    title: 'Settings',
+    letter: 'x',
+    load: async () => (await import('./settings/settings-page.js')).SettingsPage,
+  },
 ]
 
 /** The page of an id; the first one for an unknown id. */

@@ -11,6 +11,8 @@ import { Series } from './series.js'
 export interface Live {
   readonly hello: LiveHello
   readonly latest: WholeFrame
+  /** Of ten seconds before, or the first one; nothing with the first frame. */
+  readonly earlier: WholeFrame | undefined
   /** Over the last ten seconds, or over as many as there are; nothing with the first frame. */
   readonly recent: Moment | undefined
 }
@@ -79,7 +81,7 @@ function take(raw: unknown): void {
   frames = [...frames, whole].slice(-recentFrames)
   const [first] = frames
   const recent = first === undefined || first === whole ? undefined : momentOf(hello, first, whole)
-  if (!paused.value) live.set({ hello, latest: whole, recent })
+  if (!paused.value) live.set({ hello, latest: whole, earlier: first === whole ? undefined : first, recent })
 }
 
 /** The names of the courses that are kept. */

@@ -1,0 +1,60 @@
+import type { LiveFrame, LiveHello, LiveRequests } from '../../live-frame.js'
+import type { WholeFrame } from '../live/moment.js'
+import { addCounts, bucketCounts, quantileOf } from '../live/wait-buckets.js'
+
+/** The requests on a route with a method. */
+export interface RouteRow {
+  readonly route: string
+  readonly method: string
+  /** In a second. */
+  readonly rate: number
+  /** Since the start. */
+  readonly count: number
+  readonly p50_s: number
+  readonly p99_s: number
+  /** Codes inside answers, with how often; of the whole route, since the start. */
+  readonly errors: string
+  readonly in_bytes: number
+  readonly out_bytes: number
+}
+
+/** What was requested between two frames, and what of it since the start. */
+export function routesOf(hello: LiveHello, before: WholeFrame | undefined, { frame }: WholeFrame): readonly RouteRow[] {
+  const over_s = before === undefined ? 0 : (frame.time_ms - before.frame.time_ms) / 1000
+  return frame.requests.map((now) => {
+    const earlier = before?.frame.requests.find(({ route, method }) => route === now.route && method === now.method)
+    const bounds = hello.durationBounds_s
+    const counts = bucketCounts(now.durations, bounds.length)
+    if (earlier !== undefined) addCounts(counts, earlier.durations, -1)
+    const count = countOf(now)
+    const [, in_bytes, out_bytes] = frame.sizes.find(([route]) => route === now.route) ?? [0, 0, 0]
+    return {
+      route: hello.routes[now.route]?.name ?? '',
+      method: hello.methods[now.method] ?? '',
+      rate: over_s > 0 ? (count - (earlier === undefined ? 0 : countOf(earlier))) / over_s : 0,
+      count,
+      p50_s: quantileOf(bounds, counts, 0.5),
+      p99_s: quantileOf(bounds, counts, 0.99),
+      errors: errorsOf(hello, frame, now.route),
+      in_bytes,
+      out_bytes,
+    }
+  })
+}
+
+function countOf({ codes }: LiveRequests): number {
+  return codes.reduce((sum, value, at) => (at % 2 === 1 ? sum + value : sum), 0)
+}
+
+function errorsOf({ errorCodes }: LiveHello, { errors }: LiveFrame, wanted: number): string {
+  const own = errors.filter(([route]) => route === wanted)
+  return own.map(([, code, count]) => `${errorCodes[code]}: ${count}`).join(', ')
+}
+
+/** Reasons for which something was turned away, with how often. */
+export function rejectedOf({ rejections }: LiveHello, { rejected }: LiveFrame): readonly (readonly [string, number])[] {
+  return rejections.flatMap((reason, at) => {
+    const count = rejected[at] ?? 0
+    return count === 0 ? [] : [[reason, count] as const]
+  })
+}

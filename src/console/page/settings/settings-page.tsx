@@ -1,0 +1,119 @@
+import { useState } from 'preact/hooks'
+import { bytesText, countText } from '../format.js'
+import { type Column, DataTable } from '../parts/data-table.js'
+import { PageHead } from '../parts/page-head.js'
+import { Shown } from '../parts/states.js'
+import { useResource } from '../resource.js'
+import { type Configuration, readConfiguration, type ShownSetting } from './settings-reading.js'
+
+/** It changes with a restart only, or as the data grows. */
+const every_ms = 30_000
+
+/** Every setting, its value, where it came from and what it means; what runs, and on which data. */
+export function SettingsPage() {
+  const known = useResource('/admin/config', readConfiguration, every_ms)
+  return (
+    <>
+      <PageHead title="Settings" curl={['/admin/config']} />
+      <Shown known={known} what="The settings">
+        {(configuration) => <Settings configuration={configuration} />}
+      </Shown>
+    </>
+  )
+}
+
+function Settings({ configuration }: { readonly configuration: Configuration }) {
+  const [text, setText] = useState('')
+  const [isGivenOnly, setGivenOnly] = useState(false)
+  const { settings } = configuration
+  const wanted = text.toLowerCase()
+  const found = settings.filter(
+    ({ flag, meaning, value, source }) =>
+      (!isGivenOnly || source !== 'default') && `${flag} ${meaning} ${value}`.toLowerCase().includes(wanted),
+  )
+  return (
+    <>
+      <About configuration={configuration} />
+      <section aria-labelledby="flags">
+        <h2 id="flags">Flags</h2>
+        <div class="filters">
+          <label>
+            Search{' '}
+            <input
+              type="search"
+              value={text}
+              onInput={({ currentTarget }) => setText(currentTarget.value)}
+              data-search
+            />
+          </label>
+          <label>
+            <input
+              type="checkbox"
+              checked={isGivenOnly}
+              onChange={({ currentTarget }) => setGivenOnly(currentTarget.checked)}
+            />{' '}
+            only those that were given
+          </label>
+          <span class="quiet" role="status">
+            {found.length} of {settings.length}
+          </span>
+        </div>
+        {found.length === 0 && <p class="state">No flag has that in its name, its value or its meaning.</p>}
+        {groupsOf(found).map(([group, members]) => (
+          <section key={group} aria-label={group} class="settings">
+            <h3>{group}</h3>
+            <DataTable
+              caption={`${group}: flags, their values and what they mean`}
+              columns={columns}
+              rows={members}
+              keyOf={({ flag }) => flag}
+              empty="None."
+            />
+          </section>
+        ))}
+      </section>
+    </>
+  )
+}
+
+function groupsOf(
+  settings: readonly ShownSetting[],
+): readonly (readonly [group: string, members: readonly ShownSetting[]])[] {
+  const groups = [...new Set(settings.map(({ group }) => group))]
+  return groups.map((group) => [group, settings.filter((each) => each.group === group)])
+}
+
+function About({ configuration }: { readonly configuration: Configuration }) {
+  const { version, gitHash, libraries, dataFolder } = configuration
+  return (
+    <section aria-labelledby="what-runs">
+      <h2 id="what-runs">What runs</h2>
+      <dl class="facts-list">
+        <dt>Rigel</dt>
+        <dd>
+          {version} <span class="quiet">{gitHash === 'nogitversion' ? '' : gitHash.slice(0, 7)}</span>
+        </dd>
+        <dt>Data folder</dt>
+        <dd>
+          <code>{dataFolder.path}</code>, {bytesText(dataFolder.used_bytes)} in {countText(dataFolder.partitions)}{' '}
+          {dataFolder.partitions === 1 ? 'partition' : 'partitions'}, format {dataFolder.format}
+        </dd>
+        <dt>Libraries</dt>
+        <dd>{[...libraries].map(([name, each]) => `${name} ${each}`).join(', ')}</dd>
+      </dl>
+    </section>
+  )
+}
+
+const columns: readonly Column<ShownSetting>[] = [
+  { name: 'flag', cell: ({ flag }) => <code class="flag">{flag}</code>, order: ({ flag }) => flag },
+  { name: 'value', cell: ({ value }) => <span class="stored">{value}</span>, order: ({ value }) => value },
+  {
+    name: 'from',
+    cell: ({ source }) => (source === 'default' ? <span class="quiet">default</span> : <b>{source}</b>),
+    order: ({ source }) => source,
+  },
+  { name: 'takes', cell: ({ takes }) => takes, isMinor: true },
+  { name: 'default', cell: ({ byDefault }) => byDefault, isMinor: true },
+  { name: 'meaning', cell: ({ meaning }) => meaning },
+]

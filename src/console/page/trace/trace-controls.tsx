@@ -1,0 +1,216 @@
+import { useState } from 'preact/hooks'
+import { useObservable } from '../observable.js'
+import { confirmChange } from '../parts/confirm.js'
+import { Chip } from '../parts/small-parts.js'
+import { Shown } from '../parts/states.js'
+import { useResource } from '../resource.js'
+import { readOnly, send, sentenceOf } from '../session.js'
+import { readAreas, readLevels, readLogLevel, readVerbosity } from './trace-reading.js'
+
+const logLevels = ['NONE', 'FATAL', 'ERROR', 'WARN', 'INFO', 'DEBUG'] as const
+const verbosities = ['0', '1', '2', '3', '4', '5'] as const
+
+/** Which areas are traced and for how long; beside it log level and verbosity. */
+export function TraceControls() {
+  const areas = useResource('/admin/config', readAreas, 60_000)
+  const levels = useResource('/log/trace', readLevels)
+  const logLevel = useResource('/admin/log', readLogLevel)
+  const verbosity = useResource('/log/verbose', readVerbosity)
+  const onlyReads = useObservable(readOnly)
+  const [fault, setFault] = useState<string>()
+  const change = async (path: string, method: 'PUT' | 'DELETE' = 'PUT') => {
+    try {
+      await send(path, { method })
+      setFault(undefined)
+    } catch (thrown) {
+      setFault(sentenceOf(thrown))
+    }
+    for (const each of [levels, logLevel, verbosity]) each.again()
+  }
+  return (
+    <section aria-labelledby="areas">
+      <h2 id="areas">What is traced</h2>
+      <div class="filters">
+        <Choice
+          name="Log level"
+          value={logLevel.value}
+          choices={logLevels}
+          disabled={onlyReads}
+          choose={async (level) => {
+            if (await confirmChange(levelChange(level))) await change(`/admin/log?level=${level}`)
+          }}
+        />
+        <Choice
+          name="Verbosity"
+          value={verbosity.value}
+          choices={verbosities}
+          disabled={onlyReads}
+          choose={async (level) => {
+            if (await confirmChange(verbosityChange(level))) await change(`/log/verbose/${level}`)
+          }}
+        />
+      </div>
+      {fault && <p class="failed">That was not done: {fault}.</p>}
+      <Shown known={areas} what="The trace areas">
+        {(all) => <Areas areas={all} on={levels.value ?? new Set()} disabled={onlyReads} change={change} />}
+      </Shown>
+    </section>
+  )
+}
+
+function levelChange(level: string) {
+  return {
+    title: `Set the log level to ${level}?`,
+    cost: 'It stays until it is set again or the broker ends. At INFO every request has a line, at DEBUG more than one: that costs time and room in the log.',
+    action: 'Set it',
+  }
+}
+
+function verbosityChange(level: string) {
+  return {
+    title: `Set the verbosity to ${level}?`,
+    cost: 'It stays until it is set again or the broker ends. 1 adds lines of INFO, 2 of DEBUG, 3 the times of stages, 4 headers, 5 payloads.',
+    action: 'Set it',
+  }
+}
+
+function Choice({
+  name,
+  value,
+  choices,
+  disabled,
+  choose,
+}: {
+  readonly name: string
+  readonly value: string | undefined
+  readonly choices: readonly string[]
+  readonly disabled: boolean
+  readonly choose: (choice: string) => Promise<void>
+}) {
+  return (
+    <label>
+      {name}{' '}
+      <select
+        value={value ?? ''}
+        disabled={disabled || value === undefined}
+        onChange={async ({ currentTarget }) => {
+          const wanted = currentTarget.value
+          currentTarget.value = value ?? ''
+          await choose(wanted)
+        }}
+      >
+        {choices.map((choice) => (
+          <option key={choice} value={choice}>
+            {choice}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+/** Areas whose names begin alike. */
+function groupsOf(names: readonly string[]): readonly (readonly [group: string, names: readonly string[]])[] {
+  const groups = new Map<string, string[]>()
+  for (const name of names) {
+    const [group = name] = name.split('.')
+    groups.set(group, [...(groups.get(group) ?? []), name])
+  }
+  return [...groups]
+}
+
+function Areas({
+  areas,
+  on,
+  disabled,
+  change,
+}: {
+  readonly areas: ReadonlyMap<string, number>
+  readonly on: ReadonlySet<number>
+  readonly disabled: boolean
+  readonly change: (path: string, method?: 'PUT' | 'DELETE') => Promise<void>
+}) {
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const [text, setText] = useState('')
+  const [seconds, setSeconds] = useState('60')
+  const names = [...areas.keys()].filter((name) => `${name} ${areas.get(name)}`.includes(text.toLowerCase()))
+  const traced = [...areas].filter(([, level]) => on.has(level)).map(([name]) => name)
+  const levels = [...chosen].map((name) => areas.get(name))
+  const choose = (name: string, isChosen: boolean) => {
+    const next = new Set(chosen)
+    if (isChosen) next.add(name)
+    else next.delete(name)
+    setChosen(next)
+  }
+  return (
+    <>
+      <p>
+        {on.size === 0 ? 'Nothing is traced now.' : 'Traced now: '}
+        {traced.map((name) => (
+          <Chip key={name} tone="warning">
+            {name}
+          </Chip>
+        ))}{' '}
+        {on.size > traced.length && `${on.size - traced.length} levels that have no lines`}
+      </p>
+      <form
+        class="filters"
+        onSubmit={async (event) => {
+          event.preventDefault()
+          if (await confirmChange(traceChange([...chosen], seconds))) {
+            await change(`/log/trace/${levels.join(',')}?for=${seconds}`)
+          }
+        }}
+      >
+        <label>
+          Search areas{' '}
+          <input type="search" value={text} onInput={({ currentTarget }) => setText(currentTarget.value)} data-search />
+        </label>
+        <label>
+          For{' '}
+          <input
+            type="number"
+            min="1"
+            max="3600"
+            required
+            value={seconds}
+            onInput={({ currentTarget }) => setSeconds(currentTarget.value)}
+          />{' '}
+          s
+        </label>
+        <button type="submit" class="main" disabled={disabled || chosen.size === 0}>
+          Trace {chosen.size} {chosen.size === 1 ? 'area' : 'areas'}
+        </button>
+        <button type="button" disabled={disabled || on.size === 0} onClick={() => change('/log/trace', 'DELETE')}>
+          All off
+        </button>
+      </form>
+      <div class="areas">
+        {groupsOf(names).map(([group, members]) => (
+          <fieldset key={group}>
+            <legend>{group}</legend>
+            {members.map((name) => (
+              <label key={name}>
+                <input
+                  type="checkbox"
+                  checked={chosen.has(name)}
+                  onChange={({ currentTarget }) => choose(name, currentTarget.checked)}
+                />{' '}
+                {name} <span class="quiet">{areas.get(name)}</span>
+              </label>
+            ))}
+          </fieldset>
+        ))}
+      </div>
+      {names.length === 0 && <p class="state">No area has that in its name.</p>}
+    </>
+  )
+}
+
+function traceChange(names: readonly string[], seconds: string) {
+  return {
+    title: `Trace ${names.length} ${names.length === 1 ? 'area' : 'areas'} for ${seconds} s?`,
+    cost: `Every line of ${names.join(', ')} is built and written, which takes time of the threads and room in the log; payloads may hold what is private. All other areas are off meanwhile. After ${seconds} s all is as before, even if this tab is closed.`,
+    action: 'Trace',
+  }
+}
