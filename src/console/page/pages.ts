@@ -20,6 +20,24 @@ export const pages: readonly ConsolePage[] = [
   },
   { id: 'waits', title: 'Waits', letter: 'w', load: async () => (await import('./waits/waits-page.js')).WaitsPage },
   {
+    id: 'subscriptions',
+    title: 'Subscriptions',
+    letter: 's',
+    load: async () => (await import('./subscriptions/subscriptions-page.js')).SubscriptionsPage,
+  },
+  {
+    id: 'receivers',
+    title: 'Receivers',
+    letter: 'r',
+    load: async () => (await import('./receivers/receivers-page.js')).ReceiversPage,
+  },
+  {
+    id: 'registrations',
+    title: 'Registrations',
+    letter: 'n',
+    load: async () => (await import('./registrations/registrations-page.js')).RegistrationsPage,
+  },
+  {
     id: 'requests',
     title: 'Requests',
     letter: 'q',

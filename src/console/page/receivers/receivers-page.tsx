@@ -1,0 +1,158 @@
+import { openPage } from '../address.js'
+import { bytesText, countText, durationText } from '../format.js'
+import { type Column, DataTable } from '../parts/data-table.js'
+import { Pager, pathWith, SearchField, useOffset, useParameter } from '../parts/filter-fields.js'
+import { OptionalTime } from '../parts/optional-time.js'
+import { PageHead } from '../parts/page-head.js'
+import { Chip } from '../parts/small-parts.js'
+import { Shown } from '../parts/states.js'
+import { StoredText } from '../parts/stored-text.js'
+import { readList, readMembers, readNumber, readOptional, readText } from '../raw.js'
+import { useResource } from '../resource.js'
+
+const readReceiver = readMembers({
+  receiver: readText,
+  subscriptions: readNumber,
+  ids: readList(readText),
+  underWay: readNumber,
+  queueDepth: readNumber,
+  queueBytes: readNumber,
+  oldestQueued: readOptional(readText),
+  nextAttempt: readOptional(readText),
+  accepted: readOptional(readNumber),
+  failed: readOptional(readNumber),
+  perMinute: readOptional(readNumber),
+  meanLatency_ms: readOptional(readNumber),
+  lastSuccess: readOptional(readText),
+  lastFailure: readOptional(readText),
+  lastFailureReason: readOptional(readText),
+})
+const readPage = readMembers({ count: readNumber, receivers: readList(readReceiver) })
+type Receiver = ReturnType<typeof readReceiver>
+
+const limit = 100
+
+/** Who is delivered to, and how that goes. */
+export function ReceiversPage() {
+  const offset = useOffset()
+  const path = pathWith('/admin/receivers', { text: useParameter('text'), limit, offset })
+  const known = useResource(path, readPage)
+  return (
+    <>
+      <PageHead title="Receivers" curl={[path]} />
+      <search class="filters">
+        <SearchField name="text" label="Text" hint="scheme, host or port" isFirst />
+      </search>
+      <Shown known={known} what="The receivers">
+        {({ count, receivers }) => (
+          <>
+            <DataTable
+              caption="Receivers"
+              columns={columns}
+              rows={receivers}
+              keyOf={({ receiver }) => receiver}
+              open={openReceiver}
+              empty="Nobody is delivered to: there is no subscription whose receiver fits."
+            />
+            {count > 0 && <Pager count={count} limit={limit} what="receivers" />}
+          </>
+        )}
+      </Shown>
+    </>
+  )
+}
+
+/** The one subscription, or all of the receiver. */
+function openReceiver({ receiver, ids, subscriptions }: Receiver): void {
+  const [id] = ids
+  openPage('subscriptions', subscriptions === 1 && id !== undefined ? { id } : { receiver })
+}
+
+function isFailing({ lastFailure, lastSuccess }: Receiver): boolean {
+  return lastFailure !== undefined && (lastSuccess === undefined || Date.parse(lastFailure) > Date.parse(lastSuccess))
+}
+
+function stateOf(row: Receiver): string {
+  if (isFailing(row)) return 'failing'
+  return row.accepted === undefined ? 'nothing sent yet' : 'well'
+}
+
+const columns: readonly Column<Receiver>[] = [
+  {
+    name: 'state',
+    cell: (row) => (
+      <Chip tone={isFailing(row) ? 'bad' : row.accepted === undefined ? 'plain' : 'good'}>{stateOf(row)}</Chip>
+    ),
+    order: stateOf,
+  },
+  {
+    name: 'receiver',
+    cell: ({ receiver }) => <StoredText text={receiver} most={80} />,
+    order: ({ receiver }) => receiver,
+  },
+  {
+    name: 'subscriptions',
+    cell: ({ subscriptions }) => countText(subscriptions),
+    order: ({ subscriptions }) => subscriptions,
+    isNumber: true,
+    isMinor: true,
+  },
+  {
+    name: 'under way',
+    cell: ({ underWay }) => countText(underWay),
+    order: ({ underWay }) => underWay,
+    isNumber: true,
+    isMinor: true,
+  },
+  {
+    name: 'waiting',
+    cell: ({ queueDepth, queueBytes }) => (
+      <>
+        {countText(queueDepth)}
+        {queueDepth > 0 && <span class="quiet"> · {bytesText(queueBytes)}</span>}
+      </>
+    ),
+    order: ({ queueDepth }) => queueDepth,
+    isNumber: true,
+  },
+  {
+    name: 'oldest',
+    cell: ({ oldestQueued }) => <OptionalTime date={oldestQueued} />,
+    order: ({ oldestQueued = '' }) => oldestQueued,
+    isNumber: true,
+    isMinor: true,
+  },
+  {
+    name: 'attempts/min',
+    cell: ({ perMinute = 0 }) => countText(perMinute),
+    order: ({ perMinute = 0 }) => perMinute,
+    isNumber: true,
+    isMinor: true,
+  },
+  {
+    name: 'takes',
+    cell: ({ meanLatency_ms }) => (meanLatency_ms === undefined ? '–' : durationText(meanLatency_ms / 1000)),
+    order: ({ meanLatency_ms = 0 }) => meanLatency_ms,
+    isNumber: true,
+  },
+  {
+    name: 'failed',
+    cell: ({ failed = 0 }) => countText(failed),
+    order: ({ failed = 0 }) => failed,
+    isNumber: true,
+    isMinor: true,
+  },
+  {
+    name: 'last failure',
+    cell: ({ lastFailure, lastFailureReason = '' }) =>
+      lastFailure === undefined ? (
+        <span class="quiet">–</span>
+      ) : (
+        <>
+          <OptionalTime date={lastFailure} /> <span class="quiet">{lastFailureReason}</span>
+        </>
+      ),
+    order: ({ lastFailure = '' }) => lastFailure,
+    isMinor: true,
+  },
+]

@@ -1,0 +1,160 @@
+import { linkTo, openPage } from '../address.js'
+import { countText } from '../format.js'
+import { type Column, DataTable } from '../parts/data-table.js'
+import { Facts } from '../parts/facts.js'
+import { ChoiceField, Pager, pathWith, SearchField, useOffset, useParameter } from '../parts/filter-fields.js'
+import { FoldedJson } from '../parts/folded-json.js'
+import { OptionalTime } from '../parts/optional-time.js'
+import { PageHead } from '../parts/page-head.js'
+import { Shown } from '../parts/states.js'
+import { StoredText } from '../parts/stored-text.js'
+import { readFlag, readList, readMembers, readNumber, readOptional, readText } from '../raw.js'
+import { useResource } from '../resource.js'
+import { StatusChip } from '../subscriptions/status-chip.js'
+
+const readContext = readMembers({
+  entities: readList(readMembers({ id: readText, type: readText })),
+  attributes: readList(readMembers({ name: readText })),
+  provider: readText,
+})
+const readRegistration = readMembers({
+  id: readText,
+  service: readOptional(readText),
+  servicePath: readText,
+  description: readOptional(readText),
+  status: readText,
+  mode: readText,
+  legacy: readFlag,
+  expires: readOptional(readText),
+  contexts: readList(readContext),
+  calls: readNumber,
+  failures: readNumber,
+  lastCall: readOptional(readText),
+  lastFailure: readOptional(readText),
+  lastFailureReason: readOptional(readText),
+})
+const readPage = readMembers({ count: readNumber, registrations: readList(readRegistration) })
+type Registration = ReturnType<typeof readRegistration>
+
+const limit = 100
+
+/** What is registered, and how the calls of providers go; one registration in full where the address says its id. */
+export function RegistrationsPage() {
+  const id = useParameter('id')
+  return id === undefined ? <RegistrationList /> : <RegistrationDetail id={id} key={id} />
+}
+
+function RegistrationList() {
+  const offset = useOffset()
+  const asked = { text: useParameter('text'), status: useParameter('status'), service: useParameter('tenant') }
+  const path = pathWith('/admin/registrations', { ...asked, limit, offset })
+  const known = useResource(path, readPage)
+  return (
+    <>
+      <PageHead title="Registrations" curl={[path]} />
+      <search class="filters">
+        <SearchField name="text" label="Text" hint="entity, attribute, provider, id" isFirst />
+        <SearchField name="tenant" label="Tenant" hint="all" />
+        <ChoiceField name="status" label="Status" all="all" choices={['active', 'inactive', 'expired']} />
+      </search>
+      <Shown known={known} what="The registrations">
+        {({ count, registrations }) => (
+          <>
+            <DataTable
+              caption="Registrations"
+              columns={columns}
+              rows={registrations}
+              keyOf={({ id }) => id}
+              open={({ id }) => openPage('registrations', { id })}
+              empty="No registration fits. Providers of context are registered with POST /v2/registrations or POST /v1/registry/registerContext."
+            />
+            {count > 0 && <Pager count={count} limit={limit} what="registrations" />}
+          </>
+        )}
+      </Shown>
+    </>
+  )
+}
+
+function aboutText({ contexts: [context] }: Registration): string {
+  if (context === undefined) return 'nothing'
+  const [entity, ...others] = context.entities
+  const what =
+    entity === undefined
+      ? 'any entity'
+      : `${entity.id === '' ? 'all' : entity.id}${entity.type === '' ? '' : ` of ${entity.type}`}`
+  const names = context.attributes.map(({ name }) => name).join(', ')
+  return `${what}${others.length === 0 ? '' : ` and ${others.length} more`}${names === '' ? '' : `: ${names}`}`
+}
+
+function providerOf({ contexts: [context] }: Registration): string {
+  return context?.provider ?? ''
+}
+
+const columns: readonly Column<Registration>[] = [
+  { name: 'status', cell: ({ status }) => <StatusChip status={status} />, order: ({ status }) => status },
+  { name: 'about', cell: (row) => <StoredText text={aboutText(row)} most={80} />, order: aboutText },
+  {
+    name: 'provider',
+    cell: (row) => <StoredText text={providerOf(row)} most={60} />,
+    order: providerOf,
+    isMinor: true,
+  },
+  { name: 'asked for', cell: ({ mode }) => mode, order: ({ mode }) => mode, isMinor: true },
+  { name: 'tenant', cell: ({ service = '' }) => service, order: ({ service = '' }) => service, isMinor: true },
+  { name: 'calls', cell: ({ calls }) => countText(calls), order: ({ calls }) => calls, isNumber: true },
+  { name: 'failed', cell: ({ failures }) => countText(failures), order: ({ failures }) => failures, isNumber: true },
+  {
+    name: 'last failure',
+    cell: ({ lastFailure, lastFailureReason = '' }) =>
+      lastFailure === undefined ? (
+        <span class="quiet">–</span>
+      ) : (
+        <>
+          <OptionalTime date={lastFailure} /> <span class="quiet">{lastFailureReason}</span>
+        </>
+      ),
+    order: ({ lastFailure = '' }) => lastFailure,
+    isMinor: true,
+  },
+]
+
+function RegistrationDetail({ id }: { readonly id: string }) {
+  const path = `/admin/registrations/${encodeURIComponent(id)}`
+  const known = useResource(path, readRegistration)
+  return (
+    <>
+      <p>
+        <a href={linkTo('registrations')}>All registrations</a>
+      </p>
+      <PageHead title={`Registration ${id}`} curl={[path]} />
+      <Shown known={known} what="The registration">
+        {(registration) => (
+          <>
+            <Facts
+              facts={[
+                ['status', <StatusChip key="status" status={registration.status} />],
+                ['description', registration.description && <StoredText text={registration.description} />],
+                ['provider', <StoredText key="provider" text={providerOf(registration)} most={300} />],
+                ['tenant', registration.service ?? 'the one without name'],
+                ['service path', registration.servicePath],
+                ['asked for', registration.mode],
+                ['in the form of', registration.legacy ? 'NGSIv1' : 'NGSIv2'],
+                ['expires', registration.expires && <OptionalTime date={registration.expires} />],
+                ['calls', countText(registration.calls)],
+                ['failed', countText(registration.failures)],
+                ['last call', <OptionalTime key="call" date={registration.lastCall} />],
+                ['last failure', <OptionalTime key="failure" date={registration.lastFailure} />],
+                ['because', registration.lastFailureReason],
+              ]}
+            />
+            <section>
+              <h2>As it is stored</h2>
+              <FoldedJson value={registration.contexts} open />
+            </section>
+          </>
+        )}
+      </Shown>
+    </>
+  )
+}

@@ -1,0 +1,108 @@
+import { useState } from 'preact/hooks'
+import { pathWith } from '../parts/filter-fields.js'
+import { FoldedJson } from '../parts/folded-json.js'
+import { ScrollRegion } from '../parts/scroll-region.js'
+import { Chip } from '../parts/small-parts.js'
+import { StoredText } from '../parts/stored-text.js'
+import { read, sentenceOf } from '../session.js'
+import { type ExplainedEntity, readExplanation } from './subscriptions-reading.js'
+
+/** Why is nothing sent? Each condition of a subscription, compared with an entity. */
+export function ExplainForm({ id }: { readonly id: string }) {
+  const [entity, setEntity] = useState('')
+  const [type, setType] = useState('')
+  const [found, setFound] = useState<readonly ExplainedEntity[]>([])
+  const [fault, setFault] = useState<string>()
+  const explain = async (event: Event) => {
+    event.preventDefault()
+    try {
+      const path = pathWith(`/admin/subscriptions/${encodeURIComponent(id)}/explain`, { entity, type })
+      setFound((await read(path, readExplanation)).entities)
+      setFault(undefined)
+    } catch (thrown) {
+      setFound([])
+      setFault(sentenceOf(thrown))
+    }
+  }
+  return (
+    <section>
+      <h2>Why is nothing sent?</h2>
+      <form class="filters" onSubmit={explain}>
+        <label class="field">
+          <span>Entity</span>
+          <input
+            required
+            spellcheck={false}
+            value={entity}
+            onInput={({ currentTarget }) => setEntity(currentTarget.value)}
+          />
+        </label>
+        <label class="field">
+          <span>Type</span>
+          <input
+            spellcheck={false}
+            placeholder="any"
+            value={type}
+            onInput={({ currentTarget }) => setType(currentTarget.value)}
+          />
+        </label>
+        <button type="submit">Explain</button>
+      </form>
+      <div role="status">
+        {fault && <p class="failed">{fault}.</p>}
+        {found.map((each) => (
+          <Explained key={`${each.servicePath} ${each.type}`} entity={each} />
+        ))}
+      </div>
+    </section>
+  )
+}
+
+function Explained({ entity }: { readonly entity: ExplainedEntity }) {
+  const { id, type, servicePath, wouldNotify, why, conditions } = entity
+  return (
+    <>
+      <p>
+        <Chip tone={wouldNotify ? 'good' : 'bad'}>{wouldNotify ? 'would be notified' : 'would not be notified'}</Chip> A
+        change of <StoredText text={id} /> ({type === '' ? 'no type' : <StoredText text={type} />}, {servicePath})
+        {why !== undefined && `: ${why}`}.
+      </p>
+      <ScrollRegion label="Conditions">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">condition</th>
+              <th scope="col">fits</th>
+              <th scope="col">asked</th>
+              <th scope="col">there is</th>
+            </tr>
+          </thead>
+          <tbody>
+            {conditions.map(({ condition, fits, asked, held }, at) => (
+              <tr key={`${condition} ${at}`}>
+                <th scope="row">{condition}</th>
+                <td>
+                  <Chip tone={fits ? 'good' : 'bad'}>{fits ? 'fits' : 'does not fit'}</Chip>
+                </td>
+                <td>
+                  <Compared value={asked} />
+                </td>
+                <td>
+                  <Compared value={held} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </ScrollRegion>
+    </>
+  )
+}
+
+function Compared({ value }: { readonly value: unknown }) {
+  if (value === '') return <span class="quiet">none</span>
+  if (typeof value === 'string') return <StoredText text={value} />
+  if (Array.isArray(value) && value.every((each) => typeof each === 'string'))
+    return <StoredText text={value.join(', ')} />
+  return <FoldedJson value={value} open />
+}

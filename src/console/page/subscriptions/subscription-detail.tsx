@@ -1,0 +1,157 @@
+import { useEffect, useState } from 'preact/hooks'
+import { linkTo, openPage } from '../address.js'
+import { bytesText, countText, spanText } from '../format.js'
+import { useObservable } from '../observable.js'
+import { Chart } from '../parts/chart.js'
+import { confirmChange } from '../parts/confirm.js'
+import { Facts } from '../parts/facts.js'
+import { FoldedJson } from '../parts/folded-json.js'
+import { OptionalTime } from '../parts/optional-time.js'
+import { PageHead } from '../parts/page-head.js'
+import { EmptyState, Shown } from '../parts/states.js'
+import { StoredText } from '../parts/stored-text.js'
+import { useResource } from '../resource.js'
+import { readOnly, send, sentenceOf } from '../session.js'
+import { ExplainForm } from './explain-form.js'
+import { StatusChip } from './status-chip.js'
+import { readWholeSubscription, type SubscriptionInFull } from './subscriptions-reading.js'
+
+/** One subscription: whole, its queue, what has failed, why nothing is sent, and its end. */
+export function SubscriptionDetail({ id }: { readonly id: string }) {
+  const path = `/admin/subscriptions/${encodeURIComponent(id)}?details=on`
+  const known = useResource(path, readWholeSubscription)
+  const onlyReads = useObservable(readOnly)
+  const [fault, setFault] = useState<string>()
+  const { value } = known
+  const end = async () => {
+    if (value === undefined || !(await confirmChange(endOf(value)))) return
+    try {
+      await send(`/admin/subscriptions/${encodeURIComponent(id)}`, { method: 'DELETE' })
+      openPage('subscriptions')
+    } catch (thrown) {
+      setFault(sentenceOf(thrown))
+    }
+  }
+  return (
+    <>
+      <p>
+        <a href={linkTo('subscriptions')}>All subscriptions</a>
+      </p>
+      <PageHead title={`Subscription ${id}`} curl={[path]}>
+        <button type="button" disabled={onlyReads || value === undefined} onClick={end}>
+          End it
+        </button>
+      </PageHead>
+      {fault && <p class="failed">That was not done: {fault}.</p>}
+      <Shown known={known} what="The subscription">
+        {(subscription) => <Content subscription={subscription} at_ms={known.at_ms} />}
+      </Shown>
+    </>
+  )
+}
+
+function endOf({ id, queueDepth, queueBytes }: SubscriptionInFull) {
+  const waiting =
+    queueDepth === 0
+      ? 'Nothing waits for it now.'
+      : `${countText(queueDepth)} notifications (${bytesText(queueBytes)}) wait for it and are dropped.`
+  return {
+    title: `End subscription ${id}?`,
+    cost: `${waiting} Its receiver is told nothing, and only its client can make it again. It is logged.`,
+    action: 'End it',
+  }
+}
+
+function Content({ subscription, at_ms }: { readonly subscription: SubscriptionInFull; readonly at_ms: number }) {
+  const { id, service, status, description, reference, queue, lastFailures, subject, notification, target } =
+    subscription
+  return (
+    <>
+      <Facts
+        facts={[
+          ['status', <StatusChip key="status" status={status} />],
+          ['description', description && <StoredText text={description} />],
+          ['receiver', <StoredText key="receiver" text={reference} most={300} />],
+          ['tenant', service ?? 'the one without name'],
+          ['service path', subscription.servicePath],
+          ['sent', countText(subscription.timesSent)],
+          ['failed in a row', countText(subscription.failsCounter)],
+          ['discarded', countText(subscription.discarded)],
+          ['last notification', <OptionalTime key="last" date={subscription.lastNotification} />],
+          ['last success', <OptionalTime key="success" date={subscription.lastSuccess} />],
+          ['expires', subscription.expires && <OptionalTime date={subscription.expires} />],
+          ['throttling', subscription.throttling && `at most one in ${spanText(subscription.throttling)}`],
+          ['every', subscription.interval && spanText(subscription.interval)],
+        ]}
+      />
+      <div class="side-by-side">
+        <section>
+          <h2>Queue</h2>
+          <Facts
+            facts={[
+              ['state', queue.state],
+              ['waiting', `${countText(subscription.queueDepth)}, ${bytesText(subscription.queueBytes)}`],
+              ['under way', countText(queue.underWay)],
+              ['oldest', <OptionalTime key="oldest" date={subscription.oldestQueued} />],
+              ['next attempt', <OptionalTime key="next" date={subscription.nextAttempt} />],
+            ]}
+          />
+          <QueueChart depth={subscription.queueDepth} at_ms={at_ms} />
+        </section>
+        <section>
+          <h2>Last failures</h2>
+          {lastFailures.length === 0 ? (
+            <EmptyState>No attempt has failed since the broker was started.</EmptyState>
+          ) : (
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">when</th>
+                  <th scope="col">why</th>
+                </tr>
+              </thead>
+              <tbody>
+                {lastFailures.map(({ at, reason }, number) => (
+                  <tr key={`${at} ${number}`}>
+                    <td>
+                      <OptionalTime date={at} />
+                    </td>
+                    <td>
+                      <StoredText text={reason} />
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )}
+        </section>
+      </div>
+      <ExplainForm id={id} />
+      <section>
+        <h2>As it is stored</h2>
+        <FoldedJson value={{ subject, notification, target }} open />
+      </section>
+    </>
+  )
+}
+
+/** Half a notification waits nowhere. */
+function wholeText(value: number): string {
+  return Number.isInteger(value) ? countText(value) : ''
+}
+
+/** As many readings are in the chart. */
+const mostReadings = 600
+
+/** What waits, since the page was opened. */
+function QueueChart({ depth, at_ms }: { readonly depth: number; readonly at_ms: number }) {
+  const [course, setCourse] = useState<readonly (readonly [at_s: number, depth: number])[]>([])
+  useEffect(() => {
+    if (at_ms > 0) setCourse((before) => [...before.slice(1 - mostReadings), [at_ms / 1000, depth] as const])
+  }, [at_ms])
+  const content = {
+    times_s: course.map(([at_s]) => at_s),
+    lines: [{ label: 'waiting', values: course.map(([, each]) => each) }],
+  }
+  return <Chart title="Waiting since this page was opened" content={content} format={wholeText} height={140} />
+}
