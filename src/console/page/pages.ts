@@ -20,6 +20,12 @@ export const pages: readonly ConsolePage[] = [
   },
   { id: 'waits', title: 'Waits', letter: 'w', load: async () => (await import('./waits/waits-page.js')).WaitsPage },
   {
+    id: 'entities',
+    title: 'Entities',
+    letter: 'e',
+    load: async () => (await import('./entities/entities-page.js')).EntitiesPage,
+  },
+  {
     id: 'subscriptions',
     title: 'Subscriptions',
     letter: 's',

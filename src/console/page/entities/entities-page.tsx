@@ -1,0 +1,151 @@
+import type { ComponentType } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { openPage, setParameter } from '../address.js'
+import { countText } from '../format.js'
+import { type Column, DataTable } from '../parts/data-table.js'
+import { ChoiceField, pathWith, SearchField, useParameter } from '../parts/filter-fields.js'
+import { OptionalTime } from '../parts/optional-time.js'
+import { PageHead } from '../parts/page-head.js'
+import { FailedState, LoadingState, Shown } from '../parts/states.js'
+import { StoredText } from '../parts/stored-text.js'
+import { useResource } from '../resource.js'
+import { type EntityInList, readEntityPage, readTenants } from './entities-reading.js'
+import { EntityDetail } from './entity-detail.js'
+import { TypeList } from './type-list.js'
+
+/** What is stored: types with counts, entities page by page or on a map, one of them whole where the address says its id. */
+export function EntitiesPage() {
+  const id = useParameter('id')
+  const isMap = useParameter('view') === 'map'
+  if (id !== undefined) return <EntityDetail id={id} key={id} />
+  return <EntityBrowser isMap={isMap} />
+}
+
+const limit = 50
+
+function EntityBrowser({ isMap }: { readonly isMap: boolean }) {
+  const service = useParameter('tenant') ?? ''
+  const [type, path, area] = [useParameter('type'), useParameter('path'), useParameter('area')]
+  const asked = { type, path, area, prefix: useParameter('prefix'), attribute: useParameter('attribute') }
+  const search = pathWith('/admin/entities', { service, ...asked, limit })
+  const places = pathWith('/admin/entities/points', { service, type, path, area })
+  const tenants = useResource('/admin/tenants?limit=1000', readTenants, 10_000)
+  const named = tenants.value?.tenants.map((tenant) => tenant.service).filter((name) => name !== '') ?? []
+  return (
+    <>
+      <PageHead title="Entities" curl={isMap ? [search, places] : [search]}>
+        <button type="button" aria-pressed={isMap} onClick={() => setParameter('view', isMap ? undefined : 'map')}>
+          Map
+        </button>
+      </PageHead>
+      <search class="filters">
+        <SearchField name="prefix" label="Id begins with" isFirst />
+        <SearchField name="path" label="Service path" hint="/a, /a/# with all below" />
+        <SearchField name="attribute" label="Has the attribute" />
+        <SearchField name="area" label="Area" hint="west,south,east,north" />
+        <ChoiceField name="tenant" label="Tenant" all="without name" choices={named} />
+      </search>
+      <div class="with-side">
+        <TypeList service={service} path={path} open={type} />
+        <div class={isMap ? 'map-and-list' : undefined}>
+          {isMap && <LazyMap places={places} />}
+          <EntityList search={search} key={search} isNarrow={isMap} />
+        </div>
+      </div>
+    </>
+  )
+}
+
+/** Entities that fit, page by page; the cursor of each page leads to the next one. */
+function EntityList({ search, isNarrow }: { readonly search: string; readonly isNarrow: boolean }) {
+  const [cursors, setCursors] = useState<readonly string[]>([])
+  const after = cursors.at(-1)
+  const known = useResource(after === undefined ? search : `${search}&after=${after}`, readEntityPage, 5_000)
+  const [total, setTotal] = useState<string>()
+  useEffect(() => {
+    const { total: counted } = known.value ?? {}
+    if (counted !== undefined) setTotal(`${counted.exact ? '' : 'about '}${countText(counted.count)}`)
+  }, [known.value])
+  return (
+    <Shown known={known} what="The entities">
+      {({ entities, next }) => (
+        <>
+          <DataTable
+            caption="Entities"
+            columns={isNarrow ? columns.slice(0, 2) : columns}
+            rows={entities}
+            keyOf={({ id, type, servicePath }) => JSON.stringify([id, type, servicePath])}
+            open={openEntity}
+            empty={
+              next === undefined
+                ? 'No entity fits. Clients store them with POST /v2/entities or POST /v1/updateContext.'
+                : 'None among those that were looked at. There are more.'
+            }
+          />
+          <p class="pager" role="status">
+            <span class="quiet">{total === undefined ? '' : `${total} in all`}</span>
+            <span class="actions">
+              <button type="button" disabled={cursors.length === 0} onClick={() => setCursors(cursors.slice(0, -1))}>
+                Before
+              </button>
+              <button
+                type="button"
+                disabled={next === undefined}
+                onClick={() => next !== undefined && setCursors([...cursors, next])}
+              >
+                Next
+              </button>
+            </span>
+          </p>
+        </>
+      )}
+    </Shown>
+  )
+}
+
+function openEntity({ id, type, servicePath }: EntityInList): void {
+  openPage('entities', { id, type, path: servicePath })
+}
+
+const columns: readonly Column<EntityInList>[] = [
+  { name: 'id', cell: ({ id }) => <StoredText text={id} most={80} />, order: ({ id }) => id },
+  { name: 'type', cell: ({ type }) => <StoredText text={type} most={60} />, order: ({ type }) => type },
+  {
+    name: 'attributes',
+    cell: ({ names, attributes }) => (
+      <>
+        <StoredText text={names.join(', ')} most={60} /> <span class="quiet">({attributes})</span>
+      </>
+    ),
+    order: ({ attributes }) => attributes,
+    isMinor: true,
+  },
+  { name: 'path', cell: ({ servicePath }) => servicePath, order: ({ servicePath }) => servicePath, isMinor: true },
+  {
+    name: 'changed',
+    cell: ({ modified }) => <OptionalTime date={modified} />,
+    order: ({ modified }) => modified,
+    isNumber: true,
+  },
+  {
+    name: 'created',
+    cell: ({ created }) => <OptionalTime date={created} />,
+    order: ({ created }) => created,
+    isNumber: true,
+    isMinor: true,
+  },
+]
+
+/** The map with its coast lines is loaded when it is opened first. */
+function LazyMap({ places }: { readonly places: string }) {
+  const [loaded, setLoaded] = useState<{ readonly Map: ComponentType<{ readonly places: string }> }>()
+  const [missing, setMissing] = useState(false)
+  useEffect(() => {
+    import('./entity-map.js').then(
+      ({ EntityMap }) => setLoaded({ Map: EntityMap }),
+      () => setMissing(true),
+    )
+  }, [])
+  if (missing) return <FailedState what="The map" fault="the broker cannot be reached" />
+  return loaded === undefined ? <LoadingState what="the map" /> : <loaded.Map places={places} />
+}

@@ -1,0 +1,90 @@
+import {
+  Misread,
+  type Reader,
+  readFlag,
+  readList,
+  readMap,
+  readMembers,
+  readNumber,
+  readOptional,
+  readText,
+} from '../raw.js'
+
+const anything: Reader<unknown> = (raw) => raw
+
+const readPair: Reader<readonly [number, number]> = (raw) => {
+  const [first, second, ...more] = readList(readNumber)(raw)
+  if (first === undefined || second === undefined || more.length > 0) throw new Misread('no pair of numbers')
+  return [first, second]
+}
+
+const readRow = readMembers({
+  id: readText,
+  type: readText,
+  servicePath: readText,
+  created: readText,
+  modified: readText,
+  attributes: readNumber,
+  names: readList(readText),
+  location: readOptional(readPair),
+})
+export type EntityInList = ReturnType<typeof readRow>
+
+/** A page of `GET /admin/entities`. */
+export const readEntityPage = readMembers({
+  entities: readList(readRow),
+  next: readOptional(readText),
+  total: readOptional(readMembers({ count: readNumber, exact: readFlag })),
+})
+
+/** `GET /admin/types`. */
+export const readTypes = readMembers({
+  count: readNumber,
+  entities: readNumber,
+  types: readList(
+    readMembers({
+      servicePath: readText,
+      type: readText,
+      entities: readNumber,
+      attributes: readMap(readNumber),
+    }),
+  ),
+})
+export type TypeInList = ReturnType<typeof readTypes>['types'][number]
+
+/** `GET /admin/tenants`. */
+export const readTenants = readMembers({
+  count: readNumber,
+  tenants: readList(readMembers({ service: readText, entities: readNumber })),
+})
+
+/** `GET /admin/entities/points`. */
+export const readPoints = readMembers({ points: readList(readNumber), beyond: readNumber })
+
+const readAttribute = readMembers({
+  name: readText,
+  instance: readText,
+  type: readText,
+  value: anything,
+  isLocation: readFlag,
+  metadata: readList(readMembers({ name: readText, type: readText, value: anything })),
+  created: readText,
+  modified: readText,
+})
+export type AttributeInFull = ReturnType<typeof readAttribute>
+
+const readWhole = readMembers({
+  id: readText,
+  type: readText,
+  service: readText,
+  servicePath: readText,
+  created: readText,
+  modified: readText,
+  attributes: readList(readAttribute),
+  subscriptions: readMembers({ count: readNumber, ids: readList(readText) }),
+  registrations: readList(readMembers({ id: readText, provider: readText })),
+})
+export type EntityInFull = ReturnType<typeof readWhole>
+
+/** `GET /admin/entities/{id}`. */
+export const readWholeEntities = readMembers({ entities: readList(readWhole), more: readNumber })

@@ -1,0 +1,230 @@
+import { useState } from 'preact/hooks'
+import { linkTo } from '../address.js'
+import { CopyButton } from '../parts/copy-button.js'
+import { Facts } from '../parts/facts.js'
+import { pathWith, useParameter } from '../parts/filter-fields.js'
+import { FoldedJson } from '../parts/folded-json.js'
+import { OptionalTime } from '../parts/optional-time.js'
+import { PageHead } from '../parts/page-head.js'
+import { ScrollRegion } from '../parts/scroll-region.js'
+import { Chip } from '../parts/small-parts.js'
+import { Shown } from '../parts/states.js'
+import { StoredText } from '../parts/stored-text.js'
+import { useResource } from '../resource.js'
+import { type AttributeInFull, type EntityInFull, readWholeEntities } from './entities-reading.js'
+import { useWatch, type WatchedChange } from './watch.js'
+
+/** How often an entity that is watched is read, in milliseconds. */
+const watched_ms = 500
+const usual_ms = 2_000
+
+/** Entities of one id: whole, watched, and whom they concern. */
+export function EntityDetail({ id }: { readonly id: string }) {
+  const [service, type, path] = [useParameter('tenant') ?? '', useParameter('type'), useParameter('path')]
+  const [isWatched, setWatched] = useState(false)
+  const call = pathWith(`/admin/entities/${encodeURIComponent(id)}`, { service, type, path })
+  const known = useResource(call, readWholeEntities, isWatched ? watched_ms : usual_ms)
+  const { changes, fresh } = useWatch(isWatched, known.value?.entities)
+  return (
+    <>
+      <p>
+        <a href={linkTo('entities', type === undefined ? {} : { type })}>All entities{type ? ' of this type' : ''}</a>
+      </p>
+      <PageHead title="Entities: one" curl={[call]}>
+        <button type="button" aria-pressed={isWatched} onClick={() => setWatched(!isWatched)}>
+          Watch
+        </button>
+      </PageHead>
+      <Shown known={known} what="The entity">
+        {({ entities, more }) => (
+          <>
+            {entities.map((entity) => (
+              <Whole key={`${entity.servicePath} ${entity.type}`} entity={entity} fresh={fresh} />
+            ))}
+            {more > 0 && <p class="quiet">{more} more entities have this id.</p>}
+            {isWatched && <Changes changes={changes} />}
+          </>
+        )}
+      </Shown>
+    </>
+  )
+}
+
+function Whole({ entity, fresh }: { readonly entity: EntityInFull; readonly fresh: ReadonlySet<string> }) {
+  const { id, type, service, servicePath, created, modified, attributes, subscriptions, registrations } = entity
+  return (
+    <section>
+      <h2>
+        <StoredText text={id} most={200} />
+      </h2>
+      <Facts
+        facts={[
+          ['type', type === '' ? 'none' : <StoredText key="type" text={type} />],
+          ['tenant', service === '' ? 'the one without name' : service],
+          ['service path', servicePath],
+          ['created', <OptionalTime key="created" date={created} />],
+          ['changed', <OptionalTime key="changed" date={modified} />],
+          [
+            'subscriptions',
+            <Links key="subscriptions" page="subscriptions" ids={subscriptions.ids} all={subscriptions.count} />,
+          ],
+          [
+            'providers',
+            <Links
+              key="providers"
+              page="registrations"
+              ids={registrations.map((each) => each.id)}
+              all={registrations.length}
+            />,
+          ],
+        ]}
+      />
+      <ScrollRegion label="Attributes">
+        <table class="attributes">
+          <thead>
+            <tr>
+              <th scope="col">attribute</th>
+              <th scope="col" class="minor">
+                type
+              </th>
+              <th scope="col">value</th>
+              <th scope="col">metadata</th>
+              <th scope="col" class="number">
+                changed
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {attributes.map((attribute) => (
+              <AttributeRow
+                key={keyOf(attribute)}
+                attribute={attribute}
+                isFresh={fresh.has(`${servicePath} ${type} ${keyOf(attribute)}`)}
+              />
+            ))}
+          </tbody>
+        </table>
+      </ScrollRegion>
+      <RawJson entity={entity} />
+    </section>
+  )
+}
+
+function keyOf({ name, instance }: AttributeInFull): string {
+  return JSON.stringify([name, instance])
+}
+
+function AttributeRow({ attribute, isFresh }: { readonly attribute: AttributeInFull; readonly isFresh: boolean }) {
+  const { name, instance, type, value, metadata, isLocation, modified } = attribute
+  return (
+    <tr class={isFresh ? 'flash' : undefined}>
+      <th scope="row">
+        <StoredText text={name} most={60} />
+        {instance !== '' && (
+          <>
+            {' '}
+            <Chip>
+              ID <StoredText text={instance} most={40} />
+            </Chip>
+          </>
+        )}
+        {isLocation && (
+          <>
+            {' '}
+            <Chip>location</Chip>
+          </>
+        )}
+      </th>
+      <td class="minor">
+        <StoredText text={type} most={40} />
+      </td>
+      <td>
+        <FoldedJson value={value} />
+      </td>
+      <td>
+        <span class="chips">
+          {metadata.map((element) => (
+            <Chip key={element.name}>
+              <StoredText text={element.name} most={30} /> <MetadataValue value={element.value} />
+            </Chip>
+          ))}
+        </span>
+      </td>
+      <td class="number">
+        <OptionalTime date={modified} />
+      </td>
+    </tr>
+  )
+}
+
+function MetadataValue({ value }: { readonly value: unknown }) {
+  return <StoredText text={typeof value === 'string' ? value : JSON.stringify(value)} most={40} />
+}
+
+function Links({
+  page,
+  ids,
+  all,
+}: {
+  readonly page: 'subscriptions' | 'registrations'
+  readonly ids: readonly string[]
+  readonly all: number
+}) {
+  if (all === 0) return <span class="quiet">none</span>
+  return (
+    <details>
+      <summary>{all}</summary>
+      <ul>
+        {ids.map((id) => (
+          <li key={id}>
+            <a href={linkTo(page, { id })}>{id}</a>
+          </li>
+        ))}
+        {all > ids.length && <li class="quiet">and {all - ids.length} more</li>}
+      </ul>
+    </details>
+  )
+}
+
+/** As many characters are shown; all of them are copied. */
+const most_characters = 100_000
+
+function RawJson({ entity }: { readonly entity: EntityInFull }) {
+  const [isOpen, setOpen] = useState(false)
+  const text = isOpen ? JSON.stringify(entity, null, 2) : ''
+  return (
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>Raw JSON</summary>
+      {isOpen && (
+        <>
+          <CopyButton text={text}>Copy</CopyButton>
+          <ScrollRegion label="Raw JSON">
+            <pre class="stored">
+              {text.slice(0, most_characters)}
+              {text.length > most_characters && '…'}
+            </pre>
+          </ScrollRegion>
+        </>
+      )}
+    </details>
+  )
+}
+
+function Changes({ changes }: { readonly changes: readonly WatchedChange[] }) {
+  return (
+    <section>
+      <h2>Last changes</h2>
+      {changes.length === 0 ? (
+        <p class="quiet">Nothing has changed since this is watched.</p>
+      ) : (
+        <ol>
+          {changes.map(({ number, at, name, text }) => (
+            <li key={number}>
+              <OptionalTime date={at} /> <StoredText text={name} most={60} />: <StoredText text={text} most={200} />
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  )
+}
