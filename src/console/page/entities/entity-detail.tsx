@@ -30,7 +30,7 @@ export function EntityDetail({ id }: { readonly id: string }) {
       <p>
         <a href={linkTo('entities', type === undefined ? {} : { type })}>All entities{type ? ' of this type' : ''}</a>
       </p>
-      <PageHead title="Entities: one" curl={[call]}>
+      <PageHead title={`Entity ${id}`} curl={[call]}>
         <button type="button" aria-pressed={isWatched} onClick={() => setWatched(!isWatched)}>
           Watch
         </button>
@@ -51,12 +51,9 @@ export function EntityDetail({ id }: { readonly id: string }) {
 }
 
 function Whole({ entity, fresh }: { readonly entity: EntityInFull; readonly fresh: ReadonlySet<string> }) {
-  const { id, type, service, servicePath, created, modified, attributes, subscriptions, registrations } = entity
+  const { type, service, servicePath, created, modified, attributes, subscriptions, registrations } = entity
   return (
-    <section>
-      <h2>
-        <StoredText text={id} most={200} />
-      </h2>
+    <section aria-label="Entity">
       <Facts
         facts={[
           ['type', type === '' ? 'none' : <StoredText key="type" text={type} />],
@@ -193,7 +190,7 @@ function RawJson({ entity }: { readonly entity: EntityInFull }) {
   const [isOpen, setOpen] = useState(false)
   const text = isOpen ? JSON.stringify(entity, null, 2) : ''
   return (
-    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+    <details class="raw" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>Raw JSON</summary>
       {isOpen && (
         <>

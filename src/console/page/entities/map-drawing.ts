@@ -109,11 +109,11 @@ export function drawMap(
   draw(ctx, () => path(coast), colour('--track'), colour('--quiet'))
   draw(ctx, () => path(geoGraticule().step([step, step])()), undefined, colour('--line'))
   ctx.fillStyle = colour('--series-2')
-  ctx.globalAlpha = 0.75
+  ctx.globalAlpha = 0.7
   for (const [key, count] of gathered(project, points, width, height)) {
     const [column, row] = [key % 65_536, Math.floor(key / 65_536)]
     ctx.beginPath()
-    ctx.arc((column + 0.5) * grid_px, (row + 0.5) * grid_px, 2 + Math.min(5, Math.log2(count)), 0, 2 * Math.PI)
+    ctx.arc((column + 0.5) * grid_px, (row + 0.5) * grid_px, 1.5 + Math.min(4, 0.8 * Math.log2(count)), 0, 2 * Math.PI)
     ctx.fill()
   }
   ctx.globalAlpha = 1
