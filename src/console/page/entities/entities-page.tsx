@@ -11,7 +11,7 @@ import { StoredText } from '../parts/stored-text.js'
 import { useResource } from '../resource.js'
 import { type EntityInList, readEntityPage, readTenants } from './entities-reading.js'
 import { EntityDetail } from './entity-detail.js'
-import { TypeList } from './type-list.js'
+import { TypeNavigation } from './type-navigation.js'
 
 /** What is stored: types with counts, entities page by page or on a map, one of them whole where the address says its id. */
 export function EntitiesPage() {
@@ -46,7 +46,7 @@ function EntityBrowser({ isMap }: { readonly isMap: boolean }) {
         <ChoiceField name="tenant" label="Tenant" all="without name" choices={named} />
       </search>
       <div class="with-side">
-        <TypeList service={service} path={path} open={type} />
+        <TypeNavigation service={service} path={path} open={type} />
         <div class={isMap ? 'map-and-list' : undefined}>
           {isMap && <LazyMap places={places} />}
           <EntityList search={search} key={search} isNarrow={isMap} />

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { linkTo } from '../address.js'
 import { CopyButton } from '../parts/copy-button.js'
-import { Facts } from '../parts/facts.js'
+import { FactList } from '../parts/fact-list.js'
 import { pathWith, useParameter } from '../parts/filter-fields.js'
 import { FoldedJson } from '../parts/folded-json.js'
 import { OptionalTime } from '../parts/optional-time.js'
@@ -54,7 +54,7 @@ function Whole({ entity, fresh }: { readonly entity: EntityInFull; readonly fres
   const { type, service, servicePath, created, modified, attributes, subscriptions, registrations } = entity
   return (
     <section aria-label="Entity">
-      <Facts
+      <FactList
         facts={[
           ['type', type === '' ? 'none' : <StoredText key="type" text={type} />],
           ['tenant', service === '' ? 'the one without name' : service],

@@ -7,7 +7,7 @@ import { Shown } from '../parts/states.js'
 import { useResource } from '../resource.js'
 import { colours } from '../theme.js'
 import { readPoints } from './entities-reading.js'
-import { type Box, boxOf, boxText, drawMap, type MapView, scaleOf, viewOf, widened, world } from './map-drawing.js'
+import { boxOf, boxText, drawMap, type MapArea, type MapView, scaleOf, viewOf, widened, world } from './map-drawing.js'
 
 /** Where entities are: dragging asks for the area, which is what the address and the list beside the map say. */
 export function EntityMap({ places }: { readonly places: string }) {
@@ -36,7 +36,7 @@ interface Drag {
   readonly to: readonly [number, number]
 }
 
-function Picture({ points, area }: { readonly points: readonly number[]; readonly area: Box }) {
+function Picture({ points, area }: { readonly points: readonly number[]; readonly area: MapArea }) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const frame = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(0)

@@ -4,7 +4,7 @@ import land from 'world-atlas/land-110m.json'
 import { colour } from '../theme.js'
 
 /** An area between two meridians and two parallels, in degrees. */
-export interface Box {
+export interface MapArea {
   readonly west: number
   readonly south: number
   readonly east: number
@@ -13,16 +13,16 @@ export interface Box {
 
 /** What a map shows: an area, on so many CSS pixels. */
 export interface MapView {
-  readonly area: Box
+  readonly area: MapArea
   readonly width: number
   readonly height: number
   readonly project: GeoProjection
 }
 
-export const world: Box = { west: -180, south: -90, east: 180, north: 90 }
+export const world: MapArea = { west: -180, south: -90, east: 180, north: 90 }
 
 /** The area of an address; nothing where it says none. */
-export function boxOf(text: string | undefined): Box | undefined {
+export function boxOf(text: string | undefined): MapArea | undefined {
   const [west = Number.NaN, south = Number.NaN, east = Number.NaN, north = Number.NaN] = (text ?? '')
     .split(',')
     .map(Number)
@@ -31,12 +31,12 @@ export function boxOf(text: string | undefined): Box | undefined {
 }
 
 /** The area as an address and the broker write it. */
-export function boxText({ west, south, east, north }: Box): string {
+export function boxText({ west, south, east, north }: MapArea): string {
   return [west, south, east, north].map((degrees) => String(Math.round(degrees * 1e5) / 1e5)).join(',')
 }
 
 /** The area with the same middle, so many times as wide and high, as far as there is earth. */
-export function widened({ west, south, east, north }: Box, factor: number): Box {
+export function widened({ west, south, east, north }: MapArea, factor: number): MapArea {
   const [x, y] = [(west + east) / 2, (south + north) / 2]
   const [dx, dy] = [((east - west) / 2) * factor, ((north - south) / 2) * factor]
   return {
@@ -50,7 +50,7 @@ export function widened({ west, south, east, north }: Box, factor: number): Box 
 const least_height = 200
 
 /** A view of an area on so many pixels, as high as suits it. */
-export function viewOf(area: Box, width: number): MapView {
+export function viewOf(area: MapArea, width: number): MapView {
   const share = (area.north - area.south) / (area.east - area.west)
   const height = Math.round(Math.min(width * 0.75, Math.max(least_height, width * share)))
   const corners = {

@@ -1,7 +1,7 @@
 import { linkTo, openPage } from '../address.js'
 import { countText } from '../format.js'
 import { type Column, DataTable } from '../parts/data-table.js'
-import { Facts } from '../parts/facts.js'
+import { FactList } from '../parts/fact-list.js'
 import { ChoiceField, Pager, pathWith, SearchField, useOffset, useParameter } from '../parts/filter-fields.js'
 import { FoldedJson } from '../parts/folded-json.js'
 import { OptionalTime } from '../parts/optional-time.js'
@@ -131,7 +131,7 @@ function RegistrationDetail({ id }: { readonly id: string }) {
       <Shown known={known} what="The registration">
         {(registration) => (
           <>
-            <Facts
+            <FactList
               facts={[
                 ['status', <StatusChip key="status" status={registration.status} />],
                 ['description', registration.description && <StoredText text={registration.description} />],

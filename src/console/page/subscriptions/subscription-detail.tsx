@@ -4,7 +4,7 @@ import { bytesText, countText, spanText } from '../format.js'
 import { useObservable } from '../observable.js'
 import { Chart } from '../parts/chart.js'
 import { confirmChange } from '../parts/confirm.js'
-import { Facts } from '../parts/facts.js'
+import { FactList } from '../parts/fact-list.js'
 import { FoldedJson } from '../parts/folded-json.js'
 import { OptionalTime } from '../parts/optional-time.js'
 import { PageHead } from '../parts/page-head.js'
@@ -67,7 +67,7 @@ function Content({ subscription, at_ms }: { readonly subscription: SubscriptionI
     subscription
   return (
     <>
-      <Facts
+      <FactList
         facts={[
           ['status', <StatusChip key="status" status={status} />],
           ['description', description && <StoredText text={description} />],
@@ -87,7 +87,7 @@ function Content({ subscription, at_ms }: { readonly subscription: SubscriptionI
       <div class="side-by-side">
         <section>
           <h2>Queue</h2>
-          <Facts
+          <FactList
             facts={[
               ['state', queue.state],
               ['waiting', `${countText(subscription.queueDepth)}, ${bytesText(subscription.queueBytes)}`],

@@ -1,7 +1,11 @@
 import type { ComponentChildren } from 'preact'
 
 /** Names with their values. What there is not is left out. */
-export function Facts({ facts }: { readonly facts: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+export function FactList({
+  facts,
+}: {
+  readonly facts: readonly (readonly [name: string, value: ComponentChildren])[]
+}) {
   return (
     <dl class="fact-list">
       {facts

@@ -10,7 +10,7 @@ import { readTypes, type TypeInList } from './entities-reading.js'
 const most = 200
 
 /** Types with the number of their entities; one leads to its entities. */
-export function TypeList({
+export function TypeNavigation({
   service,
   path,
   open,
