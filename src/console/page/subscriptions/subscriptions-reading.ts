@@ -34,7 +34,7 @@ const row = {
 } as const
 
 /** A subscription in the list. */
-export const readSubscriptionRow = readMembers(row)
+const readSubscriptionRow = readMembers(row)
 export type SubscriptionInList = ReturnType<typeof readSubscriptionRow>
 
 /** A page of `GET /admin/subscriptions?details=on`. */
