@@ -38,7 +38,7 @@ function EntityBrowser({ isMap }: { readonly isMap: boolean }) {
           Map
         </button>
       </PageHead>
-      <search class="filters">
+      <search class="finder">
         <SearchField name="prefix" label="Id begins with" isFirst />
         <SearchField name="path" label="Service path" hint="/a, /a/# with all below" />
         <SearchField name="attribute" label="Has the attribute" />

@@ -40,7 +40,7 @@ export function ReceiversPage() {
   return (
     <>
       <PageHead title="Receivers" curl={[path]} />
-      <search class="filters">
+      <search class="finder">
         <SearchField name="text" label="Text" hint="scheme, host or port" isFirst />
       </search>
       <Shown known={known} what="The receivers">

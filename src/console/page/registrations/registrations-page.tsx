@@ -52,7 +52,7 @@ function RegistrationList() {
   return (
     <>
       <PageHead title="Registrations" curl={[path]} />
-      <search class="filters">
+      <search class="finder">
         <SearchField name="text" label="Text" hint="entity, attribute, provider, id" isFirst />
         <SearchField name="tenant" label="Tenant" hint="all" />
         <ChoiceField name="status" label="Status" all="all" choices={['active', 'inactive', 'expired']} />

@@ -27,7 +27,7 @@ export function ExplainForm({ id }: { readonly id: string }) {
   return (
     <section>
       <h2>Why is nothing sent?</h2>
-      <form class="filters" onSubmit={explain}>
+      <form class="finder" onSubmit={explain}>
         <label class="field">
           <span>Entity</span>
           <input

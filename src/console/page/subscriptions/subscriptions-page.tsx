@@ -33,7 +33,7 @@ function SubscriptionList() {
   return (
     <>
       <PageHead title="Subscriptions" curl={[path]} />
-      <search class="filters">
+      <search class="finder">
         <SearchField name="text" label="Text" hint="entity, attribute, id, description" isFirst />
         <SearchField name="receiver" label="Receiver" hint="part of its URL" />
         <SearchField name="tenant" label="Tenant" hint="all" />
