@@ -40,6 +40,8 @@ export interface LiveHello {
   readonly forwardResults: readonly string[]
   /** The threads, in the order of `threads` of a frame. */
   readonly threads: readonly LiveThread[]
+  /** How many commands may wait in the mailbox of a partition (`-mailboxSize`). */
+  readonly mailboxSize: number
   /** What the data of one partition may grow to (`-dbSizeMax`). */
   readonly map_bytes: number
   /** Free space of the disk that updates leave alone (`-dbFreeMin`). */

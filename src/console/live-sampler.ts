@@ -67,6 +67,7 @@ export class LiveSampler {
       rejections,
       forwardResults,
       threads: threadsOf(measures.threads).map(({ kind, number }) => ({ kind, number })),
+      mailboxSize: options.mailboxSize,
       map_bytes: options.dbSizeMax_MiB * 2 ** 20,
       keepFree_bytes: disk.keepFree_bytes,
       memoryLimit_bytes: memoryLimit_bytes(),

@@ -26,6 +26,7 @@ export const givenHello: LiveHello = {
     { kind: 'partition', number: 1 },
     { kind: 'courier', number: 0 },
   ],
+  mailboxSize: 1000,
   map_bytes: 1_000_000,
   keepFree_bytes: 0,
   memoryLimit_bytes: 1_000_000_000,

@@ -69,6 +69,7 @@ export const readHello: Reader<LiveHello> = readMembers({
   rejections: readList(readText),
   forwardResults: readList(readText),
   threads: readList(readMembers({ kind: threadKind, number: readNumber })),
+  mailboxSize: readNumber,
   map_bytes: readNumber,
   keepFree_bytes: readNumber,
   memoryLimit_bytes: readNumber,

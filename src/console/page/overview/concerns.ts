@@ -27,7 +27,8 @@ export function concernsOf({ hello, latest, recent }: Live, restarts: readonly n
     ...alarmsFound(frame.alarms),
     ...receiversFound(frame.deliveries),
     ...roomFound(hello, frame),
-    ...queuesFound(frame.now),
+    ...permitsFound(frame.now),
+    ...mailboxesFound(hello, frame),
     ...(recent === undefined ? [] : [...waitsFound(recent), ...threadsFound(hello, recent)]),
     ...restartsFound(restarts, frame),
     ...linesFound(frame.logLinesDropped),
@@ -67,11 +68,20 @@ function roomFound({ map_bytes }: Live['hello'], { disk, partitions }: Frame): r
     : refusing
 }
 
-function queuesFound({ permitsFree, permitsTaken, permitsQueued }: Frame['now']): readonly Concern[] {
+function permitsFound({ permitsFree, permitsTaken, permitsQueued }: Frame['now']): readonly Concern[] {
   const share = permitsTaken / Math.max(1, permitsTaken + permitsFree)
   if (share <= nearlyFull.queue) return []
   const text = `${shareText(share)} of the permits for requests are taken, ${countText(permitsQueued)} requests wait for one`
   return [{ tone: permitsQueued > 0 ? 'bad' : 'warning', text, page: 'waits' }]
+}
+
+function mailboxesFound({ mailboxSize }: Live['hello'], { partitions }: Frame): readonly Concern[] {
+  return partitions.flatMap(([depth], number): readonly Concern[] => {
+    const share = depth / mailboxSize
+    if (share <= nearlyFull.queue) return []
+    const text = `the mailbox of partition ${number} is full to ${shareText(share)} (-mailboxSize): beyond it updates are refused`
+    return [{ tone: 'bad', text, page: 'waits' }]
+  })
 }
 
 const stageTexts = {
