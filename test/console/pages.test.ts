@@ -55,7 +55,7 @@ test('every page in a browser', needsBrowser, async (t) => {
     const before = await number()
     t.ok(before > 0, 'Esc changes nothing')
     await page.keyboard.press('r')
-    await page.getByRole('button', { name: 'Reset', exact: true }).last().press('Enter')
+    await page.locator('dialog[open]').getByRole('button', { name: 'Reset', exact: true }).press('Enter')
     await page.waitForFunction(
       (most) => Number(document.querySelector('tr[data-wait=mailbox] td')?.textContent?.replaceAll(',', '')) < most,
       before,
