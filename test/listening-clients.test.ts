@@ -121,6 +121,7 @@ test('there are no more of them than may be, and one that goes makes room', asyn
   const second = await ListeningClient.open(t, small, { path: path(two) })
   const refused = await small.send('GET', path(three))
   t.same([refused.status, refused.headers.get('retry-after')], [503, '10'])
+  t.match((await small.send('GET', '/metrics')).text, /^rigel_notification_streams 2$/m)
   const replacing = await ListeningClient.open(t, small, { path: path(two) })
   t.equal(replacing.status, 200, 'the one that it replaces makes room')
   await second.until(() => second.isOver)

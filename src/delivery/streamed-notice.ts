@@ -20,7 +20,7 @@ export interface EventParts
     'sources' | 'word' | 'count' | 'sent' | 'log' | 'switches' | 'transaction' | 'brokerId' | 'maxSize'
   > {
   readonly queue: DeliveryQueue
-  readonly meter: Pick<DeliveryMeter, 'attempted'>
+  readonly meter: Pick<DeliveryMeter, 'attempted' | 'listening'>
 }
 
 const accepted: Accepted = { kind: 'accepted' }

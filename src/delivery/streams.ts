@@ -159,6 +159,7 @@ export class Streams {
     group.join(stream)
     const opened = { port, number, subscription, stream }
     this.#opened.set(stream, opened)
+    this.#parts.meter.listening(this.#opened.size)
     this.#ports.get(port)?.set(number, opened)
     this.#tell(port, { kind: 'opened', stream: number })
     this.ready(subscription)
@@ -223,6 +224,7 @@ export class Streams {
   #leave(opened: Opened): void {
     const { port, number, subscription, stream } = opened
     if (!this.#opened.delete(stream)) return
+    this.#parts.meter.listening(this.#opened.size)
     this.#ports.get(port)?.delete(number)
     const group = this.#groups.get(subscription)
     group?.leave(stream)

@@ -45,6 +45,12 @@ export function addDeliveryMetrics(metrics: MetricRegistry, { delivery }: Measur
     ['partition'],
     outboxes(({ bytes }) => bytes),
   )
+  metrics.gauge(
+    'rigel_notification_streams',
+    'Clients that listen to subscriptions by event streams (-sseListeners)',
+    [],
+    () => delivery.streams,
+  )
   metrics.gauge('rigel_notification_oldest_age_seconds', 'Age of the oldest notification that waits', [], () =>
     delivery.oldest === undefined ? 0 : Math.max(0, now() - delivery.oldest) / 1000,
   )

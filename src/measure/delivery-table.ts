@@ -7,7 +7,8 @@ type Sum = (typeof sums)[number]
 
 const oldestColumn = sums.length
 const openingColumn = oldestColumn + 1
-const attemptDurations = openingColumn + 1
+const streamsColumn = openingColumn + 1
+const attemptDurations = streamsColumn + 1
 const queueWaits = attemptDurations + durationBuckets.width
 /** From here on the depth and the bytes of each outbox. */
 const queues = queueWaits + durationBuckets.width
@@ -32,6 +33,8 @@ export interface DeliveryMeter {
   oldest(made: Milliseconds | undefined): void
   /** How many connections to MQTT brokers are being opened. */
   opening(connections: number): void
+  /** How many clients listen to subscriptions. */
+  listening(streams: number): void
 }
 
 /** The queue of notifications since the last reset [management 4.5]. */
@@ -83,6 +86,7 @@ export class DeliveryTable {
     for (let column = queues; column < queues + 2 * this.#outboxes; column += 1) table.put(row, column, 0n)
     table.put(row, oldestColumn, 0n)
     table.put(row, openingColumn, 0n)
+    table.put(row, streamsColumn, 0n)
     return {
       stored: (notifications) => add('stored', BigInt(notifications)),
       attempted: (result, duration) => {
@@ -102,6 +106,7 @@ export class DeliveryTable {
       },
       oldest: (made) => table.put(row, oldestColumn, BigInt(made ?? 0)),
       opening: (connections) => table.put(row, openingColumn, BigInt(connections)),
+      listening: (streams) => table.put(row, streamsColumn, BigInt(streams)),
     }
   }
 
@@ -149,6 +154,11 @@ export class DeliveryTable {
   /** Whether a connection to an MQTT broker is being opened [management 6.3]. */
   get isOpening(): boolean {
     return this.#table.cell(row, openingColumn) > 0n
+  }
+
+  /** How many clients listen to subscriptions, by event streams. */
+  get streams(): number {
+    return Number(this.#table.cell(row, streamsColumn))
   }
 
   /** From now on everything but the size counts from zero. */

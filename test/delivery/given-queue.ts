@@ -81,6 +81,7 @@ export class QueueUnderTest {
           queue: () => undefined,
           oldest: () => undefined,
           opening: () => undefined,
+          listening: () => undefined,
         },
         left: (how) => {
           this.left[how] += 1

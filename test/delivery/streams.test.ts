@@ -96,6 +96,7 @@ class StreamsUnderTest {
   readonly streams: Streams
   readonly tested: QueueUnderTest
   readonly keys = new Map<string, string>()
+  listening = 0
   #numbers = 0
 
   constructor(limits: Partial<Limits> = {}) {
@@ -122,7 +123,7 @@ class StreamsUnderTest {
       transaction: () => '1',
       brokerId: '0011223344556677',
       maxSize: 1e6,
-      meter: { attempted: () => undefined },
+      meter: { attempted: () => undefined, listening: (streams) => (this.listening = streams) },
     })
     this.streams.connect(this.front)
     queue.put(recipient(id, 'sse:', { expires: never }))
@@ -313,6 +314,7 @@ test('what may be on the way to a client that takes nothing is bounded', async (
 test('an entity stays with its client of a group, and the others get their share', async (t) => {
   const under = new StreamsUnderTest()
   const members = [under.open('g'), under.open('g'), under.open('g')]
+  t.equal(under.listening, 3)
   for (let n = 0; n < 300; n += 1) under.arrive(n % 2, `${n % 2} ${n % 30}`)
   await settled()
   for (const member of members) while (member.take()) await settled()
