@@ -31,6 +31,7 @@ test('each resource allows its verbs in the order of the Allow header', async (t
     '/v1/contextEntityTypes/{type}/attributes/{name}': 'GET',
     '/v1/contextTypes': 'GET',
     '/v1/contextTypes/{type}': 'GET',
+    '/v1/subscriptions/{id}/events': 'GET, POST',
   })
 })
 
@@ -41,7 +42,8 @@ test('the older names are those of fifteen resources', async (t) => {
   const without = ['/v1/contextEntities', '/v1/contextTypes', '/v1/contextTypes/{type}']
   const typed = '/v1/contextEntities/type/{type}/id/{id}'
   const plain = resources.filter((resource) => resource.aliases === undefined).map(({ pattern }) => pattern)
-  const expected = [...without, typed, `${typed}/attributes/{name}`, `${typed}/attributes/{name}/{metaID}`]
+  const attribute = `${typed}/attributes/{name}`
+  const expected = [...without, typed, attribute, `${attribute}/{metaID}`, '/v1/subscriptions/{id}/events']
   t.same(plain.toSorted(), expected.toSorted())
 })
 
@@ -59,10 +61,11 @@ test('each resource is counted under a name of its own, but for the two that mak
   })
 })
 
-test('only GET reads but for queries', async (t) => {
+test('only GET reads but for queries, and what a listening client confirms', async (t) => {
+  const alsoRead = ['/v1/queryContext', '/v1/subscriptions/{id}/events']
   for (const { pattern, operations } of resources) {
     for (const [verb, { use }] of Object.entries(operations)) {
-      t.equal(use, verb === 'GET' || pattern === '/v1/queryContext' ? 'read' : 'write', `${verb} ${pattern}`)
+      t.equal(use, verb === 'GET' || alsoRead.includes(pattern) ? 'read' : 'write', `${verb} ${pattern}`)
     }
   }
 })
