@@ -125,7 +125,8 @@ function parseSizes(text: string): readonly number[] {
   throw new WrongCommandLine(`--sizes: there are at most ${mostDevices} devices`)
 }
 
-function parseAmount(option: string, text: string): number {
+/** An amount above 0. */
+export function parseAmount(option: string, text: string): number {
   const amount = Number(text)
   if (Number.isFinite(amount) && amount > 0) return amount
   throw new WrongCommandLine(`${option}: '${text}' is not a number above 0`)

@@ -5,11 +5,12 @@ import { addressOf, Connection } from './connection.js'
 import { Helper } from './helper.js'
 import { residentBeyondFiles_MiB } from './memory.js'
 import { refusalIn } from './ngsi.js'
-import { orWrong, parseCount, parseFlags } from './options.js'
+import { orWrong, parseAmount, parseCount, parseFlags } from './options.js'
 import { runProgram } from './program.js'
 import type { ReceiverReply, ReceiverTask } from './receiver.js'
 import { written } from './request.js'
 import { rounded } from './rounds.js'
+import { growth_percent } from './steadiness.js'
 
 const help = `node dist/bench/soak.js [option ...]
 
@@ -61,20 +62,14 @@ function parseSoakOptions(argv: readonly string[]): SoakOptions | undefined {
   const { values } = orWrong(() => parseArgs({ args: [...argv], options, strict: true }))
   if (values.help) return undefined
   return {
-    duration_ms: orWrong(() => positive(values.minutes)) * 60_000,
-    interval_ms: orWrong(() => positive(values.interval)) * 1000,
+    duration_ms: parseAmount('--minutes', values.minutes) * 60_000,
+    interval_ms: parseAmount('--interval', values.interval) * 1000,
     connections: parseCount('--connections', values.connections),
     devices: parseCount('--devices', values.devices),
-    tolerance_percent: orWrong(() => positive(values.tolerance)),
+    tolerance_percent: parseAmount('--tolerance', values.tolerance),
     main: values.broker,
     flags: parseFlags(values.flags),
   }
-}
-
-function positive(text: string): number {
-  const amount = Number(text)
-  if (Number.isFinite(amount) && amount > 0) return amount
-  throw new Error(`'${text}' is not a number above 0`)
 }
 
 /** The clients, and what they have seen since they were last asked. */
@@ -214,26 +209,17 @@ interface Verdict {
 /** The last third of the intervals against the second one. */
 function verdict(samples: readonly Sample[], tolerance_percent: number): Verdict {
   const third = Math.max(1, Math.floor(samples.length / 3))
-  const [middle, last] = [samples.slice(-2 * third, -third), samples.slice(-third)]
-  const change = (of: (sample: Sample) => number): number => {
-    const before = mean(middle.map(of))
-    return before === 0 ? 0 : rounded(((mean(last.map(of)) - before) / before) * 100)
-  }
-  const resident_change_percent = change((sample) => sample.resident_MiB)
-  const descriptors_change_percent = change((sample) => sample.descriptors)
-  const rate_change_percent = change((sample) => sample.rate_per_s)
+  const resident_change_percent = growth_percent(samples, (sample) => sample.resident_MiB)
+  const descriptors_change_percent = growth_percent(samples, (sample) => sample.descriptors)
+  const rate_change_percent = growth_percent(samples, (sample) => sample.rate_per_s)
   const grows = Math.max(resident_change_percent, descriptors_change_percent, -rate_change_percent)
   return {
     steady: grows <= tolerance_percent,
     resident_change_percent,
     descriptors_change_percent,
     rate_change_percent,
-    p99_ms: Math.max(...last.map((sample) => sample.p99_ms)),
+    p99_ms: Math.max(...samples.slice(-third).map((sample) => sample.p99_ms)),
   }
-}
-
-function mean(values: readonly number[]): number {
-  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
 await runProgram(async (argv) => {

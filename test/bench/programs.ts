@@ -37,8 +37,11 @@ export interface Running {
   interrupt(): void
 }
 
+/** The programs of the benchmarks. */
+type Program = 'run' | 'feed' | 'soak' | 'console-soak'
+
 /** Starts a program of the benchmarks, with a folder for temporary files. */
-export function start(program: 'run' | 'feed' | 'soak', argv: readonly string[], folder = tmpdir()): Running {
+export function start(program: Program, argv: readonly string[], folder = tmpdir()): Running {
   const script = fileURLToPath(new URL(`../../bench/${program}.js`, import.meta.url))
   const child = spawn('sh', nodeBySh([script, ...argv]), {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -53,7 +56,7 @@ export function start(program: 'run' | 'feed' | 'soak', argv: readonly string[],
 }
 
 /** Runs a program of the benchmarks to its end. */
-export function run(program: 'run' | 'feed' | 'soak', ...argv: readonly string[]): Promise<Ended> {
+export function run(program: Program, ...argv: readonly string[]): Promise<Ended> {
   return start(program, argv).ended
 }
 

@@ -1,20 +1,18 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { Test } from 'tap'
+import { missingBrowser, startChromium } from '../../bench/chromium.js'
 import { pages } from '../../src/console/page/pages.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** The browser of the tests: Debian's, unless `RIGEL_CHROMIUM` names another one. */
-const program = process.env['RIGEL_CHROMIUM'] ?? '/usr/bin/chromium'
+const missing = missingBrowser()
 
 /** What a test that needs a browser is given as its options: where none is, it says so and is skipped. */
-export const needsBrowser = existsSync(program)
-  ? {}
-  : { skip: `there is no browser at ${program}: install chromium, or name one with RIGEL_CHROMIUM` }
+export const needsBrowser = missing === undefined ? {} : { skip: missing }
 
 /** All that a view can look like: each page is tried in each of them. */
 export const appearances = [
@@ -30,19 +28,7 @@ export const pageIds = pages.map(({ id }) => id)
 
 /** One browser for the cases of a file, ended with the test. */
 export async function startBrowser(t: Test): Promise<Browser> {
-  const browser = await chromium.launch({
-    executablePath: program,
-    args: [
-      ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-dev-shm-usage',
-      '--disable-sync',
-      '--no-first-run',
-      // Nothing but this machine has a name.
-      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
-    ],
-  })
+  const browser = await startChromium()
   t.teardown(() => browser.close())
   return browser
 }

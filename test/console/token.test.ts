@@ -1,6 +1,7 @@
+import type { Locator } from 'playwright-core'
 import { test } from 'tap'
 import { RunningBroker } from '../running.js'
-import { ConsoleTab, needsBrowser, startBrowser } from './browser.js'
+import { ConsoleTab, needsBrowser, pageIds, startBrowser } from './browser.js'
 
 const token = 'a-token-that-is-nowhere-else'
 
@@ -23,15 +24,24 @@ test('the token is asked for once, sent in its header, and is nowhere else', nee
   await field.fill(token)
   await field.press('Enter')
   await tab.settled('waits')
+  for (const id of pageIds) {
+    await tab.show(id)
+    await page.evaluate(() => {
+      for (const folded of document.querySelectorAll('details')) folded.open = true
+    })
+  }
 
   t.match(
     headers.filter(({ authorization = '' }) => authorization === `Bearer ${token}`),
     { length: /[1-9]/ },
     'it is sent',
   )
-  const kept = await page.evaluate(() =>
+  const kept = await page.evaluate(async () =>
     JSON.stringify([
       document.cookie,
+      await indexedDB.databases(),
+      await caches.keys(),
+      performance.getEntries(),
       { ...localStorage },
       { ...sessionStorage },
       location.href,
@@ -59,3 +69,36 @@ test('the token is asked for once, sent in its header, and is nowhere else', nee
   await page.reload()
   await field.waitFor()
 })
+
+test(
+  'without a token, where others reach the port, nothing can be changed, and it is said',
+  needsBrowser,
+  async (t) => {
+    const broker = await RunningBroker.start(t, ['-statSemWait'])
+    const { headers } = await broker.send('POST', '/v2/subscriptions', {
+      subject: { entities: [{ id: 'Room1' }] },
+      notification: { http: { url: 'http://127.0.0.1:9/nobody' } },
+    })
+    const subscription = headers.get('location')?.split('/').at(-1)
+    const browser = await startBrowser(t)
+    const tab = await ConsoleTab.open(browser, broker.url)
+    const { page } = tab
+    await page.locator('header', { hasText: 'read only' }).waitFor()
+    const changes: Readonly<Record<string, Locator>> = {
+      waits: page.getByRole('button', { name: 'Reset', exact: true }),
+      requests: page.getByRole('button', { name: 'Keep', exact: true }),
+      trace: page.getByLabel('Log level'),
+      [`subscriptions?id=${subscription}`]: page.getByRole('button', { name: 'End it' }),
+    }
+    for (const [address, change] of Object.entries(changes)) {
+      await page.evaluate((hash) => {
+        location.hash = hash
+      }, `#/${address}`)
+      await change.waitFor()
+      t.ok(await change.isDisabled(), address)
+      await page.keyboard.press('r')
+      t.equal(await page.locator('dialog[open]').count(), 0, address)
+    }
+    t.same(tab.takeProblems(), [])
+  },
+)

@@ -66,7 +66,7 @@ function Facts() {
         </span>
       )}
       {onlyReads && (
-        <span title="Without a token the broker takes changes from its own machine only: -adminToken lets them in.">
+        <span title="Others reach this port and the broker has no token, so nothing can be changed from here: -adminToken lets it, or a port of this machine only.">
           <Chip tone="warning">read only</Chip>
         </span>
       )}

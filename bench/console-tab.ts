@@ -1,0 +1,86 @@
+import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
+import { rounded } from './rounds.js'
+
+/** What a tab holds once its garbage is collected. */
+export interface TabMemory {
+  readonly heap_MiB: number
+  readonly nodes: number
+  readonly listeners: number
+}
+
+/** A page that is not drawn by then will not be. */
+const patience_ms = 60_000
+
+/** A tab with the console of a broker, in a profile of its own. */
+export class MeasuredTab {
+  readonly page: Page
+  readonly #context: BrowserContext
+  readonly #debugger: CDPSession
+
+  private constructor(context: BrowserContext, page: Page, inspector: CDPSession) {
+    this.#context = context
+    this.page = page
+    this.#debugger = inspector
+  }
+
+  /** Opens an empty tab of the size of a small screen. */
+  static async open(browser: Browser): Promise<MeasuredTab> {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
+    const page = await context.newPage()
+    page.setDefaultTimeout(patience_ms)
+    const inspector = await context.newCDPSession(page)
+    await inspector.send('Performance.enable')
+    return new MeasuredTab(context, page, inspector)
+  }
+
+  /** Loads the console; gives the milliseconds until its first view was drawn, as the browser counts them, and until it had figures. */
+  async load(url: string): Promise<{ readonly drawn_ms: number; readonly figures_ms: number }> {
+    await this.page.goto(`${url}/console`)
+    await this.page.locator('main h1').waitFor()
+    await this.page.locator('main .cards').waitFor()
+    return this.page.evaluate(() => {
+      const [paint] = performance.getEntriesByName('first-contentful-paint')
+      return { drawn_ms: paint?.startTime ?? Number.NaN, figures_ms: performance.now() }
+    })
+  }
+
+  /** The ids of all pages, in the order of the navigation. */
+  async pageIds(): Promise<readonly string[]> {
+    const links = await this.page.locator('nav a').evaluateAll((all) => all.map((link) => link.getAttribute('href')))
+    return links.flatMap((href) => /^#\/(\w+)/.exec(href ?? '')?.[1] ?? [])
+  }
+
+  /** Opens a page by its address; gives the milliseconds until a frame was drawn in which nothing of it was being loaded. */
+  show(id: string): Promise<number> {
+    return this.page.evaluate(
+      async ([address, title, patience]) => {
+        const begun_ms = performance.now()
+        location.hash = address
+        for (;;) {
+          await new Promise((resolve) => requestAnimationFrame(resolve))
+          const took_ms = performance.now() - begun_ms
+          const isThere = document.querySelector('main h1')?.textContent?.toLowerCase().startsWith(title) === true
+          if (isThere && document.querySelector('main .loading') === null) return took_ms
+          if (took_ms > patience) throw new Error(`${address} was not drawn within ${patience} ms`)
+        }
+      },
+      [`#/${id}`, id.replace(/\W.*/, ''), patience_ms] as const,
+    )
+  }
+
+  /** What it holds that nothing can collect. */
+  async memory(): Promise<TabMemory> {
+    await this.#debugger.send('HeapProfiler.collectGarbage')
+    const { metrics } = await this.#debugger.send('Performance.getMetrics')
+    const of = (name: string): number => metrics.find((metric) => metric.name === name)?.value ?? Number.NaN
+    return {
+      heap_MiB: rounded(of('JSHeapUsedSize') / 2 ** 20),
+      nodes: of('Nodes'),
+      listeners: of('JSEventListeners'),
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#context.close()
+  }
+}
