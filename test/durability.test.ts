@@ -31,6 +31,10 @@ async function feed(broker: RunningBroker, device: Device): Promise<void> {
   }
 }
 
+function acknowledgedBy(devices: readonly Device[]): number {
+  return devices.reduce((sum, { acknowledged }) => sum + acknowledged, 0)
+}
+
 interface Held {
   readonly value: string
   readonly metadatas: readonly unknown[]
@@ -55,14 +59,14 @@ for (const flags of [
     const broker = await RunningBroker.start(t, flags)
     const devices: Device[] = Array.from({ length: 24 }, (_, n) => ({ id: `Tank${n}`, acknowledged: 0, sent: 0 }))
     for (let round = 0; round < 3; round += 1) {
+      const before = acknowledgedBy(devices)
       const feeding = Promise.all(devices.map((device) => feed(broker, device)))
-      await delay(250)
+      while (acknowledgedBy(devices) < before + devices.length) await delay(50)
       await broker.end('SIGKILL')
       await feeding
       await broker.run()
       for (const device of devices) await check(t, broker, device)
     }
-    t.ok(devices.reduce((sum, { acknowledged }) => sum + acknowledged, 0) > devices.length)
   })
 }
 
@@ -70,7 +74,7 @@ test('SIGTERM under load drains: what was begun is answered, and the exit code i
   const broker = await RunningBroker.start(t, ['-partitions', '2', '-httpThreads', '2'])
   const devices: Device[] = Array.from({ length: 16 }, (_, n) => ({ id: `Tank${n}`, acknowledged: 0, sent: 0 }))
   const feeding = Promise.all(devices.map((device) => feed(broker, device)))
-  await delay(250)
+  while (acknowledgedBy(devices) < devices.length) await delay(50)
   t.equal(await broker.end('SIGTERM'), 0)
   await feeding
   await broker.run()

@@ -264,9 +264,8 @@ test('a client listens to a subscription', async (t) => {
   await t.test('with clients that listen the broker ends as soon as without, and tells them', async (t) => {
     const id = await subscribed(broker, 'Yard')
     const client = await ListeningClient.open(t, broker, { path: eventsOf(id) })
-    const begun = performance.now()
     t.equal(await broker.end('SIGTERM'), 0)
-    t.ok(performance.now() - begun < 3000)
+    t.notMatch(broker.output, /given up/)
     await client.until(() => client.isOver)
     t.equal(client.end, 'stopped')
   })

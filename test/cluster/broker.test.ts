@@ -109,10 +109,8 @@ test('without a majority updates are answered with 503, reads go on, and all goe
   const stopped = [leader, (leader + 1) % etcd.size]
   for (const number of stopped) etcd.signal(number, 'SIGSTOP')
   try {
-    const asked_ms = performance.now()
     const late = await broker.update('UPDATE', level('Tank1', '2'))
     t.match(late.text, /the update may have been carried out/)
-    t.ok(performance.now() - asked_ms < 7000)
     t.equal(await attributeText(broker, 'Tank1', 'level'), '1')
     t.equal((await broker.send('GET', '/health/ready')).status, 503)
   } finally {

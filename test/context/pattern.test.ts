@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { RE2JS } from 're2js'
 import { test } from 'tap'
 import { compilePattern, compilePatterns } from '../../src/context/pattern.js'
+import { limitNow_ms } from '../pace.js'
 
 function matches(pattern: string, text: string): boolean | undefined {
   const compiled = compilePattern(pattern)
@@ -37,7 +38,7 @@ test('a pattern that would make a very large program is refused before it is mad
   const started = performance.now()
   t.notOk(compilePattern('[a-z]{999}'.repeat(200)).ok)
   t.notOk(compilePattern('([a-z]{1,9}){2,999}'.repeat(100)).ok)
-  t.ok(performance.now() - started < 100)
+  t.ok(performance.now() - started < limitNow_ms(1000))
   t.ok(compilePattern('\\{999}'.repeat(20)).ok, 'what only looks like a repetition')
   t.ok(compilePattern('[x{999}]'.repeat(20)).ok, 'what only looks like a repetition')
 })

@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import { payloadShown, textWithoutSecrets, urlWithoutSecrets, withoutSecrets } from '../../src/log/secrets.js'
+import { limitNow_ms } from '../pace.js'
 
 test('the values of headers that carry secrets are hidden, whatever their case', async (t) => {
   const headers = {
@@ -56,6 +57,6 @@ test('long texts of any kind are looked through in linear time', async (t) => {
   for (const piece of ['/', '//', '"', '"http:', '"//', '?', '?a', '&token', 'a@', '\\', '"\\/', '//a', '=', '@=']) {
     const begun = performance.now()
     textWithoutSecrets(`${piece.repeat(500_000 / piece.length)}@=`)
-    t.ok(performance.now() - begun < 2000, piece)
+    t.ok(performance.now() - begun < limitNow_ms(2000), piece)
   }
 })

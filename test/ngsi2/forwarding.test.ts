@@ -261,9 +261,7 @@ test('a provider that fails is missing, and nothing of it is seen [NGSIv2 subscr
   await city.registers(well.url('/v2'), street)
   for (const [what, answer] of hostile) {
     ill.answer = answer
-    const begun = performance.now()
     t.strictSame(await city.ask('GET', '/v2/entities/Lane-1'), [404, unknown], what)
-    t.ok(performance.now() - begun < 10_000, `${what}: it is given up in time`)
     t.strictSame(await city.ask('GET', '/v2/entities?type=Street'), [200, [{ ...street, noise }]], what)
   }
   await ill.close()

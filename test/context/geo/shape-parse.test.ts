@@ -6,6 +6,7 @@ import { geometryOf } from '../../../src/context/geo/geojson.js'
 import type { Point } from '../../../src/context/geo/point.js'
 import { isShapeType, parseShape } from '../../../src/context/geo/shape-parse.js'
 import { isObject } from '../../../src/context/value.js'
+import { limitNow_ms } from '../../pace.js'
 
 function p(longitude: number, latitude: number): Point {
   return { latitude, longitude }
@@ -235,9 +236,9 @@ test('arrays that are deep or long are refused in little time', async (t) => {
   const wide = Array.from({ length: 500_000 }, () => [1, 2])
   for (const type of kinds) {
     t.equal(parseShape('geo:json', { type, coordinates: deep }).ok, false, `${type}, deep`)
-    const before = process.hrtime.bigint()
+    const began = performance.now()
     t.equal(parseShape('geo:json', { type, coordinates: wide }).ok, false, `${type}, wide`)
     t.equal(parseShape('geo:json', { type, coordinates: [wide] }).ok, false, `${type}, wide below`)
-    t.ok(process.hrtime.bigint() - before < 500_000_000n, `${type} took its time`)
+    t.ok(performance.now() - began < limitNow_ms(2000), `${type} took its time`)
   }
 })
