@@ -9,7 +9,7 @@ const date = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const givenId = /^[0-9a-f]{24}$/
 
 /** How long what a page shows may take to come about: notifications arrive a moment after their cause. */
-const patience_ms = 10_000
+const patience_ms = 60_000
 
 /** A call as a page shows it: `$ curl …` in a block marked `console`, the response on the lines below. */
 interface Call {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { freePort } from '../bench/free-port.js'
 
-const patience_ms = 20_000
+const patience_ms = 60_000
 
 /** A small server that a page has its reader start beside the broker. */
 export interface DocumentedServer {

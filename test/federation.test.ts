@@ -33,7 +33,7 @@ async function held(broker: RunningBroker): Promise<unknown> {
 
 /** Waits until a broker holds the entity as it should be; gives what it holds in the end. */
 async function comesToHold(broker: RunningBroker, wanted: unknown): Promise<unknown> {
-  const limit = Date.now() + 10_000
+  const limit = Date.now() + 60_000
   for (;;) {
     const entity = await held(broker)
     if (JSON.stringify(entity) === JSON.stringify(wanted) || Date.now() > limit) return entity
@@ -97,7 +97,7 @@ async function atRest(ring: readonly RunningBroker[]): Promise<readonly Readonly
     )
   let before = await counts()
   let still = 0
-  for (const limit = Date.now() + 20_000; Date.now() < limit; ) {
+  for (const limit = Date.now() + 60_000; Date.now() < limit; ) {
     await delay(100)
     const after = await counts()
     still = JSON.stringify(after) === JSON.stringify(before) ? still + 1 : 0

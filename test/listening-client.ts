@@ -18,7 +18,7 @@ interface ListeningTo {
 }
 
 /** How long something is waited for before the test fails. */
-const limit_ms = 30_000
+const limit_ms = 60_000
 
 /** A client of an event stream on a socket of its own, which reads as fast or as slowly as it is told. */
 export class ListeningClient {

@@ -81,7 +81,7 @@ test('a broker', async (t) => {
   })
 
   t.test('every thread says how busy it is, and what its heap holds', async (t) => {
-    const limit = Date.now() + 30_000
+    const limit = Date.now() + 60_000
     let text = await metrics()
     // Query threads begin after the rest.
     while (/^rigel_thread_heap_limit_bytes\{.*\} 0$/m.test(text) && Date.now() < limit) text = await metrics()

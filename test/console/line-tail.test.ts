@@ -84,12 +84,12 @@ test('levels that are on for a while go back by themselves, and a call without t
   const levels = async () => Object((await broker.send('GET', '/log/trace')).json).tracelevels
   const set = (path: string) => broker.send('PUT', `/log/trace/${path}`)
   await set('210')
-  t.same((await set('38,40?for=1')).json, { tracelevels: '38,40' })
+  t.same((await set('38,40?for=3')).json, { tracelevels: '38,40' })
   t.equal(await levels(), '38, 40')
   while ((await levels()) !== '210') await new Promise((resolve) => setTimeout(resolve, 50))
   t.pass('as before')
   await set('40?for=1')
-  await set('41?for=2')
+  await set('41?for=5')
   t.equal(await levels(), '41', 'the second takes the place of the first')
   await new Promise((resolve) => setTimeout(resolve, 1300)) // Longer than the first was to be.
   t.equal(await levels(), '41')

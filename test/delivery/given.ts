@@ -222,7 +222,7 @@ export function courier(t: Test, circumstances: Circumstances = {}): Running {
     }
   }
   let drained = false
-  const drain = async (limit_ms = 1000): Promise<void> => {
+  const drain = async (limit_ms = 30_000): Promise<void> => {
     if (drained) return
     drained = true
     made.obey({ kind: 'drain', limit_ms })
@@ -243,7 +243,7 @@ export function courier(t: Test, circumstances: Circumstances = {}): Running {
 }
 
 /** Waits until something is so. */
-export async function until(isSo: () => boolean | Promise<boolean>, limit_ms = 5000): Promise<void> {
+export async function until(isSo: () => boolean | Promise<boolean>, limit_ms = 60_000): Promise<void> {
   const begun = performance.now()
   while (!(await isSo())) {
     if (performance.now() - begun > limit_ms) throw new Error('it did not come to be so')

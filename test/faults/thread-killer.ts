@@ -5,14 +5,17 @@ import { member } from '../../bench/ngsi.js'
 /** Let Node listen for a debugger, on a port that it says. */
 export const withDebugger: readonly string[] = ['--inspect=127.0.0.1:0']
 
-/** How long the debugger may take to answer; what is said to a thread that begins or ends just then never is answered. */
-const patience_ms = 2_000
+/** How long the debugger may take to answer. */
+const patience_ms = 30_000
+
+/** How long a thread is waited for before it is asked again: what is said to one that begins or ends just then never is answered. */
+const again_ms = 5_000
 
 /** How long a thread may take to end: one whose heap is nearly full collects garbage all the time, on a processor that others need too. */
 const end_ms = 90_000
 
 /** How long a thread is looked for. */
-const search_ms = 3_000
+const search_ms = 60_000
 
 /** How a thread of a running process is made to end. */
 export const deaths = {
@@ -89,8 +92,8 @@ export class ThreadKiller {
   async #killOne(entry: Entry, death: Death): Promise<boolean> {
     for (const [session, scripts] of this.#sessions) {
       // The debugger names all scripts that are there before it says that it is enabled.
-      await this.#askThread(session, 'Debugger.enable', {})
-      await this.#askThread(session, 'Debugger.disable', {})
+      const isAsked = await this.#askThread(session, 'Debugger.enable')
+      if (!(isAsked && (await this.#askThread(session, 'Debugger.disable')))) continue
       if (![...scripts].some((script) => script.endsWith(`/workers/${entry}.js`))) continue
       await this.#askThread(session, 'Runtime.evaluate', { expression: deaths[death].code })
       const limit_ms = performance.now() + end_ms
@@ -114,12 +117,19 @@ export class ThreadKiller {
     return this.#answer(id)
   }
 
-  #askThread(sessionId: string, method: string, params: object): Promise<unknown> {
+  /** Says whether the thread has answered; one that is gone does not. */
+  async #askThread(sessionId: string, method: string, params = {}): Promise<boolean> {
     const id = this.#next()
     const message = JSON.stringify({ id, method, params })
     const envelope = { id: this.#next(), method: 'NodeWorker.sendMessageToWorker', params: { sessionId, message } }
+    let isAnswered = false
+    this.#waiting.set(id, () => {
+      isAnswered = true
+    })
     this.#socket.send(JSON.stringify(envelope))
-    return this.#answer(id)
+    const limit_ms = performance.now() + again_ms
+    while (!isAnswered && this.#sessions.has(sessionId) && performance.now() < limit_ms) await delay(5)
+    return isAnswered
   }
 
   #next(): number {

@@ -40,7 +40,7 @@ export const mayCut: { readonly skip?: string } =
   program === undefined ? { skip: 'there is neither perl nor python3' } : mayMountImage
 
 /** How long the processes of a file system may take to end after they were killed. */
-const patience_ms = 10_000
+const patience_ms = 60_000
 
 /** An ext4 file system in a file, which loses its power as often as asked; it is gone with the test. */
 export class CutDisk {
