@@ -67,7 +67,7 @@ async function startWith(
     'sh',
     nodeBySh([brokerProgram, '-port', '0', '-dbPath', folder], `ulimit -n ${descriptors}; `),
     {
-      timeout: 20_000,
+      timeout: 60_000,
     },
   )
   let output = ''

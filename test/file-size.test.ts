@@ -12,7 +12,7 @@ function limit(broker: RunningBroker, bytes: string): void {
 }
 
 test('files that may not grow are answered as a full disk, and writing resumes', { skip }, async (t) => {
-  t.setTimeout(120_000)
+  t.setTimeout(300_000)
   const broker = await RunningBroker.start(t, ['-partitions', '1'])
   const updated = async (id: string, size: number): Promise<number> => {
     const page = { name: 'page', type: 'text', value: 'x'.repeat(size) }

@@ -7,7 +7,7 @@ import { Received, subscribedTo, Writer } from './listening-load.js'
 import { RunningBroker } from './running.js'
 
 test('clients that do not read, die or read a byte at a time', async (t) => {
-  t.setTimeout(120_000)
+  t.setTimeout(300_000)
   const broker = await RunningBroker.start(t, ['-partitions', '2', '-httpThreads', '2'], { nodeOptions: withDebugger })
 
   await t.test('one that never reads holds back its own subscription, and loses nothing', async (t) => {

@@ -73,7 +73,7 @@ async function around(t: Test, entry = queryEntry): Promise<Around> {
 }
 
 test('a query thread that dies in its scans gives back what it held, and keeps its row', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (t) => {
   const { queries, workers, handles: readPool, measures, said } = await around(t)
   measures.switchPart('semWait', true, process.hrtime.bigint())
@@ -107,7 +107,7 @@ test('a query thread that dies in its scans gives back what it held, and keeps i
   await root.close()
 })
 
-test('a scan that dies with two threads is refused, others go on', { timeout: 120_000 }, async (t) => {
+test('a scan that dies with two threads is refused, others go on', { timeout: 300_000 }, async (t) => {
   const { queries, workers, said } = await around(t, new URL('./fixtures/dying-query.js', import.meta.url))
   t.same(await queries.page(long), { ok: false, error: { kind: 'scanLost' } })
   t.same(await queries.types(tenant, []), { ok: true, value: [] })
@@ -115,13 +115,13 @@ test('a scan that dies with two threads is refused, others go on', { timeout: 12
   t.same(said, ['a query thread failed: exit code 3', 'a query thread failed: exit code 3'])
 })
 
-test('a fault of a scan ends neither its thread nor is it tried again', { timeout: 120_000 }, async (t) => {
+test('a fault of a scan ends neither its thread nor is it tried again', { timeout: 300_000 }, async (t) => {
   const { queries, workers, said } = await around(t, new URL('./fixtures/dying-query.js', import.meta.url))
   await t.rejects(queries.state(long), /a fault of the scan/)
   t.same([workers.length, said], [1, []])
 })
 
-test('a query thread that dies with nothing to do is replaced', { timeout: 120_000 }, async (t) => {
+test('a query thread that dies with nothing to do is replaced', { timeout: 300_000 }, async (t) => {
   const { queries, workers, said } = await around(t)
   t.ok((await queries.page(long)).ok)
   workers[0]?.emit('error', new Error('nothing to do'))

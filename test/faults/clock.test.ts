@@ -15,7 +15,7 @@ const library = ['/usr/lib', '/usr/lib64', '/usr/local/lib']
 const skip = library === undefined && 'libfaketime is not installed'
 
 test('a wall clock that jumps forth and back breaks no promise', { skip }, async (t) => {
-  t.setTimeout(120_000)
+  t.setTimeout(300_000)
   const offset = join(t.testdir(), 'offset')
   const jump = (by: string): void => writeFileSync(offset, by)
   jump('+0')

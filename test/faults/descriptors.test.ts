@@ -9,7 +9,7 @@ const descriptors = 160
 const silent = 300
 
 test('sockets that say nothing use up the descriptors, and no promise is broken', async (t) => {
-  t.setTimeout(120_000)
+  t.setTimeout(300_000)
   const flags = ['-partitions', '2', '-httpThreads', '2', '-notifRetryMin', '50', '-notifRetryMax', '200']
   const broker = await RunningBroker.start(t, flags, { descriptors })
   const sockets: Socket[] = []

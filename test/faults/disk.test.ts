@@ -17,7 +17,7 @@ function mounted(folder: string): boolean {
 }
 
 test('a disk that is full refuses updates and takes them again when there is room: no promise is broken', async (t) => {
-  t.setTimeout(120_000)
+  t.setTimeout(300_000)
   const folder = mkdtempSync(join(tmpdir(), 'rigel-disk-'))
   if (!mounted(folder)) {
     t.comment('skipped: a small disk cannot be mounted here')

@@ -6,7 +6,7 @@ import { isLong, underLoad } from './run.js'
 const rounds = isLong ? 50 : 2
 
 test(`SIGKILL under mixed load, ${rounds} times: no promise is broken`, async (t) => {
-  t.setTimeout(60_000 + rounds * 20_000)
+  t.setTimeout(300_000 + rounds * 20_000)
   const flags = ['-partitions', '3', '-httpThreads', '2', '-notifRetryMin', '50', '-notifRetryMax', '200']
   const broker = await RunningBroker.start(t, flags)
   let slowest_ms = 0

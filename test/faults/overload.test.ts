@@ -6,7 +6,7 @@ import { isLong, underLoad } from './run.js'
 const size = { alone: 80, shared: 4, writersOfShared: 8, batch: 16, readers: 20 }
 
 test('more load than a small broker can take: what is refused has no effect, what is acknowledged stays', async (t) => {
-  t.setTimeout(120_000)
+  t.setTimeout(300_000)
   const flags = ['-partitions', '2', '-httpThreads', '2', '-mailboxSize', '20', '-queryQueueSize', '2']
   const broker = await RunningBroker.start(t, [...flags, '-notifRetryMin', '50', '-notifRetryMax', '200'])
   const { history } = await underLoad(t, broker, () => delay(isLong ? 60_000 : 1500), size)

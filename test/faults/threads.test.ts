@@ -48,7 +48,7 @@ for (const course of courses) {
 
 /** In the long form only: one run in some twenty has not ended, and why is not known. */
 test('a thread that dies while it decides a turn is replaced, and the broker goes on', { skip: !isLong }, async (t) => {
-  t.setTimeout(120_000)
+  t.setTimeout(300_000)
   const broker = await RunningBroker.start(t, flags, around)
   await underLoad(t, broker, async () => {
     await delay(300)
@@ -62,7 +62,7 @@ test('a thread that dies while it decides a turn is replaced, and the broker goe
 })
 
 test('an error that nothing catches ends the process, and its FATAL line is on standard output and in the file', async (t) => {
-  t.setTimeout(60_000)
+  t.setTimeout(300_000)
   const folder = mkdtempSync(join(tmpdir(), 'rigel-log-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const broker = await RunningBroker.start(t, [...flags, '-logDir', folder], around)
@@ -76,7 +76,7 @@ test('an error that nothing catches ends the process, and its FATAL line is on s
 })
 
 test('a front end that dies ends the process with a line that says so, and the next start has everything', async (t) => {
-  t.setTimeout(120_000)
+  t.setTimeout(300_000)
   const broker = await RunningBroker.start(t, flags, around)
   await underLoad(t, broker, async (run) => {
     await delay(300)

@@ -3,7 +3,7 @@ import { RunningBroker } from '../running.js'
 import { fuzz } from './fuzzer.js'
 
 test('requests that are right, slightly wrong or wild are answered as they should be, and nothing ends the broker', async (t) => {
-  t.setTimeout(120_000)
+  t.setTimeout(300_000)
   const flags = ['-multiservice', '-partitions', '2', '-httpTimeout', '300']
   const broker = await RunningBroker.start(t, flags)
   const seed = Math.floor(Math.random() * 1_000_000)

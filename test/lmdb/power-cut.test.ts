@@ -87,7 +87,7 @@ function filledDisk(t: Test): { readonly disk: CutDisk; readonly folder: string 
 }
 
 test(`a checkpoint survives a loss of power under load, ${cuts} times in a row`, mayCut, async (t) => {
-  t.setTimeout(60_000 + cuts * 20_000)
+  t.setTimeout(300_000 + cuts * 20_000)
   const { disk, folder } = filledDisk(t)
   const kinds = Object.keys(shutdowns) as Shutdown[]
   const unusable: string[] = []
