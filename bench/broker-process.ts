@@ -18,6 +18,8 @@ export interface Start {
   readonly main: string
   readonly folder: DataFolder
   readonly flags: readonly string[]
+  /** Any that is free when it is absent. */
+  readonly port?: number
 }
 
 /** A new data folder, removed by `remove` or, at the latest, when this process ends. */
@@ -56,9 +58,9 @@ export class BrokerProcess {
     this.start_ms = start_ms
   }
 
-  /** Starts a broker on a free port and waits until it answers. A broker that ends instead is a fault with its last words. */
-  static async start({ main, folder, flags }: Start, timeout_ms = 120_000): Promise<BrokerProcess> {
-    const port = await freePort()
+  /** Starts a broker and waits until it answers. A broker that ends instead is a fault with its last words. */
+  static async start({ main, folder, flags, ...given }: Start, timeout_ms = 120_000): Promise<BrokerProcess> {
+    const port = given.port ?? (await freePort())
     const url = `http://127.0.0.1:${port}`
     const started_ms = performance.now()
     const child = spawn(process.execPath, [main, '-port', String(port), '-dbPath', folder.path, ...flags], {

@@ -68,6 +68,50 @@ export class MeasuredTab {
     )
   }
 
+  /** Opens a map by its address; gives the milliseconds that drawing it took, from the empty canvas to the last point. */
+  async mapTime_ms(address: string): Promise<number> {
+    await this.page.evaluate(() => {
+      const { clearRect, fill } = CanvasRenderingContext2D.prototype
+      const drawing = { began_ms: 0, took_ms: 0 }
+      Object.assign(globalThis, { drawing })
+      CanvasRenderingContext2D.prototype.clearRect = function (x, y, width, height) {
+        drawing.began_ms = performance.now()
+        clearRect.call(this, x, y, width, height)
+      }
+      CanvasRenderingContext2D.prototype.fill = function (...given: unknown[]) {
+        Reflect.apply(fill, this, given)
+        drawing.took_ms = performance.now() - drawing.began_ms
+      }
+    })
+    await this.show(address)
+    const took = await this.page.waitForFunction(() => {
+      const { began_ms, took_ms } = Object(globalThis).drawing
+      return began_ms > 0 && took_ms > 0 && took_ms
+    })
+    return Number(await took.jsonValue())
+  }
+
+  /** The longest time between two frames in so many milliseconds, in which nothing that somebody does is answered. */
+  longestPause_ms(duration_ms: number): Promise<number> {
+    return this.page.evaluate(async (lasts_ms) => {
+      const began_ms = performance.now()
+      let [last_ms, longest_ms] = [began_ms, 0]
+      while (last_ms - began_ms < lasts_ms) {
+        await new Promise((resolve) => requestAnimationFrame(resolve))
+        const now_ms = performance.now()
+        longest_ms = Math.max(longest_ms, now_ms - last_ms)
+        last_ms = now_ms
+      }
+      return longest_ms
+    }, duration_ms)
+  }
+
+  /** How many points the map that is open says it shows. */
+  async pointsShown(): Promise<number> {
+    const text = await this.page.locator('.map p').first().textContent()
+    return Number(/^([\d,]+)/.exec(text ?? '')?.[1]?.replaceAll(',', ''))
+  }
+
   /** What it holds that nothing can collect. */
   async memory(): Promise<TabMemory> {
     await this.#debugger.send('HeapProfiler.collectGarbage')

@@ -19,6 +19,7 @@ export function createDevices(
   reading: string | number,
   progress: (created: number) => void = () => {},
   append: Append = appendDevices,
+  writers = connections,
 ): Promise<void> {
   let created = 0
   return forGroups(
@@ -29,6 +30,7 @@ export function createDevices(
       created += numbers.length
       progress(created)
     },
+    writers,
   )
 }
 
@@ -66,10 +68,11 @@ async function forGroups(
   count: number,
   write: (numbers: readonly number[]) => Request,
   done: (numbers: readonly number[]) => void = () => {},
+  writers = connections,
 ): Promise<void> {
   const left = groupsOf(count, devicesPerRequest)
   await Promise.all(
-    Array.from({ length: connections }, async () => {
+    Array.from({ length: writers }, async () => {
       const connection = new Connection(addressOf(url), 60_000)
       try {
         for (const numbers of left) {

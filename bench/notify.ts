@@ -1,3 +1,4 @@
+import type { DelaysReply } from './delays.js'
 import { updateReading } from './device.js'
 import type { Bench, Harness } from './harness.js'
 import { Helper } from './helper.js'
@@ -5,8 +6,10 @@ import type { ReceiverReply, ReceiverTask } from './receiver.js'
 import { fresh, type Request } from './request.js'
 import { inTurns, medianRate, rounded, times } from './rounds.js'
 import { devicesEndingWith, everyDevice, type Meant, oneDevice, subscribe } from './subscriber.js'
+import type { Line } from './table.js'
 
-type Receiver = Helper<ReceiverTask, ReceiverReply>
+/** The process of a receiver. */
+export type Receiver = Helper<ReceiverTask, ReceiverReply>
 
 /** Updates of a load that leaves the machine room, for the delay of single notifications. */
 const calm_per_s = 500
@@ -22,7 +25,8 @@ export const notify: Bench = {
   run: async (harness) => {
     const receiver: Receiver = new Helper('./receiver.js')
     try {
-      for (const subscriptions of harness.options.subscriptions) await measure(harness, receiver, subscriptions)
+      const notified = postedTo(receiver, { bench: 'notify' })
+      for (const number of harness.options.subscriptions) await measureNotified(harness, notified, number)
       await compareCost(harness, receiver)
     } finally {
       await receiver.end()
@@ -30,17 +34,38 @@ export const notify: Bench = {
   },
 }
 
+/** Whom the notifications of a case go to. */
+export interface Notified {
+  /** What tells its lines from those of others. */
+  readonly line: Line
+  /** Makes the subscriptions. */
+  readonly subscribe: (url: string, meant: readonly Meant[]) => Promise<unknown>
+  /** What has come since the last reset. */
+  readonly arrived: (reset: boolean) => Promise<DelaysReply>
+}
+
+/** Those that the broker posts to a receiver. */
+export function postedTo(receiver: Receiver, line: Line): Notified {
+  return {
+    line,
+    subscribe: async (url, meant) => {
+      const { url: reference } = await receiver.ask({ reset: true })
+      await subscribe(url, `${reference}/inbox`, meant)
+    },
+    arrived: (reset) => receiver.ask({ reset }),
+  }
+}
+
 /** As many updates as the broker takes, then as many as leave it room; each of them causes one notification. */
-async function measure(harness: Harness, receiver: Receiver, subscriptions: number): Promise<void> {
+export async function measureNotified(harness: Harness, notified: Notified, subscriptions: number): Promise<void> {
   const { devices, meant } = matching(subscriptions, harness.options.devices)
   const work = async (url: string): Promise<void> => {
-    const { url: reference } = await receiver.ask({ reset: true })
-    await subscribe(url, `${reference}/inbox`, meant)
-    await settled(receiver, subscriptions) // Each is sent the state that it begins with.
+    await notified.subscribe(url, meant)
+    await settled(notified, subscriptions) // Each is sent the state that it begins with.
     for (const rate_per_s of [undefined, calm_per_s]) {
-      await receiver.ask({ reset: true })
+      await notified.arrived(true)
       const pace = rate_per_s === undefined ? 'full speed' : `${rate_per_s} updates/s`
-      const title = `notify, ${subscriptions} subscriptions, ${pace}`
+      const title = `${Object.values(notified.line).join(', ')}, ${subscriptions} subscriptions, ${pace}`
       const result = await harness.load(title, {
         ...times(harness.options.duration_s),
         url,
@@ -50,10 +75,10 @@ async function measure(harness: Harness, receiver: Receiver, subscriptions: numb
         stamped: true,
         ...(rate_per_s === undefined ? {} : { rate_per_s }),
       })
-      const got = await settled(receiver, result.sent)
+      const got = await settled(notified, result.sent)
       if (got.received < result.sent) harness.report.fail(`${title}: ${result.sent - got.received} were not notified`)
       harness.report.add({
-        bench: 'notify',
+        ...notified.line,
         case: pace,
         subscriptions,
         updates_per_s: Math.round(result.rate_per_s),
@@ -91,11 +116,11 @@ function readings(devices: number): readonly Request[] {
 }
 
 /** What has come when all have, or when no more do. */
-async function settled(receiver: Receiver, expected: number): Promise<ReceiverReply> {
+async function settled({ arrived }: Notified, expected: number): Promise<DelaysReply> {
   let received = -1
   let since = Date.now()
   for (;;) {
-    const got = await receiver.ask({ reset: false })
+    const got = await arrived(false)
     if (got.received >= expected || Date.now() - since > patience_ms) return got
     if (got.received > received) since = Date.now()
     received = got.received

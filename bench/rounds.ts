@@ -104,3 +104,15 @@ export function count({ status, refused, timedOut, disconnected }: Failures): nu
 export function rounded(value: number): number {
   return Math.round(value * 1000) / 1000
 }
+
+/** How long something took in each of so many rounds: the first, which has nothing at hand yet, the median and the longest. */
+export async function timesIn(rounds: number, take: (round: number) => Promise<number>): Promise<Line> {
+  const times_ms: number[] = []
+  for (let round = 1; round <= rounds; round += 1) times_ms.push(await take(round))
+  const [first_ms = Number.NaN] = times_ms
+  return {
+    first_ms: rounded(first_ms),
+    median_ms: rounded(median(times_ms)),
+    max_ms: rounded(Math.max(...times_ms)),
+  }
+}

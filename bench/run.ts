@@ -2,6 +2,7 @@ import { readOptions } from '../src/command-line/command-line.js'
 import { halfTheProcessors } from '../src/processors.js'
 import { batch } from './batch.js'
 import { ownBroker } from './broker-process.js'
+import { consoleBench } from './console.js'
 import { costs } from './costs.js'
 import { generator } from './generator.js'
 import { growth } from './growth.js'
@@ -20,7 +21,9 @@ import { environment, Report } from './report.js'
 import { routing } from './routing.js'
 import { scaling } from './scaling.js'
 import { start } from './start.js'
+import { streams } from './streams.js'
 import type { Line } from './table.js'
+import { viewers } from './viewers.js'
 import { waits } from './waits.js'
 
 /** Every benchmark there is; a new one is a file of its own and a word here. */
@@ -33,12 +36,15 @@ const benches: readonly Bench[] = [
   ngsi2,
   costs,
   notify,
+  streams,
   growth,
   start,
   log,
   waits,
   scaling,
   overload,
+  viewers,
+  consoleBench,
   generator,
   routing,
 ]
@@ -59,9 +65,11 @@ Options
   --connections L   numbers of connections, separated by commas (1,16,64,256)
   --devices N       entities that are written and read one by one (1000)
   --entities N      entities that are queried, or written many at a time (10000)
-  --sizes L         numbers of entities for growth and start (10000,100000,1000000); the largest takes a minute to prepare
+  --sizes L         numbers of entities for growth and start (10000,100000,1000000), the largest for console as well, which takes
+                    a minute to prepare
   --logs L          MiB of log that start has replayed, beside what a SIGKILL leaves (8,64)
-  --subscriptions L numbers of subscriptions for notify, each update matching one (1,100,10000)
+  --subscriptions L numbers of subscriptions for notify and streams, each update matching one (1,100,10000); for console
+                    the largest
   --json FILE       write everything to this file as well
   --report FILE     write a page with charts and tables to this file: HTML that needs nothing but itself
 

@@ -23,22 +23,28 @@ export function devicesEndingWith(digits: string): Meant {
 
 const connections = 16
 
-/** Makes subscriptions to the humidity of devices; any refusal is thrown. */
-export async function subscribe(url: string, reference: string, meant: readonly Meant[]): Promise<void> {
+/** Makes subscriptions to the humidity of devices, and gives their ids in any order; any refusal is thrown. */
+export async function subscribe(url: string, reference: string, meant: readonly Meant[]): Promise<readonly string[]> {
   const left = meant.values()
+  const ids: string[] = []
   await Promise.all(
     Array.from({ length: connections }, async () => {
       const connection = new Connection(addressOf(url), 60_000)
       try {
         for (const one of left) {
           const { text } = await connection.ask(written(request(reference, one), addressOf(url)))
-          if (!text.includes('"subscribeResponse"')) throw new Error(`a subscription was refused: ${text}`)
+          const id = /"subscriptionId":"(\w+)"/.exec(text)?.[1]
+          if (id === undefined || !text.includes('"subscribeResponse"')) {
+            throw new Error(`a subscription was refused: ${text}`)
+          }
+          ids.push(id)
         }
       } finally {
         connection.close()
       }
     }),
   )
+  return ids
 }
 
 function request(reference: string, { id, isPattern }: Meant): Request {

@@ -13,10 +13,15 @@ interface EventReader {
 const shortest_ms = 1_000
 const longest_ms = 15_000
 
+/** After so long a stream is tried again, when it has been lost for this long: a restart is noticed at once, and an outage is not stormed. */
+function waitAfter(lost_ms: number): number {
+  return Math.min(longest_ms, Math.max(shortest_ms, lost_ms / 8))
+}
+
 /**
  * Reads Server-Sent Events until the function that it gives is called. By `fetch`, since a token needs a header. A stream that is
- * lost is opened again after 1 to 15 seconds, each time after twice as long; at once when the token has been given or the
- * tab is looked at again.
+ * lost is opened again after 1 to 15 seconds, the longer it has been lost the later; at once when the token has been given
+ * or the tab is looked at again.
  */
 export function readStream(path: string, reader: EventReader): () => void {
   const over = new AbortController()
@@ -25,22 +30,23 @@ export function readStream(path: string, reader: EventReader): () => void {
 }
 
 async function keepReading(path: string, reader: EventReader, over: AbortSignal): Promise<void> {
-  let wait_ms = shortest_ms
+  let lostAt_ms: number | undefined
   while (!over.aborted) {
     let fault: unknown
     try {
       const response = await send(path, { headers: { Accept: 'text/event-stream' }, signal: over })
       reader.opened()
-      wait_ms = shortest_ms
+      lostAt_ms = undefined
       await readEvents(response, reader)
     } catch (thrown) {
       fault = thrown
     }
     if (over.aborted) return
     const asksForToken = fault instanceof Refused && fault.status === 401
+    lostAt_ms ??= performance.now()
+    const wait_ms = waitAfter(performance.now() - lostAt_ms)
     reader.lost(fault, wait_ms)
     await pause(asksForToken ? undefined : wait_ms, over)
-    wait_ms = Math.min(longest_ms, 2 * wait_ms)
   }
 }
 
