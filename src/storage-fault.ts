@@ -15,6 +15,11 @@ export class RecordTooLarge extends Error {
   override readonly name = 'RecordTooLarge'
 }
 
+/** Somebody else's record stands in the log where that of a turn was to stand: nothing of the turn was written. */
+export class LogFenced extends Error {
+  override readonly name = 'LogFenced'
+}
+
 /** What a failed write or flush is: after it nobody knows what is on disk, so it is not tried again. */
 export function diskFault(file: string, fault: unknown): DiskFault {
   if (fault instanceof DiskFault) return fault

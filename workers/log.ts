@@ -1,9 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Appender } from '../src/cluster/appender.js'
+import { CopyCheckpoints } from '../src/cluster/copy-checkpoints.js'
 import { EngineWatch } from '../src/cluster/engine-watch.js'
+import { EtcdClient } from '../src/cluster/etcd-client.js'
 import { EtcdEngine } from '../src/cluster/etcd-engine.js'
+import { EtcdNodes, type Following } from '../src/cluster/etcd-nodes.js'
 import { LogService } from '../src/cluster/log-service.js'
 import type { LogInstruction, LogReport, LogTask } from '../src/cluster/log-thread.js'
+import { listed, Membership, watchListed } from '../src/cluster/membership.js'
+import { listedNames, type NodeFacts } from '../src/cluster/node-facts.js'
 import { workerLog } from '../src/log/worker-log.js'
 import { EngineTable } from '../src/measure/engine-table.js'
 import { err, ok, type Result } from '../src/result.js'
@@ -31,6 +36,17 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
     },
     neglected: (what, reason) => watch.neglected(what, reason),
   })
+  const client = new EtcdClient(etcd)
+  const nodes = new EtcdNodes(client, prefix)
+  let membership: Membership | undefined
+  let listing: Following | undefined
+  const joined = (self: NodeFacts): Membership =>
+    new Membership(
+      nodes,
+      self,
+      (members) => report({ kind: 'members', members }),
+      (isMember) => report({ kind: 'isMember', isMember }),
+    )
   report({ kind: 'ready' })
   await new Promise<void>((ended) => {
     control.on('message', async (instruction: LogInstruction) => {
@@ -40,16 +56,34 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
             kind: 'described',
             text: await described(engine, (line) => lines.warn('cluster:etcd', line)),
           })
+        case 'list':
+          return report({ kind: 'listed', nodes: await listed(nodes, { node, folder: instruction.folder }) })
+        case 'tell':
+          if (membership === undefined) membership = joined(instruction.self)
+          else membership.tell(instruction.self)
+          return
         case 'begin': {
           const begun = await engine.begin(instruction.description, instruction.after)
           return report({ kind: 'begun', isNew: begun.ok ? begun : err(begun.error.reason) })
         }
         case 'claim':
           return report({ kind: 'claimed', claimed: await service.claim(instruction.logs) })
+        case 'follow': {
+          const checkpoints = new CopyCheckpoints(nodes, node, listedNames(instruction.nodes))
+          service.follow(checkpoints)
+          listing = watchListed(nodes, (held) => {
+            checkpoints.list(listedNames(held))
+            report({ kind: 'nodes', nodes: held })
+          })
+          return
+        }
         case 'serve':
           return service.serve(instruction.end)
         case 'end':
           service.close()
+          listing?.stop()
+          await membership?.leave()
+          client.close()
           ended()
       }
     })

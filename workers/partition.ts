@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { ClusterLog } from '../src/cluster/cluster-log.js'
-import { LmdbPartitionStore } from '../src/lmdb/partition-store.js'
+import { PartitionCopy } from '../src/lmdb/partition-copy.js'
+import { endThread, LmdbPartitionStore } from '../src/lmdb/partition-store.js'
 import { DamageLog } from '../src/log/damage-log.js'
 import { errorFacts, type Log } from '../src/log/log.js'
 import { workerLog } from '../src/log/worker-log.js'
@@ -22,6 +23,7 @@ import type { PinnedFile } from '../src/partition/store.js'
 import { matcherMaker } from '../src/runtime/message-rendering.js'
 import { numbered, type PartitionTask, type ThreadPorts } from '../src/runtime/tasks.js'
 import { Bell } from '../src/shared-memory/bell.js'
+import { PartitionPosition } from '../src/shared-memory/partition-position.js'
 import { PinGate } from '../src/shared-memory/pin-gate.js'
 import { Versions } from '../src/shared-memory/versions.js'
 import { unpackedWithClocks } from '../src/subscription/clocks.js'
@@ -39,13 +41,19 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   const { partition: number, storage, memory, entityCache_bytes, limits, control } = task
   const measures = new Measures(memory.measures, rowOf(memory.measures.threads, 'partition', number))
   const log = workerLog(task.log, measures.switches, number)
-  const { logLink } = task
+  const { logLink, position } = task
+  let clusterLog: ClusterLog | undefined
   const storageMeter = logLink === undefined ? measures.storage(number) : waitingMeter(measures, number)
   const store = new LmdbPartitionStore(numbered(storage.paths, number), storage, {
     cache_bytes: entityCache_bytes,
     limits,
     log,
-    openLog: logLink && ((applied) => new ClusterLog(logLink, applied)),
+    openLog:
+      logLink &&
+      ((applied) => {
+        clusterLog = new ClusterLog(logLink, applied)
+        return clusterLog
+      }),
     checkpointed: storageMeter.checkpointed,
   })
   log.trace('storage.open', `partition ${number} is open`, { entities: store.entityCount })
@@ -53,6 +61,16 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   versions.doubtAll()
   const matcher = matcherMaker(task.templates, log, remembered_bytes)()
   for (const inForce of byCreation(task.subscriptions)) matcher.put(inForce)
+  const copy =
+    clusterLog &&
+    position &&
+    new PartitionCopy({
+      ...{ store, wal: clusterLog, versions, log },
+      node: logLink?.node ?? '',
+      position: new PartitionPosition(position),
+      owns: (epoch) => control.postMessage({ kind: 'owns', epoch } satisfies PartitionReport),
+      failed: endThread,
+    })
   const inbox = new Inbox({
     store,
     interpret: interpreter(log, () => measures.isOn('timing')),
@@ -65,17 +83,20 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
     log,
     damages: new DamageLog(log, () => measures.damaged()),
     deprecated: new DeprecatedUses(measures, log),
+    ownership: copy,
   })
   const stopWatching = watchLoop(measures.loopDelay(number))
   const stopSizes = watchSizes(store, storageMeter)
   const stopThread = measures.watchThread()
   const ready: PartitionReady = { kind: 'ready', highestSequence: store.highestSequence, lastNotice: store.lastNotice }
   control.postMessage(ready)
-  await drained(control, inbox, store, log)
+  await drained(control, inbox, store, log, copy)
   stopWatching()
   stopSizes()
   stopThread()
+  await copy?.close()
   await store.close()
+  control.close()
   task.log.close()
 }
 
@@ -130,7 +151,13 @@ function pinned(store: LmdbPartitionStore, gate: SharedArrayBuffer, log: Log, te
   }
 }
 
-function drained(control: MessagePort, inbox: Inbox, store: LmdbPartitionStore, log: Log): Promise<void> {
+function drained(
+  control: MessagePort,
+  inbox: Inbox,
+  store: LmdbPartitionStore,
+  log: Log,
+  copy: PartitionCopy | undefined,
+): Promise<void> {
   const inForce = (ticket: number, lastNotice: NoticeNumber): void => {
     const report: SubscriptionActivated = { kind: 'inForce', ticket, lastNotice }
     control.postMessage(report)
@@ -151,9 +178,11 @@ function drained(control: MessagePort, inbox: Inbox, store: LmdbPartitionStore, 
         }
         case 'unpin':
           return report({ kind: 'unpinned', ticket: instruction.ticket, wasPinned: store.unpin() })
+        case 'own':
+        case 'release':
+          return copy?.[instruction.kind]()
         case 'drain':
           inbox.close()
-          control.close()
           resolve()
       }
     })

@@ -20,6 +20,7 @@ import type {
   TypeSummary,
   Unavailable,
 } from './broker.js'
+import type { ConfirmedReads } from './confirmed-reads.js'
 import type { PartitionReaders, StatePage } from './partition-readers.js'
 import type { QueryPool } from './query-pool.js'
 import type { RegistryService } from './registry-service.js'
@@ -34,6 +35,8 @@ export interface FrontBrokerParts extends UpdatesParts {
   readonly subscriptions: SubscriptionService
   readonly registry: RegistryService
   readonly listening: StreamService
+  /** On one of several nodes; what is read is read as it is without it. */
+  readonly confirmed?: ConfirmedReads | undefined
 }
 
 /** A response exists several times on its way: as records, rendered, joined, and in the buffers of its socket. */
@@ -97,13 +100,20 @@ export class FrontBroker implements Broker {
     type: EntityType | undefined,
     client: Client,
   ): Promise<Result<readonly Entity[], Unavailable>> {
-    const found = await this.#reading(this.#parts.readers.entities(tenant, paths, id))
+    const { readers, confirmed } = this.#parts
+    if (confirmed) {
+      const known = await confirmed.confirm([readers.partitionOf(tenant, id)])
+      if (!known.ok) return known
+    }
+    const found = await this.#reading(readers.entities(tenant, paths, id))
     if (found === undefined) return this.#manyEntities(tenant, paths, { id: { kind: 'exact', id }, type }, client)
     return ok(type === undefined ? found : found.filter((entity) => entity.type === type))
   }
 
   recentEntities(tenant: Tenant, paths: readonly PathRange[], id: EntityId): readonly Entity[] | undefined {
-    return this.#parts.readers.recentEntities(tenant, paths, id)
+    const { readers, confirmed } = this.#parts
+    if (confirmed?.isConfirmed(readers.partitionOf(tenant, id)) === false) return undefined
+    return readers.recentEntities(tenant, paths, id)
   }
 
   /**
@@ -118,6 +128,9 @@ export class FrontBroker implements Broker {
 
   async #page(query: Query, client: Client): Promise<Result<RecordPage, Unavailable>> {
     const { readers, queries } = this.#parts
+    const confirming = this.#confirming(query)
+    const known = confirming && (await confirming)
+    if (known?.ok === false) return known
     const here = this.#isSmall(query) ? await readers.query(query, lookups) : undefined
     const page = here?.ok ? here : await queries.page(query, client)
     return held(page, client)
@@ -126,11 +139,20 @@ export class FrontBroker implements Broker {
   /** The same, with what is needed to order the page among the notices of changes [subscriptions 5.2]. */
   async state(query: Query): Promise<Result<StatePage, Unavailable>> {
     const { readers, queries } = this.#parts
+    const confirming = this.#confirming(query)
+    const known = confirming && (await confirming)
+    if (known?.ok === false) return known
     const here = this.#isSmall(query) ? await readers.state(query, lookups) : undefined
     const page = here?.ok ? here : await queries.state(query)
     if (!page.ok) return page
     const { records, lastNotices } = page.value
     return ok({ entities: await gathered(new StoredEntities(records)), lastNotices })
+  }
+
+  /** Before anything is read of the partitions of a query, or of all. */
+  #confirming(query?: Query): Promise<Result<undefined, Unavailable>> | undefined {
+    const { readers, confirmed } = this.#parts
+    return confirmed?.confirm(readers.partitionsOf(query))
   }
 
   #isSmall({ selectors, scopes }: Query): boolean {
@@ -168,12 +190,15 @@ export class FrontBroker implements Broker {
     return count > mostOfId ? err({ kind: 'pageTooLarge' }) : ok(await gathered(new StoredEntities(records)))
   }
 
-  types(
+  async types(
     tenant: Tenant,
     paths: readonly PathRange[],
     client: Client,
     isDetailed = false,
   ): Promise<Result<readonly TypeSummary[], Unavailable>> {
+    const confirming = this.#confirming()
+    const known = confirming && (await confirming)
+    if (known?.ok === false) return known
     return this.#reading(this.#parts.queries.types(tenant, paths, isDetailed, client))
   }
 

@@ -78,6 +78,17 @@ export class PartitionReaders {
     }
   }
 
+  /** The partition that has an id. */
+  partitionOf(tenant: Tenant, id: EntityId): number {
+    return shardOf(tenant, id, this.#sides.length)
+  }
+
+  /** The partitions that can have results of a query; all of them without one. */
+  partitionsOf(query?: Query): readonly number[] {
+    const sides = query === undefined ? this.#sides : this.#sidesOf(query)
+    return sides.map((side) => this.#sides.indexOf(side))
+  }
+
   /** One page of a query, from the partitions that can have results. */
   query(query: Query, limits: ScanLimits): Promise<Result<RecordPage, QueryRefusal>> {
     return this.#withSnapshots(this.#sidesOf(query), (snapshots) => scan(snapshots, query, limits))

@@ -16,6 +16,8 @@ export type Unavailable =
   | { readonly kind: 'storageFull' }
   /** What the update changes, with the notices of it, is more than the log of a cluster takes. */
   | { readonly kind: 'recordTooLarge' }
+  /** In a cluster: how far the owner of what is to be read is, is not known. */
+  | { readonly kind: 'notConfirmed' }
   | { readonly kind: 'queriesFull' }
   /** The query died with its thread, and again when it was repeated. */
   | { readonly kind: 'scanLost' }
@@ -79,6 +81,7 @@ const atAnotherTime: { readonly [Kind in AtAnotherTime]: readonly [text: string,
   storageFull: ['storage full', 60],
   partlyStored: ['storage full: a part of the update was carried out', 60],
   mailboxFull: ['too many updates are waiting', 1],
+  notConfirmed: ['the owner of what is read does not answer', 1],
   queriesFull: ['too many queries are waiting', 1],
   scanLost: ['the thread of the query has failed', 1],
   answersFull: ['too many large answers are being sent', 1],

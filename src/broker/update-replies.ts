@@ -1,7 +1,7 @@
 import type { EntityType } from '../context/entity.js'
 import type { ElementFailure, UpdateElement, UpdateReply } from '../context/update.js'
 import type { LostBatch, Posted } from '../mailbox/mailbox.js'
-import type { RawUpdateReply, Reply } from '../partition/commands.js'
+import type { FailedReply, RawUpdateReply, Reply } from '../partition/commands.js'
 import { err, ok, type Result } from '../result.js'
 import type { Steps } from '../slices.js'
 import type { Unavailable } from './unavailable.js'
@@ -66,7 +66,12 @@ function replyOrFailure<Expected extends Reply>(
   if (!result.ok) return result.error.kind
   const { reply } = result.value
   if (isExpected(reply)) return reply
-  return reply.kind === 'failed' ? reply.why : 'fault'
+  return reply.kind === 'failed' ? whyFailed(reply) : 'fault'
+}
+
+/** What belongs to another node was not carried out here. */
+export function whyFailed({ why }: FailedReply): ElementFailure {
+  return why === 'notOwner' ? 'partitionLost' : why
 }
 
 function isUpdated(reply: Reply): reply is Extract<Reply, { kind: 'updated' }> {

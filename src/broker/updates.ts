@@ -12,7 +12,7 @@ import { atOnce, inSlices, mapInSlices } from '../slices.js'
 import { type Milliseconds, now } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import type { RawElements, RawUpdate, Unavailable } from './broker.js'
-import { type Replied, rawReplyOrFailure, repliesOf } from './update-replies.js'
+import { type Replied, rawReplyOrFailure, repliesOf, whyFailed } from './update-replies.js'
 
 export interface UpdatesParts {
   /** One per partition, in the order of their numbers. */
@@ -148,6 +148,7 @@ function commandOf(element: UpdateElement, sequence: Sequence, time: Millisecond
 
 /** Full storage and a record that is too large are refusals; everything else that is no reply to what was asked is a fault. */
 function failed(reply: Reply): Result<never, Unavailable> {
-  if (reply.kind === 'failed' && reply.why !== 'fault') return err({ kind: reply.why })
+  const why = reply.kind === 'failed' ? whyFailed(reply) : 'fault'
+  if (why !== 'fault') return err({ kind: why })
   throw new Error(`the partition answered an update with ${reply.kind}; its log may say why`)
 }

@@ -1,6 +1,13 @@
+import { ok, type Result } from '../result.js'
 import { DamagedRecord, DiskFault } from '../storage-fault.js'
+import type { Nanoseconds } from '../time.js'
 import type { Appended, LogRecord, LogSequence, NotedLog } from '../wal/record-log.js'
-import { decodeClusterRecord, encodeClusterRecord } from './cluster-record.js'
+import {
+  type ClusterRecord,
+  type ClusterRecordKind,
+  decodeClusterRecord,
+  encodeClusterRecord,
+} from './cluster-record.js'
 import { type ReadRefusal, recordMax_bytes } from './engine.js'
 import { type LogAnswers, LogLink, type LogLinkEnd } from './log-link.js'
 
@@ -19,6 +26,20 @@ export function isClusterNote(note: string): boolean {
   return note.startsWith(noteBegins)
 }
 
+/** Who has written to a log that this process follows. */
+export interface SeenWriter {
+  readonly node: string
+  /** When its last record came here, by the monotonic clock. */
+  readonly received: Nanoseconds
+}
+
+/** What was appended to a log by others. */
+export interface Followed {
+  readonly turns: readonly LogRecord[]
+  /** Up to this record nothing else follows. */
+  readonly last: LogSequence
+}
+
 /**
  * The log of one environment in the engine of a cluster. The connection belongs to another thread: the writer sleeps until
  * that has an answer, as it would sleep while a file is flushed, so a turn stays synchronous.
@@ -26,8 +47,11 @@ export function isClusterNote(note: string): boolean {
 export class ClusterLog implements NotedLog {
   readonly #link: LogLink
   readonly #end: LogLinkEnd
-  readonly #epoch: LogSequence
+  /** That of this process, while it owns the log. */
+  #epoch: LogSequence
   #last: LogSequence
+  #seen: SeenWriter | undefined
+  #sent: Nanoseconds = 0n
 
   /**
    * Opens the log for an environment that has applied it up to a sequence. Throws `DamagedRecord`, in words for the operator,
@@ -42,6 +66,47 @@ export class ClusterLog implements NotedLog {
       throw lostRecords(end, `it begins at record ${first}, and this folder has applied ${applied}`)
     this.#epoch = claim
     this.#last = last
+    // A checkpoint has what this environment begins with.
+    if (claim === 0) this.#link.tell({ kind: 'truncate', upTo: applied })
+  }
+
+  /** Who has written the last record that was read, if it may still write; nothing when it has said that it does not. */
+  get seen(): SeenWriter | undefined {
+    return this.#seen
+  }
+
+  /** When the last record that was appended here was sent to the engine, by the monotonic clock. */
+  get sent(): Nanoseconds {
+    return this.#sent
+  }
+
+  /** What follows the last record, when there is something; nothing of it when it was woken before. Of the records of others. */
+  async next(): Promise<Result<Followed, ReadRefusal>> {
+    const read = known(await this.#link.ask({ kind: 'next', after: this.#last }), this.#end)
+    if (!read.ok) return read
+    return ok({ turns: this.#turnsOf(read.value), last: read.value.at(-1)?.sequence ?? this.#last })
+  }
+
+  /** What was followed is applied up to there. */
+  advance(last: LogSequence): void {
+    this.#last = last
+  }
+
+  /** Has a question for what follows be answered at once. */
+  wake(): void {
+    this.#link.tell({ kind: 'wake' })
+  }
+
+  /** Makes this process the owner, unless there is more in the log than was read. */
+  async claim(): Promise<Appended> {
+    const claimed = this.#noted(await this.#link.ask({ kind: 'claim', expected: this.#last }))
+    if (claimed.ok) this.#epoch = claimed.value
+    return claimed
+  }
+
+  /** Appends a record that changes nothing. */
+  appendMark(kind: Exclude<ClusterRecordKind, 'claim' | 'turn'>): Appended {
+    return this.#appendedSync(this.#encoded(new Uint8Array(), kind))
   }
 
   get last(): LogSequence {
@@ -61,7 +126,7 @@ export class ClusterLog implements NotedLog {
   appendSync(expected: LogSequence, bytes: Uint8Array): Appended {
     const record = this.#encoded(bytes)
     if (record.length > recordMax_bytes) return tooLarge
-    return this.#noted(this.#link.askSync({ kind: 'append', expected, bytes: record }))
+    return this.#appendedSync(record, expected)
   }
 
   /** A record of the cluster stays: it has happened, and is applied at the next start. */
@@ -69,19 +134,19 @@ export class ClusterLog implements NotedLog {
     throw new DiskFault(`record ${sequence} stands in ${nameOf(this.#end)} and cannot be applied`)
   }
 
-  /** Those of turns; claims change nothing. */
+  /** Those of turns; others change nothing. */
   *records(after: LogSequence): Generator<LogRecord> {
-    let at = after
+    // The last one says who has written it, whether it is applied or not.
+    let at = Math.max(0, Math.min(after, this.#last - 1)) as LogSequence
     while (at < this.#last) {
       const read = known(this.#link.askSync({ kind: 'read', after: at }), this.#end)
       if (!read.ok) throw lostRecords(this.#end, readRefusalText(read.error))
+      // A log that was begun behind a record does not have it.
+      if (read.value.length === 0 && at < after) return
       if (read.value.length === 0) throw lostRecords(this.#end, `record ${at + 1} is missing`)
-      for (const { sequence, bytes } of read.value) {
-        at = sequence
-        if (sequence > this.#last) return
-        const { kind, payload } = this.#decoded(sequence, bytes)
-        if (kind === 'turn') yield { sequence, bytes: payload }
-      }
+      at = read.value.at(-1)?.sequence ?? at
+      const upToLast = read.value.filter(({ sequence }) => sequence <= this.#last)
+      for (const turn of this.#turnsOf(upToLast)) if (turn.sequence > after) yield turn
     }
   }
 
@@ -96,12 +161,29 @@ export class ClusterLog implements NotedLog {
     this.#link.close()
   }
 
-  #encoded(payload: Uint8Array): Buffer {
+  #encoded(payload: Uint8Array, kind: ClusterRecordKind = 'turn'): Buffer {
     const { node } = this.#end
-    return encodeClusterRecord({ kind: 'turn', epoch: this.#epoch, time_ms: Date.now(), node, payload })
+    return encodeClusterRecord({ kind, epoch: this.#epoch, time_ms: Date.now(), node, payload })
   }
 
-  #decoded(sequence: LogSequence, bytes: Uint8Array) {
+  #appendedSync(bytes: Uint8Array, expected = this.#last): Appended {
+    const sent = process.hrtime.bigint()
+    const appended = this.#noted(this.#link.askSync({ kind: 'append', expected, bytes }))
+    if (appended.ok) this.#sent = sent
+    return appended
+  }
+
+  #turnsOf(records: readonly LogRecord[]): readonly LogRecord[] {
+    const turns: LogRecord[] = []
+    for (const { sequence, bytes } of records) {
+      const { kind, node, payload } = this.#decoded(sequence, bytes)
+      if (kind === 'turn') turns.push({ sequence, bytes: payload })
+      this.#seen = kind === 'release' ? undefined : { node, received: process.hrtime.bigint() }
+    }
+    return turns
+  }
+
+  #decoded(sequence: LogSequence, bytes: Uint8Array): ClusterRecord {
     try {
       return decodeClusterRecord(bytes)
     } catch (fault) {

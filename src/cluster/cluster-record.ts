@@ -2,8 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { LogSequence } from '../wal/record-log.js'
 
-/** What a record in a log of a cluster is for: `claim` says who writes from there on, and changes nothing. */
-export type ClusterRecordKind = 'claim' | 'turn'
+/**
+ * What a record in a log of a cluster is for. Only a turn changes anything: `claim` says who writes from there on, `release`
+ * that who has written until there writes and shows nothing any more, and `idle` that its writer still owns the log.
+ */
+export type ClusterRecordKind = 'claim' | 'turn' | 'release' | 'idle'
 
 export interface ClusterRecord {
   readonly kind: ClusterRecordKind
@@ -15,12 +18,12 @@ export interface ClusterRecord {
   readonly time_ms: number
   /** Who wrote it. */
   readonly node: string
-  /** Empty in a claim. */
+  /** Empty but in a turn. */
   readonly payload: Uint8Array
 }
 
 const format = 1
-const kinds: readonly ClusterRecordKind[] = ['claim', 'turn']
+const kinds: readonly ClusterRecordKind[] = ['claim', 'turn', 'release', 'idle']
 const id_bytes = 16
 const idOffset = 3
 const epochOffset = idOffset + id_bytes

@@ -56,5 +56,7 @@ export interface Engine {
   described(): Promise<Result<string | undefined, EngineUnavailable>>
   /** Begins all logs, each behind a sequence, and says what the cluster is, unless that was said before: gives whether it was not. */
   begin(description: string, after: ReadonlyMap<LogName, LogSequence>): Promise<Result<boolean, EngineUnavailable>>
+  /** Says how far the logs are, at first and whenever that changes: a hint, which may be late. */
+  watchHeads(changed: (last: ReadonlyMap<LogName, LogSequence>) => void): { stop(): void }
   close(): void
 }

@@ -3,13 +3,14 @@ import {
   type CallOptions,
   type ChannelCredentials,
   Client,
+  type ClientDuplexStream,
   credentials,
   Metadata,
   type ServiceError,
   status,
 } from '@grpc/grpc-js'
 import { err, ok, type Result } from '../result.js'
-import { type Calls, methods } from './etcd-protocol.js'
+import { type Calls, type EtcdStreams, methods } from './etcd-protocol.js'
 
 /** How etcd is reached. Plain data. */
 export interface EtcdSettings {
@@ -59,6 +60,41 @@ export class EtcdClient {
     this.#members = settings.urls.map((url) => new Client(new URL(url).host, secured, channelOptions))
   }
 
+  /**
+   * Opens a stream to a member that knows a leader, with its first message. `ended` is called once, unless it is closed
+   * before. Of a `limit_ms` it ends then.
+   */
+  open<Name extends keyof EtcdStreams>(
+    name: Name,
+    first: Parameters<EtcdStreams[Name]>[0],
+    said: (response: ReturnType<EtcdStreams[Name]>) => void,
+    ended: (fault: CallFault) => void,
+    limit_ms = Number.POSITIVE_INFINITY,
+  ): { close(): void } {
+    const asked = this.#at
+    let isOver = false
+    let stream: ClientDuplexStream<object, object> | undefined
+    const fail = (fault: unknown): void => {
+      if (isOver) return
+      isOver = true
+      ended(this.#failed(fault, asked))
+    }
+    this.#opened(name, limit_ms).then((opened) => {
+      stream = opened
+      // The loader has made it as the protocol says.
+      opened.on('data', (response) => isOver || said(response as ReturnType<EtcdStreams[Name]>))
+      opened.on('error', fail)
+      opened.on('end', () => fail(new Error('the stream has ended')))
+      if (isOver) opened.cancel()
+      else opened.write(first)
+    }, fail)
+    const close = (): void => {
+      isOver = true
+      stream?.cancel()
+    }
+    return { close }
+  }
+
   /** What a call gives. A fault of a member has the next one asked the next time: it is not known whether the call was carried out. */
   async call<Name extends keyof Calls>(
     name: Name,
@@ -69,13 +105,7 @@ export class EtcdClient {
       const token = await this.#tokenFor(name)
       return ok(await this.#made(name, request, token))
     } catch (fault) {
-      const error = faultOf(fault, this.#settings.urls[asked] ?? '')
-      // Whatever is wrong with the token, the password gives another one.
-      if (error.kind === 'refused' || (isServiceError(fault) && fault.code === status.UNAUTHENTICATED)) {
-        this.#token = undefined
-      }
-      if (error.kind === 'unavailable' && this.#at === asked) this.#at = (asked + 1) % this.#members.length
-      return err(error)
+      return err(this.#failed(fault, asked))
     }
   }
 
@@ -83,7 +113,32 @@ export class EtcdClient {
     for (const member of this.#members) member.close()
   }
 
-  async #tokenFor(name: keyof Calls): Promise<string | undefined> {
+  #failed(fault: unknown, asked: number): CallFault {
+    const error = faultOf(fault, this.#settings.urls[asked] ?? '')
+    // Whatever is wrong with the token, the password gives another one.
+    if (error.kind === 'refused' || (isServiceError(fault) && fault.code === status.UNAUTHENTICATED)) {
+      this.#token = undefined
+    }
+    if (error.kind === 'unavailable' && this.#at === asked) this.#at = (asked + 1) % this.#members.length
+    return error
+  }
+
+  async #opened(name: keyof EtcdStreams, limit_ms: number): Promise<ClientDuplexStream<object, object>> {
+    const metadata = metadataOf(await this.#tokenFor(name))
+    // Who has lost the leader ends the stream instead of saying nothing.
+    metadata.set('hasleader', 'true')
+    const { path, requestSerialize, responseDeserialize } = this.#methods[name]
+    const options = limit_ms === Number.POSITIVE_INFINITY ? {} : { deadline: Date.now() + limit_ms }
+    return this.#member.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata, options)
+  }
+
+  get #member(): Client {
+    const member = this.#members[this.#at]
+    if (member === undefined) throw new Error('there is no member of etcd to ask')
+    return member
+  }
+
+  async #tokenFor(name: keyof Calls | keyof EtcdStreams): Promise<string | undefined> {
     const { user } = this.#settings
     if (user === undefined || name === 'authenticate' || this.#token !== undefined) return this.#token
     const { token } = await this.#made('authenticate', user, undefined)
@@ -96,11 +151,9 @@ export class EtcdClient {
     request: Parameters<Calls[Name]>[0],
     token: string | undefined,
   ): Promise<ReturnType<Calls[Name]>> {
-    const member = this.#members[this.#at]
-    if (member === undefined) throw new Error('there is no member of etcd to ask')
+    const member = this.#member
     const { path, requestSerialize, responseDeserialize } = this.#methods[name]
-    const metadata = new Metadata()
-    if (token !== undefined) metadata.set('token', token)
+    const metadata = metadataOf(token)
     const options: CallOptions = { deadline: Date.now() + deadline_ms }
     return new Promise((resolve, reject) => {
       member.makeUnaryRequest(
@@ -118,6 +171,12 @@ export class EtcdClient {
       )
     })
   }
+}
+
+function metadataOf(token: string | undefined): Metadata {
+  const metadata = new Metadata()
+  if (token !== undefined) metadata.set('token', token)
+  return metadata
 }
 
 function credentialsOf({ urls, ca, cert, key }: EtcdSettings): ChannelCredentials {

@@ -22,6 +22,7 @@ import {
   type StatusResponse,
   type TxnRequest,
 } from './etcd-protocol.js'
+import { KeyWatch } from './key-watch.js'
 
 /** Digits of a sequence in a key, so that keys are in the order of their sequences. */
 const digits = 15
@@ -155,6 +156,12 @@ export class EtcdEngine implements Engine {
     return called.ok ? ok(called.value.succeeded) : err(unavailable(called.error))
   }
 
+  watchHeads(changed: (last: ReadonlyMap<LogName, LogSequence>) => void): { stop(): void } {
+    return new KeyWatch(this.#client, `${this.#prefix}/head/`, (keys) => {
+      changed(new Map(Array.from(keys, ([log, { value }]) => [nameOf(log), Number(value.toString()) as LogSequence])))
+    })
+  }
+
   close(): void {
     this.#client.close()
   }
@@ -228,6 +235,10 @@ function recordOf(pair: KeyValue): LogRecord {
 
 function sequenceOf({ key }: KeyValue): LogSequence {
   return Number(key.subarray(-digits).toString()) as LogSequence
+}
+
+function nameOf(log: string): LogName {
+  return log === 'control' ? log : Number(log)
 }
 
 function textOf(sequence: LogSequence): Buffer {

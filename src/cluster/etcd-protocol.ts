@@ -10,11 +10,17 @@ import { fromJSON } from '@grpc/proto-loader'
 /** How a comparison has to come out, and what is compared. */
 export const compareEqual = 0
 export const compareVersion = 0
+export const compareRevision = 2
 export const compareValue = 3
+
+/** What an event says of a key. */
+export const eventDelete = 1
 
 export interface KeyValue {
   readonly key: Buffer
   readonly value: Buffer
+  /** At which it was put. */
+  readonly modRevision: number
 }
 
 export interface Header {
@@ -33,24 +39,32 @@ export interface RangeResponse {
   readonly kvs: readonly KeyValue[]
 }
 
+/** With a lease the key goes when that ends. */
+export interface PutRequest {
+  readonly key: string
+  readonly value: Uint8Array
+  readonly lease?: number
+}
+
 export interface DeleteRequest {
   readonly key: string
-  readonly rangeEnd: string
+  readonly rangeEnd?: string
 }
 
 /** One of its members is given. */
 export interface RequestOp {
   readonly requestRange?: RangeRequest
-  readonly requestPut?: { readonly key: string; readonly value: Uint8Array }
+  readonly requestPut?: PutRequest
   readonly requestDeleteRange?: DeleteRequest
   readonly requestTxn?: TxnRequest
 }
 
 export interface Compare {
   readonly result: typeof compareEqual
-  readonly target: typeof compareVersion | typeof compareValue
+  readonly target: typeof compareVersion | typeof compareRevision | typeof compareValue
   readonly key: string
   readonly version?: number
+  readonly modRevision?: number
   readonly value?: Uint8Array
 }
 
@@ -78,6 +92,29 @@ export interface StatusResponse {
   readonly leader: number
 }
 
+/** The ID is the client's choice, so that it is a number that JavaScript has. */
+export interface LeaseRequest {
+  readonly ID: number
+  readonly TTL?: number
+}
+
+/** A TTL of 0: there is no such lease any more. */
+export interface LeaseResponse {
+  readonly header: Header
+  readonly TTL: number
+}
+
+export interface WatchRequest {
+  readonly createRequest: { readonly key: string; readonly rangeEnd: string; readonly startRevision: number }
+}
+
+export interface WatchResponse {
+  readonly header: Header
+  readonly canceled: boolean
+  readonly cancelReason: string
+  readonly events: readonly { readonly type: number; readonly kv: KeyValue }[]
+}
+
 /** The calls that are made, with what each is given and gives. */
 export interface Calls {
   readonly range: (request: RangeRequest) => RangeResponse
@@ -85,6 +122,14 @@ export interface Calls {
   readonly compact: (request: { readonly revision: number }) => { readonly header: Header }
   readonly status: (request: Record<string, never>) => StatusResponse
   readonly authenticate: (request: { readonly name: string; readonly password: string }) => { readonly token: string }
+  readonly leaseGrant: (request: LeaseRequest) => LeaseResponse
+  readonly leaseRevoke: (request: LeaseRequest) => { readonly header: Header }
+}
+
+/** The streams that are opened: of what goes out and of what comes. */
+export interface EtcdStreams {
+  readonly watch: (request: WatchRequest) => WatchResponse
+  readonly leaseKeepAlive: (request: LeaseRequest) => LeaseResponse
 }
 
 type Method = MethodDefinition<object, object>
@@ -92,7 +137,7 @@ type Method = MethodDefinition<object, object>
 type Field = readonly [type: string, id: number, rule?: 'repeated']
 
 /** How the calls are written and read. */
-export function methods(): Readonly<Record<keyof Calls, Method>> {
+export function methods(): Readonly<Record<keyof Calls | keyof EtcdStreams, Method>> {
   const loaded = fromJSON(
     { nested: { etcdserverpb: { nested: { ...messages(), ...services } } } },
     { longs: Number, defaults: true, arrays: true },
@@ -109,15 +154,19 @@ export function methods(): Readonly<Record<keyof Calls, Method>> {
     compact: method('KV', 'Compact'),
     status: method('Maintenance', 'Status'),
     authenticate: method('Auth', 'Authenticate'),
+    leaseGrant: method('Lease', 'LeaseGrant'),
+    leaseRevoke: method('Lease', 'LeaseRevoke'),
+    leaseKeepAlive: method('Lease', 'LeaseKeepAlive'),
+    watch: method('Watch', 'Watch'),
   }
 }
 
 const fieldsOf: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
   ResponseHeader: { revision: ['int64', 3] },
-  KeyValue: { key: ['bytes', 1], value: ['bytes', 5] },
+  KeyValue: { key: ['bytes', 1], modRevision: ['int64', 3], value: ['bytes', 5] },
   RangeRequest: { key: ['string', 1], rangeEnd: ['string', 2], limit: ['int64', 3], keysOnly: ['bool', 8] },
   RangeResponse: { header: ['ResponseHeader', 1], kvs: ['KeyValue', 2, 'repeated'] },
-  PutRequest: { key: ['string', 1], value: ['bytes', 2] },
+  PutRequest: { key: ['string', 1], value: ['bytes', 2], lease: ['int64', 3] },
   PutResponse: { header: ['ResponseHeader', 1] },
   DeleteRangeRequest: { key: ['string', 1], rangeEnd: ['string', 2] },
   DeleteRangeResponse: { header: ['ResponseHeader', 1] },
@@ -138,6 +187,7 @@ const fieldsOf: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
     target: ['int32', 2],
     key: ['string', 3],
     version: ['int64', 4],
+    modRevision: ['int64', 6],
     value: ['bytes', 7],
   },
   TxnRequest: {
@@ -160,6 +210,21 @@ const fieldsOf: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
     leader: ['uint64', 4],
   },
   AuthenticateRequest: { name: ['string', 1], password: ['string', 2] },
+  LeaseGrantRequest: { TTL: ['int64', 1], ID: ['int64', 2] },
+  LeaseGrantResponse: { header: ['ResponseHeader', 1], TTL: ['int64', 3] },
+  LeaseRevokeRequest: { ID: ['int64', 1] },
+  LeaseRevokeResponse: { header: ['ResponseHeader', 1] },
+  LeaseKeepAliveRequest: { ID: ['int64', 1] },
+  LeaseKeepAliveResponse: { header: ['ResponseHeader', 1], TTL: ['int64', 3] },
+  WatchCreateRequest: { key: ['string', 1], rangeEnd: ['string', 2], startRevision: ['int64', 3] },
+  WatchRequest: { createRequest: ['WatchCreateRequest', 1] },
+  WatchResponse: {
+    header: ['ResponseHeader', 1],
+    canceled: ['bool', 4],
+    cancelReason: ['string', 6],
+    events: ['Event', 11, 'repeated'],
+  },
+  Event: { type: ['int32', 1], kv: ['KeyValue', 2] },
   AuthenticateResponse: { header: ['ResponseHeader', 1], token: ['string', 2] },
 }
 
@@ -167,11 +232,12 @@ const fieldsOf: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
 const alternatives: Readonly<Record<string, readonly string[]>> = {
   RequestOp: ['requestRange', 'requestPut', 'requestDeleteRange', 'requestTxn'],
   ResponseOp: ['responseRange', 'responsePut', 'responseDeleteRange', 'responseTxn'],
-  Compare: ['version', 'value'],
+  Compare: ['version', 'modRevision', 'value'],
+  WatchRequest: ['createRequest'],
 }
 
-function described(requestType: string, responseType: string) {
-  return { requestType, responseType, comment: '' }
+function described(requestType: string, responseType: string, isStream = false) {
+  return { requestType, responseType, requestStream: isStream, responseStream: isStream, comment: '' }
 }
 
 const services = {
@@ -183,6 +249,14 @@ const services = {
     },
   },
   Maintenance: { methods: { Status: described('StatusRequest', 'StatusResponse') } },
+  Lease: {
+    methods: {
+      LeaseGrant: described('LeaseGrantRequest', 'LeaseGrantResponse'),
+      LeaseRevoke: described('LeaseRevokeRequest', 'LeaseRevokeResponse'),
+      LeaseKeepAlive: described('LeaseKeepAliveRequest', 'LeaseKeepAliveResponse', true),
+    },
+  },
+  Watch: { methods: { Watch: described('WatchRequest', 'WatchResponse', true) } },
   Auth: { methods: { Authenticate: described('AuthenticateRequest', 'AuthenticateResponse') } },
 }
 

@@ -9,19 +9,26 @@ export type LogQuestion =
   | { readonly kind: 'append'; readonly expected: LogSequence; readonly bytes: Uint8Array }
   | { readonly kind: 'extent' }
   | { readonly kind: 'read'; readonly after: LogSequence }
+  /** More than there was; answered when there is some, or none when the asker is woken. */
+  | { readonly kind: 'next'; readonly after: LogSequence }
+  /** To be the owner from here on. */
+  | { readonly kind: 'claim'; readonly expected: LogSequence }
 
 /** What it tells, without an answer. */
-export interface LogTruncation {
-  readonly kind: 'truncate'
-  readonly upTo: LogSequence
-}
+export type LogNotice =
+  /** What stands up to there is not needed by the writer's environment any more. */
+  | { readonly kind: 'truncate'; readonly upTo: LogSequence }
+  /** A question for more is to be answered at once. */
+  | { readonly kind: 'wake' }
 
 /** The answer to a question of each kind; `givenUp` when the process ends before there is one. */
 export interface LogAnswers {
   readonly append: Appended | 'givenUp'
-  /** The claim is the record that made the writer's process the owner of the log. */
+  /** The claim is the record that made the writer's process the owner of the log; 0 while it is not. */
   readonly extent: (Extent & { readonly claim: LogSequence }) | 'givenUp'
   readonly read: Result<readonly LogRecord[], ReadRefusal> | 'givenUp'
+  readonly next: Result<readonly LogRecord[], ReadRefusal> | 'givenUp'
+  readonly claim: Appended | 'givenUp'
 }
 
 /** The writer's end of a link, to be handed to its thread. */
@@ -76,8 +83,8 @@ export class LogLink {
     return message
   }
 
-  tell(truncation: LogTruncation): void {
-    this.#end.port.postMessage(truncation)
+  tell(notice: LogNotice): void {
+    this.#end.port.postMessage(notice)
   }
 
   close(): void {
@@ -89,11 +96,11 @@ export class LogLink {
 export function serveLogLink(
   { port, answered }: LogServerEnd,
   answer: (question: LogQuestion) => Promise<LogAnswers[LogQuestion['kind']]>,
-  truncate: (upTo: LogSequence) => void,
+  hear: (notice: LogNotice) => void,
 ): void {
   const count = new Int32Array(answered)
-  port.on('message', async (message: LogQuestion | LogTruncation) => {
-    if (message.kind === 'truncate') return truncate(message.upTo)
+  port.on('message', async (message: LogQuestion | LogNotice) => {
+    if (message.kind === 'truncate' || message.kind === 'wake') return hear(message)
     port.postMessage(await answer(message))
     Atomics.add(count, 0, 1)
     Atomics.notify(count, 0)

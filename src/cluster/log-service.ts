@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { err, ok, type Result } from '../result.js'
-import type { LogSequence } from '../wal/record-log.js'
+import type { Appended, LogSequence } from '../wal/record-log.js'
 import type { Appender } from './appender.js'
 import { encodeClusterRecord } from './cluster-record.js'
+import type { CopyCheckpoints } from './copy-checkpoints.js'
 import type { Engine, Extent, LogName } from './engine.js'
-import { type LogAnswers, type LogQuestion, type LogServerEnd, serveLogLink } from './log-link.js'
+import { FollowedLogs } from './followed-logs.js'
+import { type LogAnswers, type LogNotice, type LogQuestion, type LogServerEnd, serveLogLink } from './log-link.js'
 
 export interface LogServiceParts {
   readonly engine: Engine
@@ -43,6 +45,8 @@ export class LogService {
   readonly #parts: LogServiceParts
   readonly #owned = new Map<LogName, Owned>()
   #timers: readonly NodeJS.Timeout[] = []
+  #followed: FollowedLogs | undefined
+  #checkpoints: CopyCheckpoints | undefined
   /** Set when the process ends: what is under way gets no answer any more. */
   #giveUp: () => void = () => {}
   readonly #givenUp: Promise<'givenUp'>
@@ -59,42 +63,50 @@ export class LogService {
     const claims = await Promise.all(logs.map((log) => this.#claimed(log)))
     const refused = claims.find((claim) => !claim.ok)
     if (refused && !refused.ok) return refused
+    this.#begin()
+    return ok(undefined)
+  }
+
+  /**
+   * From now on this process is one of several nodes: it follows the logs that it does not own, the threads that have them
+   * claim and lose them one by one, and what some copy may need is not truncated.
+   */
+  follow(checkpoints: CopyCheckpoints): void {
+    this.#followed = new FollowedLogs(this.#parts.engine)
+    this.#checkpoints = checkpoints
+    this.#begin()
+  }
+
+  #begin(): void {
     const truncating = setInterval(() => void this.#truncate(), truncate_ms)
     const compacting = setInterval(() => void this.#compact(), compact_ms)
     this.#timers = [truncating, compacting]
-    return ok(undefined)
   }
 
   /** Answers the questions of a thread that writes a log. */
   serve(end: LogServerEnd): void {
     const answer = (question: LogQuestion): Promise<LogAnswers[LogQuestion['kind']]> =>
       Promise.race([this.#givenUp, this.#answered(end.log, question)])
-    const truncate = (upTo: LogSequence): void => {
-      const owned = this.#of(end.log)
-      // The last record always stays.
-      owned.truncate = Math.max(owned.truncate, Math.min(upTo, owned.last - 1)) as LogSequence
-    }
-    serveLogLink(end, answer, truncate)
+    serveLogLink(end, answer, (notice) => this.#hear(end.log, notice))
   }
 
   /** Lets go of everybody who waits: the process ends. */
   close(): void {
     for (const timer of this.#timers) clearInterval(timer)
+    this.#followed?.close()
     this.#giveUp()
     this.#parts.appender.close()
     this.#parts.engine.close()
   }
 
   async #claimed(log: LogName): Promise<Result<undefined, string>> {
-    const { engine, appender, node } = this.#parts
+    const { engine, appender } = this.#parts
     for (let claims = 0; claims < claimsMost; claims += 1) {
       const extent = await engine.extent(log)
       if (!extent.ok) return err(extent.error.reason)
       if (extent.value === undefined) return err(`the cluster has no log ${log}: its data in etcd are damaged`)
       const { last } = extent.value
-      const payload = new Uint8Array()
-      const bytes = encodeClusterRecord({ kind: 'claim', epoch: 0 as LogSequence, time_ms: Date.now(), node, payload })
-      const appended = await Promise.race([appender.append(log, last, bytes), sleep(patience_ms)])
+      const appended = await Promise.race([appender.append(log, last, this.#claimRecord()), sleep(patience_ms)])
       if (appended === undefined) return err(`etcd took no record for log ${log} within ${patience_ms / 1000} s`)
       if (appended.ok) {
         this.#enter(log, extent.value, appended.value)
@@ -111,6 +123,18 @@ export class LogService {
     this.#owned.set(log, { claim, first: first || claim, last: claim, appending: undefined, truncate })
   }
 
+  #hear(log: LogName, notice: LogNotice): void {
+    if (notice.kind === 'wake') this.#followed?.wake(log)
+    else if (this.#checkpoints) this.#checkpoints.reached(log, notice.upTo)
+    else this.#truncatable(log, notice.upTo)
+  }
+
+  #truncatable(log: LogName, upTo: LogSequence): void {
+    const owned = this.#owned.get(log)
+    // The last record always stays.
+    if (owned) owned.truncate = Math.max(owned.truncate, Math.min(upTo, owned.last - 1)) as LogSequence
+  }
+
   #of(log: LogName): Owned {
     const owned = this.#owned.get(log)
     if (owned === undefined) throw new Error(`log ${log} was not claimed`)
@@ -118,22 +142,51 @@ export class LogService {
   }
 
   async #answered(log: LogName, question: LogQuestion): Promise<LogAnswers[LogQuestion['kind']]> {
-    const owned = this.#of(log)
     switch (question.kind) {
       case 'append': {
+        const owned = this.#of(log)
         const appending = this.#appended(log, owned, question.expected, question.bytes)
         owned.appending = appending
         return appending
       }
-      case 'extent': {
-        // Of a thread that has died over it: whoever replaces it has to know what became of it.
-        await owned.appending
-        const { first, last, claim } = owned
-        return { first, last, claim }
-      }
+      case 'extent':
+        return this.#extent(log)
       case 'read':
         return this.#read(log, question.after)
+      case 'next':
+        if (this.#followed === undefined) throw new Error(`log ${log} is not followed`)
+        return this.#followed.next(log, question.after)
+      case 'claim':
+        return this.#claimedBehind(log, question.expected)
     }
+  }
+
+  async #extent(log: LogName): Promise<LogAnswers['extent']> {
+    const owned = this.#owned.get(log)
+    // Of a thread that has died over it: whoever replaces it has to know what became of it.
+    await owned?.appending
+    if (owned && this.#followed === undefined) return { first: owned.first, last: owned.last, claim: owned.claim }
+    // Whoever replaces it claims the log again.
+    this.#owned.delete(log)
+    for (;;) {
+      const extent = await this.#parts.engine.extent(log)
+      if (extent.ok && extent.value !== undefined) return { ...extent.value, claim: 0 as LogSequence }
+      if (extent.ok) throw new Error(`the cluster has no log ${log}`)
+      await sleep(again_ms)
+    }
+  }
+
+  async #claimedBehind(log: LogName, expected: LogSequence): Promise<Appended> {
+    const { appender } = this.#parts
+    const claimed = await appender.append(log, expected, this.#claimRecord())
+    if (claimed.ok) this.#enter(log, { first: 0 as LogSequence, last: expected }, claimed.value)
+    return claimed
+  }
+
+  #claimRecord(): Buffer {
+    const payload = new Uint8Array()
+    const { node } = this.#parts
+    return encodeClusterRecord({ kind: 'claim', epoch: 0 as LogSequence, time_ms: Date.now(), node, payload })
   }
 
   async #appended(log: LogName, owned: Owned, expected: LogSequence, bytes: Uint8Array): Promise<LogAnswers['append']> {
@@ -142,6 +195,10 @@ export class LogService {
       owned.last = appended.value
     } else if (appended.error.kind === 'fenced') {
       this.#parts.fenced(log, appended.error.last)
+      if (this.#followed !== undefined) {
+        this.#owned.delete(log)
+        return appended
+      }
       // Nothing may be answered that the new owner does not know of: the process ends.
       return this.#givenUp
     }
@@ -159,14 +216,22 @@ export class LogService {
 
   /** What checkpoints have made dispensable, of all logs in one request. */
   async #truncate(): Promise<void> {
+    if (this.#checkpoints) {
+      const least = await this.#checkpoints.exchanged()
+      if (!least.ok) return this.#parts.neglected('be told of checkpoints', least.error.reason)
+      for (const [log, reached] of least.value) this.#truncatable(log, reached)
+    }
     const upTo = new Map<LogName, LogSequence>()
     for (const [log, owned] of this.#owned) {
-      if (owned.truncate >= owned.first) upTo.set(log, owned.truncate)
+      if (owned.truncate >= Math.max(1, owned.first)) upTo.set(log, owned.truncate)
     }
     if (upTo.size === 0) return
     const truncated = await this.#parts.engine.truncate(upTo)
     if (!truncated.ok) return this.#parts.neglected('truncate the logs', truncated.error.reason)
-    for (const [log, last] of upTo) this.#of(log).first = (last + 1) as LogSequence
+    for (const [log, last] of upTo) {
+      const owned = this.#owned.get(log)
+      if (owned) owned.first = (last + 1) as LogSequence
+    }
   }
 
   async #compact(): Promise<void> {

@@ -5,6 +5,7 @@ import type { LogSequence } from '../wal/record-log.js'
 import type { LogName } from './engine.js'
 import type { EtcdSettings } from './etcd-client.js'
 import type { LogServerEnd } from './log-link.js'
+import type { ClusterNodes, NodeFacts } from './node-facts.js'
 
 /** What the thread is handed to begin with that has the connection to the engine. Plain data. */
 export interface LogTask {
@@ -17,18 +18,29 @@ export interface LogTask {
   readonly measures: CounterTableMemory
 }
 
-/** What the main thread tells it. Each of the first three is answered by a report. */
+/** What the main thread tells it. Each of the first four is answered by a report. */
 export type LogInstruction =
   | { readonly kind: 'describe' }
+  /** That this process is a node of the cluster, with a data folder of this id. */
+  | { readonly kind: 'list'; readonly folder: string }
   | { readonly kind: 'begin'; readonly description: string; readonly after: ReadonlyMap<LogName, LogSequence> }
   | { readonly kind: 'claim'; readonly logs: readonly LogName[] }
+  /** That this process is one of several nodes, of which these keep copies: logs are claimed by the threads that have them. */
+  | { readonly kind: 'follow'; readonly nodes: ClusterNodes }
   | { readonly kind: 'serve'; readonly end: LogServerEnd }
+  /** That this node is a member from now on, and says this of itself: the first time and whenever it changes. */
+  | { readonly kind: 'tell'; readonly self: NodeFacts }
   | { readonly kind: 'end' }
 
 /** What it tells the main thread; refusals are in words for the operator. */
 export type LogReport =
   | { readonly kind: 'ready' }
   | { readonly kind: 'described'; readonly text: Result<string | undefined, string> }
+  /** Nothing in a cluster of one node. */
+  | { readonly kind: 'listed'; readonly nodes: Result<ClusterNodes | undefined, string> }
   | { readonly kind: 'begun'; readonly isNew: Result<boolean, string> }
   | { readonly kind: 'claimed'; readonly claimed: Result<undefined, string> }
+  | { readonly kind: 'nodes'; readonly nodes: ClusterNodes }
+  | { readonly kind: 'members'; readonly members: readonly NodeFacts[] }
+  | { readonly kind: 'isMember'; readonly isMember: boolean }
   | { readonly kind: 'fenced'; readonly log: LogName; readonly last: LogSequence }

@@ -1,6 +1,6 @@
 import { MessageChannel, type MessagePort, type TransferListItem } from 'node:worker_threads'
 import { faultText, type Log } from '../log/log.js'
-import type { PartitionInstruction, PartitionReady, PartitionReport } from '../mailbox/batch.js'
+import type { PartitionInstruction, PartitionOwned, PartitionReady, PartitionReport } from '../mailbox/batch.js'
 import { ActorThread } from '../mailbox/thread.js'
 import type { PinnedFile } from '../partition/store.js'
 import { err, ok, type Result } from '../result.js'
@@ -32,6 +32,8 @@ interface PartitionsSettings<Task> {
   readonly restarted: (partition: number) => void
   /** Whether the partition's thread is inside a write transaction now. */
   readonly isWriting: (partition: number) => boolean
+  /** In a cluster of several nodes: this one owns the log of a partition since a claim, or no more. */
+  readonly owns?: (partition: number, epoch: PartitionOwned['epoch']) => void
   /** The broker can not go on: the reason. */
   readonly fatal: (reason: string) => void
 }
@@ -43,7 +45,7 @@ export interface PinnedPartitions {
   release(): Promise<boolean>
 }
 
-type TicketedReport = Exclude<PartitionReport, PartitionReady>
+type TicketedReport = Exclude<PartitionReport, PartitionReady | PartitionOwned>
 
 /** A thread that dies this often within a minute is not replaced again [management 12.2]. */
 export const deathsPerMinute = 5
@@ -174,8 +176,14 @@ export class Partitions<Task extends object> {
     return report ?? undefined
   }
 
-  #take(report: PartitionReport): void {
-    if (report.kind !== 'ready') this.#open.get(report.ticket)?.(report)
+  /** Tells the thread of a partition, if it has one now. */
+  instruct(partition: number, instruction: Extract<PartitionInstruction, { kind: 'own' | 'release' }>): void {
+    this.#threads.get(partition)?.tell(instruction)
+  }
+
+  #take(partition: number, report: PartitionReport): void {
+    if (report.kind === 'owns') this.#settings.owns?.(partition, report.epoch)
+    else if (report.kind !== 'ready') this.#open.get(report.ticket)?.(report)
   }
 
   #start(partition: number): Promise<PartitionReady> {
@@ -188,7 +196,7 @@ export class Partitions<Task extends object> {
     const thread: PartitionThread<Task> = new ActorThread({
       entry: this.#settings.entry,
       ...this.#settings.launch(partition),
-      reported: (report) => this.#take(report),
+      reported: (report) => this.#take(partition, report),
     })
     const ready = await thread.ready
     this.#threads.set(partition, thread)
@@ -217,6 +225,7 @@ export class Partitions<Task extends object> {
 
   async #replace(partition: number, dead: PartitionThread<Task>): Promise<void> {
     this.#threads.delete(partition)
+    this.#settings.owns?.(partition, undefined)
     this.#settings.log.trace('worker', `partition ${partition} gets a new thread`)
     await this.#start(partition)
     this.#settings.log.warn('worker:replaced', `partition ${partition} runs again in a new thread`, { partition })

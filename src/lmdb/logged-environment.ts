@@ -9,7 +9,7 @@ import type { Nanoseconds } from '../time.js'
 import { LocalLog, type LocalLogSettings } from '../wal/local-log.js'
 import { DiskLogFolder } from '../wal/log-folder.js'
 import { LogScan, parsePosition, positionText } from '../wal/log-scan.js'
-import type { LogSequence, NotedLog } from '../wal/record-log.js'
+import type { LogRecord, LogSequence, NotedLog } from '../wal/record-log.js'
 import { Checkpoints, readCheckpoint } from './checkpoint.js'
 import { numberOf } from './damage.js'
 import { FilePin } from './file-pin.js'
@@ -44,6 +44,9 @@ const transaction_bytes = 2 ** 22
 /** How often recovery says how far it is. */
 const progress_ms = 2000
 
+/** Records that change nothing, after so many of which the environment notes them all the same, so that the log can forget them. */
+const passedMost = 100
+
 const wayOut = 'restore the data folder from a backup'
 
 /** An environment with the log before it, from which it is brought up to date when it is opened. */
@@ -53,6 +56,8 @@ export class LoggedEnvironment {
   readonly #wal: NotedLog
   readonly #timer: NodeJS.Timeout
   #applied: LogSequence
+  /** What the environment has noted of that. */
+  #noted: LogSequence
   /** The record that the last checkpoint was taken behind. */
   #checkpointed: LogSequence
   #taking: Promise<void> | undefined
@@ -66,6 +71,7 @@ export class LoggedEnvironment {
     this.#parts = parts
     const { path, facts } = parts
     this.#applied = numberOf(facts.get(appliedFact), path, 'the last record that was applied') as LogSequence
+    this.#noted = this.#applied
     this.#checkpoints = new Checkpoints(path, parts.root)
     try {
       this.#wal = this.#opened()
@@ -121,6 +127,33 @@ export class LoggedEnvironment {
       this.#parts.facts.putSync(appliedFact, String(sequence))
     })
     this.#applied = sequence
+    this.#noted = sequence
+  }
+
+  /**
+   * Writes what records of another owner say, in one transaction that notes the last of them. `committing` is called right
+   * before the commit. Throws `DamagedRecord` when one of them cannot be applied.
+   */
+  follow(
+    turns: readonly LogRecord[],
+    last: LogSequence,
+    write: (bytes: Uint8Array) => void,
+    committing: () => void,
+  ): void {
+    this.apply(last, () => {
+      for (const { sequence, bytes } of turns) this.#replay(sequence, () => write(bytes))
+      committing()
+    })
+  }
+
+  /** Everything up to a record is applied, since what is new of it changes nothing. */
+  pass(last: LogSequence): void {
+    if (last - this.#noted > passedMost) {
+      this.apply(last, () => {})
+      return
+    }
+    if (this.isCheckpointed) this.#checkpointed = last
+    this.#applied = last
   }
 
   /** Whether the last checkpoint has everything. */
@@ -133,7 +166,7 @@ export class LoggedEnvironment {
     if (this.isCheckpointed || this.#checkpoints.isUnderWay) return
     this.#flushLog()
     this.#checkpoints.takeSync(this.#wal.note)
-    this.#taken(this.#applied)
+    this.#taken(this.#applied, this.#noted)
   }
 
   /** Keeps the last commit for a copy of the file, instead of one that was kept before. Only between two turns. */
@@ -239,8 +272,9 @@ export class LoggedEnvironment {
   async #take(last: LogSequence, note: string): Promise<void> {
     this.#flushLog()
     const begun = process.hrtime.bigint()
+    const noted = this.#noted
     if (!(await this.#checkpoints.take(note))) return
-    this.#taken(last)
+    this.#taken(last, noted)
     this.#parts.checkpointed?.(process.hrtime.bigint() - begun)
   }
 
@@ -249,9 +283,10 @@ export class LoggedEnvironment {
     if (!this.#parts.durable) this.#wal.flush()
   }
 
-  #taken(sequence: LogSequence): void {
+  /** The environment is read from the log from behind what it has noted itself. */
+  #taken(sequence: LogSequence, noted: LogSequence): void {
     this.#checkpointed = sequence
-    this.#wal.truncate(sequence)
+    this.#wal.truncate(noted)
   }
 }
 

@@ -16,7 +16,7 @@ import { StorageFull } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { Milliseconds, Nanoseconds } from '../time.js'
 import { traceArea } from '../trace-area.js'
-import type { LogSequence, NotedLog } from '../wal/record-log.js'
+import type { LogRecord, LogSequence, NotedLog } from '../wal/record-log.js'
 import { CountChanges, ensureAttributeTypes } from './count-changes.js'
 import { entityOf, missing, numberOf } from './damage.js'
 import { faultOf } from './disk-fault.js'
@@ -58,7 +58,7 @@ export interface StoreParts {
 }
 
 /** A partition must not go on: nobody knows what is on disk. */
-function endThread(fault: unknown): void {
+export function endThread(fault: unknown): void {
   setImmediate(() => {
     throw fault
   })
@@ -162,6 +162,39 @@ export class LmdbPartitionStore implements PartitionStore {
   /** The last record of its log that is applied. */
   get applied(): LogSequence {
     return this.#logged.applied
+  }
+
+  /**
+   * Applies what others have appended to the log, as recovery does, in one transaction. `committing` hears which entities
+   * change, before anybody can see it.
+   */
+  follow(turns: readonly LogRecord[], last: LogSequence, committing: (changed: readonly EntityWrite[]) => void): void {
+    if (turns.length === 0) {
+      this.#logged.pass(last)
+      return
+    }
+    const highest = this.#highest
+    const lastNotice = this.#outbox.last
+    const changed: EntityWrite[] = []
+    const write = (bytes: Uint8Array): void => {
+      const turn = decodeTurnRecord(bytes, (...of) => this.#held(...of))
+      changed.push(...turn.entities)
+      this.#write(turn)
+    }
+    try {
+      this.#logged.follow(turns, last, write, () => committing(changed))
+    } catch (fault) {
+      this.#cache.clear()
+      this.#highest = highest
+      this.#outbox.rewind(lastNotice)
+      throw faultOf(fault, this.#path)
+    }
+    this.#isLookDue = !this.#wasBelowLimit || this.#written >= charactersPerLook
+  }
+
+  /** Everything up to a record of the log changes nothing more. */
+  pass(last: LogSequence): void {
+    this.#logged.pass(last)
   }
 
   /** See `LoggedEnvironment`. */

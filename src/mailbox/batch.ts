@@ -3,6 +3,7 @@ import type { Encoded } from '../partition/encoding.js'
 import type { PinnedFile } from '../partition/store.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
+import type { LogSequence } from '../wal/record-log.js'
 
 /** What a front end sends to a partition: a batch of encoded commands. */
 export interface Batch {
@@ -28,6 +29,8 @@ export type PartitionInstruction =
   /** Keep the last commit for a copy of the file, and wait at the gate, with the turns of all partitions. */
   | { readonly kind: 'pin'; readonly ticket: number; readonly gate: SharedArrayBuffer }
   | { readonly kind: 'unpin'; readonly ticket: number }
+  /** Become the owner of the partition's log in its cluster, or release it. */
+  | { readonly kind: 'own' | 'release' }
   /** Take no more batches, finish, close the store. */
   | { readonly kind: 'drain' }
 
@@ -62,5 +65,12 @@ export interface CommitUnpinned {
   readonly wasPinned: boolean
 }
 
+/** What a partition's thread says when its node becomes the owner of its log, or is it no more. */
+export interface PartitionOwned {
+  readonly kind: 'owns'
+  /** The sequence of the claim. */
+  readonly epoch: LogSequence | undefined
+}
+
 /** Everything that a partition's thread says. */
-export type PartitionReport = PartitionReady | SubscriptionActivated | CommitPinned | CommitUnpinned
+export type PartitionReport = PartitionReady | PartitionOwned | SubscriptionActivated | CommitPinned | CommitUnpinned

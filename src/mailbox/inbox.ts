@@ -102,7 +102,7 @@ export class Inbox {
     const times = new TurnTimes()
     const batch = this.#batch()
     this.#traceTaken(batch.length)
-    const { store, bell, storage } = this.#parts
+    const { store, bell, storage, ownership } = this.#parts
     const lastNotice = store.lastNotice
     const replies = this.#runner.run(batch, times)
     this.#runner.afterCommit(() => {
@@ -113,6 +113,7 @@ export class Inbox {
       // Whoever hears it looks for the notices in a snapshot, which is new because the commit was counted.
       if (store.lastNotice !== lastNotice) bell.ring()
       storage.committed(replies.length, times.ended - times.decided)
+      ownership?.turned()
     })
     this.#send(replies, times)
     // The thread ends of it, and is replaced by one that reads everything from disk.

@@ -8,7 +8,7 @@ import type { DeprecatedLocation } from '../partition/deprecated-locations.js'
 import type { TurnChanges } from '../partition/store.js'
 import { commitTurn, publishTurn, type TurnParts } from '../partition/turn.js'
 import type { Bell } from '../shared-memory/bell.js'
-import { DamagedRecord, DiskFault, RecordTooLarge, StorageFull } from '../storage-fault.js'
+import { DamagedRecord, DiskFault, LogFenced, RecordTooLarge, StorageFull } from '../storage-fault.js'
 
 export interface TurnRunnerParts extends TurnParts {
   /** Rung when there are new notices on disk. */
@@ -17,6 +17,18 @@ export interface TurnRunnerParts extends TurnParts {
   readonly log: Log
   readonly damages: DamageLog
   readonly deprecated: Pick<DeprecatedUses, 'note'>
+  /** In a cluster of several nodes: whether this one owns the partition. */
+  readonly ownership?: TurnOwnership | undefined
+}
+
+/** What a partition's turns have to do with its owner. */
+export interface TurnOwnership {
+  /** Whether turns are taken here. */
+  readonly isOwner: boolean
+  /** A turn is on disk and can be read. */
+  turned(): void
+  /** Somebody else owns the log. */
+  fenced(): void
 }
 
 /**
@@ -63,6 +75,7 @@ export class TurnRunner {
    * fails alone: the others are taken one by one.
    */
   run(batch: readonly Command[], times: TurnTimes): readonly Reply[] {
+    if (this.#parts.ownership?.isOwner === false) return notOwned(batch)
     return this.#run(batch, times, false)
   }
 
@@ -126,6 +139,10 @@ export class TurnRunner {
       if (!again) return this.#run(batch, times, true)
       return batch.map(() => ({ kind: 'failed', why: 'storageFull' }))
     }
+    if (fault instanceof LogFenced && this.#parts.ownership) {
+      this.#parts.ownership.fenced()
+      return notOwned(batch)
+    }
     const isTooLarge = fault instanceof RecordTooLarge
     const [single] = batch
     if (single && batch.length === 1) {
@@ -163,4 +180,8 @@ export class TurnRunner {
     this.#isFull = isFull
     this.#parts.storage.full(isFull)
   }
+}
+
+function notOwned(batch: readonly Command[]): readonly Reply[] {
+  return batch.map(({ kind }) => (kind === 'ping' ? { kind: 'pong' } : { kind: 'failed', why: 'notOwner' }))
 }

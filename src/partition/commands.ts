@@ -121,9 +121,9 @@ export interface PongReply {
 
 /**
  * The turn could not be taken, nothing of it is on disk: storage is full, its record is larger than the log of a cluster takes,
- * or there is a fault that the log names.
+ * the partition belongs to another node, or there is a fault that the log names.
  */
 export interface FailedReply {
   readonly kind: 'failed'
-  readonly why: 'storageFull' | 'recordTooLarge' | 'fault'
+  readonly why: 'storageFull' | 'recordTooLarge' | 'notOwner' | 'fault'
 }

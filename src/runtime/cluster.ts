@@ -4,6 +4,7 @@ import { ClusterLog } from '../cluster/cluster-log.js'
 import type { LogName } from '../cluster/engine.js'
 import { type LogLinkEnd, newLogLink } from '../cluster/log-link.js'
 import type { LogInstruction, LogReport, LogTask } from '../cluster/log-thread.js'
+import type { ClusterNodes, Route } from '../cluster/node-facts.js'
 import { ControlStore } from '../lmdb/control-store.js'
 import type { DataFolder } from '../lmdb/data-folder.js'
 import type { WriterSettings } from '../lmdb/environment.js'
@@ -17,6 +18,7 @@ import type { Options } from '../options.js'
 import { err, ok, type Result } from '../result.js'
 import { systemFaultText } from '../system-fault.js'
 import type { LogSequence } from '../wal/record-log.js'
+import { RunningNodes } from './running-nodes.js'
 import type { ThreadPorts } from './tasks.js'
 
 /** The part of the options that says which cluster the broker is of. */
@@ -33,6 +35,10 @@ interface ClusterParts {
   readonly fenced: (reason: string) => void
   /** The broker can not go on: the reason. */
   readonly fatal: (reason: string) => void
+  /** Of one of several nodes: has the thread of a partition become the owner of its log, or release it. */
+  readonly instruct: (partition: number, what: 'own' | 'release') => void
+  /** Who owns what is known to be different now. */
+  readonly routed: (routes: readonly Route[]) => void
 }
 
 type Thread = ActorThread<LogTask & Pick<ThreadPorts, 'log'>, LogReport>
@@ -49,6 +55,7 @@ interface Description {
 export class RunningCluster {
   readonly #parts: ClusterParts
   readonly #thread: Thread
+  #nodes: RunningNodes | undefined
 
   /** Refuses, in words for the operator, when the broker can not be the owner of the cluster's logs. */
   static async start(parts: ClusterParts): Promise<Result<RunningCluster, string>> {
@@ -78,9 +85,7 @@ export class RunningCluster {
         log: port2,
       },
       transfer: [port2],
-      reported: (report) => {
-        if (report.kind === 'fenced') parts.fenced(fencedText(options, report.log))
-      },
+      reported: (report) => this.#take(report),
     })
     this.#thread.ended.catch((fault: unknown) =>
       parts.fatal(`the thread of the cluster's log failed: ${String(fault)}`),
@@ -94,11 +99,19 @@ export class RunningCluster {
     return writer
   }
 
-  /** Opens the log of the coordinator, which this thread writes. */
-  readonly openControl = (applied: LogSequence): ClusterLog => new ClusterLog(this.link('control'), applied)
+  /** Opens the log of the coordinator, which this thread writes; nothing where it is files: several nodes do not share it. */
+  get openControl(): ((applied: LogSequence) => ClusterLog) | undefined {
+    return this.#nodes === undefined ? (applied) => new ClusterLog(this.link('control'), applied) : undefined
+  }
+
+  /** This node among several; nothing in a cluster of one. */
+  get nodes(): RunningNodes | undefined {
+    return this.#nodes
+  }
 
   /** Lets go of who waits for the engine: the process ends. */
   end(): void {
+    this.#nodes?.end()
     this.#tell({ kind: 'end' })
   }
 
@@ -107,6 +120,8 @@ export class RunningCluster {
     await this.#thread.ready
     const found = await this.#described()
     if (!found.ok) return found
+    const nodes = await this.#listed()
+    if (!nodes.ok) return nodes
     const fact = readClusterFact(folder.path)
     const joining = fact?.state !== 'member'
     if (found.value === undefined) {
@@ -115,8 +130,10 @@ export class RunningCluster {
       const begun = await this.#begun()
       if (!begun.ok) return begun
     } else {
-      const reason = refusalOf(found.value, fact !== undefined, this.#parts)
+      const reason = refusalOf(found.value, fact !== undefined, nodes.value !== undefined, this.#parts)
       if (reason !== undefined) return err(reason)
+      if (fact === undefined && [...(await this.#applied()).values()].some((applied) => applied > 0))
+        return err(`${folder.path} has data of its own: a node joins it with a new folder`)
     }
     if (joining) {
       noteClusterFact(folder.path, { name: options.name, prefix: options.prefix, state: 'member' })
@@ -124,6 +141,10 @@ export class RunningCluster {
         'cluster:joined',
         `${folder.path} has become the folder of cluster ${options.name}: its logs stand in etcd`,
       )
+    }
+    if (nodes.value !== undefined) {
+      this.#follow(nodes.value)
+      return ok(undefined)
     }
     const claimed = this.#thread.next('claimed')
     this.#tell({ kind: 'claim', logs: [...this.#partitions(), 'control'] })
@@ -134,6 +155,33 @@ export class RunningCluster {
     const described = this.#thread.next('described')
     this.#tell({ kind: 'describe' })
     return (await described).text
+  }
+
+  async #listed(): Promise<Result<ClusterNodes | undefined, string>> {
+    const listed = this.#thread.next('listed')
+    this.#tell({ kind: 'list', folder: this.#parts.folder.id })
+    return (await listed).nodes
+  }
+
+  #follow(nodes: ClusterNodes): void {
+    const { options, folder, log, instruct, routed } = this.#parts
+    this.#tell({ kind: 'follow', nodes })
+    this.#nodes = new RunningNodes({
+      ...{ node: options.node, nodes, partitions: folder.partitions, log, instruct },
+      tell: (self) => this.#tell({ kind: 'tell', self }),
+      routed,
+    })
+  }
+
+  #take(report: LogReport): void {
+    const nodes = this.#nodes
+    if (report.kind === 'nodes') nodes?.listed(report.nodes)
+    else if (report.kind === 'members') nodes?.members(report.members)
+    else if (report.kind === 'isMember') nodes?.member(report.isMember)
+    // Of several nodes the thread of the partition hears of it, and follows.
+    else if (report.kind === 'fenced' && nodes === undefined) {
+      this.#parts.fenced(fencedText(this.#parts.options, report.log))
+    }
   }
 
   /** Begins the cluster's logs behind what the folder's stores have applied, which is all that its own logs hold. */
@@ -183,12 +231,22 @@ function passwordFrom({ passwordFile, user }: ClusterOptions): Result<string | u
 }
 
 /** Why a cluster that stands in etcd is not that of this folder; nothing when it is. */
-function refusalOf(text: string, isMember: boolean, { options, folder }: ClusterParts): string | undefined {
+function refusalOf(
+  text: string,
+  isMember: boolean,
+  areSeveral: boolean,
+  { options, folder }: ClusterParts,
+): string | undefined {
   const found = descriptionOf(text)
   if (found === undefined)
     return `what stands at ${options.prefix}/cluster is written by a later version of Rigel, or damaged`
   if (found.name !== options.name)
     return `${options.prefix} is the place of cluster ${found.name}: give another -clusterPrefix`
+  if (areSeveral) {
+    return found.partitions === folder.partitions
+      ? undefined
+      : `it has ${found.partitions} partitions, and ${folder.path} has ${folder.partitions}: start with a new folder and -partitions ${found.partitions}`
+  }
   if (found.folder === folder.id && isMember && found.partitions === folder.partitions) return undefined
   return `it was begun with another data folder, of id ${found.folder}, and ${folder.path} has ${folder.id}: one folder serves a cluster, several nodes are not there yet. Start with that folder, or give another -cluster or -clusterPrefix`
 }

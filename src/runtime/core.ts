@@ -5,6 +5,7 @@ import { backupOperations } from '../broker/backup-service.js'
 import { subscriptionServiceOperations } from '../broker/broker.js'
 import { registryServiceOperations } from '../broker/registry-service.js'
 import { serveService } from '../broker/service-link.js'
+import type { Route } from '../cluster/node-facts.js'
 import type { Setting } from '../command-line/command-line.js'
 import { serveFeeds } from '../console/feed-link.js'
 import { mainFeeds } from '../console/feeds.js'
@@ -45,14 +46,15 @@ import { type FeedParts, openFront, type RunningFrontEnd } from './front-end-ass
 import { type ThreadHeaps, threadHeaps } from './memory-needed.js'
 import { templateSettings } from './message-rendering.js'
 import { configuredKeys, reloadFiles } from './reload-files.js'
-import type {
-  BrokerPlan,
-  FrontEndTask,
-  FrontInstruction,
-  FrontReport,
-  PartitionTask,
-  ServicePorts,
-  ThreadPorts,
+import {
+  type BrokerPlan,
+  type FrontEndTask,
+  type FrontInstruction,
+  type FrontReport,
+  numbered,
+  type PartitionTask,
+  type ServicePorts,
+  type ThreadPorts,
 } from './tasks.js'
 
 /** Entities of one id in one path: an update that changes all of them is to be a short one. */
@@ -148,6 +150,7 @@ export class Core {
       launch: (partition) => this.#partitionLaunch(partition),
       log,
       restarted: (partition) => this.#measures.restarted(partition),
+      owns: (partition, epoch) => this.#cluster?.nodes?.owns(partition, epoch),
       isWriting: (partition) => this.#measures.storageTable.reading(partition).writing,
       fatal,
     })
@@ -172,6 +175,8 @@ export class Core {
       log: this.#log,
       fenced: (reason) => this.#fatal(reason, exitCodes.fenced),
       fatal: this.#fatal,
+      instruct: (partition, kind) => this.#partitions.instruct(partition, { kind }),
+      routed: (routes) => this.#routed(routes),
     })
     if (!started.ok) return started
     this.#cluster = started.value
@@ -197,7 +202,7 @@ export class Core {
     })
     // The threads open their stores while the registry is read here.
     const [highest] = await Promise.all([this.#partitions.start(), this.#delivery.load()])
-    this.#sequences = SequenceCounter.after(highest)
+    this.#sequences = SequenceCounter.after(highest, this.#cluster?.nodes?.slot)
     await this.#delivery.start()
   }
 
@@ -213,6 +218,7 @@ export class Core {
       apiKeys: keys.value,
       queryHeap_MiB: this.#heaps.query_MiB,
       sequences,
+      nodes: this.#cluster?.nodes?.forFronts,
     }
     this.#watch()
     const { subscriptions, registry } = this.#delivered
@@ -236,14 +242,13 @@ export class Core {
     await Promise.all(others.map((frontEnd) => this.#startThread({ ...task, frontEnd, fd })))
     this.#delivered.begin()
     this.#sweeper = this.#newSweeper(opened.value)
+    this.#cluster?.nodes?.begin()
     return ok(opened.value.port)
   }
 
   /** Has key and certificate, and the keys of clients, be as their files are now. */
   reload(): Promise<void> {
-    const everywhere = (instruction: FrontInstruction) => {
-      for (const thread of this.#threads) thread.tell(instruction)
-    }
+    const everywhere = (instruction: FrontInstruction) => this.#everyThread(instruction)
     return reloadFiles(this.#options, this.#log, {
       useTls: (tls) => {
         this.#front?.useTls(tls)
@@ -254,6 +259,15 @@ export class Core {
         everywhere({ kind: 'useKeys', keys })
       },
     })
+  }
+
+  #everyThread(instruction: FrontInstruction): void {
+    for (const thread of this.#threads) thread.tell(instruction)
+  }
+
+  #routed(routes: readonly Route[]): void {
+    this.#front?.route(routes)
+    this.#everyThread({ kind: 'routes', routes })
   }
 
   #newSweeper({ sweep }: RunningFrontEnd): Sweeper {
@@ -290,6 +304,7 @@ export class Core {
   async #drained(limit_ms: number): Promise<number> {
     const until = performance.now() + limit_ms
     this.#sweeper?.stop()
+    this.#cluster?.nodes?.end()
     const stopped = await Promise.all([this.#front?.stop(limit_ms) ?? 0, ...this.#threads.map(stopThread(limit_ms))])
     this.#log.trace('shutdown', 'all requests have a response or are given up')
     await this.#delivery?.drain(Math.max(0, until - performance.now()))
@@ -392,7 +407,9 @@ export class Core {
     }
     const logLink = this.#cluster?.link(partition)
     const transfer = logLink === undefined ? [port2] : [port2, logLink.port]
-    return { task: { ...task, logLink }, transfer, heap_MiB: this.#heaps.partition_MiB }
+    const nodes = this.#cluster?.nodes
+    const position = nodes && numbered(nodes.positions, partition)
+    return { task: { ...task, logLink, position }, transfer, heap_MiB: this.#heaps.partition_MiB }
   }
 }
 

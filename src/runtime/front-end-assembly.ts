@@ -2,6 +2,7 @@ import type { MessagePort } from 'node:worker_threads'
 import { ApiKeys } from '../api-keys.js'
 import type { BackupService } from '../broker/backup-service.js'
 import type { SubscriptionService } from '../broker/broker.js'
+import { ConfirmedReads } from '../broker/confirmed-reads.js'
 import { FrontBroker, pageLimit_bytes } from '../broker/front-broker.js'
 import type { PartitionReaders } from '../broker/partition-readers.js'
 import { patientRegistry, patientSubscriptions } from '../broker/patient-services.js'
@@ -11,6 +12,8 @@ import { QueryPool, scanPermits } from '../broker/query-pool.js'
 import type { RegistryService } from '../broker/registry-service.js'
 import { ScanStops } from '../broker/scan-queue.js'
 import { CourierStreams } from '../broker/stream-service.js'
+import type { Route } from '../cluster/node-facts.js'
+import { RouteTable } from '../cluster/route-table.js'
 import { configResources } from '../console/config-resources.js'
 import { consoleResources } from '../console/console-resources.js'
 import type { Feeds } from '../console/feeds.js'
@@ -43,7 +46,7 @@ import type { SweptReply } from '../partition/commands.js'
 import { ProviderCalls } from '../providers/provider-calls.js'
 import { Providers } from '../providers/providers.js'
 import type { RegistrationId } from '../registration/registration.js'
-import { ok, type Result } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import { ForwardLimit } from '../shared-memory/forward-limit.js'
 import { MailboxCapacity } from '../shared-memory/mailbox-capacity.js'
 import { SequenceCounter } from '../shared-memory/sequences.js'
@@ -68,6 +71,8 @@ export interface RunningFrontEnd extends ReloadTarget {
   stop(limit_ms: number): Promise<number>
   /** The courier is at this port, for clients that listen to subscriptions. */
   connectStreams(port: MessagePort): void
+  /** Who owns which partition, of several nodes. */
+  route(routes: readonly Route[]): void
   /** Asks the broker as a client of this front end would. */
   state: FrontBroker['state']
   /** Has a partition remove entities that have expired by now; nothing when it cannot now. */
@@ -119,6 +124,7 @@ export async function openFront(
   const patient = options.cluster === undefined ? services : patientServices(services)
   const streams = new EventStreams()
   const listening = new CourierStreams(streams)
+  const routes = new RouteTable(task.nodes?.routes ?? [])
   const behind = {
     measures,
     apiKeys,
@@ -130,6 +136,7 @@ export async function openFront(
     reports,
     listening,
     streams,
+    confirmed: confirmedReads(task.nodes, routes),
     ...patient,
   }
   const { broker, feeds, parts } = interfaces(task, log, behind)
@@ -138,7 +145,7 @@ export async function openFront(
     await close()
     return opened
   }
-  return ok(front(opened.value, { broker, feeds, streams, listening, mailboxes, apiKeys }, close))
+  return ok(front(opened.value, { broker, feeds, streams, listening, mailboxes, apiKeys, routes }, close))
 }
 
 /** The owners of what is not about single entities, here or in another thread. */
@@ -185,6 +192,7 @@ interface Behind extends FrontEndServices {
   readonly peers: Peers<Shared>
   readonly listening: CourierStreams
   readonly streams: EventStreams
+  readonly confirmed: ConfirmedReads | undefined
 }
 
 function interfaces(
@@ -257,6 +265,13 @@ function interfaces(
     fd: task.fd,
   }
   return { broker, feeds, parts }
+}
+
+/** Nodes do not ask each other yet: what another one owns cannot be confirmed here. */
+function confirmedReads(nodes: FrontEndTask['nodes'], routes: RouteTable): ConfirmedReads | undefined {
+  if (nodes === undefined || nodes.reads === 'local') return undefined
+  const ask = () => Promise.resolve(err('nodes do not ask each other'))
+  return new ConfirmedReads({ positions: nodes.positions, ownerOf: (partition) => routes.ownerOf(partition), ask })
 }
 
 function openProviders(
@@ -340,11 +355,12 @@ function openQueryPool(
 interface FrontParts extends Pick<Behind, 'listening' | 'streams' | 'mailboxes' | 'apiKeys'> {
   readonly broker: FrontBroker
   readonly feeds: Feeds
+  readonly routes: RouteTable
 }
 
 function front(
   { fd, port, useTls, stop }: HttpServer,
-  { broker, feeds, streams, listening, mailboxes, apiKeys }: FrontParts,
+  { broker, feeds, streams, listening, mailboxes, apiKeys, routes }: FrontParts,
   close: () => Promise<void>,
 ): RunningFrontEnd {
   return {
@@ -354,6 +370,7 @@ function front(
     useTls,
     useKeys: (keys) => apiKeys?.use(keys),
     connectStreams: (port) => listening.connect(port),
+    route: (known) => routes.put(known),
     state: (query) => broker.state(query),
     sweep: async (partition) => {
       const posted = await numbered(mailboxes, partition).ask({ kind: 'sweep', time: now() })

@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { ApiKey } from '../api-keys.js'
 import type { LogLinkEnd } from '../cluster/log-link.js'
+import type { ClusterNodes, Route } from '../cluster/node-facts.js'
 import type { Setting } from '../command-line/command-line.js'
 import type { EntityLimits } from '../context/entity-size.js'
 import type { PackedRecipients } from '../delivery/packed-recipients.js'
@@ -67,6 +68,8 @@ export interface PartitionTask extends Pick<BrokerPlan, 'storage' | 'memory'> {
   readonly subscriptions: PackedWithClocks<Subscription>
   /** Of a broker that is of a cluster: the way to the partition's log. */
   readonly logLink?: LogLinkEnd | undefined
+  /** Of one of several nodes: how far the partition is here, see `PartitionPosition`. */
+  readonly position?: SharedArrayBuffer | undefined
 }
 
 export interface QueryThreadData extends Pick<BrokerPlan, 'storage' | 'memory'> {
@@ -91,8 +94,18 @@ export interface FrontEndTask extends BrokerPlan {
   /** How large the heaps of its query threads may grow. */
   readonly queryHeap_MiB: number
   readonly sequences: SharedArrayBuffer
+  /** Of one of several nodes. */
+  readonly nodes?: FrontNodes | undefined
   /** The listening socket that the first one has opened, for the others. */
   readonly fd?: number | undefined
+}
+
+/** What a front end of one of several nodes knows of the others to begin with. */
+export interface FrontNodes {
+  /** How far each partition is here, see `PartitionPosition`. */
+  readonly positions: readonly SharedArrayBuffer[]
+  readonly reads: ClusterNodes['reads']
+  readonly routes: readonly Route[]
 }
 
 /** The services of the coordinator, for a front end in a thread of its own. */
@@ -134,6 +147,8 @@ export function numbered<Thing>(things: readonly Thing[], number: number): Thing
 export type FrontInstruction =
   | { readonly kind: 'connect'; readonly partition: number; readonly port: MessagePort }
   | { readonly kind: 'useTls'; readonly tls: Tls }
+  /** Who owns which partition, of several nodes. */
+  | { readonly kind: 'routes'; readonly routes: readonly Route[] }
   | { readonly kind: 'useKeys'; readonly keys: readonly ApiKey[] }
   /** The courier is at this port, for clients that listen to subscriptions. */
   | { readonly kind: 'streams'; readonly port: MessagePort }

@@ -1,6 +1,6 @@
 import type { Brand } from '../brand.js'
 import type { Result } from '../result.js'
-import { RecordTooLarge, StorageFull } from '../storage-fault.js'
+import { LogFenced, RecordTooLarge, StorageFull } from '../storage-fault.js'
 
 /** The number of a record in its log: 1, 2, 3 and so on without gaps. 0 stands before the first one. */
 export type LogSequence = Brand<number, 'LogSequence'>
@@ -62,6 +62,7 @@ export interface NotedLog extends SynchronousRecordLog {
 /** What a writer throws whose record was refused. */
 export function appendFault(refusal: AppendRefusal): Error {
   if (refusal.kind === 'full') return new StorageFull('no space for the log')
-  if (refusal.kind === 'fenced') return new Error(`record ${refusal.last} of the log is not that of its only writer`)
+  if (refusal.kind === 'fenced')
+    return new LogFenced(`record ${refusal.last} of the log is not that of its only writer`)
   return new RecordTooLarge(`the record is larger than ${refusal.limit_bytes} bytes`)
 }

@@ -1,0 +1,78 @@
+import { err, ok, type Result } from '../result.js'
+import { PartitionPosition } from '../shared-memory/partition-position.js'
+import type { Unavailable } from './unavailable.js'
+
+/** What a node that owns partitions answers: the last record of each that it may say so of now. */
+export type ConfirmedPositions = Result<ReadonlyMap<number, number>, unknown>
+
+export interface ConfirmedReadsParts {
+  /** Of all partitions, see `PartitionPosition`. */
+  readonly positions: readonly SharedArrayBuffer[]
+  /** The other node that owns a partition as far as is known. */
+  readonly ownerOf: (partition: number) => string | undefined
+  /** Asks another node how far the partitions are that it owns; several reads share a question. */
+  readonly ask: (node: string, partitions: readonly number[]) => Promise<ConfirmedPositions>
+}
+
+/** How long a read waits for the owner of what it reads to be known and to answer, and for its own copy to have caught up. */
+const patience_ms = 5000
+const again_ms = 100
+
+/**
+ * Confirms reads on one of several nodes: whatever was acknowledged before a read began, on whichever node, is shown by the
+ * snapshots that are taken when it is confirmed. What this node owns needs one look at shared memory; for the rest the owners are
+ * asked how far they are, and the copies here waited for.
+ */
+export class ConfirmedReads {
+  readonly #parts: ConfirmedReadsParts
+  readonly #positions: readonly PartitionPosition[]
+
+  constructor(parts: ConfirmedReadsParts) {
+    this.#parts = parts
+    this.#positions = parts.positions.map((memory) => new PartitionPosition(memory))
+  }
+
+  /** Whether all that was acknowledged of a partition until now can be read now, without asking anybody. */
+  isConfirmed(partition: number): boolean {
+    return this.#positions[partition]?.isConfirmed() === true
+  }
+
+  /** Resolves when snapshots that are taken from now on show all that was acknowledged before; refuses when that is not known. */
+  async confirm(partitions: Iterable<number>): Promise<Result<undefined, Unavailable>> {
+    const until_ms = performance.now() + patience_ms
+    let open = [...partitions]
+    for (;;) {
+      open = open.filter((partition) => !this.isConfirmed(partition))
+      if (open.length === 0) return ok(undefined)
+      const left_ms = until_ms - performance.now()
+      if (left_ms <= 0) return err({ kind: 'notConfirmed' })
+      const reached = await this.#reached(open, left_ms)
+      open = open.filter((partition) => !reached.has(partition))
+      if (reached.size === 0 && open.length > 0) await new Promise((resolve) => setTimeout(resolve, again_ms))
+    }
+  }
+
+  /** Those of the partitions whose owners have said how far they are, and whose copies here are as far. */
+  async #reached(partitions: readonly number[], limit_ms: number): Promise<ReadonlySet<number>> {
+    const byOwner = new Map<string, number[]>()
+    for (const partition of partitions) {
+      const owner = this.#parts.ownerOf(partition)
+      if (owner === undefined) continue
+      byOwner.set(owner, [...(byOwner.get(owner) ?? []), partition])
+    }
+    const reached = await Promise.all(Array.from(byOwner, ([node, owned]) => this.#askedFor(node, owned, limit_ms)))
+    return new Set(reached.flat())
+  }
+
+  async #askedFor(node: string, partitions: readonly number[], limit_ms: number): Promise<readonly number[]> {
+    const said = await this.#parts.ask(node, partitions)
+    if (!said.ok) return []
+    const waits = partitions.map(async (partition) => {
+      const last = said.value.get(partition)
+      const position = this.#positions[partition]
+      return last !== undefined && position !== undefined && (await position.reaches(last, limit_ms))
+    })
+    const are = await Promise.all(waits)
+    return partitions.filter((_, at) => are[at])
+  }
+}

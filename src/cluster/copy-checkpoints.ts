@@ -1,0 +1,66 @@
+import { ok, type Result } from '../result.js'
+import type { LogSequence } from '../wal/record-log.js'
+import type { EngineUnavailable, LogName } from './engine.js'
+import type { EtcdNodes } from './etcd-nodes.js'
+
+/**
+ * How far the checkpoints of all copies are: what stands in a log up to the lowest of them is needed by nobody. A node that
+ * is listed and has said nothing yet needs everything.
+ */
+export class CopyCheckpoints {
+  readonly #nodes: EtcdNodes
+  readonly #node: string
+  #listed: readonly string[]
+  readonly #reached = new Map<LogName, LogSequence>()
+  #isTold = true
+
+  constructor(nodes: EtcdNodes, node: string, listed: readonly string[]) {
+    this.#nodes = nodes
+    this.#node = node
+    this.#listed = listed
+  }
+
+  /** The names of the nodes that keep copies. */
+  list(nodes: readonly string[]): void {
+    this.#listed = nodes
+  }
+
+  /** A checkpoint of this node has everything up to a record of a log. */
+  reached(log: LogName, upTo: LogSequence): void {
+    this.#reached.set(log, upTo)
+    this.#isTold = false
+  }
+
+  /** Tells the others what is new, and gives what all have reached, by logs. */
+  async exchanged(): Promise<Result<ReadonlyMap<LogName, LogSequence>, EngineUnavailable>> {
+    if (!this.#isTold) {
+      this.#isTold = true
+      const told = await this.#nodes.tellCheckpoints(this.#node, JSON.stringify(Object.fromEntries(this.#reached)))
+      if (!told.ok) {
+        this.#isTold = false
+        return told
+      }
+    }
+    const said = await this.#nodes.checkpoints()
+    return said.ok ? ok(this.#least(said.value)) : said
+  }
+
+  #least(said: ReadonlyMap<string, string>): ReadonlyMap<LogName, LogSequence> {
+    const parsed = this.#listed.map((node) => parsedCheckpoints(said.get(node) ?? '{}'))
+    const least = [...this.#reached.keys()].map((log) => {
+      const reached = Math.min(...parsed.map((checkpoints) => checkpoints.get(String(log)) ?? 0))
+      return [log, reached as LogSequence] as const
+    })
+    return new Map(least)
+  }
+}
+
+function parsedCheckpoints(text: string): ReadonlyMap<string, number> {
+  try {
+    const raw: unknown = JSON.parse(text)
+    if (typeof raw !== 'object' || raw === null) return new Map()
+    return new Map(Object.entries(raw).filter((entry): entry is [string, number] => Number.isSafeInteger(entry[1])))
+  } catch {
+    return new Map() // As of a node that has said nothing: nothing is truncated.
+  }
+}

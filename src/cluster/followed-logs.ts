@@ -1,0 +1,70 @@
+import { ok, type Result } from '../result.js'
+import type { LogRecord, LogSequence } from '../wal/record-log.js'
+import type { Engine, LogName, ReadRefusal } from './engine.js'
+
+/** A log is looked at so often even if nothing is heard of it: what is heard is a hint. */
+const look_ms = 2000
+
+/** How long after a failure records are read again. */
+const again_ms = 200
+
+/**
+ * The logs of a cluster that this process follows: whoever has applied one up to a record learns when there are more, and
+ * gets as many as have gathered. While they are applied the next ones gather.
+ */
+export class FollowedLogs {
+  readonly #engine: Engine
+  readonly #heads: { stop(): void }
+  #last: ReadonlyMap<LogName, LogSequence> = new Map()
+  /** Who waits for more of a log, or for being woken. */
+  readonly #waiting = new Map<LogName, () => void>()
+  readonly #woken = new Set<LogName>()
+  #isClosed = false
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+    this.#heads = engine.watchHeads((last) => {
+      this.#last = last
+      for (const look of [...this.#waiting.values()]) look()
+    })
+  }
+
+  /** The records after one, when there are any; none when it was woken before. One question for each log at a time. */
+  async next(log: LogName, after: LogSequence): Promise<Result<readonly LogRecord[], ReadRefusal>> {
+    while (!this.#isClosed) {
+      if (this.#woken.delete(log)) break
+      const read = await this.#engine.read(log, after)
+      if (read.ok ? read.value.length > 0 : read.error.kind === 'behind') return read
+      await this.#changed(log, after, read.ok ? look_ms : again_ms)
+    }
+    return ok([])
+  }
+
+  /** Has who waits for more of a log, now or the next time, get an answer at once. */
+  wake(log: LogName): void {
+    this.#woken.add(log)
+    this.#waiting.get(log)?.()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#heads.stop()
+    for (const look of [...this.#waiting.values()]) look()
+  }
+
+  #changed(log: LogName, after: LogSequence, limit_ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer)
+        this.#waiting.delete(log)
+        resolve()
+      }
+      const look = (): void => {
+        if (this.#isClosed || this.#woken.has(log) || (this.#last.get(log) ?? 0) > after) end()
+      }
+      const timer = setTimeout(end, limit_ms)
+      this.#waiting.set(log, look)
+      look()
+    })
+  }
+}

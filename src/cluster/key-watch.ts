@@ -1,0 +1,87 @@
+import type { CallFault, EtcdClient } from './etcd-client.js'
+import { eventDelete, type KeyValue, type WatchResponse } from './etcd-protocol.js'
+
+/** A key as it was last seen. */
+export interface WatchedKey {
+  readonly value: Buffer
+  readonly revision: number
+}
+
+/** The keys below a prefix, without the prefix. */
+export type WatchedKeys = ReadonlyMap<string, WatchedKey>
+
+/** How long after a failure the keys are read again. */
+const again_ms = 200
+
+/**
+ * Follows the keys below a prefix: reads them all, then hears of each change, and begins anew when the stream has ended. It
+ * may be late by as long as a connection that is cut takes to be noticed: a hint, on which nothing may rest.
+ */
+export class KeyWatch {
+  readonly #client: EtcdClient
+  readonly #prefix: string
+  readonly #changed: (keys: WatchedKeys) => void
+  readonly #keys = new Map<string, WatchedKey>()
+  #stream: { close(): void } | undefined
+  #timer: NodeJS.Timeout | undefined
+  #isStopped = false
+
+  /** `changed` is called when all keys were read, and after each change. The prefix ends with a slash. */
+  constructor(client: EtcdClient, prefix: string, changed: (keys: WatchedKeys) => void) {
+    this.#client = client
+    this.#prefix = prefix
+    this.#changed = changed
+    void this.#begin()
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+    this.#stream?.close()
+  }
+
+  async #begin(): Promise<void> {
+    const range = { key: this.#prefix, rangeEnd: endOf(this.#prefix) }
+    const read = await this.#client.call('range', range)
+    if (this.#isStopped) return
+    if (!read.ok) return this.#later()
+    this.#keys.clear()
+    for (const pair of read.value.kvs) this.#put(pair)
+    this.#changed(this.#keys)
+    const createRequest = { ...range, startRevision: read.value.header.revision + 1 }
+    const ended = (_fault: CallFault): void => this.#later()
+    this.#stream = this.#client.open('watch', { createRequest }, (response) => this.#take(response), ended)
+  }
+
+  #take({ canceled, events }: WatchResponse): void {
+    if (canceled) {
+      // What it was to begin with is compacted, or the member has no leader.
+      this.#stream?.close()
+      this.#later()
+      return
+    }
+    for (const { type, kv } of events) {
+      if (type === eventDelete) this.#keys.delete(this.#nameOf(kv))
+      else this.#put(kv)
+    }
+    if (events.length > 0) this.#changed(this.#keys)
+  }
+
+  #put(pair: KeyValue): void {
+    this.#keys.set(this.#nameOf(pair), { value: pair.value, revision: pair.modRevision })
+  }
+
+  #nameOf({ key }: KeyValue): string {
+    return key.subarray(this.#prefix.length).toString()
+  }
+
+  #later(): void {
+    if (this.#isStopped) return
+    this.#timer = setTimeout(() => void this.#begin(), again_ms)
+  }
+}
+
+/** The first key behind all that begin with a prefix which ends with a slash: 0 is what follows that. */
+export function endOf(prefix: string): string {
+  return `${prefix.slice(0, -1)}0`
+}

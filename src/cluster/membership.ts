@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { err, ok, type Result } from '../result.js'
+import type { EtcdNodes, Following, MemberLease } from './etcd-nodes.js'
+import { type ClusterNodes, type NodeFacts, nodesText, parseNodes, withNode } from './node-facts.js'
+
+/** A node whose lease was not renewed for so long is no member any more. */
+const ttl_ms = 6000
+
+/** How long after a refusal it is tried again. */
+const again_ms = 500
+
+/** How often somebody else may be faster to change the list of nodes. */
+const changesMost = 20
+
+/** The setting that lists the nodes of a cluster of several. */
+const nodesSetting = 'nodes'
+
+/**
+ * Lists a node in the setting of its cluster, and gives that; nothing in a cluster of one node, which has no such setting.
+ * Refuses in words for the operator.
+ */
+export async function listed(
+  nodes: EtcdNodes,
+  { node, folder }: { readonly node: string; readonly folder: string },
+): Promise<Result<ClusterNodes | undefined, string>> {
+  for (let changes = 0; changes < changesMost; changes += 1) {
+    const read = await nodes.setting(nodesSetting)
+    if (!read.ok) return err(read.error.reason)
+    if (read.value === undefined) return ok(undefined)
+    const held = parseNodes(read.value.text)
+    if (held === undefined) return err('the list of its nodes is written by a later version of Rigel, or damaged')
+    const next = withNode(held, node, folder)
+    if (next === 'nameTaken')
+      return err(`node ${node} of it has another data folder: give another -nodeName, or start with that folder`)
+    if (next === 'noSlot') return err('it has as many nodes as a cluster can have')
+    if (next === held) return ok(held)
+    const changed = await nodes.change(nodesSetting, read.value.revision, nodesText(next))
+    if (changed.ok) return ok(next)
+    if (changed.error.kind === 'unavailable') return err(changed.error.reason)
+  }
+  return err('the list of its nodes changes all the time')
+}
+
+/** Follows the setting that `listed` has given. */
+export function watchListed(nodes: EtcdNodes, changed: (nodes: ClusterNodes) => void): Following {
+  return nodes.watchSettings((settings) => {
+    const held = parseNodes(settings.get(nodesSetting)?.text ?? '')
+    if (held) changed(held)
+  })
+}
+
+/** Keeps a node a member of its cluster for as long as the process lives, and follows who the members are. */
+export class Membership {
+  readonly #nodes: EtcdNodes
+  readonly #following: Following
+  readonly #isMember: (isMember: boolean) => void
+  #self: NodeFacts
+  #lease: MemberLease | undefined
+  #hasLeft = false
+
+  /** Joins at once. `changed` hears of the members, `isMember` of the lease of this node. */
+  constructor(
+    nodes: EtcdNodes,
+    self: NodeFacts,
+    changed: (members: readonly NodeFacts[]) => void,
+    isMember: (isMember: boolean) => void,
+  ) {
+    this.#nodes = nodes
+    this.#self = self
+    this.#isMember = isMember
+    this.#following = nodes.watchMembers(changed)
+    void this.#join()
+  }
+
+  /** Says something else of this node from now on. */
+  tell(self: NodeFacts): void {
+    this.#self = self
+    this.#lease?.tell(self)
+  }
+
+  async leave(): Promise<void> {
+    this.#hasLeft = true
+    this.#following.stop()
+    await this.#lease?.leave()
+  }
+
+  async #join(): Promise<void> {
+    while (!this.#hasLeft) {
+      const self = this.#self
+      const joined = await this.#nodes.join(self, ttl_ms)
+      if (!joined.ok) {
+        await sleep(again_ms, undefined, { ref: false })
+        continue
+      }
+      this.#lease = joined.value
+      if (this.#hasLeft) return joined.value.leave()
+      if (self !== this.#self) joined.value.tell(this.#self)
+      this.#isMember(true)
+      await joined.value.lost
+      this.#lease = undefined
+      if (!this.#hasLeft) this.#isMember(false)
+    }
+  }
+}

@@ -1,0 +1,153 @@
+import type { LogSequence } from '../wal/record-log.js'
+
+/** That a node is the owner of the log of a partition, since its claim. */
+export interface Ownership {
+  readonly partition: number
+  /** The sequence of the claim: a later owner has a greater one. */
+  readonly epoch: LogSequence
+}
+
+/** What the members of a cluster know of each other. Who is one of them, and what they say, decides only who tries. */
+export interface NodeFacts {
+  readonly name: string
+  /** Its number in the cluster, 0 to 15, which it keeps. */
+  readonly slot: number
+  /** Where other nodes reach it, as `host:port`; empty where it does not listen to them. */
+  readonly address: string
+  /** The formats of records that it reads. */
+  readonly formats: readonly number[]
+  /** Members that it can not reach. */
+  readonly unreachable: readonly string[]
+  readonly owns: readonly Ownership[]
+}
+
+/** A node that is listed in a cluster, whether it runs or not. */
+export interface ListedNode {
+  readonly name: string
+  readonly slot: number
+  /** The id of its data folder. */
+  readonly folder: string
+}
+
+/** The setting that makes a cluster one of several nodes. */
+export interface ClusterNodes {
+  /** How many nodes keep a copy of each partition. */
+  readonly copies: number
+  /** Whether reads show all that was acknowledged, on whichever node, or what the copy has that is asked. */
+  readonly reads: 'confirmed' | 'local'
+  readonly nodes: readonly ListedNode[]
+}
+
+/** Who owns a partition, as far as is known. */
+export interface Route extends Ownership {
+  readonly node: string
+  readonly address: string
+}
+
+const slots = 16
+const format = 1
+
+/** Of two members that say they own a partition the one with the later claim is right. */
+export function knownRoutes(members: readonly NodeFacts[]): readonly Route[] {
+  const routes = new Map<number, Route>()
+  for (const { name: node, address, owns } of members) {
+    for (const { partition, epoch } of owns) {
+      const other = routes.get(partition)
+      if (other === undefined || other.epoch < epoch) routes.set(partition, { partition, epoch, node, address })
+    }
+  }
+  return [...routes.values()].sort((a, b) => a.partition - b.partition)
+}
+
+/** The names of all that are listed. */
+export function listedNames({ nodes }: ClusterNodes): readonly string[] {
+  return nodes.map(({ name }) => name)
+}
+
+/** The text of the facts of a node in the engine. */
+export function factsText(facts: NodeFacts): string {
+  return JSON.stringify({ format, ...facts })
+}
+
+/** The facts of a text; nothing when it is none of this format. */
+export function parseFacts(text: string): NodeFacts | undefined {
+  const raw = objectOf(text)
+  if (raw === undefined) return undefined
+  const { name, slot, address, formats, unreachable, owns } = raw
+  if (typeof name !== 'string' || !isSlot(slot) || typeof address !== 'string') return undefined
+  if (!isListOf(formats, isCount) || !isListOf(unreachable, isText) || !isListOf(owns, isOwnership)) return undefined
+  return { name, slot, address, formats, unreachable, owns }
+}
+
+/** The text of the setting. */
+export function nodesText(nodes: ClusterNodes): string {
+  return JSON.stringify({ format, ...nodes })
+}
+
+/** The setting of a text; nothing when it is none of this format. */
+export function parseNodes(text: string): ClusterNodes | undefined {
+  const raw = objectOf(text)
+  if (raw === undefined) return undefined
+  const { copies, nodes, reads = 'confirmed' } = raw
+  if (!isCount(copies) || copies < 1 || !isListOf(nodes, isListed)) return undefined
+  if (reads !== 'confirmed' && reads !== 'local') return undefined
+  return { copies, reads, nodes }
+}
+
+/** Why a folder can not be a node of that name. */
+export type ListingRefusal =
+  /** The name is that of another folder. */
+  'nameTaken' | 'noSlot'
+
+/** The setting with a node in it, which is the same when it was in it before. */
+export function withNode(held: ClusterNodes, name: string, folder: string): ClusterNodes | ListingRefusal {
+  const listed = held.nodes.find((node) => node.name === name)
+  if (listed !== undefined) return listed.folder === folder ? held : 'nameTaken'
+  const taken = new Set(held.nodes.map(({ slot }) => slot))
+  const slot = Array.from({ length: slots }, (_, number) => number).find((number) => !taken.has(number))
+  return slot === undefined ? 'noSlot' : { ...held, nodes: [...held.nodes, { name, slot, folder }] }
+}
+
+function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const raw: unknown = JSON.parse(text)
+    if (typeof raw !== 'object' || raw === null) return undefined
+    const members: Readonly<Record<string, unknown>> = { ...raw }
+    return members['format'] === format ? members : undefined
+  } catch {
+    return undefined // No JSON: the caller says so.
+  }
+}
+
+function isListOf<Item>(raw: unknown, isItem: (item: unknown) => item is Item): raw is readonly Item[] {
+  return Array.isArray(raw) && raw.every(isItem)
+}
+
+function isText(raw: unknown): raw is string {
+  return typeof raw === 'string'
+}
+
+function isCount(raw: unknown): raw is number {
+  return typeof raw === 'number' && Number.isSafeInteger(raw) && raw >= 0
+}
+
+function isSlot(raw: unknown): raw is number {
+  return isCount(raw) && raw < slots
+}
+
+function isOwnership(raw: unknown): raw is Ownership {
+  return (
+    typeof raw === 'object' &&
+    raw !== null &&
+    'partition' in raw &&
+    isCount(raw.partition) &&
+    'epoch' in raw &&
+    isCount(raw.epoch)
+  )
+}
+
+function isListed(raw: unknown): raw is ListedNode {
+  if (typeof raw !== 'object' || raw === null || !('name' in raw) || !('slot' in raw) || !('folder' in raw))
+    return false
+  return isText(raw.name) && isSlot(raw.slot) && isText(raw.folder)
+}

@@ -1,0 +1,201 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ClusterLog } from '../cluster/cluster-log.js'
+import type { Log } from '../log/log.js'
+import type { PartitionPosition } from '../shared-memory/partition-position.js'
+import type { Versions } from '../shared-memory/versions.js'
+import { DamagedRecord, StorageFull } from '../storage-fault.js'
+import type { Nanoseconds } from '../time.js'
+import type { LogSequence } from '../wal/record-log.js'
+import type { LmdbPartitionStore } from './partition-store.js'
+
+export interface PartitionCopyParts {
+  readonly store: LmdbPartitionStore
+  readonly wal: ClusterLog
+  /** Of this process, as its records say. */
+  readonly node: string
+  readonly versions: Versions
+  readonly position: PartitionPosition
+  readonly log: Log
+  /** The partition belongs to this node from a claim on, or no longer. */
+  readonly owns: (epoch: LogSequence | undefined) => void
+  /** The partition can not go on: the thread has to end. */
+  readonly failed: (fault: unknown) => void
+}
+
+/** For so long after it has sent its last record that stands an owner may show what it has. */
+const shown_ns = 6_000_000_000n
+
+/** For so long after its last record came an owner may still show what it has, on a clock that is slower by a hundredth. */
+const mayShow_ns = 6_060_000_000n
+
+/** An owner that has appended nothing for so long appends a record that says it is there. */
+const idle_ns = 2_000_000_000n
+const look_ms = 500
+
+/** How long a copy on a full disk waits. */
+const again_ms = 1000
+
+type State =
+  | { readonly kind: 'follows' }
+  /** Nobody else can append any more, and somebody else may still show what it has. */
+  | { readonly kind: 'claimed'; readonly epoch: LogSequence; readonly from: Nanoseconds }
+  | { readonly kind: 'owns'; readonly epoch: LogSequence }
+  | { readonly kind: 'ended' }
+
+/**
+ * A partition of a cluster of several nodes, on one of them: a copy that follows the log, until it is to own it. Then it reads to
+ * the end, and claims the log by a record behind that. It is the owner until somebody else's record stands where its own was to
+ * stand, or it releases the log.
+ */
+export class PartitionCopy {
+  readonly #parts: PartitionCopyParts
+  readonly #timer: NodeJS.Timeout
+  #state: State = { kind: 'follows' }
+  #isToOwn = false
+  #following: Promise<void>
+
+  /** Follows at once. */
+  constructor(parts: PartitionCopyParts) {
+    this.#parts = parts
+    this.#shown()
+    parts.position.own(0)
+    parts.position.confirm(0n)
+    this.#following = this.#follow()
+    this.#timer = setInterval(() => this.#look(), look_ms)
+  }
+
+  /** Whether turns are taken here. */
+  get isOwner(): boolean {
+    return this.#state.kind === 'owns'
+  }
+
+  /** This node is to be the owner. */
+  own(): void {
+    this.#isToOwn = true
+    if (this.#state.kind === 'follows') this.#parts.wal.wake()
+  }
+
+  /** This node is to be the owner no more: another one may claim the log at once. Between two turns. */
+  release(): void {
+    this.#isToOwn = false
+    if (this.#state.kind !== 'owns' && this.#state.kind !== 'claimed') return
+    // Nothing may be shown after the record that says so, from before it is sent.
+    this.#parts.position.confirm(0n)
+    this.#orFenced(() => this.#parts.wal.appendMark('release'))
+    if (this.isOwner || this.#state.kind === 'claimed') this.#lost()
+  }
+
+  /** A turn is on disk and can be read. */
+  turned(): void {
+    const { position, wal } = this.#parts
+    this.#shown()
+    position.confirm(wal.sent + shown_ns)
+  }
+
+  /** Somebody else has claimed the log. */
+  fenced(): void {
+    this.#parts.log.warn('cluster:fenced', 'another node owns the partition now')
+    this.#isToOwn = false
+    this.#lost()
+  }
+
+  /** Ends following; of an owner, so that another node can claim the log at once. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    this.release()
+    this.#state = { kind: 'ended' }
+    this.#parts.wal.wake()
+    await this.#following
+  }
+
+  async #follow(): Promise<void> {
+    const { wal, failed } = this.#parts
+    try {
+      while (this.#state.kind === 'follows') {
+        const next = await wal.next()
+        if (!next.ok) throw new DamagedRecord(`this copy is behind the log of its partition: ${next.error.kind}`)
+        if (this.#state.kind !== 'follows') return
+        if (next.value.last > wal.last) await this.#apply(next.value.turns, next.value.last)
+        else if (this.#isToOwn) await this.#claim()
+      }
+    } catch (fault) {
+      failed(fault)
+    }
+  }
+
+  async #apply(turns: Parameters<LmdbPartitionStore['follow']>[0], last: LogSequence): Promise<void> {
+    const { store, wal, versions, log } = this.#parts
+    for (;;) {
+      try {
+        store.follow(turns, last, (changed) => versions.begin(changed))
+        wal.advance(last)
+        versions.end()
+        return this.#shown()
+      } catch (fault) {
+        versions.end()
+        if (!(fault instanceof StorageFull)) throw fault
+        log.warn('cluster:copy', `there is no room for what this copy follows: ${fault.message}`)
+        await sleep(again_ms)
+      }
+    }
+  }
+
+  /** Everything that was in the log is applied. When somebody else was faster it is told so, and follows on. */
+  async #claim(): Promise<void> {
+    const { wal, node, owns, store, position } = this.#parts
+    const before = wal.seen
+    const claimed = await wal.claim()
+    if (!claimed.ok) {
+      this.#isToOwn = false
+      return owns(undefined)
+    }
+    const epoch = claimed.value
+    store.pass(epoch)
+    // A process of the same name had the same folder, which it has let go of.
+    const isOther = before !== undefined && before.node !== node
+    const from = isOther ? before.received + mayShow_ns : 0n
+    this.#state = { kind: 'claimed', epoch, from }
+    position.own(epoch)
+    owns(epoch)
+    if (this.#isToOwn) this.#look()
+    else this.release()
+  }
+
+  /** Beside the turns. */
+  #look(): void {
+    const { wal, log } = this.#parts
+    const now = process.hrtime.bigint()
+    if (this.#state.kind === 'claimed' && now >= this.#state.from) {
+      const { epoch } = this.#state
+      this.#state = { kind: 'owns', epoch }
+      log.info('cluster:owner', `this node owns the partition since record ${epoch}`)
+    } else if (this.#state.kind !== 'owns' && this.#state.kind !== 'claimed') return
+    if (now - wal.sent < idle_ns) return
+    if (!this.#orFenced(() => wal.appendMark('idle'))) return
+    this.#parts.store.pass(wal.last)
+    if (this.isOwner) this.turned()
+  }
+
+  #orFenced(append: () => ReturnType<ClusterLog['appendMark']>): boolean {
+    const appended = append()
+    if (appended.ok) {
+      this.#parts.store.pass(this.#parts.wal.last)
+      return true
+    }
+    if (appended.error.kind === 'fenced') this.fenced()
+    return false
+  }
+
+  #lost(): void {
+    const { position, owns } = this.#parts
+    position.confirm(0n)
+    position.own(0)
+    this.#state = { kind: 'follows' }
+    owns(undefined)
+    this.#following = this.#follow()
+  }
+
+  #shown(): void {
+    this.#parts.position.reached(this.#parts.wal.last)
+  }
+}

@@ -1,0 +1,170 @@
+import {
+  type ClusterNodes,
+  knownRoutes,
+  listedNames,
+  type NodeFacts,
+  type Ownership,
+  type Route,
+} from '../cluster/node-facts.js'
+import { placed } from '../cluster/placing.js'
+import type { Log } from '../log/log.js'
+import { PartitionPosition } from '../shared-memory/partition-position.js'
+import type { LogSequence } from '../wal/record-log.js'
+
+import type { FrontNodes } from './tasks.js'
+
+interface RunningNodesParts {
+  /** The name of this node. */
+  readonly node: string
+  readonly nodes: ClusterNodes
+  readonly partitions: number
+  readonly log: Log
+  /** Tells the other nodes what this one is. */
+  readonly tell: (self: NodeFacts) => void
+  /** Has the thread of a partition become the owner of its log, or release it. */
+  readonly instruct: (partition: number, what: 'own' | 'release') => void
+  /** Who owns what is known to be different now. */
+  readonly routed: (routes: readonly Route[]) => void
+}
+
+/** For so long no member may have come or gone before a partition is handed over that has an owner. */
+const stable_ms = 10_000
+
+/** Partitions are handed over one by one, so that few of them pause at one time. */
+const decide_ms = 1000
+
+const format = 1
+
+/**
+ * One of several nodes of a cluster, as its main thread knows it: who the members are, who owns which partition, and which of them
+ * this node is to claim or to release. It decides who tries; the logs decide who succeeds.
+ */
+export class RunningNodes {
+  readonly #parts: RunningNodesParts
+  /** How far each partition is here, see `PartitionPosition`. */
+  readonly positions: readonly SharedArrayBuffer[]
+  readonly #slot: number
+  readonly #owned = new Map<number, LogSequence>()
+  /** Partitions that this node was told to claim, and has not claimed yet. */
+  readonly #claiming = new Set<number>()
+  #timer: NodeJS.Timeout | undefined
+  #nodes: ClusterNodes
+  #members: readonly NodeFacts[] = []
+  #isMember = false
+  #changed_ms = performance.now()
+
+  constructor(parts: RunningNodesParts) {
+    this.#parts = parts
+    this.#nodes = parts.nodes
+    this.positions = Array.from({ length: parts.partitions }, () => PartitionPosition.memory())
+    const listed = parts.nodes.nodes.find(({ name }) => name === parts.node)
+    if (listed === undefined) throw new Error(`node ${parts.node} is not listed`)
+    this.#slot = listed.slot
+  }
+
+  /** The number of this node in the cluster. */
+  get slot(): number {
+    return this.#slot
+  }
+
+  /** What front ends begin with. */
+  get forFronts(): FrontNodes {
+    return { positions: this.positions, reads: this.#nodes.reads, routes: this.#routes() }
+  }
+
+  /** All partitions are open: this node is a member from now on. */
+  begin(): void {
+    this.#tell()
+    this.#timer = setInterval(() => this.#decide(), decide_ms)
+  }
+
+  /** Claims nothing more. */
+  end(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  listed(nodes: ClusterNodes): void {
+    this.#nodes = nodes
+    this.#changed_ms = performance.now()
+    this.#claim()
+  }
+
+  members(members: readonly NodeFacts[]): void {
+    const [before, after] = [membersText(this.#members), membersText(members)]
+    this.#members = members
+    if (before !== after) {
+      this.#changed_ms = performance.now()
+      this.#parts.log.info('cluster:members', `the members of the cluster are ${after || 'none'}`)
+    }
+    this.#routed()
+    this.#claim()
+  }
+
+  /** Whether this node has a lease. */
+  member(isMember: boolean): void {
+    if (!isMember)
+      this.#parts.log.warn('cluster:members', 'this node has lost its lease: it is no member until it has another')
+    this.#isMember = isMember
+    this.#claim()
+  }
+
+  /** What the thread of a partition says: since which claim it owns the log, or that it does not. */
+  owns(partition: number, epoch: LogSequence | undefined): void {
+    this.#claiming.delete(partition)
+    if (epoch === undefined) this.#owned.delete(partition)
+    else this.#owned.set(partition, epoch)
+    this.#tell()
+    this.#routed()
+  }
+
+  #decide(): void {
+    this.#claim()
+    if (performance.now() - this.#changed_ms < stable_ms) return
+    const surplus = this.#placed().findIndex(
+      ({ owner }, partition) => owner !== undefined && owner !== this.#parts.node && this.#owned.has(partition),
+    )
+    if (surplus !== -1) this.#parts.instruct(surplus, 'release')
+  }
+
+  /** Has this node claim what belongs to it and what no member owns. */
+  #claim(): void {
+    if (this.#timer === undefined || !this.#isMember) return
+    const owners = new Set(this.#routes().map(({ partition }) => partition))
+    for (const [partition, { owner }] of this.#placed().entries()) {
+      if (owner !== this.#parts.node || owners.has(partition) || this.#claiming.has(partition)) continue
+      this.#claiming.add(partition)
+      this.#parts.instruct(partition, 'own')
+    }
+  }
+
+  #placed(): ReturnType<typeof placed> {
+    const nodes = listedNames(this.#nodes)
+    const members = new Set(this.#members.map(({ name }) => name))
+    // As long as every node follows every log, every node keeps a copy.
+    return placed({ nodes, members, partitions: this.#parts.partitions, copies: nodes.length })
+  }
+
+  #routes(): readonly Route[] {
+    const others = this.#members.filter(({ name }) => name !== this.#parts.node)
+    return knownRoutes([...others, this.#self()])
+  }
+
+  #routed(): void {
+    this.#parts.routed(this.#routes())
+  }
+
+  #tell(): void {
+    this.#parts.tell(this.#self())
+  }
+
+  #self(): NodeFacts {
+    const { node: name } = this.#parts
+    const owns: readonly Ownership[] = Array.from(this.#owned, ([partition, epoch]) => ({ partition, epoch }))
+    return { name, slot: this.#slot, address: '', formats: [format], unreachable: [], owns }
+  }
+}
+
+function membersText(members: readonly NodeFacts[]): string {
+  return members.map(({ name }) => name).join(', ')
+}

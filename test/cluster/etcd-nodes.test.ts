@@ -1,0 +1,108 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { before, t as file, type Test, test } from 'tap'
+import { EtcdClient } from '../../src/cluster/etcd-client.js'
+import { EtcdNodes } from '../../src/cluster/etcd-nodes.js'
+import type { NodeFacts } from '../../src/cluster/node-facts.js'
+import { BrokenProxy } from './broken-proxy.js'
+import { EtcdMembers, noEtcd } from './etcd-members.js'
+import { freshName } from './given.js'
+
+let etcd: EtcdMembers
+
+if (noEtcd === false) {
+  before(async () => {
+    etcd = await EtcdMembers.start(file, 1, file.testdir())
+  })
+}
+
+const ttl_ms = 6000
+
+function nodesAt(t: Test, prefix: string, urls = etcd.urls): EtcdNodes {
+  const client = new EtcdClient({ urls })
+  t.teardown(() => client.close())
+  return new EtcdNodes(client, prefix)
+}
+
+function node(name: string, slot: number): NodeFacts {
+  return { name, slot, address: `${name}:1027`, formats: [1], unreachable: [], owns: [] }
+}
+
+/** Resolves when it holds. */
+async function until(holds: () => boolean, what: string): Promise<void> {
+  for (let tries = 0; tries < 1200; tries += 1) {
+    if (holds()) return
+    await delay(50)
+  }
+  throw new Error(`it did not come about that ${what}`)
+}
+
+/** The names of the members, as they are seen. */
+function seenBy(t: Test, nodes: EtcdNodes): { names: readonly string[]; members: readonly NodeFacts[] } {
+  const seen: { names: readonly string[]; members: readonly NodeFacts[] } = { names: [], members: [] }
+  const following = nodes.watchMembers((members) => {
+    seen.members = members
+    seen.names = members.map(({ name }) => name)
+  })
+  t.teardown(() => following.stop())
+  return seen
+}
+
+test('a setting is changed by who has read it last', { skip: noEtcd }, async (t) => {
+  const prefix = `/${freshName()}`
+  const [one, other] = [nodesAt(t, prefix), nodesAt(t, prefix)]
+  let seen = new Map<string, string>()
+  const following = other.watchSettings((settings) => {
+    seen = new Map(Array.from(settings, ([name, { text }]) => [name, text]))
+  })
+  t.teardown(() => following.stop())
+  t.same(await one.setting('copies'), { ok: true, value: undefined })
+  const made = await one.change('copies', 0, '3')
+  if (!made.ok) throw new Error('it was not made')
+  t.same(await other.change('copies', 0, '2'), { ok: false, error: { kind: 'changed' } })
+  t.same(await one.setting('copies'), { ok: true, value: { revision: made.value, text: '3' } })
+  const changed = await other.change('copies', made.value, '2')
+  t.ok(changed.ok)
+  t.same(await one.change('copies', made.value, '5'), { ok: false, error: { kind: 'changed' } })
+  await until(() => seen.get('copies') === '2', 'the change is seen')
+})
+
+test('a member is seen while it renews its lease, with what it says of itself', { skip: noEtcd }, async (t) => {
+  const prefix = `/${freshName()}`
+  const [one, other] = [nodesAt(t, prefix), nodesAt(t, prefix)]
+  const seen = seenBy(t, other)
+  const joined = await one.join(node('a', 0), ttl_ms)
+  if (!joined.ok) throw new Error('it has not joined')
+  await until(() => seen.names.join() === 'a', 'the member is seen')
+  t.same(seen.members, [node('a', 0)])
+  const second = await other.join(node('b', 1), ttl_ms)
+  t.ok(second.ok)
+  await until(() => seen.names.join() === 'a,b', 'both are seen')
+  joined.value.tell({ ...node('a', 0), unreachable: ['b'] })
+  await until(() => seen.members[0]?.unreachable.includes('b') === true, 'what it says is seen')
+  const began_ms = performance.now()
+  await joined.value.leave()
+  await until(() => seen.names.join() === 'b', 'it is gone')
+  t.comment(`a member that has left was gone after ${Math.round(performance.now() - began_ms)} ms`)
+  await joined.value.lost
+  if (second.ok) await second.value.leave()
+})
+
+test('who is cut off from the engine learns that its lease is lost, and others that it is gone', {
+  skip: noEtcd,
+}, async (t) => {
+  const prefix = `/${freshName()}`
+  const proxy = await BrokenProxy.before(t, etcd.urls[0] ?? '')
+  const [cut, other] = [nodesAt(t, prefix, [proxy.url]), nodesAt(t, prefix)]
+  const [seen, seenByCut] = [seenBy(t, other), seenBy(t, cut)]
+  const joined = await cut.join(node('a', 0), 2000)
+  if (!joined.ok) throw new Error('it has not joined')
+  await until(() => seen.names.join() === 'a' && seenByCut.names.join() === 'a', 'the member is seen')
+  proxy.become('closed')
+  await joined.value.lost
+  await until(() => seen.names.length === 0, 'others see that it is gone')
+  proxy.become('open')
+  const second = await other.join(node('b', 1), ttl_ms)
+  t.ok(second.ok)
+  await until(() => seenByCut.names.join() === 'b', 'who was cut off follows again')
+  if (second.ok) await second.value.leave()
+})

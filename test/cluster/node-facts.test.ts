@@ -1,0 +1,62 @@
+import { test } from 'tap'
+import {
+  factsText,
+  knownRoutes,
+  type NodeFacts,
+  nodesText,
+  parseFacts,
+  parseNodes,
+  withNode,
+} from '../../src/cluster/node-facts.js'
+import type { LogSequence } from '../../src/wal/record-log.js'
+
+function node(name: string, owns: readonly (readonly [partition: number, epoch: number])[]): NodeFacts {
+  return {
+    ...{ name, slot: 0, address: `${name}:1027`, formats: [1], unreachable: ['x'] },
+    owns: owns.map(([partition, epoch]) => ({ partition, epoch: epoch as LogSequence })),
+  }
+}
+
+test('what a member says of itself is read as it was written, and nothing else is', async (t) => {
+  const facts = node('a', [[3, 17]])
+  t.same(parseFacts(factsText(facts)), facts)
+  for (const text of ['', '{', '[]', 'null', '{"format":2}', factsText(facts).replace('17', '-1')]) {
+    t.equal(parseFacts(text), undefined, text)
+  }
+})
+
+test('of two members that own a partition the one with the later claim is right', async (t) => {
+  const routes = knownRoutes([
+    node('a', [
+      [1, 5],
+      [0, 9],
+    ]),
+    node('b', [[1, 7]]),
+  ])
+  t.same(routes, [
+    { partition: 0, epoch: 9, node: 'a', address: 'a:1027' },
+    { partition: 1, epoch: 7, node: 'b', address: 'b:1027' },
+  ])
+})
+
+test('a node gets a slot that it keeps, and its name is that of one folder', async (t) => {
+  const one = withNode({ copies: 3, reads: 'local', nodes: [] }, 'a', 'folder-a')
+  if (typeof one === 'string') throw new Error(one)
+  t.equal(withNode(one, 'a', 'folder-a'), one)
+  t.equal(withNode(one, 'a', 'folder-b'), 'nameTaken')
+  const two = withNode(one, 'b', 'folder-b')
+  if (typeof two === 'string') throw new Error(two)
+  t.same(
+    two.nodes.map(({ slot }) => slot),
+    [0, 1],
+  )
+  t.same(parseNodes(nodesText(two)), two)
+  t.equal(parseNodes(nodesText(two).replace('"copies":3', '"copies":0')), undefined)
+  let full = two
+  for (let number = 2; number < 16; number += 1) {
+    const more = withNode(full, `n${number}`, `folder-${number}`)
+    if (typeof more !== 'string') full = more
+  }
+  t.equal(full.nodes.length, 16)
+  t.equal(withNode(full, 'late', 'folder-late'), 'noSlot')
+})

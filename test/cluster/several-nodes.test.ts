@@ -1,0 +1,87 @@
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { before, t as file, test } from 'tap'
+import { RunningBroker } from '../running.js'
+import { EtcdMembers, noEtcd } from './etcd-members.js'
+import { attributeText, freshName } from './given.js'
+
+let etcd: EtcdMembers
+
+if (noEtcd === false) {
+  before(async () => {
+    etcd = await EtcdMembers.start(file, 1, file.testdir())
+  })
+}
+
+const partitions = 2
+
+/** The flags of the nodes of a cluster of several, by their names. */
+function clusterOf(): (node: string) => readonly string[] {
+  const cluster = freshName()
+  etcd.control(['put', `/rigel/${cluster}/setting/nodes`, JSON.stringify({ format: 1, copies: 3, nodes: [] })])
+  const common = ['-cluster', cluster, '-clusterUrl', etcd.urls.join(','), '-partitions', `${partitions}`]
+  return (node) => [...common, '-httpThreads', '1', '-nodeName', node]
+}
+
+function level(id: string, value: string) {
+  return { id, type: 'Tank', isPattern: 'false', attributes: [{ name: 'level', type: 'Number', value }] }
+}
+
+/** Resolves when it holds. */
+async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  for (let tries = 0; tries < 1200; tries += 1) {
+    if (await holds()) return
+    await delay(50)
+  }
+  throw new Error(`it did not come about that ${what}`)
+}
+
+/** Updates entities of all partitions until each of them is carried out. */
+async function updated(broker: RunningBroker, action: 'APPEND' | 'UPDATE', value: string): Promise<void> {
+  for (const id of tanks) {
+    const isDone = async (): Promise<boolean> => {
+      const { status, text } = await broker.update(action, level(id, value))
+      return status === 200 && /"code" ?: ?"200"/.test(text) && !/"code" ?: ?"[45]/.test(text)
+    }
+    await until(isDone, `${id} is updated`)
+  }
+}
+
+/** What a broker answers to reads of entities of all partitions. */
+function levels(broker: RunningBroker): Promise<readonly (string | undefined)[]> {
+  return Promise.all(tanks.map((id) => attributeText(broker, id, 'level')))
+}
+
+const tanks = Array.from({ length: 8 }, (_, number) => `Tank${number}`)
+const all = (value: string): readonly string[] => tanks.map(() => value)
+
+test('who is paused is taken over from by a copy, and shows nothing old when it goes on', {
+  skip: noEtcd,
+}, async (t) => {
+  const flags = clusterOf()
+  const folder = t.testdir()
+  const owner = await RunningBroker.startOn(t, join(folder, 'a'), flags('a'))
+  // Nothing was truncated yet: the copy begins with what the log holds.
+  const copy = await RunningBroker.startOn(t, join(folder, 'b'), flags('b'))
+  await updated(owner, 'APPEND', '1')
+  t.same(await levels(owner), all('1'))
+
+  owner.signal('SIGSTOP')
+  const late = levels(owner)
+  const began_ms = performance.now()
+  await updated(copy, 'UPDATE', '2')
+  t.comment(`the copy had taken over after ${Math.round(performance.now() - began_ms)} ms`)
+  t.same(await levels(copy), all('2'))
+  owner.signal('SIGCONT')
+  t.notOk((await late).includes('1'), 'what it is asked while it sleeps is not answered from what it has')
+  await until(() => owner.output.includes('another node owns the partition'), 'it hears that it is no owner any more')
+  t.equal((await owner.update('UPDATE', level('Tank0', '3'))).status, 503)
+
+  // Who is killed starts again as a copy, and takes what it has missed from the log.
+  await owner.end('SIGKILL')
+  await updated(copy, 'UPDATE', '4')
+  await owner.run()
+  t.equal(await copy.end('SIGTERM'), 0)
+  await updated(owner, 'UPDATE', '5')
+  t.same(await levels(owner), all('5'))
+})

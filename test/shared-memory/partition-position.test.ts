@@ -1,0 +1,27 @@
+import { test } from 'tap'
+import { PartitionPosition } from '../../src/shared-memory/partition-position.js'
+
+test('who waits for a record is told when it can be read, or that it cannot', async (t) => {
+  // Whoever waits so does not keep a process alive.
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(alive))
+  const memory = PartitionPosition.memory()
+  const [writer, reader] = [new PartitionPosition(memory), new PartitionPosition(memory)]
+  writer.reached(4)
+  t.equal(await reader.reaches(4, 0), true)
+  t.equal(await reader.reaches(5, 1), false)
+  const waiting = reader.reaches(6, 60_000)
+  writer.reached(5)
+  writer.reached(6)
+  t.equal(await waiting, true)
+  t.equal(reader.applied, 6)
+})
+
+test('what is shown is confirmed until a moment of the monotonic clock', async (t) => {
+  const position = new PartitionPosition(PartitionPosition.memory())
+  t.notOk(position.isConfirmed())
+  position.confirm(process.hrtime.bigint() + 60_000_000_000n)
+  t.ok(position.isConfirmed())
+  position.confirm(process.hrtime.bigint())
+  t.notOk(position.isConfirmed())
+})
