@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { freePort } from '../bench/free-port.js'
+import { ConsoleTab, needsBrowser, startBrowser } from './console/browser.js'
 import { RunningBroker } from './running.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -66,6 +67,12 @@ test('what is installed from the package serves, knows its build, and has its co
   t.match(said('help', 'bench'), /^rigel bench /)
   t.match(said('feed', '--help'), /^rigel feed /)
   const broker = await RunningBroker.startOn(t, join(folder, 'data'), [], { program })
+  await t.test('and shows its console, where nobody but this machine can be reached', needsBrowser, async (t) => {
+    const tab = await ConsoleTab.open(await startBrowser(t), broker.url)
+    await tab.settled('overview')
+    await tab.page.getByText('All is well.').waitFor()
+    t.same(tab.takeProblems(), [])
+  })
   t.equal(await broker.end('SIGTERM'), 0)
 })
 

@@ -63,6 +63,11 @@ export class ConsoleTab {
       reducedMotion: 'reduce',
     })
     const tab = new ConsoleTab(context, await context.newPage(), origin)
+    await tab.page.addInitScript(() => {
+      document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => {
+        reportError(new Error(`the policy forbids ${blockedURI} (${violatedDirective})`))
+      })
+    })
     await tab.page.goto(`${origin}/console#/${id}`)
     return tab
   }

@@ -92,6 +92,22 @@ test(
   },
 )
 
+test('of much that is stored a page reads what it shows, and nothing of other pages', needsBrowser, async (t) => {
+  const tab = await open('entities')
+  await tab.settled('entities')
+  const asked = tab.requested.map((url) => new URL(url)).filter(({ pathname }) => pathname.startsWith('/admin/'))
+  const others = asked.filter(({ pathname }) => /subscriptions|receivers|registrations|config|log|waits/.test(pathname))
+  t.same(others, [])
+  const pages = asked.filter(({ pathname }) => pathname === '/admin/entities')
+  t.ok(
+    pages.length > 0 && pages.every(({ searchParams }) => Number(searchParams.get('limit')) <= 100),
+    'pages of a hundred',
+  )
+  const rows = await tab.page.locator('main tbody tr').count()
+  t.ok(rows > 10 && rows <= 101, `${rows} rows of ten thousand`)
+  await tab.close()
+})
+
 test('what clients stored is text, whatever it says and however long it is', needsBrowser, async (t) => {
   const tab = await open('entities?id=Room1')
   await tab.page.getByText('onerror').first().waitFor()
