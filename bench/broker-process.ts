@@ -59,7 +59,7 @@ export class BrokerProcess {
   }
 
   /** Starts a broker and waits until it answers. A broker that ends instead is a fault with its last words. */
-  static async start({ main, folder, flags, ...given }: Start, timeout_ms = 120_000): Promise<BrokerProcess> {
+  static async start({ main, folder, flags, ...given }: Start, timeout_ms = 600_000): Promise<BrokerProcess> {
     const port = given.port ?? (await freePort())
     const url = `http://127.0.0.1:${port}`
     const started_ms = performance.now()

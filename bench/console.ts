@@ -42,7 +42,7 @@ async function measureMuch(harness: Harness, browser: Browser | undefined): Prom
   const line = { bench: 'console', entities, subscriptions, rounds }
   await harness.withBroker(own, async (url) => {
     const progress = (created: number) => harness.report.progress(`console, ${created} of ${entities} entities`)
-    await createDevices(url, entities, 0, progress, placed, writers)
+    await createDevices(url, entities, 0, progress, placed, pace)
     harness.report.progress(`console, ${subscriptions} subscriptions`)
     await subscribe(
       url,
@@ -57,8 +57,8 @@ async function measureMuch(harness: Harness, browser: Browser | undefined): Prom
   })
 }
 
-/** Few write at a time: each request of theirs reaches most of the partitions. */
-const writers = 2
+/** Each request reaches all partitions, and brings some entities to each. */
+const pace = { writers: 2, perRequest: 1000 }
 
 /** A port that refuses connections. */
 const nobody = 'http://127.0.0.1:9/nobody'

@@ -9,6 +9,12 @@ const connections = 8
 /** Writes the request that creates these devices with one reading. */
 export type Append = (numbers: readonly number[], reading: string | number) => Request
 
+/** How many connections write at a time, and how many devices are in a request. */
+interface Pace {
+  readonly writers?: number
+  readonly perRequest?: number
+}
+
 /**
  * Creates the devices 0 to `count` - 1, all with one reading, and says on the way how many there are. Nothing is
  * measured, and any refusal is thrown.
@@ -19,7 +25,7 @@ export function createDevices(
   reading: string | number,
   progress: (created: number) => void = () => {},
   append: Append = appendDevices,
-  writers = connections,
+  pace: Pace = {},
 ): Promise<void> {
   let created = 0
   return forGroups(
@@ -30,7 +36,7 @@ export function createDevices(
       created += numbers.length
       progress(created)
     },
-    writers,
+    pace,
   )
 }
 
@@ -68,9 +74,9 @@ async function forGroups(
   count: number,
   write: (numbers: readonly number[]) => Request,
   done: (numbers: readonly number[]) => void = () => {},
-  writers = connections,
+  { writers = connections, perRequest = devicesPerRequest }: Pace = {},
 ): Promise<void> {
-  const left = groupsOf(count, devicesPerRequest)
+  const left = groupsOf(count, perRequest)
   await Promise.all(
     Array.from({ length: writers }, async () => {
       const connection = new Connection(addressOf(url), 60_000)
