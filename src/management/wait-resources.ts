@@ -1,4 +1,5 @@
 import type { Resource } from '../api.js'
+import { durationBuckets } from '../measure/buckets.js'
 import type { Measures } from '../measure/measures.js'
 import { type WaitReading, waitKinds } from '../measure/waits.js'
 import { json } from '../short-form.js'
@@ -13,7 +14,11 @@ export function waitResources({ measures, freeHandles, ofCluster }: ManagementPa
       pattern: '/admin/waits',
       anyCase: false,
       counter: 'statisticsRequests',
-      operations: { GET: operation('read', () => json(waitsShown(measures, ofCluster))) },
+      operations: {
+        GET: operation('read', ({ parameters }) =>
+          json(waitsShown(measures, ofCluster, parameters.get('details') === 'on')),
+        ),
+      },
     },
     {
       pattern: '/admin/sem',
@@ -24,20 +29,31 @@ export function waitResources({ measures, freeHandles, ofCluster }: ManagementPa
   ]
 }
 
-function waitsShown(measures: Measures, ofCluster: boolean) {
+/** With details two answers can be subtracted: what was waited between them has its distribution and its length, too. */
+function waitsShown(measures: Measures, ofCluster: boolean, withDetails: boolean) {
   if (!measures.isOn('semWait')) return { enabled: false }
-  const { waits } = measures
+  const { waits, startedAt } = measures
+  const interval = process.hrtime.bigint() - waits.since
   const numbers = partitionNumbers(measures)
   const kinds = waitKinds.filter((kind) => ofCluster || kind !== 'append')
   const entries = kinds.map((kind) => {
-    const all = readingShown(waits.reading(kind))
+    const shown = (partition?: number) => ({
+      ...readingShown(waits.reading(kind, partition)),
+      ...(withDetails && { buckets: waits.distribution(kind, partition) }),
+    })
+    const all = shown()
     if (kind === 'request') return [kind, all] as const
-    const partitions = numbers.map((partition) => ({ partition, ...readingShown(waits.reading(kind, partition)) }))
+    const partitions = numbers.map((partition) => ({ partition, ...shown(partition) }))
     return [kind, { ...all, partitions }] as const
   })
   return {
     enabled: true,
-    measuring_interval_in_secs: Number((process.hrtime.bigint() - waits.since) / 1_000_000_000n),
+    measuring_interval_in_secs: Number(interval / 1_000_000_000n),
+    ...(withDetails && {
+      since_ms: Math.round(performance.timeOrigin) + Number((waits.since - startedAt) / 1_000_000n),
+      interval: secondsText(interval),
+      bounds: durationBuckets.bounds,
+    }),
     waits: Object.fromEntries(entries),
   }
 }

@@ -95,6 +95,14 @@ export class WaitTable {
     }
   }
 
+  /** How often somebody waited so long, of one partition or over all: a number for each bound of `durationBuckets`, and one for longer waits. */
+  distribution(kind: WaitKind, partition?: number): readonly number[] {
+    const resources = partition === undefined ? this.#resources(kind) : [this.#resource(kind, partition)]
+    return Array.from({ length: durationBuckets.bounds.length + 1 }, (_, bucket) =>
+      resources.reduce((sum, resource) => sum + Number(this.#since(resource * width + buckets + bucket)), 0),
+    )
+  }
+
   /** All waits since the start of the process, whatever was reset. */
   buckets(kind: WaitKind, partition = 0): BucketReading {
     const first = this.#resource(kind, partition) * width

@@ -17,7 +17,15 @@ const reading = {
   waited: { ...count, description: 'How often there was a wait.' },
   ...Object.fromEntries(['total', 'max', 'p50', 'p90', 'p99', 'p999'].map((name) => [name, secondsText])),
 }
-const partitions = arraySchema(closedSchema({ partition: count, ...reading }))
+/** With `details=on`. */
+const distribution = {
+  buckets: arraySchema(
+    count,
+    'How often a wait was at most as long as each of `bounds`, but longer than the one before; the last ones were longer.',
+  ),
+}
+const partitions = arraySchema(closedSchema({ partition: count, ...reading }, distribution))
+const waitsOfPartitions = closedSchema({ ...reading, partitions }, distribution)
 
 /** How the deliveries of a subscription go: what is always there, and what may be absent [subscriptions 5.7]. */
 export const deliveryState = [
@@ -104,15 +112,18 @@ export const managementSchemas: Readonly<Record<string, JsonSchema>> = {
     { enabled: flag },
     {
       measuring_interval_in_secs: count,
+      since_ms: { ...count, description: 'When counting began. Another value: a reset lies between.' },
+      interval: secondsText,
+      bounds: arraySchema(seconds),
       waits: closedSchema(
         {
-          request: closedSchema(reading),
-          dbConnectionPool: closedSchema({ ...reading, partitions }),
-          transaction: closedSchema({ ...reading, partitions }),
-          mailbox: closedSchema({ ...reading, partitions }),
+          request: closedSchema(reading, distribution),
+          dbConnectionPool: waitsOfPartitions,
+          transaction: waitsOfPartitions,
+          mailbox: waitsOfPartitions,
         },
         // Of a broker in a cluster.
-        { append: closedSchema({ ...reading, partitions }) },
+        { append: waitsOfPartitions },
       ),
     },
   ),

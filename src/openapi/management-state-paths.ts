@@ -13,6 +13,7 @@ import {
 import { managementOperation } from './management-operation.js'
 
 const tag = 'State of the broker'
+const page = { 200: { description: 'The page.', content: { 'text/html': { schema: textSchema() } } } } as const
 
 /** Deliveries, version, health, and this description [management 8], [subscriptions 5.7]. */
 export const managementStatePaths: DescribedTag = {
@@ -101,7 +102,19 @@ export const managementStatePaths: DescribedTag = {
           isOpen: true,
           tags: [tag],
           summary: 'This description as a page for people',
-          responses: { 200: { description: 'The page.', content: { 'text/html': { schema: textSchema() } } } },
+          responses: page,
+        }),
+      },
+    },
+    {
+      path: '/docs/flags',
+      operations: {
+        get: managementOperation({
+          operationId: 'showFlags',
+          isOpen: true,
+          tags: [tag],
+          summary: 'The flags of the broker as a page for people, each under its name: `#port`',
+          responses: page,
         }),
       },
     },

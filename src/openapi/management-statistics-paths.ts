@@ -57,6 +57,13 @@ export const managementStatisticsPaths: DescribedTag = {
           operationId: 'showWaits',
           tags: [tag],
           summary: 'Waits by partition, with percentiles',
+          parameters: [
+            queryParameter(
+              'details',
+              '`on`: with the distribution of each wait and the exact length of the interval, so that two answers can be subtracted.',
+              { enum: ['on', 'off'] },
+            ),
+          ],
           answer: 'Waits',
           example: { enabled: false },
         }),

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { ApiResponse } from '../api.js'
 import {
   type ContentByType,
@@ -21,46 +20,25 @@ import {
   schemaMarkup,
   termMarkup,
 } from './reference-markup.js'
-import { referenceStyle } from './reference-style.js'
+import { referenceResponse } from './reference-response.js'
 
-/**
- * The description as a page: no script, and nothing from elsewhere. Its policy allows its own style and nothing more, so
- * that nothing which may ever get into a text is carried out.
- */
+/** The description as a page for people. */
 export function referencePage(): ApiResponse {
-  const hash = createHash('sha256').update(referenceStyle).digest('base64')
-  return {
-    status: 200,
-    body: pageMarkup(),
-    contentType: 'text/html; charset=utf-8',
-    headers: {
-      'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-      'X-Content-Type-Options': 'nosniff',
-      'Referrer-Policy': 'no-referrer',
-    },
-  }
-}
-
-function pageMarkup(): string {
   const schemas = Object.entries(describedComponents.schemas).map(
     ([name, schema]) =>
       `<details id="schema-${escaped(name)}"><summary><code>${escaped(name)}</code></summary>${
         schema.properties === undefined ? `<p>${kindMarkup(schema)}</p>` : ''
       }${schemaMarkup(schema)}</details>`,
   )
-  return `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Rigel: reference</title><style>${referenceStyle}</style></head>
-<body>
-<header><h1>Rigel</h1><p>${proseMarkup(describedIntroduction)}</p>
-<p>For programs: <a href="openapi.json">openapi.json</a></p></header>
+  return referenceResponse(
+    'reference',
+    `<header><h1>Rigel</h1><p>${proseMarkup(describedIntroduction)}</p>
+<p>For programs: <a href="openapi.json">openapi.json</a>. The flags that it is started with: <a href="/docs/flags">/docs/flags</a>.</p></header>
 <nav><ul>${describedTags.map(({ name }) => `<li><a href="#${anchor(name)}">${escaped(name)}</a></li>`).join('')}
 <li><a href="#schemas">Schemas</a></li></ul></nav>
 <main>${describedTags.map(tagMarkup).join('\n')}
-<section id="schemas"><h2>Schemas</h2>${schemas.join('\n')}</section></main>
-</body></html>
-`
+<section id="schemas"><h2>Schemas</h2>${schemas.join('\n')}</section></main>`,
+  )
 }
 
 function tagMarkup({ name, description, paths }: DescribedTag): string {

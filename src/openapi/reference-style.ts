@@ -21,4 +21,5 @@ dt { margin-top: .4rem; }
 dd { margin: 0 0 0 .25rem; padding-left: .75rem; border-left: 2px solid var(--line); }
 p { margin: .25rem 0; }
 i { opacity: .75; }
+:target { background: var(--soft); outline: 2px solid var(--link); outline-offset: .25rem; }
 `

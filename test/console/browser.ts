@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { missingBrowser, startChromium } from '../../bench/chromium.js'
 import { pages } from '../../src/console/page/pages.js'
@@ -33,6 +33,9 @@ export async function startBrowser(t: Test): Promise<Browser> {
   return browser
 }
 
+/** How long something may take on a loaded machine. */
+export const patience_ms = 60_000
+
 /** A tab with the console, and all that went wrong in it. */
 export class ConsoleTab {
   readonly page: Page
@@ -62,6 +65,7 @@ export class ConsoleTab {
       colorScheme: theme,
       reducedMotion: 'reduce',
     })
+    context.setDefaultTimeout(patience_ms)
     const tab = new ConsoleTab(context, await context.newPage(), origin)
     await tab.page.addInitScript(() => {
       document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => {
@@ -72,19 +76,34 @@ export class ConsoleTab {
     return tab
   }
 
-  /** Opens another page of the console by its address, and waits until it is drawn with what the broker says. */
-  async show(id: string): Promise<void> {
+  /** Opens another view of the console by its address, such as `entities?id=Room1`, and waits until it is drawn with what the broker says. */
+  async show(address: string): Promise<void> {
     await this.page.evaluate((hash) => {
       location.hash = hash
-    }, `#/${id}`)
-    await this.settled(id)
+    }, `#/${address}`)
+    await this.settled(address)
   }
 
-  /** Resolves when the page is drawn and nothing of it is being loaded. */
-  async settled(id: string): Promise<void> {
+  /** Resolves when the view is drawn and nothing of it is being loaded. */
+  async settled(address: string): Promise<void> {
+    const [id, query = ''] = address.split('?', 2)
     const title = pages.find((page) => page.id === id)?.title ?? ''
-    await this.page.locator('h1', { hasText: title }).waitFor()
+    await this.page.locator('h1', { hasText: new URLSearchParams(query).get('id') ?? title }).waitFor()
     await this.page.waitForFunction(() => document.querySelector('main .loading') === null)
+  }
+
+  /** Does something again and again until it has led where it should. */
+  async until(act: () => Promise<unknown>, there: Locator): Promise<void> {
+    const until_ms = Date.now() + patience_ms
+    for (;;) {
+      await act()
+      const seen = await there.waitFor({ timeout: 2_000 }).then(
+        () => true,
+        () => false,
+      )
+      if (seen) return
+      if (Date.now() > until_ms) throw new Error(`it does not lead to ${there}`)
+    }
   }
 
   /** Gives another size or theme to the tab. */

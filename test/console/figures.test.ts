@@ -71,6 +71,7 @@ test('what the console says is what is', needsBrowser, async (t) => {
       await broker.end('SIGKILL')
       await page.locator('.banner', { hasText: 'No connection since' }).waitFor()
       await page.locator('.stale .stale-note').waitFor()
+      t.same(await tab.accessibilityFaults(), [], 'with the banner')
       await page.waitForTimeout(3_000) // A shorter absence is no gap in a chart of seconds.
       await broker.run()
       await page.locator('.banner').waitFor({ state: 'detached' })

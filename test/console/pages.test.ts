@@ -1,19 +1,25 @@
 import { test } from 'tap'
 import { pages } from '../../src/console/page/pages.js'
-import { type ConsoleTab, needsBrowser, pageIds } from './browser.js'
+import { until } from '../delivery/given.js'
+import { type ConsoleTab, needsBrowser, pageIds, patience_ms } from './browser.js'
 import { givenConsole, receiver } from './given-console.js'
 
 test('every page in a browser', needsBrowser, async (t) => {
-  const { broker, load, tab } = await givenConsole(t)
+  const { broker, load, tab, details } = await givenConsole(t)
   const { page } = tab
 
   await t.test('is reached and used by keyboard alone', async (t) => {
     await tab.show('overview')
     for (const { id, letter, title } of pages) {
-      await page.keyboard.press('g')
-      await page.keyboard.press(letter)
+      await tab.until(
+        async () => {
+          await page.keyboard.press('g')
+          await page.keyboard.press(letter)
+        },
+        page.locator('h1', { hasText: title }),
+      )
       await tab.settled(id)
-      t.equal(await page.title(), `${title} · Rigel`)
+      await page.waitForFunction((wanted) => document.title === wanted, `${title} · Rigel`)
       t.same(await focusFaults(tab), [], id)
     }
     await page.keyboard.press('p')
@@ -40,33 +46,106 @@ test('every page in a browser', needsBrowser, async (t) => {
     await byNumber.press('Enter')
     await byNumber.press('Enter')
     await page.locator('th[aria-sort=descending]').waitFor()
-    t.same(await page.locator('tbody[data-rows] td:first-child').allTextContents(), ['1', '0'])
+    await page.waitForFunction(
+      () =>
+        [...document.querySelectorAll('tbody[data-rows] td:first-child')].map((cell) => cell.textContent).join() ===
+        '1,0',
+    )
+    t.pass('from the last to the first')
   })
 
   await t.test('asks before it resets, and does so when it is told to', async (t) => {
     await tab.show('waits')
-    const asked = () => page.locator('tr[data-wait=mailbox] td').first().textContent()
-    const number = async () => Number((await asked())?.replaceAll(',', ''))
     await load.end()
+    const count = () => page.locator('tr[data-wait=mailbox] td').first().textContent()
+    const question = page.locator('dialog[open]', { hasText: 'Count from zero?' })
+    await page.waitForFunction(() => document.querySelector('tr[data-wait=mailbox] td')?.textContent !== '0')
     await page.keyboard.press('r')
-    await page.locator('dialog[open]', { hasText: 'Count from zero?' }).waitFor()
+    await question.waitFor()
     await page.keyboard.press('Escape')
-    await page.locator('dialog[open]').waitFor({ state: 'detached' })
-    const before = await number()
+    await question.waitFor({ state: 'detached' })
+    const before = Number((await count())?.replaceAll(',', ''))
     t.ok(before > 0, 'Esc changes nothing')
     await page.keyboard.press('r')
-    await page.locator('dialog[open]').getByRole('button', { name: 'Reset', exact: true }).press('Enter')
+    await question.waitFor()
+    await question.getByRole('button', { name: 'Reset', exact: true }).press('Enter')
     await page.waitForFunction(
       (most) => Number(document.querySelector('tr[data-wait=mailbox] td')?.textContent?.replaceAll(',', '')) < most,
       before,
     )
-    t.match(broker.output, 'statistics reset', 'the log says it')
+    await until(() => broker.output.includes('statistics reset'), patience_ms)
+    t.pass('the log says it')
+  })
+
+  await t.test('compares two intervals, while the counters of the broker go on', async (t) => {
+    const compared = (figure: string, column: number) =>
+      page.locator(`table[data-compared=mailbox] tr[data-figure=${figure}] td`).nth(column)
+    const counted = (selector: string, least: number, most: number) =>
+      page.waitForFunction(
+        ([where, from, to]) => {
+          const count = Number(document.querySelector(where)?.textContent?.replaceAll(',', ''))
+          return count >= from && count < to
+        },
+        [selector, least, most] as const,
+      )
+    load.begin(100)
+    await tab.show('waits')
+    await counted('tr[data-wait=mailbox] td', 50, 1e9)
+    await load.end()
+    await page.getByRole('button', { name: 'Freeze and compare' }).click()
+    const ofB = 'table[data-compared=mailbox] tr[data-figure=count] td:nth-of-type(2)'
+    await counted(ofB, 0, 50)
+    const a = await compared('total', 0).textContent()
+    load.begin(100)
+    await counted(ofB, 50, 1e9)
+    t.equal(await compared('total', 0).textContent(), a, 'A stands still')
+    await page.getByRole('button', { name: 'Stop B' }).click()
+    await page.getByText(/B: .*, stopped/).waitFor()
+    const b = await compared('total', 1).textContent()
+    await page.getByRole('button', { name: 'Freeze again' }).click()
+    await page.waitForFunction(
+      (total) => document.querySelector('table[data-compared=mailbox] tr[data-figure=total] td')?.textContent === total,
+      b,
+    )
+    t.same(await tab.accessibilityFaults(), [])
+    await page.getByRole('button', { name: 'End the comparison' }).click()
+    await page.locator('table.waits').waitFor()
+    await load.end()
+  })
+
+  await t.test('shows all lines of a request, by keyboard', async (t) => {
+    await tab.show('trace')
+    await until(async () => {
+      // Each request has several lines at this level.
+      await broker.send('GET', '/v2/entities/Hostile', undefined, { 'Fiware-Correlator': 'one-of-many' })
+      return (await page.locator('tbody[data-rows] tr', { hasText: 'one-of-' }).count()) > 1
+    }, patience_ms)
+    await page.keyboard.press('p')
+    await page.locator('.banner', { hasText: 'Paused' }).waitFor()
+    await tab.until(
+      async () => {
+        await page.locator('tbody[data-rows] tr', { hasText: 'one-of-' }).first().focus()
+        await page.keyboard.press('Enter')
+      },
+      page.getByRole('heading', { name: 'Request one-of-many' }),
+    )
+    const dialog = page.getByRole('dialog')
+    const said = await dialog.locator('tbody tr').count()
+    t.ok(said > 1, `${said} lines`)
+    const times = await dialog
+      .locator('time')
+      .evaluateAll((all) => all.map((each) => each.getAttribute('datetime') ?? ''))
+    t.same(times, times.toSorted(), 'in their order')
+    t.same(await tab.accessibilityFaults(), [])
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await page.keyboard.press('p')
   })
 
   await t.test('shows what clients stored as text', async (t) => {
     await tab.show('overview')
     await page.locator('.concerns', { hasText: receiver }).waitFor()
-    for (const id of pageIds) {
+    for (const id of [...pageIds, ...details]) {
       await tab.show(id)
       const carriedOut = await page.locator('img, script:not([src]), a[href^="javascript:"]').count()
       t.equal(carriedOut, 0, id)
@@ -88,26 +167,37 @@ async function focusFaults({ page }: ConsoleTab): Promise<readonly string[]> {
       element.setAttribute('data-walked', String(at))
     }
   })
-  const reached = new Set<string>()
-  const faults: string[] = []
-  for (let steps = 0; steps < 200; steps += 1) {
-    await page.keyboard.press('Tab')
-    const found = await page.evaluate(() => {
-      const element = document.activeElement
-      if (element === null || element === document.body) return undefined
-      const { outlineStyle, outlineWidth } = getComputedStyle(element)
-      const name = `${element.tagName} ${element.getAttribute('aria-label') ?? element.textContent?.slice(0, 30)}`
+  await page.evaluate(() => {
+    const walked: Focused[] = []
+    Object.assign(globalThis, { walked })
+    document.addEventListener('focusin', ({ target }) => {
+      if (!(target instanceof HTMLElement)) return
+      const { outlineStyle, outlineWidth } = getComputedStyle(target)
+      const name = `${target.tagName} ${target.getAttribute('aria-label') ?? target.textContent?.slice(0, 30)}`
       const isShown = outlineStyle !== 'none' && outlineWidth !== '0px'
-      return { name, isShown, number: element.getAttribute('data-walked') ?? '' }
+      walked.push({ name, isShown, number: target.getAttribute('data-walked') ?? '' })
     })
-    if (found === undefined || (found.number !== '' && reached.has(found.number))) break
-    if (!found.isShown) faults.push(`no focus is seen: ${found.name}`)
-    reached.add(found.number)
+  })
+  let walked: readonly Focused[] = []
+  // In groups, since each look at the page takes as long as many keys.
+  for (let groups = 0; groups < 20 && new Set(walked.map(({ number }) => number)).size === walked.length; groups += 1) {
+    for (let keys = 0; keys < 20; keys += 1) await page.keyboard.press('Tab')
+    walked = await page.evaluate(() => (Object(globalThis).walked as Focused[]).filter(({ number }) => number !== ''))
   }
+  const reached = new Set(walked.map(({ number }) => number))
+  const faults = walked.filter(({ isShown }) => !isShown).map(({ name }) => `no focus is seen: ${name}`)
   const all = await page.evaluate(() =>
     [...document.querySelectorAll<HTMLElement>('[data-walked]')]
       .filter((element) => element.checkVisibility())
       .map((element) => ({ number: element.getAttribute('data-walked') ?? '', name: element.textContent ?? '' })),
   )
   return [...faults, ...all.filter(({ number }) => !reached.has(number)).map(({ name }) => `never reached: ${name}`)]
+}
+
+/** What has had the focus. */
+interface Focused {
+  readonly name: string
+  readonly isShown: boolean
+  /** Of those that were there when the walk began. */
+  readonly number: string
 }

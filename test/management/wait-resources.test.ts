@@ -36,6 +36,30 @@ test('waits are shown for every resource and partition while they are measured',
   })
 })
 
+test('with details two answers can be subtracted: distributions, the exact length, and when counting began', async (t) => {
+  const { ask, measures } = management()
+  await ask('PUT', '/admin/stats', parameters(['semWait', 'true']))
+  const details = parameters(['details', 'on'])
+  const reading = async () => Object(bodyOf(await ask('GET', '/admin/waits', details)))
+  const before = await reading()
+  const meters = [measures.wait('mailbox', 0), measures.wait('mailbox', 1)]
+  for (const meter of meters) meter.waited(3_001_119n)
+  meters[1]?.waited(60_000_000_000n)
+  const { since_ms, interval, bounds, waits } = await reading()
+  t.equal(since_ms, before.since_ms)
+  t.ok(Number(interval) > Number(before.interval), 'it goes on')
+  const counted = (each: { readonly buckets: readonly number[] }) =>
+    each.buckets.flatMap((count, bucket) => (count === 0 ? [] : [[bounds[bucket] ?? 'longer', count]]))
+  t.equal(waits.mailbox.buckets.length, bounds.length + 1)
+  t.same(counted(waits.mailbox), [
+    [0.005, 2],
+    ['longer', 1],
+  ])
+  t.same(counted(waits.mailbox.partitions[0]), [[0.005, 1]])
+  t.same(counted(waits.request), [])
+  t.same(counted(before.waits.mailbox), [])
+})
+
 test('a semaphore is taken when nothing of it is left', async (t) => {
   const left = [2, 2]
   const { ask, measures, requests } = management({ freeHandles: (partition) => left[partition] ?? 0 })

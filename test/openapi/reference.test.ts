@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { t as root, test } from 'tap'
+import { flagsByName } from '../../src/command-line/flags.js'
 import { RunningBroker } from '../running.js'
 import { described } from './given-description.js'
 
@@ -18,8 +19,22 @@ test('the page has every operation, and its links lead somewhere', async (t) => 
   const anchors = new Set([...page.text.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id))
   for (const { operation } of described) t.ok(anchors.has(operation.operationId), operation.operationId)
   for (const [, target = ''] of page.text.matchAll(/ href="([^"]*)"/g)) {
-    t.ok(target === 'openapi.json' || anchors.has(target.slice(1)), target)
+    t.ok(target === 'openapi.json' || target === '/docs/flags' || anchors.has(target.slice(1)), target)
   }
+})
+
+test('every flag stands under its name, with its values, its default and its variable', async (t) => {
+  const { status, text } = await broker.send('GET', '/docs/flags')
+  t.equal(status, 200)
+  const anchors = [...text.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id)
+  t.equal(new Set(anchors).size, anchors.length, 'each name once')
+  for (const name of flagsByName.keys()) t.ok(anchors.includes(name), name)
+  for (const [, target = ''] of text.matchAll(/ href="([^"]*)"/g)) {
+    t.ok(target === '/docs' || anchors.includes(target.slice(1)), target)
+  }
+  t.match(text, '<b>-port</b></a> <code>1 to 65535</code> <i>default 1026, variable <code>ORION_PORT</code></i>')
+  t.match(text, /<div id="https">.*<a href="#key">-key<\/a>/, 'other flags that it names are links')
+  t.notMatch(text, /<script|\son\w+=/)
 })
 
 test('the page runs nothing, loads nothing, and its policy allows its own style alone', async (t) => {
@@ -33,11 +48,11 @@ test('the page runs nothing, loads nothing, and its policy allows its own style 
 })
 
 test('both answer HEAD, whatever is accepted, without a token', async (t) => {
-  for (const path of ['/docs', '/docs/', '/openapi.json']) {
+  for (const path of ['/docs', '/docs/', '/docs/flags', '/openapi.json']) {
     const { status, headers, text } = await broker.send('HEAD', path, undefined, { Accept: 'image/png' })
     t.equal(status, 200, path)
     t.equal(text, '')
-    t.ok(Number(headers.get('content-length')) > 100_000)
+    t.ok(Number(headers.get('content-length')) > 10_000)
   }
 })
 

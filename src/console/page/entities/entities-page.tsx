@@ -26,7 +26,8 @@ const limit = 50
 function EntityBrowser({ isMap }: { readonly isMap: boolean }) {
   const service = useParameter('tenant') ?? ''
   const [type, path, area] = [useParameter('type'), useParameter('path'), useParameter('area')]
-  const asked = { type, path, area, prefix: useParameter('prefix'), attribute: useParameter('attribute') }
+  const ofId = { prefix: useParameter('prefix'), pattern: useParameter('pattern') }
+  const asked = { type, path, area, ...ofId, attribute: useParameter('attribute') }
   const search = pathWith('/admin/entities', { service, ...asked, limit })
   const places = pathWith('/admin/entities/points', { service, type, path, area })
   const tenants = useResource('/admin/tenants?limit=1000', readTenants, 10_000)
@@ -40,6 +41,8 @@ function EntityBrowser({ isMap }: { readonly isMap: boolean }) {
       </PageHead>
       <search class="finder">
         <SearchField name="prefix" label="Id begins with" isFirst />
+        <SearchField name="pattern" label="Id matches" hint="regular expression" />
+        <SearchField name="type" label="Type" />
         <SearchField name="path" label="Service path" hint="/a, /a/# with all below" />
         <SearchField name="attribute" label="Has the attribute" />
         <SearchField name="area" label="Area" hint="west,south,east,north" />
@@ -56,10 +59,16 @@ function EntityBrowser({ isMap }: { readonly isMap: boolean }) {
   )
 }
 
+/** A page that was turned to: where it begins, and how many entities were on those before. */
+interface TurnedPage {
+  readonly after: string
+  readonly before: number
+}
+
 /** Entities that fit, page by page; the cursor of each page leads to the next one. */
 function EntityList({ search, isNarrow }: { readonly search: string; readonly isNarrow: boolean }) {
-  const [cursors, setCursors] = useState<readonly string[]>([])
-  const after = cursors.at(-1)
+  const [turned, setTurned] = useState<readonly TurnedPage[]>([])
+  const { after, before = 0 }: Partial<TurnedPage> = turned.at(-1) ?? {}
   const known = useResource(after === undefined ? search : `${search}&after=${after}`, readEntityPage, 5_000)
   const [total, setTotal] = useState<string>()
   useEffect(() => {
@@ -82,16 +91,21 @@ function EntityList({ search, isNarrow }: { readonly search: string; readonly is
                 : 'None among those that were looked at. There are more.'
             }
           />
-          <p class="pager" role="status">
-            <span class="quiet">{total === undefined ? '' : `${total} in all`}</span>
+          <p class="pager">
+            <span class="quiet">
+              {entities.length > 0 && `${countText(before + 1)} to ${countText(before + entities.length)} of `}
+              {total ?? (next === undefined ? '' : 'at least ') + countText(before + entities.length)}
+            </span>
             <span class="actions">
-              <button type="button" disabled={cursors.length === 0} onClick={() => setCursors(cursors.slice(0, -1))}>
+              <button type="button" disabled={turned.length === 0} onClick={() => setTurned(turned.slice(0, -1))}>
                 Before
               </button>
               <button
                 type="button"
                 disabled={next === undefined}
-                onClick={() => next !== undefined && setCursors([...cursors, next])}
+                onClick={() =>
+                  next !== undefined && setTurned([...turned, { after: next, before: before + entities.length }])
+                }
               >
                 Next
               </button>

@@ -89,6 +89,9 @@ function Whole({ entity, fresh }: { readonly entity: EntityInFull; readonly fres
               <th scope="col" class="number">
                 changed
               </th>
+              <th scope="col" class="number minor">
+                created
+              </th>
             </tr>
           </thead>
           <tbody>
@@ -112,7 +115,7 @@ function keyOf({ name, instance }: AttributeInFull): string {
 }
 
 function AttributeRow({ attribute, isFresh }: { readonly attribute: AttributeInFull; readonly isFresh: boolean }) {
-  const { name, instance, type, value, metadata, isLocation, modified } = attribute
+  const { name, instance, type, value, metadata, isLocation, created, modified } = attribute
   return (
     <tr class={isFresh ? 'flash' : undefined}>
       <th scope="row">
@@ -149,6 +152,9 @@ function AttributeRow({ attribute, isFresh }: { readonly attribute: AttributeInF
       </td>
       <td class="number">
         <OptionalTime date={modified} />
+      </td>
+      <td class="number minor">
+        <OptionalTime date={created} />
       </td>
     </tr>
   )

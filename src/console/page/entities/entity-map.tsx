@@ -19,7 +19,7 @@ export function EntityMap({ places }: { readonly places: string }) {
         {({ points, beyond }) => (
           <>
             <Picture points={points} area={area} />
-            <p class="quiet" role="status">
+            <p class="quiet">
               {countText(points.length / 2)} places are shown
               {beyond > 0 && `, evenly of about ${countText(points.length / 2 + beyond)}`}. Drag to ask for an area; the
               list has the entities in it.

@@ -1,6 +1,6 @@
-import { linkTo } from '../address.js'
+import { linkTo, openedAddress } from '../address.js'
 import { countText } from '../format.js'
-import { useParameter } from '../parts/filter-fields.js'
+import { useObservable } from '../observable.js'
 import { Shown } from '../parts/states.js'
 import { StoredText } from '../parts/stored-text.js'
 import { useResource } from '../resource.js'
@@ -20,13 +20,8 @@ export function TypeNavigation({
   readonly open: string | undefined
 }) {
   const known = useResource(typesPath(service, path), readTypes, 5_000)
-  const view = useParameter('view')
-  const link = (type: string | undefined) =>
-    linkTo('entities', {
-      ...(type !== undefined && { type }),
-      ...(path !== undefined && { path }),
-      ...(view !== undefined && { view }),
-    })
+  const { type: _, ...others } = Object.fromEntries(useObservable(openedAddress).parameters)
+  const link = (type: string | undefined) => linkTo('entities', { ...others, ...(type !== undefined && { type }) })
   return (
     <nav class="types" aria-label="Types">
       <Shown known={known} what="The types">

@@ -8,8 +8,9 @@ import { paused } from '../resource.js'
 export function Banner() {
   const state = useObservable(connection)
   const still = useObservable(paused)
+  if (state.kind !== 'lost' && !still) return null
   return (
-    <div class="banners" aria-live="off">
+    <section class="banners" aria-label="State of the console" aria-live="off">
       {state.kind === 'lost' && <Lost {...state} />}
       {still && (
         <p class="banner">
@@ -19,7 +20,7 @@ export function Banner() {
           </button>
         </p>
       )}
-    </div>
+    </section>
   )
 }
 

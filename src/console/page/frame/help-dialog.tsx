@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { useObservable } from '../observable.js'
 import { pages } from '../pages.js'
 import { helpShown } from './keyboard.js'
@@ -17,7 +17,7 @@ const keys: readonly (readonly [keys: string, meaning: string])[] = [
 export function HelpDialog() {
   const shown = useObservable(helpShown)
   const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (shown) dialog.current?.showModal()
     else dialog.current?.close()
   }, [shown])
@@ -33,7 +33,14 @@ export function HelpDialog() {
         ))}
       </dl>
       <p>
-        <a href="/docs">Reference of the interfaces</a>
+        Reference, in a tab of its own:{' '}
+        <a href="/docs" target="_blank" rel="noopener">
+          interfaces
+        </a>
+        ,{' '}
+        <a href="/docs/flags" target="_blank" rel="noopener">
+          flags
+        </a>
       </p>
       <div class="actions">
         <button type="button" class="main" onClick={() => helpShown.set(false)}>

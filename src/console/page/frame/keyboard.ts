@@ -25,15 +25,16 @@ const prefix_ms = 1_500
 
 /** Takes the keys that work everywhere, until the function that it gives is called. */
 export function followKeys(): () => void {
-  let prefixed_ms = 0
+  // Times of the keys themselves: a page that is busy takes them late.
+  let prefixed_ms = Number.NEGATIVE_INFINITY
   const keyDown = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
     if (document.querySelector('dialog[open]') !== null) return
-    const isPrefixed = Date.now() - prefixed_ms < prefix_ms
-    prefixed_ms = 0
+    const isPrefixed = event.timeStamp - prefixed_ms < prefix_ms
+    prefixed_ms = Number.NEGATIVE_INFINITY
     const page = isPrefixed ? pages.find(({ letter }) => letter === event.key) : undefined
     if (page !== undefined) openPage(page.id)
-    else if (event.key === 'g') prefixed_ms = Date.now()
+    else if (event.key === 'g') prefixed_ms = event.timeStamp
     else if (!actOn(event.key)) return
     event.preventDefault()
   }

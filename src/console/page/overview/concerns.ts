@@ -38,9 +38,26 @@ export function concernsOf({ hello, latest, recent }: Live, restarts: readonly n
 
 type Frame = Live['latest']['frame']
 
+/** Where more is told of what an alarm is about; of all others the log tells it. */
+const alarmPages: ReadonlyMap<string, string> = new Map([
+  ['NotificationError', 'receivers'],
+  ['MqttConnectionError', 'receivers'],
+  ['ForwardingError', 'registrations'],
+  ['DatabaseError', 'settings'],
+  ['BadInput', 'requests'],
+])
+
 function alarmsFound(alarms: Frame['alarms']): readonly Concern[] {
   return Object.entries(alarms).flatMap(([kind, [active]]) =>
-    active === 0 ? [] : [{ tone: 'bad', text: `alarm ${kind}${active > 1 ? ` (${active})` : ''}`, page: 'receivers' }],
+    active === 0
+      ? []
+      : [
+          {
+            tone: 'bad',
+            text: `alarm ${kind}${active > 1 ? ` (${active})` : ''}`,
+            page: alarmPages.get(kind) ?? 'trace',
+          },
+        ],
   )
 }
 

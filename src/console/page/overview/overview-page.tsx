@@ -6,7 +6,7 @@ import type { Moment, PartitionMoment } from '../live/moment.js'
 import { thinned } from '../live/series.js'
 import { useObservable } from '../observable.js'
 import { pages } from '../pages.js'
-import { type Column, DataTable } from '../parts/data-table.js'
+import { type Column, DataTable, sumOver } from '../parts/data-table.js'
 import { FoldedJson } from '../parts/folded-json.js'
 import { PageHead } from '../parts/page-head.js'
 import { Bar, Chip } from '../parts/small-parts.js'
@@ -151,7 +151,7 @@ function Details({ known, recent }: { readonly known: Live; readonly recent: Mom
       </section>
       <details>
         <summary>What the broker has sent last</summary>
-        <FoldedJson value={known.latest.frame} open />
+        <FoldedJson value={known.latest.frame} open={1} />
       </details>
     </>
   )
@@ -171,12 +171,19 @@ const partitionColumns: readonly Column<PartitionMoment>[] = [
     order: ({ busy }) => busy || 0,
     isNumber: true,
   },
-  { name: 'commands/s', cell: ({ commands }) => rateText(commands), order: ({ commands }) => commands, isNumber: true },
+  {
+    name: 'commands/s',
+    cell: ({ commands }) => rateText(commands),
+    order: ({ commands }) => commands,
+    isNumber: true,
+    total: (rows) => rateText(sumOver(rows, ({ commands }) => commands)),
+  },
   {
     name: 'mailbox',
     cell: ({ mailboxDepth }) => countText(mailboxDepth),
     order: ({ mailboxDepth }) => mailboxDepth,
     isNumber: true,
+    total: (rows) => countText(sumOver(rows, ({ mailboxDepth }) => mailboxDepth)),
   },
   {
     name: 'commit p50',
@@ -198,12 +205,19 @@ const partitionColumns: readonly Column<PartitionMoment>[] = [
     isNumber: true,
     isMinor: true,
   },
-  { name: 'entities', cell: ({ entities }) => countText(entities), order: ({ entities }) => entities, isNumber: true },
+  {
+    name: 'entities',
+    cell: ({ entities }) => countText(entities),
+    order: ({ entities }) => entities,
+    isNumber: true,
+    total: (rows) => countText(sumOver(rows, ({ entities }) => entities)),
+  },
   {
     name: 'disk',
     cell: ({ used_bytes }) => bytesText(used_bytes),
     order: ({ used_bytes }) => used_bytes,
     isNumber: true,
     isMinor: true,
+    total: (rows) => bytesText(sumOver(rows, ({ used_bytes }) => used_bytes)),
   },
 ]

@@ -144,6 +144,9 @@ function columnsOf({ times_s, lines }: ChartContent): uPlot.AlignedData {
   return [[...times_s], ...lines.map(({ values }) => [...values])]
 }
 
+/** Between two marks of the time: it is shown to the second. */
+const steps_s = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600]
+
 function optionsOf(
   shown: { readonly current: ChartContent },
   format: (value: number) => string,
@@ -162,7 +165,13 @@ function optionsOf(
     cursor: { points: { size: 6 }, y: false },
     scales: { y: { range: (_, least, most) => [Math.min(0, least ?? 0), most > 0 ? most * 1.08 : 1] } },
     axes: [
-      { ...axis, values: (_, seconds) => seconds.map((each) => clockText(1000 * each)), space: 80, size: 32 },
+      {
+        ...axis,
+        values: (_, seconds) => seconds.map((each) => clockText(1000 * each)),
+        space: 80,
+        size: 32,
+        incrs: [...steps_s],
+      },
       { ...axis, size: 70, values: (_, values) => values.map(format) },
     ],
     series: [

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Observable, useObservable } from '../observable.js'
 
 /** A change that somebody has to agree to. */
@@ -31,7 +31,8 @@ export function confirmChange(change: Change): Promise<boolean> {
 export function ConfirmDialog() {
   const change = useObservable(asked)
   const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  // Before anything is drawn: a question that is seen can be answered.
+  useLayoutEffect(() => {
     if (change !== undefined) dialog.current?.showModal()
     else dialog.current?.close()
   }, [change])

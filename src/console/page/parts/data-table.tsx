@@ -12,6 +12,8 @@ export interface Column<Row> {
   readonly isNumber?: boolean
   /** Left out where there is room for one column only. */
   readonly isMinor?: boolean
+  /** What stands below all rows. */
+  readonly total?: (rows: readonly Row[]) => ComponentChildren
 }
 
 interface TableShown<Row> {
@@ -118,9 +120,37 @@ export function DataTable<Row>({ caption, columns, rows, keyOf, open, empty }: T
           ))}
         </tbody>
         <Spacer rows={sorted.length - last} />
+        <Totals columns={columns} rows={rows} />
       </table>
     </div>
   )
+}
+
+/** The sums of columns that have one; more than one row is summed up. */
+function Totals<Row>({ columns, rows }: Pick<TableShown<Row>, 'columns' | 'rows'>) {
+  if (rows.length < 2 || columns.every(({ total }) => total === undefined)) return null
+  return (
+    <tfoot>
+      <tr>
+        {columns.map((column, at) =>
+          at === 0 ? (
+            <th key={column.name} scope="row">
+              all
+            </th>
+          ) : (
+            <td key={column.name} class={classOf(column)}>
+              {column.total?.(rows)}
+            </td>
+          ),
+        )}
+      </tr>
+    </tfoot>
+  )
+}
+
+/** The sum of a figure of all rows. */
+export function sumOver<Row>(rows: readonly Row[], figure: (row: Row) => number): number {
+  return rows.reduce((sum, row) => sum + figure(row), 0)
 }
 
 /** The place of rows that are not drawn. */

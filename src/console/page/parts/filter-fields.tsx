@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { openedAddress, setParameter } from '../address.js'
+import { countText } from '../format.js'
 import { useObservable } from '../observable.js'
 
 /** How long nobody types before a search begins. */
@@ -92,8 +93,11 @@ export function Pager({
   const last = Math.min(count, offset + limit)
   const to = (place: number) => setParameter('from', place <= 0 ? undefined : String(place))
   return (
-    <p class="pager" role="status">
-      <span class="quiet">{count === 0 ? `no ${what}` : `${what} ${offset + 1} to ${last} of ${count}`}</span>
+    <p class="pager">
+      <span class="quiet">
+        {count === 0 ? `no ${what}` : `${what} ${countText(offset + 1)} to ${countText(last)} of ${countText(count)}`}
+        {count > limit && '; columns sort what is on the page'}
+      </span>
       {count > limit && (
         <span class="actions">
           <button type="button" disabled={offset === 0} onClick={() => to(offset - limit)}>

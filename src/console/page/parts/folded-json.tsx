@@ -5,31 +5,50 @@ const manyMembers = 100
 /** As many characters of one text are shown at first. */
 const longText = 500
 
-/** A JSON value with its compound parts folded; what is folded is not drawn. */
-export function FoldedJson({ value, open = false }: { readonly value: unknown; readonly open?: boolean }) {
-  if (typeof value !== 'object' || value === null) return <Leaf value={value} />
-  return <Compound value={value} open={open} />
+interface FoldedShown<Value> {
+  readonly value: Value
+  /** So many levels are not folded. */
+  readonly open?: number
+  /** Of a member. */
+  readonly name?: string
 }
 
-function Compound({ value, open }: { readonly value: object; readonly open: boolean }) {
-  const [isOpen, setOpen] = useState(open)
+/** A JSON value with its compound parts folded; what is folded is not drawn. */
+export function FoldedJson({ value, open = 0, name }: FoldedShown<unknown>) {
+  if (typeof value === 'object' && value !== null && Object.keys(value).length > 0) {
+    return <Compound value={value} open={open} {...(name !== undefined && { name })} />
+  }
+  return (
+    <>
+      <Name name={name} />
+      <Leaf value={value} />
+    </>
+  )
+}
+
+function Name({ name }: { readonly name: string | undefined }) {
+  return name === undefined ? null : <span class="json-name">{name} </span>
+}
+
+function Compound({ value, open = 0, name }: FoldedShown<object>) {
+  const [isOpen, setOpen] = useState(open > 0)
   const [limit, setLimit] = useState(manyMembers)
   const members = Object.entries(value)
   const isList = Array.isArray(value)
-  if (members.length === 0) return <code>{isList ? '[]' : '{}'}</code>
   const count = `${members.length} ${isList ? 'element' : 'member'}${members.length === 1 ? '' : 's'}`
   return (
     <details class="json" open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>
+        <Name name={name} />
         {isList ? '[ ' : '{ '}
         <span class="quiet">{count}</span>
         {isList ? ' ]' : ' }'}
       </summary>
       {isOpen && (
         <ul>
-          {members.slice(0, limit).map(([name, member]) => (
-            <li key={name}>
-              <span class="json-name">{name}</span> <FoldedJson value={member} />
+          {members.slice(0, limit).map(([each, member]) => (
+            <li key={each}>
+              <FoldedJson value={member} open={open - 1} name={each} />
             </li>
           ))}
         </ul>

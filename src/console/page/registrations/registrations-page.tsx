@@ -150,7 +150,7 @@ function RegistrationDetail({ id }: { readonly id: string }) {
             />
             <section>
               <h2>As it is stored</h2>
-              <FoldedJson value={registration.contexts} open />
+              <FoldedJson value={registration.contexts} open={3} />
             </section>
           </>
         )}

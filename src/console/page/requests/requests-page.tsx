@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
 import { bytesText, clockText, countText, durationText, exactText, rateText } from '../format.js'
-import { live } from '../live/live-state.js'
+import { connection, live } from '../live/live-state.js'
 import { useObservable } from '../observable.js'
 import { confirmChange } from '../parts/confirm.js'
-import { type Column, DataTable } from '../parts/data-table.js'
+import { type Column, DataTable, sumOver } from '../parts/data-table.js'
 import { PageHead } from '../parts/page-head.js'
-import { LoadingState, Shown } from '../parts/states.js'
+import { LoadingState, Shown, Stale } from '../parts/states.js'
 import { useResource } from '../resource.js'
 import { readOnly, send, sentenceOf } from '../session.js'
 import { type RouteRow, rejectedOf, routesOf } from './routes-of-live.js'
@@ -26,6 +26,7 @@ export function RequestsPage() {
 
 function Routes() {
   const now = useObservable(live)
+  const { kind } = useObservable(connection)
   if (now === undefined) return <LoadingState what="the requests" />
   const { hello, latest, earlier } = now
   const rows = routesOf(hello, earlier, latest)
@@ -34,21 +35,23 @@ function Routes() {
     <section aria-labelledby="by-route">
       <h2 id="by-route">By route</h2>
       <p class="quiet">
-        Rates and percentiles are those of the last ten seconds, or since the console was opened; counts are since the
-        start of the broker.
+        Rates and percentiles are those of the last ten seconds, or since the console was opened; counts, errors and
+        bytes are since the start of the broker, errors and bytes those of the route with all its methods.
       </p>
-      <DataTable
-        caption="Requests by route and method"
-        columns={routeColumns}
-        rows={rows}
-        keyOf={({ route, method }) => `${method} ${route}`}
-        empty="Nothing has been requested yet."
-      />
-      <p>
-        {rejected.length === 0
-          ? 'Nothing has been turned away since the start.'
-          : `Turned away since the start: ${rejected.map(([reason, count]) => `${reason.replaceAll('_', ' ')} ${countText(count)}`).join(', ')}.`}
-      </p>
+      <Stale since_ms={kind === 'lost' ? latest.frame.time_ms : undefined}>
+        <DataTable
+          caption="Requests by route and method"
+          columns={routeColumns}
+          rows={rows}
+          keyOf={({ route, method }) => `${method} ${route}`}
+          empty="Nothing has been requested yet."
+        />
+        <p>
+          {rejected.length === 0
+            ? 'Nothing has been turned away since the start.'
+            : `Turned away since the start: ${rejected.map(([reason, count]) => `${reason.replaceAll('_', ' ')} ${countText(count)}`).join(', ')}.`}
+        </p>
+      </Stale>
     </section>
   )
 }
@@ -56,9 +59,28 @@ function Routes() {
 const routeColumns: readonly Column<RouteRow>[] = [
   { name: 'method', cell: ({ method }) => method, order: ({ method }) => method },
   { name: 'route', cell: ({ route }) => <span class="stored">{route}</span>, order: ({ route }) => route },
-  { name: 'rate/s', cell: ({ rate }) => rateText(rate), order: ({ rate }) => rate, isNumber: true },
-  { name: 'count', cell: ({ count }) => countText(count), order: ({ count }) => count, isNumber: true, isMinor: true },
-  { name: 'p50', cell: ({ p50_s }) => durationText(p50_s), order: ({ p50_s }) => p50_s || 0, isNumber: true },
+  {
+    name: 'rate/s',
+    cell: ({ rate }) => rateText(rate),
+    order: ({ rate }) => rate,
+    isNumber: true,
+    total: (rows) => rateText(sumOver(rows, ({ rate }) => rate)),
+  },
+  {
+    name: 'count',
+    cell: ({ count }) => countText(count),
+    order: ({ count }) => count,
+    isNumber: true,
+    isMinor: true,
+    total: (rows) => countText(sumOver(rows, ({ count }) => count)),
+  },
+  {
+    name: 'p50',
+    cell: ({ p50_s }) => durationText(p50_s),
+    order: ({ p50_s }) => p50_s || 0,
+    isNumber: true,
+    isMinor: true,
+  },
   { name: 'p99', cell: ({ p99_s }) => durationText(p99_s), order: ({ p99_s }) => p99_s || 0, isNumber: true },
   { name: 'errors', cell: ({ errors }) => errors || 'none' },
   {

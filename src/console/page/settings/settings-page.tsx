@@ -1,6 +1,8 @@
-import { useState } from 'preact/hooks'
+import { setParameter } from '../address.js'
 import { bytesText, countText } from '../format.js'
 import { type Column, DataTable } from '../parts/data-table.js'
+import { SearchField, useParameter } from '../parts/filter-fields.js'
+import { FlagLink } from '../parts/flag-link.js'
 import { PageHead } from '../parts/page-head.js'
 import { Shown } from '../parts/states.js'
 import { useResource } from '../resource.js'
@@ -23,10 +25,9 @@ export function SettingsPage() {
 }
 
 function Settings({ configuration }: { readonly configuration: Configuration }) {
-  const [text, setText] = useState('')
-  const [isGivenOnly, setGivenOnly] = useState(false)
+  const wanted = (useParameter('text') ?? '').toLowerCase()
+  const isGivenOnly = useParameter('given') === 'only'
   const { settings } = configuration
-  const wanted = text.toLowerCase()
   const found = settings.filter(
     ({ flag, meaning, value, source }) =>
       (!isGivenOnly || source !== 'default') && `${flag} ${meaning} ${value}`.toLowerCase().includes(wanted),
@@ -36,28 +37,23 @@ function Settings({ configuration }: { readonly configuration: Configuration }) 
       <About configuration={configuration} />
       <section aria-labelledby="flags">
         <h2 id="flags">Flags</h2>
-        <div class="filters">
-          <label>
-            Search{' '}
-            <input
-              type="search"
-              value={text}
-              onInput={({ currentTarget }) => setText(currentTarget.value)}
-              data-search
-            />
-          </label>
-          <label>
+        <search class="finder">
+          <SearchField name="text" label="Search" hint="name, value or meaning" isFirst />
+          <label class="check">
             <input
               type="checkbox"
               checked={isGivenOnly}
-              onChange={({ currentTarget }) => setGivenOnly(currentTarget.checked)}
+              onChange={({ currentTarget }) => setParameter('given', currentTarget.checked ? 'only' : undefined)}
             />{' '}
             only those that were given
           </label>
           <span class="quiet" role="status">
             {found.length} of {settings.length}
           </span>
-        </div>
+          <a href="/docs/flags" target="_blank" rel="noopener">
+            Reference of all flags
+          </a>
+        </search>
         {found.length === 0 && <p class="state">No flag has that in its name, its value or its meaning.</p>}
         {groupsOf(found).map(([group, members]) => (
           <section key={group} aria-label={group} class="settings">
@@ -106,12 +102,13 @@ function About({ configuration }: { readonly configuration: Configuration }) {
 }
 
 const columns: readonly Column<ShownSetting>[] = [
-  { name: 'flag', cell: ({ flag }) => <code class="flag">{flag}</code>, order: ({ flag }) => flag },
+  { name: 'flag', cell: ({ flag }) => <FlagLink flag={flag} />, order: ({ flag }) => flag },
   { name: 'value', cell: ({ value }) => <span class="stored">{value}</span>, order: ({ value }) => value },
   {
     name: 'from',
     cell: ({ source }) => (source === 'default' ? <span class="quiet">default</span> : <b>{source}</b>),
     order: ({ source }) => source,
+    isMinor: true,
   },
   { name: 'takes', cell: ({ takes }) => takes, isMinor: true },
   { name: 'default', cell: ({ byDefault }) => byDefault, isMinor: true },

@@ -104,5 +104,5 @@ function Compared({ value }: { readonly value: unknown }) {
   if (typeof value === 'string') return <StoredText text={value} />
   if (Array.isArray(value) && value.every((each) => typeof each === 'string'))
     return <StoredText text={value.join(', ')} />
-  return <FoldedJson value={value} open />
+  return <FoldedJson value={value} open={1} />
 }

@@ -129,7 +129,7 @@ function Content({ subscription, at_ms }: { readonly subscription: SubscriptionI
       <ExplainForm id={id} />
       <section>
         <h2>As it is stored</h2>
-        <FoldedJson value={{ subject, notification, target }} open />
+        <FoldedJson value={{ subject, notification, target }} open={3} />
       </section>
     </>
   )

@@ -1,18 +1,18 @@
 import { useState } from 'preact/hooks'
 import { useObservable } from '../observable.js'
 import { confirmChange } from '../parts/confirm.js'
+import { SearchField, useParameter } from '../parts/filter-fields.js'
 import { Chip } from '../parts/small-parts.js'
 import { Shown } from '../parts/states.js'
-import { useResource } from '../resource.js'
+import { type Known, useResource } from '../resource.js'
 import { readOnly, send, sentenceOf } from '../session.js'
-import { readAreas, readLevels, readLogLevel, readVerbosity } from './trace-reading.js'
+import { readLevels, readLogLevel, readVerbosity } from './trace-reading.js'
 
 const logLevels = ['NONE', 'FATAL', 'ERROR', 'WARN', 'INFO', 'DEBUG'] as const
 const verbosities = ['0', '1', '2', '3', '4', '5'] as const
 
 /** Which areas are traced and for how long; beside it log level and verbosity. */
-export function TraceControls() {
-  const areas = useResource('/admin/config', readAreas, 60_000)
+export function TraceControls({ areas }: { readonly areas: Known<ReadonlyMap<string, number>> }) {
   const levels = useResource('/log/trace', readLevels)
   const logLevel = useResource('/admin/log', readLogLevel)
   const verbosity = useResource('/log/verbose', readVerbosity)
@@ -30,7 +30,7 @@ export function TraceControls() {
   return (
     <section aria-labelledby="areas">
       <h2 id="areas">What is traced</h2>
-      <div class="filters">
+      <div class="finder">
         <Choice
           name="Log level"
           value={logLevel.value}
@@ -88,8 +88,8 @@ function Choice({
   readonly choose: (choice: string) => Promise<void>
 }) {
   return (
-    <label>
-      {name}{' '}
+    <label class="field">
+      <span>{name}</span>
       <select
         value={value ?? ''}
         disabled={disabled || value === undefined}
@@ -131,7 +131,7 @@ function Areas({
   readonly change: (path: string, method?: 'PUT' | 'DELETE') => Promise<void>
 }) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
-  const [text, setText] = useState('')
+  const text = useParameter('find') ?? ''
   const [seconds, setSeconds] = useState('60')
   const names = [...areas.keys()].filter((name) => `${name} ${areas.get(name)}`.includes(text.toLowerCase()))
   const traced = [...areas].filter(([, level]) => on.has(level)).map(([name]) => name)
@@ -154,7 +154,7 @@ function Areas({
         {on.size > traced.length && `${on.size - traced.length} levels that have no lines`}
       </p>
       <form
-        class="filters"
+        class="finder"
         onSubmit={async (event) => {
           event.preventDefault()
           if (await confirmChange(traceChange([...chosen], seconds))) {
@@ -162,12 +162,9 @@ function Areas({
           }
         }}
       >
-        <label>
-          Search areas{' '}
-          <input type="search" value={text} onInput={({ currentTarget }) => setText(currentTarget.value)} data-search />
-        </label>
-        <label>
-          For{' '}
+        <SearchField name="find" label="Search areas" isFirst />
+        <label class="field">
+          <span>For so many seconds</span>
           <input
             type="number"
             min="1"
@@ -175,8 +172,7 @@ function Areas({
             required
             value={seconds}
             onInput={({ currentTarget }) => setSeconds(currentTarget.value)}
-          />{' '}
-          s
+          />
         </label>
         <button type="submit" class="main" disabled={disabled || chosen.size === 0}>
           Trace {chosen.size} {chosen.size === 1 ? 'area' : 'areas'}

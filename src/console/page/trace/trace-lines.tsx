@@ -1,77 +1,98 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { countText } from '../format.js'
+import { useObservable } from '../observable.js'
 import { CopyButton } from '../parts/copy-button.js'
 import { type Column, DataTable } from '../parts/data-table.js'
-import { Chip } from '../parts/small-parts.js'
+import { ChoiceField, pathWith, SearchField, useParameter } from '../parts/filter-fields.js'
+import { paused } from '../resource.js'
+import { sentenceOf } from '../session.js'
 import { readStream } from '../stream-reader.js'
+import { RequestLines } from './request-lines.js'
 import { type LogLine, readLine } from './trace-reading.js'
+import { WhatChip } from './what-chip.js'
 
 /** As many lines are kept; older ones go. */
-const mostLines = 500
+const mostLines = 5000
 
-/** What is wanted of the log, as the broker filters it. */
-interface LineFilter {
-  readonly text: string
-  readonly correlator: string
-  readonly tenant: string
-}
+/** Where lines come from. */
+export const linesPath = '/admin/log/tail'
 
-const everything: LineFilter = { text: '', correlator: '', tenant: '' }
+const levels = ['ERROR', 'WARN', 'INFO', 'DEBUG', 'SUMMARY']
 
-/** The lines of the log as they come, the latest first. */
-export function TraceLines() {
-  const [filter, setFilter] = useState(everything)
-  const [isPaused, setPaused] = useState(false)
-  const { lines, skipped, clear } = useLines(filter, isPaused)
+/** The lines of the log as they come, the latest first. The filter is part of the address. */
+export function TraceLines({ areas }: { readonly areas: readonly string[] }) {
+  const path = pathWith(linesPath, {
+    text: useParameter('text'),
+    correlator: useParameter('correlator'),
+    tenant: useParameter('tenant'),
+    areas: useParameter('areas'),
+    levels: useParameter('levels'),
+  })
+  const isPaused = useObservable(paused)
+  const { lines, skipped, fault, clear } = useLines(path, isPaused)
+  const [request, setRequest] = useState<string>()
   const text = () => lines.map((line) => `${line.text}\n`).join('')
-  const set = (name: keyof LineFilter) => (event: { readonly currentTarget: HTMLInputElement }) =>
-    setFilter({ ...filter, [name]: event.currentTarget.value })
   return (
     <section aria-labelledby="lines">
       <h2 id="lines">Lines</h2>
-      <div class="filters">
-        <label>
-          Text <input type="search" value={filter.text} onChange={set('text')} />
-        </label>
-        <label>
-          Correlator <input type="search" value={filter.correlator} onChange={set('correlator')} />
-        </label>
-        <label>
-          Tenant <input type="search" value={filter.tenant} onChange={set('tenant')} />
-        </label>
-        <button type="button" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
-          {isPaused ? 'Go on' : 'Pause'}
-        </button>
-        <button type="button" onClick={clear}>
-          Clear
-        </button>
-        <CopyButton text={text}>Copy</CopyButton>
-        <button type="button" disabled={lines.length === 0} onClick={() => save(text())}>
-          Save
-        </button>
-      </div>
+      <search class="finder">
+        <SearchField name="text" label="Text" />
+        <ChoiceField name="areas" label="Area" all="all" choices={areas} />
+        <ChoiceField name="levels" label="Level" all="all" choices={levels} />
+        <SearchField name="correlator" label="Correlator" />
+        <SearchField name="tenant" label="Tenant" />
+        <span class="actions">
+          <button type="button" aria-pressed={isPaused} title="Pause (p)" onClick={() => paused.set(!isPaused)}>
+            Pause
+          </button>
+          <button type="button" onClick={clear}>
+            Clear
+          </button>
+          <CopyButton text={text}>Copy</CopyButton>
+          <button type="button" disabled={lines.length === 0} onClick={() => save(text())}>
+            Save
+          </button>
+        </span>
+      </search>
+      {fault && <p class="failed">No lines come: {fault}.</p>}
       <p class="quiet">
-        The last {mostLines} at most, 200 in a second{skipped > 0 && `; ${countText(skipped)} more were left out`}. A
-        click on a line shows its whole request.
+        The last {countText(mostLines)} at most, 200 in a second
+        {skipped > 0 && `; ${countText(skipped)} more were left out`}. A click on a correlator, or Enter, shows all
+        lines of the request.
       </p>
       <DataTable
         caption="Lines of the log, the latest first; Enter shows all lines of the request"
         columns={columns}
         rows={lines}
         keyOf={({ number }) => String(number)}
-        open={({ correlator }) => correlator !== 'N/A' && setFilter({ ...everything, correlator })}
+        open={({ correlator }) => correlator !== noCorrelator && setRequest(correlator)}
         empty="No line has come yet: trace an area above, or raise the log level."
       />
+      {request !== undefined && (
+        <RequestLines
+          correlator={request}
+          lines={lines.filter(({ correlator }) => correlator === request).toReversed()}
+          isFiltered={path !== linesPath}
+          close={() => setRequest(undefined)}
+        />
+      )}
     </section>
   )
 }
 
+/** Of a line that belongs to no request. */
+const noCorrelator = 'N/A'
+
 const columns: readonly Column<LogLine>[] = [
-  { name: 'time', cell: ({ time }) => <time dateTime={time}>{time.slice(11, 23)}</time> },
   {
-    name: 'what',
-    cell: ({ level, area, op }) => (area === '' ? <LevelChip level={level} op={op} /> : <code>{area}</code>),
+    name: 'time',
+    cell: ({ time }) => (
+      <time dateTime={time} title={time}>
+        {time.slice(11, 23)}
+      </time>
+    ),
   },
+  { name: 'what', cell: (line) => <WhatChip line={line} /> },
   {
     name: 'message',
     cell: ({ message }) => (
@@ -87,33 +108,26 @@ const columns: readonly Column<LogLine>[] = [
   },
   {
     name: 'correlator',
-    cell: ({ correlator }) => <span class="stored">{correlator === 'N/A' ? '' : correlator.slice(0, 8)}</span>,
-    isMinor: true,
+    cell: ({ correlator }) =>
+      correlator !== noCorrelator && (
+        <span class="stored link" title={correlator}>
+          {correlator.slice(0, 8)}
+        </span>
+      ),
   },
 ]
 
 /** In characters; the title has the whole. */
 const longestShown = 300
 
-function LevelChip({ level, op }: { readonly level: string; readonly op: string }) {
-  const tone = level === 'ERROR' || level === 'FATAL' ? 'bad' : level === 'WARN' ? 'warning' : 'plain'
-  return (
-    <>
-      <Chip tone={tone}>{level}</Chip> <span class="quiet">{op}</span>
-    </>
-  )
-}
-
-/** Reads the lines that a filter wants; another filter begins anew. */
-function useLines(filter: LineFilter, isPaused: boolean) {
+/** Reads the lines that are asked for; others are read anew. */
+function useLines(path: string, isPaused: boolean) {
   const [shown, setShown] = useState<{ readonly lines: readonly LogLine[]; readonly skipped: number }>(none)
+  const [fault, setFault] = useState<string>()
   const numbers = useRef(0)
-  const { text, correlator, tenant } = filter
-  useEffect(() => setShown(none), [text, correlator, tenant])
+  useEffect(() => setShown(none), [path])
   useEffect(() => {
     if (isPaused) return
-    const given = Object.entries({ text, correlator, tenant }).filter(([, value]) => value !== '')
-    const query = new URLSearchParams(given).toString()
     let gathered: LogLine[] = []
     let skipped = 0
     // Many lines come at a time: they are drawn together.
@@ -124,9 +138,9 @@ function useLines(filter: LineFilter, isPaused: boolean) {
       skipped = 0
       setShown((before) => ({ lines: [...fresh, ...before.lines].slice(0, mostLines), skipped: before.skipped + left }))
     }, 250)
-    const stop = readStream(`/admin/log/tail${query === '' ? '' : `?${query}`}`, {
-      opened: () => {},
-      lost: () => {},
+    const stop = readStream(path, {
+      opened: () => setFault(undefined),
+      lost: (thrown) => setFault(thrown === undefined ? 'the broker has ended the connection' : sentenceOf(thrown)),
       event: (name, data) => {
         if (name === 'skipped') skipped += skippedOf(data)
         if (name !== 'line') return
@@ -138,8 +152,8 @@ function useLines(filter: LineFilter, isPaused: boolean) {
       clearInterval(timer)
       stop()
     }
-  }, [text, correlator, tenant, isPaused])
-  return { ...shown, clear: () => setShown(none) }
+  }, [path, isPaused])
+  return { ...shown, fault, clear: () => setShown(none) }
 }
 
 const none = { lines: [], skipped: 0 }

@@ -1,32 +1,25 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { countText, durationText, spanText } from '../format.js'
+import { spanText } from '../format.js'
 import { useReset } from '../frame/keyboard.js'
 import { useObservable } from '../observable.js'
 import { confirmChange } from '../parts/confirm.js'
 import { CopyButton } from '../parts/copy-button.js'
-import { type Column, DataTable } from '../parts/data-table.js'
+import { FlagLink } from '../parts/flag-link.js'
 import { PageHead } from '../parts/page-head.js'
-import { ScrollRegion } from '../parts/scroll-region.js'
 import { Shown } from '../parts/states.js'
 import { useResource } from '../resource.js'
 import { readOnly, send, sentenceOf } from '../session.js'
 import { WaitHeat } from './wait-heat.js'
-import {
-  type KindOfWait,
-  readWaits,
-  type WaitName,
-  type WaitsOf,
-  type WaitsReading,
-  waitFigures,
-  waitMeanings,
-  waitNames,
-  waitsMarkdown,
-} from './waits-reading.js'
+import { WaitsByPartition, WaitsOfAll } from './wait-tables.js'
+import { ComparedKind, type Comparison, ComparisonNote, secondInterval } from './waits-comparison.js'
+import { readWaits, type WaitName, type WaitsReading, waitMeanings, waitNames, waitsPath } from './waits-reading.js'
+import { waitsMarkdown } from './waits-text.js'
 
 /** What requests wait for, how long, and what that means. */
 export function WaitsPage() {
-  const known = useResource('/admin/waits', readWaits)
-  const [frozen, setFrozen] = useState<WaitsReading>()
+  const known = useResource(waitsPath, readWaits)
+  const [comparison, setComparison] = useState<Comparison>()
   const [fault, setFault] = useState<string>()
   const onlyReads = useObservable(readOnly)
   const change = async (path: string, method: 'PUT' | 'DELETE') => {
@@ -46,17 +39,11 @@ export function WaitsPage() {
   const { value } = known
   return (
     <>
-      <PageHead title="Waits" curl={['/admin/waits', '/admin/sem']}>
+      <PageHead title="Waits" curl={[waitsPath, '/admin/sem']}>
         {value?.enabled && (
           <>
-            <button
-              type="button"
-              aria-pressed={frozen !== undefined}
-              onClick={() => setFrozen(frozen ? undefined : value)}
-            >
-              {frozen ? 'End the comparison' : 'Freeze and compare'}
-            </button>
-            <CopyButton text={() => waitsMarkdown(value)}>Copy as Markdown</CopyButton>
+            <CompareButtons now={value} comparison={comparison} compare={setComparison} />
+            <CopyButton text={() => waitsMarkdown(intervalsOf(value, comparison))}>Copy as Markdown</CopyButton>
             <button type="button" disabled={onlyReads} onClick={reset}>
               Reset
             </button>
@@ -79,7 +66,7 @@ export function WaitsPage() {
       </PageHead>
       {fault && <p class="failed">That was not done: {fault}.</p>}
       <Shown known={known} what="The waits">
-        {(reading) => <Reading reading={reading} frozen={frozen} />}
+        {(reading) => <Reading reading={reading} comparison={comparison} />}
       </Shown>
     </>
   )
@@ -97,7 +84,61 @@ const measureChange = {
   action: 'Measure',
 }
 
-function Reading({ reading, frozen }: { readonly reading: WaitsReading; readonly frozen: WaitsReading | undefined }) {
+/** What is copied: all that is shown. */
+function intervalsOf(now: WaitsReading, comparison: Comparison | undefined) {
+  if (comparison === undefined) return [{ name: '', reading: now }]
+  return [
+    { name: 'A', reading: comparison.a },
+    { name: 'B', reading: secondInterval(comparison, now) },
+  ]
+}
+
+/** Begins a comparison and leads it on: what was B can be A of the next one. */
+function CompareButtons({
+  now,
+  comparison,
+  compare,
+}: {
+  readonly now: WaitsReading
+  readonly comparison: Comparison | undefined
+  readonly compare: (comparison: Comparison | undefined) => void
+}) {
+  if (comparison === undefined) {
+    return (
+      <button
+        type="button"
+        title="What was waited so far is A; B begins now. The counters of the broker go on."
+        onClick={() => compare({ a: now, begun: now })}
+      >
+        Freeze and compare
+      </button>
+    )
+  }
+  const b = secondInterval(comparison, now)
+  return (
+    <>
+      {comparison.stopped === undefined && (
+        <button type="button" onClick={() => compare({ ...comparison, stopped: b })}>
+          Stop B
+        </button>
+      )}
+      <button type="button" title="B is A from now on, and B begins anew" onClick={() => compare({ a: b, begun: now })}>
+        Freeze again
+      </button>
+      <button type="button" onClick={() => compare(undefined)}>
+        End the comparison
+      </button>
+    </>
+  )
+}
+
+function Reading({
+  reading,
+  comparison,
+}: {
+  readonly reading: WaitsReading
+  readonly comparison: Comparison | undefined
+}) {
   const { kinds, interval_s } = reading
   if (kinds === undefined) {
     return (
@@ -116,90 +157,34 @@ function Reading({ reading, frozen }: { readonly reading: WaitsReading; readonly
       </div>
     )
   }
+  const compared = comparison && { a: comparison.a, b: secondInterval(comparison, reading) }
   return (
     <>
       <p class="quiet">
-        Measured over {spanText(interval_s)}
-        {frozen ? `, beside the ${spanText(frozen.interval_s)} that are frozen; Reset begins another interval` : ''}.
-        Only real waits count: what is free at once adds nothing.
+        Measured over {spanText(interval_s)}. Only real waits count: what is free at once adds nothing.
       </p>
-      <Sums kinds={kinds} frozen={frozen?.kinds} />
+      {compared === undefined ? (
+        <WaitsOfAll kinds={kinds} />
+      ) : (
+        <ComparisonNote {...compared} isRunning={comparison?.stopped === undefined} />
+      )}
       <div class="side-by-side">
         {waitNames.map((name) => (
-          <Kind key={name} name={name} kind={kinds[name]} />
+          <Kind key={name} name={name}>
+            {compared === undefined ? (
+              <WaitsByPartition name={name} kind={kinds[name]} />
+            ) : (
+              <ComparedKind name={name} {...compared} />
+            )}
+          </Kind>
         ))}
       </div>
     </>
   )
 }
 
-const figureTitles: Readonly<Record<(typeof waitFigures)[number], string>> = {
-  count: 'asked for',
-  waited: 'waited',
-  total: 'total s',
-  max: 'max',
-  p50: 'p50',
-  p90: 'p90',
-  p99: 'p99',
-  p999: 'p99.9',
-}
-
-type Kinds = Readonly<Record<WaitName, KindOfWait>>
-
-/** All waits in one table; what is frozen stands below what is counted now. */
-function Sums({ kinds, frozen }: { readonly kinds: Kinds; readonly frozen: Kinds | undefined }) {
-  return (
-    <ScrollRegion label="Waits of all partitions">
-      <table class="waits">
-        <thead>
-          <tr>
-            <th scope="col">wait for</th>
-            {waitFigures.map((figure) => (
-              <th scope="col" class="number" key={figure}>
-                {figureTitles[figure]}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {waitNames.flatMap((name) => [
-            <SumRow key={name} name={waitMeanings[name].title} id={name} wait={kinds[name]} />,
-            ...(frozen ? [<SumRow key={`${name} frozen`} name="frozen" wait={frozen[name]} />] : []),
-          ])}
-        </tbody>
-      </table>
-    </ScrollRegion>
-  )
-}
-
-function SumRow({ name, id, wait }: { readonly name: string; readonly id?: WaitName; readonly wait: WaitsOf }) {
-  return (
-    <tr class={id === undefined ? 'frozen' : undefined} data-wait={id}>
-      <th scope="row">{name}</th>
-      {waitFigures.map((figure) => (
-        <td key={figure} class="number" title={exactFigure(wait, figure)}>
-          {figureText(wait, figure)}
-        </td>
-      ))}
-    </tr>
-  )
-}
-
-type Figure = (typeof waitFigures)[number]
-
-function exactFigure(wait: WaitsOf, figure: Figure): string {
-  const value = wait[figure]
-  return typeof value === 'number' ? String(value) : `${value} s`
-}
-
-/** The total to the nanosecond, as it is exact; other durations in the unit that suits them. */
-function figureText(wait: WaitsOf, figure: Figure): string {
-  const value = wait[figure]
-  if (typeof value === 'number') return countText(value)
-  return figure === 'total' ? value : durationText(Number(value))
-}
-
-function Kind({ name, kind }: { readonly name: WaitName; readonly kind: KindOfWait }) {
+/** What a wait means, how long it was over time, and its figures in more detail. */
+function Kind({ name, children }: { readonly name: WaitName; readonly children: ComponentChildren }) {
   const { title, what, high, turn } = waitMeanings[name]
   return (
     <section aria-labelledby={`wait-${name}`}>
@@ -209,18 +194,7 @@ function Kind({ name, kind }: { readonly name: WaitName; readonly kind: KindOfWa
         A high value means: {high} What can be turned: <Turns flags={turn} />
       </p>
       <WaitHeat name={name} title={`How long requests waited: ${title.toLowerCase()}`} />
-      {kind.partitions && (
-        <details>
-          <summary>By partition</summary>
-          <DataTable
-            caption={`${title}, by partition`}
-            columns={partitionColumns}
-            rows={kind.partitions}
-            keyOf={({ partition }) => String(partition)}
-            empty="There are no partitions."
-          />
-        </details>
-      )}
+      {children}
     </section>
   )
 }
@@ -231,23 +205,10 @@ function Turns({ flags }: { readonly flags: readonly string[] }) {
       {flags.map((flag, at) => (
         <span key={flag}>
           {at > 0 && ', '}
-          <code class="flag">{flag}</code>
+          {flag.startsWith('-') ? <FlagLink flag={flag} /> : <code class="flag">{flag}</code>}
         </span>
       ))}
       .
     </>
   )
 }
-
-type PartitionWaits = WaitsOf & { readonly partition: number }
-
-const partitionColumns: readonly Column<PartitionWaits>[] = [
-  { name: 'partition', cell: ({ partition }) => partition, order: ({ partition }) => partition },
-  ...waitFigures.map((figure) => ({
-    name: figureTitles[figure],
-    cell: (wait: PartitionWaits) => <span title={exactFigure(wait, figure)}>{figureText(wait, figure)}</span>,
-    order: (wait: PartitionWaits) => Number(wait[figure]),
-    isNumber: true,
-    isMinor: figure === 'p50' || figure === 'p90' || figure === 'count',
-  })),
-]

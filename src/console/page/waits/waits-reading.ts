@@ -10,19 +10,36 @@ export interface WaitsOf {
   readonly p90: string
   readonly p99: string
   readonly p999: string
+  /** How often somebody waited so long: a number for each bound, and one for longer waits. */
+  readonly buckets: readonly number[]
+  /** Of an interval that lies between two readings: percentiles are about right, and the maximum may be no more than a limit. */
+  readonly inexact?: { readonly isMaxLimit: boolean }
 }
 
 /** Waits for one resource, and for it in each partition, if each has one. */
 export interface KindOfWait extends WaitsOf {
-  readonly partitions?: readonly (WaitsOf & { readonly partition: number })[] | undefined
+  readonly partitions?: readonly PartitionWaits[] | undefined
 }
+
+/** Waits for one resource in one partition. */
+export type PartitionWaits = WaitsOf & { readonly partition: number }
+
+/** All waits by their resources. */
+export type KindsOfWaits = Readonly<Record<WaitName, KindOfWait>>
 
 /** What `/admin/waits` says; nothing but that it is off while waits are not measured. */
 export interface WaitsReading {
   readonly enabled: boolean
+  /** When counting began, in milliseconds since 1970, and for how long it has gone on. */
+  readonly since_ms: number
   readonly interval_s: number
-  readonly kinds: Readonly<Record<WaitName, KindOfWait>> | undefined
+  /** The bounds of the buckets in seconds. */
+  readonly bounds: readonly number[]
+  readonly kinds: KindsOfWaits | undefined
 }
+
+/** The resource that `readWaits` reads. */
+export const waitsPath = '/admin/waits?details=on'
 
 /** The resources that requests wait for, in the order in which an update needs them; reads need the last one. */
 export const waitNames = ['request', 'mailbox', 'transaction', 'dbConnectionPool'] as const
@@ -30,6 +47,7 @@ export type WaitName = (typeof waitNames)[number]
 
 /** The figures of a wait, by the names that the broker has for them. */
 export const waitFigures = ['count', 'waited', 'total', 'max', 'p50', 'p90', 'p99', 'p999'] as const
+export type WaitFigure = (typeof waitFigures)[number]
 
 const figures = {
   count: readNumber,
@@ -40,6 +58,7 @@ const figures = {
   p90: readText,
   p99: readText,
   p999: readText,
+  buckets: readList(readNumber),
 }
 
 const kind: Reader<KindOfWait> = readMembers({
@@ -49,14 +68,16 @@ const kind: Reader<KindOfWait> = readMembers({
 
 const reading = readMembers({
   enabled: readFlag,
-  measuring_interval_in_secs: readOptional(readNumber),
+  since_ms: readOptional(readNumber),
+  interval: readOptional(readText),
+  bounds: readOptional(readList(readNumber)),
   waits: readOptional(readMembers({ request: kind, mailbox: kind, transaction: kind, dbConnectionPool: kind })),
 })
 
-/** Reads `/admin/waits`. */
+/** Reads `/admin/waits` with its details. */
 export const readWaits: Reader<WaitsReading> = (raw) => {
-  const { enabled, measuring_interval_in_secs = 0, waits } = reading(raw)
-  return { enabled, interval_s: measuring_interval_in_secs, kinds: waits }
+  const { enabled, since_ms = 0, interval = '0', bounds = [], waits } = reading(raw)
+  return { enabled, since_ms, interval_s: Number(interval), bounds, kinds: waits }
 }
 
 /** What a wait is for, what a high value means, and what can be turned. */
@@ -90,19 +111,4 @@ export const waitMeanings: Readonly<
     high: 'Long scans, or a small pool.',
     turn: ['-dbPoolSize'],
   },
-}
-
-/** The waits as a table in Markdown, for a report or a ticket. */
-export function waitsMarkdown({ interval_s, kinds }: WaitsReading): string {
-  if (kinds === undefined) return 'Waits are not measured.'
-  const row = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`
-  const line = (name: string, partition: string, wait: WaitsOf) =>
-    row([name, partition, ...waitFigures.map((figure) => wait[figure])])
-  const lines = waitNames.flatMap((name) => {
-    const { partitions = [], ...all } = kinds[name]
-    const { title } = waitMeanings[name]
-    return [line(title, 'all', all), ...partitions.map((each) => line(title, String(each.partition), each))]
-  })
-  const head = [row(['wait for', 'partition', ...waitFigures]), row(['---', '--:', ...waitFigures.map(() => '--:')])]
-  return [`Waits over ${interval_s} s, in seconds:`, '', ...head, ...lines, ''].join('\n')
 }

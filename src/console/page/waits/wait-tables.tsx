@@ -1,0 +1,78 @@
+import { type Column, DataTable } from '../parts/data-table.js'
+import { ScrollRegion } from '../parts/scroll-region.js'
+import {
+  type KindOfWait,
+  type KindsOfWaits,
+  type PartitionWaits,
+  type WaitName,
+  waitFigures,
+  waitMeanings,
+  waitNames,
+} from './waits-reading.js'
+import { exactFigure, figureText, figureTitles } from './waits-text.js'
+
+/** All waits in one table. */
+export function WaitsOfAll({ kinds }: { readonly kinds: KindsOfWaits }) {
+  return (
+    <ScrollRegion label="Waits of all partitions">
+      <table class="waits">
+        <thead>
+          <tr>
+            <th scope="col">wait for</th>
+            {waitFigures.map((figure) => (
+              <th scope="col" class="number" key={figure}>
+                {figureTitles[figure]}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {waitNames.map((name) => (
+            <tr key={name} data-wait={name}>
+              <th scope="row">{waitMeanings[name].title}</th>
+              {waitFigures.map((figure) => (
+                <td key={figure} class="number" title={exactFigure(kinds[name], figure)}>
+                  {figureText(kinds[name], figure)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollRegion>
+  )
+}
+
+/** One wait in each partition, folded. */
+export function WaitsByPartition({
+  name,
+  kind: { partitions },
+}: {
+  readonly name: WaitName
+  readonly kind: KindOfWait
+}) {
+  if (partitions === undefined) return null
+  return (
+    <details>
+      <summary>By partition</summary>
+      <DataTable
+        caption={`${waitMeanings[name].title}, by partition`}
+        columns={partitionColumns}
+        rows={partitions}
+        keyOf={({ partition }) => String(partition)}
+        empty="There are no partitions."
+      />
+    </details>
+  )
+}
+
+const partitionColumns: readonly Column<PartitionWaits>[] = [
+  { name: 'partition', cell: ({ partition }) => partition, order: ({ partition }) => partition },
+  ...waitFigures.map((figure) => ({
+    name: figureTitles[figure],
+    cell: (wait: PartitionWaits) => <span title={exactFigure(wait, figure)}>{figureText(wait, figure)}</span>,
+    order: (wait: PartitionWaits) => Number(wait[figure]),
+    isNumber: true,
+    isMinor: figure === 'p50' || figure === 'p90' || figure === 'count',
+  })),
+]
