@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { PathRange } from './context/query.js'
 import type { Origin } from './context/update.js'
 import { endsHere } from './hops.js'
+import type { OperationTimes } from './measure/operation-times.js'
 import type { Result } from './result.js'
 
 /**
@@ -58,6 +59,8 @@ export interface Client {
   whenGone(act: () => void): void
   /** Takes memory for a large response until it has left; false when responses hold as much as they may. */
   hold(bytes: number): boolean
+  /** Where it is noted what the operation waits for; nothing unless slow requests are kept. */
+  readonly times: OperationTimes | undefined
   /** Waits for something with the request's permit given back, and takes another one to go on. */
   aside<Result>(wait: () => Promise<Result>): Promise<Result>
 }

@@ -20,7 +20,13 @@ export const root = '/' as ServicePath
 export const everywhere: readonly PathRange[] = [{ path: root, below: true }]
 
 /** A client that waits for its answer. */
-export const waiting: Client = { gone: false, whenGone: () => {}, hold: () => true, aside: (wait) => wait() }
+export const waiting: Client = {
+  gone: false,
+  whenGone: () => {},
+  hold: () => true,
+  times: undefined,
+  aside: (wait) => wait(),
+}
 
 export function id(text: string): EntityId {
   return text as EntityId

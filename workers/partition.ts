@@ -80,6 +80,8 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
     storage: storageMeter,
     mailboxWait: measures.wait('mailbox', number),
     transactionWait: measures.wait('transaction', number),
+    partition: number,
+    keepsSlow: () => measures.switches.get('slowAbove_ms') > 0,
     log,
     damages: new DamageLog(log, () => measures.damaged()),
     deprecated: new DeprecatedUses(measures, log),

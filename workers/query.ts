@@ -7,6 +7,7 @@ import type { Scanned, ScanTask } from '../src/broker/query-pool.js'
 import { ScanStops } from '../src/broker/scan-queue.js'
 import type { QueryRefusal } from '../src/context/query.js'
 import { Measures } from '../src/measure/measures.js'
+import type { HandleTimes, HandleWait } from '../src/measure/operation-times.js'
 import type { Result } from '../src/result.js'
 import { giveWay } from '../src/runtime/priority.js'
 import { openReaders } from '../src/runtime/readers.js'
@@ -38,7 +39,10 @@ export default async function query(task: ScanTask): Promise<Scanned> {
   const trial = task.slices === undefined ? 0 : 1
   trials += trial
   try {
-    return await found(task)
+    if (!task.isTimed) return await found(task, undefined)
+    const handles: HandleWait[] = []
+    const result = await found(task, { handle: (wait) => handles.push(wait) })
+    return { ...result, handles }
   } catch (fault) {
     // Of its class nothing would be left in another thread.
     if (fault instanceof DamagedRecord) return { damage: fault.message }
@@ -48,18 +52,18 @@ export default async function query(task: ScanTask): Promise<Scanned> {
   }
 }
 
-async function found(task: ScanTask): Promise<Result<unknown, QueryRefusal>> {
+async function found(task: ScanTask, times: HandleTimes | undefined): Promise<Result<unknown, QueryRefusal>> {
   if (stops.isStopped(task.permit)) throw stopped
   const limits = { page_bytes: data.page_bytes, giveWay: pauses(task) }
   switch (task.kind) {
     case 'page':
-      return readers.query(task.query, limits)
+      return readers.query(task.query, limits, times)
     case 'state':
       return readers.state(task.query, limits)
     case 'types':
-      return readers.types(task.tenant, task.paths, task.isDetailed, limits)
+      return readers.types(task.tenant, task.paths, task.isDetailed, limits, times)
     case 'view':
-      return readers.view(task.view, limits)
+      return readers.view(task.view, limits, times)
   }
 }
 

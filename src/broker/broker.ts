@@ -171,14 +171,17 @@ export interface Broker {
    * Applies the elements, each in its partition, and answers when all are on disk: one reply per element, in their
    * order. Elements of one entity are applied in their order.
    */
-  update(elements: readonly UpdateElement[]): Promise<Result<readonly UpdateReply[], Unavailable>>
+  update(elements: readonly UpdateElement[], client?: Client): Promise<Result<readonly UpdateReply[], Unavailable>>
   /** Has the partition of an id parse, apply and answer an update as it came. */
-  rawUpdate(update: RawUpdate): Promise<Result<RawUpdateReply, Unavailable>>
+  rawUpdate(update: RawUpdate, client?: Client): Promise<Result<RawUpdateReply, Unavailable>>
   /**
    * The same of each element: its reply, or why it has none, in their order. Refuses before anything is carried out when
    * there is no room for all of them, or no partition for some.
    */
-  rawElements(update: RawElements): Promise<Result<readonly (RawUpdateReply | ElementFailure)[], MailboxRefusal>>
+  rawElements(
+    update: RawElements,
+    client?: Client,
+  ): Promise<Result<readonly (RawUpdateReply | ElementFailure)[], MailboxRefusal>>
   /** The entities of one id, of one type or of every type, oldest first, from a snapshot. */
   entities(
     tenant: Tenant,

@@ -81,16 +81,16 @@ export class FrontBroker implements Broker {
     return this.#parts.listening
   }
 
-  update(elements: readonly UpdateElement[]): ReturnType<Broker['update']> {
-    return this.#updates.update(elements)
+  update(elements: readonly UpdateElement[], client?: Client): ReturnType<Broker['update']> {
+    return this.#updates.update(elements, client)
   }
 
-  rawUpdate(update: RawUpdate): ReturnType<Broker['rawUpdate']> {
-    return this.#updates.rawUpdate(update)
+  rawUpdate(update: RawUpdate, client?: Client): ReturnType<Broker['rawUpdate']> {
+    return this.#updates.rawUpdate(update, client)
   }
 
-  rawElements(update: RawElements): ReturnType<Broker['rawElements']> {
-    return this.#updates.rawElements(update)
+  rawElements(update: RawElements, client?: Client): ReturnType<Broker['rawElements']> {
+    return this.#updates.rawElements(update, client)
   }
 
   async entities(
@@ -105,7 +105,7 @@ export class FrontBroker implements Broker {
       const known = await confirmed.confirm([readers.partitionOf(tenant, id)])
       if (!known.ok) return known
     }
-    const found = await this.#reading(readers.entities(tenant, paths, id))
+    const found = await this.#reading(readers.entities(tenant, paths, id, client.times))
     if (found === undefined) return this.#manyEntities(tenant, paths, { id: { kind: 'exact', id }, type }, client)
     return ok(type === undefined ? found : found.filter((entity) => entity.type === type))
   }
@@ -131,7 +131,7 @@ export class FrontBroker implements Broker {
     const confirming = this.#confirming(query)
     const known = confirming && (await confirming)
     if (known?.ok === false) return known
-    const here = this.#isSmall(query) ? await readers.query(query, lookups) : undefined
+    const here = this.#isSmall(query) ? await readers.query(query, lookups, client.times) : undefined
     const page = here?.ok ? here : await queries.page(query, client)
     return held(page, client)
   }

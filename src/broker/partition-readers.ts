@@ -6,6 +6,7 @@ import type { ReadPool } from '../lmdb/read-pool.js'
 import type { RecordPage } from '../lmdb/result-page.js'
 import { type ScanLimits, scan } from '../lmdb/scan.js'
 import { type ViewName, type Views, type ViewTask, viewed } from '../lmdb/views/views.js'
+import type { HandleTimes } from '../measure/operation-times.js'
 import { err, ok, type Result } from '../result.js'
 import { Versions } from '../shared-memory/versions.js'
 import { Slices } from '../slices.js'
@@ -62,12 +63,20 @@ export class PartitionReaders {
    * The entities of one id in these paths, of every type, oldest first. Nothing when there is so much of them that a
    * query thread should read them.
    */
-  async entities(tenant: Tenant, paths: readonly PathRange[], id: EntityId): Promise<readonly Entity[] | undefined> {
+  async entities(
+    tenant: Tenant,
+    paths: readonly PathRange[],
+    id: EntityId,
+    times?: HandleTimes,
+  ): Promise<readonly Entity[] | undefined> {
     const held = this.recentEntities(tenant, paths, id)
     if (held) return held
     const side = this.#sideOf(tenant, id)
-    const wait = side.pool.take()
-    if (wait) await wait
+    if (times) await this.#taken(side, times)
+    else {
+      const wait = side.pool.take()
+      if (wait) await wait
+    }
     try {
       const name = nameOf(tenant, paths, id)
       if (name === undefined) return read(side, tenant, paths, id)
@@ -90,14 +99,14 @@ export class PartitionReaders {
   }
 
   /** One page of a query, from the partitions that can have results. */
-  query(query: Query, limits: ScanLimits): Promise<Result<RecordPage, QueryRefusal>> {
-    return this.#withSnapshots(this.#sidesOf(query), (snapshots) => scan(snapshots, query, limits))
+  query(query: Query, limits: ScanLimits, times?: HandleTimes): Promise<Result<RecordPage, QueryRefusal>> {
+    return this.#withSnapshots(this.#sidesOf(query), times, (snapshots) => scan(snapshots, query, limits))
   }
 
   /** A page, with the last notices before it. */
   state(query: Query, limits: ScanLimits): Promise<Result<StateRecords, QueryRefusal>> {
     const sides = this.#sidesOf(query)
-    return this.#withSnapshots(sides, async (snapshots) => {
+    return this.#withSnapshots(sides, undefined, async (snapshots) => {
       const last = new Map(sides.map((side, at) => [side, snapshots[at]?.lastNotice ?? 0]))
       const page = await scan(snapshots, query, limits)
       if (!page.ok) return page
@@ -111,8 +120,9 @@ export class PartitionReaders {
     paths: readonly PathRange[],
     isDetailed: boolean,
     { page_bytes, giveWay }: ScanLimits,
+    times?: HandleTimes,
   ): Promise<Result<readonly TypeSummary[], QueryRefusal>> {
-    return this.#withSnapshots(this.#sides, async (snapshots) => {
+    return this.#withSnapshots(this.#sides, times, async (snapshots) => {
       const sums = new TypeSums()
       const slices = new Slices(giveWay)
       for (const snapshot of snapshots) {
@@ -133,8 +143,12 @@ export class PartitionReaders {
   }
 
   /** A view of the console, over all partitions. */
-  view(task: ViewTask, limits: ScanLimits): Promise<Result<Views[ViewName]['found'], QueryRefusal>> {
-    return this.#withSnapshots(this.#sides, (snapshots) => viewed(snapshots, task, limits))
+  view(
+    task: ViewTask,
+    limits: ScanLimits,
+    times?: HandleTimes,
+  ): Promise<Result<Views[ViewName]['found'], QueryRefusal>> {
+    return this.#withSnapshots(this.#sides, times, (snapshots) => viewed(snapshots, task, limits))
   }
 
   /** The thread of a row has ended: the read handles that it had are lent to others. */
@@ -161,16 +175,26 @@ export class PartitionReaders {
     return this.#sides.filter((_, shard) => shards.has(shard))
   }
 
+  /** Takes a handle and notes how long that took. */
+  async #taken(side: ReadSide, times: HandleTimes): Promise<void> {
+    const partition = this.#sides.indexOf(side)
+    const from_ns = Number(process.hrtime.bigint())
+    const wait = side.pool.take()
+    if (wait) await wait
+    times.handle({ partition, from_ns, to_ns: wait ? Number(process.hrtime.bigint()) : from_ns })
+  }
+
   /** Handles are taken in the order of the partitions, so that two scans never hold what the other waits for. */
   async #withSnapshots<Result>(
     sides: readonly ReadSide[],
+    times: HandleTimes | undefined,
     use: (snapshots: readonly Snapshot[]) => Promise<Result>,
   ): Promise<Result> {
     const held: ReadSide[] = []
     const snapshots: Snapshot[] = []
     try {
       for (const side of sides) {
-        await side.pool.take()
+        await (times ? this.#taken(side, times) : side.pool.take())
         held.push(side)
         snapshots.push(side.reader.snapshot())
       }

@@ -6,6 +6,7 @@ import type { PathRange, Query, QueryRefusal } from '../context/query.js'
 import type { RecordPage } from '../lmdb/result-page.js'
 import type { ViewName, Views, ViewTask } from '../lmdb/views/views.js'
 import type { Log } from '../log/log.js'
+import type { HandleWait } from '../measure/operation-times.js'
 import { err, type Result } from '../result.js'
 import { DamagedRecord } from '../storage-fault.js'
 import type { TypeSummary, Unavailable } from './broker.js'
@@ -13,8 +14,8 @@ import type { StateRecords } from './partition-readers.js'
 import type { PoolThreads } from './pool-threads.js'
 import { ScanQueue, type ScanRun, type ScanStops } from './scan-queue.js'
 
-/** What a query thread is asked. */
-export type QueryTask =
+/** What a query thread is asked, and whether it is to say how long it waited for read handles. */
+export type QueryTask = { readonly isTimed?: boolean } & (
   | { readonly kind: 'page' | 'state'; readonly query: Query }
   | { readonly kind: 'view'; readonly view: ViewTask }
   | {
@@ -24,16 +25,22 @@ export type QueryTask =
       /** Whether the types of attributes are asked for. */
       readonly isDetailed: boolean
     }
+)
 
 /** A task as it goes to a query thread. */
 export type ScanTask = QueryTask & ScanRun
 
 /** What a query thread says of a scan; nothing when it was stopped. A fault of its own is not the end of the thread. */
 export type Scanned =
-  | Result<unknown, QueryRefusal>
+  | (Result<unknown, QueryRefusal> & HandlesTaken)
   | { readonly fault: unknown }
   | { readonly damage: string }
   | undefined
+
+/** Where the read handles of a scan were waited for. */
+interface HandlesTaken {
+  readonly handles?: readonly HandleWait[]
+}
 
 /** How many scans run at a time, of either kind. */
 export interface ScanPermits {
@@ -166,8 +173,10 @@ export class QueryPool {
    * permit while it is scanned for, so that scans take nothing of what updates need.
    */
   async #run<Answer>(task: QueryTask, short: boolean, client?: Client): Promise<Result<Answer, Unavailable>> {
-    const scan = () => this.#queue.run(task, short, client)
+    const times = client?.times
+    const scan = () => this.#queue.run(times ? { ...task, isTimed: true } : task, short, client)
     const found = client === undefined ? await scan() : await client.aside(scan)
+    if (times && found.ok) for (const wait of found.value.handles ?? []) times.handle(wait)
     // A thread answers what its task asks for.
     return found.ok ? (found.value as Result<Answer, Unavailable>) : found
   }
@@ -223,7 +232,7 @@ export class QueryPool {
 const threadLost = 'threadLost'
 
 /** Beside what a scan finds or refuses: it died with two threads. */
-type QueryThreadAnswer = Result<unknown, QueryRefusal | { readonly kind: 'scanLost' }>
+type QueryThreadAnswer = Result<unknown, QueryRefusal | { readonly kind: 'scanLost' }> & HandlesTaken
 
 /** Whether every entity that a scan meets in its paths is a result of it, and it ends with the page. */
 function isShort({ selectors, attributes, scopes, order, offset, limit }: Query): boolean {

@@ -1,9 +1,11 @@
+import type { Client } from '../api.js'
 import type { EntityId, Tenant } from '../context/entity.js'
 import type { ElementFailure, UpdateCommand, UpdateElement, UpdateReply } from '../context/update.js'
 import { shardOf } from '../hash.js'
 import type { Log } from '../log/log.js'
 import { type Addressed, askAll } from '../mailbox/ask-all.js'
 import type { Mailbox, MailboxRefusal, Posted } from '../mailbox/mailbox.js'
+import type { OperationTimes } from '../measure/operation-times.js'
 import type { RequestMeter, TimingStage } from '../measure/requests.js'
 import type { RawUpdateReply, Reply } from '../partition/commands.js'
 import { err, ok, type Result } from '../result.js'
@@ -34,7 +36,10 @@ export class Updates {
   }
 
   /** As `Broker.update`. */
-  async update(elements: readonly UpdateElement[]): Promise<Result<readonly UpdateReply[], Unavailable>> {
+  async update(
+    elements: readonly UpdateElement[],
+    client?: Client,
+  ): Promise<Result<readonly UpdateReply[], Unavailable>> {
     const time = now()
     const [first] = elements
     const sent =
@@ -42,25 +47,27 @@ export class Updates {
         ? await this.#updateOne(first, time)
         : await this.#askAll(elements, (element) => this.#addressed(element, time))
     if (!sent.ok) return sent
+    noteTurns(sent.value, client?.times)
     if (this.#parts.timing.timingOn) this.#timeTurns(sent.value)
     const replies = repliesOf(elements, sent.value)
     return elements.length === 1 ? atOnce(replies) : inSlices(replies)
   }
 
   /** As `Broker.rawUpdate`. */
-  rawUpdate(update: RawUpdate): Promise<Result<RawUpdateReply, Unavailable>> {
+  rawUpdate(update: RawUpdate, client?: Client): Promise<Result<RawUpdateReply, Unavailable>> {
     const { tenant, path, id, body, flags, target, origin } = update
     const sequence = this.#parts.sequences.next()
     const command = { kind: 'rawUpdate', sequence, time: now(), tenant, path, body, flags, target, origin } as const
     const parseStage = target === undefined ? 'jsonV1Parse' : 'jsonV2Parse'
     return this.#mailbox(tenant, id)
       .ask(command)
-      .then((result) => this.#rawReply(result, parseStage))
+      .then((result) => this.#rawReply(result, parseStage, client))
   }
 
   /** As `Broker.rawElements`. */
   async rawElements(
     update: RawElements,
+    client?: Client,
   ): Promise<Result<readonly (RawUpdateReply | ElementFailure)[], MailboxRefusal>> {
     const { tenant, path, elements, flags, origin } = update
     const time = now()
@@ -70,6 +77,7 @@ export class Updates {
       return { mailbox: this.#mailbox(tenant, id), command }
     })
     if (!sent.ok) return sent
+    noteTurns(sent.value, client?.times)
     if (this.#parts.timing.timingOn) this.#timeTurns(sent.value)
     const replies = mapInSlices(sent.value, rawReplyOrFailure)
     return ok(replies instanceof Promise ? await replies : replies)
@@ -106,9 +114,14 @@ export class Updates {
     return mailbox
   }
 
-  #rawReply(result: Result<Posted, MailboxRefusal>, parseStage: ParseStage): Result<RawUpdateReply, Unavailable> {
+  #rawReply(
+    result: Result<Posted, MailboxRefusal>,
+    parseStage: ParseStage,
+    client: Client | undefined,
+  ): Result<RawUpdateReply, Unavailable> {
     if (!result.ok) return result
-    const { reply } = result.value
+    const { reply, turn, entered } = result.value
+    client?.times?.turn(entered, turn)
     if (reply.kind !== 'rawUpdate') return failed(reply)
     if (this.#parts.timing.timingOn) this.#timeTurns([result], parseStage)
     return ok(reply)
@@ -123,9 +136,9 @@ export class Updates {
     let [decided_ns, committed_ns, parse_ns, render_ns, isRaw] = [0, 0, 0, 0, false]
     for (const result of outcomes) {
       if (!result.ok) continue
-      const { reply } = result.value
-      decided_ns = Math.max(decided_ns, result.value.decided_ns)
-      committed_ns = Math.max(committed_ns, result.value.committed_ns)
+      const { reply, turn } = result.value
+      decided_ns = Math.max(decided_ns, turn.decided_ns)
+      committed_ns = Math.max(committed_ns, turn.committed_ns)
       if (reply.kind !== 'rawUpdate' || reply.spent === undefined) continue
       isRaw = true
       parse_ns += reply.spent.parse_ns
@@ -138,6 +151,11 @@ export class Updates {
     timing.stage('mongoBackend', BigInt(Math.max(0, decided_ns - parse_ns - render_ns)))
     timing.stage('mongoWriteWait', BigInt(committed_ns))
   }
+}
+
+function noteTurns(outcomes: Replied, times: OperationTimes | undefined): void {
+  if (times === undefined) return
+  for (const result of outcomes) if (result.ok) times.turn(result.value.entered, result.value.turn)
 }
 
 /** Written member by member: a spread would make a slow object of it, for every update. */

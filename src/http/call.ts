@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { type ApiResponse, type Client, isLong } from '../api.js'
+import type { OperationTimes } from '../measure/operation-times.js'
 import { HeldMemory, headCost_bytes } from '../shared-memory/request-memory.js'
 import { DamagedRecord } from '../storage-fault.js'
 import type { Permit } from './admission.js'
@@ -9,9 +10,10 @@ import { errorResponse, overloaded, reasonOf } from './errors.js'
 import { namesHost, readHead } from './headers.js'
 import { runOperation } from './operation-run.js'
 import { RequestLife, step } from './request-life.js'
-import { RequestLog, Stages } from './request-log.js'
+import { RequestLog } from './request-log.js'
 import type { RequestParts } from './request-parts.js'
 import { type ReadOutcome, RequestReader } from './request-reader.js'
+import { Stages } from './request-stages.js'
 import { ResponseSender, type SendOutcome } from './response-sender.js'
 import type { ResponseWriter } from './response-writer.js'
 import { rejectionOf, type ServerContext } from './server-context.js'
@@ -78,6 +80,10 @@ export class Call implements InProgress, Client, ReadOutcome, SendOutcome {
 
   get gone(): boolean {
     return this.#life.state === 'gone'
+  }
+
+  get times(): OperationTimes | undefined {
+    return this.#exchange.stages?.times
   }
 
   whenGone(act: () => void): void {

@@ -12,7 +12,8 @@ import type { Result } from '../result.js'
 import type { Nanoseconds } from '../time.js'
 import { reasonOf } from './errors.js'
 import { payloadFaultOf } from './payload-fault.js'
-import type { RequestLog, Stages } from './request-log.js'
+import type { RequestLog } from './request-log.js'
+import type { Stages } from './request-stages.js'
 import type { ServerContext } from './server-context.js'
 
 /** An operation that is due, and who waits for its end. */

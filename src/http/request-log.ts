@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http'
 import { type Facts, type LineContext, type Log, lineContextOf } from '../log/log.js'
 import { payloadShown, urlWithoutSecrets, withoutSecrets } from '../log/secrets.js'
 import type { Switches } from '../shared-memory/switches.js'
-import { toMilliseconds } from '../time.js'
 import { type TraceArea, traceArea } from '../trace-area.js'
 import { clientAddressOf, single, unusedHeaders } from './headers.js'
 
@@ -198,30 +197,4 @@ function pairs(headers: readonly string[]): string {
   const texts: string[] = []
   for (let at = 0; at < headers.length; at += 2) texts.push(`${headers[at]}: ${headers[at + 1]}`)
   return texts.join(', ')
-}
-
-/** How long the stages of one request took, for its line in the log [management 3.1]. */
-export class Stages {
-  readonly #facts: Record<string, string> = {}
-  #since = process.hrtime.bigint()
-
-  /** The stage with this name is over. */
-  over(stage: string): void {
-    const now = process.hrtime.bigint()
-    this.#facts[`${stage}_ns`] = String(now - this.#since)
-    this.#since = now
-  }
-
-  get facts(): Facts {
-    return this.#facts
-  }
-
-  /** By name, in the order in which they were over. */
-  get durations_ms(): Readonly<Record<string, number>> {
-    const named = Object.entries(this.#facts).map(([name, text]) => [
-      name.slice(0, -'_ns'.length),
-      toMilliseconds(BigInt(text)),
-    ])
-    return Object.fromEntries(named)
-  }
 }

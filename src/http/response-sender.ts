@@ -1,5 +1,6 @@
 import type { ApiResponse, BodyStream } from '../api.js'
 import type { CompletedRequest } from '../measure/requests.js'
+import type { SpentTimes } from '../measure/slow-requests.js'
 import { HeldMemory } from '../shared-memory/request-memory.js'
 import { now, toMilliseconds } from '../time.js'
 import { overloaded } from './errors.js'
@@ -124,7 +125,7 @@ export class ResponseSender implements PendingResponse {
       ...{ time_ms: now(), method: verb, status, request_bytes, response_bytes },
       route: resource === undefined ? 'unknown' : (resource.countedAs ?? resource.pattern),
       duration_ms: toMilliseconds(duration),
-      stages_ms: stages?.durations_ms ?? {},
+      ...(stages?.spent ?? notTimed),
       ...{ tenant: service, path: servicePath, correlator: head.correlator },
     })
   }
@@ -223,6 +224,9 @@ export class ResponseSender implements PendingResponse {
 }
 
 const noErrors: readonly string[] = []
+
+/** Of a request that had begun before slow requests were kept. */
+const notTimed: SpentTimes = { stages_ms: {}, partitions: 0 }
 
 /** What is counted as errors for clients: those in the body, else that of HTTP. Operators see theirs by the status. */
 function errorsOf({ status, errors }: ApiResponse, kind: PathKind): readonly string[] {

@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
+import type { TurnCost } from '../measure/operation-times.js'
 import type { Encoded } from '../partition/encoding.js'
 import type { PinnedFile } from '../partition/store.js'
 import type { NoticeNumber } from '../subscription/notice.js'
@@ -13,11 +14,8 @@ export interface Batch {
 }
 
 /** What the partition sends back when the changes of the batch are on disk. */
-export interface BatchReply {
+export interface BatchReply extends TurnCost {
   readonly replies: Encoded
-  /** How long the turn took to decide and write, and how long its commit took, in ns. */
-  readonly decided_ns: number
-  readonly committed_ns: number
 }
 
 /** What the coordinator tells a partition's thread. */

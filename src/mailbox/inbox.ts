@@ -1,4 +1,5 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import type { TurnDetail } from '../measure/operation-times.js'
 import type { WaitMeter } from '../measure/waits.js'
 import type { Command, Reply } from '../partition/commands.js'
 import { decodeCommands, encodeReplies } from '../partition/encoding.js'
@@ -12,6 +13,10 @@ import { TurnRunner, type TurnRunnerParts, TurnTimes } from './turn-runner.js'
 export interface InboxParts extends TurnRunnerParts {
   readonly mailboxWait: WaitMeter
   readonly transactionWait: WaitMeter
+  /** The number of the partition. */
+  readonly partition: number
+  /** Whether slow requests are kept now, so that replies say when their turn passed its stages. */
+  readonly keepsSlow: () => boolean
 }
 
 /** A batch that has arrived, with the replies to it so far. */
@@ -151,9 +156,10 @@ export class Inbox {
   }
 
   /** Adds the replies to the batches at the head of the queue, and sends the batch replies that are complete. */
-  #send(replies: readonly Reply[], { begun, decided, ended }: TurnTimes): void {
-    const decided_ns = Number(decided - begun)
-    const committed_ns = Number(ended - decided)
+  #send(replies: readonly Reply[], turn: TurnTimes): void {
+    const decided_ns = Number(turn.decided - turn.begun)
+    const committed_ns = Number(turn.ended - turn.decided)
+    const detail = this.#parts.keepsSlow() ? this.#detailOf(turn) : undefined
     let at = 0
     let complete = 0
     for (const { port, commands, replies: own } of this.#queue) {
@@ -161,12 +167,20 @@ export class Inbox {
       for (const reply of replies.slice(at, at + open)) own.push(reply)
       at += open
       if (own.length < commands.length) break
-      const batchReply: BatchReply = { replies: encodeReplies(own), decided_ns, committed_ns }
+      const encoded = encodeReplies(own)
+      const batchReply: BatchReply =
+        detail === undefined
+          ? { replies: encoded, decided_ns, committed_ns }
+          : { replies: encoded, decided_ns, committed_ns, detail }
       port.postMessage(batchReply)
       complete += 1
     }
     if (complete === this.#queue.length) this.#queue = []
     else this.#queue.splice(0, complete)
+  }
+
+  #detailOf({ begun, decided, logged }: TurnTimes): TurnDetail {
+    return { partition: this.#parts.partition, begun_ns: Number(begun), logged_ns: Number(logged - decided) }
   }
 
   /**

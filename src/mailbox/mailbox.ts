@@ -1,16 +1,19 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import type { TurnCost } from '../measure/operation-times.js'
 import type { Command, Reply } from '../partition/commands.js'
 import { decodeReplies, encodeCommands } from '../partition/encoding.js'
 import type { Result } from '../result.js'
 import { err, ok } from '../result.js'
 import type { MailboxCapacity } from '../shared-memory/mailbox-capacity.js'
+import type { Nanoseconds } from '../time.js'
 import type { Batch, BatchReply } from './batch.js'
 
 /** A reply with what its turn cost. */
 export interface Posted {
   readonly reply: Reply
-  readonly decided_ns: number
-  readonly committed_ns: number
+  readonly turn: TurnCost
+  /** When the command entered the mailbox, by the monotonic clock; 0 unless waits are measured. */
+  readonly entered: Nanoseconds
 }
 
 export type MailboxRefusal =
@@ -218,10 +221,11 @@ export class Mailbox {
     }
   }
 
-  #resolveBatch({ replies, decided_ns, committed_ns }: BatchReply): void {
+  #resolveBatch(turn: BatchReply): void {
     const batch = this.#underWay.shift() ?? []
-    for (const [index, reply] of decodeReplies(replies).entries()) {
-      batch[index]?.resolve(ok({ reply, decided_ns, committed_ns }))
+    for (const [index, reply] of decodeReplies(turn.replies).entries()) {
+      const waiting = batch[index]
+      waiting?.resolve(ok({ reply, turn, entered: waiting.entered }))
     }
     this.release(batch.length)
     this.#send()

@@ -1,8 +1,20 @@
 import { keptName } from '../log/kept-name.js'
 import type { Milliseconds } from '../time.js'
 
+/** Where a request spent its time. */
+export interface SpentTimes {
+  /** How long each stage took, in their order, as far as it came. Those of the operation that are spent in a partition stand apart. */
+  readonly stages_ms: Readonly<Record<string, number>>
+  /** How many partitions it asked. */
+  readonly partitions: number
+  /** The one of them whose times are shown, because it took longest. */
+  readonly partition?: number
+  /** As much of the commit in that partition as it took until the record was on disk. */
+  readonly log_ms?: number
+}
+
 /** A request that took longer than was asked for [console: data]. */
-export interface SlowRequest {
+export interface SlowRequest extends SpentTimes {
   /** When its answer was ready. */
   readonly time_ms: Milliseconds
   readonly method: string
@@ -13,8 +25,6 @@ export interface SlowRequest {
   readonly response_bytes: number
   /** From its head to its answer. */
   readonly duration_ms: number
-  /** How long each stage took, in their order, as far as it came. */
-  readonly stages_ms: Readonly<Record<string, number>>
   /** As they came; empty without. */
   readonly tenant: string
   readonly path: string

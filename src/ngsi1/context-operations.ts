@@ -53,7 +53,7 @@ export function updateContext(services: Ngsi1Services): Operation {
       const asked = rawRequestOf(services, request)
       if (asked === undefined) return readHere.prepare(request)
       const raw = rawUpdateOf(services, request.body, asked)
-      if (raw) return ok({ run: () => services.broker.rawUpdate(raw).then(checked) })
+      if (raw) return ok({ run: () => services.broker.rawUpdate(raw, request.client).then(checked) })
       const elements = rawElementsOf(services, request.body, asked)
       if (elements === undefined) return readHere.prepare(request)
       const here = (payload: UpdatePayload) => update(services, request, elements.tenant, payload)
@@ -134,7 +134,7 @@ export async function carryOut(
   const autocast = services.options.ngsiv1Autocast
   const update: UpdateRequest = { ...what, untyped, autocast, origin: originOf(services, request) }
   const { action, elements, tenant } = update
-  const results = await resultsOf(services.broker, update)
+  const results = await resultsOf(services.broker, update, request.client)
   if (!results.ok) return results
   const isPassedOn = action === 'UPDATE' || action === 'REPLACE'
   const forwarder = isPassedOn ? forwarderOf(services, request, tenant) : undefined

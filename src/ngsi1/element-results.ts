@@ -1,4 +1,4 @@
-import type { StatusText } from '../api.js'
+import type { Client, StatusText } from '../api.js'
 import type { Broker, Unavailable } from '../broker/broker.js'
 import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { GivenAttribute, Origin, UpdateAction, UpdateElement, UpdateItem, UpdateReply } from '../context/update.js'
@@ -40,13 +40,14 @@ export interface ElementResponse {
 export async function resultsOf(
   broker: Broker,
   update: UpdateRequest,
+  client: Client,
 ): Promise<Result<readonly ElementResult[], Unavailable>> {
   const checked = mapInSlices(update.elements, (element) => refusedResponse(element, update))
   const refusals = checked instanceof Promise ? await checked : checked
   const meant = update.elements.filter((_, at) => refusals[at] === undefined)
   const mapped = mapInSlices(meant, (element) => toSend(element, update))
   const sent = mapped instanceof Promise ? await mapped : mapped
-  const replies = sent.length === 0 ? ok([]) : await broker.update(sent)
+  const replies = sent.length === 0 ? ok([]) : await broker.update(sent, client)
   if (!replies.ok) return replies
   const left = replies.value.values()
   return ok(refusals.map((refusal) => refusal ?? left.next().value))

@@ -48,7 +48,7 @@ async function store(
       .map((path) => toSend(element, { ...flags, path, origin })),
   )
   const sent = mapped.flat()
-  const replies = sent.length === 0 ? ok([]) : await broker.update(sent)
+  const replies = sent.length === 0 ? ok([]) : await broker.update(sent, request.client)
   if (!replies.ok) return unavailableResponse(replies.error)
   const failure = failureOf(replies.value)
   return failure === undefined ? responseOf(okStatus) : unavailableResponse(failure)

@@ -43,11 +43,11 @@ export function rawElementsOf(
 export async function updateRawElements(
   { broker }: Ngsi1Services,
   raw: RawElements,
-  { body }: ApiRequest,
+  { body, client }: ApiRequest,
   flags: RawUpdateFlags,
   readHere: (payload: UpdatePayload) => Promise<ApiResponse>,
 ): Promise<ApiResponse> {
-  const replies = await broker.rawElements(raw)
+  const replies = await broker.rawElements(raw, client)
   // There may be room without the elements that are refused whatever is stored: these need no partition.
   if (!replies.ok) return readHere(payloadOf(body))
   if (replies.value.every(isReply)) return joined(replies.value)

@@ -83,7 +83,7 @@ async function carryOut(
     origin,
   }))
   const elements = mapped instanceof Promise ? await mapped : mapped
-  const replies = elements.length === 0 ? ok([]) : await services.broker.update(elements)
+  const replies = elements.length === 0 ? ok([]) : await services.broker.update(elements, request.client)
   if (!replies.ok) return unavailable(replies.error)
   const left = replies.value.values()
   const outcomes = mapInSlices(entities, (entity, at): WrittenEntity => {

@@ -78,7 +78,7 @@ export function payloadWrite<Payload>(
       if (isLong(request.body)) return services.longPayloads.read(readHere(request))
       const raw = single && rawUpdateOf(services, request, single(request))
       if (raw === undefined) return atOnce(readHere(request))
-      return ok({ run: () => services.broker.rawUpdate(raw).then(checked) })
+      return ok({ run: () => services.broker.rawUpdate(raw, request.client).then(checked) })
     },
   }
 }

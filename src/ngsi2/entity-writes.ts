@@ -110,9 +110,8 @@ async function carryOut(
   const refused = unsent(write, entity, path.value)
   if (refused) return refused
   const { broker, brokerId = '' } = services
-  const replies = await broker.update([
-    { ...entity, tenant, path: path.value, origin: requestOrigin(request, brokerId) },
-  ])
+  const element = { ...entity, tenant, path: path.value, origin: requestOrigin(request, brokerId) }
+  const replies = await broker.update([element], request.client)
   if (!replies.ok) return unavailable(replies.error)
   const [reply] = replies.value
   if (reply === undefined) throw new Error('the broker has not answered an update')

@@ -18,12 +18,16 @@ const text = textSchema()
 const slowRequests = closedSchema({
   above: whole,
   requests: arraySchema(
-    closedSchema({
-      ...{ time_ms: whole, method: text, route: text, status: whole, request_bytes: whole, response_bytes: whole },
-      duration_ms: { type: 'number' },
-      stages_ms: { type: 'object', additionalProperties: { type: 'number' } },
-      ...{ tenant: text, path: text, correlator: text },
-    }),
+    closedSchema(
+      {
+        ...{ time_ms: whole, method: text, route: text, status: whole, request_bytes: whole, response_bytes: whole },
+        duration_ms: { type: 'number' },
+        stages_ms: { type: 'object', additionalProperties: { type: 'number' } },
+        partitions: whole,
+        ...{ tenant: text, path: text, correlator: text },
+      },
+      { partition: whole, log_ms: { type: 'number' } },
+    ),
   ),
 })
 
@@ -48,6 +52,10 @@ export const managementLivePaths: DescribedTag = {
           operationId: 'listSlowRequests',
           tags: [tag],
           summary: 'The last 256 requests that took longer than so many milliseconds, the latest first',
+          description:
+            '`stages_ms` has the stages in their order: `read`, `permit`, `parse`, `mailbox`, `decide`, `commit`, `handle`, `operation`, ' +
+            '`render`, as far as the request came. Those from `mailbox` to `handle` are of `partition`, the slowest of the `partitions` that ' +
+            'it asked; `log_ms` is how much of `commit` the log took.',
           answer: slowRequests,
         }),
         put: managementOperation({

@@ -305,15 +305,21 @@ function openProviders(
 /** How long an update waits for the engine of a cluster. It may be carried out after that. */
 const enginePatience_ms = 5000
 
-/** Waits are traced also while their statistics are off. */
 const waitAreas = [traceArea['wait.mailbox'], traceArea['wait.transaction']]
+
+/** Waits are traced, and shown of slow requests, also while their statistics are off. */
+function areWaitsMeasured(measures: Measures): boolean {
+  const { switches } = measures
+  if (measures.isOn('semWait') || switches.get('slowAbove_ms') > 0) return true
+  return waitAreas.some((area) => switches.traces[area] === 1)
+}
 
 function openMailboxes({ options, memory }: FrontEndTask, measures: Measures): readonly Mailbox[] {
   return memory.rooms.map((room, partition) => {
     const depth = measures.mailboxDepth(partition)
     return new Mailbox({
       room: new MailboxCapacity(options.mailboxSize, room),
-      measured: () => measures.isOn('semWait') || waitAreas.some((area) => measures.switches.traces[area] === 1),
+      measured: () => areWaitsMeasured(measures),
       patience_ms: options.cluster && enginePatience_ms,
       depth: (commands) => depth.set(commands),
     })

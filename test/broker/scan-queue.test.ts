@@ -39,6 +39,7 @@ function client() {
       go = act
     },
     hold: () => true,
+    times: undefined,
     aside: (wait) => wait(),
   }
   return { waits, goes: () => go() }

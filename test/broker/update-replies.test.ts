@@ -8,7 +8,7 @@ import { atOnce } from '../../src/slices.js'
 import { command, given, id, type } from '../given.js'
 
 const elements: readonly UpdateElement[] = ['A', 'B'].map((name) => command('APPEND', name, [given('level', '1')]))
-const cost = { decided_ns: 1, committed_ns: 1 }
+const cost = { turn: { decided_ns: 1, committed_ns: 1 }, entered: 0n }
 const done = ok({
   reply: { kind: 'updated', items: [{ id: id('A'), type: type('') }], missing: [] },
   ...cost,

@@ -82,6 +82,7 @@ test('no more than 256 are kept, of texts as long as they like', async (t) => {
     response_bytes: 0,
     duration_ms: 1,
     stages_ms: {},
+    partitions: 0,
   }
   for (let at = 1; at <= 300; at += 1) {
     slow.add({ ...none, time_ms: at as Milliseconds, tenant: 'x'.repeat(10_000), path: '', correlator: `${at}` })

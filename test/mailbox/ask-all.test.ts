@@ -45,6 +45,8 @@ function partition(
     },
     mailboxWait: unmeasured,
     transactionWait: unmeasured,
+    partition: 0,
+    keepsSlow: () => false,
     log: silentLog,
     damages: noDamages,
     deprecated: { note: () => undefined },

@@ -79,6 +79,8 @@ function around(t: Test, measured = false, told = versions()): Around {
     },
     mailboxWait,
     transactionWait,
+    partition: 0,
+    keepsSlow: () => measured,
     damages: noDamages,
     deprecated: { note: () => undefined },
     log: { ...silentLog, error: (_op, message) => faults.push(message) },

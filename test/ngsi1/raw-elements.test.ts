@@ -21,7 +21,7 @@ const fates: readonly Fate[] = ['done', 'storageFull', 'partitionLost', 'outcome
 
 /** What a mailbox says of an element whose id is what becomes of it; `reply` is that of its partition. */
 function outcomeOf(id: string, reply: Reply): Replied[number] {
-  const cost = { decided_ns: 1, committed_ns: 1 }
+  const cost = { turn: { decided_ns: 1, committed_ns: 1 }, entered: 0n }
   if (id.startsWith('partitionLost')) return err({ kind: 'partitionLost' } as const)
   if (id.startsWith('outcomeUnknown')) return err({ kind: 'outcomeUnknown' } as const)
   if (id.startsWith('storageFull')) return ok({ reply: { kind: 'failed', why: 'storageFull' } as const, ...cost })
