@@ -1,10 +1,9 @@
 import { linkTo } from '../address.js'
 import { durationText } from '../format.js'
 import type { Moment, Spread } from '../live/moment.js'
+import { type Stage, StageSwatch, stageOf } from '../parts/stages.js'
 
-interface Stage {
-  readonly name: string
-  readonly title: string
+interface StageSpread extends Stage {
   readonly spread: Spread | undefined
 }
 
@@ -30,17 +29,22 @@ export function StageTable({ recent }: { readonly recent: Moment }) {
         <tbody>
           {[
             ...stages,
-            { name: 'whole update', title: 'From the head of the request to its answer', spread: recent.update },
-          ].map(({ name, title, spread }) => (
+            {
+              name: 'whole update',
+              tone: '',
+              title: 'From the head of the request to its answer',
+              spread: recent.update,
+            },
+          ].map(({ name, tone, title, spread }) => (
             <tr key={name}>
               <th scope="row" title={title}>
-                {name}
+                {tone !== '' && <StageSwatch tone={tone} />} {name}
               </th>
               <td class="number">{spread ? durationText(spread.p50_s) : '–'}</td>
               <td class="number">{spread ? durationText(spread.p99_s) : '–'}</td>
               <td class="span-bars" aria-hidden="true">
-                <i class="p99" style={{ width: widthOf(spread?.p99_s, longest_s) }} />
-                <i class="p50" style={{ width: widthOf(spread?.p50_s, longest_s) }} />
+                <i class={`p99 ${tone}`} style={{ width: widthOf(spread?.p99_s, longest_s) }} />
+                <i class={`p50 ${tone}`} style={{ width: widthOf(spread?.p50_s, longest_s) }} />
               </td>
             </tr>
           ))}
@@ -60,16 +64,19 @@ function widthOf(duration_s: number | undefined, longest_s: number): string {
   return `${Math.round(1000 * share) / 10}%`
 }
 
-function stagesOf({ waits, partitions }: Moment): readonly Stage[] {
+/** Who waits for the write transaction waits in the mailbox meanwhile. */
+function stagesOf({ waits, partitions }: Moment): readonly StageSpread[] {
+  const mailbox = stageOf('mailbox')
   return [
-    { name: 'permit', title: 'Waits for a permit to work (-reqPoolSize)', spread: waits?.request },
-    { name: 'mailbox', title: 'Waits in the mailbox of its partition', spread: waits?.mailbox },
-    { name: 'write', title: "Waits for its partition's write transaction", spread: waits?.transaction },
+    { ...stageOf('permit'), spread: waits?.request },
+    { ...mailbox, spread: waits?.mailbox },
     {
-      name: 'commit',
-      title: 'Its turn is logged, synced and applied; of the slowest partition',
-      spread: slowestOf(partitions),
+      name: 'write',
+      tone: mailbox.tone,
+      title: "Waits for its partition's write transaction",
+      spread: waits?.transaction,
     },
+    { ...stageOf('commit'), spread: slowestOf(partitions) },
   ]
 }
 

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { bytesText, clockText, countText, durationText, exactText, rateText } from '../format.js'
+import { bytesText, countText, durationText, rateText } from '../format.js'
 import { connection, live } from '../live/live-state.js'
 import { useObservable } from '../observable.js'
 import { confirmChange } from '../parts/confirm.js'
@@ -10,7 +10,8 @@ import { useResource } from '../resource.js'
 import { readOnly, send, sentenceOf } from '../session.js'
 import { type RouteRow, rejectedOf, routesOf } from './routes-of-live.js'
 import { readServices, type ServiceRow } from './services-reading.js'
-import { readSlow, type Slow, type SlowShown, stageColours } from './slow-reading.js'
+import { readSlow } from './slow-reading.js'
+import { SlowTable } from './slow-table.js'
 
 /** What clients ask for: by route, the slow ones with their stages, by tenant and path, and what is turned away. */
 export function RequestsPage() {
@@ -158,89 +159,6 @@ function keepChange(above: string) {
     cost: 'The last 256 are kept until it is switched off or the broker ends. Meanwhile every request reads the clock a few times more.',
     action: 'Keep them',
   }
-}
-
-function SlowTable({ slow }: { readonly slow: Slow }) {
-  const { above, requests } = slow
-  const longest_ms = requests.reduce((most, { duration_ms }) => Math.max(most, duration_ms), 0)
-  const none = above === 0 ? 'No requests are kept: it is off.' : `No request took longer than ${above} ms so far.`
-  return (
-    <>
-      <p class="quiet">
-        {above === 0 ? 'Off.' : `Kept above ${above} ms.`} <Legend />
-      </p>
-      <DataTable
-        caption="The last slow requests, the latest first"
-        columns={slowColumns(longest_ms)}
-        rows={requests}
-        keyOf={({ key }) => key}
-        empty={none}
-      />
-    </>
-  )
-}
-
-/** Each stage has its place in the bar and its number beside it; the colour is for those who see it. */
-function Legend() {
-  return (
-    <>
-      {stageColours.map(({ stage, className }) => (
-        <span class="stage-name" key={stage}>
-          <i class={`stage ${className}`} aria-hidden="true" /> {stage}
-        </span>
-      ))}
-    </>
-  )
-}
-
-function slowColumns(longest_ms: number): readonly Column<SlowShown>[] {
-  return [
-    {
-      name: 'at',
-      cell: ({ time_ms }) => <span title={exactText(time_ms)}>{clockText(time_ms)}</span>,
-      order: ({ time_ms }) => time_ms,
-    },
-    {
-      name: 'request',
-      cell: ({ method, route }) => <span class="stored">{`${method} ${route}`}</span>,
-      order: ({ route }) => route,
-    },
-    {
-      name: 'took',
-      cell: ({ duration_ms }) => durationText(duration_ms / 1000),
-      order: ({ duration_ms }) => duration_ms,
-      isNumber: true,
-    },
-    { name: 'stages', cell: (request) => <StageBar request={request} longest_ms={longest_ms} /> },
-    { name: 'status', cell: ({ status }) => status, order: ({ status }) => status, isMinor: true },
-    {
-      name: 'in',
-      cell: ({ request_bytes }) => bytesText(request_bytes),
-      order: ({ request_bytes }) => request_bytes,
-      isNumber: true,
-      isMinor: true,
-    },
-    {
-      name: 'tenant',
-      cell: ({ tenant }) => <span class="stored">{tenant || 'none'}</span>,
-      order: ({ tenant }) => tenant,
-      isMinor: true,
-    },
-    { name: 'correlator', cell: ({ correlator }) => <span class="stored">{correlator}</span>, isMinor: true },
-  ]
-}
-
-function StageBar({ request, longest_ms }: { readonly request: SlowShown; readonly longest_ms: number }) {
-  const text = [...request.stages_ms].map(([stage, ms]) => `${stage} ${durationText(ms / 1000)}`).join(', ')
-  return (
-    <span class="stages-bar" title={text}>
-      <span class="unseen">{text}</span>
-      {stageColours.map(({ stage, className }) => {
-        const width = `${(100 * (request.stages_ms.get(stage) ?? 0)) / Math.max(longest_ms, 0.001)}%`
-        return <i key={stage} class={`stage ${className}`} aria-hidden="true" style={{ width }} />
-      })}
-    </span>
-  )
 }
 
 function Services() {

@@ -1,4 +1,5 @@
-import { type Reader, readList, readMap, readMembers, readNumber, readText } from '../raw.js'
+import { durationText } from '../format.js'
+import { type Reader, readList, readMap, readMembers, readNumber, readOptional, readText } from '../raw.js'
 
 /** A slow request. */
 export interface SlowShown {
@@ -11,6 +12,11 @@ export interface SlowShown {
   readonly request_bytes: number
   readonly duration_ms: number
   readonly stages_ms: ReadonlyMap<string, number>
+  /** How many partitions it asked, and the one of them whose times are shown. */
+  readonly partitions: number
+  readonly partition: number | undefined
+  /** As much of the commit as it took until the record was on disk. */
+  readonly log_ms: number | undefined
   readonly tenant: string
   readonly correlator: string
 }
@@ -21,20 +27,13 @@ export interface Slow {
   readonly requests: readonly SlowShown[]
 }
 
-/** The stages in their order. */
-export const stageColours = [
-  { stage: 'permit', className: 'first' },
-  { stage: 'parse', className: 'second' },
-  { stage: 'operation', className: 'third' },
-  { stage: 'render', className: 'fourth' },
-] as const
-
 const reading = readMembers({
   above: readNumber,
   requests: readList(
     readMembers({
       ...{ time_ms: readNumber, method: readText, route: readText, status: readNumber, request_bytes: readNumber },
       ...{ duration_ms: readNumber, stages_ms: readMap(readNumber), tenant: readText, correlator: readText },
+      ...{ partitions: readNumber, partition: readOptional(readNumber), log_ms: readOptional(readNumber) },
     }),
   ),
 })
@@ -52,4 +51,20 @@ export const readSlow: Reader<Slow> = (raw) => {
       return { ...request, key: `${name} ${times}` }
     }),
   }
+}
+
+/** The stages of a request with their durations, and of its commit how long the log took. */
+export function stagesText({ stages_ms, log_ms }: Pick<SlowShown, 'stages_ms' | 'log_ms'>): string {
+  return [...stages_ms]
+    .map(([name, spent_ms]) => {
+      const text = `${name} ${durationText(spent_ms / 1000)}`
+      return name === 'commit' && log_ms !== undefined ? `${text} (log ${durationText(log_ms / 1000)})` : text
+    })
+    .join(', ')
+}
+
+/** The partition that took longest, and of how many. */
+export function partitionText({ partition, partitions }: Pick<SlowShown, 'partition' | 'partitions'>): string {
+  if (partition === undefined) return 'none'
+  return partitions === 1 ? String(partition) : `${partition}, slowest of ${partitions}`
 }
