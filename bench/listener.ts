@@ -1,7 +1,9 @@
-import { once } from 'node:events'
-import { Agent, type IncomingMessage, request } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { Delays, type DelaysReply } from './delays.js'
 import { helpWith } from './helper.js'
+import { seated } from './watchers.js'
+
+const openedAtATime = 16
 
 /** Asks for what has come since the last time that it was asked with `reset`. */
 export interface ListenerTask {
@@ -13,7 +15,7 @@ export interface ListenerTask {
 /** Clients that listen to subscriptions, as a process of their own: they read all that comes, and count how old it was. */
 class Listener {
   readonly #delays = new Delays()
-  #streams: readonly IncomingMessage[] = []
+  #streams: IncomingMessage[] = []
 
   async report({ reset, urls }: ListenerTask): Promise<DelaysReply> {
     if (urls !== undefined) await this.#listen(urls)
@@ -24,14 +26,16 @@ class Listener {
 
   async #listen(urls: readonly string[]): Promise<void> {
     for (const stream of this.#streams) stream.destroy()
-    const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY })
-    this.#streams = await Promise.all(urls.map((url) => this.#open(url, agent)))
+    this.#streams = []
+    const left = urls.values()
+    const some = Array.from({ length: openedAtATime }, async () => {
+      for (const url of left) this.#streams.push(await this.#open(url))
+    })
+    await Promise.all(some)
   }
 
-  async #open(url: string, agent: Agent): Promise<IncomingMessage> {
-    const asked = request(url, { agent, headers: { Accept: 'text/event-stream' } }).end()
-    const [response]: readonly IncomingMessage[] = await once(asked, 'response')
-    if (response?.statusCode !== 200) throw new Error(`${url}: HTTP ${response?.statusCode}`)
+  async #open(url: string): Promise<IncomingMessage> {
+    const response = await seated(url)
     let text = ''
     response.setEncoding('utf8')
     response.on('data', (piece: string) => {

@@ -35,8 +35,8 @@ export async function watch(url: string, viewers: number): Promise<() => Watched
 /** For so long viewers that have gone may take the place of those that come. */
 const patience_ms = 20_000
 
-/** A stream that has begun: the broker has to notice first that the viewers of the round before have gone. */
-async function seated(url: string): Promise<IncomingMessage> {
+/** A stream that has begun: the broker may have to notice first that the clients of the round before have gone, or be busy. */
+export async function seated(url: string): Promise<IncomingMessage> {
   const began_ms = performance.now()
   for (;;) {
     const asked = request(url, { agent: false }).end()
