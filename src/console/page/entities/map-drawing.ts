@@ -89,6 +89,9 @@ const coast = feature(land, land.objects.land)
 /** Points that fall on the same few pixels are drawn as one, the larger the more they are. */
 const grid_px = 3
 
+/** Up to so many points are drawn larger: none of them hides others. */
+const few = 1000
+
 /** Draws coast lines, the graticule, and points: longitudes and latitudes in turn. */
 export function drawMap(
   canvas: HTMLCanvasElement,
@@ -110,10 +113,17 @@ export function drawMap(
   draw(ctx, () => path(geoGraticule().step([step, step])()), undefined, colour('--line'))
   ctx.fillStyle = colour('--series-2')
   ctx.globalAlpha = 0.7
+  const least_px = points.length < 2 * few ? 3 : 1.5
   for (const [key, count] of gathered(project, points, width, height)) {
     const [column, row] = [key % 65_536, Math.floor(key / 65_536)]
     ctx.beginPath()
-    ctx.arc((column + 0.5) * grid_px, (row + 0.5) * grid_px, 1.5 + Math.min(4, 0.8 * Math.log2(count)), 0, 2 * Math.PI)
+    ctx.arc(
+      (column + 0.5) * grid_px,
+      (row + 0.5) * grid_px,
+      least_px + Math.min(4, 0.8 * Math.log2(count)),
+      0,
+      2 * Math.PI,
+    )
     ctx.fill()
   }
   ctx.globalAlpha = 1
