@@ -6,6 +6,7 @@ import { shardOf } from '../../src/hash.js'
 import type { SlowRequest } from '../../src/measure/slow-requests.js'
 import { RunningBroker } from '../running.js'
 import { holdWriteLock } from '../write-lock.js'
+import { appearances, ConsoleTab, needsBrowser, startBrowser } from './browser.js'
 
 const partitions = 2
 const broker = await RunningBroker.start(root, [
@@ -144,4 +145,35 @@ test('under load the stages of every request fit into it', async (t) => {
     fits(t, request)
   }
   t.equal((await broker.send('PUT', '/admin/slow?above=0')).status, 200)
+})
+
+test('the console shows the stages in the colours of Overview, and names the partition', needsBrowser, async (t) => {
+  const tab = await ConsoleTab.open(await startBrowser(t), broker.url, 'requests')
+  await tab.settled('requests')
+  const row = tab.page
+    .locator('tr', { hasText: '/v1/updateContext' })
+    .filter({ hasText: /[01], slowest of 2/ })
+    .first()
+  await row.waitFor()
+  t.match(await row.textContent(), /mailbox .*decide .*commit .*\(log .*operation /)
+  const colourOf = (selector: string) =>
+    tab.page
+      .locator(selector)
+      .first()
+      .evaluate((element) => getComputedStyle(element).backgroundColor)
+  const stages = ['permit', 'mailbox', 'commit']
+  const colours = await Promise.all(stages.map((stage) => colourOf(`.stages-bar .tone-${stage}`)))
+  t.equal(new Set(colours).size, stages.length)
+  const commit = row.locator('.stages-bar .tone-commit')
+  t.ok(await commit.evaluate((element) => element.getBoundingClientRect().width > 0))
+  for (const look of appearances) {
+    await tab.look(look)
+    t.notOk(await tab.scrollsSideways(), `${look.width}, ${look.theme}`)
+    t.same(await tab.accessibilityFaults(), [], `${look.width}, ${look.theme}`)
+  }
+  await tab.look(appearances[0])
+  await tab.show('overview')
+  await tab.page.locator('.stages').waitFor()
+  t.same(await Promise.all(stages.map((stage) => colourOf(`.stages th .tone-${stage}`))), colours)
+  t.same(tab.takeProblems(), [])
 })
