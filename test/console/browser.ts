@@ -48,7 +48,10 @@ export class ConsoleTab {
     this.#context = context
     this.page = page
     this.#origin = origin
-    page.on('console', (message) => this.#problems.push(`console: ${message.text()} (${message.location().url})`))
+    page.on('console', (message) => {
+      const { url } = message.location()
+      if (!saysNotReady(message.text(), url)) this.#problems.push(`console: ${message.text()} (${url})`)
+    })
     page.on('pageerror', (fault) => this.#problems.push(`fault: ${fault.message}`))
     page.on('request', (request) => {
       this.requested.push(request.url())
@@ -175,4 +178,9 @@ declare const axe: {
       readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[]
     }[]
   }>
+}
+
+/** Chromium itself writes that a broker which is too busy for a moment answers so. */
+function saysNotReady(text: string, url: string): boolean {
+  return /status of 503/.test(text) && url.endsWith('/health/ready')
 }
