@@ -1,6 +1,6 @@
 import { ok, type Result } from '../result.js'
 import { DamagedRecord, DiskFault } from '../storage-fault.js'
-import type { Nanoseconds } from '../time.js'
+import { type ClockStart, clockStart, type Milliseconds, type Nanoseconds } from '../time.js'
 import type { Appended, LogRecord, LogSequence, NotedLog } from '../wal/record-log.js'
 import {
   type ClusterRecord,
@@ -29,6 +29,8 @@ export function isClusterNote(note: string): boolean {
 /** Who has written to a log that this process follows. */
 export interface SeenWriter {
   readonly node: string
+  /** Whether its last record is its claim: it has answered nothing since, as far as is known. */
+  readonly isClaim: boolean
   /** When its last record came here, by the monotonic clock. */
   readonly received: Nanoseconds
 }
@@ -51,7 +53,7 @@ export class ClusterLog implements NotedLog {
   #epoch: LogSequence
   #last: LogSequence
   #seen: SeenWriter | undefined
-  #sent: Nanoseconds = 0n
+  #sent: ClockStart = { steady_ns: 0n, date: 0 as Milliseconds }
 
   /**
    * Opens the log for an environment that has applied it up to a sequence. Throws `DamagedRecord`, in words for the operator,
@@ -75,8 +77,8 @@ export class ClusterLog implements NotedLog {
     return this.#seen
   }
 
-  /** When the last record that was appended here was sent to the engine, by the monotonic clock. */
-  get sent(): Nanoseconds {
+  /** When the last record that was appended here was sent to the engine, by the monotonic clock and by that of the day. */
+  get sent(): ClockStart {
     return this.#sent
   }
 
@@ -99,8 +101,11 @@ export class ClusterLog implements NotedLog {
 
   /** Makes this process the owner, unless there is more in the log than was read. */
   async claim(): Promise<Appended> {
+    const sent = clockStart()
     const claimed = this.#noted(await this.#link.ask({ kind: 'claim', expected: this.#last }))
-    if (claimed.ok) this.#epoch = claimed.value
+    if (!claimed.ok) return claimed
+    this.#epoch = claimed.value
+    this.#sent = sent
     return claimed
   }
 
@@ -167,7 +172,7 @@ export class ClusterLog implements NotedLog {
   }
 
   #appendedSync(bytes: Uint8Array, expected = this.#last): Appended {
-    const sent = process.hrtime.bigint()
+    const sent = clockStart()
     const appended = this.#noted(this.#link.askSync({ kind: 'append', expected, bytes }))
     if (appended.ok) this.#sent = sent
     return appended
@@ -178,7 +183,8 @@ export class ClusterLog implements NotedLog {
     for (const { sequence, bytes } of records) {
       const { kind, node, payload } = this.#decoded(sequence, bytes)
       if (kind === 'turn') turns.push({ sequence, bytes: payload })
-      this.#seen = kind === 'release' ? undefined : { node, received: process.hrtime.bigint() }
+      const isClaim = kind === 'claim'
+      this.#seen = kind === 'release' ? undefined : { node, isClaim, received: process.hrtime.bigint() }
     }
     return turns
   }

@@ -3,6 +3,12 @@ import type { LogSequence } from '../wal/record-log.js'
 import type { EngineUnavailable, LogName } from './engine.js'
 import type { EtcdNodes } from './etcd-nodes.js'
 
+/** Up to which record of a log the checkpoints of all copies are, and those of two of them. */
+export interface ReachedByCopies {
+  readonly all: LogSequence
+  readonly two: LogSequence
+}
+
 /**
  * How far the checkpoints of all copies are: what stands in a log up to the lowest of them is needed by nobody. A node that
  * is listed and has said nothing yet needs everything.
@@ -31,8 +37,8 @@ export class CopyCheckpoints {
     this.#isTold = false
   }
 
-  /** Tells the others what is new, and gives what all have reached, by logs. */
-  async exchanged(): Promise<Result<ReadonlyMap<LogName, LogSequence>, EngineUnavailable>> {
+  /** Tells the others what is new, and gives what they have reached, by logs. */
+  async exchanged(): Promise<Result<ReadonlyMap<LogName, ReachedByCopies>, EngineUnavailable>> {
     if (!this.#isTold) {
       this.#isTold = true
       const told = await this.#nodes.tellCheckpoints(this.#node, JSON.stringify(Object.fromEntries(this.#reached)))
@@ -42,16 +48,17 @@ export class CopyCheckpoints {
       }
     }
     const said = await this.#nodes.checkpoints()
-    return said.ok ? ok(this.#least(said.value)) : said
+    return said.ok ? ok(this.#byLogs(said.value)) : said
   }
 
-  #least(said: ReadonlyMap<string, string>): ReadonlyMap<LogName, LogSequence> {
+  #byLogs(said: ReadonlyMap<string, string>): ReadonlyMap<LogName, ReachedByCopies> {
     const parsed = this.#listed.map((node) => parsedCheckpoints(said.get(node) ?? '{}'))
-    const least = [...this.#reached.keys()].map((log) => {
-      const reached = Math.min(...parsed.map((checkpoints) => checkpoints.get(String(log)) ?? 0))
-      return [log, reached as LogSequence] as const
+    const byLogs = [...this.#reached.keys()].map((log) => {
+      const reached = parsed.map((checkpoints) => checkpoints.get(String(log)) ?? 0).sort((a, b) => b - a)
+      const all = (reached.at(-1) ?? 0) as LogSequence
+      return [log, { all, two: (reached[1] ?? all) as LogSequence }] as const
     })
-    return new Map(least)
+    return new Map(byLogs)
   }
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { err, ok, type Result } from '../result.js'
 import type { Appended, LogSequence } from '../wal/record-log.js'
+import { AppendedBytes } from './appended-bytes.js'
 import type { Appender } from './appender.js'
 import { encodeClusterRecord } from './cluster-record.js'
 import type { CopyCheckpoints } from './copy-checkpoints.js'
@@ -27,11 +28,18 @@ interface Owned {
   appending: Promise<unknown> | undefined
   /** Up to this record the log is to be truncated; 0 for nothing. */
   truncate: LogSequence
+  readonly bytes: AppendedBytes
 }
 
 /** How often what checkpoints have made dispensable is deleted, and how often etcd lets go of its room. */
 const truncate_ms = 1000
 const compact_ms = 10_000
+
+/**
+ * So much of a log is kept in the engine for a copy that does not follow, or is away. After that it has to fetch a checkpoint,
+ * of which two others have one.
+ */
+const heldMost_bytes = 64 * 2 ** 20
 
 /** How long reading is tried for a store that is being opened. */
 const patience_ms = 10_000
@@ -120,7 +128,8 @@ export class LogService {
 
   #enter(log: LogName, { first }: Extent, claim: LogSequence): void {
     const truncate = 0 as LogSequence
-    this.#owned.set(log, { claim, first: first || claim, last: claim, appending: undefined, truncate })
+    const bytes = new AppendedBytes()
+    this.#owned.set(log, { claim, first: first || claim, last: claim, appending: undefined, truncate, bytes })
   }
 
   #hear(log: LogName, notice: LogNotice): void {
@@ -193,6 +202,7 @@ export class LogService {
     const appended = await this.#parts.appender.append(log, expected, bytes)
     if (appended.ok) {
       owned.last = appended.value
+      owned.bytes.appended(appended.value, bytes.length)
     } else if (appended.error.kind === 'fenced') {
       this.#parts.fenced(log, appended.error.last)
       if (this.#followed !== undefined) {
@@ -219,7 +229,10 @@ export class LogService {
     if (this.#checkpoints) {
       const least = await this.#checkpoints.exchanged()
       if (!least.ok) return this.#parts.neglected('be told of checkpoints', least.error.reason)
-      for (const [log, reached] of least.value) this.#truncatable(log, reached)
+      for (const [log, { all, two }] of least.value) {
+        const held_bytes = this.#owned.get(log)?.bytes.behind_bytes(all) ?? 0
+        this.#truncatable(log, held_bytes > heldMost_bytes ? two : all)
+      }
     }
     const upTo = new Map<LogName, LogSequence>()
     for (const [log, owned] of this.#owned) {
@@ -231,6 +244,7 @@ export class LogService {
     for (const [log, last] of upTo) {
       const owned = this.#owned.get(log)
       if (owned) owned.first = (last + 1) as LogSequence
+      owned?.bytes.truncated(last)
     }
   }
 

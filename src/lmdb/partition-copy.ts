@@ -23,7 +23,7 @@ export interface PartitionCopyParts {
 }
 
 /** For so long after it has sent its last record that stands an owner may show what it has. */
-const shown_ns = 6_000_000_000n
+const shown_ms = 6000
 
 /** For so long after its last record came an owner may still show what it has, on a clock that is slower by a hundredth. */
 const mayShow_ns = 6_060_000_000n
@@ -59,7 +59,7 @@ export class PartitionCopy {
     this.#parts = parts
     this.#shown()
     parts.position.own(0)
-    parts.position.confirm(0n)
+    parts.position.doubt()
     this.#following = this.#follow()
     this.#timer = setInterval(() => this.#look(), look_ms)
   }
@@ -80,16 +80,17 @@ export class PartitionCopy {
     this.#isToOwn = false
     if (this.#state.kind !== 'owns' && this.#state.kind !== 'claimed') return
     // Nothing may be shown after the record that says so, from before it is sent.
-    this.#parts.position.confirm(0n)
+    this.#parts.position.doubt()
     this.#orFenced(() => this.#parts.wal.appendMark('release'))
     if (this.isOwner || this.#state.kind === 'claimed') this.#lost()
   }
 
-  /** A turn is on disk and can be read. */
+  /** A turn is on disk and can be read, unless it was refused. */
   turned(): void {
+    if (!this.isOwner) return
     const { position, wal } = this.#parts
     this.#shown()
-    position.confirm(wal.sent + shown_ns)
+    position.confirm(wal.sent, shown_ms)
   }
 
   /** Somebody else has claimed the log. */
@@ -151,9 +152,9 @@ export class PartitionCopy {
     }
     const epoch = claimed.value
     store.pass(epoch)
-    // A process of the same name had the same folder, which it has let go of.
-    const isOther = before !== undefined && before.node !== node
-    const from = isOther ? before.received + mayShow_ns : 0n
+    // A process of the same name had the same folder, which it has let go of; after its claim it may have waited for another.
+    const mayShow = before !== undefined && (before.node !== node || before.isClaim)
+    const from = mayShow ? before.received + mayShow_ns : 0n
     this.#state = { kind: 'claimed', epoch, from }
     position.own(epoch)
     owns(epoch)
@@ -169,11 +170,10 @@ export class PartitionCopy {
       const { epoch } = this.#state
       this.#state = { kind: 'owns', epoch }
       log.info('cluster:owner', `this node owns the partition since record ${epoch}`)
-    } else if (this.#state.kind !== 'owns' && this.#state.kind !== 'claimed') return
-    if (now - wal.sent < idle_ns) return
-    if (!this.#orFenced(() => wal.appendMark('idle'))) return
-    this.#parts.store.pass(wal.last)
-    if (this.isOwner) this.turned()
+      this.turned()
+    } else if (!this.isOwner) return
+    if (now - wal.sent.steady_ns < idle_ns) return
+    if (this.#orFenced(() => wal.appendMark('idle'))) this.turned()
   }
 
   #orFenced(append: () => ReturnType<ClusterLog['appendMark']>): boolean {
@@ -188,7 +188,7 @@ export class PartitionCopy {
 
   #lost(): void {
     const { position, owns } = this.#parts
-    position.confirm(0n)
+    position.doubt()
     position.own(0)
     this.#state = { kind: 'follows' }
     owns(undefined)

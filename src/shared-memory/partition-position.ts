@@ -1,9 +1,10 @@
-import type { Nanoseconds } from '../time.js'
+import type { ClockStart } from '../time.js'
 
 const appliedCell = 0
 const ownedCell = 1
 const untilCell = 2
-const cells = 3
+const dateCell = 3
+const cells = 4
 
 /**
  * How far a partition is on this node, and whether the node may say what is the last: written by the partition's thread, read
@@ -40,14 +41,26 @@ export class PartitionPosition {
     Atomics.store(this.#cells, ownedCell, BigInt(epoch))
   }
 
-  /** Nobody else has been the owner until then, and what this node shows is what there is. */
-  confirm(until: Nanoseconds): void {
-    Atomics.store(this.#cells, untilCell, until)
+  /**
+   * Nobody else is the owner for so long after a moment, and what this node shows is what there is. The monotonic clock stands
+   * still while a machine sleeps, and that of the day may go back: the time is over when one of them says so.
+   */
+  confirm(from: ClockStart, duration_ms: number): void {
+    Atomics.store(this.#cells, untilCell, from.steady_ns + BigInt(duration_ms) * 1_000_000n)
+    Atomics.store(this.#cells, dateCell, BigInt(from.date + duration_ms))
+  }
+
+  /** What this node shows may be old from now on. */
+  doubt(): void {
+    Atomics.store(this.#cells, untilCell, 0n)
   }
 
   /** Whether what this node shows now is all that was acknowledged until now. */
   isConfirmed(): boolean {
-    return Atomics.load(this.#cells, untilCell) > process.hrtime.bigint()
+    return (
+      Atomics.load(this.#cells, untilCell) > process.hrtime.bigint() &&
+      Atomics.load(this.#cells, dateCell) > BigInt(Date.now())
+    )
   }
 
   /** Resolves when everything up to a record can be read, or the time is over: says whether it can. */

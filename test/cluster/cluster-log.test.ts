@@ -1,16 +1,13 @@
-import { MessageChannel } from 'node:worker_threads'
 import { before, t as file, type Test, test } from 'tap'
 import { ClusterLog } from '../../src/cluster/cluster-log.js'
 import { newLogLink } from '../../src/cluster/log-link.js'
-import type { LogInstruction, LogReport, LogTask } from '../../src/cluster/log-thread.js'
-import { ActorThread } from '../../src/mailbox/thread.js'
-import { Measures } from '../../src/measure/measures.js'
 import { LocalLog } from '../../src/wal/local-log.js'
 import { DiskLogFolder } from '../../src/wal/log-folder.js'
 import { parsePosition } from '../../src/wal/log-scan.js'
 import type { LogSequence, NotedLog } from '../../src/wal/record-log.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { freshName } from './given.js'
+import { type LogThread, startedLogThread } from './log-threads.js'
 
 /** Opens the same log again and again; each time the one before was closed. */
 type Opener = (applied: LogSequence) => NotedLog
@@ -40,42 +37,24 @@ if (noEtcd === false) {
   })
 }
 
-type Thread = ActorThread<LogTask & { readonly log: MessageChannel['port1'] }, LogReport>
-
-/** The thread that brokers have, with the log of partition 0 claimed. */
-async function logThread(t: Test, prefix: string): Promise<Thread> {
-  const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
-  const { port1, port2 } = new MessageChannel()
-  const { switches, engine } = measures.memory
-  const task = { etcd: { urls: etcd.urls }, prefix, node: 'here', switches, measures: engine, log: port2 }
-  const entry = new URL('../../workers/log.js', import.meta.url)
-  const thread: Thread = new ActorThread({ entry, task, transfer: [port2] })
-  t.teardown(async () => {
-    tell(thread, { kind: 'end' })
-    await thread.ended
-    port1.close()
-    await thread.close()
-  })
-  await thread.ready
-  const begun = thread.next('begun')
-  tell(thread, { kind: 'begin', description: 'a test', after: new Map([[0, start]]) })
-  t.ok((await begun).isNew.ok)
-  const claimed = thread.next('claimed')
-  tell(thread, { kind: 'claim', logs: [0] })
-  t.ok((await claimed).claimed.ok)
-  return thread
-}
-
-function tell(thread: Thread, instruction: LogInstruction, transfer: Parameters<Thread['tell']>[1] = []): void {
-  thread.tell(instruction, transfer)
-}
-
-function clusterOpener(thread: Thread): Opener {
+function clusterOpener(thread: LogThread): Opener {
   return (applied) => {
     const { writer, server } = newLogLink(0, 'here')
-    tell(thread, { kind: 'serve', end: server }, [server.port])
+    thread.tell({ kind: 'serve', end: server }, [server.port])
     return new ClusterLog(writer, applied)
   }
+}
+
+/** With the log of partition 0 begun and claimed. */
+async function logThread(t: Test, prefix: string): Promise<LogThread> {
+  const thread = await startedLogThread(t, etcd, prefix, 'here')
+  const begun = thread.next('begun')
+  thread.tell({ kind: 'begin', description: 'a test', after: new Map([[0, start]]) })
+  t.ok((await begun).isNew.ok)
+  const claimed = thread.next('claimed')
+  thread.tell({ kind: 'claim', logs: [0] })
+  t.ok((await claimed).claimed.ok)
+  return thread
 }
 
 /** What holds of every log that an environment may have. */

@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { before, t as file, type Test, test } from 'tap'
+import { CopyCheckpoints } from '../../src/cluster/copy-checkpoints.js'
 import { EtcdClient } from '../../src/cluster/etcd-client.js'
 import { EtcdNodes } from '../../src/cluster/etcd-nodes.js'
 import type { NodeFacts } from '../../src/cluster/node-facts.js'
+import type { LogSequence } from '../../src/wal/record-log.js'
 import { BrokenProxy } from './broken-proxy.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { freshName } from './given.js'
@@ -105,4 +107,28 @@ test('who is cut off from the engine learns that its lease is lost, and others t
   t.ok(second.ok)
   await until(() => seenByCut.names.join() === 'b', 'who was cut off follows again')
   if (second.ok) await second.value.leave()
+})
+
+test('how far all copies are is the lowest that was said, and nothing is of who has said nothing', {
+  skip: noEtcd,
+}, async (t) => {
+  const prefix = `/${freshName()}`
+  const listedNodes = ['a', 'b', 'c']
+  const [a, b, c] = listedNodes.map((name) => new CopyCheckpoints(nodesAt(t, prefix), name, listedNodes))
+  if (!a || !b || !c) throw new Error('there are three')
+  a.reached(0, 9 as LogSequence)
+  a.reached(1, 3 as LogSequence)
+  b.reached(0, 7 as LogSequence)
+  await b.exchanged()
+  t.same(await a.exchanged(), {
+    ok: true,
+    value: new Map([
+      [0, { all: 0, two: 7 }],
+      [1, { all: 0, two: 0 }],
+    ]),
+  })
+  c.reached(0, 8 as LogSequence)
+  t.same(await c.exchanged(), { ok: true, value: new Map([[0, { all: 7, two: 8 }]]) })
+  c.list(['c'])
+  t.same(await c.exchanged(), { ok: true, value: new Map([[0, { all: 8, two: 8 }]]) })
 })

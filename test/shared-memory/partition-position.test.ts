@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import { PartitionPosition } from '../../src/shared-memory/partition-position.js'
+import { clockStart, type Milliseconds } from '../../src/time.js'
 
 test('who waits for a record is told when it can be read, or that it cannot', async (t) => {
   // Whoever waits so does not keep a process alive.
@@ -17,11 +18,17 @@ test('who waits for a record is told when it can be read, or that it cannot', as
   t.equal(reader.applied, 6)
 })
 
-test('what is shown is confirmed until a moment of the monotonic clock', async (t) => {
+test('what is shown is confirmed until a moment that neither clock has passed', async (t) => {
   const position = new PartitionPosition(PartitionPosition.memory())
+  const now = clockStart()
   t.notOk(position.isConfirmed())
-  position.confirm(process.hrtime.bigint() + 60_000_000_000n)
+  position.confirm(now, 60_000)
   t.ok(position.isConfirmed())
-  position.confirm(process.hrtime.bigint())
+  position.confirm({ ...now, steady_ns: now.steady_ns - 60_000_000_000n }, 60_000)
+  t.notOk(position.isConfirmed())
+  position.confirm({ ...now, date: (now.date - 60_000) as Milliseconds }, 60_000)
+  t.notOk(position.isConfirmed(), 'as after a sleep of the machine')
+  position.confirm(now, 60_000)
+  position.doubt()
   t.notOk(position.isConfirmed())
 })

@@ -1,0 +1,110 @@
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { before, t as file, type Test, test } from 'tap'
+import { ClusterLog } from '../../src/cluster/cluster-log.js'
+import { newLogLink } from '../../src/cluster/log-link.js'
+import { PartitionCopy } from '../../src/lmdb/partition-copy.js'
+import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
+import { PartitionPosition } from '../../src/shared-memory/partition-position.js'
+import type { LogSequence } from '../../src/wal/record-log.js'
+import {
+  command,
+  given,
+  id,
+  matcher,
+  noWords,
+  root,
+  silentLog,
+  storeSettings,
+  takeTurn,
+  tenant,
+  versions,
+} from '../given.js'
+import { EtcdMembers, noEtcd } from './etcd-members.js'
+import { freshName } from './given.js'
+import { startedLogThread } from './log-threads.js'
+
+let etcd: EtcdMembers
+
+if (noEtcd === false) {
+  before(async () => {
+    etcd = await EtcdMembers.start(file, 1, file.testdir())
+  })
+}
+
+/** Resolves when it holds. */
+async function until(holds: () => boolean, what: string): Promise<void> {
+  for (let tries = 0; tries < 3000; tries += 1) {
+    if (holds()) return
+    await delay(20)
+  }
+  throw new Error(`it did not come about that ${what}`)
+}
+
+/** Partition 0 of a cluster on one of its nodes, with a store and a connection of its own. */
+async function startedCopy(t: Test, prefix: string, node: string) {
+  const thread = await startedLogThread(t, etcd, prefix, node)
+  const begun = thread.next('begun')
+  thread.tell({ kind: 'begin', description: 'a test', after: new Map([[0, 0 as LogSequence]]) })
+  await begun
+  thread.tell({ kind: 'follow', nodes: { copies: 2, reads: 'confirmed', nodes: [] } })
+  const { writer, server } = newLogLink(0, node)
+  thread.tell({ kind: 'serve', end: server }, [server.port])
+  let wal: ClusterLog | undefined
+  const openLog = (applied: LogSequence): ClusterLog => {
+    wal = new ClusterLog(writer, applied)
+    return wal
+  }
+  const store = new LmdbPartitionStore(join(t.testdirName, node), storeSettings, { openLog })
+  if (wal === undefined) throw new Error('the log was not opened')
+  const position = new PartitionPosition(PartitionPosition.memory())
+  const parts = { store, interpret: noWords, matcher: matcher(), versions: versions() }
+  const copy = new PartitionCopy({
+    ...{ store, wal, node, versions: parts.versions, position, log: silentLog },
+    owns: () => {},
+    failed: (fault) => t.fail(String(fault)),
+  })
+  t.teardown(async () => {
+    await copy.close()
+    await store.close()
+  })
+  const take = (value: string): void => {
+    takeTurn(parts, [command('APPEND', id('Tank1'), [given('level', value)])])
+    copy.turned()
+  }
+  const level = () => store.entities(tenant, root, id('Tank1'))[0]?.attributes[0]?.value
+  return { copy, position, take, level }
+}
+
+test('a copy follows its log, and owns it when it is released or claimed', { skip: noEtcd }, async (t) => {
+  t.testdir({ a: {}, b: {} })
+  const prefix = `/${freshName()}`
+  const a = await startedCopy(t, prefix, 'a')
+  const b = await startedCopy(t, prefix, 'b')
+  a.copy.own()
+  await until(() => a.copy.isOwner, 'it owns a log that nobody has owned')
+  const isConfirmed = (): boolean => {
+    a.take('1')
+    return a.position.isConfirmed()
+  }
+  await until(isConfirmed, 'what it shows is confirmed')
+  await until(() => b.level() === '1' && b.position.applied >= a.position.applied, 'the other one follows')
+  t.notOk(b.position.isConfirmed())
+
+  a.copy.release()
+  t.notOk(a.copy.isOwner)
+  t.notOk(a.position.isConfirmed(), 'it shows nothing any more when it has released the log')
+  a.copy.turned()
+  t.notOk(a.position.isConfirmed(), 'nor when it refuses a turn')
+  b.copy.own()
+  await until(() => b.copy.isOwner, 'it owns a log that was released')
+  b.take('2')
+  await until(() => a.level() === '2', 'who was the owner follows')
+
+  a.copy.own()
+  await until(() => a.position.epoch > 0, 'it claims a log that was not released')
+  t.notOk(a.copy.isOwner, 'it takes no turns while the one before may show what it has')
+  await until(() => !b.copy.isOwner, 'that one hears of it')
+  t.notOk(b.position.isConfirmed())
+  t.ok(b.position.epoch === 0)
+})
