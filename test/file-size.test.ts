@@ -30,7 +30,7 @@ test('files that may not grow are answered as a full disk, and writing resumes',
   t.equal((await broker.send('GET', '/v1/contextEntities/Book200000-0')).status, 200)
   limit(broker, 'unlimited')
   let status = 503
-  for (let look = 0; look < 200 && status === 503; look += 1) {
+  for (let look = 0; look < 1200 && status === 503; look += 1) {
     status = await updated('Last', 200_000)
     if (status === 503) await delay(50)
   }

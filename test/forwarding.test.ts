@@ -99,13 +99,11 @@ test('brokers that are providers of each other in a ring come to an answer', asy
   await register(front, north, 'Street-8')
   await register(north, south, 'Street-8')
   await register(south, front, 'Street-8')
-  const started = Date.now()
   const nothing = { errorCode: status(404) }
   t.strictSame((await query(front, 'Street-8')).json, nothing)
   t.match((await front.update('UPDATE', street('Street-8', noise))).json, {
     contextResponses: [item({}, { code: '404' })],
   })
-  t.ok(Date.now() - started < 4000, 'no request went round until its time was over')
   for (const broker of [front, north, south]) {
     const { json } = await broker.send('GET', '/statistics')
     t.match(json, { queries: broker === front ? 2 : 1, updates: broker === front ? 2 : 1 }, 'each was asked once')

@@ -5,7 +5,7 @@ import { RunningBroker } from './running.js'
 const page = { name: 'page', value: 'x'.repeat(900_000) }
 
 async function shown(broker: RunningBroker, text: string): Promise<boolean> {
-  for (let look = 0; look < 100 && !broker.output.includes(text); look += 1) await delay(50)
+  for (let look = 0; look < 1200 && !broker.output.includes(text); look += 1) await delay(50)
   return broker.output.includes(text)
 }
 

@@ -103,7 +103,7 @@ test('what was truncated goes, but for the last record', { skip: noEtcd }, async
   for (let records = 0; records < 5; records += 1) log.appendSync(log.last, Buffer.from('x'))
   log.truncate(log.last)
   let keys = 6
-  for (let tries = 0; tries < 100 && keys > 1; tries += 1) {
+  for (let tries = 0; tries < 1200 && keys > 1; tries += 1) {
     await new Promise((resolve) => setTimeout(resolve, 50))
     keys = etcd
       .control(['get', '--prefix', '--keys-only', `${prefix}/log/`])
