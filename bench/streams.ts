@@ -7,8 +7,8 @@ import { subscribe } from './subscriber.js'
 
 type Listener = Helper<ListenerTask, DelaysReply>
 
-/** As many clients may listen to a broker that was not told otherwise (`-sseListeners`). */
-const mostStreams = 1_000
+/** As many streams leave room for the connections of the load (`-maxConnections`). */
+const mostStreams = 900
 
 /** What clients without an endpoint get, beside what receivers are posted. */
 export const streams: Bench = {
