@@ -10,7 +10,7 @@ const authorized = { Authorization: `Bearer ${token}` }
 const evil = 'evil.example'
 
 /** What is of the management and may be read by everybody [management 13]. */
-const forEverybody = ['/version', '/health/live', '/health/ready', '/openapi.json', '/docs']
+const forEverybody = ['/version', '/health/live', '/health/ready', '/openapi.json', '/docs', '/docs/flags']
 /** What machines read with the token, under whatever name, and no page of another site can. */
 const polledByMachines = '/metrics'
 /** Interfaces for clients. */
