@@ -79,7 +79,8 @@ test('what is installed from the package serves, knows its build, and has its co
 test('on a terminal the broker says what runs, and its log is for people', async (t) => {
   const folder = t.testdir()
   const port = await freePort()
-  const words = `${process.execPath} ${join(root, 'dist/program/src/main.js')} -port ${port} -dbPath ${join(folder, 'data')} -logLevel INFO`
+  // "exec", since not every shell becomes its last command: one that stays ends by Ctrl-C too, and says so instead of the broker.
+  const words = `exec ${process.execPath} ${join(root, 'dist/program/src/main.js')} -port ${port} -dbPath ${join(folder, 'data')} -logLevel INFO`
   const terminal = spawn('script', ['-qec', words, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] })
   t.teardown(() => terminal.kill('SIGKILL'))
   let shown = ''
