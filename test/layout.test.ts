@@ -20,6 +20,7 @@ const lines = [
   ['ngsi1', 'ngsi2', 'management', 'openapi'],
   ['console'],
   ['http'],
+  ['node-link'],
   ['offline'],
   ['transfer'],
   ['runtime'],

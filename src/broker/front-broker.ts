@@ -5,7 +5,7 @@ import type { UpdateElement } from '../context/update.js'
 import { StoredEntities } from '../lmdb/record.js'
 import type { RecordPage } from '../lmdb/result-page.js'
 import type { ViewName, Views } from '../lmdb/views/views.js'
-import type { Mailbox } from '../mailbox/mailbox.js'
+import type { PartitionMailbox } from '../mailbox/mailbox.js'
 import type { Options } from '../options.js'
 import type { Reply } from '../partition/commands.js'
 import type { Result } from '../result.js'
@@ -238,7 +238,7 @@ function held(page: Result<RecordPage, Unavailable>, client: Client): Result<Rec
   return isSmall || client.hold(answerFactor * characters) ? page : err({ kind: 'answersFull' })
 }
 
-async function answersPing(mailbox: Mailbox): Promise<boolean> {
+async function answersPing(mailbox: PartitionMailbox): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<false>((resolve) => {
     timer = setTimeout(() => resolve(false), pingLimit_ms)

@@ -4,7 +4,7 @@ import type { ElementFailure, UpdateCommand, UpdateElement, UpdateReply } from '
 import { shardOf } from '../hash.js'
 import type { Log } from '../log/log.js'
 import { type Addressed, askAll } from '../mailbox/ask-all.js'
-import type { Mailbox, MailboxRefusal, Posted } from '../mailbox/mailbox.js'
+import type { MailboxRefusal, PartitionMailbox, Posted } from '../mailbox/mailbox.js'
 import type { OperationTimes } from '../measure/operation-times.js'
 import type { RequestMeter, TimingStage } from '../measure/requests.js'
 import type { RawUpdateReply, Reply } from '../partition/commands.js'
@@ -18,7 +18,7 @@ import { type Replied, rawReplyOrFailure, repliesOf, whyFailed } from './update-
 
 export interface UpdatesParts {
   /** One per partition, in the order of their numbers. */
-  readonly mailboxes: readonly Mailbox[]
+  readonly mailboxes: readonly PartitionMailbox[]
   readonly sequences: SequenceCounter
   readonly timing: Pick<RequestMeter, 'timingOn' | 'stage'>
   readonly log: Log
@@ -103,7 +103,7 @@ export class Updates {
     return { mailbox: this.#mailbox(element.tenant, element.id), command }
   }
 
-  #mailbox(tenant: Tenant, id: EntityId): Mailbox {
+  #mailbox(tenant: Tenant, id: EntityId): PartitionMailbox {
     const { mailboxes, log } = this.#parts
     const partition = shardOf(tenant, id, mailboxes.length)
     if (log.traces[traceArea['service.partition']] === 1) {

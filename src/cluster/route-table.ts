@@ -1,8 +1,17 @@
 import type { Route } from './node-facts.js'
 
+/** Where a node of a cluster listens for others. */
+export interface NodeAddress {
+  readonly node: string
+  /** A name or an address, without brackets. */
+  readonly host: string
+  readonly port: number
+}
+
 /** Who owns which partition, as far as one thread knows: what the main thread has told it last. */
 export class RouteTable {
   #owners: ReadonlyMap<number, Route> = new Map()
+  readonly #watchers = new Set<() => void>()
 
   constructor(routes: readonly Route[]) {
     this.put(routes)
@@ -11,10 +20,31 @@ export class RouteTable {
   /** Replaces everything. */
   put(routes: readonly Route[]): void {
     this.#owners = new Map(routes.map((route) => [route.partition, route]))
+    for (const changed of this.#watchers) changed()
   }
 
   /** The name of the node that owns a partition; nothing while none is known to. */
   ownerOf(partition: number): string | undefined {
     return this.#owners.get(partition)?.node
   }
+
+  /** Where a node that owns a partition listens for others; nothing for one that does not, or is not known to own any. */
+  addressOf(node: string): NodeAddress | undefined {
+    for (const route of this.#owners.values()) {
+      if (route.node === node) return addressIn(route)
+    }
+    return undefined
+  }
+
+  /** Calls back after each change, until the function that it gives is called. */
+  watch(changed: () => void): () => void {
+    this.#watchers.add(changed)
+    return () => this.#watchers.delete(changed)
+  }
+}
+
+function addressIn({ node, address }: Route): NodeAddress | undefined {
+  const [, inBrackets, plain, port] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(address) ?? []
+  const host = inBrackets ?? plain
+  return host === undefined ? undefined : { node, host, port: Number(port) }
 }

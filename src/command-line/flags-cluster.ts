@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { err, ok } from '../result.js'
 import { flagsOf, named, type ValueKind } from './flag.js'
-import { textFlag } from './flag-values.js'
+import { address, integer, textFlag } from './flag-values.js'
 
 const cluster = flagsOf('Cluster')
 
@@ -42,6 +42,23 @@ const keyPrefix: ValueKind<string> = {
         ),
 }
 
+/** Where other nodes reach a node; without a port that of its listener. */
+interface Advertised {
+  readonly host: string
+  readonly port: number | undefined
+}
+
+const advertised: ValueKind<Advertised> = {
+  shown: 'host[:port]',
+  parse: (text) => {
+    const [, inBrackets, plain, port] = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9.-]+))(?::(\d{1,5}))?$/.exec(text) ?? []
+    const host = inBrackets ?? plain
+    if (host === undefined || Number(port ?? 1) > 65535 || Number(port ?? 1) === 0)
+      return err('is not a host with or without a port, such as broker-1:1027 or [2001:db8::1]:1027')
+    return ok({ host, port: port === undefined ? undefined : Number(port) })
+  },
+}
+
 const noUrls: readonly string[] = []
 
 /** The flags of a broker whose logs stand in etcd. */
@@ -57,6 +74,29 @@ export const clusterFlags = named({
     plainName,
     [undefined, 'name of the host'],
     'names this broker in its records',
+  ),
+  clusterPort: cluster.optional(
+    integer(0, 65535),
+    'port for other nodes of a cluster of several, which is not there yet; 0: any; needs -clusterTokenFile or -clusterKey',
+  ),
+  clusterIp: cluster.optional(address, 'address for other nodes; none: all that the machine has'),
+  clusterAdvertise: cluster.other<Advertised | undefined>(
+    advertised,
+    [undefined, 'name of the host'],
+    'where other nodes reach this one, with -clusterPort unless a port is given',
+  ),
+  clusterKey: cluster.optional(
+    textFlag('file'),
+    'private key for other nodes (PEM); needs -clusterCert and -clusterCa',
+  ),
+  clusterCert: cluster.optional(textFlag('file'), 'certificate shown to other nodes (PEM)'),
+  clusterCa: cluster.optional(
+    textFlag('file'),
+    'authority of the certificates of all nodes, and of nothing else (PEM)',
+  ),
+  clusterTokenFile: cluster.optional(
+    textFlag('file'),
+    'file of the tokens that nodes know each other by, one in a line',
   ),
   etcdCa: cluster.optional(textFlag('file'), 'authority that signed the certificates of etcd (PEM)'),
   etcdCert: cluster.optional(textFlag('file'), 'certificate shown to etcd (PEM); needs -etcdKey'),

@@ -45,10 +45,19 @@ function clusterContradiction(settings: Settings): string | undefined {
     ['etcdKey', 'etcdCert'],
     ['etcdUser', 'etcdPasswordFile'],
     ['etcdPasswordFile', 'etcdUser'],
+    ['clusterKey', 'clusterCert'],
+    ['clusterCert', 'clusterCa'],
+    ['clusterCa', 'clusterKey'],
+    ['clusterIp', 'clusterPort'],
+    ['clusterAdvertise', 'clusterPort'],
+    ['clusterKey', 'clusterPort'],
+    ['clusterTokenFile', 'clusterPort'],
   ] as const
   for (const [one, other] of pairs) {
     if (settings.has(flags[one]) && !settings.has(flags[other])) return `-${one} needs -${other}`
   }
+  if (settings.has(flags.clusterPort) && !settings.has(flags.clusterTokenFile) && !settings.has(flags.clusterKey))
+    return '-clusterPort needs -clusterTokenFile or -clusterKey: nodes have to know each other'
   const isSecured = value(flags.clusterUrl).every((url) => url.startsWith('https:'))
   if (!isSecured && settings.has(flags.etcdCa)) return '-etcdCa needs a -clusterUrl with https'
   if (!isSecured && settings.has(flags.etcdCert)) return '-etcdCert needs a -clusterUrl with https'
@@ -167,6 +176,21 @@ function clusterFrom(settings: Settings) {
     key: value(flags.etcdKey),
     user: value(flags.etcdUser),
     passwordFile: value(flags.etcdPasswordFile),
+    link: linkFrom(settings),
+  })
+}
+
+function linkFrom(settings: Settings) {
+  const { value } = reading(settings)
+  const port = value(flags.clusterPort)
+  if (port === undefined) return undefined
+  const [key, cert, ca] = [value(flags.clusterKey), value(flags.clusterCert), value(flags.clusterCa)]
+  return frozen({
+    port,
+    ip: value(flags.clusterIp),
+    advertised: value(flags.clusterAdvertise),
+    tls: key === undefined || cert === undefined || ca === undefined ? undefined : { key, cert, ca },
+    tokenFile: value(flags.clusterTokenFile),
   })
 }
 

@@ -21,19 +21,29 @@ interface CertificateRefusal {
   readonly reason: string
 }
 
+/** Of a key and its certificate: the names of their flags, or their paths. */
+interface PairNames {
+  readonly key: string
+  readonly cert: string
+}
+
 /** Reads key and certificate, and tries whether they can be used. */
-export async function readTls(https: Options['https']): Promise<Result<Tls | undefined, CertificateRefusal>> {
+export async function readTls(
+  https: Options['https'],
+  names: PairNames = { key: 'key', cert: 'cert' },
+): Promise<Result<Tls | undefined, CertificateRefusal>> {
   if (https === undefined) return ok(undefined)
-  const key = await readPem('key', https.key)
-  const cert = await readPem('cert', https.cert)
+  const key = await readPem(names.key, https.key)
+  const cert = await readPem(names.cert, https.cert)
   if (!key.ok) return key
   if (!cert.ok) return cert
   const tls = { key: key.value, cert: cert.value }
-  const wrong = pairFault(tls, https)
+  const wrong = pairFault(tls, https, names)
   return wrong === undefined ? ok(tls) : err({ kind: 'certificateUnusable', reason: wrong })
 }
 
-async function readPem(flag: 'key' | 'cert', path: string): Promise<Result<string, CertificateRefusal>> {
+/** Reads a file in PEM form; a refusal names its flag. */
+export async function readPem(flag: string, path: string): Promise<Result<string, CertificateRefusal>> {
   try {
     return ok(await readFile(path, 'utf8'))
   } catch (fault) {
@@ -42,18 +52,18 @@ async function readPem(flag: 'key' | 'cert', path: string): Promise<Result<strin
 }
 
 /** Why key and certificate cannot be used together; nothing when they can. */
-function pairFault(tls: Tls, paths: { readonly key: string; readonly cert: string }): string | undefined {
+function pairFault(tls: Tls, paths: PairNames, { key, cert }: PairNames): string | undefined {
   const isKey = succeeds(() => createPrivateKey(tls.key))
-  if (!isKey) return `-key: '${paths.key}' is no private key in PEM form without a password`
-  if (!succeeds(() => new X509Certificate(tls.cert))) return `-cert: '${paths.cert}' is no certificate in PEM form`
+  if (!isKey) return `-${key}: '${paths.key}' is no private key in PEM form without a password`
+  if (!succeeds(() => new X509Certificate(tls.cert))) return `-${cert}: '${paths.cert}' is no certificate in PEM form`
   if (!new X509Certificate(tls.cert).checkPrivateKey(createPrivateKey(tls.key))) {
-    return `-key: '${paths.key}' is not the key of the certificate '${paths.cert}' (-cert): give the two that belong together`
+    return `-${key}: '${paths.key}' is not the key of the certificate '${paths.cert}' (-${cert}): give the two that belong together`
   }
   try {
     createSecureContext(tls)
     return undefined
   } catch (fault) {
-    return `-key: '${paths.key}' and -cert: '${paths.cert}' cannot be used: ${systemFaultText(fault)}`
+    return `-${key}: '${paths.key}' and -${cert}: '${paths.cert}' cannot be used: ${systemFaultText(fault)}`
   }
 }
 
@@ -89,7 +99,11 @@ export function hostsOf({ localIp, family }: Pick<Options, 'localIp' | 'family'>
 }
 
 /** Opens the socket, or accepts on the one that is open; nothing when that worked. */
-export async function listen(listener: Listener, where: ListenAddress, log: Log): Promise<ListenRefusal | undefined> {
+export async function listen(
+  listener: Pick<Listener, 'server'>,
+  where: ListenAddress,
+  log: Log,
+): Promise<ListenRefusal | undefined> {
   if ('fd' in where) {
     const fault = await tryListen(listener, { fd: where.fd })
     return fault && { kind: 'portUnusable', port: 0, reason: fault.message }
@@ -120,7 +134,7 @@ function unusableText(fault: NodeJS.ErrnoException, port: number, host: string):
 const withoutIpv6: ReadonlySet<string> = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL'])
 
 function tryListen(
-  { server }: Listener,
+  { server }: Pick<Listener, 'server'>,
   options: ListenOptions | { readonly fd: number },
 ): Promise<NodeJS.ErrnoException | undefined> {
   return new Promise((resolve) => {
@@ -149,7 +163,7 @@ function afterPoll(go: () => void): void {
 }
 
 /** The descriptor of a listening socket, for which Node has no public name. */
-export function descriptorOf(listener: Listener | undefined): number {
+export function descriptorOf(listener: Pick<Listener, 'server'> | undefined): number {
   const server: unknown = listener?.server
   if (typeof server === 'object' && server !== null && '_handle' in server) {
     const handle = server._handle

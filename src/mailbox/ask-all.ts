@@ -1,11 +1,11 @@
 import type { Command } from '../partition/commands.js'
 import { err, ok, type Result } from '../result.js'
 import { mapInSlices } from '../slices.js'
-import type { LostBatch, Mailbox, MailboxRefusal, Posted } from './mailbox.js'
+import type { LostBatch, MailboxRefusal, PartitionMailbox, Posted } from './mailbox.js'
 
 /** A command with the mailbox that it goes to. */
 export interface Addressed {
-  readonly mailbox: Mailbox
+  readonly mailbox: PartitionMailbox
   readonly command: Command
 }
 
@@ -34,8 +34,8 @@ export async function askAll(addressed: readonly Addressed[]): Promise<Result<re
 }
 
 /** The commands of each mailbox, by their numbers in the request. */
-function sharesOf(addressed: readonly Addressed[]): ReadonlyMap<Mailbox, readonly number[]> {
-  const shares = new Map<Mailbox, number[]>()
+function sharesOf(addressed: readonly Addressed[]): ReadonlyMap<PartitionMailbox, readonly number[]> {
+  const shares = new Map<PartitionMailbox, number[]>()
   for (const [at, { mailbox }] of addressed.entries()) {
     const share = shares.get(mailbox)
     if (share) share.push(at)
@@ -44,8 +44,8 @@ function sharesOf(addressed: readonly Addressed[]): ReadonlyMap<Mailbox, readonl
   return shares
 }
 
-function reserveAll(shares: ReadonlyMap<Mailbox, readonly number[]>): MailboxRefusal | undefined {
-  const reserved: Mailbox[] = []
+function reserveAll(shares: ReadonlyMap<PartitionMailbox, readonly number[]>): MailboxRefusal | undefined {
+  const reserved: PartitionMailbox[] = []
   for (const [mailbox, { length }] of shares) {
     const refusal = mailbox.reserve(length)
     if (refusal) {
@@ -84,7 +84,7 @@ class Request {
   }
 
   /** Sends one mailbox its share, of which two slices at most are under way. */
-  async send(mailbox: Mailbox, share: readonly number[]): Promise<void> {
+  async send(mailbox: PartitionMailbox, share: readonly number[]): Promise<void> {
     let sent = 0
     let before: Promise<unknown> = Promise.resolve()
     try {

@@ -41,6 +41,12 @@ export interface MailboxSettings {
   readonly depth: (commands: number) => void
 }
 
+/** What callers use of a mailbox, wherever its partition is. */
+export type PartitionMailbox = Pick<
+  Mailbox,
+  'reserve' | 'release' | 'put' | 'ask' | 'ping' | 'catchUp' | 'empty' | 'close'
+>
+
 interface Waiting {
   readonly command: Command
   readonly entered: bigint

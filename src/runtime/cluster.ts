@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { MessageChannel } from 'node:worker_threads'
 import { ClusterLog } from '../cluster/cluster-log.js'
 import type { LogName } from '../cluster/engine.js'
 import { type LogLinkEnd, newLogLink } from '../cluster/log-link.js'
 import type { LogInstruction, LogReport, LogTask } from '../cluster/log-thread.js'
 import type { ClusterNodes, Route } from '../cluster/node-facts.js'
+import { hostsOf } from '../http/listen.js'
 import { ControlStore } from '../lmdb/control-store.js'
 import type { DataFolder } from '../lmdb/data-folder.js'
 import type { WriterSettings } from '../lmdb/environment.js'
@@ -14,12 +16,14 @@ import { faultText } from '../log/log.js'
 import type { MainLog } from '../log/main-log.js'
 import { ActorThread } from '../mailbox/thread.js'
 import type { Measures } from '../measure/measures.js'
+import { type LinkSecurity, readLinkSecurity } from '../node-link/link-security.js'
 import type { Options } from '../options.js'
 import { err, ok, type Result } from '../result.js'
+import { SenderTable } from '../shared-memory/sender-table.js'
 import { systemFaultText } from '../system-fault.js'
 import type { LogSequence } from '../wal/record-log.js'
 import { RunningNodes } from './running-nodes.js'
-import type { ThreadPorts } from './tasks.js'
+import type { FrontNodes, ThreadPorts } from './tasks.js'
 
 /** The part of the options that says which cluster the broker is of. */
 export type ClusterOptions = NonNullable<Options['cluster']>
@@ -56,6 +60,8 @@ export class RunningCluster {
   readonly #parts: ClusterParts
   readonly #thread: Thread
   #nodes: RunningNodes | undefined
+  /** How this node and others know each other. */
+  #security: LinkSecurity | undefined
 
   /** Refuses, in words for the operator, when the broker can not be the owner of the cluster's logs. */
   static async start(parts: ClusterParts): Promise<Result<RunningCluster, string>> {
@@ -109,6 +115,31 @@ export class RunningCluster {
     return this.#nodes
   }
 
+  /** What front ends of one of several nodes begin with. */
+  get forFronts(): FrontNodes | undefined {
+    const { options, folder } = this.#parts
+    const nodes = this.#nodes
+    if (nodes === undefined || options.link === undefined || this.#security === undefined) return nodes?.forFronts
+    const { port, ip } = options.link
+    return {
+      ...nodes.forFronts,
+      link: {
+        self: { cluster: options.name, node: options.node },
+        slot: nodes.slot,
+        security: this.#security,
+        senders: SenderTable.memory(folder.partitions),
+        where: { port, hosts: hostsOf({ localIp: ip, family: 'both' }) },
+      },
+    }
+  }
+
+  /** All front ends listen, for other nodes on this port: the node is a member from now on. */
+  begin(port: number | undefined): void {
+    const { host, port: told } = this.#parts.options.link?.advertised ?? { host: hostname(), port: undefined }
+    const name = host.includes(':') ? `[${host}]` : host
+    this.#nodes?.begin(port === undefined ? '' : `${name}:${told ?? port}`)
+  }
+
   /** Lets go of who waits for the engine: the process ends. */
   end(): void {
     this.#nodes?.end()
@@ -122,6 +153,9 @@ export class RunningCluster {
     if (!found.ok) return found
     const nodes = await this.#listed()
     if (!nodes.ok) return nodes
+    const security = await readLinkSecurity(options.link)
+    if (!security.ok) return security
+    this.#security = security.value
     const fact = readClusterFact(folder.path)
     const joining = fact?.state !== 'member'
     if (found.value === undefined) {

@@ -218,7 +218,7 @@ export class Core {
       apiKeys: keys.value,
       queryHeap_MiB: this.#heaps.query_MiB,
       sequences,
-      nodes: this.#cluster?.nodes?.forFronts,
+      nodes: this.#cluster?.forFronts,
     }
     this.#watch()
     const { subscriptions, registry } = this.#delivered
@@ -239,10 +239,11 @@ export class Core {
     const { fd } = opened.value
     this.#delivered.addStreams((port) => opened.value.connectStreams(port))
     const others = Array.from({ length: this.#options.httpThreads - 1 }, (_, at) => at + 1)
-    await Promise.all(others.map((frontEnd) => this.#startThread({ ...task, frontEnd, fd })))
+    const nodes = withSocket(task.nodes, opened.value.among?.fd)
+    await Promise.all(others.map((frontEnd) => this.#startThread({ ...task, nodes, frontEnd, fd })))
     this.#delivered.begin()
     this.#sweeper = this.#newSweeper(opened.value)
-    this.#cluster?.nodes?.begin()
+    this.#cluster?.begin(opened.value.among?.port)
     return ok(opened.value.port)
   }
 
@@ -411,6 +412,12 @@ export class Core {
     const position = nodes && numbered(nodes.positions, partition)
     return { task: { ...task, logLink, position }, transfer, heap_MiB: this.#heaps.partition_MiB }
   }
+}
+
+/** For a front end that shares the socket for other nodes. */
+function withSocket(nodes: FrontEndTask['nodes'], fd: number | undefined): FrontEndTask['nodes'] {
+  if (nodes?.link === undefined || fd === undefined) return nodes
+  return { ...nodes, link: { ...nodes.link, where: { fd } } }
 }
 
 function stopThread(limit_ms: number): (thread: FrontThread) => Promise<number> {

@@ -2,7 +2,7 @@ import type { MessagePort } from 'node:worker_threads'
 import { ApiKeys } from '../api-keys.js'
 import type { BackupService } from '../broker/backup-service.js'
 import type { SubscriptionService } from '../broker/broker.js'
-import { ConfirmedReads } from '../broker/confirmed-reads.js'
+import { type ConfirmedPositions, ConfirmedReads } from '../broker/confirmed-reads.js'
 import { FrontBroker, pageLimit_bytes } from '../broker/front-broker.js'
 import type { PartitionReaders } from '../broker/partition-readers.js'
 import { patientRegistry, patientSubscriptions } from '../broker/patient-services.js'
@@ -30,7 +30,7 @@ import { type AlarmReport, AlarmReports } from '../log/alarm-reports.js'
 import type { ActiveAlarm, AlarmCounts } from '../log/alarms.js'
 import { DamageLog } from '../log/damage-log.js'
 import type { Log } from '../log/log.js'
-import { Mailbox } from '../mailbox/mailbox.js'
+import { Mailbox, type PartitionMailbox } from '../mailbox/mailbox.js'
 import { processMetrics } from '../management/metric-registry.js'
 import { managementResources } from '../management/resources.js'
 import { type Shared, sharedAnswer } from '../management/shared-answers.js'
@@ -54,6 +54,7 @@ import { transactions } from '../shared-memory/transaction-numbers.js'
 import { type Milliseconds, now } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import { matcherMaker, templateSettings } from './message-rendering.js'
+import { NodeFront } from './node-front.js'
 import { openReaders } from './readers.js'
 import type { ReloadTarget } from './reload-files.js'
 import { type FrontEndTask, numbered, type QueryThreadData } from './tasks.js'
@@ -62,6 +63,8 @@ import { type FrontEndTask, numbered, type QueryThreadData } from './tasks.js'
 export interface RunningFrontEnd extends ReloadTarget {
   readonly fd: number
   readonly port: number
+  /** The socket for other nodes, of one of several that reach each other. */
+  readonly among: { readonly fd: number; readonly port: number } | undefined
   /** What there is to look at. */
   readonly feeds: Feeds
   /**
@@ -125,10 +128,15 @@ export async function openFront(
   const streams = new EventStreams()
   const listening = new CourierStreams(streams)
   const routes = new RouteTable(task.nodes?.routes ?? [])
+  const among = await openNodeFront(task, mailboxes, routes, log)
+  if (!among.ok) {
+    await close()
+    return among
+  }
   const behind = {
     measures,
     apiKeys,
-    mailboxes,
+    mailboxes: among.value?.mailboxes ?? mailboxes,
     readers,
     queries,
     peers,
@@ -136,16 +144,18 @@ export async function openFront(
     reports,
     listening,
     streams,
-    confirmed: confirmedReads(task.nodes, routes),
+    confirmed: confirmedReads(task.nodes, routes, among.value),
     ...patient,
   }
   const { broker, feeds, parts } = interfaces(task, log, behind)
   const opened = await openHttpServer(parts)
   if (!opened.ok) {
+    await among.value?.close()
     await close()
     return opened
   }
-  return ok(front(opened.value, { broker, feeds, streams, listening, mailboxes, apiKeys, routes }, close))
+  const own = { broker, feeds, streams, listening, mailboxes, apiKeys, routes, among: among.value }
+  return ok(front(opened.value, own, close))
 }
 
 /** The owners of what is not about single entities, here or in another thread. */
@@ -183,7 +193,7 @@ interface AlarmService {
 
 interface Behind extends FrontEndServices {
   readonly measures: Measures
-  readonly mailboxes: readonly Mailbox[]
+  readonly mailboxes: readonly PartitionMailbox[]
   readonly readers: PartitionReaders
   readonly queries: QueryPool
   readonly providers: Providers
@@ -267,10 +277,15 @@ function interfaces(
   return { broker, feeds, parts }
 }
 
-/** Nodes do not ask each other yet: what another one owns cannot be confirmed here. */
-function confirmedReads(nodes: FrontEndTask['nodes'], routes: RouteTable): ConfirmedReads | undefined {
+/** Where nodes do not reach each other, what another one owns cannot be confirmed here. */
+function confirmedReads(
+  nodes: FrontEndTask['nodes'],
+  routes: RouteTable,
+  among: NodeFront | undefined,
+): ConfirmedReads | undefined {
   if (nodes === undefined || nodes.reads === 'local') return undefined
-  const ask = () => Promise.resolve(err('nodes do not ask each other'))
+  const ask = async (node: string, partitions: readonly number[]): Promise<ConfirmedPositions> =>
+    among === undefined ? err('nodes do not ask each other') : among.ask(node, partitions)
   return new ConfirmedReads({ positions: nodes.positions, ownerOf: (partition) => routes.ownerOf(partition), ask })
 }
 
@@ -326,6 +341,22 @@ function openMailboxes({ options, memory }: FrontEndTask, measures: Measures): r
   })
 }
 
+/** Nothing for a front end that has no other nodes to reach. */
+async function openNodeFront(
+  { nodes, frontEnd, options }: FrontEndTask,
+  mailboxes: readonly Mailbox[],
+  routes: RouteTable,
+  log: Log,
+): Promise<Result<NodeFront | undefined, ListenRefusal>> {
+  if (nodes?.link === undefined) return ok(undefined)
+  const { link, positions } = nodes
+  const { mailboxSize } = options
+  return NodeFront.open({
+    ...{ link, frontEnd, routes, mailboxes, positions, mailboxSize, log },
+    patience_ms: enginePatience_ms,
+  })
+}
+
 function openQueryPool(
   { frontEnd, options, queryHeap_MiB, storage, memory }: FrontEndTask,
   log: Log,
@@ -358,21 +389,25 @@ function openQueryPool(
   })
 }
 
-interface FrontParts extends Pick<Behind, 'listening' | 'streams' | 'mailboxes' | 'apiKeys'> {
+interface FrontParts extends Pick<Behind, 'listening' | 'streams' | 'apiKeys'> {
   readonly broker: FrontBroker
   readonly feeds: Feeds
+  /** Of the partitions' threads in this process. */
+  readonly mailboxes: readonly Mailbox[]
   readonly routes: RouteTable
+  readonly among: NodeFront | undefined
 }
 
 function front(
   { fd, port, useTls, stop }: HttpServer,
-  { broker, feeds, streams, listening, mailboxes, apiKeys, routes }: FrontParts,
+  { broker, feeds, streams, listening, mailboxes, apiKeys, routes, among }: FrontParts,
   close: () => Promise<void>,
 ): RunningFrontEnd {
   return {
     fd,
     port,
     feeds,
+    among: among && { fd: among.fd, port: among.port },
     useTls,
     useKeys: (keys) => apiKeys?.use(keys),
     connectStreams: (port) => listening.connect(port),
@@ -387,7 +422,8 @@ function front(
       streams.end()
       const givenUp = await stop(limit_ms)
       listening.close()
-      await Promise.all(mailboxes.map((mailbox) => mailbox.empty()))
+      await Promise.all([...mailboxes, ...(among?.mailboxes ?? [])].map((mailbox) => mailbox.empty()))
+      await among?.close()
       await close()
       return givenUp
     },

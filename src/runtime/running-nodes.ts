@@ -51,6 +51,7 @@ export class RunningNodes {
   #nodes: ClusterNodes
   #members: readonly NodeFacts[] = []
   #isMember = false
+  #address = ''
   #changed_ms = performance.now()
 
   constructor(parts: RunningNodesParts) {
@@ -72,8 +73,9 @@ export class RunningNodes {
     return { positions: this.positions, reads: this.#nodes.reads, routes: this.#routes() }
   }
 
-  /** All partitions are open: this node is a member from now on. */
-  begin(): void {
+  /** All partitions are open: this node is a member from now on, which others reach there; nowhere with an empty text. */
+  begin(address: string): void {
+    this.#address = address
     this.#tell()
     this.#timer = setInterval(() => this.#decide(), decide_ms)
   }
@@ -161,7 +163,7 @@ export class RunningNodes {
   #self(): NodeFacts {
     const { node: name } = this.#parts
     const owns: readonly Ownership[] = Array.from(this.#owned, ([partition, epoch]) => ({ partition, epoch }))
-    return { name, slot: this.#slot, address: '', formats: [format], unreachable: [], owns }
+    return { name, slot: this.#slot, address: this.#address, formats: [format], unreachable: [], owns }
   }
 }
 

@@ -5,10 +5,13 @@ import type { ClusterNodes, Route } from '../cluster/node-facts.js'
 import type { Setting } from '../command-line/command-line.js'
 import type { EntityLimits } from '../context/entity-size.js'
 import type { PackedRecipients } from '../delivery/packed-recipients.js'
+import type { ListenAddress } from '../http/listen.js'
 import type { Tls } from '../http/listener.js'
 import type { HttpMemory } from '../http/server.js'
 import type { AlarmReport } from '../log/alarm-reports.js'
 import type { MeasureMemory } from '../measure/measures.js'
+import type { LinkSecurity } from '../node-link/link-security.js'
+import type { LinkSelf } from '../node-link/node-listener.js'
 import type { NotificationOptions, Options } from '../options.js'
 import type { Registration } from '../registration/registration.js'
 import type { Packed } from '../shared-memory/packed.js'
@@ -106,6 +109,20 @@ export interface FrontNodes {
   readonly positions: readonly SharedArrayBuffer[]
   readonly reads: ClusterNodes['reads']
   readonly routes: readonly Route[]
+  /** Where nodes ask each other. */
+  readonly link?: FrontLink | undefined
+}
+
+/** How a front end reaches other nodes, and is reached by them. */
+export interface FrontLink {
+  readonly self: LinkSelf
+  /** The number of this node in the cluster. */
+  readonly slot: number
+  readonly security: LinkSecurity
+  /** Shared by all front ends, see `SenderTable`. */
+  readonly senders: SharedArrayBuffer
+  /** To listen on, or the socket that the first front end has opened. */
+  readonly where: ListenAddress
 }
 
 /** The services of the coordinator, for a front end in a thread of its own. */

@@ -1,0 +1,97 @@
+import { frontEndsMost, slotsMost } from '../shared-memory/sender-table.js'
+
+/** What nodes send each other, beside the bodies of batches: a node refuses another format, so it may change with it. */
+export const linkFormat = 1
+
+/** Each request names the cluster, the format, and the node that asks. In lower case, as Node gives them. */
+export const linkHeaders = {
+  cluster: 'rigel-cluster',
+  format: 'rigel-format',
+  node: 'rigel-node',
+  /** Of requests with batches, the same for all of a connection: see `SenderTable`. */
+  sender: 'rigel-sender',
+} as const
+
+/** Batches of one connection that may be under way. */
+export const batchesPipelined = 8
+
+/** A body of a batch, and of a response to it. Larger ones are refused unread. */
+export const batchMost_bytes = 64 * 2 ** 20
+
+/** What a node can be asked. */
+export type LinkTarget = { readonly kind: 'batches'; readonly partition: number } | { readonly kind: 'positions' }
+
+const base = '/cluster/v1'
+
+/** The path of a target. */
+export function pathOf(target: LinkTarget): string {
+  return target.kind === 'positions' ? `${base}/positions` : `${base}/partitions/${target.partition}/batches`
+}
+
+/** The target of a path; nothing when there is none. */
+export function parseLinkTarget(path: string | undefined): LinkTarget | undefined {
+  if (path === `${base}/positions`) return { kind: 'positions' }
+  const [, digits] = /^\/cluster\/v1\/partitions\/(\d{1,4})\/batches$/.exec(path ?? '') ?? []
+  return digits === undefined ? undefined : { kind: 'batches', partition: Number(digits) }
+}
+
+/** A front end of a node, and which of its connections for a partition it is. */
+export interface SenderName {
+  readonly slot: number
+  readonly frontEnd: number
+  readonly generation: number
+}
+
+/** The value of the header that names the sender of batches. */
+export function senderText({ slot, frontEnd, generation }: SenderName): string {
+  return `${slot}.${frontEnd}.${generation}`
+}
+
+/** The sender that a header names; nothing when it names none. */
+export function parseSender(text: unknown): SenderName | undefined {
+  const [, slot, frontEnd, generation] = /^(\d{1,2})\.(\d{1,2})\.(\d{1,15})$/.exec(String(text)) ?? []
+  if (generation === undefined) return undefined
+  const sender = { slot: Number(slot), frontEnd: Number(frontEnd), generation: Number(generation) }
+  return sender.slot < slotsMost && sender.frontEnd < frontEndsMost ? sender : undefined
+}
+
+const askedMost = 4096
+
+/** The partitions of a question; nothing when it is none. */
+export function parsePositionsQuestion(text: string): readonly number[] | undefined {
+  const partitions = memberOf(text, 'partitions')
+  if (!Array.isArray(partitions) || partitions.length > askedMost) return undefined
+  return partitions.every(isSafeCount) ? partitions : undefined
+}
+
+/** The sequences of an answer, one for each partition that was asked for; nothing when it is none. */
+export function parsePositionsAnswer(text: string, asked: number): readonly (number | null)[] | undefined {
+  const positions = memberOf(text, 'positions')
+  if (!Array.isArray(positions) || positions.length !== asked) return undefined
+  return positions.every((position) => position === null || isSafeCount(position)) ? positions : undefined
+}
+
+/** The node that an answer with status 421 names. */
+export function parseOwner(text: string): string | undefined {
+  const owner = memberOf(text, 'owner')
+  return typeof owner === 'string' ? owner : undefined
+}
+
+/** The generation of the sender's last connection, which an answer to an earlier one names. */
+export function parseLast(text: string): number | undefined {
+  const last = memberOf(text, 'last')
+  return isSafeCount(last) ? last : undefined
+}
+
+function memberOf(text: string, name: string): unknown {
+  try {
+    const raw: unknown = JSON.parse(text)
+    return typeof raw === 'object' && raw !== null ? Reflect.get(raw, name) : undefined
+  } catch {
+    return undefined // No JSON: the caller says so.
+  }
+}
+
+function isSafeCount(raw: unknown): raw is number {
+  return Number.isSafeInteger(raw) && Number(raw) >= 0
+}

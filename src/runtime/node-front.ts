@@ -1,0 +1,105 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { ConfirmedPositions } from '../broker/confirmed-reads.js'
+import type { RouteTable } from '../cluster/route-table.js'
+import { descriptorOf, type ListenRefusal, listen } from '../http/listen.js'
+import type { Log } from '../log/log.js'
+import type { Mailbox, PartitionMailbox } from '../mailbox/mailbox.js'
+import { NodeLink } from '../node-link/node-link.js'
+import { NodeListener } from '../node-link/node-listener.js'
+import { LocalRoute } from '../node-link/node-route.js'
+import { RemoteMailbox } from '../node-link/remote-mailbox.js'
+import { err, ok, type Result } from '../result.js'
+import { MailboxCapacity } from '../shared-memory/mailbox-capacity.js'
+import { PartitionPosition } from '../shared-memory/partition-position.js'
+import { SenderTable } from '../shared-memory/sender-table.js'
+import type { LogSequence } from '../wal/record-log.js'
+import { type FrontLink, numbered } from './tasks.js'
+
+interface NodeFrontParts {
+  readonly link: FrontLink
+  readonly frontEnd: number
+  readonly routes: RouteTable
+  /** Of the partitions' threads in this process, in the order of their numbers. */
+  readonly mailboxes: readonly Mailbox[]
+  /** How far each partition is here, see `PartitionPosition`. */
+  readonly positions: readonly SharedArrayBuffer[]
+  /** Commands that may wait for a partition. */
+  readonly mailboxSize: number
+  /** How long a command waits for its reply. */
+  readonly patience_ms: number
+  readonly log: Log
+}
+
+/** A front end of one of several nodes: has updates carried out where their partition is, and serves other nodes. */
+export class NodeFront {
+  readonly #link: NodeLink
+  readonly #listener: NodeListener
+  /** For clients: one for each partition, wherever it is. */
+  readonly mailboxes: readonly PartitionMailbox[]
+
+  /** Refuses when it can not listen. */
+  static async open(parts: NodeFrontParts): Promise<Result<NodeFront, ListenRefusal>> {
+    const front = new NodeFront(parts)
+    const refusal = await listen(front.#listener, parts.link.where, parts.log)
+    if (refusal === undefined) return ok(front)
+    await front.close()
+    return err(refusal)
+  }
+
+  private constructor(parts: NodeFrontParts) {
+    const { link, frontEnd, routes, mailboxes, mailboxSize, patience_ms, log } = parts
+    const { self, security, slot } = link
+    this.#link = new NodeLink({
+      ...{ self, security, slot, frontEnd, log },
+      addressOf: (node) => routes.addressOf(node),
+    })
+    const here = mailboxes.map((mailbox) => new LocalRoute(mailbox))
+    const open = (partition: number, node: string) =>
+      node === self.node ? numbered(here, partition) : this.#link.open(partition, node)
+    this.mailboxes = mailboxes.map((_, partition) => {
+      const room = new MailboxCapacity(mailboxSize)
+      const settings = { partition, routes, room, patience_ms, depth: () => {} }
+      return new RemoteMailbox({ ...settings, open: (node) => open(partition, node) })
+    })
+    const positions = parts.positions.map((memory) => new PartitionPosition(memory))
+    const services = {
+      partitions: mailboxes.length,
+      senders: new SenderTable(mailboxes.length, link.senders),
+      take: (partition: number, commands: Parameters<LocalRoute['send']>[0]) =>
+        numbered(here, partition).send(commands),
+      ownerOf: (partition: number) => routes.ownerOf(partition),
+      positions: (asked: readonly number[]) => asked.map((partition) => confirmed(positions[partition])),
+    }
+    this.#listener = new NodeListener({ self, security, services, log })
+  }
+
+  /** The socket for other nodes, for the front ends that share it. */
+  get fd(): number {
+    return descriptorOf(this.#listener)
+  }
+
+  /** On which it listens for other nodes. */
+  get port(): number {
+    const address = this.#listener.server.address()
+    return typeof address === 'object' && address !== null ? address.port : 0
+  }
+
+  /** Asks another node how far the partitions are that it owns. */
+  ask(node: string, partitions: readonly number[]): Promise<ConfirmedPositions> {
+    return this.#link.positions(node, partitions)
+  }
+
+  /** Ends in order: the mailboxes of the partitions are empty, what was answered to other nodes is sent. */
+  async close(): Promise<void> {
+    for (const mailbox of this.mailboxes) mailbox.close()
+    this.#link.close()
+    await nextTurn()
+    this.#listener.close()
+  }
+}
+
+/** The last acknowledged record, if this node may say so now: looked at before it is asked whether it may. */
+function confirmed(position: PartitionPosition | undefined): LogSequence | undefined {
+  const applied = position?.applied
+  return position?.isConfirmed() === true ? (applied as LogSequence | undefined) : undefined
+}

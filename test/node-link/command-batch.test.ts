@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import { test } from 'tap'
+import type { CommandOutcome } from '../../src/node-link/batch-route.js'
+import { frameOf, parseFrame } from '../../src/node-link/byte-frame.js'
+import { commandsBody, outcomesBody, parseCommandsBody, parseOutcomesBody } from '../../src/node-link/command-batch.js'
+import { linkFormat } from '../../src/node-link/link-protocol.js'
+import type { Command, Reply } from '../../src/partition/commands.js'
+import type { Sequence } from '../../src/shared-memory/sequences.js'
+import { at, command, given, id, origin, root, tenant, type } from '../given.js'
+
+/** Every kind, and every form that the members of each have. */
+const commands: readonly Command[] = [
+  { kind: 'ping' },
+  { kind: 'sweep', time: at(5) },
+  { kind: 'ack', acks: [{ subscription: 'abc' as never, gone: [1, 2], stats: undefined }] },
+  command('APPEND', 'Silo 1', [given('level', '3', { type: 'Number', ID: 'low' }), given('colour', null)]),
+  raw('{"id":"ä"}', { origin: { ...origin, via: 'x', isCustom: true } }),
+  raw('{"id":"b"}', { origin: { ...origin, ends: true } }),
+  raw('', { target: { id: id('c'), type: type('T'), name: 'level' } }),
+]
+
+function raw(body: string, more: Partial<Extract<Command, { kind: 'rawUpdate' }>>): Command {
+  return {
+    kind: 'rawUpdate',
+    sequence: 7 as Sequence,
+    time: at(9),
+    tenant,
+    path: root,
+    body,
+    flags: 3,
+    origin,
+    ...more,
+  }
+}
+
+function replied(reply: Reply, decided_ns = 1, committed_ns = 2): CommandOutcome {
+  return { ok: true, value: { reply, turn: { decided_ns, committed_ns }, entered: 0n } }
+}
+
+/** Without members that have no value. */
+function plain(value: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(value, (_, member: unknown) => (typeof member === 'bigint' ? String(member) : member)),
+  )
+}
+
+const replies: readonly Reply[] = [
+  { kind: 'pong' },
+  { kind: 'acked' },
+  { kind: 'swept', removed: 3, more: true },
+  { kind: 'failed', why: 'storageFull' },
+  { kind: 'updated', items: [], missing: [id('x')] } as never,
+  {
+    kind: 'rawUpdate',
+    accepted: true,
+    text: 'ö',
+    status: 204,
+    headers: { Location: '/x' },
+    missing: 'm',
+    errors: ['404'],
+  },
+]
+
+test('commands come out of their body as they were put in', async (t) => {
+  const parsed = parseCommandsBody(commandsBody(commands))
+  t.same(plain(parsed), plain({ ok: true, value: commands }))
+})
+
+test('outcomes come out of their body as they were put in, whatever follows what', async (t) => {
+  const outcome = fc.oneof(
+    fc.constantFrom(...replies).chain((reply) => fc.nat(2).map((turn) => replied(reply, turn, 2 * turn))),
+    fc.constantFrom<CommandOutcome>(
+      { ok: false, error: { kind: 'outcomeUnknown' } },
+      { ok: false, error: { kind: 'mailboxFull' } },
+      { ok: false, error: { kind: 'notOwner', owner: undefined } },
+      { ok: false, error: { kind: 'notOwner', owner: 'c' } },
+    ),
+  )
+  fc.assert(
+    fc.property(fc.array(outcome, { maxLength: 40 }), (outcomes) => {
+      const body = outcomesBody(outcomes)
+      assert.deepEqual(plain(parseOutcomesBody(body, outcomes.length)), plain({ ok: true, value: outcomes }))
+      assert.equal(parseOutcomesBody(body, outcomes.length + 1).ok, false, 'of as many as were sent')
+    }),
+    { numRuns: 200 },
+  )
+  t.pass()
+})
+
+test('texts of any characters come out of a frame as they were put in', async (t) => {
+  const text = fc.string({ unit: 'binary', maxLength: 20 })
+  fc.assert(
+    fc.property(text, fc.array(text, { maxLength: 8 }), (whole, bodies) => {
+      assert.deepEqual(parseFrame(frameOf({ text: whole, bodies })), { ok: true, value: { text: whole, bodies } })
+    }),
+    { numRuns: 100 },
+  )
+  t.pass()
+})
+
+test('a body that is cut anywhere, or has bytes behind it, is refused', async (t) => {
+  for (const [body, parse] of [
+    [commandsBody(commands), parseCommandsBody],
+    [outcomesBody(replies.map((reply) => replied(reply))), (bytes: Buffer) => parseOutcomesBody(bytes, replies.length)],
+  ] as const) {
+    for (let length = 0; length < body.length; length += 1) {
+      const parsed = parse(body.subarray(0, length))
+      assert.ok(!parsed.ok && parsed.error.kind === 'malformed', `${length} bytes`)
+    }
+    t.match(parse(Buffer.concat([body, Buffer.from([0])])), { ok: false, error: { what: /bytes behind/ } })
+  }
+})
+
+test('whatever the bytes are, they are a batch or refused, and no length makes them allocate', async (t) => {
+  const body = commandsBody(commands)
+  const outcomes = outcomesBody(replies.map((reply) => replied(reply)))
+  const changed = (bytes: Buffer) =>
+    fc.array(fc.tuple(fc.nat(bytes.length - 1), fc.nat(255)), { maxLength: 6 }).map((places) => {
+      const copy = Buffer.from(bytes)
+      for (const [place, byte] of places) copy[place] = byte
+      return copy
+    })
+  const bytes = fc.oneof(
+    fc.uint8Array({ maxLength: 200 }).map((array) => Buffer.from(array)),
+    changed(body),
+    changed(outcomes),
+  )
+  fc.assert(
+    fc.property(bytes, (any) => {
+      assert.equal(typeof parseCommandsBody(any).ok, 'boolean')
+      assert.equal(typeof parseOutcomesBody(any, replies.length).ok, 'boolean')
+    }),
+    { numRuns: 1000 },
+  )
+  const huge = Buffer.alloc(8, 0xff)
+  t.match(parseFrame(huge), { ok: false, error: { what: 'it is too short for 4294967295 bodies' } })
+})
+
+test('what is JSON and no batch is refused, with the reason', async (t) => {
+  const parsed = (text: string, ...bodies: readonly string[]) => parseCommandsBody(frameOf({ text, bodies }))
+  t.match(parsed('{}'), { error: { what: 'its text is no list of commands' } })
+  t.match(parsed('[null]'), { error: { what: 'its text is no list of commands' } })
+  t.match(parsed('[]'), { error: { what: 'it has 0 commands' } })
+  t.match(parsed(JSON.stringify(Array.from({ length: 513 }, () => 0))), { error: { what: 'it has 513 commands' } })
+  t.match(parsed('[{"kind":"drop"}]'), { error: { what: 'it has a command of unknown kind' } })
+  t.match(parsed('[{"kind":"constructor"}]'), { error: { what: 'it has a command of unknown kind' } })
+  t.match(
+    parsed('[[[1],2,"","/",0,"","",""]]'),
+    { error: { what: 'its text is no list of commands' } },
+    'its body is missing',
+  )
+  const said = (runs: unknown, text = '[]') =>
+    parseOutcomesBody(frameOf({ text: JSON.stringify(runs), bodies: [text] }), 2)
+  t.match(said([{ commands: 2, refusal: 'mailboxFull' }]), { ok: true })
+  t.match(said([{ commands: 2, refusal: 'mailboxFull' }], '[{"kind":"pong"}]'), { error: { what: /has 1 replies/ } })
+  t.match(said([{ commands: 2, turn: [1, 2] }], '[{"kind":"pong"}]'), { error: { what: /says that there are 2/ } })
+  for (const wrong of [
+    [{ commands: 1e9, turn: [1, 2] }],
+    [{ commands: 0.5 }],
+    [{ commands: 2, refusal: 'x' }],
+    3,
+    [[]],
+  ]) {
+    t.match(said(wrong), { ok: false }, JSON.stringify(wrong))
+  }
+})
+
+test('the format of the link is that of its number', async (t) => {
+  const hash = createHash('sha256')
+  hash.update(commandsBody(commands)).update(outcomesBody([...replies.map((reply) => replied(reply)), unowned]))
+  t.same(
+    [linkFormat, hash.digest('hex').slice(0, 16)],
+    [1, '9b8549bef461a0ac'],
+    'another form of a batch needs another number',
+  )
+})
+
+const unowned: CommandOutcome = { ok: false, error: { kind: 'notOwner', owner: 'c' } }

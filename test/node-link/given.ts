@@ -1,0 +1,160 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { MessageChannel } from 'node:worker_threads'
+import type { Test } from 'tap'
+import type { NodeAddress } from '../../src/cluster/route-table.js'
+import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
+import { Inbox } from '../../src/mailbox/inbox.js'
+import { Mailbox } from '../../src/mailbox/mailbox.js'
+import { Measures } from '../../src/measure/measures.js'
+import type { BatchRoute, CommandOutcome } from '../../src/node-link/batch-route.js'
+import type { LinkServices } from '../../src/node-link/link-requests.js'
+import type { LinkSecurity } from '../../src/node-link/link-security.js'
+import { NodeLink } from '../../src/node-link/node-link.js'
+import { type LinkLimits, NodeListener } from '../../src/node-link/node-listener.js'
+import { LocalRoute } from '../../src/node-link/node-route.js'
+import type { Command } from '../../src/partition/commands.js'
+import { Bell } from '../../src/shared-memory/bell.js'
+import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
+import { SenderTable } from '../../src/shared-memory/sender-table.js'
+import { command, given, matcher, noDamages, noWords, silentLog, storeSettings, versions } from '../given.js'
+
+export const token = 'a token that is long enough for a cluster'.replaceAll(' ', '-')
+export const byToken: LinkSecurity = { tls: undefined, tokens: [token] }
+
+/** A partition in this process: its store, and the mailbox before it. */
+export interface Partition {
+  readonly store: LmdbPartitionStore
+  readonly mailbox: Mailbox
+}
+
+/** On a folder of its own, which goes with the test. */
+export function partition(t: Test): Partition {
+  const folder = mkdtempSync(join(tmpdir(), 'rigel-link-'))
+  const store = new LmdbPartitionStore(folder, storeSettings)
+  const unmeasured = { on: false, free: () => {}, waited: () => {} }
+  const inbox = new Inbox({
+    store,
+    interpret: noWords,
+    matcher: matcher(),
+    versions: versions(),
+    bell: new Bell(),
+    storage: Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 }).storage(0),
+    mailboxWait: unmeasured,
+    transactionWait: unmeasured,
+    partition: 0,
+    keepsSlow: () => false,
+    damages: noDamages,
+    deprecated: { note: () => undefined },
+    log: silentLog,
+  })
+  const { port1, port2 } = new MessageChannel()
+  const mailbox = new Mailbox({ room: new MailboxCapacity(100_000), measured: () => false, depth: () => {} })
+  mailbox.connect(port1)
+  inbox.connect(port2)
+  t.teardown(async () => {
+    mailbox.close()
+    await store.close()
+    rmSync(folder, { recursive: true })
+  })
+  return { store, mailbox }
+}
+
+/** A node with one partition, which it owns until it is told otherwise. */
+export class GivenNode {
+  readonly name: string
+  readonly partition: Partition
+  readonly listener: NodeListener
+  readonly senders = new SenderTable(1)
+  readonly lines: string[] = []
+  /** The batches that were taken, in their order. */
+  readonly taken: (readonly Command[])[] = []
+  /** The owner that it knows; its own name when it is that itself. */
+  owner: string | undefined
+  /** Called before a batch is taken: what it gives is taken in its place. */
+  before: (commands: readonly Command[]) => Promise<readonly CommandOutcome[]> | undefined = () => undefined
+  services: Partial<LinkServices> = {}
+  readonly #route: BatchRoute
+
+  static async start(
+    t: Test,
+    name = 'b',
+    security: LinkSecurity = byToken,
+    limits: Partial<LinkLimits> = {},
+  ): Promise<GivenNode> {
+    const node = new GivenNode(t, name, security, limits)
+    node.listener.server.listen(0, '127.0.0.1')
+    await once(node.listener.server, 'listening')
+    t.teardown(() => node.listener.close())
+    return node
+  }
+
+  private constructor(t: Test, name: string, security: LinkSecurity, limits: Partial<LinkLimits>) {
+    this.name = name
+    this.owner = name
+    this.partition = partition(t)
+    this.#route = new LocalRoute(this.partition.mailbox)
+    const services: LinkServices = {
+      partitions: 1,
+      senders: this.senders,
+      take: (_partition, commands) => this.#take(commands),
+      ownerOf: () => (this.owner === name ? undefined : this.owner),
+      positions: (partitions) => this.services.positions?.(partitions) ?? [],
+    }
+    const log = { ...silentLog, warn: (_op: string, line: string) => void this.lines.push(line) }
+    this.listener = new NodeListener({ self: { cluster: 'c', node: name }, security, services, log, limits })
+  }
+
+  get port(): number {
+    const { port } = this.listener.server.address() as AddressInfo
+    return port
+  }
+
+  get address(): NodeAddress {
+    return { node: this.name, host: '127.0.0.1', port: this.port }
+  }
+
+  #take(commands: readonly Command[]): Promise<readonly CommandOutcome[]> {
+    this.taken.push(commands)
+    if (this.owner !== this.name) return Promise.resolve(commands.map(() => notOwner))
+    return this.before(commands) ?? this.#route.send(commands)
+  }
+}
+
+export const notOwner: CommandOutcome = { ok: false, error: { kind: 'notOwner', owner: undefined } }
+
+/** The link of node `a` to others, by their addresses. */
+export function linkTo(
+  t: Test,
+  addresses: readonly NodeAddress[],
+  security: LinkSecurity = byToken,
+  more: { readonly cluster?: string; readonly frontEnd?: number; readonly warn?: (line: string) => void } = {},
+): NodeLink {
+  const { cluster = 'c', frontEnd = 0, warn = () => {} } = more
+  const link = new NodeLink({
+    self: { cluster, node: 'a' },
+    security,
+    slot: 0,
+    frontEnd,
+    addressOf: (name) => addresses.find(({ node }) => node === name),
+    log: { ...silentLog, warn: (_op, line) => warn(line) },
+  })
+  t.teardown(() => link.close())
+  return link
+}
+
+/** An update that sets the attribute `level` of an entity. */
+export function levelOf(entity: string, level: string): Command {
+  return command('APPEND', entity, [given('level', level)])
+}
+
+/** Waits until something holds, for as long as a slow machine may take. */
+export async function until(holds: () => boolean): Promise<void> {
+  for (const limit = performance.now() + 40_000; !holds(); ) {
+    if (performance.now() > limit) throw new Error(`this does not come to hold: ${holds}`)
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+}

@@ -1,0 +1,143 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { test } from 'tap'
+import type { CommandOutcome } from '../../src/node-link/batch-route.js'
+import type { NodeLink } from '../../src/node-link/node-link.js'
+import type { Command } from '../../src/partition/commands.js'
+import { Authority } from './certificates.js'
+import { CuttingProxy } from './cutting-proxy.js'
+import { GivenNode, levelOf, linkTo, notOwner, until } from './given.js'
+
+function kinds(outcomes: readonly CommandOutcome[]): readonly string[] {
+  return outcomes.map((outcome) => (outcome.ok ? outcome.value.reply.kind : outcome.error.kind))
+}
+
+/** Sends batches of one command each, one behind the other, and gives the kinds of their outcomes. */
+async function sent(link: NodeLink, commands: readonly Command[], node = 'b'): Promise<readonly string[]> {
+  const route = link.open(0, node)
+  if (route === undefined) return ['no member']
+  const outcomes = await Promise.all(commands.map((each) => route.send([each])))
+  route.close()
+  return kinds(outcomes.flat())
+}
+
+function levels(count: number): readonly Command[] {
+  return Array.from({ length: count }, (_, at) => levelOf('Silo1', String(at)))
+}
+
+test('batches are pipelined on one connection and carried out in the order in which they were sent', async (t) => {
+  const node = await GivenNode.start(t)
+  const proxy = await CuttingProxy.before(t, node)
+  const link = linkTo(t, [proxy.address('b')])
+  let release = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  node.before = (commands) => held.then(() => commands.map(() => notOwner))
+  const route = link.open(0, 'b')
+  const first = levels(8).map((each) => route?.send([each]))
+  await until(() => node.taken.length === 8)
+  t.equal(proxy.accepted, 1, 'eight are under way on one connection')
+  release()
+  t.same(kinds((await Promise.all(first)).flatMap((outcomes) => outcomes ?? [])), Array(8).fill('notOwner'))
+  node.before = () => undefined
+  t.same(await sent(link, levels(30)), Array(30).fill('updated'))
+  const taken = node.taken.slice(8).flat()
+  t.match(
+    taken,
+    levels(30).map((each) => ({ attributes: each.kind === 'update' ? each.attributes : [] })),
+  )
+})
+
+test('replies come with what their turn took', async (t) => {
+  const node = await GivenNode.start(t)
+  const [outcome] =
+    (await linkTo(t, [node.address])
+      .open(0, 'b')
+      ?.send([levelOf('A', '1')])) ?? []
+  t.match(outcome, { ok: true, value: { reply: { kind: 'updated', items: [{ id: 'A' }] } } })
+  t.ok(outcome?.ok && outcome.value.turn.decided_ns > 0 && outcome.value.turn.committed_ns > 0)
+})
+
+test('what was under way on a broken connection is not known, and never sent again', async (t) => {
+  for (const of of ['requests', 'answers'] as const) {
+    const node = await GivenNode.start(t)
+    for (let after_bytes = of === 'requests' ? 100 : 0; after_bytes < 900; after_bytes += 150) {
+      node.taken.length = 0
+      const proxy = await CuttingProxy.before(t, node, [{ of, after_bytes }])
+      const outcomes = await sent(linkTo(t, [proxy.address('b')]), levels(6))
+      const done = outcomes.filter((kind) => kind === 'updated').length
+      t.ok(
+        outcomes.every((kind, at) => kind === (at < done ? 'updated' : 'outcomeUnknown')),
+        `${of} ${after_bytes}`,
+      )
+      t.same([proxy.accepted, done < 6], [1, true], 'there is no second connection')
+      t.ok(node.taken.length >= done && node.taken.length <= 6)
+    }
+  }
+})
+
+test('what has not left when the node cannot be reached was not sent', async (t) => {
+  const node = await GivenNode.start(t)
+  const { address } = node
+  node.listener.close()
+  t.same(await sent(linkTo(t, [address]), levels(3)), Array(3).fill('unsent'))
+  t.same(await sent(linkTo(t, []), levels(1)), ['no member'])
+})
+
+test('a node that refuses carries nothing out of what it refuses and of what follows, and the log says why', async (t) => {
+  const node = await GivenNode.start(t)
+  const lines: string[] = []
+  const link = linkTo(t, [node.address], undefined, { cluster: 'd', warn: (line) => lines.push(line) })
+  t.same(await sent(link, levels(5)), Array(5).fill('unsent'))
+  t.equal(node.taken.length, 0)
+  t.match(lines, [/partition 0 .* 409: .*this is node b of cluster c, not of d/])
+})
+
+test('an owner that knows nothing of a partition any more says who owns it; nothing was done', async (t) => {
+  const node = await GivenNode.start(t)
+  node.owner = 'c'
+  const outcomes = await linkTo(t, [node.address]).open(0, 'b')?.send(levels(2))
+  t.match(outcomes, [{ error: { kind: 'notOwner', owner: 'c' } }, { error: { kind: 'notOwner', owner: 'c' } }])
+  t.equal(node.partition.store.entityCount, 0)
+})
+
+test('a batch that has lost its owner in the middle says what was done', async (t) => {
+  const node = await GivenNode.start(t)
+  node.before = async () => [
+    { ok: true, value: { reply: { kind: 'pong' }, turn: { decided_ns: 1, committed_ns: 2 }, entered: 0n } },
+    notOwner,
+    { ok: false, error: { kind: 'outcomeUnknown' } },
+  ]
+  const outcomes = await linkTo(t, [node.address]).open(0, 'b')?.send(levels(3))
+  t.same(kinds(outcomes ?? []), ['pong', 'notOwner', 'outcomeUnknown'])
+})
+
+test('by certificates nodes reach each other by the host or by the name of the node, and nobody else', async (t) => {
+  const authority = new Authority()
+  const tls = (names: readonly string[], of = authority) => ({
+    tls: { ...of.signed(names), ca: authority.ca },
+    tokens: [],
+  })
+  const byHost = await GivenNode.start(t, 'b', tls(['127.0.0.1']))
+  const byName = await GivenNode.start(t, 'c', tls(['c']))
+  const neither = await GivenNode.start(t, 'd', tls(['x']))
+  const foreign = await GivenNode.start(t, 'e', tls(['127.0.0.1'], new Authority()))
+  const addresses = [byHost, byName, neither, foreign].map(({ address }) => address)
+  const link = linkTo(t, addresses, tls(['a']))
+  t.same(await sent(link, levels(3), 'b'), Array(3).fill('updated'))
+  t.same(await sent(link, levels(3), 'c'), Array(3).fill('updated'))
+  t.same(await sent(link, levels(3), 'd'), Array(3).fill('unsent'), 'a certificate of another name')
+  t.same(await sent(link, levels(3), 'e'), Array(3).fill('unsent'), 'a certificate of another authority')
+  t.notOk((await sent(linkTo(t, addresses, tls(['a'], new Authority())), levels(3), 'b')).includes('updated'))
+  t.equal(byHost.taken.length, 3)
+})
+
+test('a sender whose clock went back begins behind the connections that it had', async (t) => {
+  const node = await GivenNode.start(t)
+  const ahead = Date.now() + 1_000_000
+  node.senders.enter({ slot: 0, frontEnd: 0, partition: 0 }, ahead)
+  const link = linkTo(t, [node.address])
+  t.same(await sent(link, levels(2)), ['unsent', 'unsent'])
+  await nextTurn()
+  t.same(await sent(link, levels(2)), ['updated', 'updated'])
+})

@@ -1,0 +1,82 @@
+import { test } from 'tap'
+import type { LogSequence } from '../../src/wal/record-log.js'
+import { CuttingProxy } from './cutting-proxy.js'
+import { GivenNode, linkTo, until } from './given.js'
+
+function at(sequence: number): LogSequence {
+  return sequence as LogSequence
+}
+
+test('a node says the last acknowledged sequences of the partitions that it may confirm', async (t) => {
+  const node = await GivenNode.start(t)
+  node.services = {
+    positions: (partitions) => partitions.map((number) => (number === 1 ? undefined : at(number * 10))),
+  }
+  const link = linkTo(t, [node.address])
+  t.same(await link.positions('b', [1, 2, 3]), {
+    ok: true,
+    value: new Map([2, 3].map((number) => [number, number * 10])),
+  })
+  t.same(await link.positions('b', []), { ok: true, value: new Map() })
+})
+
+test('one question is under way, and all who come meanwhile share the next one, which is asked after they came', async (t) => {
+  const node = await GivenNode.start(t)
+  const proxy = await CuttingProxy.before(t, node)
+  const questions: (readonly number[])[] = []
+  let last = 4
+  node.services = {
+    positions: (partitions) => {
+      questions.push(partitions)
+      last += 1
+      return partitions.map(() => at(last))
+    },
+  }
+  const link = linkTo(t, [proxy.address('b')])
+  proxy.hold()
+  const first = link.positions('b', [3])
+  await new Promise((resolve) => setImmediate(resolve))
+  const meanwhile = [link.positions('b', [1]), link.positions('b', [2, 1]), link.positions('b', [3])]
+  proxy.release()
+  t.match(await first, { value: new Map([[3, 5]]) })
+  const answers = await Promise.all(meanwhile)
+  t.same(questions, [[3], [1, 2, 3]])
+  for (const answer of answers) t.match(answer, { value: new Map([1, 2, 3].map((number) => [number, 6])) })
+})
+
+test('a node that is not reached, refuses, or does not answer in time is silent, with the reason; later ones are asked again', async (t) => {
+  const node = await GivenNode.start(t)
+  const proxy = await CuttingProxy.before(t, node)
+  node.services = { positions: (partitions) => partitions.map(() => at(1)) }
+  const link = linkTo(t, [proxy.address('b')])
+  proxy.refuse(true)
+  t.match(await link.positions('b', [0]), { ok: false, error: { kind: 'nodeSilent' } })
+  proxy.refuse(false)
+  t.match(await link.positions('b', [0]), { ok: true })
+  proxy.hold()
+  const held = link.positions('b', [0])
+  const next = link.positions('b', [0])
+  t.match(await held, { ok: false, error: { kind: 'nodeSilent' } }, 'after its time')
+  proxy.release()
+  t.match(await next, { ok: true })
+  const foreign = linkTo(t, [node.address], undefined, { cluster: 'd' })
+  t.match(await foreign.positions('b', [0]), { error: { reason: /409: .*this is node b of cluster c/ } })
+  t.match(await link.positions('x', [0]), { error: { reason: 'node x is no member of the cluster' } })
+})
+
+test('an answer that is not one to the question is none', async (t) => {
+  const node = await GivenNode.start(t)
+  const link = linkTo(t, [node.address])
+  const wrong: readonly unknown[] = [[], [1, 2], ['1'], [-1], [0.5], [{}]]
+  let asked = 0
+  node.services = {
+    positions: () => {
+      asked += 1
+      return wrong[asked - 1] as readonly LogSequence[]
+    },
+  }
+  for (const answer of wrong) {
+    t.match(await link.positions('b', [0]), { ok: false, error: { reason: /200/ } }, JSON.stringify(answer))
+  }
+  await until(() => asked === wrong.length)
+})

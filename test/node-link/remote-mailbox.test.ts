@@ -1,0 +1,288 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { type Test, test } from 'tap'
+import type { BatchRoute, CommandOutcome } from '../../src/node-link/batch-route.js'
+import type { NodeLink } from '../../src/node-link/node-link.js'
+import { LocalRoute } from '../../src/node-link/node-route.js'
+import { type NodeRoutes, RemoteMailbox, type RemoteMailboxSettings } from '../../src/node-link/remote-mailbox.js'
+import type { Command } from '../../src/partition/commands.js'
+import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
+import { id, root, tenant } from '../given.js'
+import { type Cut, CuttingProxy } from './cutting-proxy.js'
+import { GivenNode, levelOf, linkTo, until } from './given.js'
+
+/** A routing table that a test changes. */
+class Routes implements NodeRoutes {
+  readonly #watchers = new Set<() => void>()
+  #owner: string | undefined
+
+  constructor(owner: string | undefined) {
+    this.#owner = owner
+  }
+
+  ownerOf(): string | undefined {
+    return this.#owner
+  }
+
+  watch(changed: () => void): () => void {
+    this.#watchers.add(changed)
+    return () => this.#watchers.delete(changed)
+  }
+
+  become(owner: string | undefined): void {
+    this.#owner = owner
+    for (const changed of this.#watchers) changed()
+  }
+}
+
+function mailbox(
+  t: Test,
+  link: NodeLink,
+  routes: NodeRoutes,
+  more: Partial<RemoteMailboxSettings> = {},
+): RemoteMailbox {
+  const box = new RemoteMailbox({
+    partition: 0,
+    routes,
+    open: (node) => link.open(0, node),
+    room: new MailboxCapacity(1000),
+    patience_ms: 30_000,
+    depth: () => {},
+    ...more,
+  })
+  t.teardown(() => box.close())
+  return box
+}
+
+/** The levels of an entity that were taken, in their order. */
+function levelsTaken(taken: readonly (readonly Command[])[], entity: string): readonly number[] {
+  return taken.flat().flatMap((each) => (each.kind === 'update' && each.id === entity ? [levelIn(each)] : []))
+}
+
+function levelIn(update: Extract<Command, { kind: 'update' }>): number {
+  return Number(update.attributes[0]?.value)
+}
+
+function isRising(levels: readonly number[]): boolean {
+  return levels.every((level, at) => at === 0 || level > (levels[at - 1] ?? level))
+}
+
+const done = { ok: true, value: { reply: { kind: 'updated' } } }
+
+test('commands of one turn of the event loop go together, those of many in order; the room is given back', async (t) => {
+  const node = await GivenNode.start(t)
+  const room = new MailboxCapacity(1000)
+  const depths: number[] = []
+  const depth = (commands: number): void => void depths.push(commands)
+  const box = mailbox(t, linkTo(t, [node.address]), new Routes('b'), { room, depth })
+  const asked = Array.from({ length: 600 }, (_, at) => box.ask(levelOf('A', String(at))))
+  t.equal(room.taken, 600)
+  t.ok((await Promise.all(asked)).every(({ ok }) => ok))
+  t.ok(isRising(levelsTaken(node.taken, 'A')))
+  t.ok(node.taken.length <= 3)
+  await box.empty()
+  t.same([room.taken, Math.max(...depths), depths.at(-1)], [0, 600, 0])
+  t.match(await box.ping(), { value: { reply: { kind: 'pong' } } })
+  t.equal(room.taken, 0)
+})
+
+test('it refuses when full, as a local mailbox does, and after its end', async (t) => {
+  const node = await GivenNode.start(t)
+  const box = mailbox(t, linkTo(t, [node.address]), new Routes('b'), { room: new MailboxCapacity(2) })
+  const asked = ['1', '2', '3'].map((level) => box.ask(levelOf('A', level)))
+  t.match(await Promise.all(asked), [done, done, { error: { kind: 'mailboxFull' } }])
+  t.equal(box.reserve(2), undefined)
+  box.release(2)
+  box.close()
+  t.match(await box.ask(levelOf('A', '4')), { error: { kind: 'partitionLost' } })
+})
+
+test('while nobody is known to own the partition commands wait, and go to the first owner', async (t) => {
+  const node = await GivenNode.start(t)
+  const routes = new Routes(undefined)
+  const box = mailbox(t, linkTo(t, [node.address]), routes)
+  const asked = [1, 2, 3].map((level) => box.ask(levelOf('A', String(level))))
+  await new Promise((resolve) => setImmediate(resolve))
+  t.equal(node.taken.length, 0)
+  routes.become('b')
+  t.match(await Promise.all(asked), [done, done, done])
+  t.same(levelsTaken(node.taken, 'A'), [1, 2, 3])
+})
+
+test('what comes back from a node that is not the owner goes to the one that it names, before what is newer', async (t) => {
+  const [b, c] = [await GivenNode.start(t, 'b'), await GivenNode.start(t, 'c')]
+  const proxy = await CuttingProxy.before(t, b)
+  const box = mailbox(t, linkTo(t, [proxy.address('b'), c.address]), new Routes('b'))
+  t.match(await box.ask(levelOf('A', '0')), done)
+  b.owner = 'c'
+  proxy.hold()
+  const asked: ReturnType<RemoteMailbox['ask']>[] = []
+  for (let level = 1; level <= 12; level += 1) {
+    asked.push(box.ask(levelOf('A', String(level))))
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  proxy.release()
+  t.match(
+    await Promise.all(asked),
+    asked.map(() => done),
+  )
+  t.same(
+    levelsTaken(c.taken, 'A'),
+    Array.from({ length: 12 }, (_, at) => at + 1),
+  )
+})
+
+test('nodes that name each other in turn are asked three times more', async (t) => {
+  const [b, c] = [await GivenNode.start(t, 'b'), await GivenNode.start(t, 'c')]
+  b.owner = 'c'
+  c.owner = 'b'
+  const box = mailbox(t, linkTo(t, [b.address, c.address]), new Routes('b'))
+  t.match(await box.ask(levelOf('A', '1')), { error: { kind: 'partitionLost' } })
+  t.same([b.taken.length, c.taken.length], [2, 2])
+})
+
+test('a node that is not the owner and names nobody is asked again until it is, or another one', async (t) => {
+  const b = await GivenNode.start(t, 'b')
+  b.owner = undefined
+  const box = mailbox(t, linkTo(t, [b.address]), new Routes('b'))
+  const asked = box.ask(levelOf('A', '1'))
+  await until(() => b.taken.length >= 2)
+  b.owner = 'b'
+  t.match(await asked, done)
+})
+
+test('a node that cannot be reached is tried again, since nothing was sent', async (t) => {
+  const b = await GivenNode.start(t, 'b')
+  const proxy = await CuttingProxy.before(t, b)
+  proxy.refuse(true)
+  const link = linkTo(t, [proxy.address('b')])
+  const box = mailbox(t, link, new Routes('b'), { open: (node) => link.open(0, node) })
+  const gone = linkTo(t, [{ node: 'b', host: '127.0.0.1', port: 1 }])
+  let isThere = false
+  const other = mailbox(t, link, new Routes('b'), { open: (node) => (isThere ? link : gone).open(0, node) })
+  const asked = [other.ask(levelOf('A', '1')), other.ask(levelOf('A', '2'))]
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  proxy.refuse(false)
+  isThere = true
+  t.match(await Promise.all(asked), [done, done])
+  t.match(await box.ask(levelOf('A', '3')), done)
+  t.same(levelsTaken(b.taken, 'A'), [1, 2, 3])
+})
+
+test('what comes back in another order is sent on in the order in which it was put in', async (t) => {
+  const a = await GivenNode.start(t, 'a')
+  const open: ((outcomes: readonly CommandOutcome[]) => void)[] = []
+  const failing: BatchRoute = {
+    batchesMost: 8,
+    send: () => new Promise((resolve) => open.push(resolve)),
+    close: () => {},
+  }
+  let isFirst = true
+  const box = mailbox(t, linkTo(t, []), new Routes('a'), {
+    open: () => {
+      const route = isFirst ? failing : new LocalRoute(a.partition.mailbox)
+      isFirst = false
+      return route
+    },
+  })
+  const asked: ReturnType<RemoteMailbox['ask']>[] = []
+  for (let level = 1; level <= 5; level += 1) {
+    asked.push(box.ask(levelOf('A', String(level))))
+    await until(() => open.length === level)
+  }
+  for (const resolve of open.reverse()) resolve([{ ok: false, error: { kind: 'unsent' } }])
+  t.match(
+    await Promise.all(asked),
+    asked.map(() => done),
+  )
+  t.equal(a.partition.store.entities(tenant, root, id('A'))[0]?.attributes[0]?.value, '5')
+})
+
+test('what waits too long is given up: not carried out, or not known when it was sent', async (t) => {
+  const b = await GivenNode.start(t, 'b')
+  const proxy = await CuttingProxy.before(t, b)
+  const routes = new Routes('b')
+  const room = new MailboxCapacity(1000)
+  const box = mailbox(t, linkTo(t, [proxy.address('b')]), routes, { patience_ms: 3000, room })
+  t.match(await box.ask(levelOf('A', '1')), done)
+  proxy.hold()
+  const sent: ReturnType<RemoteMailbox['ask']>[] = []
+  for (let level = 2; level < 10; level += 1) {
+    sent.push(box.ask(levelOf('A', String(level))))
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  const waiting = box.ask(levelOf('A', '10'))
+  t.match(
+    await Promise.all(sent),
+    sent.map(() => ({ error: { kind: 'outcomeUnknown' } })),
+  )
+  t.match(await waiting, { error: { kind: 'partitionLost' } })
+  t.equal(room.taken, 0)
+  proxy.release()
+  const later = box.ask(levelOf('A', '11'))
+  await until(() => levelsTaken(b.taken, 'A').includes(11))
+  t.ok(isRising(levelsTaken(b.taken, 'A')), 'what was given up arrives before what is newer')
+  t.notOk(levelsTaken(b.taken, 'A').includes(10))
+  await later
+})
+
+test('the owner may be this node: before, between and after others', async (t) => {
+  const [a, b] = [await GivenNode.start(t, 'a'), await GivenNode.start(t, 'b')]
+  const link = linkTo(t, [b.address])
+  const routes = new Routes('a')
+  const open = (node: string) => (node === 'a' ? new LocalRoute(a.partition.mailbox) : link.open(0, node))
+  const box = mailbox(t, link, routes, { open })
+  const asked: ReturnType<RemoteMailbox['ask']>[] = []
+  for (let level = 1; level <= 60; level += 1) {
+    asked.push(box.ask(levelOf('A', String(level))))
+    if (level % 20 === 0) routes.become(level === 20 ? 'b' : 'a')
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  t.ok((await Promise.all(asked)).every(({ ok }) => ok))
+  const levels = levelsTaken(b.taken, 'A')
+  t.ok(levels.length > 0 && isRising(levels))
+  t.equal(a.partition.store.entityCount, 1)
+})
+
+/** Ten entities have a writer each, which sends the next level when it has an outcome; some of them pass a link that breaks. */
+async function history(t: Test, cuts: readonly Cut[]): Promise<void> {
+  const node = await GivenNode.start(t)
+  const proxy = await CuttingProxy.before(t, node, cuts)
+  const box = mailbox(t, linkTo(t, [proxy.address('b')]), new Routes('b'))
+  const entities = Array.from({ length: 10 }, (_, at) => `E${at}`)
+  await Promise.all(
+    entities.map(async (entity) => {
+      const acknowledged: number[] = []
+      // The last one comes when the link is whole.
+      for (let level = 1; level <= 12 || acknowledged.at(-1) !== level - 1; level += 1) {
+        const { ok } = await box.ask(levelOf(entity, String(level)))
+        if (ok) acknowledged.push(level)
+      }
+      const taken = levelsTaken(node.taken, entity)
+      assert.ok(isRising(taken), `${entity}: each once, in order, and not ${taken}`)
+      assert.ok(
+        acknowledged.every((level) => taken.includes(level)),
+        'what was acknowledged was carried out',
+      )
+    }),
+  )
+}
+
+test('over connections that break anywhere each command is carried out once at most, and in order', async (t) => {
+  const cut = fc.record({
+    after_bytes: fc.nat(6_000),
+    of: fc.constantFrom<Cut['of']>('requests', 'answers'),
+    late_ms: fc.constantFrom(undefined, 0, 5),
+  })
+  const runs = Number(process.env['LINK_RUNS'] ?? 6)
+  await fc.assert(
+    fc.asyncProperty(fc.array(cut, { minLength: 1, maxLength: 6 }), (cuts) =>
+      history(
+        t,
+        cuts.map(({ late_ms, ...rest }) => (late_ms === undefined ? rest : { ...rest, late_ms })),
+      ),
+    ),
+    { numRuns: runs },
+  )
+  t.pass()
+})
