@@ -11,6 +11,11 @@ import {
   registryServiceOperations,
 } from '../src/broker/registry-service.js'
 import { remoteService } from '../src/broker/service-link.js'
+import {
+  type CoordinatorOperation,
+  type CoordinatorService,
+  coordinatorOperations,
+} from '../src/broker/shared-control.js'
 import { remoteFeeds } from '../src/console/feed-link.js'
 import { followRegistry } from '../src/coordinator/registry-feed.js'
 import type { AlarmReport } from '../src/log/alarm-reports.js'
@@ -37,6 +42,9 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & Servic
       task.subscriptions,
       subscriptionServiceOperations,
     ),
+    coordinator:
+      task.coordinator &&
+      remoteService<CoordinatorService, CoordinatorOperation>(task.coordinator, coordinatorOperations),
     registry: { ...remoteService<RegistryService, RegistryOperation>(task.registry, registryServiceOperations), index },
     backups: remoteService<BackupService, BackupOperation>(task.backups, backupOperations),
     feeds: () => remoteFeeds(task.feeds),

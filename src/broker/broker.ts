@@ -129,9 +129,9 @@ export interface SubscriptionService {
   add(asked: SilentSubscriptionRequest): Promise<Result<SubscriptionId, Unavailable>>
   /** Answers when the change is on disk, and in force in every partition. */
   patch(asked: SubscriptionPatch): Promise<Result<undefined, SubscriptionUnknown | CoversNothing | Unavailable>>
-  page(which: WhichPage): Promise<SubscriptionPage>
+  page(which: WhichPage): Promise<Result<SubscriptionPage, Unavailable>>
   /** The subscription of an id, as a page would show it. */
-  one(tenant: Tenant, id: SubscriptionId): Promise<ShownSubscription | undefined>
+  one(tenant: Tenant, id: SubscriptionId): Promise<Result<ShownSubscription | undefined, Unavailable>>
   /** Answers when the change is on disk, and in force in every partition. */
   change(asked: SubscriptionChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
   /** After its response no notification starts any more. */

@@ -31,6 +31,8 @@ export type Unavailable =
   | { readonly kind: 'registrationsFull' }
   /** As many clients listen to subscriptions as may. */
   | { readonly kind: 'listenersFull' }
+  /** In a cluster: no node is known that takes changes of subscriptions and registrations, or it is not reached. */
+  | { readonly kind: 'coordinatorAway' }
   /** The thread that sends notifications is being replaced, or ends. */
   | { readonly kind: 'courierAway' }
   /** Too many availability subscriptions would hear of a registration. */
@@ -93,6 +95,7 @@ const atAnotherTime: { readonly [Kind in AtAnotherTime]: readonly [text: string,
   entityFull: ['there is no room for more subscriptions to one entity', 60],
   registrationsFull: ['there is no room for more registrations', 60],
   listenersFull: ['there is no room for more clients that listen to subscriptions', 10],
+  coordinatorAway: ['no node of the cluster takes changes of subscriptions and registrations at the moment', 1],
   courierAway: ['notifications cannot be sent at the moment', 1],
   noticesFull: ['too many availability subscriptions would be notified of so large a registration', 60],
 }

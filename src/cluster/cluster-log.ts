@@ -35,6 +35,9 @@ export interface SeenWriter {
   readonly received: Nanoseconds
 }
 
+/** A record that changes nothing. */
+type Mark = Exclude<ClusterRecordKind, 'claim' | 'turn'>
+
 /** What was appended to a log by others. */
 export interface Followed {
   readonly turns: readonly LogRecord[]
@@ -110,8 +113,13 @@ export class ClusterLog implements NotedLog {
   }
 
   /** Appends a record that changes nothing. */
-  appendMark(kind: Exclude<ClusterRecordKind, 'claim' | 'turn'>): Appended {
+  appendMarkSync(kind: Mark): Appended {
     return this.#appendedSync(this.#encoded(new Uint8Array(), kind))
+  }
+
+  /** The same while the thread does other work. */
+  appendMark(kind: Mark): Promise<Appended> {
+    return this.#appended(this.#encoded(new Uint8Array(), kind), this.#last)
   }
 
   get last(): LogSequence {
@@ -125,7 +133,7 @@ export class ClusterLog implements NotedLog {
   async append(expected: LogSequence, bytes: Uint8Array): Promise<Appended> {
     const record = this.#encoded(bytes)
     if (record.length > recordMax_bytes) return tooLarge
-    return this.#noted(await this.#link.ask({ kind: 'append', expected, bytes: record }))
+    return this.#appended(record, expected)
   }
 
   appendSync(expected: LogSequence, bytes: Uint8Array): Appended {
@@ -169,6 +177,13 @@ export class ClusterLog implements NotedLog {
   #encoded(payload: Uint8Array, kind: ClusterRecordKind = 'turn'): Buffer {
     const { node } = this.#end
     return encodeClusterRecord({ kind, epoch: this.#epoch, time_ms: Date.now(), node, payload })
+  }
+
+  async #appended(bytes: Uint8Array, expected: LogSequence): Promise<Appended> {
+    const sent = clockStart()
+    const appended = this.#noted(await this.#link.ask({ kind: 'append', expected, bytes }))
+    if (appended.ok) this.#sent = sent
+    return appended
   }
 
   #appendedSync(bytes: Uint8Array, expected = this.#last): Appended {

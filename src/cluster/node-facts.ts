@@ -19,6 +19,8 @@ export interface NodeFacts {
   /** Members that it can not reach. */
   readonly unreachable: readonly string[]
   readonly owns: readonly Ownership[]
+  /** The sequence of its claim, of the node that owns the log of the coordinator; 0 for all others. */
+  readonly coordinates: LogSequence
 }
 
 /** A node that is listed in a cluster, whether it runs or not. */
@@ -59,6 +61,13 @@ export function knownRoutes(members: readonly NodeFacts[]): readonly Route[] {
   return [...routes.values()].sort((a, b) => a.partition - b.partition)
 }
 
+/** The node that owns the log of the coordinator, as far as is known: of two that say so the one with the later claim. */
+export function knownCoordinator(members: readonly NodeFacts[]): NodeFacts | undefined {
+  let known: NodeFacts | undefined
+  for (const member of members) if (member.coordinates > (known?.coordinates ?? 0)) known = member
+  return known
+}
+
 /** The names of all that are listed. */
 export function listedNames({ nodes }: ClusterNodes): readonly string[] {
   return nodes.map(({ name }) => name)
@@ -73,10 +82,11 @@ export function factsText(facts: NodeFacts): string {
 export function parseFacts(text: string): NodeFacts | undefined {
   const raw = objectOf(text)
   if (raw === undefined) return undefined
-  const { name, slot, address, formats, unreachable, owns } = raw
+  const { name, slot, address, formats, unreachable, owns, coordinates } = raw
   if (typeof name !== 'string' || !isSlot(slot) || typeof address !== 'string') return undefined
   if (!isListOf(formats, isCount) || !isListOf(unreachable, isText) || !isListOf(owns, isOwnership)) return undefined
-  return { name, slot, address, formats, unreachable, owns }
+  if (!isCount(coordinates)) return undefined
+  return { name, slot, address, formats, unreachable, owns, coordinates: coordinates as LogSequence }
 }
 
 /** The text of the setting. */

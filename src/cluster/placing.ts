@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { LogName } from './engine.js'
 
 /** Who keeps a partition, and who is to own it. */
 export interface Placed {
@@ -37,11 +38,16 @@ export function placed({ nodes, members, partitions, copies }: PlacingFacts): re
   })
 }
 
-function ranked(nodes: readonly string[], partition: number): readonly string[] {
-  const weights = nodes.map((node) => ({ node, weight: weightOf(node, partition) }))
+/** The node that is to coordinate: the first of those that run; nothing while none does. */
+export function placedCoordinator({ nodes, members }: Pick<PlacingFacts, 'nodes' | 'members'>): string | undefined {
+  return ranked(nodes, 'control').find((node) => members.has(node))
+}
+
+function ranked(nodes: readonly string[], log: LogName): readonly string[] {
+  const weights = nodes.map((node) => ({ node, weight: weightOf(node, log) }))
   return weights.sort((a, b) => b.weight - a.weight || (a.node < b.node ? -1 : 1)).map(({ node }) => node)
 }
 
-function weightOf(node: string, partition: number): number {
-  return createHash('sha256').update(`${partition} ${node}`).digest().readUIntBE(0, 6)
+function weightOf(node: string, log: LogName): number {
+  return createHash('sha256').update(`${log} ${node}`).digest().readUIntBE(0, 6)
 }

@@ -31,7 +31,7 @@ export class RouteTable {
   /** Where a node that owns a partition listens for others; nothing for one that does not, or is not known to own any. */
   addressOf(node: string): NodeAddress | undefined {
     for (const route of this.#owners.values()) {
-      if (route.node === node) return addressIn(route)
+      if (route.node === node) return parseAddress(node, route.address)
     }
     return undefined
   }
@@ -43,7 +43,8 @@ export class RouteTable {
   }
 }
 
-function addressIn({ node, address }: Route): NodeAddress | undefined {
+/** What a node says of where it listens; nothing where it does not. */
+export function parseAddress(node: string, address: string): NodeAddress | undefined {
   const [, inBrackets, plain, port] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(address) ?? []
   const host = inBrackets ?? plain
   return host === undefined ? undefined : { node, host, port: Number(port) }

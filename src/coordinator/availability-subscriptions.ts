@@ -39,6 +39,12 @@ export interface AvailabilitySubscriptionsParts {
   readonly log: Log
 }
 
+/** A subscription as it is stored under an id; nothing where it is not any more. */
+export interface AvailabilityState {
+  readonly id: SubscriptionId
+  readonly subscription: AvailabilitySubscription | undefined
+}
+
 /**
  * What the notices of one registration may have in characters, all together, and what each counts as at least: they are
  * composed before any of them is stored, and stored with the registration in one piece.
@@ -74,7 +80,6 @@ export class AvailabilitySubscriptions {
   *loading(): Generator<void> {
     for (const subscription of this.#parts.store.availability()) {
       this.#put(subscription)
-      this.#order = Math.max(this.#order, subscription.order)
       yield
     }
   }
@@ -119,9 +124,7 @@ export class AvailabilitySubscriptions {
     const subscription = { ...what, id, order: this.#order + 1, expires: after(time, duration_ms) }
     if (!this.#capacity.hasRoom(sizeOfAvailability(subscription))) return err({ kind: 'subscriptionsFull' })
     const stored = await this.#store(subscription, time, correlator, () => this.forget([id]))
-    if (!stored.ok) return stored
-    this.#order = subscription.order
-    return ok(id)
+    return stored.ok ? ok(id) : stored
   }
 
   async change(request: AvailabilityChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
@@ -157,6 +160,16 @@ export class AvailabilitySubscriptions {
       const delivery = deliveries.get(id) ?? neverDelivered
       return { id, tenant, path: everywhere, reference, expires, throttling_ms: 0, delivery }
     })
+  }
+
+  /** Of one of several nodes: the log has these, whoever has changed them. Resolves when they are in force here. */
+  async enforce(states: readonly AvailabilityState[]): Promise<void> {
+    for (const { subscription } of states) {
+      if (subscription === undefined) continue
+      this.#put(subscription)
+      this.#parts.courier.put(this.#recipient(subscription))
+    }
+    await this.forget(states.flatMap(({ id, subscription }) => (subscription === undefined ? [id] : [])))
   }
 
   /** Those that expired at this moment or before. */
@@ -223,6 +236,7 @@ export class AvailabilitySubscriptions {
   #put(subscription: AvailabilitySubscription): void {
     const held = this.#index.get(subscription.id)
     if (held) this.#capacity.remove(sizeOfAvailability(held))
+    this.#order = Math.max(this.#order, subscription.order)
     this.#index.put(subscription)
     this.#capacity.add(sizeOfAvailability(subscription))
   }

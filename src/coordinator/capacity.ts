@@ -3,7 +3,7 @@ import { errorFacts, type Log } from '../log/log.js'
 import type { AvailabilitySubscription } from '../registration/availability.js'
 import type { Registration } from '../registration/registration.js'
 import { err, ok, type Result } from '../result.js'
-import { StorageFull } from '../storage-fault.js'
+import { LogFenced, StorageFull } from '../storage-fault.js'
 import type { Subscription } from '../subscription/subscription.js'
 
 /** For how many things of a kind there is room, in number and in memory. */
@@ -36,7 +36,10 @@ export class Capacity {
 
 const average_bytes = 1024
 
-/** The result of storing something: that the disk has no room for it is an error, with a line; every other failure is a fault. */
+/**
+ * The result of storing something: that the disk has no room for it is an error, with a line, and so is
+ * that another node of a cluster has become the coordinator; every other failure is a fault.
+ */
 export async function resultOf(
   commit: Promise<void>,
   log: Log,
@@ -47,6 +50,7 @@ export async function resultOf(
     await commit
     return ok(undefined)
   } catch (fault) {
+    if (fault instanceof LogFenced) return err({ kind: 'coordinatorAway' })
     if (!(fault instanceof StorageFull)) throw fault
     log.error(op, message, errorFacts(fault))
     return err({ kind: 'storageFull' })

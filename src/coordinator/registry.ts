@@ -24,6 +24,7 @@ import { inSlices } from '../slices.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { after, type Milliseconds, now } from '../time.js'
 import {
+  type AvailabilityState,
   AvailabilitySubscriptions,
   type AvailabilitySubscriptionsParts,
   committed,
@@ -85,7 +86,6 @@ export class Registry implements RegistryService {
   *loading(): Generator<void> {
     for (const registration of this.#parts.store.registrations()) {
       this.#know(registration)
-      this.#order = Math.max(this.#order, registration.order)
       yield
     }
   }
@@ -108,6 +108,12 @@ export class Registry implements RegistryService {
 
   stop(): void {
     clearInterval(this.#sweep)
+  }
+
+  /** Of one of several nodes: the log has these changes, whoever has made them. Resolves when they are in force in every thread here. */
+  async enforce(changes: readonly RegistrationChange[], availability: readonly AvailabilityState[]): Promise<void> {
+    this.#enact(changes)
+    await Promise.all([changes.length > 0 && this.#parts.publish(changes), this.#availability.enforce(availability)])
   }
 
   register(request: RegistrationRequest): Promise<Result<RegistrationId, RegistrationUnknown | Unavailable>> {
@@ -277,6 +283,7 @@ export class Registry implements RegistryService {
   }
 
   #know(registration: Registration): void {
+    this.#order = Math.max(this.#order, registration.order)
     this.#copies.keep(registration)
     this.#capacity.add(sizeOfRegistration(registration))
     this.index.put(registration)

@@ -114,6 +114,23 @@ export class Subscriptions implements SubscriptionService {
     this.#ticker.stop()
   }
 
+  /** Of one of several nodes: the log has a subscription as it is now, whoever has changed it. Resolves when it is in force here. */
+  async enforce(subscription: Subscription): Promise<void> {
+    const { partitions, courier } = this.#parts
+    const { id, terms } = subscription
+    const inForce = { subscription, clock: this.#held.get(id)?.clock ?? this.#held.newClock() }
+    this.#held.put(inForce)
+    courier.put(recipientOf(inForce))
+    await partitions.subscribe(inForce)
+    // See `Activation.amend`.
+    if (terms?.status === 'inactive') await courier.report([id])
+  }
+
+  /** The same of one that was removed. */
+  enforceRemoval(id: SubscriptionId): Promise<void> {
+    return this.#forget(id)
+  }
+
   async subscribe({
     duration_ms,
     origin,
@@ -251,44 +268,43 @@ export class Subscriptions implements SubscriptionService {
   }
 
   /** Too many attempts in a row have failed: nothing is sent until a client makes the subscription active again. */
-  disable(id: SubscriptionId, fails: number): void {
-    const { log } = this.#parts
-    this.#disabled(id, fails).catch((fault: unknown) =>
-      log.error('subscriptions:disable', `subscription ${id} could not be disabled`, errorFacts(fault)),
-    )
-  }
-
-  async #disabled(id: SubscriptionId, fails: number): Promise<void> {
-    await this.#held.inTurn(id, async () => {
+  async disable(id: SubscriptionId, fails: number): Promise<Result<undefined, Unavailable>> {
+    return this.#held.inTurn(id, async () => {
       const held = this.#held.get(id)
-      if (held?.subscription.terms === undefined || held.subscription.terms.status === 'inactive') return
+      if (held?.subscription.terms === undefined || held.subscription.terms.status === 'inactive') return ok(undefined)
       const { subscription } = held
       const next = {
         ...held,
         subscription: { ...subscription, terms: { ...held.subscription.terms, status: 'inactive' as const } },
       }
       this.#held.put(next)
-      await this.#activation.amend(next)
+      const stored = await this.#activation.amend(next)
+      // Another node coordinates now, and is told the same.
+      if (!stored.ok && stored.error.kind === 'coordinatorAway') {
+        await this.#restore(held)
+        return stored
+      }
       this.#parts.log.warn(
         'subscriptions:disabled',
         `Subscription ${id} automatically disabled due to failsCounter (${fails}) overpasses maxFailsLimit (${subscription.terms?.maxFails})`,
       )
+      return ok(undefined)
     })
   }
 
-  async page({ tenant, paths, offset, limit }: WhichPage): Promise<SubscriptionPage> {
+  async page({ tenant, paths, offset, limit }: WhichPage): Promise<Result<SubscriptionPage, Unavailable>> {
     const all = this.#held.all().filter(({ subscription: each }) => {
       if (each.tenant !== tenant || each.interval_ms !== undefined) return false
       return paths === undefined || paths.some((path) => isSamePath(path, each.path))
     })
-    return { count: all.length, subscriptions: await this.#shown(all.slice(offset, offset + limit)) }
+    return ok({ count: all.length, subscriptions: await this.#shown(all.slice(offset, offset + limit)) })
   }
 
-  async one(tenant: Tenant, id: SubscriptionId): Promise<ShownSubscription | undefined> {
+  async one(tenant: Tenant, id: SubscriptionId): Promise<Result<ShownSubscription | undefined, Unavailable>> {
     const held = this.#held.of(tenant, id)
-    if (held === undefined || held.subscription.interval_ms !== undefined) return undefined
+    if (held === undefined || held.subscription.interval_ms !== undefined) return ok(undefined)
     const [shown] = await this.#shown([held])
-    return shown
+    return ok(shown)
   }
 
   search(which: SubscriptionSearch): Promise<SubscriptionPage> {
@@ -364,7 +380,8 @@ function changed(before: Subscription, request: SubscriptionChange, made: Millis
   const { path, duration_ms, throttling_ms, conditions } = request
   return {
     ...before,
-    ...conditions,
+    // A request of another node leaves out what is undefined.
+    ...(conditions && { onChange: conditions.onChange, interval_ms: conditions.interval_ms }),
     path: path ?? before.path,
     expires: duration_ms === undefined ? before.expires : after(made, duration_ms),
     throttling_ms: throttling_ms ?? before.throttling_ms,

@@ -3,12 +3,12 @@ import type { Database, RootDatabase } from 'lmdb'
 import type { Log } from '../log/log.js'
 import type { PinnedFile } from '../partition/store.js'
 import { type Packed, packedTexts } from '../shared-memory/packed.js'
-import { DiskFault, StorageFull } from '../storage-fault.js'
+import { DiskFault, LogFenced, StorageFull } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
 import type { ControlChange, SubscriptionStore } from '../subscription/subscription-store.js'
 import type { Milliseconds } from '../time.js'
-import { appendFault, type LogSequence } from '../wal/record-log.js'
+import { appendFault, type LogRecord, type LogSequence } from '../wal/record-log.js'
 import {
   type ControlDatabase,
   type ControlRecord,
@@ -32,6 +32,16 @@ interface Waiting {
   readonly failed: (fault: unknown) => void
 }
 
+/** What the store of one of several nodes has to do with the owner of its log. */
+interface ControlOwnership {
+  /** Whether changes are taken here. */
+  isOwner(): boolean
+  /** A change stands in the log under a sequence, and is applied; resolves when it is in force on this node. */
+  applied(change: Required<ControlRecord>, sequence: LogSequence): Promise<void>
+  /** Somebody else owns the log. */
+  fenced(): void
+}
+
 /** What the coordinator owns, in an environment of its own; it is the only writer. */
 export class ControlStore implements SubscriptionStore {
   readonly #root: RootDatabase<string, Key>
@@ -46,8 +56,9 @@ export class ControlStore implements SubscriptionStore {
   readonly #broken: (reason: string) => void
   readonly #logged: LoggedEnvironment
   #waiting: Waiting[] = []
-  /** While something is being written. */
-  #writing: Promise<void> | undefined
+  /** What is being written, and what is to be written after that. */
+  #last: Promise<unknown> = Promise.resolve()
+  #ownership: ControlOwnership | undefined
 
   /** `broken` is called when the disk has failed: the broker can not go on. For `openLog` see `LoggedParts`. */
   constructor(
@@ -125,16 +136,52 @@ export class ControlStore implements SubscriptionStore {
   }
 
   /**
-   * Writes a change, in one record of the log with what comes while the last one is written; resolves when it is on disk. The
-   * thread does not wait for that. What grows fails with `StorageFull` while there is no room for it.
+   * Writes a change, in one record of the log with what comes while the last one is written; resolves when it is on disk, and
+   * what is put or removed by it in force on this node of several. The thread does not wait for that. What grows fails with `StorageFull` while there is no room for it.
    */
   transact(change: ControlRecord, grows: boolean): Promise<void> {
     return new Promise((done, failed) => {
       this.#disk.look()
       if (grows && !this.#disk.mayGrow) return failed(new StorageFull('no room for a change'))
       this.#waiting.push({ change, done, failed })
-      this.#writing ??= this.#writeWaiting()
+      if (this.#waiting.length === 1) void this.inTurn(() => this.#writeWaiting())
     })
+  }
+
+  /** The store is one of several: changes fail with `LogFenced` while this node does not own the log. */
+  share(ownership: ControlOwnership): void {
+    this.#ownership = ownership
+  }
+
+  /** Applies what others have appended to the log, as recovery does, in one transaction. Throws `StorageFull` when there is no room. */
+  follow(turns: readonly LogRecord[], last: LogSequence): void {
+    const changes: (readonly [Required<ControlRecord>, LogSequence])[] = []
+    const lastNotice = this.#outbox.last
+    const write = (bytes: Uint8Array): void => {
+      const change = decodeControlRecord(bytes)
+      this.#write(change)
+      changes.push([change, turns[changes.length]?.sequence ?? last])
+    }
+    try {
+      if (turns.length === 0) this.#logged.pass(last)
+      else this.#logged.follow(turns, last, write, () => {})
+    } catch (fault) {
+      this.#outbox.rewind(lastNotice)
+      throw faultOf(fault, this.#path)
+    }
+    for (const [change, sequence] of changes) void this.#ownership?.applied(change, sequence)
+  }
+
+  /** Everything up to a record of the log changes nothing more. */
+  pass(last: LogSequence): void {
+    this.#logged.pass(last)
+  }
+
+  /** Does something with the log behind what is being written, and before anything else is. */
+  async inTurn<Done>(work: () => Promise<Done>): Promise<Done> {
+    const done = this.#last.then(work)
+    this.#last = done.catch(() => {}) // Whoever has asked for it hears of it.
+    return done
   }
 
   /** The last record of its log that is applied. */
@@ -152,7 +199,7 @@ export class ControlStore implements SubscriptionStore {
   }
 
   async close(): Promise<void> {
-    await this.#writing
+    await this.#last
     await this.#logged.close()
     await this.#root.close()
   }
@@ -167,14 +214,14 @@ export class ControlStore implements SubscriptionStore {
       // What makes a record fail fails alone.
       for (const single of batch) await this.#written([single])
     }
-    this.#writing = undefined
   }
 
   /** Whether the batch is done with: written, or failed when it had only one member. */
   async #written(batch: readonly Waiting[]): Promise<boolean> {
+    let inForce: Promise<void> | undefined
     try {
       this.#disk.enter()
-      await this.#log(batch.map(({ change }) => change))
+      inForce = (await this.#log(batch.map(({ change }) => change)))?.inForce
     } catch (fault) {
       const known = faultOf(fault, this.#path)
       if (known instanceof DiskFault) this.#broken(known.message)
@@ -183,24 +230,34 @@ export class ControlStore implements SubscriptionStore {
       if (single && batch.length === 1) single.failed(known)
       return false
     }
-    for (const { done } of batch) done()
+    for (const { change, done } of batch) {
+      // An ack brings nothing into force, and what comes into force may wait for one.
+      if (inForce === undefined || (change.writes ?? []).length === 0) done()
+      else void inForce.then(done)
+    }
     return true
   }
 
   /** Appends changes to the log and applies them. When it throws, nothing of them stays, unless the disk has failed. */
-  async #log(changes: readonly ControlRecord[]): Promise<void> {
+  async #log(changes: readonly ControlRecord[]): Promise<{ readonly inForce: Promise<void> } | undefined> {
     const { wal } = this.#logged
+    if (this.#ownership?.isOwner() === false) throw new LogFenced('another node coordinates the cluster')
     const bytes = encodeControlRecord(changes)
     const appended = await wal.append(wal.last, bytes)
-    if (!appended.ok) throw appendFault(appended.error)
+    if (!appended.ok) {
+      if (appended.error.kind === 'fenced') this.#ownership?.fenced()
+      throw appendFault(appended.error)
+    }
     const last = this.#outbox.last
+    const change = decodeControlRecord(bytes)
     try {
-      this.#logged.apply(appended.value, () => this.#write(decodeControlRecord(bytes)))
+      this.#logged.apply(appended.value, () => this.#write(change))
     } catch (fault) {
       this.#outbox.rewind(last)
       wal.retract(appended.value)
       throw fault
     }
+    return this.#ownership && { inForce: this.#ownership.applied(change, appended.value) }
   }
 
   /** The same for what was just logged and for what is recovered. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClusterLog } from '../cluster/cluster-log.js'
+import { fullDisk_ms, idle_ns, look_ms, ownsFrom, shown_ms } from '../cluster/tenure.js'
 import type { Log } from '../log/log.js'
 import type { PartitionPosition } from '../shared-memory/partition-position.js'
 import type { Versions } from '../shared-memory/versions.js'
@@ -21,19 +22,6 @@ export interface PartitionCopyParts {
   /** The partition can not go on: the thread has to end. */
   readonly failed: (fault: unknown) => void
 }
-
-/** For so long after it has sent its last record that stands an owner may show what it has. */
-const shown_ms = 6000
-
-/** For so long after its last record came an owner may still show what it has, on a clock that is slower by a hundredth. */
-const mayShow_ns = 6_060_000_000n
-
-/** An owner that has appended nothing for so long appends a record that says it is there. */
-const idle_ns = 2_000_000_000n
-const look_ms = 500
-
-/** How long a copy on a full disk waits. */
-const again_ms = 1000
 
 type State =
   | { readonly kind: 'follows' }
@@ -81,7 +69,7 @@ export class PartitionCopy {
     if (this.#state.kind !== 'owns' && this.#state.kind !== 'claimed') return
     // Nothing may be shown after the record that says so, from before it is sent.
     this.#parts.position.doubt()
-    this.#orFenced(() => this.#parts.wal.appendMark('release'))
+    this.#orFenced(() => this.#parts.wal.appendMarkSync('release'))
     if (this.isOwner || this.#state.kind === 'claimed') this.#lost()
   }
 
@@ -136,7 +124,7 @@ export class PartitionCopy {
         versions.end()
         if (!(fault instanceof StorageFull)) throw fault
         log.warn('cluster:copy', `there is no room for what this copy follows: ${fault.message}`)
-        await sleep(again_ms)
+        await sleep(fullDisk_ms)
       }
     }
   }
@@ -152,10 +140,7 @@ export class PartitionCopy {
     }
     const epoch = claimed.value
     store.pass(epoch)
-    // A process of the same name had the same folder, which it has let go of; after its claim it may have waited for another.
-    const mayShow = before !== undefined && (before.node !== node || before.isClaim)
-    const from = mayShow ? before.received + mayShow_ns : 0n
-    this.#state = { kind: 'claimed', epoch, from }
+    this.#state = { kind: 'claimed', epoch, from: ownsFrom(before, node) }
     position.own(epoch)
     owns(epoch)
     if (this.#isToOwn) this.#look()
@@ -173,10 +158,10 @@ export class PartitionCopy {
       this.turned()
     } else if (!this.isOwner) return
     if (now - wal.sent.steady_ns < idle_ns) return
-    if (this.#orFenced(() => wal.appendMark('idle'))) this.turned()
+    if (this.#orFenced(() => wal.appendMarkSync('idle'))) this.turned()
   }
 
-  #orFenced(append: () => ReturnType<ClusterLog['appendMark']>): boolean {
+  #orFenced(append: () => ReturnType<ClusterLog['appendMarkSync']>): boolean {
     const appended = append()
     if (appended.ok) {
       this.#parts.store.pass(this.#parts.wal.last)

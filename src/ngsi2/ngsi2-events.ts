@@ -83,7 +83,9 @@ async function listenable(
 ): Promise<Result<SubscriptionId, ApiResponse>> {
   const id = parseGivenId(segment(request, 'subscriptionId'))
   if (!id.ok) return err(badInput(`Invalid subscription ID: ${id.error}`))
-  const shown = await broker.subscriptions.one(tenant, id.value as SubscriptionId)
+  const found = await broker.subscriptions.one(tenant, id.value as SubscriptionId)
+  if (!found.ok) return err(unavailable(found.error))
+  const shown = found.value
   if (shown === undefined || !isBoundTo(request.paths, shown.subscription.path)) return err(subscriptionNotFound)
   return shown.subscription.reference === streamReference ? ok(shown.subscription.id) : err(badInput(notStreamed))
 }

@@ -88,9 +88,11 @@ export function listSubscriptions(services: Ngsi2Services): Operation {
       const { offset, limit, counted } = pageOf(parameters)
       const meant = meansEverywhere(paths) ? undefined : paths
       const page = await services.broker.subscriptions.page({ tenant, paths: meant, offset, limit })
+      if (!page.ok) return unavailable(page.error)
+      const { count, subscriptions } = page.value
       const at = now()
-      const body = JSON.stringify(page.subscriptions.map((shown) => subscriptionShown(shown, at)))
-      return { status: 200, body, ...(counted && { headers: { 'Fiware-Total-Count': String(page.count) } }) }
+      const body = JSON.stringify(subscriptions.map((shown) => subscriptionShown(shown, at)))
+      return { status: 200, body, ...(counted && { headers: { 'Fiware-Total-Count': String(count) } }) }
     },
   })
 }
@@ -102,7 +104,9 @@ export function showSubscription(services: Ngsi2Services): Operation {
     work: async (request, tenant) => {
       const id = parseGivenId(segment(request, 'subscriptionId'))
       if (!id.ok) return badInput(`Invalid subscription ID: ${id.error}`)
-      const shown = await services.broker.subscriptions.one(tenant, id.value as SubscriptionId)
+      const found = await services.broker.subscriptions.one(tenant, id.value as SubscriptionId)
+      if (!found.ok) return unavailable(found.error)
+      const shown = found.value
       if (shown === undefined || !isBoundTo(request.paths, shown.subscription.path)) return subscriptionNotFound
       return { status: 200, body: JSON.stringify(subscriptionShown(shown, now())) }
     },

@@ -1,3 +1,4 @@
+import type { LogName } from '../cluster/engine.js'
 import { frontEndsMost, slotsMost } from '../shared-memory/sender-table.js'
 
 /** What nodes send each other, beside the bodies of batches: a node refuses another format, so it may change with it. */
@@ -19,18 +20,22 @@ export const batchesPipelined = 8
 export const batchMost_bytes = 64 * 2 ** 20
 
 /** What a node can be asked. */
-export type LinkTarget = { readonly kind: 'batches'; readonly partition: number } | { readonly kind: 'positions' }
+export type LinkTarget =
+  | { readonly kind: 'batches'; readonly partition: number }
+  | { readonly kind: 'positions' }
+  /** A change of what the coordinator owns. */
+  | { readonly kind: 'control' }
 
 const base = '/cluster/v1'
 
 /** The path of a target. */
 export function pathOf(target: LinkTarget): string {
-  return target.kind === 'positions' ? `${base}/positions` : `${base}/partitions/${target.partition}/batches`
+  return target.kind === 'batches' ? `${base}/partitions/${target.partition}/batches` : `${base}/${target.kind}`
 }
 
 /** The target of a path; nothing when there is none. */
 export function parseLinkTarget(path: string | undefined): LinkTarget | undefined {
-  if (path === `${base}/positions`) return { kind: 'positions' }
+  for (const kind of ['positions', 'control'] as const) if (path === `${base}/${kind}`) return { kind }
   const [, digits] = /^\/cluster\/v1\/partitions\/(\d{1,4})\/batches$/.exec(path ?? '') ?? []
   return digits === undefined ? undefined : { kind: 'batches', partition: Number(digits) }
 }
@@ -57,11 +62,11 @@ export function parseSender(text: unknown): SenderName | undefined {
 
 const askedMost = 4096
 
-/** The partitions of a question; nothing when it is none. */
-export function parsePositionsQuestion(text: string): readonly number[] | undefined {
-  const partitions = memberOf(text, 'partitions')
-  if (!Array.isArray(partitions) || partitions.length > askedMost) return undefined
-  return partitions.every(isSafeCount) ? partitions : undefined
+/** The logs of a question, by the numbers of their partitions; nothing when it is none. */
+export function parsePositionsQuestion(text: string): readonly LogName[] | undefined {
+  const logs = memberOf(text, 'partitions')
+  if (!Array.isArray(logs) || logs.length > askedMost) return undefined
+  return logs.every(isLogName) ? logs : undefined
 }
 
 /** The sequences of an answer, one for each partition that was asked for; nothing when it is none. */
@@ -90,6 +95,10 @@ function memberOf(text: string, name: string): unknown {
   } catch {
     return undefined // No JSON: the caller says so.
   }
+}
+
+function isLogName(raw: unknown): raw is LogName {
+  return raw === 'control' || isSafeCount(raw)
 }
 
 function isSafeCount(raw: unknown): raw is number {

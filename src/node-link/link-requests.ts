@@ -1,3 +1,5 @@
+import { type CoordinatorService, parseControlRequest } from '../broker/shared-control.js'
+import type { LogName } from '../cluster/engine.js'
 import type { Command } from '../partition/commands.js'
 import type { SenderTable } from '../shared-memory/sender-table.js'
 import type { LogSequence } from '../wal/record-log.js'
@@ -16,8 +18,10 @@ export interface LinkServices {
   take(partition: number, commands: readonly Command[]): Promise<readonly CommandOutcome[]>
   /** The node that owns a partition as far as is known here. */
   ownerOf(partition: number): string | undefined
-  /** The last acknowledged sequences of partitions, in their order; nothing where this node may not confirm. */
-  positions(partitions: readonly number[]): readonly (LogSequence | undefined)[]
+  /** The last acknowledged sequences of logs, in their order; nothing where this node may not confirm. */
+  positions(logs: readonly LogName[]): readonly (LogSequence | undefined)[]
+  /** What the coordinator owns. */
+  readonly control: CoordinatorService
 }
 
 /** Of an answer with status 200 the bytes, of another one what is wrong. */
@@ -74,6 +78,15 @@ export class LinkRequests {
     if (partitions === undefined) return { status: 400, text: 'the body is no list of partitions' }
     const positions = this.#services.positions(partitions).map((position) => position ?? null)
     return { status: 200, bytes: Buffer.from(JSON.stringify({ positions })) }
+  }
+
+  /** Has a change of what the coordinator owns carried out, if this node coordinates. */
+  async control(body: Buffer): Promise<LinkAnswer> {
+    const request = parseControlRequest(body.toString())
+    if (request === undefined) return { status: 400, text: 'the body is no change that a coordinator carries out' }
+    const taken = await this.#services.control.take(request)
+    const answer = taken.ok ? taken.value : { owner: taken.error.owner ?? null }
+    return { status: taken.ok ? 200 : 421, bytes: Buffer.from(JSON.stringify(answer)) }
   }
 
   #elsewhere(partition: number): LinkAnswer {

@@ -1,9 +1,11 @@
+import { type ControlRequest, parseControlAnswer } from '../broker/shared-control.js'
+import type { LogName } from '../cluster/engine.js'
 import type { NodeAddress } from '../cluster/route-table.js'
 import type { Log } from '../log/log.js'
 import type { Result } from '../result.js'
 import type { BatchRoute } from './batch-route.js'
 import { linkHeaders, senderText } from './link-protocol.js'
-import { type LinkCaller, NodeConnection } from './node-connection.js'
+import { type LinkCaller, type LinkResponse, NodeConnection } from './node-connection.js'
 import { NodeRoute } from './node-route.js'
 import { type NodeSilent, PositionQuestions, type Positions } from './position-questions.js'
 
@@ -23,6 +25,8 @@ const positions_ms = 2_000
 export class NodeLink {
   readonly #parts: NodeLinkParts
   readonly #questions = new Map<string, PositionQuestions>()
+  /** For changes of what the coordinator owns. */
+  readonly #control = new Map<string, NodeConnection>()
   #generation = 0
 
   constructor(parts: NodeLinkParts) {
@@ -44,11 +48,24 @@ export class NodeLink {
     return new NodeRoute({ partition, connection, log, overtaken })
   }
 
-  /** Asks a node for the last acknowledged sequences of partitions; never rejects. */
-  async positions(node: string, partitions: readonly number[]): Promise<Positions> {
+  /** Has a node carry out a change of what the coordinator owns; never rejects. */
+  async change(node: string, request: ControlRequest): Promise<ControlResponse> {
+    const address = this.#parts.addressOf(node)
+    if (address === undefined) return { kind: 'unsent' }
+    const name = nameOf(address)
+    let connection = this.#control.get(name)
+    if (connection === undefined || connection.isOver) {
+      connection = new NodeConnection(address, this.#parts)
+      this.#control.set(name, connection)
+    }
+    return controlResponse(await connection.ask({ kind: 'control' }, Buffer.from(JSON.stringify(request))))
+  }
+
+  /** Asks a node for the last acknowledged sequences of logs; never rejects. */
+  async positions(node: string, partitions: readonly LogName[]): Promise<Positions> {
     const address = this.#parts.addressOf(node)
     if (address === undefined) return noMember(node)
-    const name = `${address.host} ${address.port} ${node}`
+    const name = nameOf(address)
     let questions = this.#questions.get(name)
     if (questions === undefined) {
       questions = new PositionQuestions(() => new NodeConnection(address, this.#parts), positions_ms)
@@ -59,7 +76,31 @@ export class NodeLink {
 
   close(): void {
     for (const questions of this.#questions.values()) questions.close()
+    for (const connection of this.#control.values()) connection.close()
   }
+}
+
+function nameOf({ node, host, port }: NodeAddress): string {
+  return `${host} ${port} ${node}`
+}
+
+/** What became of a change that another node was asked for. */
+export type ControlResponse =
+  /** What the service there has answered. */
+  | { readonly kind: 'answered'; readonly answer: Result<unknown, unknown> }
+  /** It does not coordinate; nothing was done. */
+  | { readonly kind: 'notCoordinator' }
+  /** It is not reached; nothing was done. */
+  | { readonly kind: 'unsent' }
+  /** It may have been carried out. */
+  | { readonly kind: 'outcomeUnknown' }
+
+function controlResponse(response: LinkResponse): ControlResponse {
+  if (response.kind !== 'answered') return { kind: response.kind === 'unsent' ? 'unsent' : 'outcomeUnknown' }
+  if (response.status === 421) return { kind: 'notCoordinator' }
+  const answer = response.status === 200 ? parseControlAnswer(response.bytes.toString()) : undefined
+  if (answer !== undefined) return { kind: 'answered', answer }
+  return { kind: response.status === 200 ? 'outcomeUnknown' : 'unsent' }
 }
 
 function noMember(node: string): Result<never, NodeSilent> {

@@ -208,6 +208,7 @@ export class NodeListener {
     const target = parseLinkTarget(url)
     if (target === undefined) throw new Error('a request has no target')
     if (target.kind === 'positions') send(outgoing, this.#requests.positions(body))
+    else if (target.kind === 'control') send(outgoing, await this.#requests.control(body))
     else send(outgoing, await this.#requests.batch(connection, target.partition, headers[linkHeaders.sender], body))
   }
 }

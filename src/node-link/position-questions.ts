@@ -1,3 +1,4 @@
+import type { LogName } from '../cluster/engine.js'
 import { err, ok, type Result } from '../result.js'
 import type { LogSequence } from '../wal/record-log.js'
 import { parsePositionsAnswer } from './link-protocol.js'
@@ -10,18 +11,18 @@ export interface NodeSilent {
   readonly reason: string
 }
 
-/** The last acknowledged sequences of partitions; none of one that the node may not confirm. */
-export type Positions = Result<ReadonlyMap<number, LogSequence>, NodeSilent>
+/** The last acknowledged sequences of logs; none of one that the node may not confirm. */
+export type Positions = Result<ReadonlyMap<LogName, LogSequence>, NodeSilent>
 
 /** A question that is not asked yet, of all who have come since the one before was asked. */
 interface Next {
-  readonly partitions: Set<number>
+  readonly partitions: Set<LogName>
   readonly answer: Promise<Positions>
   readonly resolve: (positions: Positions) => void
 }
 
 /**
- * Asks one node for the last acknowledged sequences of partitions. One question is under way at a time, and is of no use for
+ * Asks one node for the last acknowledged sequences of partitions, and of the coordinator's log. One question is under way at a time, and is of no use for
  * who comes after it was asked: something may have been acknowledged since. All who come meanwhile share the next one.
  */
 export class PositionQuestions {
@@ -38,7 +39,7 @@ export class PositionQuestions {
   }
 
   /** Never rejects. What a node answers has held at some moment after this was called. */
-  ask(partitions: readonly number[]): Promise<Positions> {
+  ask(partitions: readonly LogName[]): Promise<Positions> {
     this.#next ??= newQuestion()
     for (const partition of partitions) this.#next.partitions.add(partition)
     const { answer } = this.#next
@@ -59,7 +60,7 @@ export class PositionQuestions {
     this.#isUnderWay = false
   }
 
-  async #asked(partitions: readonly number[]): Promise<Positions> {
+  async #asked(partitions: readonly LogName[]): Promise<Positions> {
     if (this.#connection === undefined || this.#connection.isOver) this.#connection = this.#connect()
     const connection = this.#connection
     const limit = setTimeout(() => connection.close(), this.#limit_ms)
@@ -77,14 +78,14 @@ function newQuestion(): Next {
   return { partitions: new Set(), answer, resolve }
 }
 
-function positionsOf(response: LinkResponse, partitions: readonly number[]): Positions {
+function positionsOf(response: LinkResponse, partitions: readonly LogName[]): Positions {
   if (response.kind !== 'answered') return err({ kind: 'nodeSilent', reason: response.reason })
   const text = response.bytes.toString('utf8')
   const said = response.status === 200 ? parsePositionsAnswer(text, partitions.length) : undefined
   if (said === undefined) {
     return err({ kind: 'nodeSilent', reason: `it answers ${response.status}: ${text.slice(0, 500)}` })
   }
-  const positions = new Map<number, LogSequence>()
+  const positions = new Map<LogName, LogSequence>()
   for (const [at, partition] of partitions.entries()) {
     const position = said[at] ?? null
     if (position !== null) positions.set(partition, position as LogSequence)

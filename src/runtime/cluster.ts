@@ -17,6 +17,7 @@ import type { MainLog } from '../log/main-log.js'
 import { ActorThread } from '../mailbox/thread.js'
 import type { Measures } from '../measure/measures.js'
 import { type LinkSecurity, readLinkSecurity } from '../node-link/link-security.js'
+import type { LinkCaller } from '../node-link/node-connection.js'
 import type { Options } from '../options.js'
 import { err, ok, type Result } from '../result.js'
 import { SenderTable } from '../shared-memory/sender-table.js'
@@ -41,6 +42,8 @@ interface ClusterParts {
   readonly fatal: (reason: string) => void
   /** Of one of several nodes: has the thread of a partition become the owner of its log, or release it. */
   readonly instruct: (partition: number, what: 'own' | 'release') => void
+  /** Of one of several nodes: has the copy of the coordinator's log become its owner, or release it. */
+  readonly coordinate: (what: 'own' | 'release') => void
   /** Who owns what is known to be different now. */
   readonly routed: (routes: readonly Route[]) => void
 }
@@ -105,9 +108,16 @@ export class RunningCluster {
     return writer
   }
 
-  /** Opens the log of the coordinator, which this thread writes; nothing where it is files: several nodes do not share it. */
-  get openControl(): ((applied: LogSequence) => ClusterLog) | undefined {
-    return this.#nodes === undefined ? (applied) => new ClusterLog(this.link('control'), applied) : undefined
+  /** Opens the log of the coordinator, which this thread writes. */
+  openControl(applied: LogSequence): ClusterLog {
+    return new ClusterLog(this.link('control'), applied)
+  }
+
+  /** How this node asks others; nothing where it does not. */
+  get caller(): LinkCaller | undefined {
+    const { options } = this.#parts
+    if (options.link === undefined || this.#security === undefined) return undefined
+    return { self: { cluster: options.name, node: options.node }, security: this.#security }
   }
 
   /** This node among several; nothing in a cluster of one. */
@@ -198,10 +208,10 @@ export class RunningCluster {
   }
 
   #follow(nodes: ClusterNodes): void {
-    const { options, folder, log, instruct, routed } = this.#parts
+    const { options, folder, log, instruct, coordinate, routed } = this.#parts
     this.#tell({ kind: 'follow', nodes })
     this.#nodes = new RunningNodes({
-      ...{ node: options.node, nodes, partitions: folder.partitions, log, instruct },
+      ...{ node: options.node, nodes, partitions: folder.partitions, log, instruct, coordinate },
       tell: (self) => this.#tell({ kind: 'tell', self }),
       routed,
     })

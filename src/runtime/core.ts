@@ -2,9 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 import { MessageChannel } from 'node:worker_threads'
 import { backupOperations } from '../broker/backup-service.js'
-import { subscriptionServiceOperations } from '../broker/broker.js'
-import { registryServiceOperations } from '../broker/registry-service.js'
+import { type SubscriptionService, subscriptionServiceOperations } from '../broker/broker.js'
+import { type RegistryService, registryServiceOperations } from '../broker/registry-service.js'
 import { serveService } from '../broker/service-link.js'
+import { coordinatorOperations } from '../broker/shared-control.js'
+import type { ClusterLog } from '../cluster/cluster-log.js'
 import type { Route } from '../cluster/node-facts.js'
 import type { Setting } from '../command-line/command-line.js'
 import { serveFeeds } from '../console/feed-link.js'
@@ -40,6 +42,7 @@ import { newTransactions } from '../shared-memory/transaction-numbers.js'
 import { Versions } from '../shared-memory/versions.js'
 import { ViewerLimit } from '../shared-memory/viewer-limit.js'
 import { RunningCluster } from './cluster.js'
+import { Coordination } from './coordination.js'
 import { RunningDelivery } from './delivery.js'
 import { exitCodes } from './exit-codes.js'
 import { type FeedParts, openFront, type RunningFrontEnd } from './front-end-assembly.js'
@@ -90,6 +93,8 @@ export class Core {
   readonly #backups: Backups
   #cluster: RunningCluster | undefined
   #delivery: RunningDelivery | undefined
+  /** Of one of several nodes. */
+  #coordination: Coordination | undefined
   #front: RunningFrontEnd | undefined
   #sweeper: Sweeper | undefined
   #sequences = SequenceCounter.after(0)
@@ -176,6 +181,7 @@ export class Core {
       fenced: (reason) => this.#fatal(reason, exitCodes.fenced),
       fatal: this.#fatal,
       instruct: (partition, kind) => this.#partitions.instruct(partition, { kind }),
+      coordinate: (what) => this.#coordination?.instruct(what),
       routed: (routes) => this.#routed(routes),
     })
     if (!started.ok) return started
@@ -185,11 +191,17 @@ export class Core {
 
   /** Opens and recovers everything that is on disk. */
   async open(): Promise<void> {
+    const cluster = this.#cluster
+    let wal: ClusterLog | undefined
+    const opened = (log: ClusterLog): ClusterLog => {
+      wal = log
+      return log
+    }
     this.#delivery = new RunningDelivery({
       plan: this.#plan,
       options: this.#options.notifications,
       folder: this.#folder,
-      openLog: this.#cluster?.openControl,
+      openLog: cluster && ((applied) => opened(cluster.openControl(applied))),
       courierHeap_MiB: this.#heaps.courier_MiB,
       partitions: this.#partitions,
       state: (query) => this.#frontEnd.state(query),
@@ -200,6 +212,11 @@ export class Core {
       log: this.#log,
       fatal: this.#fatal,
     })
+    const [delivery, nodes] = [this.#delivery, cluster?.nodes]
+    if (nodes !== undefined && wal !== undefined) {
+      const [caller, log, fatal] = [cluster?.caller, this.#log, this.#fatal]
+      this.#coordination = new Coordination({ nodes, delivery, wal, caller, log, fatal })
+    }
     // The threads open their stores while the registry is read here.
     const [highest] = await Promise.all([this.#partitions.start(), this.#delivery.load()])
     this.#sequences = SequenceCounter.after(highest, this.#cluster?.nodes?.slot)
@@ -221,7 +238,7 @@ export class Core {
       nodes: this.#cluster?.forFronts,
     }
     this.#watch()
-    const { subscriptions, registry } = this.#delivered
+    const { subscriptions, registry } = this.#services
     const alarms = {
       counts: () => this.#alarms.counts,
       list: (most: number) => this.#alarms.list(most),
@@ -230,7 +247,8 @@ export class Core {
     const dropped = () => this.#log.dropped
     const feeds = (parts: FeedParts) =>
       mainFeeds({ ...parts, options: this.#options, alarms: this.#alarms, dropped }, this.#log)
-    const services = { subscriptions, registry, alarms, feeds, backups: this.#backups, dropped }
+    const coordinator = this.#coordination
+    const services = { subscriptions, registry, coordinator, alarms, feeds, backups: this.#backups, dropped }
     const opened = await openFront({ ...task, frontEnd: 0 }, services, this.#log, (front) =>
       this.#partitions.add(front),
     )
@@ -241,7 +259,8 @@ export class Core {
     const others = Array.from({ length: this.#options.httpThreads - 1 }, (_, at) => at + 1)
     const nodes = withSocket(task.nodes, opened.value.among?.fd)
     await Promise.all(others.map((frontEnd) => this.#startThread({ ...task, nodes, frontEnd, fd })))
-    this.#delivered.begin()
+    if (this.#coordination === undefined) this.#delivered.begin()
+    else this.#coordination.begin()
     this.#sweeper = this.#newSweeper(opened.value)
     this.#cluster?.begin(opened.value.among?.port)
     return ok(opened.value.port)
@@ -310,6 +329,7 @@ export class Core {
     this.#log.trace('shutdown', 'all requests have a response or are given up')
     await this.#delivery?.drain(Math.max(0, until - performance.now()))
     this.#log.trace('shutdown', 'no notification is being sent')
+    this.#coordination?.end()
     await this.#partitions.drain()
     this.#log.trace('shutdown', 'the partitions are closed')
     this.#cluster?.end()
@@ -327,6 +347,11 @@ export class Core {
       () => true, // A thread that has died is in no transaction.
     )
     return Promise.race([halted, sleep(limit_ms, false)])
+  }
+
+  /** What front ends ask of the coordinator, on whichever node it is. */
+  get #services(): { readonly subscriptions: SubscriptionService; readonly registry: RegistryService } {
+    return this.#coordination ?? this.#delivered
   }
 
   get #delivered(): RunningDelivery {
@@ -348,7 +373,9 @@ export class Core {
   async #startThread(task: FrontEndTask): Promise<void> {
     const { port1, port2 } = new MessageChannel()
     this.#log.take(port1)
-    const { subscriptions, registry } = this.#delivered
+    const { subscriptions, registry } = this.#services
+    const coordinator = this.#coordination && new MessageChannel()
+    if (this.#coordination && coordinator) serveService(coordinator.port1, this.#coordination, coordinatorOperations)
     const [service, registration, feed] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
     const [backups, feeds] = [new MessageChannel(), new MessageChannel()]
     serveFeeds(feeds.port1, this.#frontEnd.feeds)
@@ -363,12 +390,16 @@ export class Core {
         log: port2,
         subscriptions: service.port2,
         registry: registration.port2,
+        coordinator: coordinator?.port2,
         backups: backups.port2,
         feeds: feeds.port2,
         registrations: packed([...registry.index.all()]),
         registryFeed: feed.port2,
       },
-      transfer: [port2, service.port2, registration.port2, backups.port2, feeds.port2, feed.port2],
+      transfer: [
+        ...[port2, service.port2, registration.port2, backups.port2, feeds.port2, feed.port2],
+        ...(coordinator ? [coordinator.port2] : []),
+      ],
       reported: (report) => {
         if (report.kind === 'alarm') this.#alarm(report)
       },

@@ -1,15 +1,20 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import type { ControlSharing } from '../broker/shared-control.js'
 import { CourierThread } from '../coordinator/courier-thread.js'
+import { enforceChange } from '../coordinator/enforcement.js'
 import type { StateParts } from '../coordinator/initial-notices.js'
 import type { Launch, Partitions } from '../coordinator/partitions.js'
 import { Registry, type RegistryParts } from '../coordinator/registry.js'
 import { Subscriptions } from '../coordinator/subscriptions.js'
 import { packedRecipients } from '../delivery/packed-recipients.js'
+import { ControlCopy, type ControlCopyParts } from '../lmdb/control-copy.js'
+import type { ControlRecord } from '../lmdb/control-record.js'
 import { LmdbRegistryStore } from '../lmdb/control-registry.js'
 import { ControlStore } from '../lmdb/control-store.js'
 import type { DataFolder } from '../lmdb/data-folder.js'
 import type { LoggedParts } from '../lmdb/logged-environment.js'
 import type { Alarms } from '../log/alarms.js'
+import { errorFacts } from '../log/log.js'
 import type { MainLog } from '../log/main-log.js'
 import { renderAvailabilityNotification, renderNotice } from '../ngsi1/render/notifications.js'
 import { messageRenderer } from '../ngsi2/render/notification-message.js'
@@ -17,6 +22,7 @@ import type { NotificationOptions } from '../options.js'
 import type { PinnedFile } from '../partition/store.js'
 import { Bell } from '../shared-memory/bell.js'
 import { inSlices } from '../slices.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
 import { clockStart } from '../time.js'
 import { renderingParts, templateSettings } from './message-rendering.js'
 import type { BrokerPlan, CourierTask, ThreadPorts } from './tasks.js'
@@ -53,6 +59,8 @@ export class RunningDelivery {
   readonly #store: ControlStore
   readonly #courier: CourierThread<Task>
   readonly #clock = clockStart()
+  /** Of one of several nodes. */
+  #shared: { readonly copy: ControlCopy; readonly sharing: ControlSharing } | undefined
 
   /** Opens the store; throws when it can not be used. */
   constructor(parts: RunningDeliveryParts) {
@@ -68,7 +76,7 @@ export class RunningDelivery {
         if (reason === undefined) alarms.release(alarm, subject)
         else alarms.raise(alarm, subject, reason)
       },
-      failing: (id, fails) => this.subscriptions.disable(id, fails),
+      failing: (id, fails) => this.#disable(id, fails),
       log,
       fatal,
     })
@@ -134,12 +142,38 @@ export class RunningDelivery {
     this.registry.start()
   }
 
+  /** This node is one of several: what the coordinator owns is changed by one of them, and follows the log here from now on. */
+  follow(parts: Omit<ControlCopyParts, 'store' | 'enforce'>, sharing: ControlSharing): ControlCopy {
+    const enforce = (change: Required<ControlRecord>) => enforceChange(change, this.subscriptions, this.registry)
+    const copy = new ControlCopy({ ...parts, store: this.#store, enforce })
+    this.#shared = { copy, sharing }
+    return copy
+  }
+
+  /** Begins, or ends, what happens by the clock: on the node that coordinates. */
+  coordinates(isCoordinator: boolean): void {
+    this.subscriptions.stop()
+    this.registry.stop()
+    if (isCoordinator) this.begin()
+  }
+
   /** Ends in order, before the partitions do; what can be sent at once is sent, within this time [subscriptions 5.5]. */
   async drain(limit_ms: number): Promise<void> {
     this.subscriptions.stop()
     this.registry.stop()
     await this.#courier.drain(limit_ms)
+    await this.#shared?.copy.close()
     await this.#store.close()
+  }
+
+  #disable(id: SubscriptionId, fails: number): void {
+    const disabling =
+      this.#shared === undefined
+        ? this.subscriptions.disable(id, fails)
+        : this.#shared.sharing.change({ service: 'subscriptions', operation: 'disable', given: [id, fails] })
+    disabling.catch((fault: unknown) =>
+      this.#parts.log.error('subscriptions:disable', `subscription ${id} could not be disabled`, errorFacts(fault)),
+    )
   }
 
   #registryStore(): LmdbRegistryStore {

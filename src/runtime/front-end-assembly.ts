@@ -11,6 +11,7 @@ import { PoolThreads } from '../broker/pool-threads.js'
 import { QueryPool, scanPermits } from '../broker/query-pool.js'
 import type { RegistryService } from '../broker/registry-service.js'
 import { ScanStops } from '../broker/scan-queue.js'
+import type { CoordinatorService } from '../broker/shared-control.js'
 import { CourierStreams } from '../broker/stream-service.js'
 import type { Route } from '../cluster/node-facts.js'
 import { RouteTable } from '../cluster/route-table.js'
@@ -128,7 +129,7 @@ export async function openFront(
   const streams = new EventStreams()
   const listening = new CourierStreams(streams)
   const routes = new RouteTable(task.nodes?.routes ?? [])
-  const among = await openNodeFront(task, mailboxes, routes, log)
+  const among = await openNodeFront(task, mailboxes, routes, services.coordinator, log)
   if (!among.ok) {
     await close()
     return among
@@ -162,6 +163,8 @@ export async function openFront(
 interface FrontEndServices {
   readonly subscriptions: SubscriptionService
   readonly registry: RegistryService
+  /** What other nodes have this one do, of one of several. */
+  readonly coordinator?: CoordinatorService | undefined
   readonly backups: BackupService
   readonly alarms: AlarmService
   /** Opens what there is to look at. */
@@ -346,13 +349,14 @@ async function openNodeFront(
   { nodes, frontEnd, options }: FrontEndTask,
   mailboxes: readonly Mailbox[],
   routes: RouteTable,
+  control: CoordinatorService | undefined,
   log: Log,
 ): Promise<Result<NodeFront | undefined, ListenRefusal>> {
-  if (nodes?.link === undefined) return ok(undefined)
-  const { link, positions } = nodes
+  if (nodes?.link === undefined || control === undefined) return ok(undefined)
+  const { link, positions, controlPosition } = nodes
   const { mailboxSize } = options
   return NodeFront.open({
-    ...{ link, frontEnd, routes, mailboxes, positions, mailboxSize, log },
+    ...{ link, frontEnd, routes, mailboxes, positions, controlPosition, control, mailboxSize, log },
     patience_ms: enginePatience_ms,
   })
 }

@@ -1,5 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ConfirmedPositions } from '../broker/confirmed-reads.js'
+import type { CoordinatorService } from '../broker/shared-control.js'
+import type { LogName } from '../cluster/engine.js'
 import type { RouteTable } from '../cluster/route-table.js'
 import { descriptorOf, type ListenRefusal, listen } from '../http/listen.js'
 import type { Log } from '../log/log.js'
@@ -23,6 +25,10 @@ interface NodeFrontParts {
   readonly mailboxes: readonly Mailbox[]
   /** How far each partition is here, see `PartitionPosition`. */
   readonly positions: readonly SharedArrayBuffer[]
+  /** The same of the coordinator's log. */
+  readonly controlPosition: SharedArrayBuffer
+  /** What the coordinator owns, for other nodes. */
+  readonly control: CoordinatorService
   /** Commands that may wait for a partition. */
   readonly mailboxSize: number
   /** How long a command waits for its reply. */
@@ -62,13 +68,16 @@ export class NodeFront {
       return new RemoteMailbox({ ...settings, open: (node) => open(partition, node) })
     })
     const positions = parts.positions.map((memory) => new PartitionPosition(memory))
+    const controlPosition = new PartitionPosition(parts.controlPosition)
     const services = {
       partitions: mailboxes.length,
       senders: new SenderTable(mailboxes.length, link.senders),
       take: (partition: number, commands: Parameters<LocalRoute['send']>[0]) =>
         numbered(here, partition).send(commands),
       ownerOf: (partition: number) => routes.ownerOf(partition),
-      positions: (asked: readonly number[]) => asked.map((partition) => confirmed(positions[partition])),
+      positions: (asked: readonly LogName[]) =>
+        asked.map((log) => confirmed(log === 'control' ? controlPosition : positions[log])),
+      control: parts.control,
     }
     this.#listener = new NodeListener({ self, security, services, log })
   }
@@ -85,8 +94,9 @@ export class NodeFront {
   }
 
   /** Asks another node how far the partitions are that it owns. */
-  ask(node: string, partitions: readonly number[]): Promise<ConfirmedPositions> {
-    return this.#link.positions(node, partitions)
+  async ask(node: string, partitions: readonly number[]): Promise<ConfirmedPositions> {
+    const said = await this.#link.positions(node, partitions)
+    return said.ok ? ok(numbersOf(said.value)) : said
   }
 
   /** Ends in order: the mailboxes of the partitions are empty, what was answered to other nodes is sent. */
@@ -96,6 +106,13 @@ export class NodeFront {
     await nextTurn()
     this.#listener.close()
   }
+}
+
+/** Of the logs those of partitions. */
+function numbersOf(positions: ReadonlyMap<LogName, LogSequence>): ReadonlyMap<number, LogSequence> {
+  const numbers = new Map<number, LogSequence>()
+  for (const [log, position] of positions) if (log !== 'control') numbers.set(log, position)
+  return numbers
 }
 
 /** The last acknowledged record, if this node may say so now: looked at before it is asked whether it may. */

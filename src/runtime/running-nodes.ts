@@ -1,12 +1,14 @@
 import {
   type ClusterNodes,
+  knownCoordinator,
   knownRoutes,
   listedNames,
   type NodeFacts,
   type Ownership,
   type Route,
 } from '../cluster/node-facts.js'
-import { placed } from '../cluster/placing.js'
+import { placed, placedCoordinator } from '../cluster/placing.js'
+import { type NodeAddress, parseAddress } from '../cluster/route-table.js'
 import type { Log } from '../log/log.js'
 import { PartitionPosition } from '../shared-memory/partition-position.js'
 import type { LogSequence } from '../wal/record-log.js'
@@ -23,6 +25,8 @@ interface RunningNodesParts {
   readonly tell: (self: NodeFacts) => void
   /** Has the thread of a partition become the owner of its log, or release it. */
   readonly instruct: (partition: number, what: 'own' | 'release') => void
+  /** Has the copy of the coordinator's log become its owner, or release it. */
+  readonly coordinate: (what: 'own' | 'release') => void
   /** Who owns what is known to be different now. */
   readonly routed: (routes: readonly Route[]) => void
 }
@@ -43,10 +47,15 @@ export class RunningNodes {
   readonly #parts: RunningNodesParts
   /** How far each partition is here, see `PartitionPosition`. */
   readonly positions: readonly SharedArrayBuffer[]
+  /** The same of the coordinator's log. */
+  readonly controlPosition = PartitionPosition.memory()
   readonly #slot: number
   readonly #owned = new Map<number, LogSequence>()
   /** Partitions that this node was told to claim, and has not claimed yet. */
   readonly #claiming = new Set<number>()
+  /** Since which claim this node coordinates; 0 while it does not. */
+  #coordinates = 0 as LogSequence
+  #isClaimingControl = false
   #timer: NodeJS.Timeout | undefined
   #nodes: ClusterNodes
   #members: readonly NodeFacts[] = []
@@ -63,14 +72,24 @@ export class RunningNodes {
     this.#slot = listed.slot
   }
 
+  /** The name of this node. */
+  get name(): string {
+    return this.#parts.node
+  }
+
   /** The number of this node in the cluster. */
   get slot(): number {
     return this.#slot
   }
 
+  get reads(): ClusterNodes['reads'] {
+    return this.#nodes.reads
+  }
+
   /** What front ends begin with. */
   get forFronts(): FrontNodes {
-    return { positions: this.positions, reads: this.#nodes.reads, routes: this.#routes() }
+    const { positions, controlPosition, reads } = this
+    return { positions, controlPosition, reads, routes: this.#routes() }
   }
 
   /** All partitions are open: this node is a member from now on, which others reach there; nowhere with an empty text. */
@@ -120,9 +139,28 @@ export class RunningNodes {
     this.#routed()
   }
 
+  /** What the copy of the coordinator's log says: since which claim this node owns it, or that it does not. */
+  coordinates(epoch: LogSequence | undefined): void {
+    this.#isClaimingControl = false
+    this.#coordinates = epoch ?? (0 as LogSequence)
+    this.#tell()
+  }
+
+  /** The node that coordinates as far as is known, this one or another; nothing while none is known to. */
+  get coordinator(): string | undefined {
+    return knownCoordinator(this.#known())?.name
+  }
+
+  /** Where another member listens for others; nothing for one that is no member, or does not. */
+  addressOf(node: string): NodeAddress | undefined {
+    const member = this.#members.find(({ name }) => name === node)
+    return member && parseAddress(node, member.address)
+  }
+
   #decide(): void {
     this.#claim()
     if (performance.now() - this.#changed_ms < stable_ms) return
+    if (this.#coordinates > 0 && this.#placedCoordinator() !== this.#parts.node) this.#parts.coordinate('release')
     const surplus = this.#placed().findIndex(
       ({ owner }, partition) => owner !== undefined && owner !== this.#parts.node && this.#owned.has(partition),
     )
@@ -138,6 +176,15 @@ export class RunningNodes {
       this.#claiming.add(partition)
       this.#parts.instruct(partition, 'own')
     }
+    if (this.#placedCoordinator() !== this.#parts.node || this.coordinator !== undefined || this.#isClaimingControl)
+      return
+    this.#isClaimingControl = true
+    this.#parts.coordinate('own')
+  }
+
+  #placedCoordinator(): string | undefined {
+    const members = new Set(this.#members.map(({ name }) => name))
+    return placedCoordinator({ nodes: listedNames(this.#nodes), members })
   }
 
   #placed(): ReturnType<typeof placed> {
@@ -148,8 +195,13 @@ export class RunningNodes {
   }
 
   #routes(): readonly Route[] {
+    return knownRoutes(this.#known())
+  }
+
+  /** What others say of themselves, and what is so of this node, which they may not have heard yet. */
+  #known(): readonly NodeFacts[] {
     const others = this.#members.filter(({ name }) => name !== this.#parts.node)
-    return knownRoutes([...others, this.#self()])
+    return [...others, this.#self()]
   }
 
   #routed(): void {
@@ -163,7 +215,8 @@ export class RunningNodes {
   #self(): NodeFacts {
     const { node: name } = this.#parts
     const owns: readonly Ownership[] = Array.from(this.#owned, ([partition, epoch]) => ({ partition, epoch }))
-    return { name, slot: this.#slot, address: this.#address, formats: [format], unreachable: [], owns }
+    const [slot, address, coordinates] = [this.#slot, this.#address, this.#coordinates]
+    return { name, slot, address, formats: [format], unreachable: [], owns, coordinates }
   }
 }
 

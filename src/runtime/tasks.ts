@@ -107,6 +107,8 @@ export interface FrontEndTask extends BrokerPlan {
 export interface FrontNodes {
   /** How far each partition is here, see `PartitionPosition`. */
   readonly positions: readonly SharedArrayBuffer[]
+  /** The same of the coordinator's log. */
+  readonly controlPosition: SharedArrayBuffer
   readonly reads: ClusterNodes['reads']
   readonly routes: readonly Route[]
   /** Where nodes ask each other. */
@@ -129,6 +131,8 @@ export interface FrontLink {
 export interface ServicePorts {
   readonly subscriptions: MessagePort
   readonly registry: MessagePort
+  /** What other nodes have this one do, of one of several. */
+  readonly coordinator?: MessagePort | undefined
   readonly backups: MessagePort
   /** What there is to look at for those who look at the broker. */
   readonly feeds: MessagePort

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
-import { before, t as file, type Test, test } from 'tap'
+import { before, t as file, test } from 'tap'
 import { isLong } from '../faults/run.js'
 import { Authority } from '../node-link/certificates.js'
-import { RunningBroker } from '../running.js'
+import type { RunningBroker } from '../running.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
-import { attributeText, freshName } from './given.js'
+import { attributeText } from './given.js'
+import { givenNodes, setLevel, until } from './given-nodes.js'
 
 let etcd: EtcdMembers
 
@@ -17,43 +17,9 @@ if (noEtcd === false) {
 
 const tanks = Array.from({ length: 8 }, (_, number) => `Tank${number}`)
 
-/** Resolves when it holds. */
-async function until(holds: () => Promise<boolean>, what: string): Promise<void> {
-  for (let tries = 0; tries < 1200; tries += 1) {
-    if (await holds()) return
-    await delay(50)
-  }
-  throw new Error(`it did not come about that ${what}`)
-}
-
-/** Nodes of a cluster of several which reach each other; `more` are the flags of each. */
-async function nodesOf(
-  t: Test,
-  names: readonly string[],
-  more: (name: string) => readonly string[],
-): Promise<readonly RunningBroker[]> {
-  const cluster = freshName()
-  etcd.control(['put', `/rigel/${cluster}/setting/nodes`, JSON.stringify({ format: 1, copies: 3, nodes: [] })])
-  const common = ['-cluster', cluster, '-clusterUrl', etcd.urls.join(','), '-partitions', '2', '-httpThreads', '2']
-  const link = ['-clusterPort', '0', '-clusterIp', '127.0.0.1', '-clusterAdvertise', '127.0.0.1']
-  const nodes: RunningBroker[] = []
-  for (const name of names) {
-    const flags = [...common, ...link, '-nodeName', name, ...more(name)]
-    nodes.push(await RunningBroker.startOn(t, join(t.testdirName, `data-${name}`), flags))
-  }
-  return nodes
-}
-
-/** Sets the level of a tank at a node; says whether it was carried out. */
-async function set(node: RunningBroker, id: string, value: string): Promise<boolean> {
-  const attributes = [{ name: 'level', type: 'Number', value }]
-  const { status, text } = await node.update('APPEND', { id, type: 'Tank', isPattern: 'false', attributes })
-  return status === 200 && /"code" ?: ?"200"/.test(text) && !/"code" ?: ?"[45]/.test(text)
-}
-
 /** Sets all tanks at a node, each as often as it takes. */
 async function setAll(node: RunningBroker, value: string): Promise<void> {
-  await Promise.all(tanks.map((id) => until(() => set(node, id, value), `${id} is set`)))
+  await Promise.all(tanks.map((id) => until(() => setLevel(node, id, value), `${id} is set`)))
 }
 
 function levels(node: RunningBroker): Promise<readonly (string | undefined)[]> {
@@ -66,7 +32,7 @@ test('each node takes updates of all partitions, and shows what was acknowledged
   skip: noEtcd,
 }, async (t) => {
   const folder = t.testdir({ token: `${'t'.repeat(40)}\n` })
-  const nodes = await nodesOf(t, ['a', 'b'], () => ['-clusterTokenFile', join(folder, 'token')])
+  const { nodes } = await givenNodes(t, etcd, ['a', 'b'], () => ['-clusterTokenFile', join(folder, 'token')])
   const [a, b] = nodes
   if (a === undefined || b === undefined) return
   await setAll(a, '1')
@@ -105,7 +71,7 @@ test('by certificates nodes reach each other', {
     ...['-clusterKey', join(folder, name, 'key'), '-clusterCert', join(folder, name, 'cert')],
     ...['-clusterCa', join(folder, name, 'ca')],
   ]
-  const [a, b] = await nodesOf(t, ['a', 'b'], flags)
+  const [a, b] = (await givenNodes(t, etcd, ['a', 'b'], flags)).nodes
   if (a === undefined || b === undefined) return
   await setAll(a, '1')
   await setAll(b, '2')

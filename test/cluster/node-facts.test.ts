@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import {
   factsText,
+  knownCoordinator,
   knownRoutes,
   type NodeFacts,
   nodesText,
@@ -10,19 +11,29 @@ import {
 } from '../../src/cluster/node-facts.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
 
-function node(name: string, owns: readonly (readonly [partition: number, epoch: number])[]): NodeFacts {
+function node(
+  name: string,
+  owns: readonly (readonly [partition: number, epoch: number])[],
+  coordinates = 0,
+): NodeFacts {
   return {
     ...{ name, slot: 0, address: `${name}:1027`, formats: [1], unreachable: ['x'] },
     owns: owns.map(([partition, epoch]) => ({ partition, epoch: epoch as LogSequence })),
+    coordinates: coordinates as LogSequence,
   }
 }
 
 test('what a member says of itself is read as it was written, and nothing else is', async (t) => {
-  const facts = node('a', [[3, 17]])
+  const facts = node('a', [[3, 17]], 23)
   t.same(parseFacts(factsText(facts)), facts)
   for (const text of ['', '{', '[]', 'null', '{"format":2}', factsText(facts).replace('17', '-1')]) {
     t.equal(parseFacts(text), undefined, text)
   }
+})
+
+test('of two members that own the log of the coordinator the one with the later claim coordinates', async (t) => {
+  t.equal(knownCoordinator([node('a', []), node('b', [])]), undefined)
+  t.equal(knownCoordinator([node('a', [], 8), node('b', [], 9), node('c', [], 0)])?.name, 'b')
 })
 
 test('of two members that own a partition the one with the later claim is right', async (t) => {

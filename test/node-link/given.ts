@@ -17,6 +17,7 @@ import { NodeLink } from '../../src/node-link/node-link.js'
 import { type LinkLimits, NodeListener } from '../../src/node-link/node-listener.js'
 import { LocalRoute } from '../../src/node-link/node-route.js'
 import type { Command } from '../../src/partition/commands.js'
+import { err } from '../../src/result.js'
 import { Bell } from '../../src/shared-memory/bell.js'
 import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
 import { SenderTable } from '../../src/shared-memory/sender-table.js'
@@ -24,6 +25,8 @@ import { command, given, matcher, noDamages, noWords, silentLog, storeSettings, 
 
 export const token = 'a token that is long enough for a cluster'.replaceAll(' ', '-')
 export const byToken: LinkSecurity = { tls: undefined, tokens: [token] }
+
+const notCoordinator = err({ kind: 'notCoordinator', owner: undefined } as const)
 
 /** A partition in this process: its store, and the mailbox before it. */
 export interface Partition {
@@ -102,7 +105,8 @@ export class GivenNode {
       senders: this.senders,
       take: (_partition, commands) => this.#take(commands),
       ownerOf: () => (this.owner === name ? undefined : this.owner),
-      positions: (partitions) => this.services.positions?.(partitions) ?? [],
+      positions: (logs) => this.services.positions?.(logs) ?? [],
+      control: { take: async (request) => this.services.control?.take(request) ?? notCoordinator },
     }
     const log = { ...silentLog, warn: (_op: string, line: string) => void this.lines.push(line) }
     this.listener = new NodeListener({ self: { cluster: 'c', node: name }, security, services, log, limits })

@@ -1,4 +1,5 @@
 import { test } from 'tap'
+import type { LogName } from '../../src/cluster/engine.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
 import { CuttingProxy } from './cutting-proxy.js'
 import { GivenNode, linkTo, until } from './given.js'
@@ -10,20 +11,21 @@ function at(sequence: number): LogSequence {
 test('a node says the last acknowledged sequences of the partitions that it may confirm', async (t) => {
   const node = await GivenNode.start(t)
   node.services = {
-    positions: (partitions) => partitions.map((number) => (number === 1 ? undefined : at(number * 10))),
+    positions: (logs) => logs.map((log) => (log === 1 ? undefined : at(log === 'control' ? 7 : log * 10))),
   }
   const link = linkTo(t, [node.address])
   t.same(await link.positions('b', [1, 2, 3]), {
     ok: true,
     value: new Map([2, 3].map((number) => [number, number * 10])),
   })
+  t.same(await link.positions('b', ['control']), { ok: true, value: new Map([['control', 7]]) })
   t.same(await link.positions('b', []), { ok: true, value: new Map() })
 })
 
 test('one question is under way, and all who come meanwhile share the next one, which is asked after they came', async (t) => {
   const node = await GivenNode.start(t)
   const proxy = await CuttingProxy.before(t, node)
-  const questions: (readonly number[])[] = []
+  const questions: (readonly LogName[])[] = []
   let last = 4
   node.services = {
     positions: (partitions) => {

@@ -1,0 +1,115 @@
+import { err, ok, type Result } from '../result.js'
+import type { SubscriptionService } from './broker.js'
+import type { RegistryService } from './registry-service.js'
+import type { Unavailable } from './unavailable.js'
+
+/** What is changed by one node of a cluster alone, the one that coordinates, whichever node is asked. */
+const changes = {
+  subscriptions: ['subscribe', 'add', 'change', 'patch', 'unsubscribe', 'disable'],
+  registry: ['register', 'add', 'remove', 'notified', 'subscribe', 'change', 'unsubscribe'],
+} as const
+
+type Changes = typeof changes
+
+/** A change of what the coordinator owns, as it is asked of another node: the arguments are plain data. */
+export interface ControlRequest<Service extends keyof Changes = keyof Changes> {
+  readonly service: Service
+  readonly operation: Changes[Service][number]
+  readonly given: readonly unknown[]
+}
+
+/** The node that was asked does not coordinate; nothing was done. */
+export interface NotCoordinator {
+  readonly kind: 'notCoordinator'
+  /** The node that does, as far as it knows. */
+  readonly owner: string | undefined
+}
+
+/** What a node does for others that do not coordinate. */
+export interface CoordinatorService {
+  /** Carries out a change if this node coordinates; gives what its service has answered. */
+  take(request: ControlRequest): Promise<Result<unknown, NotCoordinator>>
+}
+
+/** The operations of the service, for callers behind a port. */
+export const coordinatorOperations = ['take'] as const
+export type CoordinatorOperation = (typeof coordinatorOperations)[number]
+
+/** How a node of several has changed what the coordinator owns, and knows that it has what was acknowledged. */
+export interface ControlSharing {
+  /** Has the coordinator carry out a change; gives what its service answers, or that none is reached. */
+  change<Answer>(request: ControlRequest): Promise<Answer>
+  /** Resolves when this node has all that was acknowledged before; refuses when that is not known. */
+  confirmed(): Promise<Result<undefined, Unavailable>>
+}
+
+/** The request that a text from another node is; nothing when it is none. */
+export function parseControlRequest(text: string): ControlRequest | undefined {
+  const raw = parsed(text)
+  if (typeof raw !== 'object' || raw === null || !('service' in raw) || !('operation' in raw) || !('given' in raw)) {
+    return undefined
+  }
+  const { service, operation, given } = raw
+  if ((service !== 'subscriptions' && service !== 'registry') || !Array.isArray(given)) return undefined
+  const known = changes[service].find((name) => name === operation)
+  return known === undefined ? undefined : { service, operation: known, given }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined // No JSON: the caller says so.
+  }
+}
+
+/** The subscriptions of a cluster on one of its nodes: changed by the coordinator, looked at here. */
+export function sharedSubscriptions(here: SubscriptionService, sharing: ControlSharing): SubscriptionService {
+  const change = <Answer>(operation: Changes['subscriptions'][number], ...given: readonly unknown[]) =>
+    sharing.change<Answer>({ service: 'subscriptions', operation, given })
+  return {
+    subscribe: (asked) => change('subscribe', asked),
+    add: (asked) => change('add', asked),
+    patch: (asked) => change('patch', asked),
+    change: (asked) => change('change', asked),
+    unsubscribe: (tenant, id) => change('unsubscribe', tenant, id),
+    page: async (which) => {
+      const known = await sharing.confirmed()
+      return known.ok ? here.page(which) : known
+    },
+    one: async (tenant, id) => {
+      const known = await sharing.confirmed()
+      return known.ok ? here.one(tenant, id) : known
+    },
+    search: (which) => here.search(which),
+    states: (which) => here.states(which),
+    index: (reset) => here.index(reset),
+    inspected: (id) => here.inspected(id),
+    receivers: (which) => here.receivers(which),
+  }
+}
+
+/** The registrations of a cluster on one of its nodes, likewise. */
+export function sharedRegistry(here: RegistryService, sharing: ControlSharing): RegistryService {
+  const change = <Answer>(operation: Changes['registry'][number], ...given: readonly unknown[]) =>
+    sharing.change<Answer>({ service: 'registry', operation, given })
+  return {
+    index: here.index,
+    register: (asked) => change('register', asked),
+    add: (asked) => change('add', asked),
+    remove: (tenant, id) => change('remove', tenant, id),
+    notified: (told) => change('notified', told),
+    subscribe: (asked) => change('subscribe', asked),
+    change: (asked) => change('change', asked),
+    unsubscribe: (tenant, id) => change('unsubscribe', tenant, id),
+    states: (which) => here.states(which),
+  }
+}
+
+/** What another node has answered to a change; nothing when it is no answer of a service. */
+export function parseControlAnswer(text: string): Result<unknown, unknown> | undefined {
+  const raw = parsed(text)
+  if (typeof raw !== 'object' || raw === null || !('ok' in raw)) return undefined
+  if (raw.ok === true) return ok('value' in raw ? raw.value : undefined)
+  return raw.ok === false && 'error' in raw ? err(raw.error) : undefined
+}

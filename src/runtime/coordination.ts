@@ -1,0 +1,163 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SubscriptionService } from '../broker/broker.js'
+import { ConfirmedReads } from '../broker/confirmed-reads.js'
+import type { RegistryService } from '../broker/registry-service.js'
+import {
+  type ControlRequest,
+  type ControlSharing,
+  type CoordinatorService,
+  type NotCoordinator,
+  sharedRegistry,
+  sharedSubscriptions,
+} from '../broker/shared-control.js'
+import type { Unavailable } from '../broker/unavailable.js'
+import type { ClusterLog } from '../cluster/cluster-log.js'
+import type { ControlCopy } from '../lmdb/control-copy.js'
+import { errorFacts, type Log } from '../log/log.js'
+import type { LinkCaller } from '../node-link/node-connection.js'
+import { NodeLink } from '../node-link/node-link.js'
+import { err, ok, type Result } from '../result.js'
+import { PartitionPosition } from '../shared-memory/partition-position.js'
+import type { RunningDelivery } from './delivery.js'
+import type { RunningNodes } from './running-nodes.js'
+
+interface CoordinationParts {
+  readonly nodes: RunningNodes
+  readonly delivery: RunningDelivery
+  /** The log of the coordinator. */
+  readonly wal: ClusterLog
+  /** How other nodes are asked; nothing where they are not. */
+  readonly caller: LinkCaller | undefined
+  readonly log: Log
+  readonly fatal: (reason: string) => void
+}
+
+/** How long a coordinator is looked for that carries out a change. */
+const patience_ms = 5000
+const again_ms = 100
+
+/** What this node has done: nothing, since another one coordinates, or what its service has answered. */
+type Taken = Result<unknown, NotCoordinator>
+
+/**
+ * What the coordinator of a cluster owns, on one of several nodes: changes are carried out by the node that coordinates, whichever
+ * is asked, and everybody follows its log.
+ */
+export class Coordination implements ControlSharing, CoordinatorService {
+  readonly subscriptions: SubscriptionService
+  readonly registry: RegistryService
+  readonly #parts: CoordinationParts
+  readonly #link: NodeLink | undefined
+  readonly #confirmed: ConfirmedReads
+  #copy: ControlCopy | undefined
+
+  constructor(parts: CoordinationParts) {
+    this.#parts = parts
+    const { nodes, caller, delivery, log } = parts
+    const addressOf = (name: string) => nodes.addressOf(name)
+    this.#link = caller && new NodeLink({ ...caller, slot: nodes.slot, frontEnd: 0, addressOf, log })
+    this.#confirmed = new ConfirmedReads({
+      positions: [nodes.controlPosition],
+      ownerOf: () => this.#other,
+      ask: (name) => this.#positionOf(name),
+    })
+    this.subscriptions = sharedSubscriptions(delivery.subscriptions, this)
+    this.registry = sharedRegistry(delivery.registry, this)
+  }
+
+  /** The partitions and the front ends are there: what other nodes change comes into force from now on. */
+  begin(): void {
+    const { nodes, wal, delivery, log, fatal } = this.#parts
+    this.#copy = delivery.follow(
+      {
+        ...{ wal, log, node: nodes.name },
+        position: new PartitionPosition(nodes.controlPosition),
+        inForce: () => {},
+        owns: (epoch) => {
+          nodes.coordinates(epoch)
+          delivery.coordinates(epoch !== undefined)
+        },
+        failed: (fault) => {
+          log.error('cluster:copy', 'the copy of what the coordinator owns cannot go on', errorFacts(fault))
+          fatal(fault instanceof Error ? fault.message : String(fault))
+        },
+      },
+      this,
+    )
+  }
+
+  /** This node is to coordinate, or to do so no more. */
+  instruct(what: 'own' | 'release'): void {
+    if (what === 'own') this.#copy?.own()
+    else void this.#copy?.release()
+  }
+
+  end(): void {
+    this.#link?.close()
+  }
+
+  async take(request: ControlRequest): Promise<Taken> {
+    if (this.#copy?.isOwner !== true) return this.#notCoordinator()
+    const answer = await this.#carriedOut(request)
+    // Nothing was done: another node has become the coordinator meanwhile.
+    return isAway(answer) ? this.#notCoordinator() : ok(answer)
+  }
+
+  async change<Answer>(request: ControlRequest): Promise<Answer> {
+    const until_ms = performance.now() + patience_ms
+    for (;;) {
+      const taken = await this.#taken(request)
+      // The other end is typed by the same service.
+      if (taken !== undefined) return taken as Answer
+      if (performance.now() > until_ms) return err({ kind: 'coordinatorAway' }) as Answer
+      await sleep(again_ms)
+    }
+  }
+
+  async confirmed(): Promise<Result<undefined, Unavailable>> {
+    return this.#parts.nodes.reads === 'local' ? ok(undefined) : this.#confirmed.confirm([0])
+  }
+
+  /** The answer to a change, of this node or of another one; nothing when nobody has carried it out. */
+  async #taken(request: ControlRequest): Promise<unknown> {
+    const taken = await this.take(request)
+    if (taken.ok) return taken.value
+    const { owner } = taken.error
+    if (owner === undefined || this.#link === undefined) return undefined
+    const response = await this.#link.change(owner, request)
+    if (response.kind === 'answered') return response.answer
+    return response.kind === 'outcomeUnknown' ? err({ kind: 'outcomeUnknown' }) : undefined
+  }
+
+  /** A `ControlRequest` names an operation of its service. */
+  #carriedOut({ service, operation, given }: ControlRequest): Promise<unknown> {
+    const owner: object = this.#parts.delivery[service]
+    const carryOut: unknown = Reflect.get(owner, operation)
+    if (typeof carryOut !== 'function') throw new Error(`nobody serves ${operation}`)
+    return Reflect.apply(carryOut, owner, given)
+  }
+
+  #notCoordinator(): Result<never, NotCoordinator> {
+    return err({ kind: 'notCoordinator', owner: this.#other })
+  }
+
+  /** The other node that coordinates, as far as is known. */
+  get #other(): string | undefined {
+    const { coordinator, name } = this.#parts.nodes
+    return coordinator === name ? undefined : coordinator
+  }
+
+  async #positionOf(node: string): Promise<Result<ReadonlyMap<number, number>, unknown>> {
+    if (this.#link === undefined) return err('nodes do not ask each other')
+    const said = await this.#link.positions(node, ['control'])
+    if (!said.ok) return said
+    const position = said.value.get('control')
+    return ok(position === undefined ? new Map() : new Map([[0, position]]))
+  }
+}
+
+function isAway(answer: unknown): boolean {
+  if (typeof answer !== 'object' || answer === null || !('error' in answer)) return false
+  const { error } = answer
+  return typeof error === 'object' && error !== null && 'kind' in error && error.kind === 'coordinatorAway'
+}

@@ -1,0 +1,47 @@
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { RunningBroker } from '../running.js'
+import type { EtcdMembers } from './etcd-members.js'
+import { freshName } from './given.js'
+
+/** A cluster of several nodes that reach each other: its name, and its nodes in the order in which they were started. */
+export interface GivenNodes {
+  readonly cluster: string
+  readonly nodes: readonly RunningBroker[]
+}
+
+/** Starts nodes of a new cluster of several, one after the other; `more` are the flags of each. */
+export async function givenNodes(
+  t: Test,
+  etcd: EtcdMembers,
+  names: readonly string[],
+  more: (name: string) => readonly string[],
+): Promise<GivenNodes> {
+  const cluster = freshName()
+  etcd.control(['put', `/rigel/${cluster}/setting/nodes`, JSON.stringify({ format: 1, copies: 3, nodes: [] })])
+  const common = ['-cluster', cluster, '-clusterUrl', etcd.urls.join(','), '-partitions', '2', '-httpThreads', '2']
+  const link = ['-clusterPort', '0', '-clusterIp', '127.0.0.1', '-clusterAdvertise', '127.0.0.1']
+  const nodes: RunningBroker[] = []
+  for (const name of names) {
+    const flags = [...common, ...link, '-nodeName', name, ...more(name)]
+    nodes.push(await RunningBroker.startOn(t, join(t.testdirName, `data-${name}`), flags))
+  }
+  return { cluster, nodes }
+}
+
+/** Resolves when it holds, which may take a minute. */
+export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  for (let tries = 0; tries < 1200; tries += 1) {
+    if (await holds()) return
+    await delay(50)
+  }
+  throw new Error(`it did not come about that ${what}`)
+}
+
+/** Sets the level of a tank at a node; says whether it was carried out. */
+export async function setLevel(node: RunningBroker, id: string, value: string): Promise<boolean> {
+  const attributes = [{ name: 'level', type: 'Number', value }]
+  const { status, text } = await node.update('APPEND', { id, type: 'Tank', isPattern: 'false', attributes })
+  return status === 200 && /"code" ?: ?"200"/.test(text) && !/"code" ?: ?"[45]/.test(text)
+}

@@ -1,0 +1,89 @@
+import { join } from 'node:path'
+import { before, t as file, test } from 'tap'
+import { member } from '../../bench/ngsi.js'
+import { FarEnd } from '../far-end.js'
+import type { Reply, RunningBroker } from '../running.js'
+import { EtcdMembers, noEtcd } from './etcd-members.js'
+import { givenNodes, setLevel, until } from './given-nodes.js'
+
+let etcd: EtcdMembers
+
+if (noEtcd === false) {
+  before(async () => {
+    etcd = await EtcdMembers.start(file, 1, file.testdir())
+  })
+}
+
+/** A subscription to the level of one tank. */
+function toTank(id: string, url: string) {
+  return {
+    description: id,
+    subject: { entities: [{ id, type: 'Tank' }], condition: { attrs: ['level'] } },
+    notification: { http: { url }, attrs: ['level'] },
+  }
+}
+
+/** Subscribes at a node, as often as it takes; gives the path of the subscription. */
+async function subscribed(node: RunningBroker, id: string, url: string): Promise<string> {
+  let reply: Reply | undefined
+  await until(async () => {
+    reply = await node.send('POST', '/v2/subscriptions', toTank(id, url))
+    return reply.status === 201
+  }, `a subscription to ${id} is made`)
+  return reply?.headers.get('location') ?? ''
+}
+
+/** The descriptions of all subscriptions, as a node shows them. */
+async function shown(node: RunningBroker): Promise<readonly unknown[] | number> {
+  const { status, json } = await node.send('GET', '/v2/subscriptions')
+  return Array.isArray(json) ? json.map((each) => String(member(each, 'description'))).sort() : status
+}
+
+test('what one node has acknowledged of subscriptions is shown by all, and survives the one that coordinates', {
+  skip: noEtcd,
+}, async (t) => {
+  const receiver = await FarEnd.listen(t)
+  const folder = t.testdir({ token: `${'t'.repeat(40)}\n` })
+  const flags = () => ['-clusterTokenFile', join(folder, 'token'), '-logLevel', 'INFO']
+  const { nodes } = await givenNodes(t, etcd, ['a', 'b'], flags)
+  const [a, b] = nodes
+  if (a === undefined || b === undefined) return
+
+  const first = await subscribed(b, 'Tank1', receiver.url())
+  t.same(await shown(a), ['Tank1'])
+  t.same(await shown(b), ['Tank1'])
+  const second = await subscribed(a, 'Tank2', receiver.url())
+  t.same(await shown(b), ['Tank1', 'Tank2'])
+  for (const [node, other] of [
+    [a, b],
+    [b, a],
+  ] as const) {
+    const description = node === a ? 'first' : 'second'
+    t.equal((await node.send('PATCH', first, { description })).status, 204)
+    t.same(await shown(other), ['Tank2', description])
+  }
+  t.equal((await a.send('DELETE', second)).status, 204)
+  t.equal((await b.send('GET', second)).status, 404)
+  t.equal((await b.send('DELETE', second)).status, 404)
+
+  // Whichever node owns the partition of the tank, it makes the notice.
+  for (const [node, level] of [
+    [a, '3'],
+    [b, '4'],
+  ] as const) {
+    await until(() => setLevel(node, 'Tank1', level), 'the tank is set')
+    const isTold = (): boolean =>
+      receiver.bodies.some((body) => body.includes(`"value":${level}`) || body.includes(`"value":"${level}"`))
+    await until(isTold, 'the receiver is told')
+  }
+
+  const coordinates = (node: RunningBroker): boolean => node.output.includes('this node coordinates the cluster')
+  const [coordinator, other] = coordinates(a) ? [a, b] : [b, a]
+  await coordinator.end('SIGKILL')
+  await subscribed(other, 'Tank3', receiver.url())
+  t.same(await shown(other), ['Tank3', 'second'])
+  await coordinator.run()
+  await until(async () => (await shown(coordinator)) !== 503, 'it follows')
+  t.same(await shown(coordinator), ['Tank3', 'second'])
+  for (const node of nodes) t.equal(await node.end('SIGTERM'), 0)
+})

@@ -1,0 +1,71 @@
+import { test } from 'tap'
+import type { ControlRequest } from '../../src/broker/shared-control.js'
+import { err, ok } from '../../src/result.js'
+import { CuttingProxy } from './cutting-proxy.js'
+import { GivenNode, linkTo } from './given.js'
+
+const removal: ControlRequest = { service: 'subscriptions', operation: 'unsubscribe', given: ['tenant', 'id'] }
+
+test('another node carries out a change if it coordinates, and what its service answers comes back', async (t) => {
+  const node = await GivenNode.start(t)
+  const taken: ControlRequest[] = []
+  let answer: unknown = ok(undefined)
+  node.services = {
+    control: {
+      take: async (request) => {
+        taken.push(request)
+        return ok(answer)
+      },
+    },
+  }
+  const link = linkTo(t, [node.address])
+  t.same(await link.change('b', removal), { kind: 'answered', answer: { ok: true, value: undefined } })
+  t.same(taken, [removal])
+  answer = err({ kind: 'subscriptionUnknown' })
+  t.same(await link.change('b', removal), { kind: 'answered', answer })
+  answer = ok('5f0a1b2c3d4e5f6071829304')
+  t.same(await link.change('b', removal), { kind: 'answered', answer })
+  t.same(await link.change('c', removal), { kind: 'unsent' }, 'of a node that is no member')
+})
+
+test('who does not coordinate does nothing, and neither does anybody with what is no change', async (t) => {
+  const node = await GivenNode.start(t)
+  const link = linkTo(t, [node.address])
+  t.same(await link.change('b', removal), { kind: 'notCoordinator' })
+  node.services = { control: { take: async () => ok(ok(undefined)) } }
+  const others = [
+    { ...removal, service: 'backups' },
+    { ...removal, operation: 'states' },
+    { ...removal, operation: 'constructor' },
+    { ...removal, given: 'id' },
+    {},
+  ]
+  for (const other of others) {
+    t.same(await link.change('b', other as ControlRequest), { kind: 'unsent' }, JSON.stringify(other))
+  }
+  t.match(node.lines, [], 'a request that is understood by its head is no stranger')
+})
+
+test('what a broken connection has left unanswered may be carried out; the next change has a new one', async (t) => {
+  const node = await GivenNode.start(t)
+  const proxy = await CuttingProxy.before(t, node)
+  const link = linkTo(t, [proxy.address('b')])
+  let arrived = (): void => {}
+  const arrives = new Promise<void>((resolve) => {
+    arrived = resolve
+  })
+  node.services = {
+    control: {
+      take: () => {
+        arrived()
+        return new Promise(() => {})
+      },
+    },
+  }
+  const lost = link.change('b', removal)
+  await arrives
+  proxy.cut()
+  t.same(await lost, { kind: 'outcomeUnknown' })
+  node.services = { control: { take: async () => ok(ok(undefined)) } }
+  t.match(await link.change('b', removal), { kind: 'answered' })
+})
