@@ -45,34 +45,68 @@ function checkSizes(first, sizes) {
   }
 }
 
+const page = 'src/console/page'
+
+/** What is built, without the files: they are written when it is known which modules go together. */
+const options = {
+  absWorkingDir: root,
+  entryPoints: [`${page}/console.tsx`, `${page}/console.css`, `${page}/icon.svg`],
+  outdir: folder,
+  entryNames: '[name]-[hash]',
+  chunkNames: '[name]-[hash]',
+  loader: { '.svg': 'copy' },
+  bundle: true,
+  splitting: true,
+  minify: true,
+  format: 'esm',
+  platform: 'browser',
+  target: ['chrome109', 'firefox115', 'safari16.4'],
+  tsconfigRaw: { compilerOptions: { jsx: 'react-jsx', jsxImportSource: 'preact' } },
+  legalComments: 'linked',
+  metafile: true,
+  logLevel: 'warning',
+  write: false,
+}
+
+/** The scripts that are loaded before the first page is shown, by the names of their files. */
+function firstScripts(outputs) {
+  const opened = [`${page}/console.tsx`, `${page}/overview/overview-page.tsx`].map((source) =>
+    outputOf(outputs, source),
+  )
+  return [...new Set(opened.flatMap((path) => [...closure(outputs, path)]))]
+}
+
+/**
+ * Puts the modules of the first view into one file. The bundler makes a file of those that the same pages need, which are many small
+ * ones, and a browser takes six at a time: so every page is made to need all that is loaded by then anyway.
+ */
+function oneFirstView({ outputs }) {
+  const entries = Object.values(outputs).flatMap(({ entryPoint }) => entryPoint ?? [])
+  const modules = firstScripts(outputs).flatMap((path) => Object.keys(outputs[path].inputs))
+  // Packages come with the modules of ours that need them.
+  const shared = modules.filter((module) => module.startsWith(page) && !entries.includes(module))
+  const needed = shared.map((module) => `import ${JSON.stringify(join(root, module))}`).join('\n')
+  return {
+    name: 'one-first-view',
+    setup({ onLoad }) {
+      onLoad({ filter: /\.tsx$/ }, ({ path }) => {
+        if (!entries.includes(relative(root, path))) return undefined
+        return { contents: `${readFileSync(path, 'utf8')}\n${needed}\n`, loader: 'tsx' }
+      })
+    },
+  }
+}
+
 async function bundle({ build }) {
-  const page = 'src/console/page'
-  const { metafile } = await build({
-    absWorkingDir: root,
-    entryPoints: [`${page}/console.tsx`, `${page}/console.css`, `${page}/icon.svg`],
-    outdir: folder,
-    entryNames: '[name]-[hash]',
-    chunkNames: '[name]-[hash]',
-    loader: { '.svg': 'copy' },
-    bundle: true,
-    splitting: true,
-    minify: true,
-    format: 'esm',
-    platform: 'browser',
-    target: ['chrome109', 'firefox115', 'safari16.4'],
-    tsconfigRaw: { compilerOptions: { jsx: 'react-jsx', jsxImportSource: 'preact' } },
-    legalComments: 'linked',
-    metafile: true,
-    logLevel: 'warning',
-  })
+  const { metafile: separate } = await build(options)
+  const { metafile } = await build({ ...options, plugins: [oneFirstView(separate)], write: true })
   writeLicences(folder, Object.keys(metafile.inputs))
   const { outputs } = metafile
   const name = (path) => basename(relative(root, path))
   const [script, style, icon] = ['console.tsx', 'console.css', 'icon.svg'].map((source) =>
     outputOf(outputs, `${page}/${source}`),
   )
-  const opened = [script, outputOf(outputs, `${page}/overview/overview-page.tsx`)]
-  const scripts = [...new Set(opened.flatMap((path) => [...closure(outputs, path)].map(name)))]
+  const scripts = firstScripts(outputs).map(name)
   // The browser would find out one after the other which files it needs.
   const preloaded = scripts
     .filter((each) => each !== name(script))

@@ -80,9 +80,9 @@ export function cellsBetween(tenant: Tenant, level: number, { first, last }: Cel
   return { start: [tenant, level, first], end: [tenant, level, last + 1] }
 }
 
-/** All cells of a level. */
-export function cellsOfLevel(tenant: Tenant, level: number): KeyRange {
-  return { start: [tenant, level], end: [tenant, level + 1] }
+/** All cells of a level and of finer ones. */
+export function cellsFromLevel(tenant: Tenant, level: number): KeyRange {
+  return { start: [tenant, level], end: [tenant, Number.MAX_SAFE_INTEGER] }
 }
 
 /** Everything of the ids that begin with some characters of ASCII, at least one. */

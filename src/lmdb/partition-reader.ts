@@ -1,6 +1,6 @@
 import type { Database, Transaction } from 'lmdb'
 import type { Entity, EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
-import { atLevel, type CellRange, cellLevels } from '../context/geo/cells.js'
+import { atLevel, type CellRange } from '../context/geo/cells.js'
 import type { Sequence } from '../shared-memory/sequences.js'
 import type { Versions } from '../shared-memory/versions.js'
 import type { NoticeNumber } from '../subscription/notice.js'
@@ -9,7 +9,7 @@ import { type Environment, type EnvironmentSettings, openEnvironment } from './e
 import {
   canBeKey,
   cellsBetween,
-  cellsOfLevel,
+  cellsFromLevel,
   countsOf,
   idInAllPaths,
   idInPath,
@@ -212,9 +212,20 @@ export class Snapshot {
   }
 
   *#cellRanges(tenant: Tenant, cover: readonly CellRange[]): Generator<KeyRange> {
-    for (const level of cellLevels) {
-      if (this.#count(this.#environment.cells, cellsOfLevel(tenant, level), 1) === 0) continue
+    for (const level of this.#cellLevels(tenant)) {
       for (const range of atLevel(cover, level)) yield cellsBetween(tenant, level, range)
+    }
+  }
+
+  /** The levels of which there are cells; finding each takes one look at the index, and so does finding that there are no more. */
+  *#cellLevels(tenant: Tenant): Generator<number> {
+    let level = 0
+    for (;;) {
+      const first = this.keyAfter('cells', cellsFromLevel(tenant, level), 0)
+      if (first === undefined) return
+      level = Number(first[1])
+      yield level
+      level += 1
     }
   }
 

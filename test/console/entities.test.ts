@@ -1,7 +1,7 @@
 import { t as root, test } from 'tap'
 import { RunningBroker } from '../running.js'
 
-const broker = await RunningBroker.start(root, ['-multiservice', '-partitions', '3'])
+const broker = await RunningBroker.start(root, ['-multiservice', '-partitions', '11'])
 
 /** Hostile as text, and harmless as JSON. */
 const hostile = '\u202e<img src=x onerror=alert(1)> javascript:alert(1)'
@@ -145,6 +145,14 @@ test('points are where entities are, thinned out evenly where there are more tha
   t.ok(Number(some['beyond']) >= 40)
   const few = await read('/admin/entities/points?area=-10,40,10,47&limit=10&type=Bus')
   t.ok(Number(few['beyond']) > 0)
+})
+
+test('of many partitions as many are read as give about the points that may be shown', async (t) => {
+  const found = await read('/admin/entities/points?limit=50')
+  const shown = Array.from(Object(found['points']), Number).length / 2
+  const beyond = Number(found['beyond'])
+  t.ok(shown > 20 && shown <= 50, `${shown} are shown`)
+  t.ok(beyond > 0 && Math.abs(shown + beyond - 61) < 20, `${beyond} beyond, about`)
 })
 
 test('tenants and types are counted, by tenant and path', async (t) => {

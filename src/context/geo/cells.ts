@@ -25,7 +25,7 @@ const finest = 26
 const width = 2 ** finest
 
 /** The levels that locations are found under: what is larger than a point under every second one. */
-export const cellLevels: readonly number[] = Array.from({ length: finest / 2 + 1 }, (_, at) => 2 * at)
+const cellLevels: readonly number[] = Array.from({ length: finest / 2 + 1 }, (_, at) => 2 * at)
 
 /** More cells than that are not kept for one location: coarser ones take their place. */
 const maxCells = 32

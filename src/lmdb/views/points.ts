@@ -1,6 +1,6 @@
 import type { EntityId, EntityType, Tenant } from '../../context/entity.js'
 import { type Box, boundsOfShape, inBoxes } from '../../context/geo/bounds.js'
-import { coverOfBoxes, middleOf } from '../../context/geo/cells.js'
+import { type CellRange, coverOfBoxes, middleOf } from '../../context/geo/cells.js'
 import { locationOf } from '../../context/location.js'
 import { inRange, type PathRange, type QueryRefusal } from '../../context/query.js'
 import { ok, type Result } from '../../result.js'
@@ -22,7 +22,7 @@ export interface PointsQuery {
 export interface LocatedPoints {
   /** Longitude and latitude in turn. */
   readonly points: readonly number[]
-  /** Entries in the area that were not looked at; what is asked of type and path may not hold for some of them. */
+  /** Entries in the area that were not looked at, about; what is asked of type and path may not hold for some of them. */
   readonly beyond: number
 }
 
@@ -32,9 +32,13 @@ interface Stretch {
   readonly entries: number
 }
 
+/** Partitions that are read of many: ids are spread over all of them, so these are like the others. */
+const leastRead = 8
+
 /**
- * Where entities in an area are, from the index of cells alone: of more than may be shown every so-manieth of each stretch
- * of the index, so that the picture is the same, thinner. An entity that is no point counts where its cells are.
+ * Where entities in an area are, from the index of cells alone. Of more than may be shown, those of as many partitions as give about that
+ * many; where few partitions have more, every so-manieth of each stretch of their index. So the picture is the same, thinner. An entity that
+ * is no point counts where its cells are.
  */
 export async function points(
   snapshots: readonly Snapshot[],
@@ -43,26 +47,37 @@ export async function points(
 ): Promise<Result<LocatedPoints, QueryRefusal>> {
   const few = asked.type === undefined ? undefined : await ofFewType(snapshots, asked, asked.type, slices)
   if (few !== undefined) return ok(few)
-  const stretches: Stretch[] = []
-  let entries = 0
   const cover = coverOfBoxes([asked.area])
+  const stretches: Stretch[] = []
+  let [entries, read] = [0, 0]
   for (const snapshot of snapshots) {
-    for (const range of snapshot.cellRanges(asked.tenant, cover)) {
-      const own = snapshot.countOf('cells', range)
-      if (own > 0) stretches.push({ snapshot, range, entries: own })
-      entries += own
-    }
+    const own = stretchesOf(snapshot, asked.tenant, cover)
+    const count = own.reduce((sum, stretch) => sum + stretch.entries, 0)
+    if (read >= leastRead && entries + count > asked.limit) break
+    stretches.push(...own)
+    entries += count
+    read += 1
     if (slices.isOver) await slices.next()
   }
+  const inAll = Math.round((entries * snapshots.length) / read)
   const found: number[] = []
   let looked = 0
   for (const entry of thinned(stretches, Math.max(1, entries / asked.limit))) {
+    if (looked === asked.limit) break // Sums of fractions may leave room for one more.
     looked += 1
     const point = pointOf(entry, asked)
     if (point !== undefined) found.push(...point)
     if (slices.isOver) await slices.next()
   }
-  return ok({ points: found, beyond: entries - looked })
+  return ok({ points: found, beyond: inAll - looked })
+}
+
+function stretchesOf(snapshot: Snapshot, tenant: Tenant, cover: readonly CellRange[]): readonly Stretch[] {
+  const ranges = [...snapshot.cellRanges(tenant, cover)]
+  return ranges.flatMap((range) => {
+    const entries = snapshot.countOf('cells', range)
+    return entries === 0 ? [] : [{ snapshot, range, entries }]
+  })
 }
 
 /** Of a type that has no more entities than may be shown: each of them, by the index of types. */

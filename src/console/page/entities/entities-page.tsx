@@ -9,7 +9,7 @@ import { PageHead } from '../parts/page-head.js'
 import { FailedState, LoadingState, Shown } from '../parts/states.js'
 import { StoredText } from '../parts/stored-text.js'
 import { useResource } from '../resource.js'
-import { type EntityInList, readEntityPage, readTenants } from './entities-reading.js'
+import { type EntityInList, type PlacesShown, readEntityPage, readPoints, readTenants } from './entities-reading.js'
 import { EntityDetail } from './entity-detail.js'
 import { TypeNavigation } from './type-navigation.js'
 
@@ -30,6 +30,8 @@ function EntityBrowser({ isMap }: { readonly isMap: boolean }) {
   const asked = { type, path, area, ...ofId, attribute: useParameter('attribute') }
   const search = pathWith('/admin/entities', { service, ...asked, limit })
   const places = pathWith('/admin/entities/points', { service, type, path, area })
+  // Asked for here, since the map itself may have to be loaded first.
+  const points = useResource(isMap ? places : undefined, readPoints, 10_000)
   const tenants = useResource('/admin/tenants?limit=1000', readTenants, 10_000)
   const named = tenants.value?.tenants.map((tenant) => tenant.service).filter((name) => name !== '') ?? []
   return (
@@ -51,7 +53,7 @@ function EntityBrowser({ isMap }: { readonly isMap: boolean }) {
       <div class="with-side">
         <TypeNavigation service={service} path={path} open={type} />
         <div class={isMap ? 'map-and-list' : undefined}>
-          {isMap && <LazyMap places={places} />}
+          {isMap && <LazyMap known={points} />}
           <EntityList search={search} key={search} isNarrow={isMap} />
         </div>
       </div>
@@ -151,8 +153,8 @@ const columns: readonly Column<EntityInList>[] = [
 ]
 
 /** The map with its coast lines is loaded when it is opened first. */
-function LazyMap({ places }: { readonly places: string }) {
-  const [loaded, setLoaded] = useState<{ readonly Map: ComponentType<{ readonly places: string }> }>()
+function LazyMap({ known }: PlacesShown) {
+  const [loaded, setLoaded] = useState<{ readonly Map: ComponentType<PlacesShown> }>()
   const [missing, setMissing] = useState(false)
   useEffect(() => {
     import('./entity-map.js').then(
@@ -161,5 +163,5 @@ function LazyMap({ places }: { readonly places: string }) {
     )
   }, [])
   if (missing) return <FailedState what="The map" fault="the broker cannot be reached" />
-  return loaded === undefined ? <LoadingState what="the map" /> : <loaded.Map places={places} />
+  return loaded === undefined ? <LoadingState what="the map" /> : <loaded.Map known={known} />
 }

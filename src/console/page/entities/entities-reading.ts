@@ -9,6 +9,7 @@ import {
   readOptional,
   readText,
 } from '../raw.js'
+import type { Known } from '../resource.js'
 
 const anything: Reader<unknown> = (raw) => raw
 
@@ -60,6 +61,11 @@ export const readTenants = readMembers({
 
 /** `GET /admin/entities/points`. */
 export const readPoints = readMembers({ points: readList(readNumber), beyond: readNumber })
+
+/** What the map shows. */
+export interface PlacesShown {
+  readonly known: Known<ReturnType<typeof readPoints>>
+}
 
 const readAttribute = readMembers({
   name: readText,

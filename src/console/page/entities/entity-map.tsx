@@ -4,14 +4,12 @@ import { countText } from '../format.js'
 import { useObservable } from '../observable.js'
 import { useParameter } from '../parts/filter-fields.js'
 import { Shown } from '../parts/states.js'
-import { useResource } from '../resource.js'
 import { colours } from '../theme.js'
-import { readPoints } from './entities-reading.js'
+import type { PlacesShown } from './entities-reading.js'
 import { boxOf, boxText, drawMap, type MapArea, type MapView, scaleOf, viewOf, widened, world } from './map-drawing.js'
 
 /** Where entities are: dragging asks for the area, which is what the address and the list beside the map say. */
-export function EntityMap({ places }: { readonly places: string }) {
-  const known = useResource(places, readPoints, 10_000)
+export function EntityMap({ known }: PlacesShown) {
   const area = boxOf(useParameter('area')) ?? world
   return (
     <section class="map" aria-label="Map">
