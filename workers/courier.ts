@@ -17,6 +17,7 @@ import { noticesPerMB } from '../src/runtime/memory-needed.js'
 import { type CourierTask, numbered, type ThreadPorts } from '../src/runtime/tasks.js'
 import { Bell } from '../src/shared-memory/bell.js'
 import { MailboxCapacity } from '../src/shared-memory/mailbox-capacity.js'
+import { PartitionPosition } from '../src/shared-memory/partition-position.js'
 import { transactions } from '../src/shared-memory/transaction-numbers.js'
 import type { NoticeAck } from '../src/subscription/notice.js'
 
@@ -24,7 +25,7 @@ const linger_ms = 100
 
 /** The courier's thread: delivers what the outboxes hold until it is told to drain. */
 export default async function courier(task: CourierTask & ThreadPorts): Promise<void> {
-  const { storage, memory, control, controlPath, recipients } = task
+  const { storage, memory, control, controlPath, recipients, positions } = task
   const measures = new Measures(memory.measures, rowOf(memory.measures.threads, 'courier', 0))
   const log = workerLog(task.log, measures.switches)
   const stopWatching = measures.watchThread()
@@ -39,10 +40,10 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   const known = [...unpackedRecipients(recipients)]
   const begin = (drained: () => void): Courier => {
     const outboxes = storage.paths.map((path, partition) =>
-      source(open(path), (acks) => ackIn(numbered(mailboxes, partition), acks)),
+      source(open(path), (acks) => ackIn(numbered(mailboxes, partition), acks), positions?.[partition]),
     )
     const sender = new Courier({
-      sources: [...outboxes, source(open(controlPath), (acks) => service.ack(acks))],
+      sources: [...outboxes, source(open(controlPath), (acks) => service.ack(acks), positions?.[outboxes.length])],
       settings: settingsOf(task),
       recipients: known,
       bell: new Bell(memory.bell),
@@ -66,7 +67,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
     control.on('message', (instruction: CourierInstruction) => {
       if (instruction.kind === 'connect') numbered(mailboxes, instruction.partition).connect(instruction.port)
       else if (instruction.kind === 'begin') sender = begin(drained)
-      else if (instruction.kind === 'acked') service.acked(instruction.ticket)
+      else if (instruction.kind === 'acked') service.acked(instruction.ticket, instruction.isStored)
       else if (sender === undefined) throw new Error(`the courier is told ${instruction.kind} before it has begun`)
       else sender.obey(instruction)
     })
@@ -90,14 +91,16 @@ async function ackIn(mailbox: Mailbox, acks: readonly NoticeAck[]): Promise<bool
   return posted.ok && posted.value.reply.kind === 'acked'
 }
 
-function source(reader: OutboxReader, ack: Source['ack']): Source {
+function source(reader: OutboxReader, ack: Source['ack'], position?: SharedArrayBuffer): Source {
   return {
     ack,
+    owner: position && new PartitionPosition(position),
     refresh: () => reader.refresh(),
     last: () => reader.last(),
     after: (number, limit) => reader.after(number, limit),
     at: (number) => reader.at(number),
     stats: () => reader.stats(),
+    statsOf: (id) => reader.statsOf(id),
     close: () => reader.close(),
   }
 }
@@ -105,22 +108,22 @@ function source(reader: OutboxReader, ack: Source['ack']): Source {
 /** Has acks stored in the coordinator's own outbox, by messages. */
 class CoordinatorService {
   readonly #control: MessagePort
-  readonly #asked = new Map<number, (stored: true) => void>()
+  readonly #asked = new Map<number, (isStored: boolean) => void>()
   #tickets = 0
 
   constructor(control: MessagePort) {
     this.#control = control
   }
 
-  ack(acks: readonly NoticeAck[]): Promise<true> {
+  ack(acks: readonly NoticeAck[]): Promise<boolean> {
     this.#tickets += 1
     const ticket = this.#tickets
     tell(this.#control, { kind: 'ack', ticket, acks })
     return new Promise((resolve) => this.#asked.set(ticket, resolve))
   }
 
-  acked(ticket: number): void {
-    this.#asked.get(ticket)?.(true)
+  acked(ticket: number, isStored: boolean): void {
+    this.#asked.get(ticket)?.(isStored)
     this.#asked.delete(ticket)
   }
 }

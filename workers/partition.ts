@@ -69,6 +69,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
       node: logLink?.node ?? '',
       position: new PartitionPosition(position),
       owns: (epoch) => control.postMessage({ kind: 'owns', epoch } satisfies PartitionReport),
+      notified: (subscription, made) => matcher.notified(subscription, made),
       failed: endThread,
     })
   const inbox = new Inbox({

@@ -33,6 +33,8 @@ export type Unavailable =
   | { readonly kind: 'listenersFull' }
   /** In a cluster: no node is known that takes changes of subscriptions and registrations, or it is not reached. */
   | { readonly kind: 'coordinatorAway' }
+  /** Other nodes of the cluster send some of the notifications that a client wants to listen to. */
+  | { readonly kind: 'sentElsewhere' }
   /** The thread that sends notifications is being replaced, or ends. */
   | { readonly kind: 'courierAway' }
   /** Too many availability subscriptions would hear of a registration. */
@@ -96,6 +98,10 @@ const atAnotherTime: { readonly [Kind in AtAnotherTime]: readonly [text: string,
   registrationsFull: ['there is no room for more registrations', 60],
   listenersFull: ['there is no room for more clients that listen to subscriptions', 10],
   coordinatorAway: ['no node of the cluster takes changes of subscriptions and registrations at the moment', 1],
+  sentElsewhere: [
+    'other nodes of the cluster send some of the notifications: there are no event streams over several nodes yet',
+    10,
+  ],
   courierAway: ['notifications cannot be sent at the moment', 1],
   noticesFull: ['too many availability subscriptions would be notified of so large a registration', 60],
 }

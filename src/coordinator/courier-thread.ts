@@ -12,6 +12,7 @@ import type {
 import type { AttemptAlarm } from '../delivery/outgoing.js'
 import type { Log } from '../log/log.js'
 import { ActorThread } from '../mailbox/thread.js'
+import { LogFenced } from '../storage-fault.js'
 import type { NoticeAck } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { Deaths, deathsPerMinute, type FrontEndLink, type Launch, stackOf } from './partitions.js'
@@ -211,18 +212,22 @@ export class CourierThread<Task extends object> {
 
   /** Acks say how things stand, so that they can be stored again until they are. */
   async #ack(thread: Thread<Task>, ticket: number, acks: readonly NoticeAck[]): Promise<void> {
+    let isStored = true
     for (let wait_ms = ackAgain_ms; ; wait_ms = Math.min(2 * wait_ms, ackAgainMost_ms)) {
       try {
         await this.#settings.ack(acks)
         break
       } catch (fault) {
+        // The courier hears whose the outbox is, and asks again where it comes back.
+        isStored = !(fault instanceof LogFenced)
+        if (!isStored) break
         if (wait_ms === ackAgain_ms) {
           this.#settings.log.error('courier:ack', `acks could not be stored: ${String(fault)}`)
         }
         await new Promise((resolve) => setTimeout(resolve, wait_ms))
       }
     }
-    const acked: CourierInstruction = { kind: 'acked', ticket }
+    const acked: CourierInstruction = { kind: 'acked', ticket, isStored }
     thread.tell(acked)
   }
 

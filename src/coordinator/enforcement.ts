@@ -1,5 +1,6 @@
 import type { ControlRecord } from '../lmdb/control-record.js'
 import { decodeAvailability, decodeRegistration } from '../lmdb/control-registry.js'
+import { noted } from '../lmdb/notice-write.js'
 import type { RegistrationChange, RegistrationId } from '../registration/registration.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
 import type { AvailabilityState } from './availability-subscriptions.js'
@@ -12,8 +13,8 @@ import type { Subscriptions } from './subscriptions.js'
  * given in the order of the log.
  */
 export async function enforceChange(
-  { writes }: Required<ControlRecord>,
-  subscriptions: Pick<Subscriptions, 'enforce' | 'enforceRemoval'>,
+  { writes, notices }: Required<ControlRecord>,
+  subscriptions: Pick<Subscriptions, 'enforce' | 'enforceRemoval' | 'notified'>,
   registry: Pick<Registry, 'enforce'>,
 ): Promise<void> {
   const inForce: Promise<void>[] = []
@@ -25,6 +26,10 @@ export async function enforceChange(
       inForce.push(stored ? subscriptions.enforce(stored) : subscriptions.enforceRemoval(id as SubscriptionId))
     } else if (database === 'registrations') registrations.push(registrationChange(id as RegistrationId, text))
     else if (database === 'availability') availability.push(availabilityState(id as SubscriptionId, text))
+  }
+  for (const notice of notices) {
+    const { ids, made } = noted(notice)
+    for (const id of ids) subscriptions.notified(id, made)
   }
   if (registrations.length + availability.length > 0) inForce.push(registry.enforce(registrations, availability))
   await Promise.all(inForce)

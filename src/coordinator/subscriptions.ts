@@ -27,7 +27,7 @@ import { errorFacts, type Log } from '../log/log.js'
 import { err, ok, type Result } from '../result.js'
 import type { Bell } from '../shared-memory/bell.js'
 import { mapInSlices } from '../slices.js'
-import { lastNotified, type PackedWithClocks } from '../subscription/clocks.js'
+import { advanceClock, lastNotified, type PackedWithClocks } from '../subscription/clocks.js'
 import { type CoversNothing, hasFired, patched, type SubscriptionPatch, termsOf } from '../subscription/patch.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import type { SubscriptionStore } from '../subscription/subscription-store.js'
@@ -129,6 +129,12 @@ export class Subscriptions implements SubscriptionService {
   /** The same of one that was removed. */
   enforceRemoval(id: SubscriptionId): Promise<void> {
     return this.#forget(id)
+  }
+
+  /** The log has a notice of a subscription, whichever node has made it: its clock is not behind it. */
+  notified(id: SubscriptionId, made: Milliseconds): void {
+    const clock = this.#held.get(id)?.clock
+    if (clock !== undefined) advanceClock(clock, made)
   }
 
   async subscribe({

@@ -3,6 +3,8 @@ import type { SweptReply } from '../partition/commands.js'
 
 interface SweeperParts {
   readonly partitions: number
+  /** Whether this node removes entities of a partition now; another one does that otherwise. */
+  readonly isOwner: (partition: number) => boolean
   readonly interval_ms: number
   /** Has a partition carry out one command of a sweep; nothing when it cannot be asked now. */
   readonly sweep: (partition: number) => Promise<SweptReply | undefined>
@@ -34,9 +36,9 @@ export class Sweeper {
   }
 
   #sweepAll(): void {
-    const { partitions, log } = this.#parts
+    const { partitions, isOwner, log } = this.#parts
     for (let partition = 0; partition < partitions; partition += 1) {
-      if (this.#underWay.has(partition)) continue
+      if (this.#underWay.has(partition) || !isOwner(partition)) continue
       this.#underWay.add(partition)
       this.#sweep(partition)
         .catch((fault: unknown) =>

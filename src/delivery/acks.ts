@@ -64,6 +64,15 @@ export class PendingAcks {
     return new Promise((resolve) => this.#whenEmpty.push(resolve))
   }
 
+  /** Nothing of it is stored by this node any more: nobody waits for it. */
+  forget(): void {
+    const forgotten = [...this.#underWay.values(), ...this.#pending.values()]
+    this.#underWay = new Map()
+    this.#pending = new Map()
+    for (const { stored } of forgotten) for (const tell of stored) tell()
+    for (const tell of this.#whenEmpty.splice(0)) tell()
+  }
+
   /** Takes what fits into one batch; the rest of a long list stays. */
   #batch(): ReadonlyMap<SubscriptionId, PendingAck> {
     const batch = new Map<SubscriptionId, PendingAck>()
@@ -106,6 +115,8 @@ export class AckWriter {
   #timer: NodeJS.Timeout | undefined
   #flushing = false
   #closed = false
+  /** Incremented when what is under way is forgotten. */
+  #term = 0
 
   constructor(parts: AckWriterParts) {
     this.#parts = parts
@@ -124,6 +135,15 @@ export class AckWriter {
     this.#send()
   }
 
+  /** The outbox is another node's now: what is under way is given up, and what was noted. */
+  forget(): void {
+    this.#term += 1
+    this.#underWay = false
+    this.#noted = 0
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
   /** What is not on disk by now is given up. */
   close(): void {
     this.#closed = true
@@ -139,12 +159,15 @@ export class AckWriter {
     if (batch === undefined) return
     this.#noted = 0
     this.#underWay = true
-    this.#store(batch).then(() => this.#stored())
+    const term = this.#term
+    this.#store(batch, term).then(() => {
+      if (term === this.#term) this.#stored()
+    })
   }
 
-  async #store(batch: readonly NoticeAck[]): Promise<void> {
+  async #store(batch: readonly NoticeAck[], term: number): Promise<void> {
     let wait_ms = again_ms
-    while (!this.#closed && !(await this.#parts.source.ack(batch))) {
+    while (!this.#closed && term === this.#term && !(await this.#parts.source.ack(batch))) {
       await new Promise((resolve) => setTimeout(resolve, wait_ms))
       wait_ms = Math.min(2 * wait_ms, againMost_ms)
     }

@@ -18,8 +18,10 @@ import type {
   Recipient,
   WhichReceivers,
 } from './message.js'
+import { OwnedSources } from './owned-sources.js'
 import type { QueueLimits } from './queue-totals.js'
 import { Sender } from './sender.js'
+import type { SourceNumber } from './source.js'
 import type { StreamLimits } from './stream-limits.js'
 import { Streams } from './streams.js'
 import { pauseAfter, systemClock } from './subscription-queue.js'
@@ -61,6 +63,7 @@ const ackLimit_ms = 2000
 /** Sends what the outboxes hold, in order, until it is accepted or dropped; there is one of them [subscriptions 5]. */
 export class Courier {
   readonly #parts: CourierParts
+  readonly #owned: OwnedSources
   readonly #queue: DeliveryQueue
   readonly #intake: Intake
   readonly #sender: Sender
@@ -73,6 +76,7 @@ export class Courier {
   constructor(parts: CourierParts) {
     this.#parts = parts
     const { sources, settings, report } = parts
+    this.#owned = new OwnedSources(sources)
     this.#queue = this.#newQueue()
     this.#sender = newSender(settings, parts.meter)
     this.#attempts = new Attempts({
@@ -84,13 +88,17 @@ export class Courier {
       ...parts,
       ...{ queue: this.#queue, clock: systemClock, limits: settings.streams, large_bytes: settings.underWay_bytes },
       ...{ maxSize: settings.maxSize, brokerId: settings.brokerId, known: (source) => this.#intake.known(source) },
+      isOpen: (source) => this.#owned.isOpen(source),
     })
     this.#ackWriters = sources.map((source, number) => {
       const next = () => this.#queue.records.acks(number)
       return new AckWriter({ source, next, acked: () => this.#queue.records.acked(number) })
     })
     this.#intake = new Intake({
-      sources,
+      ...{ sources, owned: this.#owned },
+      begun: (source) => this.#queue.restore(source, sources[source]?.stats() ?? []),
+      loaded: (source) => this.#queue.loaded(source),
+      lost: (source) => this.#lost(source),
       take: (source, numbered, since_ms) => this.#queue.add(source, numbered, since_ms),
       clock: settings.clock,
       progress: () => this.#queue.check(),
@@ -99,19 +107,12 @@ export class Courier {
 
   /** Learns what waits and how it went, sets the clocks, reports `ready`, and begins to send. */
   async start(): Promise<void> {
-    const { recipients, sources, report } = this.#parts
+    const { recipients, report } = this.#parts
     for (const recipient of recipients) this.#queue.put(recipient)
-    for (const [number, source] of sources.entries()) {
-      source.refresh()
-      this.#queue.restore(number, source.stats())
-    }
     await this.#intake.read()
-    this.#queue.started()
+    await this.#intake.passOver(({ subscription, made }) => this.#queue.notified(subscription, made))
     report({ kind: 'ready' })
-    this.#timer = setInterval(() => {
-      this.#streams.sweep()
-      this.#queue.sweep()
-    }, sweep_ms).unref()
+    this.#timer = setInterval(() => this.#sweep(), sweep_ms).unref()
     this.#queue.sweep()
     this.#attempts.start()
     // A fault in here ends the thread, as every fault does.
@@ -154,6 +155,20 @@ export class Courier {
       case 'drain':
         this.#drain(instruction.limit_ms).then(() => report({ kind: 'drained' }))
     }
+  }
+
+  #sweep(): void {
+    // Nobody rings when a partition moves.
+    if (this.#owned.hasChanged && !this.#draining) this.#intake.read()
+    this.#streams.sweep()
+    this.#queue.sweep()
+  }
+
+  /** Another node sends what an outbox holds. */
+  #lost(source: SourceNumber): void {
+    this.#streams.interrupt()
+    this.#queue.forget(source)
+    this.#ackWriters[source]?.forget()
   }
 
   async #listen(): Promise<void> {
@@ -205,7 +220,10 @@ export class Courier {
     return new DeliveryQueue({
       ...{ limits: settings, simulated: settings.simulated, meter, log, clock: systemClock },
       coordinator: sources.length - 1,
-      known: (source) => this.#intake.known(source),
+      // What another node sends is not waited for here.
+      known: (source) => (this.#owned.isRead(source) ? this.#intake.known(source) : Number.POSITIVE_INFINITY),
+      isOpen: (source) => this.#owned.isOpen(source),
+      mayMove: (source) => this.#owned.mayMove(source),
       pause_ms: (failures, retryAfter_ms) => pauseAfter(failures, pauses, retryAfter_ms, Math.random()),
       tooLong: (recipient, source, numbered) => tooLongFor(recipient, source, numbered, settings),
       countSimulated: () => count('simulatedNotifications'),
@@ -213,6 +231,8 @@ export class Courier {
       streamReady: (id) => this.#streams.ready(id),
       failing: (id, fails) => report({ kind: 'failing', id, fails }),
       ackPending: (source) => this.#ackWriters[source]?.noted(),
+      elsewhere: (id) =>
+        sources.flatMap((source, number) => (this.#owned.isRead(number) ? [] : (source.statsOf(id) ?? []))),
     })
   }
 }

@@ -3,7 +3,7 @@ import { advanceClock } from '../subscription/clocks.js'
 import type { DeliveryStats, NumberedNotice } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds, Nanoseconds } from '../time.js'
-import { DeliveryRecords } from './delivery-records.js'
+import { DeliveryRecords, type RecordsParts } from './delivery-records.js'
 import { type DepartureParts, Departures } from './departures.js'
 import type { InspectedQueue, KnownState, ReceiverPage, Recipient, WhichReceivers } from './message.js'
 import type { QueuedNotice } from './notice-list.js'
@@ -16,9 +16,15 @@ import { Recipients } from './recipients.js'
 import type { SourceNumber } from './source.js'
 import type { SubscriptionQueue, SubscriptionQueueParts } from './subscription-queue.js'
 
-export interface DeliveryQueueParts extends Omit<SubscriptionQueueParts, 'ready'>, TotalsParts, DepartureParts {
+export interface DeliveryQueueParts
+  extends Omit<SubscriptionQueueParts, 'ready'>,
+    TotalsParts,
+    DepartureParts,
+    RecordsParts {
   /** Nothing is sent: a notice counts as accepted when it arrives. */
   readonly simulated: boolean
+  /** Whether an outbox may come from another node, with notices of subscriptions that are not known here yet. */
+  readonly mayMove: (source: SourceNumber) => boolean
   /** Why a notice is too long to be sent to a recipient; undefined of any other notice. */
   readonly tooLong: (recipient: Recipient, source: SourceNumber, numbered: NumberedNotice) => string | undefined
   /** `next` may give something. */
@@ -27,8 +33,6 @@ export interface DeliveryQueueParts extends Omit<SubscriptionQueueParts, 'ready'
   readonly streamReady: (id: SubscriptionId) => void
   /** More attempts in a row have failed than the subscription may have. */
   readonly failing: (id: SubscriptionId, fails: number) => void
-  /** `acks` may give something for this outbox. */
-  readonly ackPending: (source: SourceNumber) => void
 }
 
 /**
@@ -62,9 +66,10 @@ export class DeliveryQueue {
   readonly #departures: Departures
   /** The queues with a barrier, which may be free when more of the outboxes is known. */
   readonly #barred = new Set<SubscriptionQueue>()
-  /** Notices, by outbox and number, of which an attempt was made before the start. */
-  #tried = new Set<string>()
-  #started = false
+  /** Outboxes whose notices were made before they were read here. */
+  readonly #loading = new Set<SourceNumber>()
+  /** Notices of these, by outbox and number, of which an attempt was made before. */
+  readonly #tried = new Set<string>()
 
   constructor(parts: DeliveryQueueParts) {
     this.#parts = parts
@@ -72,31 +77,47 @@ export class DeliveryQueue {
     this.#recipients = new Recipients({ ...parts, ready: (queue) => this.#offer(queue) }, parts.log)
     this.#turns = new ReceiverTurns(parts.limits)
     this.#totals = new QueueTotals(parts, sources)
-    this.records = new DeliveryRecords(sources, parts.ackPending)
+    this.records = new DeliveryRecords(sources, parts)
     this.#departures = new Departures(parts, this.#totals, this.records)
   }
 
-  /** The stats that an outbox holds at the start, after all subscriptions were put; those of unknown ones are removed. */
+  /**
+   * An outbox is about to be read, after all subscriptions were put: the stats that it holds. Those of subscriptions that are
+   * not known are removed. Until `loaded`, what is added from it was made before.
+   */
   restore(source: SourceNumber, stored: Iterable<readonly [SubscriptionId, DeliveryStats]>): void {
+    this.#loading.add(source)
     for (const [id, stats] of stored) {
       this.records.restore(id, source, stats)
-      if (this.#recipients.known.has(id)) for (const number of stats.tried) this.#tried.add(`${source}-${number}`)
+      if (this.#isKept(id, source)) for (const number of stats.tried) this.#tried.add(`${source}-${number}`)
       else this.records.ended(id, [])
+      this.notified(id, stats.lastNotification)
     }
   }
 
-  /** All that waits at the start was added: sets the clocks to the last notice of each subscription. */
-  started(): void {
-    this.#started = true
-    this.#tried = new Set()
-    for (const [id, { clock }] of this.#recipients.known) {
-      const queue = this.#recipients.queue(id)
-      // Most have never been notified.
-      if (queue === undefined && !this.records.has(id)) continue
-      let latest: number = this.records.merged(id).lastNotification ?? 0
-      for (const { made } of queue?.order.notices() ?? []) latest = Math.max(latest, made)
-      advanceClock(clock, latest)
+  /** All that an outbox held was added. */
+  loaded(source: SourceNumber): void {
+    this.#loading.delete(source)
+    if (this.#loading.size === 0) this.#tried.clear()
+  }
+
+  /** A notice was made, here or by another node: the clock of its subscription is not behind it. */
+  notified(id: SubscriptionId, made: Milliseconds | undefined): void {
+    const clock = this.#recipients.known.get(id)?.clock
+    if (clock !== undefined && made !== undefined) advanceClock(clock, made)
+  }
+
+  /** Another node owns an outbox now: what is known of it is forgotten, and attempts that are under way change nothing. */
+  forget(source: SourceNumber): void {
+    for (const queue of this.#totals.filled) {
+      for (const notice of queue.forget(source)) this.#totals.removed(queue, notice)
     }
+    this.records.forget(source)
+    this.check()
+  }
+
+  #isKept(id: SubscriptionId, source: SourceNumber): boolean {
+    return this.#recipients.known.has(id) || (this.#parts.mayMove(source) && !this.#recipients.hasEnded(id))
   }
 
   /** A subscription is new or was changed: pauses end, and so does a hold. */
@@ -135,10 +156,12 @@ export class DeliveryQueue {
   add(source: SourceNumber, numbered: NumberedNotice, since_ms: number): void {
     const { meter, simulated, limits } = this.#parts
     const { number, notice } = numbered
-    if (this.#started) meter.stored(1)
-    const queue = this.#recipients.queueOfNotice(notice.subscription, this.#started)
+    const isNew = !this.#loading.has(source)
+    if (isNew) meter.stored(1)
+    else this.notified(notice.subscription, notice.made)
+    const queue = this.#recipients.queueOfNotice(notice.subscription, isNew || this.#parts.mayMove(source))
     if (queue === undefined) {
-      if (this.#started) meter.left('ended')
+      if (isNew) meter.left('ended')
       this.records.ended(notice.subscription, [{ source, number }])
       return
     }
@@ -169,7 +192,7 @@ export class DeliveryQueue {
   accepted(attempt: BegunAttempt, outcome: Accepted): void {
     this.#free(attempt)
     const { queue, notice } = attempt
-    if (queue.ended) return
+    if (isForgotten(attempt)) return
     const { clock } = this.#parts
     this.records.attempted(queue.id, notice, outcome, clock.now())
     queue.dropWarned = false
@@ -186,10 +209,11 @@ export class DeliveryQueue {
   failed(attempt: BegunAttempt, outcome: Failed): void {
     this.#free(attempt)
     const { queue, notice } = attempt
-    if (queue.ended) return
+    if (isForgotten(attempt)) return
     const fails = this.records.attempted(queue.id, notice, outcome, this.#parts.clock.now())
     if (queue.failed(notice, outcome)) this.#departures.remove(queue, notice, 'ended')
-    this.#endIfFailing(queue, fails)
+    // A node that was paused was late itself.
+    if (this.#parts.isOpen(notice.source)) this.#endIfFailing(queue, fails)
   }
 
   /** Nothing more is begun until the owner of the subscription, who is told of it, has put it again. */
@@ -202,7 +226,7 @@ export class DeliveryQueue {
 
   /** Nothing was sent, because the notice can not be. */
   unsendable(attempt: BegunAttempt, reason: string): void {
-    if (!attempt.queue.ended) this.#departures.warnOfDrop(attempt.queue, reason)
+    if (!isForgotten(attempt)) this.#departures.warnOfDrop(attempt.queue, reason)
     this.#unsent(attempt, 'dropped')
   }
 
@@ -219,7 +243,7 @@ export class DeliveryQueue {
   #unsent(attempt: BegunAttempt, result: 'dropped' | 'ended'): void {
     this.#free(attempt)
     const { queue, notice } = attempt
-    if (queue.ended) return
+    if (isForgotten(attempt)) return
     queue.done(notice)
     this.#departures.departed(queue, notice, result)
   }
@@ -233,7 +257,10 @@ export class DeliveryQueue {
     this.#departures.dropExcess()
   }
 
-  /** Drops what has waited too long, and what belongs to subscriptions that have expired; to be called often. */
+  /**
+   * Drops what has waited too long, and what belongs to subscriptions that have expired; goes on with outboxes that are open
+   * again. To be called often.
+   */
   sweep(): void {
     const { clock, limits, meter } = this.#parts
     const at = clock.now()
@@ -242,6 +269,7 @@ export class DeliveryQueue {
     const reason = `not accepted within ${limits.retention_ms / 1000} s`
     let oldest_ms: number | undefined
     for (const queue of this.#totals.filled) {
+      queue.order.reopen()
       if (queue.recipient !== undefined && queue.recipient.expires <= at) this.#departures.expire(queue)
       while ((queue.order.oldest('waiting')?.since_ms ?? Number.POSITIVE_INFINITY) <= madeBy_ms) {
         this.#departures.dropOldest(queue, reason)
@@ -322,4 +350,9 @@ export class DeliveryQueue {
     this.#turns.ended(attempt)
     this.#parts.ready()
   }
+}
+
+/** Whether the end of an attempt changes nothing: its subscription has ended, or its outbox is another node's. */
+function isForgotten({ queue, notice }: BegunAttempt): boolean {
+  return queue.ended || notice.state === 'left'
 }

@@ -24,6 +24,13 @@ interface SubscriptionStats {
   attempted: number
 }
 
+export interface RecordsParts {
+  /** Called with the outbox of each ack that is to be stored. */
+  readonly ackPending: (source: SourceNumber) => void
+  /** The stats of a subscription in the outboxes that other nodes send, as far as they are known here. */
+  readonly elsewhere: (id: SubscriptionId) => readonly DeliveryStats[]
+}
+
 type LeavingNotice = Pick<QueuedNotice, 'source' | 'number' | 'made'>
 
 /**
@@ -34,15 +41,16 @@ export class DeliveryRecords {
   readonly #subscriptions = new Map<SubscriptionId, SubscriptionStats>()
   readonly #acks: readonly PendingAcks[]
   readonly #pending: (source: SourceNumber) => void
+  readonly #elsewhere: RecordsParts['elsewhere']
 
-  /** `pending` is called with the outbox of each ack that is to be stored. */
-  constructor(sources: number, pending: (source: SourceNumber) => void) {
-    this.#pending = pending
+  constructor(sources: number, { ackPending, elsewhere }: RecordsParts) {
+    this.#pending = ackPending
+    this.#elsewhere = elsewhere
     const statsOf = (source: SourceNumber) => (id: SubscriptionId) => this.#subscriptions.get(id)?.bySource.get(source)
     this.#acks = Array.from({ length: sources }, (_, source) => new PendingAcks(statsOf(source)))
   }
 
-  /** The stats of a subscription as an outbox holds them at the start. */
+  /** The stats of a subscription as an outbox holds them when it is read. */
   restore(id: SubscriptionId, source: SourceNumber, stats: DeliveryStats): void {
     const own = this.#of(id)
     own.bySource.set(source, stats)
@@ -50,13 +58,9 @@ export class DeliveryRecords {
     if (attempted > own.attempted) Object.assign(own, { attempted, fails })
   }
 
-  has(id: SubscriptionId): boolean {
-    return this.#subscriptions.has(id)
-  }
-
   /** The stats of all outboxes as one. */
   merged(id: SubscriptionId): MergedStats {
-    return mergedStats([...(this.#subscriptions.get(id)?.bySource.values() ?? [])])
+    return mergedStats([...(this.#subscriptions.get(id)?.bySource.values() ?? []), ...this.#elsewhere(id)])
   }
 
   /** How the deliveries of a subscription go, with what waits in its queue, if it has one. */
@@ -121,6 +125,14 @@ export class DeliveryRecords {
   /** Resolves when all acks are on disk: those of a subscription, or all. */
   async allAcked(id?: SubscriptionId): Promise<void> {
     await Promise.all(this.#acks.map((acks) => (id === undefined ? acks.empty() : acks.stored(id))))
+  }
+
+  /** An outbox is another node's now: its stats are forgotten, and the acks of it that are not on disk. */
+  forget(source: SourceNumber): void {
+    for (const [id, { bySource }] of this.#subscriptions) {
+      if (bySource.delete(source) && bySource.size === 0) this.#subscriptions.delete(id)
+    }
+    this.#acks[source]?.forget()
   }
 
   #change(

@@ -25,6 +25,12 @@ export class Fifo<Item extends object> {
     this.#items[this.#head] = item
   }
 
+  /** Leaves only the items that a test holds of, in their order. */
+  keep(isKept: (item: Item) => boolean): void {
+    this.#items = this.#items.slice(this.#head).filter((item) => item !== undefined && isKept(item))
+    this.#head = 0
+  }
+
   shift(): Item | undefined {
     const item = this.#items[this.#head]
     if (item === undefined) return undefined

@@ -1,6 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { NoticeNumber, NumberedNotice } from '../subscription/notice.js'
-import { age_ms, type ClockStart } from '../time.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
+import { age_ms, type ClockStart, type Milliseconds } from '../time.js'
+import type { OwnedSources } from './owned-sources.js'
 import type { Source, SourceNumber } from './source.js'
 
 /** Notices that are read without letting others run, and their bytes. */
@@ -9,12 +11,25 @@ const slice_bytes = 2 ** 20
 
 interface IntakeParts {
   readonly sources: readonly Source[]
+  readonly owned: OwnedSources
+  /** What an outbox held is about to be taken: it was not read here until now, or by another claim. */
+  readonly begun: (source: SourceNumber) => void
+  /** All that an outbox held was taken. */
+  readonly loaded: (source: SourceNumber) => void
+  /** What was taken from an outbox is to be forgotten. */
+  readonly lost: (source: SourceNumber) => void
   /** `since_ms` is when it was made, by the steady clock of this thread. */
   readonly take: (source: SourceNumber, numbered: NumberedNotice, since_ms: number) => void
   /** When the process was started. */
   readonly clock: ClockStart
   /** More is known: called after every slice. */
   readonly progress: () => void
+}
+
+/** For whom a notice is, and when it was made. */
+interface NotedNotice {
+  readonly subscription: SubscriptionId
+  readonly made: Milliseconds | undefined
 }
 
 /** Reads what is new in the outboxes, each from where it was read to. */
@@ -48,16 +63,32 @@ export class Intake {
     return this.#next
   }
 
+  /** Tells of the notices of outboxes that are not read, since other nodes own them: the last ones that have left, and those that wait. */
+  async passOver(noted: (notice: NotedNotice) => void): Promise<void> {
+    for (const [number, source] of this.#parts.sources.entries()) {
+      if (this.#parts.owned.isRead(number)) continue
+      for (const [subscription, { lastNotification: made }] of source.stats()) noted({ subscription, made })
+      let at = 0
+      for (let found = source.after(at, slice); found.length > 0; found = source.after(at, slice)) {
+        for (const { notice } of found) noted(notice)
+        at = found.at(-1)?.number ?? at
+        await nextTurn()
+      }
+    }
+  }
+
   async #pass(): Promise<void> {
-    const { sources, progress } = this.#parts
+    const { sources, owned, loaded, progress } = this.#parts
     this.#before_ms = this.#begun_ms
     this.#begun_ms = performance.now()
-    for (const source of sources) source.refresh()
+    const begun = this.#lookAtOwners()
     let taken = 0
     for (const [number, source] of sources.entries()) {
+      if (!owned.isRead(number)) continue
+      const before_ms = begun.includes(number) ? Number.NEGATIVE_INFINITY : this.#before_ms
       const last = source.last()
       while (this.known(number) < last) {
-        const { found, bytes } = this.#slice(number, source, last)
+        const { found, bytes } = this.#slice(number, source, last, before_ms)
         taken += found
         if (taken < slice && bytes < slice_bytes) continue
         taken = 0
@@ -65,15 +96,34 @@ export class Intake {
         await nextTurn()
       }
     }
+    for (const number of begun) loaded(number)
     progress()
   }
 
-  #slice(number: SourceNumber, source: Source, last: NoticeNumber): { readonly found: number; readonly bytes: number } {
+  /** Every outbox is read as it is now; gives those whose reading begins. */
+  #lookAtOwners(): readonly SourceNumber[] {
+    const { sources, owned, begun, lost } = this.#parts
+    const changes = owned.look()
+    for (const number of changes.lost) {
+      this.#known[number] = 0
+      lost(number)
+    }
+    for (const source of sources) source.refresh()
+    for (const number of changes.taken) begun(number)
+    return changes.taken
+  }
+
+  #slice(
+    number: SourceNumber,
+    source: Source,
+    last: NoticeNumber,
+    before_ms: number,
+  ): { readonly found: number; readonly bytes: number } {
     const found = source.after(this.known(number), slice)
     let bytes = 0
     for (const numbered of found) {
       bytes += numbered.size_bytes
-      this.#parts.take(number, numbered, this.#made_ms(numbered))
+      this.#parts.take(number, numbered, this.#made_ms(numbered, before_ms))
     }
     // Numbers that are missing at the end belong to notices that have left.
     this.#known[number] = found.at(-1)?.number ?? last
@@ -81,7 +131,7 @@ export class Intake {
   }
 
   /** What the pass before did not find was not there yet, whatever the clock of the day says of its age. */
-  #made_ms({ notice }: NumberedNotice): number {
-    return Math.max(this.#before_ms, performance.now() - age_ms(notice.made, this.#parts.clock))
+  #made_ms({ notice }: NumberedNotice, before_ms: number): number {
+    return Math.max(before_ms, performance.now() - age_ms(notice.made, this.#parts.clock))
   }
 }

@@ -55,8 +55,8 @@ export type CourierInstruction =
   | { readonly kind: 'remove'; readonly ticket: number; readonly id: SubscriptionId }
   /** Drops what waits and answers `done` when that is on disk: an expired subscription is about to be revived. */
   | { readonly kind: 'expire'; readonly ticket: number; readonly id: SubscriptionId }
-  /** Acks of the coordinator's outbox are on disk. */
-  | { readonly kind: 'acked'; readonly ticket: number }
+  /** Acks of the coordinator's outbox are on disk, or were refused, since another node coordinates. */
+  | { readonly kind: 'acked'; readonly ticket: number; readonly isStored: boolean }
   | { readonly kind: 'report'; readonly ticket: number; readonly ids: readonly SubscriptionId[] | undefined }
   /** What waits for one subscription, and which attempts have failed. */
   | { readonly kind: 'inspect'; readonly ticket: number; readonly id: SubscriptionId }

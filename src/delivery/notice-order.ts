@@ -9,6 +9,8 @@ export interface OrderParts {
   readonly known: (source: SourceNumber) => NoticeNumber
   /** The number of the coordinator's outbox. */
   readonly coordinator: SourceNumber
+  /** Whether notices of an outbox may be sent now. */
+  readonly isOpen: (source: SourceNumber) => boolean
 }
 
 /** A rendered entity is longer than its record, because of names and braces, by at most this factor. */
@@ -27,14 +29,15 @@ export class NoticeOrder {
   readonly #bySource = new Map<SourceNumber, NoticeList>()
   /** Keys that may have something to send, each once; the one that was served longest ago comes first. */
   #ready = new Fifo<KeyQueue>()
-  /** Keys whose first notice waits for a barrier. */
-  #behindBarrier: KeyQueue[] = []
+  /** Keys whose first notice waits for a barrier, or for its outbox to be open. */
+  #held: KeyQueue[] = []
+  #waitsForOutbox = false
   readonly #barriers = new Fifo<QueuedNotice>()
   /** In the order in which they were sent to listeners. */
   readonly #streamed = new Set<QueuedNotice>()
   #isStreamed = false
 
-  /** `released` is called when a barrier that held notices back does so no longer. */
+  /** `released` is called when notices that were held back may go. */
   constructor(parts: OrderParts, released: () => void) {
     this.#parts = parts
     this.#released = released
@@ -78,9 +81,9 @@ export class NoticeOrder {
       keyQueue.listed = false
       const notice = keyQueue.waiting.first
       if (notice === undefined || keyQueue.underWay !== undefined || keyQueue.endPause !== undefined) continue
-      if (!this.#isFree(notice)) {
+      if (!this.#isOpen(notice) || !this.#isFree(notice)) {
         keyQueue.listed = true
-        this.#behindBarrier.push(keyQueue)
+        this.#held.push(keyQueue)
         continue
       }
       keyQueue.waiting.shift()
@@ -107,7 +110,7 @@ export class NoticeOrder {
     if (this.#isStreamed === isStreamed) return
     this.#isStreamed = isStreamed
     this.#ready = new Fifo()
-    this.#behindBarrier = []
+    this.#held = []
     for (const keyQueue of this.#keys.values()) {
       keyQueue.listed = false
       this.offer(keyQueue)
@@ -121,7 +124,7 @@ export class NoticeOrder {
   stream(mayGo: (notice: QueuedNotice) => boolean): QueuedNotice | undefined {
     let found: QueuedNotice | undefined
     for (const { first } of this.#bySource.values()) {
-      if (first === undefined || !this.#isFirst(first) || !this.#isFree(first)) continue
+      if (first === undefined || !this.#isFirst(first) || !this.#isFree(first) || !this.#isOpen(first)) continue
       if ((found === undefined || first.since_ms < found.since_ms) && mayGo(first)) found = first
     }
     if (found === undefined) return undefined
@@ -185,6 +188,30 @@ export class NoticeOrder {
     else this.recheck()
     this.offer(keyQueue)
     this.forgetIdle(keyQueue)
+  }
+
+  /** The notices of an outbox are forgotten, none of which is at a listener; gives them. An attempt that is under way goes on. */
+  forget(source: SourceNumber): readonly QueuedNotice[] {
+    const forgotten = [...(this.#bySource.get(source) ?? [])]
+    this.#bySource.delete(source)
+    for (const notice of forgotten) {
+      if (notice.state === 'underWay') notice.keyQueue.underWay = undefined
+      notice.state = 'left'
+    }
+    for (const keyQueue of new Set(forgotten.map((notice) => notice.keyQueue))) {
+      keyQueue.waiting.keep(({ state }) => state !== 'left')
+      this.offer(keyQueue)
+      this.forgetIdle(keyQueue)
+    }
+    if (forgotten.length > 0) this.#release()
+    return forgotten
+  }
+
+  /** An outbox may be open now that was not. */
+  reopen(): void {
+    if (!this.#waitsForOutbox) return
+    this.#waitsForOutbox = false
+    this.#release()
   }
 
   /** The key may have something that can go. */
@@ -259,9 +286,15 @@ export class NoticeOrder {
     })
   }
 
+  #isOpen({ source }: QueuedNotice): boolean {
+    if (this.#parts.isOpen(source)) return true
+    this.#waitsForOutbox = true
+    return false
+  }
+
   #release(): void {
-    const released = this.#behindBarrier
-    this.#behindBarrier = []
+    const released = this.#held
+    this.#held = []
     for (const keyQueue of released) this.#ready.push(keyQueue)
     this.#released()
   }

@@ -75,6 +75,11 @@ export class Recipients {
     return queue
   }
 
+  /** Whether a subscription has ended here lately. */
+  hasEnded(id: SubscriptionId): boolean {
+    return this.#ended.has(id)
+  }
+
   /** Forgets a queue that has nothing to send, and nothing to remember. */
   forgetIdle({ id, depth, dropWarned }: SubscriptionQueue): void {
     if (depth === 0 && !dropWarned) this.#queues.delete(id)

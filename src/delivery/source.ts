@@ -14,8 +14,18 @@ export interface Arrived {
   readonly tried: boolean
 }
 
+/** Whether an outbox is this node's, where it may be that of another one: its partition's owner sends what it holds, and nobody else. */
+export interface SourceOwner {
+  /** Another one for each time that this node has come to own it; 0 while it does not. */
+  readonly epoch: number
+  /** Whether nobody else can have come to own it by now. */
+  isConfirmed(): boolean
+}
+
 /** An outbox as its courier sees it: read from snapshots, written by its owner. */
 export interface Source {
+  /** Nothing of an outbox that is always this node's. */
+  readonly owner?: SourceOwner | undefined
   /** From now on reads see everything that was on disk when this was called. */
   refresh(): void
   /** The number of the last notice that was ever put in. */
@@ -25,6 +35,8 @@ export interface Source {
   /** The notice of a number, if it is there; one that is damaged can not be sent. */
   at(number: NoticeNumber): StoredNotice | 'damaged' | undefined
   stats(): Iterable<readonly [SubscriptionId, DeliveryStats]>
+  /** The stats of one subscription, if it has some here. */
+  statsOf(id: SubscriptionId): DeliveryStats | undefined
   /**
    * Asks the owner to store what became of notices: true when it is on disk, false when it was refused or may not have
    * been done. It may be asked again: acks say how things stand, not what to change.

@@ -13,7 +13,7 @@ export interface StreamRequest {
 }
 
 /** Why there is no stream. */
-export type StreamRefusal = 'unknown' | 'notStreamed' | 'expired' | 'full'
+export type StreamRefusal = 'unknown' | 'notStreamed' | 'expired' | 'full' | 'elsewhere'
 
 /** Why a stream has ended: what its last event says. */
 export type StreamEnd = 'replaced' | 'removed' | 'expired' | 'changed' | 'interrupted'

@@ -19,6 +19,8 @@ export interface StreamsParts extends EventParts {
   readonly large_bytes: number
   /** The number of the last notice of an outbox that has arrived. */
   readonly known: (source: number) => number
+  /** Whether what an outbox holds is sent by this node. */
+  readonly isOpen: (source: number) => boolean
 }
 
 /** The port of a front end. */
@@ -92,6 +94,11 @@ export class Streams {
     }
   }
 
+  /** Another node sends some of the notices now: all streams end, and what has not arrived waits again. */
+  interrupt(): void {
+    for (const id of [...this.#groups.keys()]) this.end(id, 'interrupted')
+  }
+
   /** What was sent for long enough has arrived, and the streams of subscriptions that have expired end; to be called often. */
   sweep(): void {
     const at = this.#parts.clock.now()
@@ -139,6 +146,8 @@ export class Streams {
     if (recipient === undefined) return 'unknown'
     if (recipient.reference !== streamReference) return 'notStreamed'
     if (recipient.expires <= clock.now()) return 'expired'
+    // Nobody would be told what is missing.
+    if (!this.#parts.sources.every((_, source) => this.#parts.isOpen(source))) return 'elsewhere'
     const present = this.#groups.get(subscription)
     const replaced = present === undefined || this.#isJoined(present, group) ? 0 : present.members.length
     return this.#opened.size - replaced >= limits.listeners ? 'full' : undefined

@@ -5,7 +5,7 @@ import type { InspectedQueue, Recipient } from './message.js'
 import type { KeyQueue, QueuedNotice } from './notice-list.js'
 import { isSuperseded, NoticeOrder, type OrderParts } from './notice-order.js'
 import type { Failed } from './outcome.js'
-import type { Arrived } from './source.js'
+import type { Arrived, SourceNumber } from './source.js'
 
 /** The clocks and timers of a delivery queue. */
 export interface QueueClock {
@@ -129,6 +129,16 @@ export class SubscriptionQueue {
     this.depth -= 1
     this.bytes -= notice.size_bytes
     this.order.remove(notice)
+  }
+
+  /** The notices of an outbox are forgotten; gives them. */
+  forget(source: SourceNumber): readonly QueuedNotice[] {
+    const forgotten = this.order.forget(source)
+    for (const { size_bytes } of forgotten) this.bytes -= size_bytes
+    this.depth -= forgotten.length
+    if (this.#probe?.state === 'left') this.#probe = undefined
+    this.#parts.ready(this)
+    return forgotten
   }
 
   /** The subscription is new or was changed: failures are forgotten, what waits starts at once. */

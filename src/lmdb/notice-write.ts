@@ -1,6 +1,7 @@
 import type { NewNotice, NoticeHead } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
-import { decodeGroup, encodeGroup, encodeNotice } from './outbox-record.js'
+import type { Milliseconds } from '../time.js'
+import { decodeGroup, decodeNotice, encodeGroup, encodeNotice } from './outbox-record.js'
 import { encodeEntity } from './record.js'
 import type { Section } from './sections.js'
 
@@ -20,6 +21,13 @@ export function noticeWrite(notice: NewNotice): NoticeWrite {
   if (!('subscriptions' in notice)) return { kind: 'single', text: encodeNotice(notice) }
   const { subscriptions, entity, ...common } = notice
   return { kind: 'shared', subscriptions, common, shown: encodeEntity(entity) }
+}
+
+/** For which subscriptions a notice is, and when it was made. */
+export function noted(write: NoticeWrite): { readonly ids: readonly SubscriptionId[]; readonly made: Milliseconds } {
+  if (write.kind === 'shared') return { ids: write.subscriptions, made: write.common.made }
+  const { subscription, made } = decodeNotice(write.text)
+  return { ids: [subscription], made }
 }
 
 /** The sections of a record in the log that hold notices, in their order. */

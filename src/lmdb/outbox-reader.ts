@@ -6,7 +6,7 @@ import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Unread, unread, unreadThrows } from './damage.js'
 import { type EnvironmentSettings, openRoot } from './environment.js'
 import { type Key, onlyPart } from './keys.js'
-import { groupOf, lastNumber, type OutboxDatabases, openOutbox, readGroup, statsOf } from './outbox.js'
+import { groupOf, lastNumber, type OutboxDatabases, openOutbox, readGroup, statsOf, storedStats } from './outbox.js'
 import { decodeNotice, type NoticeGroup } from './outbox-record.js'
 import { decodeEntity } from './record.js'
 
@@ -54,6 +54,10 @@ export class OutboxReader {
 
   stats(): Iterable<readonly [SubscriptionId, DeliveryStats]> {
     return statsOf(this.#outbox, this.#unread)
+  }
+
+  statsOf(id: SubscriptionId): DeliveryStats | undefined {
+    return storedStats(this.#outbox, id, this.#unread)
   }
 
   async close(): Promise<void> {

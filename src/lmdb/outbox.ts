@@ -199,6 +199,16 @@ export function* statsOf(
   }
 }
 
+/** The delivery stats of a subscription, if it has some here. */
+export function storedStats(
+  { accounts }: Pick<OutboxDatabases, 'accounts'>,
+  id: SubscriptionId,
+  unread: Unread,
+): DeliveryStats | undefined {
+  const text = accounts.get([id])
+  return text === undefined ? undefined : readStats(id, text, unread)
+}
+
 function readStats(id: SubscriptionId, text: string, unread: Unread): DeliveryStats | undefined {
   try {
     const stats = JSON.parse(text) as DeliveryStats

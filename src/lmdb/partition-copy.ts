@@ -5,8 +5,10 @@ import type { Log } from '../log/log.js'
 import type { PartitionPosition } from '../shared-memory/partition-position.js'
 import type { Versions } from '../shared-memory/versions.js'
 import { DamagedRecord, StorageFull } from '../storage-fault.js'
-import type { Nanoseconds } from '../time.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
+import type { Milliseconds, Nanoseconds } from '../time.js'
 import type { LogSequence } from '../wal/record-log.js'
+import { type NoticeWrite, noted } from './notice-write.js'
 import type { LmdbPartitionStore } from './partition-store.js'
 
 export interface PartitionCopyParts {
@@ -19,6 +21,8 @@ export interface PartitionCopyParts {
   readonly log: Log
   /** The partition belongs to this node from a claim on, or no longer. */
   readonly owns: (epoch: LogSequence | undefined) => void
+  /** A notice that was made at another node is in the outbox. */
+  readonly notified: (subscription: SubscriptionId, made: Milliseconds) => void
   /** The partition can not go on: the thread has to end. */
   readonly failed: (fault: unknown) => void
 }
@@ -116,9 +120,10 @@ export class PartitionCopy {
     const { store, wal, versions, log } = this.#parts
     for (;;) {
       try {
-        store.follow(turns, last, (changed) => versions.begin(changed))
+        const notices = store.follow(turns, last, (changed) => versions.begin(changed))
         wal.advance(last)
         versions.end()
+        for (const notice of notices) this.#notified(notice)
         return this.#shown()
       } catch (fault) {
         versions.end()
@@ -127,6 +132,12 @@ export class PartitionCopy {
         await sleep(fullDisk_ms)
       }
     }
+  }
+
+  /** What another node has made moves the clocks of this one: throttling goes on where it was when this one claims. */
+  #notified(notice: NoticeWrite): void {
+    const { ids, made } = noted(notice)
+    for (const id of ids) this.#parts.notified(id, made)
   }
 
   /** Everything that was in the log is applied. When somebody else was faster it is told so, and follows on. */

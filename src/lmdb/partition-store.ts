@@ -26,6 +26,7 @@ import { Expirations } from './expirations.js'
 import { idInPath, idKey, type Key, recordKey, typeKey } from './keys.js'
 import { LocationCells } from './location-cells.js'
 import { LoggedEnvironment, type LoggedParts } from './logged-environment.js'
+import type { NoticeWrite } from './notice-write.js'
 import { Outbox } from './outbox.js'
 import { encodeLocated } from './record.js'
 import { type HeldRecord, RecordCache } from './record-cache.js'
@@ -165,20 +166,26 @@ export class LmdbPartitionStore implements PartitionStore {
   }
 
   /**
-   * Applies what others have appended to the log, as recovery does, in one transaction. `committing` hears which entities
-   * change, before anybody can see it.
+   * Applies what others have appended to the log, as recovery does, in one transaction; gives the notices that it has put into
+   * the outbox. `committing` hears which entities change, before anybody can see it.
    */
-  follow(turns: readonly LogRecord[], last: LogSequence, committing: (changed: readonly EntityWrite[]) => void): void {
+  follow(
+    turns: readonly LogRecord[],
+    last: LogSequence,
+    committing: (changed: readonly EntityWrite[]) => void,
+  ): readonly NoticeWrite[] {
     if (turns.length === 0) {
       this.#logged.pass(last)
-      return
+      return []
     }
     const highest = this.#highest
     const lastNotice = this.#outbox.last
     const changed: EntityWrite[] = []
+    const notices: NoticeWrite[] = []
     const write = (bytes: Uint8Array): void => {
       const turn = decodeTurnRecord(bytes, (...of) => this.#held(...of))
-      changed.push(...turn.entities)
+      for (const entity of turn.entities) changed.push(entity)
+      for (const notice of turn.notices) notices.push(notice)
       this.#write(turn)
     }
     try {
@@ -190,6 +197,7 @@ export class LmdbPartitionStore implements PartitionStore {
       throw faultOf(fault, this.#path)
     }
     this.#isLookDue = !this.#wasBelowLimit || this.#written >= charactersPerLook
+    return notices
   }
 
   /** Everything up to a record of the log changes nothing more. */

@@ -33,6 +33,7 @@ import { ConnectionLimit } from '../shared-memory/connection-limit.js'
 import { ForwardLimit } from '../shared-memory/forward-limit.js'
 import { MailboxCapacity } from '../shared-memory/mailbox-capacity.js'
 import { packed } from '../shared-memory/packed.js'
+import { PartitionPosition } from '../shared-memory/partition-position.js'
 import { RequestMemory } from '../shared-memory/request-memory.js'
 import { SharedSemaphore } from '../shared-memory/semaphore.js'
 import { SequenceCounter } from '../shared-memory/sequences.js'
@@ -202,6 +203,7 @@ export class Core {
       options: this.#options.notifications,
       folder: this.#folder,
       openLog: cluster && ((applied) => opened(cluster.openControl(applied))),
+      positions: this.#cluster?.nodes?.outboxes,
       courierHeap_MiB: this.#heaps.courier_MiB,
       partitions: this.#partitions,
       state: (query) => this.#frontEnd.state(query),
@@ -293,6 +295,7 @@ export class Core {
   #newSweeper({ sweep }: RunningFrontEnd): Sweeper {
     return new Sweeper({
       partitions: this.#plan.storage.paths.length,
+      isOwner: (partition) => isConfirmed(this.#cluster?.nodes?.positions[partition]),
       interval_ms: this.#options.expirationSweep_s * 1000,
       sweep,
       expired: (partition, entities) => this.#measures.expired(partition, entities),
@@ -443,6 +446,11 @@ export class Core {
     const position = nodes && numbered(nodes.positions, partition)
     return { task: { ...task, logLink, position }, transfer, heap_MiB: this.#heaps.partition_MiB }
   }
+}
+
+/** Whether a partition is this node's, which it always is where there is one node. */
+function isConfirmed(position: SharedArrayBuffer | undefined): boolean {
+  return position === undefined || new PartitionPosition(position).isConfirmed()
 }
 
 /** For a front end that shares the socket for other nodes. */

@@ -33,6 +33,8 @@ interface RunningDeliveryParts {
   readonly folder: DataFolder
   /** See `LoggedParts`. */
   readonly openLog: LoggedParts['openLog']
+  /** See `CourierTask`. */
+  readonly positions: CourierTask['positions']
   /** How large the heap of the courier may grow. */
   readonly courierHeap_MiB: number
   readonly partitions: Pick<Partitions<object>, 'subscribe' | 'unsubscribe' | 'add'>
@@ -185,12 +187,13 @@ export class RunningDelivery {
   }
 
   #launch(): Launch<Task> {
-    const { plan, options, folder, courierHeap_MiB, log } = this.#parts
+    const { plan, options, folder, positions, courierHeap_MiB, log } = this.#parts
     const { port1, port2 } = new MessageChannel()
     log.take(port1)
     const recipients = packedRecipients([...this.subscriptions.recipients(), ...this.registry.recipients()])
+    const { controlPath } = folder
     return {
-      task: { ...plan, recipients, controlPath: folder.controlPath, options, clock: this.#clock, log: port2 },
+      task: { ...plan, recipients, controlPath, options, clock: this.#clock, positions, log: port2 },
       transfer: [port2],
       heap_MiB: courierHeap_MiB,
     }

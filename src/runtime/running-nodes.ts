@@ -77,6 +77,11 @@ export class RunningNodes {
     return this.#parts.node
   }
 
+  /** The same of each outbox: those of the partitions, then that of the coordinator. */
+  get outboxes(): readonly SharedArrayBuffer[] {
+    return [...this.positions, this.controlPosition]
+  }
+
   /** The number of this node in the cluster. */
   get slot(): number {
     return this.#slot

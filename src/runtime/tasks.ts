@@ -149,6 +149,8 @@ export interface CourierTask extends BrokerPlan {
   readonly options: NotificationOptions
   /** When the process was started. */
   readonly clock: ClockStart
+  /** Of one of several nodes: whether each partition is its own, see `PartitionPosition`; then whether it coordinates. */
+  readonly positions?: readonly SharedArrayBuffer[] | undefined
 }
 
 /** Every thread's task comes with a port to the main thread, and one for its log lines. */

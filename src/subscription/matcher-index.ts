@@ -6,7 +6,7 @@ import { LruCache } from '../lru-cache.js'
 import { acceptanceOf } from './acceptance.js'
 import { ExactIds } from './exact-ids.js'
 import { entry, type IndexedSubscription, type MatchGroup, MatchGroups, untyped } from './match-group.js'
-import type { SubscriptionId, SubscriptionInForce } from './subscription.js'
+import type { SubscriptionClock, SubscriptionId, SubscriptionInForce } from './subscription.js'
 
 /**
  * Which subscriptions are about an entity. Most updates are of entities that nobody has subscribed to, and must not pay
@@ -56,6 +56,11 @@ export class MatcherIndex {
     const ofTenant = this.#tenants.get(tenant)
     for (const selector of selectors) ofTenant?.remove(selector, indexed)
     if (ofTenant?.isEmpty) this.#tenants.delete(tenant)
+  }
+
+  /** The clock of a subscription that changes fire. */
+  clockOf(id: SubscriptionId): SubscriptionClock | undefined {
+    return this.#subscriptions.get(id)?.clock
   }
 
   /** Whose subscriptions mean the entity: by tenant, path, id and type [subscriptions 3.1, points 1, 3 and 4]. */

@@ -5,7 +5,7 @@ import type { Log } from '../log/log.js'
 import type { Milliseconds } from '../time.js'
 import type { ConditionEvaluator } from './acceptance.js'
 import type { Cause, Change } from './change.js'
-import { Claims, claimNotice, lastNotified } from './clocks.js'
+import { advanceClock, Claims, claimNotice, lastNotified } from './clocks.js'
 import { type IndexedSubscription, type MatchGroup, Triggered } from './match-group.js'
 import { MatchTrace, type Silence } from './match-trace.js'
 import { MatcherIndex } from './matcher-index.js'
@@ -74,6 +74,12 @@ export class Matcher {
   /** The subscription has ended. */
   remove(id: SubscriptionId): void {
     this.#index.remove(id)
+  }
+
+  /** A notice of a subscription was made at another node: its clock is not behind it. */
+  notified(id: SubscriptionId, made: Milliseconds): void {
+    const clock = this.#index.clockOf(id)
+    if (clock !== undefined) advanceClock(clock, made)
   }
 
   /** Makes a notice for each subscription that the change matches, with the entity as it now is [subscriptions 3.1]. */

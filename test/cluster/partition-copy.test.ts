@@ -6,6 +6,8 @@ import { newLogLink } from '../../src/cluster/log-link.js'
 import { PartitionCopy } from '../../src/lmdb/partition-copy.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { PartitionPosition } from '../../src/shared-memory/partition-position.js'
+import { lastNotified } from '../../src/subscription/clocks.js'
+import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
 import {
   command,
@@ -20,6 +22,7 @@ import {
   tenant,
   versions,
 } from '../given.js'
+import { inForce } from '../given-subscription.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { freshName } from './given.js'
 import { startedLogThread } from './log-threads.js'
@@ -59,9 +62,12 @@ async function startedCopy(t: Test, prefix: string, node: string) {
   if (wal === undefined) throw new Error('the log was not opened')
   const position = new PartitionPosition(PartitionPosition.memory())
   const parts = { store, interpret: noWords, matcher: matcher(), versions: versions() }
+  const subscribed = inForce({ throttling_ms: 3_600_000, attributes: [] })
+  parts.matcher.put({ ...subscribed, subscription: { ...subscribed.subscription, id: throttled } })
   const copy = new PartitionCopy({
     ...{ store, wal, node, versions: parts.versions, position, log: silentLog },
     owns: () => {},
+    notified: (subscription, made) => parts.matcher.notified(subscription, made),
     failed: (fault) => t.fail(String(fault)),
   })
   t.teardown(async () => {
@@ -72,9 +78,13 @@ async function startedCopy(t: Test, prefix: string, node: string) {
     takeTurn(parts, [command('APPEND', id('Tank1'), [given('level', value)])])
     copy.turned()
   }
+  const notified = () => lastNotified(subscribed.clock)
+  const notices = () => store.lastNotice
   const level = () => store.entities(tenant, root, id('Tank1'))[0]?.attributes[0]?.value
-  return { copy, position, take, level }
+  return { copy, position, take, level, notified, notices }
 }
+
+const throttled = '5718a2f1c0de00112233aabb' as SubscriptionId
 
 test('a copy follows its log, and owns it when it is released or claimed', { skip: noEtcd }, async (t) => {
   t.testdir({ a: {}, b: {} })
@@ -90,6 +100,9 @@ test('a copy follows its log, and owns it when it is released or claimed', { ski
   await until(isConfirmed, 'what it shows is confirmed')
   await until(() => b.level() === '1' && b.position.applied >= a.position.applied, 'the other one follows')
   t.notOk(b.position.isConfirmed())
+  t.equal(b.notices(), 1, 'with the notice that it has caused')
+  t.ok(a.notified() > 0)
+  t.equal(b.notified(), a.notified(), 'which moves the clock of its subscription')
 
   a.copy.release()
   t.notOk(a.copy.isOwner)
@@ -100,6 +113,7 @@ test('a copy follows its log, and owns it when it is released or claimed', { ski
   await until(() => b.copy.isOwner, 'it owns a log that was released')
   b.take('2')
   await until(() => a.level() === '2', 'who was the owner follows')
+  t.equal(b.notices(), 1, 'throttling goes on where it was')
 
   a.copy.own()
   await until(() => a.position.epoch > 0, 'it claims a log that was not released')

@@ -1,4 +1,4 @@
-import { setImmediate as nextTick } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate as nextTick } from 'node:timers/promises'
 import { test } from 'tap'
 import { Sweeper } from '../../src/coordinator/sweeper.js'
 import type { SweptReply } from '../../src/partition/commands.js'
@@ -16,7 +16,7 @@ test('each partition is swept until nothing is left, is refused, or nothing move
   const asked = [0, 0, 0]
   const counted = [0, 0, 0]
   const sweeper = new Sweeper({
-    partitions: 3,
+    ...{ partitions: 3, isOwner: () => true },
     interval_ms: 3_600_000,
     sweep: async (partition) => {
       const at = asked[partition] ?? 0
@@ -34,12 +34,37 @@ test('each partition is swept until nothing is left, is refused, or nothing move
   t.same(counted, [259, 256, 0])
 })
 
+test('a partition of another node is not asked, and is swept from when it is this one', async (t) => {
+  const asked = [0, 0]
+  let isMine = false
+  const sweeper = new Sweeper({
+    partitions: 2,
+    isOwner: (partition) => partition === 0 || isMine,
+    interval_ms: 1,
+    sweep: async (partition) => {
+      asked[partition] = (asked[partition] ?? 0) + 1
+      return swept(0, false)
+    },
+    expired: () => {},
+    log: silentLog,
+  })
+  t.teardown(() => sweeper.stop())
+  // The timer of the sweeper keeps no process alive.
+  const waits = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(waits))
+  while ((asked[0] ?? 0) < 3) await delay(1)
+  t.equal(asked[1], 0)
+  isMine = true
+  while (asked[1] === 0) await delay(1)
+  t.pass()
+})
+
 test('a sweep that is under way when the next one is due is not joined by another; one that fails is logged', async (t) => {
   let asked = 0
   let failures = 0
   const failed = new Promise<void>((resolve) => {
     const sweeper = new Sweeper({
-      partitions: 2,
+      ...{ partitions: 2, isOwner: () => true },
       interval_ms: 1,
       sweep: (partition) => {
         if (partition === 0) {

@@ -3,6 +3,7 @@ import { refusal, trouble } from '../../src/delivery/outcome.js'
 import type { BegunAttempt } from '../../src/delivery/receiver-turns.js'
 import type { AttemptResult } from '../../src/measure/delivery-table.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
+import type { Milliseconds } from '../../src/time.js'
 import { recipient, subscriptionId } from './given.js'
 import { coordinator, QueueUnderTest } from './given-queue.js'
 
@@ -54,7 +55,7 @@ const results = { accepted: 'accepted', unsendable: 'dropped', missing: 'ended' 
 
 /** The rules of delivery in their plainest form: every question goes through all notices there are. */
 export class DeliveryModel {
-  readonly tested = new QueueUnderTest({ perReceiver, total, queueMax, retention_ms })
+  readonly tested = new QueueUnderTest({ perReceiver, total, queueMax, retention_ms }, { mayMove: () => true })
   readonly subscriptions: readonly ModelledSubscription[]
   readonly attempts: { readonly attempt: BegunAttempt; readonly notice: Modelled }[] = []
   readonly gone = new Set<string>()
@@ -127,6 +128,41 @@ export class DeliveryModel {
     if (key.isTick && superseded !== undefined && superseded.made !== this.now) this.#leave(superseded, 'ended')
     const oldest = this.#in(subscription, 'waiting')[0]
     if (subscription.notices.length > queueMax && oldest !== undefined) this.#leave(oldest, 'dropped')
+  }
+
+  /** An outbox of a partition goes to another node and comes back: what is under way is waited for no longer, and waits again. */
+  move(source: number): void {
+    for (const subscription of this.subscriptions) {
+      const moved = subscription.notices.filter((notice) => notice.source === source)
+      if (moved.length === 0) continue
+      if (subscription.probe?.source === source) subscription.probe = undefined
+      subscription.notices = subscription.notices.filter((notice) => notice.source !== source)
+      this.#forgetIdleKeys(subscription)
+      const read = moved.map((notice) => ({ ...notice, state: 'waiting' as const, dropOnFailure: false }))
+      for (const notice of moved) notice.state = 'left'
+      subscription.notices = [...subscription.notices, ...read].sort((a, b) => a.since_ms - b.since_ms)
+    }
+    const held = this.#all().filter((notice) => notice.source === source)
+    this.tested.move(
+      source,
+      held
+        .sort((a, b) => a.number - b.number)
+        .map(({ subscription, key, number, made, since_ms }) => ({
+          ...{ number, subscription: subscription.id, made: made as Milliseconds, since_ms },
+          orderingKey: { kind: 'entity', key: keyName(subscription, key) },
+        })),
+    )
+  }
+
+  /** What an outbox holds may not be sent. */
+  shut(source: number): void {
+    this.tested.closed.add(source)
+  }
+
+  /** It may be sent again, which is found out by a look. */
+  open(source: number): void {
+    this.tested.closed.delete(source)
+    this.sweep()
   }
 
   /** Begins all attempts that can be begun: each of them may go, and when there are no more none may. */
@@ -217,6 +253,8 @@ export class DeliveryModel {
 
   /** Everything that is left is accepted. */
   finishAll(): void {
+    this.tested.closed.clear()
+    this.sweep()
     for (const subscription of this.subscriptions) this.put(subscription)
     for (this.beginAll(); this.attempts.length > 0; this.beginAll()) this.finish(0, 'accepted')
     assert(this.tested.queue.isIdle)
@@ -228,6 +266,7 @@ export class DeliveryModel {
     const { receiver, phase, pausedUntil, probing, probe } = subscription
     if (notice.state !== 'waiting' || phase !== 'known' || pausedUntil > this.now || key.pausedUntil > this.now)
       return false
+    if (this.tested.closed.has(notice.source)) return false
     if (probing && probe !== undefined) return false
     const underWay = this.attempts.filter(({ notice: other }) => other.subscription.receiver === receiver).length
     if (underWay >= perReceiver || this.attempts.length >= total) return false
@@ -305,4 +344,10 @@ export class DeliveryModel {
   #waitingOf(subscription: ModelledSubscription, key: ModelledKey): readonly Modelled[] {
     return this.#in(subscription, 'waiting').filter((notice) => notice.key === key)
   }
+}
+
+/** What the queue calls a key. */
+function keyName({ keys }: ModelledSubscription, key: ModelledKey): string {
+  for (const [name, own] of keys) if (own === key) return name
+  throw new Error('a notice has a key that its subscription does not know')
 }

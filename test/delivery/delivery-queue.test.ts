@@ -10,6 +10,11 @@ import { coordinator, QueueUnderTest } from './given-queue.js'
 const change = fc.record({ partition: fc.nat(1), key: fc.nat(1) })
 const subscription = fc.nat(3)
 const step = fc.oneof(
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('move' as const), source: fc.nat(1) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constantFrom('shut' as const, 'open' as const), source: fc.nat(2) }),
+  },
   { weight: 8, arbitrary: fc.record({ kind: fc.constant('add' as const), subscription, what: change }) },
   {
     weight: 3,
@@ -51,6 +56,11 @@ function take(model: DeliveryModel, taken: Step): void {
     case 'advance':
       model.advance(taken.by_ms)
       model.sweep()
+      break
+    case 'move':
+    case 'shut':
+    case 'open':
+      model[taken.kind](taken.source)
       break
     case 'beginAck':
     case 'endAck':
@@ -279,7 +289,7 @@ test('what outboxes held of a subscription at the start goes on; stats of an unk
     [unknown, stats],
   ])
   tested.arrive(0, { subscription: known, orderingKey: { kind: 'entity', key: 'a' } })
-  tested.queue.started()
+  tested.queue.loaded(0)
   const attempt = tested.queue.next()
   if (attempt !== undefined) tested.queue.failed(attempt, { kind: 'refused', reason: '404' })
   t.match(tested.queue.states([known]), [{ delivery: { timesSent: 3, failsCounter: 3 } }])

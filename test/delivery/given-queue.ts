@@ -46,6 +46,15 @@ const limits: QueueLimits = {
   underWay_bytes: 1e9,
 }
 
+/** A notice that an outbox holds when it is read. */
+interface HeldNotice {
+  readonly number: NoticeNumber
+  readonly subscription: SubscriptionId
+  readonly orderingKey: OrderingKey
+  readonly made: Milliseconds
+  readonly since_ms: number
+}
+
 /** A delivery queue with outboxes in memory: it keeps all acks, and what was counted. */
 export class QueueUnderTest {
   readonly clock = new ManualClock()
@@ -56,6 +65,8 @@ export class QueueUnderTest {
   readonly stored = new Map<string, DeliveryStats>()
   /** The number of the last notice of each outbox that has arrived. */
   readonly known: NoticeNumber[] = [0, 0, 0]
+  /** Outboxes of which nothing may be sent. */
+  readonly closed = new Set<number>()
   readonly #acked = new Set<string>()
   readonly #batches = new Set<number>()
   #arrivals = 0
@@ -68,12 +79,15 @@ export class QueueUnderTest {
       failing: () => {},
       ...{ simulated: false, coordinator, clock: this.clock },
       known: (source) => this.known[source] ?? 0,
+      isOpen: (source) => !this.closed.has(source),
+      mayMove: () => false,
       pause_ms: (failures) => failures * 10,
       tooLong: () => undefined,
       countSimulated: () => undefined,
       ready: () => undefined,
       streamReady: () => undefined,
       ackPending: () => undefined,
+      elsewhere: () => [],
       meter: {
         ...{
           stored: () => undefined,
@@ -90,7 +104,25 @@ export class QueueUnderTest {
       log: new LineLog(switches, ({ message }) => this.warnings.push(message)),
       ...parts,
     })
-    this.queue.started()
+  }
+
+  /** An outbox goes to another node, and comes back with what it holds: everything that has left is stored before. */
+  move(source: number, held: readonly HeldNotice[]): void {
+    this.endAck(source)
+    for (this.beginAck(source); this.#batches.has(source); this.beginAck(source)) this.endAck(source)
+    this.queue.forget(source)
+    const prefix = `${source} `
+    const stored = [...this.stored].filter(([key]) => key.startsWith(prefix))
+    this.queue.restore(
+      source,
+      stored.map(([key, stats]) => [key.slice(prefix.length) as SubscriptionId, stats] as const),
+    )
+    for (const { number, subscription, orderingKey, made, since_ms } of held) {
+      const { body: _, ...head } = notice(subscription, orderingKey, '', { made })
+      this.queue.add(source, { number, size_bytes: 100, body_bytes: 10, notice: head }, since_ms)
+    }
+    this.queue.loaded(source)
+    this.queue.check()
   }
 
   /** A notice arrives; gives when it was made by the steady clock, of which no two are the same. */

@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import type { ServicePath, Tenant } from '../../src/context/entity.js'
 import { Courier, type CourierSettings, type DeliveryInstruction } from '../../src/delivery/courier.js'
 import type { CourierReport, DeliveryState, Recipient } from '../../src/delivery/message.js'
-import type { Source } from '../../src/delivery/source.js'
+import type { Source, SourceOwner } from '../../src/delivery/source.js'
 import { type Environment, openEnvironment } from '../../src/lmdb/environment.js'
 import { noticeWrite } from '../../src/lmdb/notice-write.js'
 import { Outbox } from '../../src/lmdb/outbox.js'
@@ -96,14 +96,16 @@ export class OwnedOutbox {
     return noticesAfter(this.#environment, 0, this.#outbox.last).map(({ number }) => number)
   }
 
-  source(): Source {
+  source(owner?: SourceOwner): Source {
     const reader = new OutboxReader(this.path, storeSettings, assert.fail)
     return {
+      owner,
       refresh: () => reader.refresh(),
       last: () => reader.last(),
       after: (number, limit) => reader.after(number, limit),
       at: (number) => reader.at(number),
       stats: () => reader.stats(),
+      statsOf: (id) => reader.statsOf(id),
       ack: async (acks) => {
         if (this.refuse) return false
         if (this.delay_ms > 0) await sleep(this.delay_ms)
@@ -168,6 +170,8 @@ export interface Circumstances {
   readonly settings?: Partial<CourierSettings>
   readonly level?: (typeof logLevels)[number]
   readonly traces?: readonly number[]
+  /** Whether the outboxes of the partitions are those of its node, if others may have them. */
+  readonly owners?: readonly SourceOwner[]
   /** Outboxes of a courier before. */
   readonly outboxes?: { readonly partitions: readonly OwnedOutbox[]; readonly control: OwnedOutbox }
 }
@@ -195,7 +199,7 @@ export function courier(t: Test, circumstances: Circumstances = {}): Running {
   const bell = new Bell()
   let transactions = 0
   const made = new Courier({
-    sources: [...partitions, control].map((outbox) => outbox.source()),
+    sources: [...partitions, control].map((outbox, number) => outbox.source(circumstances.owners?.[number])),
     settings: { ...settings, ...circumstances.settings },
     recipients: circumstances.recipients ?? [],
     bell: new Bell(bell.memory),

@@ -105,6 +105,7 @@ class StreamsUnderTest {
     const switches = new Switches()
     this.streams = new Streams({
       ...{ queue, clock, known: (source) => known[source] ?? 0, large_bytes: 2 ** 20 },
+      isOpen: () => true,
       limits: { listeners: 10, kept_ms: 1e9, kept: 1e6, kept_bytes: 1e9, ...limits },
       sources: [0, 1, coordinator].map((source) => ({
         refresh: () => undefined,
@@ -112,6 +113,7 @@ class StreamsUnderTest {
         after: () => [],
         at: (number) => notice(id, 'any', this.keys.get(`${source}-${number}`) ?? ''),
         stats: () => [],
+        statsOf: () => undefined,
         ack: async () => true,
         close: async () => undefined,
       })),

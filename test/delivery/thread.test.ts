@@ -110,7 +110,7 @@ test('the thread of the courier delivers what partition and coordinator hold, an
   tell({ kind: 'connect', partition: 0, port: port2 }, [port2])
   const unstored = await courier.next('ack')
   control.store(unstored.acks)
-  tell({ kind: 'acked', ticket: unstored.ticket })
+  tell({ kind: 'acked', ticket: unstored.ticket, isStored: true })
   t.same(end.bodies, ['from the partition', 'from the coordinator'])
   t.same(control.numbers, [])
   t.match(control.stats(one), { sent: 1, lastSuccessCode: 200 })
@@ -119,7 +119,7 @@ test('the thread of the courier delivers what partition and coordinator hold, an
   bell.ring()
   await until(() => end.bodies.includes('tick'))
   const again = await courier.next('ack')
-  tell({ kind: 'acked', ticket: again.ticket })
+  tell({ kind: 'acked', ticket: again.ticket, isStored: true })
   t.equal(measures.counts.flat('notificationsSent'), 3n)
   t.match(measures.delivery.read(), { out: 3, sentOk: 3, size: 0 })
   tell({ kind: 'drain', limit_ms: 1000 })
@@ -167,7 +167,7 @@ test('what the courier reports before it is ready is received, and is not taken 
       if (report.kind !== 'ack') return
       reports.push(report)
       control.store(report.acks)
-      courier.tell({ kind: 'acked', ticket: report.ticket })
+      courier.tell({ kind: 'acked', ticket: report.ticket, isStored: true } satisfies CourierInstruction)
     },
   })
   courier.tell({ kind: 'begin' } satisfies CourierInstruction)

@@ -1,0 +1,202 @@
+import { MessageChannel } from 'node:worker_threads'
+import { test } from 'tap'
+import type { StreamReport } from '../../src/delivery/stream-message.js'
+import { PartitionPosition } from '../../src/shared-memory/partition-position.js'
+import { lastNotified } from '../../src/subscription/clocks.js'
+import { streamReference } from '../../src/subscription/notification-url.js'
+import { clockStart, type Milliseconds, now } from '../../src/time.js'
+import { answering, FarEnd } from '../far-end.js'
+import { courier, notice, nth, outboxes, recipient, subscriptionId, until } from './given.js'
+
+const one = subscriptionId(1)
+const two = subscriptionId(2)
+
+/** Whether a partition is that of a node, as its thread says it. */
+function newOwner() {
+  const position = new PartitionPosition(PartitionPosition.memory())
+  let claims = 0
+  return {
+    position,
+    /** It is from now on, by a claim that no node has made before. */
+    own: () => {
+      claims += 1
+      position.own(claims)
+      position.confirm(clockStart(), 3_600_000)
+    },
+    lose: () => {
+      position.doubt()
+      position.own(0)
+    },
+  }
+}
+
+test('what a node does not own is not sent by it; what it comes to own is sent from where the one before it was', async (t) => {
+  const end = await FarEnd.listen(t)
+  const boxes = outboxes(t, 1)
+  const box = nth(boxes.partitions, 0)
+  const owners = [newOwner(), newOwner()]
+  const [a, b] = owners.map(({ position }) =>
+    courier(t, { outboxes: boxes, owners: [position], recipients: [recipient(one, end.url())] }),
+  )
+  if (a === undefined || b === undefined) return
+  nth(owners, 0).own()
+  await Promise.all([a.start(), b.start()])
+  for (const body of ['1', '2', '3']) box.enqueue(notice(one, 'a', body))
+  a.ring()
+  b.ring()
+  await until(() => box.numbers.length === 0)
+  t.same(end.bodies, ['1', '2', '3'], 'one node sends')
+  t.match(await b.state(one), { timesSent: 3, queueDepth: 0 }, 'the other one shows what is stored of it')
+
+  // The receiver has the fourth one, and nobody has stored it when the node is gone.
+  box.refuse = true
+  for (const body of ['4', '5']) box.enqueue(notice(one, 'a', body))
+  a.ring()
+  await until(() => end.bodies.includes('5'))
+  nth(owners, 0).lose()
+  await until(async () => (await a.state(one))?.queueDepth === 0)
+  t.match(await a.state(one), { timesSent: 3 }, 'which nobody knows')
+  box.refuse = false
+  nth(owners, 1).own()
+  await until(() => box.numbers.length === 0)
+  t.same(end.bodies, ['1', '2', '3', '4', '5', '4', '5'], 'what is not known to have arrived is sent again, in order')
+  t.match(box.stats(one), { sent: 5, tried: [] })
+  box.enqueue(notice(one, 'a', '6'))
+  a.ring()
+  b.ring()
+  await until(() => box.numbers.length === 0)
+  t.equal(end.bodies.length, 8)
+})
+
+test('nothing is begun while the node may not confirm; what is under way when another one owns it changes nothing', async (t) => {
+  const answers: (() => void)[] = []
+  const end = await FarEnd.listen(t, (_, response) => answers.push(() => response.end()))
+  const boxes = outboxes(t, 2)
+  const [box, other] = [nth(boxes.partitions, 0), nth(boxes.partitions, 1)]
+  const owners = [newOwner(), newOwner()]
+  const running = courier(t, {
+    ...{ outboxes: boxes, owners: owners.map(({ position }) => position) },
+    recipients: [recipient(one, end.url()), recipient(two, end.url())],
+  })
+  for (const owner of owners) owner.own()
+  await running.start()
+  for (const body of ['1', '2']) box.enqueue(notice(one, 'a', body))
+  running.ring()
+  await until(() => end.bodies.length === 1)
+  // Its lease on the partition has run out, as that of a node that was paused has.
+  nth(owners, 0).position.doubt()
+  nth(answers, 0)()
+  other.enqueue(notice(two, 'b', 'other'))
+  running.ring()
+  await until(() => end.bodies.length === 2)
+  t.same(end.bodies, ['1', 'other'], 'what is owned is sent all the same')
+  nth(answers, 1)()
+  await until(() => other.numbers.length === 0)
+  await until(async () => (await running.state(one))?.queueDepth === 1)
+  nth(owners, 0).position.confirm(clockStart(), 3_600_000)
+  await until(() => end.bodies.length === 3)
+  t.same(end.bodies.at(-1), '2', 'it goes on when it may')
+
+  nth(owners, 0).lose()
+  await until(async () => (await running.state(one))?.queueDepth === 0)
+  nth(answers, 2)()
+  nth(owners, 0).own()
+  await until(() => end.bodies.length === 4)
+  t.same(end.bodies.at(-1), '2', 'it is read anew')
+  nth(answers, 3)()
+  await until(() => box.numbers.length === 0)
+  t.match(box.stats(one), { sent: 2, tried: [] })
+  t.match(running.sheet.read(), { size: 0 })
+})
+
+test('clocks stand at the last notice of each outbox, whoever owns it', async (t) => {
+  const end = await FarEnd.listen(t, answering(503))
+  const boxes = outboxes(t, 2)
+  const owners = [newOwner(), newOwner()]
+  const made = (ago_ms: number) => ({ made: (now() - ago_ms) as Milliseconds })
+  const [waiting, sent] = [made(20_000), made(10_000)]
+  nth(boxes.partitions, 0).enqueue(notice(one, 'a', '{}', waiting))
+  const stats = { sent: 1, discarded: 0, tried: [], fails: 0, lastNotification: sent.made }
+  nth(boxes.partitions, 1).store([{ subscription: two, gone: [], stats }])
+  const recipients = [recipient(one, end.url()), recipient(two, end.url())]
+  const running = courier(t, { outboxes: boxes, owners: owners.map(({ position }) => position), recipients })
+  await running.start()
+  t.same(
+    recipients.map(({ clock }) => lastNotified(clock)),
+    [waiting.made, sent.made],
+  )
+  // The partition comes with what was made meanwhile at the node that has owned it.
+  const later = made(0)
+  nth(boxes.partitions, 1).enqueue(notice(two, 'b', '{}', later))
+  nth(owners, 1).own()
+  await until(async () => (await running.state(two))?.queueDepth === 1)
+  t.equal(lastNotified(nth(recipients, 1).clock), later.made)
+})
+
+test('subscriptions that are not known yet when a partition comes are waited for', async (t) => {
+  const end = await FarEnd.listen(t)
+  const boxes = outboxes(t, 1)
+  const box = nth(boxes.partitions, 0)
+  const owner = newOwner()
+  const running = courier(t, { outboxes: boxes, owners: [owner.position] })
+  await running.start()
+  const stats = { sent: 1, discarded: 0, tried: [], fails: 0 }
+  box.store([{ subscription: one, gone: [], stats }])
+  box.enqueue(notice(one, 'a', '1'))
+  running.obey({ kind: 'remove', ticket: 1, id: two })
+  box.store([{ subscription: two, gone: [], stats }])
+  box.enqueue(notice(two, 'a', 'ended'))
+  owner.own()
+  await until(() => box.stats(two) === undefined && box.numbers.length === 1)
+  t.same(box.numbers, [1], 'what was left of one that has ended is removed')
+  running.obey({ kind: 'put', recipient: recipient(one, end.url()) })
+  await until(() => box.numbers.length === 0)
+  t.same(end.bodies, ['1'])
+  t.match(box.stats(one), { sent: 2 })
+})
+
+test('clients listen where all notifications are sent from, and are told when that is not so', async (t) => {
+  const boxes = outboxes(t, 2)
+  const box = nth(boxes.partitions, 0)
+  const owners = [newOwner(), newOwner()]
+  const running = courier(t, {
+    ...{ outboxes: boxes, owners: owners.map(({ position }) => position) },
+    recipients: [recipient(one, streamReference)],
+  })
+  const { port1, port2 } = new MessageChannel()
+  const reports: StreamReport[] = []
+  port1.on('message', (report: StreamReport) => reports.push(report))
+  t.teardown(() => port1.close())
+  const said = async (report: Partial<StreamReport>): Promise<void> => {
+    await until(() => reports.length > 0)
+    t.match(reports.shift(), report)
+  }
+  const open = (stream: number): void =>
+    port1.postMessage({
+      kind: 'open',
+      stream,
+      subscription: one,
+      after: undefined,
+      group: undefined,
+      isExplicit: false,
+    })
+  nth(owners, 0).own()
+  await running.start()
+  running.obey({ kind: 'streams', port: port2 })
+  open(1)
+  await said({ kind: 'refused', stream: 1, why: 'elsewhere' })
+  nth(owners, 1).own()
+  await until(async () => {
+    await running.state(one)
+    open(2)
+    await until(() => reports.length > 0)
+    return reports.shift()?.kind === 'opened'
+  })
+  box.enqueue(notice(one, 'a', '{"n":1}'))
+  running.ring()
+  await said({ kind: 'events', stream: 2, notices: 1 })
+  port1.postMessage({ kind: 'took', stream: 2, notices: 1 })
+  nth(owners, 0).lose()
+  await said({ kind: 'ended', stream: 2, why: 'interrupted' })
+  t.same(box.numbers, [1], 'what was not confirmed is sent by the node that comes next')
+})
