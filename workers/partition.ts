@@ -181,6 +181,13 @@ function drained(
         }
         case 'unpin':
           return report({ kind: 'unpinned', ticket: instruction.ticket, wasPinned: store.unpin() })
+        case 'control':
+          return copy?.controlled(instruction.control)
+        case 'mark': {
+          const isMarked = copy?.mark() === true
+          const lastNotice = isMarked ? store.lastNotice : undefined
+          return report({ kind: 'marked', ticket: instruction.ticket, lastNotice })
+        }
         case 'own':
         case 'release':
           return copy?.[instruction.kind]()

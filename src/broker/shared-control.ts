@@ -29,10 +29,18 @@ export interface NotCoordinator {
 export interface CoordinatorService {
   /** Carries out a change if this node coordinates; gives what its service has answered. */
   take(request: ControlRequest): Promise<Result<unknown, NotCoordinator>>
+  /**
+   * Has the partitions that this node owns say in their logs that the coordinator's log is in force up to a record, once it is: the
+   * last notice of each before that, with the number of the partition. Nothing when it is not in force here in time.
+   */
+  mark(control: number): Promise<readonly PartitionMark[] | undefined>
 }
 
+/** The number of a partition, and that of its last notice. */
+export type PartitionMark = readonly [partition: number, lastNotice: number]
+
 /** The operations of the service, for callers behind a port. */
-export const coordinatorOperations = ['take'] as const
+export const coordinatorOperations = ['take', 'mark'] as const
 export type CoordinatorOperation = (typeof coordinatorOperations)[number]
 
 /** How a node of several has changed what the coordinator owns, and knows that it has what was acknowledged. */
@@ -104,6 +112,28 @@ export function sharedRegistry(here: RegistryService, sharing: ControlSharing): 
     unsubscribe: (tenant, id) => change('unsubscribe', tenant, id),
     states: (which) => here.states(which),
   }
+}
+
+/** The number of a record that a text from another node names; nothing when it names none. */
+export function parseMarkRequest(text: string): number | undefined {
+  const raw = parsed(text)
+  if (typeof raw !== 'object' || raw === null || !('control' in raw)) return undefined
+  return isCount(raw.control) ? raw.control : undefined
+}
+
+/** The marks that another node has answered; nothing when it has none, or they are none. */
+export function parseMarks(text: string): readonly PartitionMark[] | undefined {
+  const raw = parsed(text)
+  if (typeof raw !== 'object' || raw === null || !('marks' in raw) || !Array.isArray(raw.marks)) return undefined
+  return raw.marks.every(isMark) ? raw.marks : undefined
+}
+
+function isMark(raw: unknown): raw is PartitionMark {
+  return Array.isArray(raw) && raw.length === 2 && raw.every(isCount)
+}
+
+function isCount(raw: unknown): raw is number {
+  return typeof raw === 'number' && Number.isSafeInteger(raw) && raw >= 0
 }
 
 /** What another node has answered to a change; nothing when it is no answer of a service. */

@@ -35,6 +35,8 @@ export type Unavailable =
   | { readonly kind: 'coordinatorAway' }
   /** Other nodes of the cluster send some of the notifications that a client wants to listen to. */
   | { readonly kind: 'sentElsewhere' }
+  /** In a cluster: a node of it did not have the change in force in time, and it was undone. */
+  | { readonly kind: 'notEverywhere' }
   /** The thread that sends notifications is being replaced, or ends. */
   | { readonly kind: 'courierAway' }
   /** Too many availability subscriptions would hear of a registration. */
@@ -102,6 +104,7 @@ const atAnotherTime: { readonly [Kind in AtAnotherTime]: readonly [text: string,
     'other nodes of the cluster send some of the notifications: there are no event streams over several nodes yet',
     10,
   ],
+  notEverywhere: ['a node of the cluster did not take the change in time: it was undone', 1],
   courierAway: ['notifications cannot be sent at the moment', 1],
   noticesFull: ['too many availability subscriptions would be notified of so large a registration', 60],
 }

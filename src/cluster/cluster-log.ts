@@ -57,6 +57,9 @@ export class ClusterLog implements NotedLog {
   #last: LogSequence
   #seen: SeenWriter | undefined
   #sent: ClockStart = { steady_ns: 0n, date: 0 as Milliseconds }
+  /** See `ClusterRecord`: what this writer has in force, and the highest of any record of the log. */
+  #control = 0 as LogSequence
+  #controlNeeded = 0 as LogSequence
 
   /**
    * Opens the log for an environment that has applied it up to a sequence. Throws `DamagedRecord`, in words for the operator,
@@ -78,6 +81,16 @@ export class ClusterLog implements NotedLog {
   /** Who has written the last record that was read, if it may still write; nothing when it has said that it does not. */
   get seen(): SeenWriter | undefined {
     return this.#seen
+  }
+
+  /** What the coordinator's log says up to this record is in force for the writer: its records say so from now on. */
+  controlled(control: LogSequence): void {
+    this.#control = control
+  }
+
+  /** Whether the writer has in force all that those before it had: nothing may be decided here otherwise. */
+  get isControlled(): boolean {
+    return this.#control >= this.#controlNeeded
   }
 
   /** When the last record that was appended here was sent to the engine, by the monotonic clock and by that of the day. */
@@ -105,7 +118,8 @@ export class ClusterLog implements NotedLog {
   /** Makes this process the owner, unless there is more in the log than was read. */
   async claim(): Promise<Appended> {
     const sent = clockStart()
-    const claimed = this.#noted(await this.#link.ask({ kind: 'claim', expected: this.#last }))
+    const control = this.#controlNeeded > this.#control ? this.#controlNeeded : this.#control
+    const claimed = this.#noted(await this.#link.ask({ kind: 'claim', expected: this.#last, control }))
     if (!claimed.ok) return claimed
     this.#epoch = claimed.value
     this.#sent = sent
@@ -176,7 +190,8 @@ export class ClusterLog implements NotedLog {
 
   #encoded(payload: Uint8Array, kind: ClusterRecordKind = 'turn'): Buffer {
     const { node } = this.#end
-    return encodeClusterRecord({ kind, epoch: this.#epoch, time_ms: Date.now(), node, payload })
+    const [epoch, control] = [this.#epoch, this.#control]
+    return encodeClusterRecord({ kind, epoch, time_ms: Date.now(), control, node, payload })
   }
 
   async #appended(bytes: Uint8Array, expected: LogSequence): Promise<Appended> {
@@ -196,7 +211,8 @@ export class ClusterLog implements NotedLog {
   #turnsOf(records: readonly LogRecord[]): readonly LogRecord[] {
     const turns: LogRecord[] = []
     for (const { sequence, bytes } of records) {
-      const { kind, node, payload } = this.#decoded(sequence, bytes)
+      const { kind, node, control, payload } = this.#decoded(sequence, bytes)
+      if (control > this.#controlNeeded) this.#controlNeeded = control
       if (kind === 'turn') turns.push({ sequence, bytes: payload })
       const isClaim = kind === 'claim'
       this.#seen = kind === 'release' ? undefined : { node, isClaim, received: process.hrtime.bigint() }

@@ -16,6 +16,8 @@ export interface ClusterRecord {
   readonly epoch: LogSequence
   /** When it was written, by its writer's clock: nothing rests on that. */
   readonly time_ms: number
+  /** Up to which record of the coordinator's log its writer had in force what that says; 0 where there is one node. */
+  readonly control: LogSequence
   /** Who wrote it. */
   readonly node: string
   /** Empty but in a turn. */
@@ -23,30 +25,40 @@ export interface ClusterRecord {
 }
 
 const format = 1
+/** The same with the control, behind the time. */
+const controlledFormat = 2
 const kinds: readonly ClusterRecordKind[] = ['claim', 'turn', 'release', 'idle']
 const id_bytes = 16
 const idOffset = 3
 const epochOffset = idOffset + id_bytes
 const timeOffset = epochOffset + 6
-const nodeOffset = timeOffset + 6
+const controlOffset = timeOffset + 6
+/** Of the length of the node's name, in either format. */
+const nodeOffsets = new Map([
+  [format, controlOffset],
+  [controlledFormat, controlOffset + 6],
+])
 
 /** Payloads from this size on are deflated: what is saved is written by every member. */
 const deflated_bytes = 512
 
 /**
- * The bytes of a record: format, kind, whether the payload is deflated, id, epoch (6 bytes), time (6), the name of the node
- * with its length before it, payload. Part of what stands in etcd.
+ * The bytes of a record: format, kind, whether the payload is deflated, id, epoch (6 bytes), time (6), the control where there is
+ * one (6), the name of the node with its length before it, payload. Part of what stands in etcd.
  */
 export function encodeClusterRecord(record: Omit<ClusterRecord, 'id'>): Buffer {
   const node = Buffer.from(record.node)
   const isDeflated = record.payload.length >= deflated_bytes
+  const isControlled = record.control > 0
+  const nodeOffset = isControlled ? controlOffset + 6 : controlOffset
   const head = Buffer.alloc(nodeOffset + 1 + node.length)
-  head[0] = format
+  head[0] = isControlled ? controlledFormat : format
   head[1] = kinds.indexOf(record.kind)
   head[2] = isDeflated ? 1 : 0
   randomBytes(id_bytes).copy(head, idOffset)
   head.writeUIntBE(record.epoch, epochOffset, 6)
   head.writeUIntBE(record.time_ms, timeOffset, 6)
+  if (isControlled) head.writeUIntBE(record.control, controlOffset, 6)
   head[nodeOffset] = node.length
   node.copy(head, nodeOffset + 1)
   return Buffer.concat([head, isDeflated ? deflateRawSync(record.payload, { level: 1 }) : record.payload])
@@ -56,9 +68,10 @@ export function encodeClusterRecord(record: Omit<ClusterRecord, 'id'>): Buffer {
 export function decodeClusterRecord(bytes: Uint8Array): ClusterRecord {
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const kind = kinds[whole[1] ?? kinds.length]
-  const payloadOffset = nodeOffset + 1 + (whole[nodeOffset] ?? 0)
-  if (whole[0] !== format || kind === undefined || whole.length < payloadOffset) {
-    throw new Error(`it is no record of a cluster in format ${format}`)
+  const nodeOffset = nodeOffsets.get(whole[0] ?? 0)
+  const payloadOffset = (nodeOffset ?? 0) + 1 + (whole[nodeOffset ?? 0] ?? 0)
+  if (nodeOffset === undefined || kind === undefined || whole.length < payloadOffset) {
+    throw new Error(`it is no record of a cluster in format ${format} or ${controlledFormat}`)
   }
   const payload = whole.subarray(payloadOffset)
   return {
@@ -66,6 +79,7 @@ export function decodeClusterRecord(bytes: Uint8Array): ClusterRecord {
     id: idOf(whole),
     epoch: whole.readUIntBE(epochOffset, 6) as LogSequence,
     time_ms: whole.readUIntBE(timeOffset, 6),
+    control: (nodeOffset === controlOffset ? 0 : whole.readUIntBE(controlOffset, 6)) as LogSequence,
     node: whole.toString('utf8', nodeOffset + 1, payloadOffset),
     payload: whole[2] === 1 ? inflateRawSync(payload) : payload,
   }

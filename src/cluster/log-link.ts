@@ -12,7 +12,7 @@ export type LogQuestion =
   /** More than there was; answered when there is some, or none when the asker is woken. */
   | { readonly kind: 'next'; readonly after: LogSequence }
   /** To be the owner from here on. */
-  | { readonly kind: 'claim'; readonly expected: LogSequence }
+  | { readonly kind: 'claim'; readonly expected: LogSequence; readonly control: LogSequence }
 
 /** What it tells, without an answer. */
 export type LogNotice =

@@ -166,7 +166,7 @@ export class LogService {
         if (this.#followed === undefined) throw new Error(`log ${log} is not followed`)
         return this.#followed.next(log, question.after)
       case 'claim':
-        return this.#claimedBehind(log, question.expected)
+        return this.#claimedBehind(log, question.expected, question.control)
     }
   }
 
@@ -185,17 +185,17 @@ export class LogService {
     }
   }
 
-  async #claimedBehind(log: LogName, expected: LogSequence): Promise<Appended> {
+  async #claimedBehind(log: LogName, expected: LogSequence, control: LogSequence): Promise<Appended> {
     const { appender } = this.#parts
-    const claimed = await appender.append(log, expected, this.#claimRecord())
+    const claimed = await appender.append(log, expected, this.#claimRecord(control))
     if (claimed.ok) this.#enter(log, { first: 0 as LogSequence, last: expected }, claimed.value)
     return claimed
   }
 
-  #claimRecord(): Buffer {
-    const payload = new Uint8Array()
+  #claimRecord(control = 0 as LogSequence): Buffer {
+    const [payload, epoch] = [new Uint8Array(), 0 as LogSequence]
     const { node } = this.#parts
-    return encodeClusterRecord({ kind: 'claim', epoch: 0 as LogSequence, time_ms: Date.now(), node, payload })
+    return encodeClusterRecord({ kind: 'claim', epoch, time_ms: Date.now(), control, node, payload })
   }
 
   async #appended(log: LogName, owned: Owned, expected: LogSequence, bytes: Uint8Array): Promise<LogAnswers['append']> {

@@ -8,6 +8,7 @@ import { PinGate } from '../shared-memory/pin-gate.js'
 import { DiskFault } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
+import type { LogSequence } from '../wal/record-log.js'
 
 /** A front end as the partitions see it: somebody to be given a port whenever a partition has a new thread. */
 export interface FrontEndLink {
@@ -75,6 +76,8 @@ export class Partitions<Task extends object> {
   /** Who waits for an instruction to be carried out, by its ticket. */
   readonly #open = new Map<number, (report: TicketedReport) => void>()
   #tickets = 0
+  /** See `controlled`. */
+  #control = 0 as LogSequence
   #draining = false
 
   constructor(settings: PartitionsSettings<Task>) {
@@ -112,6 +115,26 @@ export class Partitions<Task extends object> {
   async unsubscribe(id: SubscriptionId): Promise<void> {
     this.#settings.log.trace('subscription.sync', `all partitions are told that subscription ${id} is gone`)
     await this.#everywhere((ticket) => ({ kind: 'unsubscribe', ticket, id }))
+  }
+
+  /** What the coordinator's log of a cluster says up to this record is in force in every partition: see `subscribe`. */
+  controlled(control: LogSequence): void {
+    this.#control = control
+    for (const thread of this.#threads.values()) tellControl(thread, control)
+  }
+
+  /**
+   * Has the partitions that this node owns put a record into their logs that says what is in force. Gives the numbers of their last
+   * notices before that, by partition.
+   */
+  async mark(): Promise<ReadonlyMap<number, NoticeNumber>> {
+    const marked = new Map<number, NoticeNumber>()
+    const asked = [...this.#threads].map(async ([partition, thread]) => {
+      const report = await this.#asked(thread, (ticket) => ({ kind: 'mark', ticket }))
+      if (report?.kind === 'marked' && report.lastNotice !== undefined) marked.set(partition, report.lastNotice)
+    })
+    await Promise.all(asked)
+    return marked
   }
 
   /**
@@ -200,6 +223,7 @@ export class Partitions<Task extends object> {
     })
     const ready = await thread.ready
     this.#threads.set(partition, thread)
+    if (this.#control > 0) tellControl(thread, this.#control)
     this.#settings.log.trace('worker', `partition ${partition} has started`)
     thread.ended.catch((fault: unknown) => this.#died(partition, thread, fault))
     for (const link of this.#links) join(link, partition, thread)
@@ -244,6 +268,11 @@ function join<Task extends object>(link: FrontEndLink, partition: number, thread
   const instruction: PartitionInstruction = { kind: 'connect', port: port2 }
   thread.tell(instruction, [port2])
   link.connect(partition, port1)
+}
+
+function tellControl<Task extends object>(thread: PartitionThread<Task>, control: LogSequence): void {
+  const instruction: PartitionInstruction = { kind: 'control', control }
+  thread.tell(instruction)
 }
 
 async function drained<Task extends object>(thread: PartitionThread<Task>): Promise<void> {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type {
   ShownSubscription,
   SilentSubscriptionRequest,
@@ -32,7 +33,7 @@ import { type CoversNothing, hasFired, patched, type SubscriptionPatch, termsOf 
 import type { Subscription, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import type { SubscriptionStore } from '../subscription/subscription-store.js'
 import { after, type Milliseconds, now } from '../time.js'
-import { Activation } from './activation.js'
+import { Activation, type Everywhere } from './activation.js'
 import type { CourierThread } from './courier-thread.js'
 import { HeldSubscriptions, type SubscriptionLimits } from './held-subscriptions.js'
 import type { StateParts } from './initial-notices.js'
@@ -52,6 +53,8 @@ interface SubscriptionsParts extends StateParts {
   /** How long what is expired is kept; 0 for ever. */
   readonly grace_ms: number
   readonly limits: SubscriptionLimits
+  /** See `Everywhere`. */
+  readonly everywhere?: Everywhere | undefined
   readonly log: Log
 }
 
@@ -107,6 +110,25 @@ export class Subscriptions implements SubscriptionService {
     for (const { subscription } of this.#held.all()) this.#ticker.put(subscription, ticked.get(subscription.id))
     this.#sweep = setInterval(() => this.#removeForgotten(), sweep_ms)
     this.#removeForgotten()
+    for (const { subscription } of this.#held.all()) if (subscription.opening) this.#open(subscription)
+  }
+
+  /** Who coordinated before has ended while a subscription came into force, with the client that has asked for it. */
+  #open({ id }: Subscription): void {
+    const { log } = this.#parts
+    this.#held
+      .inTurn(id, async () => {
+        const held = this.#held.get(id)
+        if (held?.subscription.opening === undefined) return
+        const { opening: _, ...subscription } = held.subscription
+        const origin = { correlator: randomUUID(), token: '' }
+        const opened = await this.#activation.withState({ ...held, subscription }, subscription, origin, now())
+        if (!opened.ok)
+          log.warn('subscriptions:open', `subscription ${id} has no initial notification: ${opened.error.kind}`)
+      })
+      .catch((fault: unknown) =>
+        log.error('subscriptions:open', `subscription ${id} could not be opened`, errorFacts(fault)),
+      )
   }
 
   stop(): void {
@@ -120,7 +142,8 @@ export class Subscriptions implements SubscriptionService {
     const { id, terms } = subscription
     const inForce = { subscription, clock: this.#held.get(id)?.clock ?? this.#held.newClock() }
     this.#held.put(inForce)
-    courier.put(recipientOf(inForce))
+    if (subscription.opening) courier.hold(id)
+    else courier.put(recipientOf(inForce))
     await partitions.subscribe(inForce)
     // See `Activation.amend`.
     if (terms?.status === 'inactive') await courier.report([id])
@@ -145,12 +168,12 @@ export class Subscriptions implements SubscriptionService {
     await this.#held.prepare(request)
     const made = now()
     const asked = { ...request, expires: after(made, duration_ms) }
-    return this.#create(asked, made, (inForce) => this.#activation.withState(inForce, origin, made))
+    return this.#create(asked, made, (inForce) => this.#activation.withState(inForce, undefined, origin, made))
   }
 
   async add(asked: SilentSubscriptionRequest): Promise<Result<SubscriptionId, Unavailable>> {
     await this.#held.prepare(asked)
-    return this.#create(asked, now(), (inForce) => this.#activation.amend(inForce))
+    return this.#create(asked, now(), (inForce) => this.#activation.amend(inForce, undefined))
   }
 
   async #create(
@@ -173,7 +196,7 @@ export class Subscriptions implements SubscriptionService {
         throw fault
       })
       if (!stored.ok) {
-        await this.#forget(id)
+        if (!isLogged(stored.error)) await this.#forget(id)
         return stored
       }
       this.#ticker.put(subscription)
@@ -188,8 +211,10 @@ export class Subscriptions implements SubscriptionService {
     return this.#replace(
       request,
       ({ subscription }, made) => ok(changed(subscription, request, made)),
-      (next, made) =>
-        conditions ? this.#activation.withState(next, origin, made, scopes) : this.#activation.amend(next),
+      (next, before, made) =>
+        conditions
+          ? this.#activation.withState(next, before, origin, made, scopes)
+          : this.#activation.amend(next, before),
       (subscription) => {
         if (conditions) this.#ticker.put(subscription)
       },
@@ -203,7 +228,7 @@ export class Subscriptions implements SubscriptionService {
         if (subscription.interval_ms !== undefined) return err(unknown)
         return patched(subscription, asked, made, lastNotified(clock))
       },
-      (next) => this.#activation.amend(next),
+      (next, before) => this.#activation.amend(next, before),
     )
   }
 
@@ -211,7 +236,11 @@ export class Subscriptions implements SubscriptionService {
   #replace<Refusal>(
     { tenant, id }: Pick<Subscription, 'tenant' | 'id'>,
     make: (before: SubscriptionInForce, made: Milliseconds) => Result<Subscription, Refusal>,
-    activate: (next: SubscriptionInForce, made: Milliseconds) => Promise<Result<undefined, Unavailable>>,
+    activate: (
+      next: SubscriptionInForce,
+      before: Subscription,
+      made: Milliseconds,
+    ) => Promise<Result<undefined, Unavailable>>,
     activated: (subscription: Subscription) => void = () => {},
   ): Promise<Result<undefined, Refusal | SubscriptionUnknown | Unavailable>> {
     return this.#held.inTurnSoon(id, async () => {
@@ -230,13 +259,13 @@ export class Subscriptions implements SubscriptionService {
         return err(notGone)
       }
       this.#held.put(inForce)
-      const stored = await activate(inForce, made).catch(async (fault: unknown) => {
+      const stored = await activate(inForce, before.subscription, made).catch(async (fault: unknown) => {
         await this.#parts.store.commit({ put: before.subscription })
         await this.#restore(before)
         throw fault
       })
       if (!stored.ok) {
-        await this.#restore(before)
+        if (!isLogged(stored.error)) await this.#restore(before)
         return stored
       }
       activated(subscription)
@@ -250,7 +279,7 @@ export class Subscriptions implements SubscriptionService {
     return this.#held.inTurnSoon(id, async () => {
       const held = this.#held.of(tenant, id)
       if (!held) return err(unknown)
-      const removed = await this.#activation.commit({ remove: id })
+      const removed = await this.#activation.remove(id)
       if (!removed.ok) return removed
       await this.#forget(id)
       this.#changes.removes += 1
@@ -284,7 +313,7 @@ export class Subscriptions implements SubscriptionService {
         subscription: { ...subscription, terms: { ...held.subscription.terms, status: 'inactive' as const } },
       }
       this.#held.put(next)
-      const stored = await this.#activation.amend(next)
+      const stored = await this.#activation.amend(next, subscription)
       // Another node coordinates now, and is told the same.
       if (!stored.ok && stored.error.kind === 'coordinatorAway') {
         await this.#restore(held)
@@ -376,6 +405,11 @@ export class Subscriptions implements SubscriptionService {
   #trace(what: string, { id, tenant }: Subscription): void {
     this.#parts.log.trace('subscription', `subscription ${id} ${what}`, { subscription: id, tenant })
   }
+}
+
+/** Whether what was refused stands in the log of a cluster, with what has undone it or not: what is in force here follows that. */
+function isLogged({ kind }: Unavailable): boolean {
+  return kind === 'notEverywhere' || kind === 'outcomeUnknown'
 }
 
 function isSamePath(a: PathRange, b: PathRange): boolean {

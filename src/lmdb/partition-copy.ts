@@ -77,6 +77,21 @@ export class PartitionCopy {
     if (this.isOwner || this.#state.kind === 'claimed') this.#lost()
   }
 
+  /** What the coordinator's log says up to this record is in force here from the next turn on. */
+  controlled(control: LogSequence): void {
+    this.#parts.wal.controlled(control)
+  }
+
+  /**
+   * Puts a record into the log that says what is in force: whoever owns the partition later has that in force as well. Says whether
+   * it stands there. Between two turns.
+   */
+  mark(): boolean {
+    if (!this.isOwner || !this.#orFenced(() => this.#parts.wal.appendMarkSync('idle'))) return false
+    this.turned()
+    return true
+  }
+
   /** A turn is on disk and can be read, unless it was refused. */
   turned(): void {
     if (!this.isOwner) return
@@ -162,14 +177,13 @@ export class PartitionCopy {
   #look(): void {
     const { wal, log } = this.#parts
     const now = process.hrtime.bigint()
-    if (this.#state.kind === 'claimed' && now >= this.#state.from) {
+    if (this.#state.kind === 'claimed' && now >= this.#state.from && wal.isControlled) {
       const { epoch } = this.#state
       this.#state = { kind: 'owns', epoch }
       log.info('cluster:owner', `this node owns the partition since record ${epoch}`)
       this.turned()
     } else if (!this.isOwner) return
-    if (now - wal.sent.steady_ns < idle_ns) return
-    if (this.#orFenced(() => wal.appendMarkSync('idle'))) this.turned()
+    if (now - wal.sent.steady_ns >= idle_ns) this.mark()
   }
 
   #orFenced(append: () => ReturnType<ClusterLog['appendMarkSync']>): boolean {

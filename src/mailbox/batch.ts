@@ -27,6 +27,10 @@ export type PartitionInstruction =
   /** Keep the last commit for a copy of the file, and wait at the gate, with the turns of all partitions. */
   | { readonly kind: 'pin'; readonly ticket: number; readonly gate: SharedArrayBuffer }
   | { readonly kind: 'unpin'; readonly ticket: number }
+  /** What was told before is all that the coordinator's log of the cluster says up to this record. */
+  | { readonly kind: 'control'; readonly control: LogSequence }
+  /** Put a record into the log of the partition that says so. */
+  | { readonly kind: 'mark'; readonly ticket: number }
   /** Become the owner of the partition's log in its cluster, or release it. */
   | { readonly kind: 'own' | 'release' }
   /** Take no more batches, finish, close the store. */
@@ -63,6 +67,14 @@ export interface CommitUnpinned {
   readonly wasPinned: boolean
 }
 
+/** What a partition's thread says when a record of its log says what is in force. */
+export interface ControlMarked {
+  readonly kind: 'marked'
+  readonly ticket: number
+  /** The last notice that was made before; nothing where another node owns the partition. */
+  readonly lastNotice: NoticeNumber | undefined
+}
+
 /** What a partition's thread says when its node becomes the owner of its log, or is it no more. */
 export interface PartitionOwned {
   readonly kind: 'owns'
@@ -71,4 +83,10 @@ export interface PartitionOwned {
 }
 
 /** Everything that a partition's thread says. */
-export type PartitionReport = PartitionReady | PartitionOwned | SubscriptionActivated | CommitPinned | CommitUnpinned
+export type PartitionReport =
+  | PartitionReady
+  | PartitionOwned
+  | SubscriptionActivated
+  | ControlMarked
+  | CommitPinned
+  | CommitUnpinned

@@ -25,6 +25,8 @@ export type LinkTarget =
   | { readonly kind: 'positions' }
   /** A change of what the coordinator owns. */
   | { readonly kind: 'control' }
+  /** That a record of the coordinator's log is in force. */
+  | { readonly kind: 'marks' }
 
 const base = '/cluster/v1'
 
@@ -35,7 +37,7 @@ export function pathOf(target: LinkTarget): string {
 
 /** The target of a path; nothing when there is none. */
 export function parseLinkTarget(path: string | undefined): LinkTarget | undefined {
-  for (const kind of ['positions', 'control'] as const) if (path === `${base}/${kind}`) return { kind }
+  for (const kind of ['positions', 'control', 'marks'] as const) if (path === `${base}/${kind}`) return { kind }
   const [, digits] = /^\/cluster\/v1\/partitions\/(\d{1,4})\/batches$/.exec(path ?? '') ?? []
   return digits === undefined ? undefined : { kind: 'batches', partition: Number(digits) }
 }

@@ -1,4 +1,4 @@
-import { type CoordinatorService, parseControlRequest } from '../broker/shared-control.js'
+import { type CoordinatorService, parseControlRequest, parseMarkRequest } from '../broker/shared-control.js'
 import type { LogName } from '../cluster/engine.js'
 import type { Command } from '../partition/commands.js'
 import type { SenderTable } from '../shared-memory/sender-table.js'
@@ -87,6 +87,14 @@ export class LinkRequests {
     const taken = await this.#services.control.take(request)
     const answer = taken.ok ? taken.value : { owner: taken.error.owner ?? null }
     return { status: taken.ok ? 200 : 421, bytes: Buffer.from(JSON.stringify(answer)) }
+  }
+
+  /** Has the partitions of this node marked with a record of the coordinator's log. */
+  async marks(body: Buffer): Promise<LinkAnswer> {
+    const control = parseMarkRequest(body.toString())
+    if (control === undefined) return { status: 400, text: 'the body names no record' }
+    const marks = await this.#services.control.mark(control)
+    return { status: 200, bytes: Buffer.from(JSON.stringify({ marks: marks ?? null })) }
   }
 
   #elsewhere(partition: number): LinkAnswer {

@@ -1,10 +1,10 @@
-import { type ControlRequest, parseControlAnswer } from '../broker/shared-control.js'
+import { type ControlRequest, type PartitionMark, parseControlAnswer, parseMarks } from '../broker/shared-control.js'
 import type { LogName } from '../cluster/engine.js'
 import type { NodeAddress } from '../cluster/route-table.js'
 import type { Log } from '../log/log.js'
 import type { Result } from '../result.js'
 import type { BatchRoute } from './batch-route.js'
-import { linkHeaders, senderText } from './link-protocol.js'
+import { type LinkTarget, linkHeaders, senderText } from './link-protocol.js'
 import { type LinkCaller, type LinkResponse, NodeConnection } from './node-connection.js'
 import { NodeRoute } from './node-route.js'
 import { type NodeSilent, PositionQuestions, type Positions } from './position-questions.js'
@@ -50,15 +50,27 @@ export class NodeLink {
 
   /** Has a node carry out a change of what the coordinator owns; never rejects. */
   async change(node: string, request: ControlRequest): Promise<ControlResponse> {
+    return controlResponse(await this.#ask(node, { kind: 'control' }, request))
+  }
+
+  /** Has a node mark its partitions, see `CoordinatorService`; nothing when it is not reached either. Never rejects. */
+  async mark(node: string, control: number): Promise<readonly PartitionMark[] | undefined> {
+    const response = await this.#ask(node, { kind: 'marks' }, { control })
+    if (response.kind !== 'answered' || response.status !== 200) return undefined
+    return parseMarks(response.bytes.toString())
+  }
+
+  /** On one connection for each kind, whose requests do not wait for those of another kind. */
+  async #ask(node: string, target: LinkTarget, body: unknown): Promise<LinkResponse> {
     const address = this.#parts.addressOf(node)
-    if (address === undefined) return { kind: 'unsent' }
-    const name = nameOf(address)
+    if (address === undefined) return { kind: 'unsent', reason: 'it is no member' }
+    const name = `${target.kind} ${nameOf(address)}`
     let connection = this.#control.get(name)
     if (connection === undefined || connection.isOver) {
       connection = new NodeConnection(address, this.#parts)
       this.#control.set(name, connection)
     }
-    return controlResponse(await connection.ask({ kind: 'control' }, Buffer.from(JSON.stringify(request))))
+    return connection.ask(target, Buffer.from(JSON.stringify(body)))
   }
 
   /** Asks a node for the last acknowledged sequences of logs; never rejects. */

@@ -209,6 +209,7 @@ export class NodeListener {
     if (target === undefined) throw new Error('a request has no target')
     if (target.kind === 'positions') send(outgoing, this.#requests.positions(body))
     else if (target.kind === 'control') send(outgoing, await this.#requests.control(body))
+    else if (target.kind === 'marks') send(outgoing, await this.#requests.marks(body))
     else send(outgoing, await this.#requests.batch(connection, target.partition, headers[linkHeaders.sender], body))
   }
 }

@@ -7,23 +7,30 @@ import {
   type ControlSharing,
   type CoordinatorService,
   type NotCoordinator,
+  type PartitionMark,
   sharedRegistry,
   sharedSubscriptions,
 } from '../broker/shared-control.js'
 import type { Unavailable } from '../broker/unavailable.js'
 import type { ClusterLog } from '../cluster/cluster-log.js'
+import type { Everywhere } from '../coordinator/activation.js'
+import type { Partitions } from '../coordinator/partitions.js'
+import { type Marks, Rounds } from '../coordinator/rounds.js'
 import type { ControlCopy } from '../lmdb/control-copy.js'
 import { errorFacts, type Log } from '../log/log.js'
 import type { LinkCaller } from '../node-link/node-connection.js'
 import { NodeLink } from '../node-link/node-link.js'
 import { err, ok, type Result } from '../result.js'
 import { PartitionPosition } from '../shared-memory/partition-position.js'
+import type { NoticeNumber } from '../subscription/notice.js'
 import type { RunningDelivery } from './delivery.js'
 import type { RunningNodes } from './running-nodes.js'
 
 interface CoordinationParts {
   readonly nodes: RunningNodes
   readonly delivery: RunningDelivery
+  /** Of this node, and how many there are. */
+  readonly partitions: { readonly all: Pick<Partitions<object>, 'controlled' | 'mark'>; readonly number: number }
   /** The log of the coordinator. */
   readonly wal: ClusterLog
   /** How other nodes are asked; nothing where they are not. */
@@ -35,6 +42,9 @@ interface CoordinationParts {
 /** How long a coordinator is looked for that carries out a change. */
 const patience_ms = 5000
 const again_ms = 100
+
+/** How long a node waits for what the coordinator has in force; it is asked again after that. */
+const inForce_ms = 1000
 
 /** What this node has done: nothing, since another one coordinates, or what its service has answered. */
 type Taken = Result<unknown, NotCoordinator>
@@ -49,11 +59,19 @@ export class Coordination implements ControlSharing, CoordinatorService {
   readonly #parts: CoordinationParts
   readonly #link: NodeLink | undefined
   readonly #confirmed: ConfirmedReads
+  readonly #position: PartitionPosition
+  readonly #rounds: Rounds
   #copy: ControlCopy | undefined
 
   constructor(parts: CoordinationParts) {
     this.#parts = parts
-    const { nodes, caller, delivery, log } = parts
+    const { nodes, caller, delivery, partitions, log } = parts
+    this.#position = new PartitionPosition(nodes.controlPosition)
+    this.#rounds = new Rounds({
+      partitions: partitions.number,
+      members: () => nodes.memberNames,
+      mark: (name, control) => this.#marked(name, control),
+    })
     const addressOf = (name: string) => nodes.addressOf(name)
     this.#link = caller && new NodeLink({ ...caller, slot: nodes.slot, frontEnd: 0, addressOf, log })
     this.#confirmed = new ConfirmedReads({
@@ -67,12 +85,12 @@ export class Coordination implements ControlSharing, CoordinatorService {
 
   /** The partitions and the front ends are there: what other nodes change comes into force from now on. */
   begin(): void {
-    const { nodes, wal, delivery, log, fatal } = this.#parts
+    const { nodes, wal, delivery, partitions, log, fatal } = this.#parts
     this.#copy = delivery.follow(
       {
         ...{ wal, log, node: nodes.name },
-        position: new PartitionPosition(nodes.controlPosition),
-        inForce: () => {},
+        position: this.#position,
+        inForce: (sequence) => partitions.all.controlled(sequence),
         owns: (epoch) => {
           nodes.coordinates(epoch)
           delivery.coordinates(epoch !== undefined)
@@ -103,6 +121,16 @@ export class Coordination implements ControlSharing, CoordinatorService {
     return isAway(answer) ? this.#notCoordinator() : ok(answer)
   }
 
+  async mark(control: number): Promise<readonly PartitionMark[] | undefined> {
+    if (!(await this.#position.reaches(control, inForce_ms))) return undefined
+    return [...(await this.#parts.partitions.all.mark())]
+  }
+
+  /** See `Everywhere`. */
+  everywhere(): ReturnType<Everywhere> {
+    return this.#rounds.passed(this.#position.applied)
+  }
+
   async change<Answer>(request: ControlRequest): Promise<Answer> {
     const until_ms = performance.now() + patience_ms
     for (;;) {
@@ -129,8 +157,16 @@ export class Coordination implements ControlSharing, CoordinatorService {
     return response.kind === 'outcomeUnknown' ? err({ kind: 'outcomeUnknown' }) : undefined
   }
 
+  /** What is registered is in force on all nodes before it is answered, or it is not known whether it is. */
+  async #carriedOut(request: ControlRequest): Promise<unknown> {
+    const answer = await this.#asked(request)
+    if (request.service !== 'registry' || !isOk(answer)) return answer
+    const passed = await this.everywhere()
+    return passed.ok ? answer : err({ kind: 'outcomeUnknown' })
+  }
+
   /** A `ControlRequest` names an operation of its service. */
-  #carriedOut({ service, operation, given }: ControlRequest): Promise<unknown> {
+  #asked({ service, operation, given }: ControlRequest): Promise<unknown> {
     const owner: object = this.#parts.delivery[service]
     const carryOut: unknown = Reflect.get(owner, operation)
     if (typeof carryOut !== 'function') throw new Error(`nobody serves ${operation}`)
@@ -147,6 +183,11 @@ export class Coordination implements ControlSharing, CoordinatorService {
     return coordinator === name ? undefined : coordinator
   }
 
+  async #marked(node: string, control: number): Promise<Marks | undefined> {
+    const marks = node === this.#parts.nodes.name ? await this.mark(control) : await this.#link?.mark(node, control)
+    return marks && new Map(marks.map(([partition, last]) => [partition, last as NoticeNumber]))
+  }
+
   async #positionOf(node: string): Promise<Result<ReadonlyMap<number, number>, unknown>> {
     if (this.#link === undefined) return err('nodes do not ask each other')
     const said = await this.#link.positions(node, ['control'])
@@ -154,6 +195,10 @@ export class Coordination implements ControlSharing, CoordinatorService {
     const position = said.value.get('control')
     return ok(position === undefined ? new Map() : new Map([[0, position]]))
   }
+}
+
+function isOk(answer: unknown): boolean {
+  return typeof answer === 'object' && answer !== null && 'ok' in answer && answer.ok === true
 }
 
 function isAway(answer: unknown): boolean {

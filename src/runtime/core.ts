@@ -207,6 +207,7 @@ export class Core {
       courierHeap_MiB: this.#heaps.courier_MiB,
       partitions: this.#partitions,
       state: (query) => this.#frontEnd.state(query),
+      everywhere: cluster?.nodes && (() => this.#coordinated.everywhere()),
       queryTimeout_ms: this.#options.queryTimeout_ms,
       publish: (changes) => this.#registryFeed.publish(changes),
       notStored: () => this.#measures.count('registrationUpdateErrors'),
@@ -217,7 +218,8 @@ export class Core {
     const [delivery, nodes] = [this.#delivery, cluster?.nodes]
     if (nodes !== undefined && wal !== undefined) {
       const [caller, log, fatal] = [cluster?.caller, this.#log, this.#fatal]
-      this.#coordination = new Coordination({ nodes, delivery, wal, caller, log, fatal })
+      const partitions = { all: this.#partitions, number: this.#plan.storage.paths.length }
+      this.#coordination = new Coordination({ nodes, delivery, partitions, wal, caller, log, fatal })
     }
     // The threads open their stores while the registry is read here.
     const [highest] = await Promise.all([this.#partitions.start(), this.#delivery.load()])
@@ -350,6 +352,11 @@ export class Core {
       () => true, // A thread that has died is in no transaction.
     )
     return Promise.race([halted, sleep(limit_ms, false)])
+  }
+
+  get #coordinated(): Coordination {
+    if (!this.#coordination) throw new Error('there is one node')
+    return this.#coordination
   }
 
   /** What front ends ask of the coordinator, on whichever node it is. */

@@ -1,5 +1,6 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { ControlSharing } from '../broker/shared-control.js'
+import type { Everywhere } from '../coordinator/activation.js'
 import { CourierThread } from '../coordinator/courier-thread.js'
 import { enforceChange } from '../coordinator/enforcement.js'
 import type { StateParts } from '../coordinator/initial-notices.js'
@@ -39,6 +40,8 @@ interface RunningDeliveryParts {
   readonly courierHeap_MiB: number
   readonly partitions: Pick<Partitions<object>, 'subscribe' | 'unsubscribe' | 'add'>
   readonly state: StateParts['state']
+  /** See `Everywhere`. */
+  readonly everywhere: Everywhere | undefined
   /** How long a query may take, and a change of a subscription wait for one. */
   readonly queryTimeout_ms: number
   /** See `RegistryParts`. */
@@ -95,6 +98,7 @@ export class RunningDelivery {
       bell,
       grace_ms,
       limits: { ...options, turnLimit_ms: parts.queryTimeout_ms },
+      everywhere: parts.everywhere,
       log,
     })
     this.registry = new Registry({

@@ -125,7 +125,8 @@ export async function openFront(
   connect({ connect: (partition, port) => numbered(mailboxes, partition).connect(port) })
   await Promise.all(mailboxes.map((mailbox) => mailbox.connected()))
   const apiKeys = task.apiKeys && new ApiKeys(task.apiKeys)
-  const patient = options.cluster === undefined ? services : patientServices(services)
+  const patience_ms = (task.nodes === undefined ? 2 : 3) * enginePatience_ms
+  const patient = options.cluster === undefined ? services : patientServices(services, patience_ms)
   const streams = new EventStreams()
   const listening = new CourierStreams(streams)
   const routes = new RouteTable(task.nodes?.routes ?? [])
@@ -174,11 +175,11 @@ interface FrontEndServices {
 }
 
 /** Of a broker in a cluster: the log of the coordinator waits for the engine. */
-function patientServices(services: FrontEndServices): FrontEndServices {
+function patientServices(services: FrontEndServices, limit_ms: number): FrontEndServices {
   return {
     ...services,
-    subscriptions: patientSubscriptions(services.subscriptions, 2 * enginePatience_ms),
-    registry: patientRegistry(services.registry, 2 * enginePatience_ms),
+    subscriptions: patientSubscriptions(services.subscriptions, limit_ms),
+    registry: patientRegistry(services.registry, limit_ms),
   }
 }
 

@@ -156,6 +156,11 @@ export class RunningNodes {
     return knownCoordinator(this.#known())?.name
   }
 
+  /** The names of the members. */
+  get memberNames(): readonly string[] {
+    return this.#members.map(({ name }) => name)
+  }
+
   /** Where another member listens for others; nothing for one that is no member, or does not. */
   addressOf(node: string): NodeAddress | undefined {
     const member = this.#members.find(({ name }) => name === node)

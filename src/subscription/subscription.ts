@@ -32,6 +32,8 @@ export interface Subscription {
   readonly scopes: readonly Scope[]
   /** Nothing for one that only NGSIv1 has made and changed. */
   readonly terms?: SubscriptionTerms | undefined
+  /** Of a cluster of several nodes: it is not in force on all of them yet, and its initial notification is not composed. */
+  readonly opening?: true | undefined
 }
 
 /**

@@ -86,12 +86,21 @@ async function startedCopy(t: Test, prefix: string, node: string) {
 
 const throttled = '5718a2f1c0de00112233aabb' as SubscriptionId
 
+/** Has a copy claim its log, as often as somebody else's record is in its way. */
+function claims({ copy, position }: Pick<Awaited<ReturnType<typeof startedCopy>>, 'copy' | 'position'>): Promise<void> {
+  const isClaimed = (): boolean => {
+    copy.own()
+    return position.epoch > 0
+  }
+  return until(isClaimed, 'it claims its log')
+}
+
 test('a copy follows its log, and owns it when it is released or claimed', { skip: noEtcd }, async (t) => {
   t.testdir({ a: {}, b: {} })
   const prefix = `/${freshName()}`
   const a = await startedCopy(t, prefix, 'a')
   const b = await startedCopy(t, prefix, 'b')
-  a.copy.own()
+  await claims(a)
   await until(() => a.copy.isOwner, 'it owns a log that nobody has owned')
   const isConfirmed = (): boolean => {
     a.take('1')
@@ -109,14 +118,26 @@ test('a copy follows its log, and owns it when it is released or claimed', { ski
   t.notOk(a.position.isConfirmed(), 'it shows nothing any more when it has released the log')
   a.copy.turned()
   t.notOk(a.position.isConfirmed(), 'nor when it refuses a turn')
-  b.copy.own()
+  await claims(b)
   await until(() => b.copy.isOwner, 'it owns a log that was released')
   b.take('2')
   await until(() => a.level() === '2', 'who was the owner follows')
   t.equal(b.notices(), 1, 'throttling goes on where it was')
 
-  a.copy.own()
-  await until(() => a.position.epoch > 0, 'it claims a log that was not released')
+  const control = 5 as LogSequence
+  b.copy.controlled(control)
+  t.ok(b.copy.mark(), 'its log says what is in force')
+  t.notOk(a.copy.mark(), 'only the owner says so')
+  b.copy.release()
+  await claims(a)
+  t.notOk(a.copy.isOwner, 'it takes no turns without what was in force for those before it')
+  a.copy.controlled(control)
+  await until(() => a.copy.isOwner, 'it has that in force')
+  a.copy.release()
+  await claims(b)
+  await until(() => b.copy.isOwner, 'it owns the log again')
+
+  await claims(a)
   t.notOk(a.copy.isOwner, 'it takes no turns while the one before may show what it has')
   await until(() => !b.copy.isOwner, 'that one hears of it')
   t.notOk(b.position.isConfirmed())

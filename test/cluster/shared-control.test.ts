@@ -33,6 +33,18 @@ async function subscribed(node: RunningBroker, id: string, url: string): Promise
   return reply?.headers.get('location') ?? ''
 }
 
+/** The same through NGSIv1. */
+async function subscribedInNgsi1(node: RunningBroker, id: string, reference: string): Promise<string> {
+  const { status, json } = await node.send('POST', '/v1/subscribeContext', {
+    ...{ entities: [{ id, type: 'Tank', isPattern: 'false' }], attributes: ['level'], reference, duration: 'P1D' },
+    notifyConditions: [{ type: 'ONCHANGE', condValues: ['level'] }],
+  })
+  const made = member(member(json, 'subscribeResponse'), 'subscriptionId')
+  if (status !== 200 || made === undefined)
+    throw new Error(`there is no subscription: ${status} ${JSON.stringify(json)}`)
+  return `/v2/subscriptions/${String(made)}`
+}
+
 /** The descriptions of all subscriptions, as a node shows them. */
 async function shown(node: RunningBroker): Promise<readonly unknown[] | number> {
   const { status, json } = await node.send('GET', '/v2/subscriptions')
@@ -66,15 +78,30 @@ test('what one node has acknowledged of subscriptions is shown by all, and survi
   t.equal((await b.send('GET', second)).status, 404)
   t.equal((await b.send('DELETE', second)).status, 404)
 
-  // Whichever node owns the partition of the tank, it makes the notice.
-  for (const [node, level] of [
-    [a, '3'],
-    [b, '4'],
+  // Whichever node owns the partition of a tank, it makes the notice of the first update after the answer.
+  const more = ['Tank11', 'Tank12', 'Tank13', 'Tank14', 'Tank15', 'Tank16', 'Tank17', 'Tank18']
+  for (const [number, tank] of more.entries()) {
+    const [node, other] = number % 2 === 0 ? [a, b] : [b, a]
+    const path =
+      number < 6 ? await subscribed(node, tank, receiver.url()) : await subscribedInNgsi1(node, tank, receiver.url())
+    t.ok(await setLevel(other, tank, `${number}`), `${tank} is set`)
+    const isTold = (): boolean => receiver.bodies.some((body) => body.includes(tank) && /"value" ?: ?"?\d/.test(body))
+    await until(isTold, `the receiver is told of ${tank}`)
+    t.equal((await other.send('DELETE', path)).status, 204)
+  }
+
+  const registered = { entities: [{ id: 'Lamp', type: 'Lamp' }], attrs: ['on'] }
+  const registration = { dataProvided: registered, provider: { http: { url: receiver.url('/v2') } } }
+  for (const [node, other] of [
+    [a, b],
+    [b, a],
   ] as const) {
-    await until(() => setLevel(node, 'Tank1', level), 'the tank is set')
-    const isTold = (): boolean =>
-      receiver.bodies.some((body) => body.includes(`"value":${level}`) || body.includes(`"value":"${level}"`))
-    await until(isTold, 'the receiver is told')
+    const made = await node.send('POST', '/v2/registrations', registration)
+    t.equal(made.status, 201, made.text)
+    const path = made.headers.get('location') ?? ''
+    t.equal((await other.send('GET', path)).status, 200, 'what is registered at one node is shown by the other at once')
+    t.equal((await other.send('DELETE', path)).status, 204)
+    t.equal((await node.send('GET', path)).status, 404)
   }
 
   const coordinates = (node: RunningBroker): boolean => node.output.includes('this node coordinates the cluster')

@@ -6,12 +6,15 @@ import { GivenNode, linkTo } from './given.js'
 
 const removal: ControlRequest = { service: 'subscriptions', operation: 'unsubscribe', given: ['tenant', 'id'] }
 
+const noMarks = { mark: async () => undefined }
+
 test('another node carries out a change if it coordinates, and what its service answers comes back', async (t) => {
   const node = await GivenNode.start(t)
   const taken: ControlRequest[] = []
   let answer: unknown = ok(undefined)
   node.services = {
     control: {
+      ...noMarks,
       take: async (request) => {
         taken.push(request)
         return ok(answer)
@@ -32,7 +35,7 @@ test('who does not coordinate does nothing, and neither does anybody with what i
   const node = await GivenNode.start(t)
   const link = linkTo(t, [node.address])
   t.same(await link.change('b', removal), { kind: 'notCoordinator' })
-  node.services = { control: { take: async () => ok(ok(undefined)) } }
+  node.services = { control: { ...noMarks, take: async () => ok(ok(undefined)) } }
   const others = [
     { ...removal, service: 'backups' },
     { ...removal, operation: 'states' },
@@ -56,6 +59,7 @@ test('what a broken connection has left unanswered may be carried out; the next 
   })
   node.services = {
     control: {
+      ...noMarks,
       take: () => {
         arrived()
         return new Promise(() => {})
@@ -66,6 +70,26 @@ test('what a broken connection has left unanswered may be carried out; the next 
   await arrives
   proxy.cut()
   t.same(await lost, { kind: 'outcomeUnknown' })
-  node.services = { control: { take: async () => ok(ok(undefined)) } }
+  node.services = { control: { ...noMarks, take: async () => ok(ok(undefined)) } }
   t.match(await link.change('b', removal), { kind: 'answered' })
+})
+
+test('another node says how far its partitions were when they were marked, or that it is not so far', async (t) => {
+  const node = await GivenNode.start(t)
+  const asked: number[] = []
+  node.services = {
+    control: {
+      take: async () => err({ kind: 'notCoordinator', owner: undefined }),
+      mark: async (control) => {
+        asked.push(control)
+        return control === 7 ? [[1, 30]] : undefined
+      },
+    },
+  }
+  const link = linkTo(t, [node.address])
+  t.same(await link.mark('b', 7), [[1, 30]])
+  t.equal(await link.mark('b', 8), undefined)
+  t.equal(await link.mark('c', 7), undefined)
+  t.equal(await link.mark('b', -1), undefined)
+  t.same(asked, [7, 8])
 })

@@ -106,7 +106,10 @@ export class GivenNode {
       take: (_partition, commands) => this.#take(commands),
       ownerOf: () => (this.owner === name ? undefined : this.owner),
       positions: (logs) => this.services.positions?.(logs) ?? [],
-      control: { take: async (request) => this.services.control?.take(request) ?? notCoordinator },
+      control: {
+        take: async (request) => this.services.control?.take(request) ?? notCoordinator,
+        mark: async (control) => this.services.control?.mark(control),
+      },
     }
     const log = { ...silentLog, warn: (_op: string, line: string) => void this.lines.push(line) }
     this.listener = new NodeListener({ self: { cluster: 'c', node: name }, security, services, log, limits })

@@ -1,0 +1,119 @@
+import type { Unavailable } from '../broker/unavailable.js'
+import { err, ok, type Result } from '../result.js'
+import type { NoticeNumber } from '../subscription/notice.js'
+
+/** The last notices of partitions that were made before a mark, by partition. */
+export type Marks = ReadonlyMap<number, NoticeNumber>
+
+interface RoundsParts {
+  readonly partitions: number
+  /** The names of the nodes that are members now. */
+  readonly members: () => readonly string[]
+  /**
+   * Has a node wait until the coordinator's log is in force there up to a record, and mark the partitions that it owns; nothing when
+   * it is not reached, or not so far in time.
+   */
+  readonly mark: (node: string, control: number) => Promise<Marks | undefined>
+  /** How long a record of the log may take to be in force everywhere. */
+  readonly limit_ms?: number
+}
+
+/** Who waits until a record is in force everywhere. */
+interface Waiting {
+  readonly control: number
+  /** By `performance.now()`. */
+  readonly until_ms: number
+  readonly resolve: (passed: Result<readonly NoticeNumber[], Unavailable>) => void
+}
+
+interface Marked {
+  readonly control: number
+  readonly lastNotice: NoticeNumber
+}
+
+const usualLimit_ms = 10_000
+
+/** How often it is looked whether a record is in force everywhere. */
+const look_ms = 50
+
+const tooLate: Result<never, Unavailable> = err({ kind: 'notEverywhere' })
+
+/**
+ * Finds out whether what stands in the coordinator's log is in force on all nodes: each member has brought it into force, and each
+ * partition has a record in its log that says so. Behind such a record nobody can append what was decided without it, not even an
+ * owner that was paused. Those who wait at one time share the questions.
+ */
+export class Rounds {
+  readonly #parts: RoundsParts
+  readonly #waiting = new Set<Waiting>()
+  readonly #underWay = new Set<string>()
+  /** Up to which record each node has said that the log is in force there. */
+  readonly #reached = new Map<string, number>()
+  readonly #marked = new Map<number, Marked>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(parts: RoundsParts) {
+    this.#parts = parts
+  }
+
+  /** Resolves when the log is in force everywhere up to a record: with the last notice of each partition that was made without it. */
+  passed(control: number): Promise<Result<readonly NoticeNumber[], Unavailable>> {
+    const { limit_ms = usualLimit_ms } = this.#parts
+    return new Promise((resolve) => {
+      this.#waiting.add({ control, until_ms: performance.now() + limit_ms, resolve })
+      this.#timer ??= setInterval(() => this.#look(), look_ms)
+      this.#look()
+    })
+  }
+
+  #look(): void {
+    this.#answer()
+    if (this.#waiting.size === 0) return
+    const control = Math.max(...Array.from(this.#waiting, (waiting) => waiting.control))
+    for (const node of this.#parts.members()) if (!this.#underWay.has(node)) void this.#ask(node, control)
+  }
+
+  /** Answers those whose wait is over. */
+  #answer(): void {
+    const now_ms = performance.now()
+    for (const waiting of this.#waiting) {
+      const passed = this.#passed(waiting.control)
+      if (passed === undefined && now_ms < waiting.until_ms) continue
+      this.#waiting.delete(waiting)
+      waiting.resolve(passed === undefined ? tooLate : ok(passed))
+    }
+    if (this.#waiting.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  async #ask(node: string, control: number): Promise<void> {
+    if ((this.#reached.get(node) ?? 0) >= control && this.#areMarked(control)) return
+    this.#underWay.add(node)
+    try {
+      const marks = await this.#parts.mark(node, control)
+      if (marks === undefined) return
+      this.#reached.set(node, control)
+      for (const [partition, lastNotice] of marks) this.#marked.set(partition, { control, lastNotice })
+    } finally {
+      this.#underWay.delete(node)
+    }
+    this.#answer()
+  }
+
+  /** The numbers of the last notices, if everybody has the log up to a record. */
+  #passed(control: number): readonly NoticeNumber[] | undefined {
+    const members = this.#parts.members()
+    if (members.length === 0 || !this.#areMarked(control)) return undefined
+    if (members.some((node) => (this.#reached.get(node) ?? 0) < control)) return undefined
+    return this.#numbers().map((partition) => this.#marked.get(partition)?.lastNotice ?? (0 as NoticeNumber))
+  }
+
+  #areMarked(control: number): boolean {
+    return this.#numbers().every((partition) => (this.#marked.get(partition)?.control ?? 0) >= control)
+  }
+
+  #numbers(): readonly number[] {
+    return Array.from({ length: this.#parts.partitions }, (_, number) => number)
+  }
+}

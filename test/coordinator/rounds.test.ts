@@ -1,0 +1,86 @@
+import { test } from 'tap'
+import { type Marks, Rounds } from '../../src/coordinator/rounds.js'
+import type { NoticeNumber } from '../../src/subscription/notice.js'
+
+/** A node of which a test says how far it is, and what it owns. */
+interface GivenMember {
+  control: number
+  owns: readonly (readonly [partition: number, lastNotice: number])[]
+  asked: number
+}
+
+function members(...names: readonly string[]): Map<string, GivenMember> {
+  return new Map(names.map((name) => [name, { control: 0, owns: [], asked: 0 }]))
+}
+
+function roundsOf(nodes: Map<string, GivenMember>, limit_ms = 60_000): Rounds {
+  return new Rounds({
+    partitions: 2,
+    limit_ms,
+    members: () => [...nodes.keys()],
+    mark: async (name, control): Promise<Marks | undefined> => {
+      const node = nodes.get(name)
+      if (node === undefined) return undefined
+      node.asked += 1
+      if (node.control < control) return undefined
+      return new Map(node.owns.map(([partition, last]) => [partition, last as NoticeNumber]))
+    },
+  })
+}
+
+function given(nodes: Map<string, GivenMember>, name: string): GivenMember {
+  const node = nodes.get(name)
+  if (node === undefined) throw new Error(`there is no ${name}`)
+  return node
+}
+
+test('a record is in force everywhere when all members have it and each partition is marked with it', async (t) => {
+  const nodes = members('a', 'b')
+  const [a, b] = [given(nodes, 'a'), given(nodes, 'b')]
+  a.owns = [[0, 10]]
+  a.control = 5
+  const rounds = roundsOf(nodes)
+  let isOver = false
+  const passed = rounds.passed(5).finally(() => {
+    isOver = true
+  })
+  const asks = async (node: GivenMember, more: number): Promise<void> => {
+    const until = node.asked + more
+    while (node.asked < until) await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  await asks(b, 2)
+  t.notOk(isOver, 'a member does not have it')
+  b.control = 5
+  await asks(b, 2)
+  t.notOk(isOver, 'a partition has no owner that marks it')
+  b.owns = [[1, 20]]
+  t.same(await passed, { ok: true, value: [10, 20] })
+
+  const before = a.asked
+  t.same(await rounds.passed(4), { ok: true, value: [10, 20] }, 'what was before that is in force too')
+  t.equal(a.asked, before, 'without another question')
+})
+
+test('those who wait together share the questions; who is no member any more is not waited for', async (t) => {
+  const nodes = members('a', 'b')
+  const [a, b] = [given(nodes, 'a'), given(nodes, 'b')]
+  a.control = 9
+  a.owns = [
+    [0, 1],
+    [1, 2],
+  ]
+  b.control = 9
+  const rounds = roundsOf(nodes)
+  const both = Array.from({ length: 50 }, () => rounds.passed(9))
+  for (const passed of await Promise.all(both)) t.same(passed, { ok: true, value: [1, 2] })
+  t.ok(b.asked <= 3, `${b.asked} questions`)
+  a.control = 12
+  const next = rounds.passed(12)
+  nodes.delete('b')
+  t.match(await next, { ok: true })
+})
+
+test('what is not in force everywhere in time is said not to be', async (t) => {
+  const nodes = members('a')
+  t.same(await roundsOf(nodes, 100).passed(1), { ok: false, error: { kind: 'notEverywhere' } })
+})
