@@ -89,10 +89,10 @@ function place(number: number): object {
 function resources(entities: number, subscriptions: number): readonly string[] {
   const middle = Math.floor(entities / 2)
   return [
-    '/admin/entities?limit=50',
-    `/admin/entities?limit=50&prefix=console-${middle}`,
-    '/admin/entities?limit=50&type=Type7',
-    '/admin/entities?limit=50&attribute=position',
+    '/admin/entities?limit=50&total=off',
+    `/admin/entities?limit=50&total=off&prefix=console-${middle}`,
+    '/admin/entities?limit=50&total=off&type=Type7',
+    '/admin/entities?limit=50&total=off&attribute=position',
     `/admin/entities/console-${middle}`,
     '/admin/entities/points?area=-180,-90,180,90&limit=10000',
     '/admin/types',

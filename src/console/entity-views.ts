@@ -17,7 +17,7 @@ export interface EntityList {
   readonly entities: readonly ShownEntityRow[]
   /** What `after` says for the next page; absent at the end. A page may be short, or empty, and yet there is more. */
   readonly next?: string | undefined
-  /** Of the first page: how many there are, where that is known without a scan. */
+  /** Of the first page: how many there are, where that is known without a scan and was not refused. */
   readonly total?: { readonly count: number; readonly exact: boolean } | undefined
 }
 
@@ -103,7 +103,7 @@ const noTenant = '' as Tenant
 const world = { south: -90, north: 90, west: -180, east: 180 }
 
 function listing({ broker }: ConsoleParts, request: ApiRequest): Prepared {
-  const given = new GivenParameters(request, [...which, 'prefix', 'pattern', 'attribute', 'after'])
+  const given = new GivenParameters(request, [...which, 'prefix', 'pattern', 'attribute', 'total', 'after'])
   const asked: BrowseQuery = {
     tenant: given.tenant() ?? noTenant,
     type: given.text('type') as EntityType | undefined,
@@ -113,6 +113,7 @@ function listing({ broker }: ConsoleParts, request: ApiRequest): Prepared {
     attribute: given.text('attribute'),
     area: given.area(),
     limit: given.whole('limit', 50, 1, mostShown),
+    counted: given.oneOf('total', ['on', 'off']) !== 'off',
     after: undefined,
   }
   const text = given.text('after')

@@ -100,6 +100,9 @@ const entityPaths: readonly DescribedPath[] = [
           queryParameter('prefix', 'Those whose id begins so.', textSchema()),
           queryParameter('pattern', 'Those whose id matches this regular expression.', textSchema()),
           queryParameter('attribute', 'Those that have this attribute.', textSchema()),
+          queryParameter('total', 'Of `off` the first page does not say how many there are in all.', {
+            enum: ['on', 'off'],
+          }),
           queryParameter('after', 'The `next` of the page before.', textSchema()),
         ],
         answer: 'EntityRows',

@@ -123,6 +123,7 @@ test('a row has dates, names and a place, and the first page says how many there
   t.equal(second['total'], undefined)
   t.match((await read('/admin/entities?attribute=name&limit=1'))['total'], { count: 30, exact: true })
   t.match((await read('/admin/entities?prefix=Zone'))['total'], { count: 1, exact: true })
+  t.equal((await read('/admin/entities?type=Bus&limit=2&total=off'))['total'], undefined)
 })
 
 test('points are where entities are, thinned out evenly where there are more than may be shown', async (t) => {

@@ -24,6 +24,8 @@ export interface BrowseQuery {
   /** Its location lies within, or partly. */
   readonly area: Box | undefined
   readonly limit: number
+  /** Whether the first page says how many there are in all. */
+  readonly counted: boolean
   /** Behind which entry of which index the page begins. */
   readonly after: Cursor | undefined
 }
@@ -102,7 +104,7 @@ export async function browse(
     entities,
     next,
     looked,
-    total: asked.after === undefined ? totalOf(snapshots, asked, entities, next) : undefined,
+    total: asked.counted && asked.after === undefined ? totalOf(snapshots, asked, entities, next) : undefined,
   })
 }
 

@@ -9,7 +9,16 @@ import { PageHead } from '../parts/page-head.js'
 import { FailedState, LoadingState, Shown } from '../parts/states.js'
 import { StoredText } from '../parts/stored-text.js'
 import { useResource } from '../resource.js'
-import { type EntityInList, type PlacesShown, readEntityPage, readPoints, readTenants } from './entities-reading.js'
+import {
+  countedEntities,
+  type EntityInList,
+  type PlacesShown,
+  readEntityPage,
+  readPoints,
+  readTenants,
+  readTypes,
+  typesPath,
+} from './entities-reading.js'
 import { EntityDetail } from './entity-detail.js'
 import { TypeNavigation } from './type-navigation.js'
 
@@ -27,11 +36,16 @@ function EntityBrowser({ isMap }: { readonly isMap: boolean }) {
   const service = useParameter('tenant') ?? ''
   const [type, path, area] = [useParameter('type'), useParameter('path'), useParameter('area')]
   const ofId = { prefix: useParameter('prefix'), pattern: useParameter('pattern') }
-  const asked = { type, path, area, ...ofId, attribute: useParameter('attribute') }
-  const search = pathWith('/admin/entities', { service, ...asked, limit })
+  const asked = { type, path, area, ...ofId }
+  const attribute = useParameter('attribute')
+  // How many there are is told by the counts of the types, which are read anyway.
+  const search = pathWith('/admin/entities', { service, ...asked, attribute, limit, total: 'off' })
   const places = pathWith('/admin/entities/points', { service, type, path, area })
   // Asked for here, since the map itself may have to be loaded first.
   const points = useResource(isMap ? places : undefined, readPoints, 10_000)
+  const types = useResource(typesPath(service, path), readTypes, 5_000)
+  const isCounted = area === undefined && ofId.prefix === undefined && ofId.pattern === undefined
+  const total = isCounted && types.value !== undefined ? countedEntities(types.value, type, attribute) : undefined
   const tenants = useResource('/admin/tenants?limit=1000', readTenants, 10_000)
   const named = tenants.value?.tenants.map((tenant) => tenant.service).filter((name) => name !== '') ?? []
   return (
@@ -51,10 +65,10 @@ function EntityBrowser({ isMap }: { readonly isMap: boolean }) {
         <ChoiceField name="tenant" label="Tenant" all="without name" choices={named} />
       </search>
       <div class="with-side">
-        <TypeNavigation service={service} path={path} open={type} />
+        <TypeNavigation known={types} open={type} />
         <div class={isMap ? 'map-and-list' : undefined}>
           {isMap && <LazyMap known={points} />}
-          <EntityList search={search} key={search} isNarrow={isMap} />
+          <EntityList search={search} key={search} total={total} isNarrow={isMap} />
         </div>
       </div>
     </>
@@ -68,15 +82,19 @@ interface TurnedPage {
 }
 
 /** Entities that fit, page by page; the cursor of each page leads to the next one. */
-function EntityList({ search, isNarrow }: { readonly search: string; readonly isNarrow: boolean }) {
+function EntityList({
+  search,
+  total,
+  isNarrow,
+}: {
+  readonly search: string
+  /** How many there are on all pages, where that is known. */
+  readonly total: number | undefined
+  readonly isNarrow: boolean
+}) {
   const [turned, setTurned] = useState<readonly TurnedPage[]>([])
   const { after, before = 0 }: Partial<TurnedPage> = turned.at(-1) ?? {}
   const known = useResource(after === undefined ? search : `${search}&after=${after}`, readEntityPage, 5_000)
-  const [total, setTotal] = useState<string>()
-  useEffect(() => {
-    const { total: counted } = known.value ?? {}
-    if (counted !== undefined) setTotal(`${counted.exact ? '' : 'about '}${countText(counted.count)}`)
-  }, [known.value])
   return (
     <Shown known={known} what="The entities">
       {({ entities, next }) => (
@@ -96,7 +114,7 @@ function EntityList({ search, isNarrow }: { readonly search: string; readonly is
           <p class="pager">
             <span class="quiet">
               {entities.length > 0 && `${countText(before + 1)} to ${countText(before + entities.length)} of `}
-              {total ?? (next === undefined ? '' : 'at least ') + countText(before + entities.length)}
+              {totalText(total, before + entities.length, next !== undefined)}
             </span>
             <span class="actions">
               <button type="button" disabled={turned.length === 0} onClick={() => setTurned(turned.slice(0, -1))}>
@@ -117,6 +135,12 @@ function EntityList({ search, isNarrow }: { readonly search: string; readonly is
       )}
     </Shown>
   )
+}
+
+/** On the last page what was counted there is newer. */
+function totalText(total: number | undefined, shown: number, isMore: boolean): string {
+  if (isMore && total !== undefined && total > shown) return countText(total)
+  return `${isMore ? 'at least ' : ''}${countText(shown)}`
 }
 
 function openEntity({ id, type, servicePath }: EntityInList): void {

@@ -35,7 +35,6 @@ export type EntityInList = ReturnType<typeof readRow>
 export const readEntityPage = readMembers({
   entities: readList(readRow),
   next: readOptional(readText),
-  total: readOptional(readMembers({ count: readNumber, exact: readFlag })),
 })
 
 /** `GET /admin/types`. */
@@ -48,10 +47,31 @@ export const readTypes = readMembers({
       type: readText,
       entities: readNumber,
       attributes: readMap(readNumber),
+      attributeNames: readNumber,
     }),
   ),
 })
-export type TypeInList = ReturnType<typeof readTypes>['types'][number]
+export type ListedTypes = ReturnType<typeof readTypes>
+export type TypeInList = ListedTypes['types'][number]
+
+/** What is asked for the types; the tenant is always named: without it all of them would be meant. */
+export function typesPath(service: string, path: string | undefined): string {
+  const query = new URLSearchParams({ service, limit: '1000', ...(path !== undefined && { path }) })
+  return `/admin/types?${query}`
+}
+
+/** How many entities are of a type, or have an attribute, by the counts of all types; nothing if these do not tell it. */
+export function countedEntities(
+  { count, types }: ListedTypes,
+  type: string | undefined,
+  attribute: string | undefined,
+): number | undefined {
+  if (count > types.length) return undefined
+  const ofType = types.filter((each) => type === undefined || each.type === type)
+  if (attribute === undefined) return ofType.reduce((sum, { entities }) => sum + entities, 0)
+  const isWhole = ofType.every(({ attributes, attributeNames }) => attributes.size === attributeNames)
+  return isWhole ? ofType.reduce((sum, { attributes }) => sum + (attributes.get(attribute) ?? 0), 0) : undefined
+}
 
 /** `GET /admin/tenants`. */
 export const readTenants = readMembers({

@@ -3,23 +3,20 @@ import { countText } from '../format.js'
 import { useObservable } from '../observable.js'
 import { Shown } from '../parts/states.js'
 import { StoredText } from '../parts/stored-text.js'
-import { useResource } from '../resource.js'
-import { readTypes, type TypeInList } from './entities-reading.js'
+import type { Known } from '../resource.js'
+import type { ListedTypes, TypeInList } from './entities-reading.js'
 
 /** As many types are shown beside the table. */
 const most = 200
 
 /** Types with the number of their entities; one leads to its entities. */
 export function TypeNavigation({
-  service,
-  path,
+  known,
   open,
 }: {
-  readonly service: string
-  readonly path: string | undefined
+  readonly known: Known<ListedTypes>
   readonly open: string | undefined
 }) {
-  const known = useResource(typesPath(service, path), readTypes, 5_000)
   const { type: _, ...others } = Object.fromEntries(useObservable(openedAddress).parameters)
   const link = (type: string | undefined) => linkTo('entities', { ...others, ...(type !== undefined && { type }) })
   return (
@@ -50,12 +47,6 @@ export function TypeNavigation({
       </Shown>
     </nav>
   )
-}
-
-/** The tenant is always named: without it all of them would be meant. */
-function typesPath(service: string, path: string | undefined): string {
-  const query = new URLSearchParams({ service, limit: '1000', ...(path !== undefined && { path }) })
-  return `/admin/types?${query}`
 }
 
 function summed(types: readonly TypeInList[]): readonly (readonly [type: string, entities: number])[] {
