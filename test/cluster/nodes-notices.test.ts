@@ -1,10 +1,11 @@
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { before, t as file, type Test, test } from 'tap'
-import { answering, FarEnd, type Received } from '../far-end.js'
+import { answering, FarEnd } from '../far-end.js'
 import { isLong } from '../faults/run.js'
-import type { RunningBroker } from '../running.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
-import { givenNodes, setLevel, until } from './given-nodes.js'
+import { givenNodes, until } from './given-nodes.js'
+import { subscribedToTanks, tanks, Written } from './written-tanks.js'
 
 let etcd: EtcdMembers
 
@@ -14,79 +15,13 @@ if (noEtcd === false) {
   })
 }
 
-const tanks = Array.from({ length: 6 }, (_, number) => `Tank${number}`)
-
-/** The values of tanks that were acknowledged, and those that a receiver has accepted, each in order. */
-class Written {
-  readonly #sent = new Map<string, number>()
-  readonly #acknowledged = new Map<string, number[]>(tanks.map((id) => [id, []]))
-  readonly #accepted = new Map<string, number[]>(tanks.map((id) => [id, []]))
-
-  /** Gives each tank a new value, at one node after the other until it is acknowledged: no value is sent twice. */
-  async setAll(...nodes: readonly RunningBroker[]): Promise<void> {
-    await Promise.all(tanks.map((id) => this.#set(id, nodes)))
-  }
-
-  accept({ body }: Received): void {
-    const [, id = '', value = ''] = /"id" ?: ?"(Tank\d)".*"value" ?: ?"(\d+)"/s.exec(body) ?? []
-    this.#accepted.get(id)?.push(Number(value))
-  }
-
-  get isNotified(): boolean {
-    return tanks.every((id) => {
-      const accepted = new Set(this.#accepted.get(id))
-      return this.#acknowledged.get(id)?.every((value) => accepted.has(value))
-    })
-  }
-
-  /** Each value counts where it came first. */
-  check(t: Test): void {
-    for (const id of tanks) {
-      const acknowledged = this.#acknowledged.get(id) ?? []
-      const firsts = [...new Set(this.#accepted.get(id))].filter((value) => acknowledged.includes(value))
-      t.same(firsts, acknowledged, `${id} is notified in order`)
-    }
-    const repeated = tanks.map((id) => (this.#accepted.get(id)?.length ?? 0) - new Set(this.#accepted.get(id)).size)
-    t.comment(`${repeated.reduce((sum, one) => sum + one, 0)} notifications came twice`)
-  }
-
-  async #set(id: string, nodes: readonly RunningBroker[]): Promise<void> {
-    let tries = 0
-    const isAcknowledged = async (): Promise<boolean> => {
-      const value = (this.#sent.get(id) ?? 0) + 1
-      this.#sent.set(id, value)
-      const node = nodes[tries % nodes.length]
-      tries += 1
-      const isDone = node !== undefined && (await setLevel(node, id, String(value)))
-      if (isDone) this.#acknowledged.get(id)?.push(value)
-      return isDone
-    }
-    await until(isAcknowledged, `${id} is set`)
-  }
-}
-
-/** Two nodes that reach each other, with one subscription to all tanks. */
-async function subscribedNodes(t: Test, reference: string): Promise<readonly [RunningBroker, RunningBroker]> {
+/** Nodes that reach each other, with one subscription to all tanks. */
+async function subscribedNodes(t: Test, names: readonly string[], reference: string) {
   const folder = t.testdir({ token: `${'t'.repeat(40)}\n` })
   const flags = ['-logLevel', 'INFO', '-notifRetryMin', '50', '-notifRetryMax', '200']
-  const more = () => ['-clusterTokenFile', join(folder, 'token'), ...flags]
-  const { nodes } = await givenNodes(t, etcd, ['a', 'b'], more)
-  const [a, b] = nodes
-  if (a === undefined || b === undefined) throw new Error('there are two nodes')
-  const isMade = async (): Promise<boolean> => {
-    const { text } = await b.send('POST', '/v1/subscribeContext', {
-      entities: [{ type: 'Tank', isPattern: 'true', id: '.*' }],
-      ...{ reference, duration: 'P1D' },
-      notifyConditions: [{ type: 'ONCHANGE', condValues: ['level'] }],
-    })
-    return text.includes('subscribeResponse')
-  }
-  await until(isMade, 'the subscription is made')
-  for (const node of nodes) {
-    const isShown = async () => (await node.send('GET', '/v2/subscriptions')).text.includes(reference)
-    await until(isShown, 'the subscription is in force on each node')
-  }
-  return [a, b]
+  const { nodes } = await givenNodes(t, etcd, names, () => ['-clusterTokenFile', join(folder, 'token'), ...flags])
+  await subscribedToTanks(nodes, reference)
+  return nodes
 }
 
 test('every acknowledged change is notified in order, whoever is killed or paused while notifications wait', {
@@ -98,7 +33,8 @@ test('every acknowledged change is notified in order, whoever is killed or pause
     response.end()
   }
   const end = await FarEnd.listen(t, accepting)
-  const [a, b] = await subscribedNodes(t, end.url())
+  const [a, b] = await subscribedNodes(t, ['a', 'b'], end.url())
+  if (a === undefined || b === undefined) return
   const notified = () => until(() => written.isNotified, 'all acknowledged changes are notified')
   await written.setAll(a, b)
   await notified()
@@ -132,5 +68,61 @@ test('every acknowledged change is notified in order, whoever is killed or pause
   await written.setAll(owner, other)
   await notified()
   written.check(t)
+  const reply = await a.send('POST', '/v2/subscriptions', {
+    subject: { entities: [{ id: 'Tank0' }] },
+    notification: { http: { url: 'sse:' } },
+  })
+  t.equal(reply.status, 201, reply.text)
+  const events = `${reply.headers.get('location')}/events`
+  const areElsewhere = async () =>
+    (await Promise.all([a, b].map((node) => node.send('GET', events)))).some(
+      ({ status, text }) => status === 503 && text.includes('other nodes of the cluster send some'),
+    )
+  await until(areElsewhere, 'a node says that others send some of the notifications')
   for (const node of [a, b]) t.equal(await node.end('SIGTERM'), 0)
+})
+
+/** One of the numbers below it, by chance. */
+function chance(below: number): number {
+  return Math.floor(Math.random() * below)
+}
+
+const rounds = Number(process.env['RIGEL_CLUSTER_ROUNDS'] ?? 10)
+
+test(`three nodes are killed and paused, ${rounds} times: every acknowledged change is notified, in order`, {
+  skip: noEtcd || (isLong ? false : 'takes minutes: RIGEL_FAULTS=long'),
+}, async (t) => {
+  t.setTimeout(120_000 + rounds * 60_000)
+  const written = new Written()
+  const end = await FarEnd.listen(t, (received, response) => {
+    // In half of the seconds the receiver has trouble.
+    if (!isOver && Math.floor(performance.now() / 1000) % 2 === 0) return response.writeHead(503).end()
+    written.accept(received)
+    return response.end()
+  })
+  const nodes = await subscribedNodes(t, ['a', 'b', 'c'], end.url())
+  let isOver = false
+  const writing = tanks.map(async (id) => {
+    while (!isOver) {
+      const node = nodes[chance(nodes.length)]
+      if (node !== undefined) await written.set(id, node)
+      await delay(20)
+    }
+  })
+  for (let round = 0; round < rounds; round += 1) {
+    const victim = nodes[chance(nodes.length)]
+    const isKilled = chance(2) === 0
+    if (victim === undefined) continue
+    if (isKilled) await victim.end('SIGKILL')
+    else victim.signal('SIGSTOP')
+    await delay(chance(11_000))
+    if (isKilled) await victim.run()
+    else victim.signal('SIGCONT')
+    await delay(chance(4000))
+  }
+  isOver = true
+  await Promise.all(writing)
+  await until(() => written.isNotified, 'all acknowledged changes are notified')
+  written.check(t)
+  for (const node of nodes) t.equal(await node.end('SIGTERM'), 0)
 })
