@@ -70,6 +70,8 @@ export class DeliveryQueue {
   readonly #loading = new Set<SourceNumber>()
   /** Notices of these, by outbox and number, of which an attempt was made before. */
   readonly #tried = new Set<string>()
+  /** Subscriptions that such outboxes name and that are not known, with when they were read. */
+  readonly #strange = new Map<SubscriptionId, number>()
 
   constructor(parts: DeliveryQueueParts) {
     this.#parts = parts
@@ -83,7 +85,8 @@ export class DeliveryQueue {
 
   /**
    * An outbox is about to be read, after all subscriptions were put: the stats that it holds. Those of subscriptions that are
-   * not known are removed. Until `loaded`, what is added from it was made before.
+   * not known are removed; at once, or a while later where another node has sent it before. Until `loaded`, what is added from
+   * it was made before.
    */
   restore(source: SourceNumber, stored: Iterable<readonly [SubscriptionId, DeliveryStats]>): void {
     this.#loading.add(source)
@@ -117,7 +120,19 @@ export class DeliveryQueue {
   }
 
   #isKept(id: SubscriptionId, source: SourceNumber): boolean {
-    return this.#recipients.known.has(id) || (this.#parts.mayMove(source) && !this.#recipients.hasEnded(id))
+    if (this.#recipients.known.has(id)) return true
+    if (!this.#parts.mayMove(source) || this.#recipients.hasEnded(id)) return false
+    this.#strange.set(id, this.#parts.clock.steady_ms())
+    return true
+  }
+
+  /** Whoever owns a partition has all subscriptions in force that its outbox names: the others have ended. */
+  #endStrange(at_ms: number): void {
+    for (const [id, since_ms] of this.#strange) {
+      if (at_ms - since_ms < strange_ms) continue
+      this.#strange.delete(id)
+      if (!this.#recipients.known.has(id) && this.#recipients.queue(id)?.onHold !== true) this.end(id)
+    }
   }
 
   /** A subscription is new or was changed: pauses end, and so does a hold. */
@@ -159,7 +174,8 @@ export class DeliveryQueue {
     const isNew = !this.#loading.has(source)
     if (isNew) meter.stored(1)
     else this.notified(notice.subscription, notice.made)
-    const queue = this.#recipients.queueOfNotice(notice.subscription, isNew || this.#parts.mayMove(source))
+    const isKept = isNew || this.#isKept(notice.subscription, source)
+    const queue = this.#recipients.queueOfNotice(notice.subscription, isKept)
     if (queue === undefined) {
       if (isNew) meter.left('ended')
       this.records.ended(notice.subscription, [{ source, number }])
@@ -268,6 +284,7 @@ export class DeliveryQueue {
     const madeBy_ms = at_ms - limits.retention_ms
     const reason = `not accepted within ${limits.retention_ms / 1000} s`
     let oldest_ms: number | undefined
+    this.#endStrange(at_ms)
     for (const queue of this.#totals.filled) {
       queue.order.reopen()
       if (queue.recipient !== undefined && queue.recipient.expires <= at) this.#departures.expire(queue)
@@ -351,6 +368,9 @@ export class DeliveryQueue {
     this.#parts.ready()
   }
 }
+
+/** How long a subscription is waited for that is not known when a partition comes: what tells of it is on its way. */
+const strange_ms = 60_000
 
 /** Whether the end of an attempt changes nothing: its subscription has ended, or its outbox is another node's. */
 function isForgotten({ queue, notice }: BegunAttempt): boolean {

@@ -279,6 +279,28 @@ test('while deliveries are simulated a notice counts as accepted when it arrives
   t.equal(tested.ackAll().size, 2)
 })
 
+test('what a partition brings of subscriptions that nobody knows a minute later is removed', async (t) => {
+  const tested = new QueueUnderTest({}, { mayMove: () => true })
+  const [late, gone, opening] = [subscriptionId(1), subscriptionId(2), subscriptionId(3)]
+  const orderingKey = { kind: 'entity', key: 'a' } as const
+  const held = [late, gone, opening].map((subscription, number) => ({
+    ...{ number: number + 1, subscription, orderingKey },
+    ...{ made: tested.clock.now(), since_ms: tested.clock.steady_ms() + number },
+  }))
+  tested.queue.hold(opening)
+  tested.move(0, held)
+  tested.queue.put(recipient(late, 'http://receiver.example/in'))
+  tested.clock.advance(59_000)
+  tested.queue.sweep()
+  t.equal(tested.ackAll().size, 0)
+  tested.clock.advance(2000)
+  tested.queue.sweep()
+  t.same([...tested.ackAll()], ['0-2'])
+  t.match(tested.queue.next(), { notice: { number: 1 } })
+  tested.queue.put(recipient(opening, 'http://other.example/in'))
+  t.match(tested.queue.next(), { notice: { number: 3 } })
+})
+
 test('what outboxes held of a subscription at the start goes on; stats of an unknown one are removed', async (t) => {
   const tested = new QueueUnderTest()
   const [known, unknown] = [subscriptionId(1), subscriptionId(2)]
