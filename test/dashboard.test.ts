@@ -4,7 +4,8 @@ import { test } from 'tap'
 import { documentedMetrics, fileText, promtool } from './documented-metrics.js'
 
 const rulesFile = 'deploy/prometheus/rigel.rules.yml'
-const metrics = documentedMetrics()
+const guides = ['docs/operating.md', 'docs/cluster.md']
+const metrics = new Map(guides.flatMap((guide) => [...documentedMetrics(guide)]))
 
 /** Those of prom-client and of Prometheus that are used, without labels of their own. */
 const others = new Set([
@@ -96,14 +97,18 @@ test('promtool can parse every query of the dashboard', { skip: promtool.skip },
 
 test('every alert names only what a broker shows, and its runbook is a section of the guide', async (t) => {
   t.equal(rules.length, fileText(rulesFile).split('- alert:').length - 1)
-  const guide = fileText('docs/operating.md')
   for (const { name, expr, runbook } of rules) {
     t.same(unknownNames(expr), [], `${name}: ${expr}`)
-    t.equal(runbook, `docs/operating.md#${name.toLowerCase()}`)
-    const [, section = ''] = guide.split(`\n### ${name}\n`)
+    const [guide = '', anchor] = runbook.split('#')
+    t.ok(guides.includes(guide), runbook)
+    t.equal(anchor, name.toLowerCase())
+    const [, section = ''] = fileText(guide).split(`\n### ${name}\n`)
     t.ok((section.split('\n#')[0] ?? '').trim().length > 100, `${name} has a runbook`)
   }
-  for (const [, name = ''] of guide.matchAll(/^### (Rigel\w+)$/gm))
+  for (const [, name = ''] of guides
+    .map(fileText)
+    .join('')
+    .matchAll(/^### (Rigel\w+)$/gm))
     t.ok(
       rules.some((rule) => rule.name === name),
       name,
@@ -111,7 +116,11 @@ test('every alert names only what a broker shows, and its runbook is a section o
 })
 
 test('every alert is raised by what it is about, and by nothing like it', { skip: promtool.skip }, async (t) => {
-  const files = ['deploy/prometheus/rigel.rules.test.yml', 'deploy/prometheus/rigel.backups.test.yml']
+  const files = [
+    'deploy/prometheus/rigel.rules.test.yml',
+    'deploy/prometheus/rigel.backups.test.yml',
+    'deploy/prometheus/rigel.cluster.test.yml',
+  ]
   const tests = files.map(fileText).join('')
   for (const { name } of rules) t.ok(tests.includes(`${name} fires`) && tests.includes(`${name} is quiet`), name)
   t.equal(promtool.objections(['test', 'rules', ...files]), '')

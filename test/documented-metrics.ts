@@ -17,9 +17,9 @@ export function fileText(path: string): string {
   return readFileSync(`${root}${path}`, 'utf8')
 }
 
-/** Every metric in the table of docs/operating.md by its name. */
-export function documentedMetrics(): ReadonlyMap<string, MetricFacts> {
-  const rows = fileText('docs/operating.md').matchAll(/^\| `(rigel_\w+)` \| (\w+) \| ([^|]*) \| (.*) \|$/gm)
+/** Every metric in the tables of a guide by its name. */
+export function documentedMetrics(guide = 'docs/operating.md'): ReadonlyMap<string, MetricFacts> {
+  const rows = fileText(guide).matchAll(/^\| `(rigel_\w+)` \| (\w+) \| ([^|]*) \| (.*) \|$/gm)
   return new Map(
     Array.from(rows, ([, name = '', type = '', labels = '', help = '']) => [
       name,

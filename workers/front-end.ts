@@ -16,6 +16,7 @@ import {
   type CoordinatorService,
   coordinatorOperations,
 } from '../src/broker/shared-control.js'
+import { type ClusterOperation, type ClusterService, clusterOperations } from '../src/cluster/cluster-service.js'
 import { remoteFeeds } from '../src/console/feed-link.js'
 import { followRegistry } from '../src/coordinator/registry-feed.js'
 import type { AlarmReport } from '../src/log/alarm-reports.js'
@@ -47,6 +48,7 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & Servic
       remoteService<CoordinatorService, CoordinatorOperation>(task.coordinator, coordinatorOperations),
     registry: { ...remoteService<RegistryService, RegistryOperation>(task.registry, registryServiceOperations), index },
     backups: remoteService<BackupService, BackupOperation>(task.backups, backupOperations),
+    cluster: task.cluster && remoteService<ClusterService, ClusterOperation>(task.cluster, clusterOperations),
     feeds: () => remoteFeeds(task.feeds),
     alarms: { tell: (alarm: AlarmReport) => tell(control, alarm) },
   }

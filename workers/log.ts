@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Appender } from '../src/cluster/appender.js'
+import { readClusterState } from '../src/cluster/cluster-state.js'
 import { CopyCheckpoints } from '../src/cluster/copy-checkpoints.js'
 import { EngineWatch } from '../src/cluster/engine-watch.js'
 import { EtcdClient } from '../src/cluster/etcd-client.js'
@@ -10,6 +11,7 @@ import type { LogInstruction, LogReport, LogTask } from '../src/cluster/log-thre
 import { listed, Membership, watchListed } from '../src/cluster/membership.js'
 import { listedNames, type NodeFacts } from '../src/cluster/node-facts.js'
 import { workerLog } from '../src/log/worker-log.js'
+import { CopyTable } from '../src/measure/copy-table.js'
 import { EngineTable } from '../src/measure/engine-table.js'
 import { err, ok, type Result } from '../src/result.js'
 import type { ThreadPorts } from '../src/runtime/tasks.js'
@@ -24,6 +26,7 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
   const { control, etcd, prefix, node } = task
   const lines = workerLog(task.log, new Switches(task.switches))
   const watch = new EngineWatch(new EngineTable(task.measures).meter(), lines)
+  const copies = new CopyTable(task.copies)
   const engine = new EtcdEngine(etcd, prefix)
   const report = (said: LogReport): void => control.postMessage(said)
   const service = new LogService({
@@ -62,6 +65,11 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
           if (membership === undefined) membership = joined(instruction.self)
           else membership.tell(instruction.self)
           return
+        case 'leave':
+          await membership?.leave()
+          return report({ kind: 'left' })
+        case 'readState':
+          return report({ kind: 'state', state: await readClusterState(client, prefix) })
         case 'begin': {
           const begun = await engine.begin(instruction.description, instruction.after)
           return report({ kind: 'begun', isNew: begun.ok ? begun : err(begun.error.reason) })
@@ -70,7 +78,9 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
           return report({ kind: 'claimed', claimed: await service.claim(instruction.logs) })
         case 'follow': {
           const checkpoints = new CopyCheckpoints(nodes, node, listedNames(instruction.nodes))
-          service.follow(checkpoints)
+          service.follow(checkpoints, (log, last) => {
+            if (log !== 'control') copies.head(log, last)
+          })
           listing = watchListed(nodes, (held) => {
             checkpoints.list(listedNames(held))
             report({ kind: 'nodes', nodes: held })

@@ -29,6 +29,7 @@ import { Versions } from '../src/shared-memory/versions.js'
 import { unpackedWithClocks } from '../src/subscription/clocks.js'
 import type { NoticeNumber } from '../src/subscription/notice.js'
 import type { SubscriptionInForce } from '../src/subscription/subscription.js'
+import { now } from '../src/time.js'
 
 /** How often the sizes of the store are looked up for the metrics. */
 const sizes_ms = 1000
@@ -44,6 +45,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   const { logLink, position } = task
   let clusterLog: ClusterLog | undefined
   const storageMeter = logLink === undefined ? measures.storage(number) : waitingMeter(measures, number)
+  const copyMeter = position && measures.copies.meter(number)
   const store = new LmdbPartitionStore(numbered(storage.paths, number), storage, {
     cache_bytes: entityCache_bytes,
     limits,
@@ -54,7 +56,10 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
         clusterLog = new ClusterLog(logLink, applied)
         return clusterLog
       }),
-    checkpointed: storageMeter.checkpointed,
+    checkpointed: (duration) => {
+      storageMeter.checkpointed(duration)
+      copyMeter?.checkpointed(now())
+    },
   })
   log.trace('storage.open', `partition ${number} is open`, { entities: store.entityCount })
   const versions = new Versions(numbered(memory.versions, number))
@@ -64,10 +69,12 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   const copy =
     clusterLog &&
     position &&
+    copyMeter &&
     new PartitionCopy({
       ...{ store, wal: clusterLog, versions, log },
       node: logLink?.node ?? '',
       position: new PartitionPosition(position),
+      meter: copyMeter,
       owns: (epoch) => control.postMessage({ kind: 'owns', epoch } satisfies PartitionReport),
       notified: (subscription, made) => matcher.notified(subscription, made),
       failed: endThread,

@@ -30,6 +30,8 @@ import { Updates, type UpdatesParts } from './updates.js'
 export interface FrontBrokerParts extends UpdatesParts {
   readonly readers: PartitionReaders
   readonly queries: QueryPool
+  /** Of the partitions' threads in this process, wherever their owners are. */
+  readonly threads: readonly Pick<PartitionMailbox, 'ping'>[]
   /** Whether the last commit of some partition failed for want of room. */
   readonly storageFull: () => boolean
   readonly subscriptions: SubscriptionService
@@ -211,7 +213,7 @@ export class FrontBroker implements Broker {
   }
 
   async health(): Promise<PartitionHealth> {
-    const answers = await Promise.all(this.#parts.mailboxes.map(answersPing))
+    const answers = await Promise.all(this.#parts.threads.map(answersPing))
     return {
       total: answers.length,
       ready: answers.filter((answered) => answered).length,
@@ -238,7 +240,7 @@ function held(page: Result<RecordPage, Unavailable>, client: Client): Result<Rec
   return isSmall || client.hold(answerFactor * characters) ? page : err({ kind: 'answersFull' })
 }
 
-async function answersPing(mailbox: PartitionMailbox): Promise<boolean> {
+async function answersPing(mailbox: Pick<PartitionMailbox, 'ping'>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<false>((resolve) => {
     timer = setTimeout(() => resolve(false), pingLimit_ms)

@@ -33,6 +33,8 @@ export interface SeenWriter {
   readonly isClaim: boolean
   /** When its last record came here, by the monotonic clock. */
   readonly received: Nanoseconds
+  /** When that was written, by the clock of the day of the node. */
+  readonly dated_ms: number
 }
 
 /** A record that changes nothing. */
@@ -211,11 +213,11 @@ export class ClusterLog implements NotedLog {
   #turnsOf(records: readonly LogRecord[]): readonly LogRecord[] {
     const turns: LogRecord[] = []
     for (const { sequence, bytes } of records) {
-      const { kind, node, control, payload } = this.#decoded(sequence, bytes)
+      const { kind, node, time_ms: dated_ms, control, payload } = this.#decoded(sequence, bytes)
       if (control > this.#controlNeeded) this.#controlNeeded = control
       if (kind === 'turn') turns.push({ sequence, bytes: payload })
       const isClaim = kind === 'claim'
-      this.#seen = kind === 'release' ? undefined : { node, isClaim, received: process.hrtime.bigint() }
+      this.#seen = kind === 'release' ? undefined : { node, isClaim, received: process.hrtime.bigint(), dated_ms }
     }
     return turns
   }

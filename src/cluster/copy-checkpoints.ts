@@ -52,7 +52,7 @@ export class CopyCheckpoints {
   }
 
   #byLogs(said: ReadonlyMap<string, string>): ReadonlyMap<LogName, ReachedByCopies> {
-    const parsed = this.#listed.map((node) => parsedCheckpoints(said.get(node) ?? '{}'))
+    const parsed = this.#listed.map((node) => parseCheckpoints(said.get(node) ?? '{}'))
     const byLogs = [...this.#reached.keys()].map((log) => {
       const reached = parsed.map((checkpoints) => checkpoints.get(String(log)) ?? 0).sort((a, b) => b - a)
       const all = (reached.at(-1) ?? 0) as LogSequence
@@ -62,7 +62,8 @@ export class CopyCheckpoints {
   }
 }
 
-function parsedCheckpoints(text: string): ReadonlyMap<string, number> {
+/** The sequences by logs in what a node has said of its checkpoints. */
+export function parseCheckpoints(text: string): ReadonlyMap<string, number> {
   try {
     const raw: unknown = JSON.parse(text)
     if (typeof raw !== 'object' || raw === null) return new Map()

@@ -1,5 +1,6 @@
 import { err, ok, type Result } from '../result.js'
 import type { Appended, LogRecord, LogSequence } from '../wal/record-log.js'
+import { descriptionKey } from './cluster-description.js'
 import {
   type Engine,
   type EngineUnavailable,
@@ -193,7 +194,7 @@ export class EtcdEngine implements Engine {
   }
 
   get #descriptionKey(): string {
-    return `${this.#prefix}/cluster`
+    return `${this.#prefix}/${descriptionKey}`
   }
 
   #headKey(log: LogName): string {

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { err, ok, type Result } from '../result.js'
 import type { EngineUnavailable } from './engine.js'
 import type { CallFault, EtcdClient } from './etcd-client.js'
-import { type Compare, compareEqual, compareRevision } from './etcd-protocol.js'
+import { type Compare, compareEqual, compareRevision, compareVersion } from './etcd-protocol.js'
 import { endOf, KeyWatch, type WatchedKeys } from './key-watch.js'
 import { factsText, type NodeFacts, parseFacts } from './node-facts.js'
 
@@ -65,6 +65,32 @@ export class EtcdNodes {
     const changed = await this.#client.call('txn', { compare: [isExpected], success: [put], failure: [] })
     if (!changed.ok) return err(unanswered(changed.error))
     return changed.value.succeeded ? ok(changed.value.header.revision) : err({ kind: 'changed' })
+  }
+
+  /**
+   * Changes the setting that lists the nodes, unless one that is not listed any more is a member, and forgets how far its checkpoints
+   * were.
+   */
+  async remove(
+    node: string,
+    { name, expected, text }: { readonly name: string; readonly expected: number; readonly text: string },
+  ): Promise<Result<undefined, SettingChanged | { readonly kind: 'isMember' } | EngineUnavailable>> {
+    const [key, member] = [this.#settingKey(name), `${this.#prefix}/member/${node}`]
+    const removed = await this.#client.call('txn', {
+      compare: [
+        { result: compareEqual, target: compareRevision, key, modRevision: expected },
+        { result: compareEqual, target: compareVersion, key: member, version: 0 },
+      ],
+      success: [
+        { requestPut: { key, value: Buffer.from(text) } },
+        { requestDeleteRange: { key: `${this.#checkpointsKey}${node}` } },
+      ],
+      failure: [{ requestRange: { key: member } }],
+    })
+    if (!removed.ok) return err(unanswered(removed.error))
+    if (removed.value.succeeded) return ok(undefined)
+    const isMember = removed.value.responses[0]?.responseRange?.kvs.length === 1
+    return err({ kind: isMember ? 'isMember' : 'changed' })
   }
 
   watchSettings(changed: (settings: ReadonlyMap<string, ClusterSetting>) => void): Following {

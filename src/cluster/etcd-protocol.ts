@@ -21,6 +21,8 @@ export interface KeyValue {
   readonly value: Buffer
   /** At which it was put. */
   readonly modRevision: number
+  /** With which it goes; 0 for none. */
+  readonly lease: number
 }
 
 export interface Header {
@@ -98,7 +100,7 @@ export interface LeaseRequest {
   readonly TTL?: number
 }
 
-/** A TTL of 0: there is no such lease any more. */
+/** A TTL of 0, or of -1 where only that was asked: there is no such lease any more. */
 export interface LeaseResponse {
   readonly header: Header
   readonly TTL: number
@@ -124,6 +126,7 @@ export interface Calls {
   readonly authenticate: (request: { readonly name: string; readonly password: string }) => { readonly token: string }
   readonly leaseGrant: (request: LeaseRequest) => LeaseResponse
   readonly leaseRevoke: (request: LeaseRequest) => { readonly header: Header }
+  readonly leaseTimeToLive: (request: LeaseRequest) => LeaseResponse
 }
 
 /** The streams that are opened: of what goes out and of what comes. */
@@ -156,6 +159,7 @@ export function methods(): Readonly<Record<keyof Calls | keyof EtcdStreams, Meth
     authenticate: method('Auth', 'Authenticate'),
     leaseGrant: method('Lease', 'LeaseGrant'),
     leaseRevoke: method('Lease', 'LeaseRevoke'),
+    leaseTimeToLive: method('Lease', 'LeaseTimeToLive'),
     leaseKeepAlive: method('Lease', 'LeaseKeepAlive'),
     watch: method('Watch', 'Watch'),
   }
@@ -163,7 +167,7 @@ export function methods(): Readonly<Record<keyof Calls | keyof EtcdStreams, Meth
 
 const fieldsOf: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
   ResponseHeader: { revision: ['int64', 3] },
-  KeyValue: { key: ['bytes', 1], modRevision: ['int64', 3], value: ['bytes', 5] },
+  KeyValue: { key: ['bytes', 1], modRevision: ['int64', 3], value: ['bytes', 5], lease: ['int64', 6] },
   RangeRequest: { key: ['string', 1], rangeEnd: ['string', 2], limit: ['int64', 3], keysOnly: ['bool', 8] },
   RangeResponse: { header: ['ResponseHeader', 1], kvs: ['KeyValue', 2, 'repeated'] },
   PutRequest: { key: ['string', 1], value: ['bytes', 2], lease: ['int64', 3] },
@@ -214,6 +218,8 @@ const fieldsOf: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
   LeaseGrantResponse: { header: ['ResponseHeader', 1], TTL: ['int64', 3] },
   LeaseRevokeRequest: { ID: ['int64', 1] },
   LeaseRevokeResponse: { header: ['ResponseHeader', 1] },
+  LeaseTimeToLiveRequest: { ID: ['int64', 1] },
+  LeaseTimeToLiveResponse: { header: ['ResponseHeader', 1], TTL: ['int64', 3] },
   LeaseKeepAliveRequest: { ID: ['int64', 1] },
   LeaseKeepAliveResponse: { header: ['ResponseHeader', 1], TTL: ['int64', 3] },
   WatchCreateRequest: { key: ['string', 1], rangeEnd: ['string', 2], startRevision: ['int64', 3] },
@@ -253,6 +259,7 @@ const services = {
     methods: {
       LeaseGrant: described('LeaseGrantRequest', 'LeaseGrantResponse'),
       LeaseRevoke: described('LeaseRevokeRequest', 'LeaseRevokeResponse'),
+      LeaseTimeToLive: described('LeaseTimeToLiveRequest', 'LeaseTimeToLiveResponse'),
       LeaseKeepAlive: described('LeaseKeepAliveRequest', 'LeaseKeepAliveResponse', true),
     },
   },

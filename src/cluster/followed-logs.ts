@@ -21,10 +21,12 @@ export class FollowedLogs {
   readonly #woken = new Set<LogName>()
   #isClosed = false
 
-  constructor(engine: Engine) {
+  /** `heard` is told of the last record of each log, whenever some log has another one. */
+  constructor(engine: Engine, heard: (log: LogName, last: LogSequence) => void) {
     this.#engine = engine
     this.#heads = engine.watchHeads((last) => {
       this.#last = last
+      for (const [log, sequence] of last) heard(log, sequence)
       for (const look of [...this.#waiting.values()]) look()
     })
   }

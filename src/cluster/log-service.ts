@@ -77,10 +77,10 @@ export class LogService {
 
   /**
    * From now on this process is one of several nodes: it follows the logs that it does not own, the threads that have them
-   * claim and lose them one by one, and what some copy may need is not truncated.
+   * claim and lose them one by one, and what some copy may need is not truncated. `heard` is told of the last record of each log.
    */
-  follow(checkpoints: CopyCheckpoints): void {
-    this.#followed = new FollowedLogs(this.#parts.engine)
+  follow(checkpoints: CopyCheckpoints, heard: (log: LogName, last: LogSequence) => void): void {
+    this.#followed = new FollowedLogs(this.#parts.engine, heard)
     this.#checkpoints = checkpoints
     this.#begin()
   }

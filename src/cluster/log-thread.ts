@@ -2,6 +2,7 @@ import type { Result } from '../result.js'
 import type { CounterTableMemory } from '../shared-memory/counter-table.js'
 import type { SwitchMemory } from '../shared-memory/switches.js'
 import type { LogSequence } from '../wal/record-log.js'
+import type { ClusterState } from './cluster-state.js'
 import type { LogName } from './engine.js'
 import type { EtcdSettings } from './etcd-client.js'
 import type { LogServerEnd } from './log-link.js'
@@ -16,6 +17,8 @@ export interface LogTask {
   readonly node: string
   readonly switches: SwitchMemory
   readonly measures: CounterTableMemory
+  /** Where it says how far the logs are, see `CopyTable`. */
+  readonly copies: CounterTableMemory
 }
 
 /** What the main thread tells it. Each of the first four is answered by a report. */
@@ -30,6 +33,10 @@ export type LogInstruction =
   | { readonly kind: 'serve'; readonly end: LogServerEnd }
   /** That this node is a member from now on, and says this of itself: the first time and whenever it changes. */
   | { readonly kind: 'tell'; readonly self: NodeFacts }
+  /** That this node is no member any more; answered by a report. */
+  | { readonly kind: 'leave' }
+  /** To read what stands in the engine about the cluster; answered by a report. */
+  | { readonly kind: 'readState' }
   | { readonly kind: 'end' }
 
 /** What it tells the main thread; refusals are in words for the operator. */
@@ -43,4 +50,6 @@ export type LogReport =
   | { readonly kind: 'nodes'; readonly nodes: ClusterNodes }
   | { readonly kind: 'members'; readonly members: readonly NodeFacts[] }
   | { readonly kind: 'isMember'; readonly isMember: boolean }
+  | { readonly kind: 'left' }
+  | { readonly kind: 'state'; readonly state: Result<ClusterState, string> }
   | { readonly kind: 'fenced'; readonly log: LogName; readonly last: LogSequence }

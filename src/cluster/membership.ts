@@ -13,7 +13,7 @@ const again_ms = 500
 const changesMost = 20
 
 /** The setting that lists the nodes of a cluster of several. */
-const nodesSetting = 'nodes'
+export const nodesSetting = 'nodes'
 
 /**
  * Lists a node in the setting of its cluster, and gives that; nothing in a cluster of one node, which has no such setting.

@@ -18,6 +18,8 @@ export interface NodeFacts {
   readonly formats: readonly number[]
   /** Members that it can not reach. */
   readonly unreachable: readonly string[]
+  /** Whether it is about to end: it is to own nothing. */
+  readonly isLeaving: boolean
   readonly owns: readonly Ownership[]
   /** The sequence of its claim, of the node that owns the log of the coordinator; 0 for all others. */
   readonly coordinates: LogSequence
@@ -82,11 +84,11 @@ export function factsText(facts: NodeFacts): string {
 export function parseFacts(text: string): NodeFacts | undefined {
   const raw = objectOf(text)
   if (raw === undefined) return undefined
-  const { name, slot, address, formats, unreachable, owns, coordinates } = raw
+  const { name, slot, address, formats, unreachable, isLeaving, owns, coordinates } = raw
   if (typeof name !== 'string' || !isSlot(slot) || typeof address !== 'string') return undefined
   if (!isListOf(formats, isCount) || !isListOf(unreachable, isText) || !isListOf(owns, isOwnership)) return undefined
-  if (!isCount(coordinates)) return undefined
-  return { name, slot, address, formats, unreachable, owns, coordinates: coordinates as LogSequence }
+  if (typeof isLeaving !== 'boolean' || !isCount(coordinates)) return undefined
+  return { name, slot, address, formats, unreachable, isLeaving, owns, coordinates: coordinates as LogSequence }
 }
 
 /** The text of the setting. */
@@ -116,6 +118,12 @@ export function withNode(held: ClusterNodes, name: string, folder: string): Clus
   const taken = new Set(held.nodes.map(({ slot }) => slot))
   const slot = Array.from({ length: slots }, (_, number) => number).find((number) => !taken.has(number))
   return slot === undefined ? 'noSlot' : { ...held, nodes: [...held.nodes, { name, slot, folder }] }
+}
+
+/** The setting without a node, which is the same when it was not in it. */
+export function withoutNode(held: ClusterNodes, name: string): ClusterNodes {
+  const nodes = held.nodes.filter((node) => node.name !== name)
+  return nodes.length === held.nodes.length ? held : { ...held, nodes }
 }
 
 function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {

@@ -15,6 +15,13 @@ const programs: ReadonlyMap<string, ProgramCommand> = new Map([
     'feed',
     { summary: 'updates, kills and restarts a broker, and checks what it kept', script: builtFile('bench/feed.js') },
   ],
+  [
+    'cluster',
+    {
+      summary: 'shows a cluster, and removes nodes that will not return',
+      script: builtFile('src/runtime/cluster-program.js'),
+    },
+  ],
   ['health', { summary: 'asks a broker whether it is ready', script: builtFile('src/runtime/health-program.js') }],
   [
     'key',

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ClockSkew } from '../cluster/clock-skew.js'
 import type { ClusterLog } from '../cluster/cluster-log.js'
 import { fullDisk_ms, idle_ns, look_ms, ownsFrom, shown_ms } from '../cluster/tenure.js'
 import type { Log } from '../log/log.js'
+import type { CopyMeter } from '../measure/copy-table.js'
 import type { PartitionPosition } from '../shared-memory/partition-position.js'
 import type { Versions } from '../shared-memory/versions.js'
 import { DamagedRecord, StorageFull } from '../storage-fault.js'
@@ -18,6 +20,7 @@ export interface PartitionCopyParts {
   readonly node: string
   readonly versions: Versions
   readonly position: PartitionPosition
+  readonly meter: CopyMeter
   readonly log: Log
   /** The partition belongs to this node from a claim on, or no longer. */
   readonly owns: (epoch: LogSequence | undefined) => void
@@ -45,6 +48,7 @@ export class PartitionCopy {
   #state: State = { kind: 'follows' }
   #isToOwn = false
   #following: Promise<void>
+  readonly #skew = new ClockSkew()
 
   /** Follows at once. */
   constructor(parts: PartitionCopyParts) {
@@ -103,6 +107,7 @@ export class PartitionCopy {
   /** Somebody else has claimed the log. */
   fenced(): void {
     this.#parts.log.warn('cluster:fenced', 'another node owns the partition now')
+    this.#parts.meter.lost()
     this.#isToOwn = false
     this.#lost()
   }
@@ -123,8 +128,10 @@ export class PartitionCopy {
         const next = await wal.next()
         if (!next.ok) throw new DamagedRecord(`this copy is behind the log of its partition: ${next.error.kind}`)
         if (this.#state.kind !== 'follows') return
-        if (next.value.last > wal.last) await this.#apply(next.value.turns, next.value.last)
-        else if (this.#isToOwn) await this.#claim()
+        if (next.value.last > wal.last) {
+          this.#dated()
+          await this.#apply(next.value.turns, next.value.last)
+        } else if (this.#isToOwn) await this.#claim()
       }
     } catch (fault) {
       failed(fault)
@@ -157,7 +164,7 @@ export class PartitionCopy {
 
   /** Everything that was in the log is applied. When somebody else was faster it is told so, and follows on. */
   async #claim(): Promise<void> {
-    const { wal, node, owns, store, position } = this.#parts
+    const { wal, node, owns, store, position, meter } = this.#parts
     const before = wal.seen
     const claimed = await wal.claim()
     if (!claimed.ok) {
@@ -166,8 +173,11 @@ export class PartitionCopy {
     }
     const epoch = claimed.value
     store.pass(epoch)
-    this.#state = { kind: 'claimed', epoch, from: ownsFrom(before, node) }
+    const from = ownsFrom(before, node)
+    this.#state = { kind: 'claimed', epoch, from }
     position.own(epoch)
+    meter.claimed(from > 0n ? 'takenOver' : 'handedOver')
+    meter.skewed(0)
     owns(epoch)
     if (this.#isToOwn) this.#look()
     else this.release()
@@ -203,6 +213,14 @@ export class PartitionCopy {
     this.#state = { kind: 'follows' }
     owns(undefined)
     this.#following = this.#follow()
+  }
+
+  /** The record that came last says what its writer's clock says. */
+  #dated(): void {
+    const { wal, node, meter } = this.#parts
+    if (wal.seen === undefined || wal.seen.node === node) return
+    const skew_ms = this.#skew.took(wal.seen.dated_ms, Date.now())
+    if (skew_ms !== undefined) meter.skewed(skew_ms)
   }
 
   #shown(): void {

@@ -23,7 +23,7 @@ export function addEngineMetrics(metrics: MetricRegistry, table: EngineTable): v
   )
   counter(
     'rigel_cluster_fenced_total',
-    'Records that another process was faster with: the broker ends',
+    'Records that another process was faster with: a broker that is the only node ends',
     ({ fenced }) => fenced,
   )
   counter(

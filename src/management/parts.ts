@@ -1,6 +1,7 @@
 import type { BackupService } from '../broker/backup-service.js'
 import type { Broker } from '../broker/broker.js'
 import type { RegistryService } from '../broker/registry-service.js'
+import type { ClusterService } from '../cluster/cluster-service.js'
 import type { Log } from '../log/log.js'
 import type { Measures } from '../measure/measures.js'
 import type { RegistrationIndex } from '../registration/registration-index.js'
@@ -15,8 +16,10 @@ export interface ManagementParts {
   }
   /** How many read handles a partition has left to lend. */
   readonly freeHandles: (partition: number) => number
-  /** Whether the broker is of a cluster. */
-  readonly ofCluster: boolean
+  /** Nothing for a broker that is of none. */
+  readonly cluster: ClusterService | undefined
+  /** Of one of several nodes: the last record of the log that each partition shows here. */
+  readonly applied: readonly (() => number)[]
   readonly peers: ProcessPeers
   readonly backups: BackupService
   /** A folder on the disk of the data, and how much of that is to stay free. */

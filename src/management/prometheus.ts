@@ -7,6 +7,7 @@ import { versionFacts } from '../version.js'
 import { addDeliveryMetrics } from './delivery-metrics.js'
 import { addEngineMetrics } from './engine-metrics.js'
 import { MetricRegistry, type Sample } from './metric-registry.js'
+import { addNodeMetrics } from './node-metrics.js'
 import type { ManagementParts } from './parts.js'
 import { operation } from './response-forms.js'
 import { addBackupMetrics, addDiskMetrics, addPartitionMetrics, addWaitMetrics } from './storage-metrics.js'
@@ -19,7 +20,8 @@ export function prometheusResources({
   peers,
   broker,
   disk,
-  ofCluster,
+  cluster,
+  applied,
 }: ManagementParts): readonly Resource[] {
   const metrics = new MetricRegistry()
   addBrokerMetrics(metrics, measures, broker)
@@ -27,7 +29,8 @@ export function prometheusResources({
   addPartitionMetrics(metrics, measures)
   addDiskMetrics(metrics, disk)
   addBackupMetrics(metrics, measures)
-  if (ofCluster) addEngineMetrics(metrics, new EngineTable(measures.engineMemory))
+  if (cluster !== undefined) addEngineMetrics(metrics, new EngineTable(measures.engineMemory))
+  addNodeMetrics(metrics, measures, applied)
   addDeliveryMetrics(metrics, measures)
   addThreadMetrics(metrics, measures)
   addMemoryMetrics(metrics)

@@ -1,5 +1,6 @@
 import type { Resource } from '../api.js'
 import { backupResources } from './backup-resource.js'
+import { clusterResources } from './cluster-resources.js'
 import { logResources } from './log-settings.js'
 import { metricsResources } from './metrics.js'
 import type { ManagementParts } from './parts.js'
@@ -22,5 +23,6 @@ export function managementResources(parts: ManagementParts): readonly Resource[]
     ...prometheusResources(parts),
     ...versionResources(parts),
     ...backupResources(parts),
+    ...clusterResources(parts),
   ]
 }

@@ -1,4 +1,5 @@
 import type { ApiRequest, ApiResponse, Resource } from '../api.js'
+import type { Measures } from '../measure/measures.js'
 import { json } from '../short-form.js'
 import type { Nanoseconds } from '../time.js'
 import { libraryVersions, versionFacts } from '../version.js'
@@ -15,7 +16,7 @@ export function versionResources({ measures, broker }: ManagementParts): readonl
   const ready = operation('read', async () => {
     const { total, ready, storageFull } = await broker.health()
     const partitions = { total, ready }
-    const reason = unavailability(measures.ending, ready < total, storageFull)
+    const reason = unavailability(measures, ready < total, storageFull)
     return reason === undefined
       ? health(200, { status: 'ok', partitions })
       : health(503, { status: 'unavailable', reason, partitions })
@@ -43,8 +44,14 @@ function health(status: number, state: unknown): ApiResponse {
   return { status, body: JSON.stringify(state), headers: { 'Cache-Control': 'no-store' } }
 }
 
-function unavailability(ending: boolean, silent: boolean, storageFull: boolean): string | undefined {
+function unavailability(
+  { ending, cluster: { standing } }: Pick<Measures, 'ending' | 'cluster'>,
+  silent: boolean,
+  storageFull: boolean,
+): string | undefined {
   if (ending) return 'shutting down'
   if (silent) return 'partition not answering'
+  if (standing?.hasLease === false) return 'no lease in the cluster'
+  if (standing !== undefined && standing.unowned > 0) return 'partition without owner'
   return storageFull ? 'storage full' : undefined
 }

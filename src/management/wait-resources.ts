@@ -8,7 +8,7 @@ import type { ManagementParts } from './parts.js'
 import { operation } from './response-forms.js'
 
 /** Waiting times by partition, and the state of the semaphores [management 5.5, 6.3]. */
-export function waitResources({ measures, freeHandles, ofCluster }: ManagementParts): readonly Resource[] {
+export function waitResources({ measures, freeHandles, cluster }: ManagementParts): readonly Resource[] {
   return [
     {
       pattern: '/admin/waits',
@@ -16,7 +16,7 @@ export function waitResources({ measures, freeHandles, ofCluster }: ManagementPa
       counter: 'statisticsRequests',
       operations: {
         GET: operation('read', ({ parameters }) =>
-          json(waitsShown(measures, ofCluster, parameters.get('details') === 'on')),
+          json(waitsShown(measures, cluster !== undefined, parameters.get('details') === 'on')),
         ),
       },
     },

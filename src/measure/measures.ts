@@ -2,6 +2,8 @@ import { CounterTable, type CounterTableMemory } from '../shared-memory/counter-
 import { Switches, type SwitchMemory } from '../shared-memory/switches.js'
 import type { Milliseconds, Nanoseconds } from '../time.js'
 import { BackupTable } from './backup-table.js'
+import { ClusterTable } from './cluster-table.js'
+import { CopyTable } from './copy-table.js'
 import { RequestCountTable } from './count-table.js'
 import { type Countable, Routes } from './counted-routes.js'
 import { type CounterName, counterColumn } from './counters.js'
@@ -45,6 +47,8 @@ export interface MeasureMemory {
   readonly damage: CounterTableMemory
   readonly backups: CounterTableMemory
   readonly engine: CounterTableMemory
+  readonly cluster: CounterTableMemory
+  readonly copies: CounterTableMemory
 }
 
 /** A number that says how things stand; written by one thread. */
@@ -85,6 +89,10 @@ export class Measures {
   /** The queue of notifications and what became of them. */
   readonly delivery: DeliveryTable
   readonly backups: BackupTable
+  /** One of several nodes, and its work with others. */
+  readonly cluster: ClusterTable
+  /** The copies of partitions on one of several nodes. */
+  readonly copies: CopyTable
   /** The requests of this front end by service; those of others are asked for by message. */
   readonly services = new ServiceMetrics()
   /** The last slow requests of this front end, likewise. */
@@ -118,6 +126,8 @@ export class Measures {
       damage: CounterTable.make(rows, 1, 0, at).memory,
       backups: BackupTable.make(at),
       engine: EngineTable.make(at),
+      cluster: ClusterTable.make(frontEnds, at),
+      copies: CopyTable.make(partitions, at),
     }
     return new Measures(memory, 0)
   }
@@ -136,6 +146,8 @@ export class Measures {
     this.threadTable = new ThreadTable(memory.threadStates)
     this.delivery = new DeliveryTable(memory.delivery)
     this.backups = new BackupTable(memory.backups)
+    this.cluster = new ClusterTable(memory.cluster)
+    this.copies = new CopyTable(memory.copies)
     this.#mailboxes = new CounterTable(memory.mailboxes)
     this.#life = new CounterTable(memory.life)
     this.#damage = new CounterTable(memory.damage)

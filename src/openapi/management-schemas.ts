@@ -152,8 +152,64 @@ export const managementSchemas: Readonly<Record<string, JsonSchema>> = {
       { libversions: { type: 'object', additionalProperties: textSchema() } },
     ),
   }),
+  Cluster: closedSchema(
+    {
+      cluster: textSchema('Its name.'),
+      prefix: textSchema('Where its keys begin in etcd.'),
+      format: count,
+      nodes: arraySchema(schemaRef('ClusterNode')),
+      partitions: arraySchema(schemaRef('ClusterPartition')),
+    },
+    {
+      node: textSchema('The one that was asked.'),
+      coordinator: textSchema('Of several nodes: the one that coordinates. Absent while none is known to.'),
+      copies: { ...count, description: 'Of several nodes: how many keep a copy of each partition.' },
+      reads: { enum: ['confirmed', 'local'] },
+    },
+  ),
+  ClusterNode: closedSchema(
+    {
+      name: textSchema(),
+      slot: { ...count, description: 'Its number in the cluster.' },
+      folder: textSchema('The id of its data folder.'),
+      isMember: { ...flag, description: 'Whether it has a lease: it runs, and reaches etcd.' },
+      owns: arraySchema(count, 'The partitions that it owns.'),
+    },
+    {
+      leaseLeft_s: { ...count, description: 'Until the lease ends unless it is renewed.' },
+      isLeaving: { ...flag, description: 'Whether it is about to end.' },
+      address: textSchema('Where other nodes reach it; empty where they do not.'),
+      formats: arraySchema(count, 'The formats of records that it reads.'),
+      unreachable: arraySchema(textSchema(), 'Nodes that it cannot reach.'),
+    },
+  ),
+  ClusterPartition: closedSchema(
+    {
+      partition: count,
+      last: { ...count, description: 'The sequence of the last record of its log.' },
+      copies: arraySchema(
+        closedSchema({
+          node: textSchema(),
+          checkpoint: { ...count, description: 'The last record that a checkpoint of it has.' },
+          behind: { ...count, description: 'Records that its last checkpoint does not have.' },
+        }),
+      ),
+    },
+    {
+      owner: textSchema('Absent while no node is known to own it.'),
+      since: { ...count, description: 'The sequence of the record by which the owner has claimed the log.' },
+    },
+  ),
   Health: closedSchema(health, {
-    reason: { enum: ['shutting down', 'partition not answering', 'storage full'] },
+    reason: {
+      enum: [
+        'shutting down',
+        'partition not answering',
+        'no lease in the cluster',
+        'partition without owner',
+        'storage full',
+      ],
+    },
     partitions: closedSchema({ total: count, ready: count }),
   }),
 }

@@ -15,6 +15,43 @@ import { managementOperation } from './management-operation.js'
 const tag = 'State of the broker'
 const page = { 200: { description: 'The page.', content: { 'text/html': { schema: textSchema() } } } } as const
 
+const shownCluster: ExampleValue = {
+  cluster: 'trial',
+  prefix: '/rigel/trial',
+  format: 1,
+  node: 'broker-1',
+  coordinator: 'broker-1',
+  copies: 3,
+  reads: 'confirmed',
+  nodes: [
+    {
+      name: 'broker-1',
+      slot: 0,
+      folder: '0b0c7f0e-6a3f-4c5e-9d59-0f6f1f4f7b11',
+      isMember: true,
+      leaseLeft_s: 5,
+      isLeaving: false,
+      address: 'broker-1:1027',
+      formats: [1],
+      unreachable: [],
+      owns: [0],
+    },
+    { name: 'broker-2', slot: 1, folder: '5e0c2c4e-8f14-4b2b-9c3a-7a5f3c2f9d22', isMember: false, owns: [] },
+  ],
+  partitions: [
+    {
+      partition: 0,
+      owner: 'broker-1',
+      since: 17,
+      last: 1234,
+      copies: [
+        { node: 'broker-1', checkpoint: 1230, behind: 4 },
+        { node: 'broker-2', checkpoint: 400, behind: 834 },
+      ],
+    },
+  ],
+}
+
 /** Deliveries, version, health, and this description [management 8], [subscriptions 5.7]. */
 export const managementStatePaths: DescribedTag = {
   name: tag,
@@ -38,6 +75,20 @@ export const managementStatePaths: DescribedTag = {
             },
           },
           errors: { 503: responseRef('Unavailable') },
+        }),
+      },
+    },
+    {
+      path: '/admin/cluster',
+      operations: {
+        get: managementOperation({
+          operationId: 'showCluster',
+          tags: [tag],
+          summary: 'The cluster of the broker: its nodes, who owns which partition, and how far the copies are',
+          description: 'As it stands in etcd now. Of a broker that is of no cluster: 404.',
+          answer: 'Cluster',
+          example: shownCluster,
+          errors: { 404: responseRef('NotFound'), 503: responseRef('Unavailable') },
         }),
       },
     },

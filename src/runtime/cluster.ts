@@ -1,11 +1,14 @@
-import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { MessageChannel } from 'node:worker_threads'
+import { type ClusterDescription, parseDescription } from '../cluster/cluster-description.js'
 import { ClusterLog } from '../cluster/cluster-log.js'
+import type { ClusterService } from '../cluster/cluster-service.js'
 import type { LogName } from '../cluster/engine.js'
+import type { EtcdSettings } from '../cluster/etcd-client.js'
 import { type LogLinkEnd, newLogLink } from '../cluster/log-link.js'
 import type { LogInstruction, LogReport, LogTask } from '../cluster/log-thread.js'
 import type { ClusterNodes, Route } from '../cluster/node-facts.js'
+import { type ShownCluster, shownCluster } from '../cluster/shown-cluster.js'
 import { hostsOf } from '../http/listen.js'
 import { ControlStore } from '../lmdb/control-store.js'
 import type { DataFolder } from '../lmdb/data-folder.js'
@@ -18,16 +21,12 @@ import { ActorThread } from '../mailbox/thread.js'
 import type { Measures } from '../measure/measures.js'
 import { type LinkSecurity, readLinkSecurity } from '../node-link/link-security.js'
 import type { LinkCaller } from '../node-link/node-connection.js'
-import type { Options } from '../options.js'
 import { err, ok, type Result } from '../result.js'
 import { SenderTable } from '../shared-memory/sender-table.js'
-import { systemFaultText } from '../system-fault.js'
 import type { LogSequence } from '../wal/record-log.js'
+import { type ClusterOptions, etcdSettings } from './etcd-settings.js'
 import { RunningNodes } from './running-nodes.js'
 import type { FrontNodes, ThreadPorts } from './tasks.js'
-
-/** The part of the options that says which cluster the broker is of. */
-export type ClusterOptions = NonNullable<Options['cluster']>
 
 interface ClusterParts {
   readonly options: ClusterOptions
@@ -50,47 +49,40 @@ interface ClusterParts {
 
 type Thread = ActorThread<LogTask & Pick<ThreadPorts, 'log'>, LogReport>
 
-/** What is in etcd about a cluster. Its folder is the only one that it has. */
-interface Description {
-  readonly format: 1
-  readonly name: string
-  readonly folder: string
-  readonly partitions: number
-}
-
 /** The logs of this broker in the engine of its cluster: joined, claimed, and reached through a thread of their own. */
-export class RunningCluster {
+export class RunningCluster implements ClusterService {
   readonly #parts: ClusterParts
   readonly #thread: Thread
   #nodes: RunningNodes | undefined
+  #shown: Promise<Result<ShownCluster, string>> | undefined
   /** How this node and others know each other. */
   #security: LinkSecurity | undefined
 
   /** Refuses, in words for the operator, when the broker can not be the owner of the cluster's logs. */
   static async start(parts: ClusterParts): Promise<Result<RunningCluster, string>> {
-    const password = passwordFrom(parts.options)
-    if (!password.ok) return password
-    const cluster = new RunningCluster(parts, password.value)
+    const etcd = etcdSettings(parts.options)
+    if (!etcd.ok) return etcd
+    const cluster = new RunningCluster(parts, etcd.value)
     const started = await cluster.#started().catch((fault: unknown) => err(faultText(fault)))
     if (started.ok) return ok(cluster)
     cluster.end()
     return err(`cluster ${parts.options.name} cannot be used: ${started.error}`)
   }
 
-  private constructor(parts: ClusterParts, password: string | undefined) {
+  private constructor(parts: ClusterParts, etcd: EtcdSettings) {
     const { options, log, measures } = parts
     this.#parts = parts
     const { port1, port2 } = new MessageChannel()
     log.take(port1)
-    const { urls, ca, cert, key, user } = options
     this.#thread = new ActorThread({
       entry: new URL('../../workers/log.js', import.meta.url),
       task: {
-        etcd: { urls, ca, cert, key, user: user === undefined ? undefined : { name: user, password: password ?? '' } },
+        etcd,
         prefix: options.prefix,
         node: options.node,
         switches: measures.memory.switches,
         measures: measures.engineMemory,
+        copies: measures.memory.copies,
         log: port2,
       },
       transfer: [port2],
@@ -148,6 +140,30 @@ export class RunningCluster {
     const { host, port: told } = this.#parts.options.link?.advertised ?? { host: hostname(), port: undefined }
     const name = host.includes(':') ? `[${host}]` : host
     this.#nodes?.begin(port === undefined ? '' : `${name}:${told ?? port}`)
+  }
+
+  /** As `ClusterService` says: who asks while one question is under way shares its answer. */
+  shown(): Promise<Result<ShownCluster, string>> {
+    this.#shown ??= this.#readShown().finally(() => {
+      this.#shown = undefined
+    })
+    return this.#shown
+  }
+
+  async #readShown(): Promise<Result<ShownCluster, string>> {
+    const { options, folder } = this.#parts
+    const read = this.#thread.next('state')
+    this.#tell({ kind: 'readState' })
+    const { state } = await read
+    return state.ok ? ok(shownCluster(state.value, options.prefix, { name: options.node, folder: folder.id })) : state
+  }
+
+  /** Of several nodes: this one is no member any more, which the others need not find out by its lease. */
+  async leave(): Promise<void> {
+    if (this.#nodes === undefined) return
+    const left = this.#thread.next('left')
+    this.#tell({ kind: 'leave' })
+    await left
   }
 
   /** Lets go of who waits for the engine: the process ends. */
@@ -208,12 +224,13 @@ export class RunningCluster {
   }
 
   #follow(nodes: ClusterNodes): void {
-    const { options, folder, log, instruct, coordinate, routed } = this.#parts
+    const { options, folder, log, measures, instruct, coordinate, routed } = this.#parts
     this.#tell({ kind: 'follow', nodes })
     this.#nodes = new RunningNodes({
       ...{ node: options.node, nodes, partitions: folder.partitions, log, instruct, coordinate },
       tell: (self) => this.#tell({ kind: 'tell', self }),
       routed,
+      stands: (standing) => measures.cluster.stand(standing),
     })
   }
 
@@ -231,7 +248,12 @@ export class RunningCluster {
   /** Begins the cluster's logs behind what the folder's stores have applied, which is all that its own logs hold. */
   async #begun(): Promise<Result<undefined, string>> {
     const { options, folder } = this.#parts
-    const described: Description = { format: 1, name: options.name, folder: folder.id, partitions: folder.partitions }
+    const described: ClusterDescription = {
+      format: 1,
+      name: options.name,
+      folder: folder.id,
+      partitions: folder.partitions,
+    }
     const begun = this.#thread.next('begun')
     this.#tell({ kind: 'begin', description: JSON.stringify(described), after: await this.#applied() })
     const { isNew } = await begun
@@ -265,15 +287,6 @@ export class RunningCluster {
   }
 }
 
-function passwordFrom({ passwordFile, user }: ClusterOptions): Result<string | undefined, string> {
-  if (user === undefined || passwordFile === undefined) return ok(undefined)
-  try {
-    return ok(readFileSync(passwordFile, 'utf8').split(/\r?\n/, 1)[0] ?? '')
-  } catch (fault) {
-    return err(`the password of etcd's user (-etcdPasswordFile) cannot be read: ${systemFaultText(fault)}`)
-  }
-}
-
 /** Why a cluster that stands in etcd is not that of this folder; nothing when it is. */
 function refusalOf(
   text: string,
@@ -281,7 +294,7 @@ function refusalOf(
   areSeveral: boolean,
   { options, folder }: ClusterParts,
 ): string | undefined {
-  const found = descriptionOf(text)
+  const found = parseDescription(text)
   if (found === undefined)
     return `what stands at ${options.prefix}/cluster is written by a later version of Rigel, or damaged`
   if (found.name !== options.name)
@@ -293,19 +306,6 @@ function refusalOf(
   }
   if (found.folder === folder.id && isMember && found.partitions === folder.partitions) return undefined
   return `it was begun with another data folder, of id ${found.folder}, and ${folder.path} has ${folder.id}: one folder serves a cluster, several nodes are not there yet. Start with that folder, or give another -cluster or -clusterPrefix`
-}
-
-function descriptionOf(text: string): Pick<Description, 'name' | 'folder' | 'partitions'> | undefined {
-  try {
-    const raw: unknown = JSON.parse(text)
-    if (typeof raw !== 'object' || raw === null || !('format' in raw) || raw.format !== 1) return undefined
-    if (!('name' in raw) || !('folder' in raw) || !('partitions' in raw)) return undefined
-    const { name, folder, partitions } = raw
-    if (typeof name !== 'string' || typeof folder !== 'string' || typeof partitions !== 'number') return undefined
-    return { name, folder, partitions }
-  } catch {
-    return undefined // No JSON: the caller says so.
-  }
 }
 
 function emptiedText({ options, folder }: ClusterParts): string {

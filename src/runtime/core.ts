@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
-import { MessageChannel } from 'node:worker_threads'
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { backupOperations } from '../broker/backup-service.js'
 import { type SubscriptionService, subscriptionServiceOperations } from '../broker/broker.js'
 import { type RegistryService, registryServiceOperations } from '../broker/registry-service.js'
 import { serveService } from '../broker/service-link.js'
 import { coordinatorOperations } from '../broker/shared-control.js'
 import type { ClusterLog } from '../cluster/cluster-log.js'
+import { clusterOperations } from '../cluster/cluster-service.js'
 import type { Route } from '../cluster/node-facts.js'
 import type { Setting } from '../command-line/command-line.js'
 import { serveFeeds } from '../console/feed-link.js'
@@ -71,6 +72,9 @@ const spareReaders = 256
 export function readersOf({ dbPoolSize, httpThreads, queryThreads }: Options): number {
   return dbPoolSize + httpThreads * (1 + queryThreads) + spareReaders
 }
+
+/** How long other nodes may take to own what this one has had; with half of the time of the end at most. */
+const handover_ms = 10_000
 
 /** How long what is under way when the time of an orderly end is over may take to notice it. */
 const closing_ms = 250
@@ -251,8 +255,8 @@ export class Core {
     const dropped = () => this.#log.dropped
     const feeds = (parts: FeedParts) =>
       mainFeeds({ ...parts, options: this.#options, alarms: this.#alarms, dropped }, this.#log)
-    const coordinator = this.#coordination
-    const services = { subscriptions, registry, coordinator, alarms, feeds, backups: this.#backups, dropped }
+    const [coordinator, cluster] = [this.#coordination, this.#cluster]
+    const services = { subscriptions, registry, coordinator, cluster, alarms, feeds, backups: this.#backups, dropped }
     const opened = await openFront({ ...task, frontEnd: 0 }, services, this.#log, (front) =>
       this.#partitions.add(front),
     )
@@ -329,14 +333,18 @@ export class Core {
   async #drained(limit_ms: number): Promise<number> {
     const until = performance.now() + limit_ms
     this.#sweeper?.stop()
-    this.#cluster?.nodes?.end()
-    const stopped = await Promise.all([this.#front?.stop(limit_ms) ?? 0, ...this.#threads.map(stopThread(limit_ms))])
+    // While all listeners still answer: what comes meanwhile is sent on to the next owner.
+    await this.#cluster?.nodes?.handOver(Math.min(limit_ms / 2, handover_ms))
+    const left_ms = (): number => Math.max(0, until - performance.now())
+    const fronts = [this.#front?.stop(left_ms()) ?? 0, ...this.#threads.map(stopThread(left_ms()))]
+    const stopped = await Promise.all(fronts)
     this.#log.trace('shutdown', 'all requests have a response or are given up')
-    await this.#delivery?.drain(Math.max(0, until - performance.now()))
+    await this.#delivery?.drain(left_ms())
     this.#log.trace('shutdown', 'no notification is being sent')
     this.#coordination?.end()
     await this.#partitions.drain()
     this.#log.trace('shutdown', 'the partitions are closed')
+    await this.#cluster?.leave()
     this.#cluster?.end()
     return stopped.reduce((sum, givenUp) => sum + givenUp, 0)
   }
@@ -388,6 +396,7 @@ export class Core {
     if (this.#coordination && coordinator) serveService(coordinator.port1, this.#coordination, coordinatorOperations)
     const [service, registration, feed] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
     const [backups, feeds] = [new MessageChannel(), new MessageChannel()]
+    const cluster = this.#cluster && servedCluster(this.#cluster)
     serveFeeds(feeds.port1, this.#frontEnd.feeds)
     serveService(backups.port1, this.#backups, backupOperations)
     serveService(service.port1, subscriptions, subscriptionServiceOperations)
@@ -402,6 +411,7 @@ export class Core {
         registry: registration.port2,
         coordinator: coordinator?.port2,
         backups: backups.port2,
+        cluster,
         feeds: feeds.port2,
         registrations: packed([...registry.index.all()]),
         registryFeed: feed.port2,
@@ -409,6 +419,7 @@ export class Core {
       transfer: [
         ...[port2, service.port2, registration.port2, backups.port2, feeds.port2, feed.port2],
         ...(coordinator ? [coordinator.port2] : []),
+        ...(cluster ? [cluster] : []),
       ],
       reported: (report) => {
         if (report.kind === 'alarm') this.#alarm(report)
@@ -458,6 +469,13 @@ export class Core {
 /** Whether a partition is this node's, which it always is where there is one node. */
 function isConfirmed(position: SharedArrayBuffer | undefined): boolean {
   return position === undefined || new PartitionPosition(position).isConfirmed()
+}
+
+/** The port of the service, for the thread of a front end. */
+function servedCluster(cluster: RunningCluster): MessagePort {
+  const { port1, port2 } = new MessageChannel()
+  serveService(port1, cluster, clusterOperations)
+  return port2
 }
 
 /** For a front end that shares the socket for other nodes. */

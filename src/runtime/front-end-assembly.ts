@@ -13,6 +13,7 @@ import type { RegistryService } from '../broker/registry-service.js'
 import { ScanStops } from '../broker/scan-queue.js'
 import type { CoordinatorService } from '../broker/shared-control.js'
 import { CourierStreams } from '../broker/stream-service.js'
+import type { ClusterService } from '../cluster/cluster-service.js'
 import type { Route } from '../cluster/node-facts.js'
 import { RouteTable } from '../cluster/route-table.js'
 import { configResources } from '../console/config-resources.js'
@@ -50,6 +51,7 @@ import type { RegistrationId } from '../registration/registration.js'
 import { err, ok, type Result } from '../result.js'
 import { ForwardLimit } from '../shared-memory/forward-limit.js'
 import { MailboxCapacity } from '../shared-memory/mailbox-capacity.js'
+import { PartitionPosition } from '../shared-memory/partition-position.js'
 import { SequenceCounter } from '../shared-memory/sequences.js'
 import { transactions } from '../shared-memory/transaction-numbers.js'
 import { type Milliseconds, now } from '../time.js'
@@ -130,7 +132,7 @@ export async function openFront(
   const streams = new EventStreams()
   const listening = new CourierStreams(streams)
   const routes = new RouteTable(task.nodes?.routes ?? [])
-  const among = await openNodeFront(task, mailboxes, routes, services.coordinator, log)
+  const among = await openNodeFront(task, mailboxes, routes, services.coordinator, measures, log)
   if (!among.ok) {
     await close()
     return among
@@ -139,6 +141,7 @@ export async function openFront(
     measures,
     apiKeys,
     mailboxes: among.value?.mailboxes ?? mailboxes,
+    threads: mailboxes,
     readers,
     queries,
     peers,
@@ -167,6 +170,8 @@ interface FrontEndServices {
   /** What other nodes have this one do, of one of several. */
   readonly coordinator?: CoordinatorService | undefined
   readonly backups: BackupService
+  /** Nothing for a broker that is of no cluster. */
+  readonly cluster: ClusterService | undefined
   readonly alarms: AlarmService
   /** Opens what there is to look at. */
   readonly feeds: (parts: FeedParts) => Feeds
@@ -198,6 +203,7 @@ interface AlarmService {
 interface Behind extends FrontEndServices {
   readonly measures: Measures
   readonly mailboxes: readonly PartitionMailbox[]
+  readonly threads: readonly Mailbox[]
   readonly readers: PartitionReaders
   readonly queries: QueryPool
   readonly providers: Providers
@@ -236,13 +242,14 @@ function interfaces(
   const ngsi1 = ngsi1Interface({ broker, options, log, forwarding })
   const deprecated = new DeprecatedUses(measures, log)
   const ngsi2 = ngsi2Interface({ broker, options, log, forwarding, brokerId: task.brokerId, deprecated })
-  const ofCluster = options.cluster !== undefined
   const freeHandles = (partition: number): number => behind.readers.freeHandles(partition)
-  const { backups } = behind
+  const { backups, cluster } = behind
+  const positions = (task.nodes?.positions ?? []).map((memory) => new PartitionPosition(memory))
+  const applied = positions.map((position) => () => position.applied)
   const disk = { path: storage.paths[0] ?? '.', keepFree_bytes: storage.keepFree_bytes }
   const feeds = behind.feeds({ measures, resources: () => resources, disk })
   const management = [
-    ...managementResources({ measures, log, broker, freeHandles, ofCluster, peers, backups, disk }),
+    ...managementResources({ measures, log, broker, freeHandles, cluster, applied, peers, backups, disk }),
     ...viewResources({
       ...{ broker, log, peers, queueMax: options.notifications.queueMax },
       newMatcher: matcherMaker(templateSettings(options.notifications), log),
@@ -351,6 +358,7 @@ async function openNodeFront(
   mailboxes: readonly Mailbox[],
   routes: RouteTable,
   control: CoordinatorService | undefined,
+  measures: Measures,
   log: Log,
 ): Promise<Result<NodeFront | undefined, ListenRefusal>> {
   if (nodes?.link === undefined || control === undefined) return ok(undefined)
@@ -359,6 +367,7 @@ async function openNodeFront(
   return NodeFront.open({
     ...{ link, frontEnd, routes, mailboxes, positions, controlPosition, control, mailboxSize, log },
     patience_ms: enginePatience_ms,
+    answered: (duration) => measures.cluster.answered(frontEnd, duration),
   })
 }
 

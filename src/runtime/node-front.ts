@@ -6,6 +6,7 @@ import type { RouteTable } from '../cluster/route-table.js'
 import { descriptorOf, type ListenRefusal, listen } from '../http/listen.js'
 import type { Log } from '../log/log.js'
 import type { Mailbox, PartitionMailbox } from '../mailbox/mailbox.js'
+import type { BatchRoute } from '../node-link/batch-route.js'
 import { NodeLink } from '../node-link/node-link.js'
 import { NodeListener } from '../node-link/node-listener.js'
 import { LocalRoute } from '../node-link/node-route.js'
@@ -14,6 +15,7 @@ import { err, ok, type Result } from '../result.js'
 import { MailboxCapacity } from '../shared-memory/mailbox-capacity.js'
 import { PartitionPosition } from '../shared-memory/partition-position.js'
 import { SenderTable } from '../shared-memory/sender-table.js'
+import type { Nanoseconds } from '../time.js'
 import type { LogSequence } from '../wal/record-log.js'
 import { type FrontLink, numbered } from './tasks.js'
 
@@ -33,6 +35,8 @@ interface NodeFrontParts {
   readonly mailboxSize: number
   /** How long a command waits for its reply. */
   readonly patience_ms: number
+  /** A batch was answered by another node, or will not be. */
+  readonly answered: (duration: Nanoseconds) => void
   readonly log: Log
 }
 
@@ -61,7 +65,7 @@ export class NodeFront {
     })
     const here = mailboxes.map((mailbox) => new LocalRoute(mailbox))
     const open = (partition: number, node: string) =>
-      node === self.node ? numbered(here, partition) : this.#link.open(partition, node)
+      node === self.node ? numbered(here, partition) : timed(this.#link.open(partition, node), parts.answered)
     this.mailboxes = mailboxes.map((_, partition) => {
       const room = new MailboxCapacity(mailboxSize)
       const settings = { partition, routes, room, patience_ms, depth: () => {} }
@@ -113,6 +117,21 @@ function numbersOf(positions: ReadonlyMap<LogName, LogSequence>): ReadonlyMap<nu
   const numbers = new Map<number, LogSequence>()
   for (const [log, position] of positions) if (log !== 'control') numbers.set(log, position)
   return numbers
+}
+
+function timed(route: BatchRoute | undefined, answered: NodeFrontParts['answered']): BatchRoute | undefined {
+  return (
+    route && {
+      batchesMost: route.batchesMost,
+      send: async (commands) => {
+        const begun = process.hrtime.bigint()
+        const outcomes = await route.send(commands)
+        answered(process.hrtime.bigint() - begun)
+        return outcomes
+      },
+      close: () => route.close(),
+    }
+  )
 }
 
 /** The last acknowledged record, if this node may say so now: looked at before it is asked whether it may. */

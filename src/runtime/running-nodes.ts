@@ -10,6 +10,7 @@ import {
 import { placed, placedCoordinator } from '../cluster/placing.js'
 import { type NodeAddress, parseAddress } from '../cluster/route-table.js'
 import type { Log } from '../log/log.js'
+import type { NodeStanding } from '../measure/cluster-table.js'
 import { PartitionPosition } from '../shared-memory/partition-position.js'
 import type { LogSequence } from '../wal/record-log.js'
 
@@ -29,6 +30,8 @@ interface RunningNodesParts {
   readonly coordinate: (what: 'own' | 'release') => void
   /** Who owns what is known to be different now. */
   readonly routed: (routes: readonly Route[]) => void
+  /** How things stand now. */
+  readonly stands: (standing: NodeStanding) => void
 }
 
 /** For so long no member may have come or gone before a partition is handed over that has an owner. */
@@ -36,6 +39,9 @@ const stable_ms = 10_000
 
 /** Partitions are handed over one by one, so that few of them pause at one time. */
 const decide_ms = 1000
+
+/** For so long a partition may have no owner before that is said: as long as it is handed over. */
+const handedOver_ms = 1000
 
 const format = 1
 
@@ -62,6 +68,11 @@ export class RunningNodes {
   #isMember = false
   #address = ''
   #changed_ms = performance.now()
+  #isLeaving = false
+  /** When each partition had an owner last, by `performance.now()`. */
+  readonly #lastOwned_ms: number[]
+  /** Hears of new owners while this node hands over what it has. */
+  #lookAtOwners: () => void = () => {}
 
   constructor(parts: RunningNodesParts) {
     this.#parts = parts
@@ -70,6 +81,8 @@ export class RunningNodes {
     const listed = parts.nodes.nodes.find(({ name }) => name === parts.node)
     if (listed === undefined) throw new Error(`node ${parts.node} is not listed`)
     this.#slot = listed.slot
+    this.#lastOwned_ms = this.positions.map(() => Number.NEGATIVE_INFINITY)
+    this.#stand()
   }
 
   /** The name of this node. */
@@ -110,9 +123,44 @@ export class RunningNodes {
     this.#timer = undefined
   }
 
+  /**
+   * Releases what this node owns, so that other members own it, and claims nothing more. Resolves when all of it has another owner
+   * as far as is known here, another node coordinates if this one did, at the limit, or at once where no other member stays.
+   */
+  async handOver(limit_ms: number): Promise<void> {
+    const { node, log, instruct, coordinate } = this.#parts
+    const begun_ms = performance.now()
+    this.end()
+    this.#isLeaving = true
+    this.#tell()
+    const owned = [...this.#owned.keys()]
+    const didCoordinate = this.#coordinates > 0
+    if ([...this.#staying()].every((name) => name === node)) return
+    for (const partition of new Set([...owned, ...this.#claiming])) instruct(partition, 'release')
+    if (didCoordinate || this.#isClaimingControl) coordinate('release')
+    const left = (): number => {
+      const others = new Set(this.#routes().flatMap((route) => (route.node === node ? [] : route.partition)))
+      const isCoordinated = this.coordinator !== undefined && this.coordinator !== node
+      return owned.filter((partition) => !others.has(partition)).length + (didCoordinate && !isCoordinated ? 1 : 0)
+    }
+    await new Promise<void>((resolve) => {
+      const limit = setTimeout(resolve, limit_ms)
+      this.#lookAtOwners = () => {
+        if (left() > 0) return
+        clearTimeout(limit)
+        resolve()
+      }
+      this.#lookAtOwners()
+    })
+    const took = `in ${Math.round(performance.now() - begun_ms)} ms`
+    if (left() > 0) log.warn('cluster:handover', `${left()} of the logs of this node have no other owner ${took}`)
+    else log.info('cluster:handover', `other nodes own the ${owned.length} partitions of this one ${took}`)
+  }
+
   listed(nodes: ClusterNodes): void {
     this.#nodes = nodes
     this.#changed_ms = performance.now()
+    this.#stand()
     this.#claim()
   }
 
@@ -132,6 +180,7 @@ export class RunningNodes {
     if (!isMember)
       this.#parts.log.warn('cluster:members', 'this node has lost its lease: it is no member until it has another')
     this.#isMember = isMember
+    this.#stand()
     this.#claim()
   }
 
@@ -149,6 +198,7 @@ export class RunningNodes {
     this.#isClaimingControl = false
     this.#coordinates = epoch ?? (0 as LogSequence)
     this.#tell()
+    this.#lookAtOwners()
   }
 
   /** The node that coordinates as far as is known, this one or another; nothing while none is known to. */
@@ -168,6 +218,7 @@ export class RunningNodes {
   }
 
   #decide(): void {
+    this.#stand()
     this.#claim()
     if (performance.now() - this.#changed_ms < stable_ms) return
     if (this.#coordinates > 0 && this.#placedCoordinator() !== this.#parts.node) this.#parts.coordinate('release')
@@ -193,15 +244,18 @@ export class RunningNodes {
   }
 
   #placedCoordinator(): string | undefined {
-    const members = new Set(this.#members.map(({ name }) => name))
-    return placedCoordinator({ nodes: listedNames(this.#nodes), members })
+    return placedCoordinator({ nodes: listedNames(this.#nodes), members: this.#staying() })
   }
 
   #placed(): ReturnType<typeof placed> {
     const nodes = listedNames(this.#nodes)
-    const members = new Set(this.#members.map(({ name }) => name))
     // As long as every node follows every log, every node keeps a copy.
-    return placed({ nodes, members, partitions: this.#parts.partitions, copies: nodes.length })
+    return placed({ nodes, members: this.#staying(), partitions: this.#parts.partitions, copies: nodes.length })
+  }
+
+  /** The members that may own something. */
+  #staying(): ReadonlySet<string> {
+    return new Set(this.#members.flatMap(({ name, isLeaving }) => (isLeaving ? [] : name)))
   }
 
   #routes(): readonly Route[] {
@@ -216,6 +270,20 @@ export class RunningNodes {
 
   #routed(): void {
     this.#parts.routed(this.#routes())
+    this.#stand()
+    this.#lookAtOwners()
+  }
+
+  #stand(): void {
+    const now_ms = performance.now()
+    for (const { partition } of this.#routes()) this.#lastOwned_ms[partition] = now_ms
+    this.#parts.stands({
+      hasLease: this.#isMember,
+      listed: this.#nodes.nodes.length,
+      members: this.#members.length,
+      owned: this.#owned.size,
+      unowned: this.#lastOwned_ms.filter((owned_ms) => owned_ms < now_ms - handedOver_ms).length,
+    })
   }
 
   #tell(): void {
@@ -225,8 +293,8 @@ export class RunningNodes {
   #self(): NodeFacts {
     const { node: name } = this.#parts
     const owns: readonly Ownership[] = Array.from(this.#owned, ([partition, epoch]) => ({ partition, epoch }))
-    const [slot, address, coordinates] = [this.#slot, this.#address, this.#coordinates]
-    return { name, slot, address, formats: [format], unreachable: [], owns, coordinates }
+    const [slot, address, isLeaving, coordinates] = [this.#slot, this.#address, this.#isLeaving, this.#coordinates]
+    return { name, slot, address, formats: [format], unreachable: [], isLeaving, owns, coordinates }
   }
 }
 

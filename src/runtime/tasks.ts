@@ -134,6 +134,8 @@ export interface ServicePorts {
   /** What other nodes have this one do, of one of several. */
   readonly coordinator?: MessagePort | undefined
   readonly backups: MessagePort
+  /** Of a broker that is of a cluster. */
+  readonly cluster: MessagePort | undefined
   /** What there is to look at for those who look at the broker. */
   readonly feeds: MessagePort
   /** What was registered when the thread was started, and where later changes come. */

@@ -26,7 +26,8 @@ function nodesAt(t: Test, prefix: string, urls = etcd.urls): EtcdNodes {
 }
 
 function node(name: string, slot: number): NodeFacts {
-  return { name, slot, address: `${name}:1027`, formats: [1], unreachable: [], owns: [], coordinates: 0 as LogSequence }
+  const coordinates = 0 as LogSequence
+  return { name, slot, address: `${name}:1027`, formats: [1], unreachable: [], isLeaving: false, owns: [], coordinates }
 }
 
 /** Resolves when it holds. */

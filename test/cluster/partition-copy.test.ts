@@ -5,6 +5,7 @@ import { ClusterLog } from '../../src/cluster/cluster-log.js'
 import { newLogLink } from '../../src/cluster/log-link.js'
 import { PartitionCopy } from '../../src/lmdb/partition-copy.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
+import { Measures } from '../../src/measure/measures.js'
 import { PartitionPosition } from '../../src/shared-memory/partition-position.js'
 import { lastNotified } from '../../src/subscription/clocks.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
@@ -66,6 +67,7 @@ async function startedCopy(t: Test, prefix: string, node: string) {
   parts.matcher.put({ ...subscribed, subscription: { ...subscribed.subscription, id: throttled } })
   const copy = new PartitionCopy({
     ...{ store, wal, node, versions: parts.versions, position, log: silentLog },
+    meter: Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 }).copies.meter(0),
     owns: () => {},
     notified: (subscription, made) => parts.matcher.notified(subscription, made),
     failed: (fault) => t.fail(String(fault)),

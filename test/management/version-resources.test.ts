@@ -39,6 +39,28 @@ test('the broker is ready when all partitions answer, unless it is ending or its
   t.same(bodyOf(await ask('GET', '/health/live')), { status: 'ok' })
 })
 
+test('one of several nodes is ready when it has a lease, and all partitions have owners', async (t) => {
+  const { ask, measures } = management()
+  const shown = async () => {
+    const answer = await ask('GET', '/health/ready')
+    return [answer.status, Object(bodyOf(answer)).reason]
+  }
+  const standing = { hasLease: true, listed: 3, members: 2, owned: 1, unowned: 0 }
+  measures.cluster.stand(standing)
+  t.same(await shown(), [200, undefined])
+  measures.cluster.stand({ ...standing, unowned: 1 })
+  t.same(await shown(), [503, 'partition without owner'])
+  measures.cluster.stand({ ...standing, hasLease: false, unowned: 1 })
+  t.same(await shown(), [503, 'no lease in the cluster'])
+  measures.end()
+  t.same(await shown(), [503, 'shutting down'])
+})
+
+test('a broker without a cluster has none to show', async (t) => {
+  const { ask } = management()
+  t.equal((await ask('GET', '/admin/cluster')).status, 404)
+})
+
 test('what machines poll is not counted, but for the version', async (t) => {
   const { measures, ask } = management()
   await ask('GET', '/health/live')

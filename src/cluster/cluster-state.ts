@@ -1,0 +1,82 @@
+import { err, ok, type Result } from '../result.js'
+import type { LogSequence } from '../wal/record-log.js'
+import { type ClusterDescription, descriptionKey, parseDescription } from './cluster-description.js'
+import { parseCheckpoints } from './copy-checkpoints.js'
+import type { EtcdClient } from './etcd-client.js'
+import type { KeyValue, RequestOp } from './etcd-protocol.js'
+import { endOf } from './key-watch.js'
+import { nodesSetting } from './membership.js'
+import { type ClusterNodes, type NodeFacts, parseFacts, parseNodes } from './node-facts.js'
+
+/** A member as it stands in etcd. */
+export interface StandingMember {
+  readonly facts: NodeFacts
+  /** Until its lease ends unless it is renewed; nothing when that is not known. */
+  readonly leaseLeft_s: number | undefined
+}
+
+/** What stands in etcd about a cluster, at one moment. */
+export interface ClusterState {
+  readonly description: ClusterDescription
+  /** Nothing in a cluster of one node. */
+  readonly nodes: ClusterNodes | undefined
+  /** Of that setting; 0 where there is none. */
+  readonly nodesRevision: number
+  readonly members: readonly StandingMember[]
+  /** Of each log, by its name: the sequence of its last record. */
+  readonly heads: ReadonlyMap<string, LogSequence>
+  /** Up to which record of each log the checkpoints of each node are, as it has said last. */
+  readonly checkpoints: ReadonlyMap<string, ReadonlyMap<string, number>>
+}
+
+/** Reads what stands below the prefix of a cluster. Refuses in words for the operator. */
+export async function readClusterState(client: EtcdClient, prefix: string): Promise<Result<ClusterState, string>> {
+  const success = [descriptionKey, `setting/${nodesSetting}`, 'member/', 'checkpoints/', 'head/'].map((name) =>
+    ranging(prefix, name),
+  )
+  const read = await client.call('txn', { compare: [], success, failure: [] })
+  if (!read.ok) return err(read.error.reason)
+  const [cluster, setting, members = [], checkpoints = [], heads = []] = read.value.responses.map(
+    ({ responseRange }) => responseRange?.kvs ?? [],
+  )
+  const text = textOf(cluster)
+  if (text === undefined) return err(`no cluster stands at ${prefix}`)
+  const description = parseDescription(text)
+  const nodes = parseNodes(textOf(setting) ?? '')
+  if (description === undefined || (nodes === undefined && setting?.length !== 0)) {
+    return err(`what stands at ${prefix} is written by a later version of Rigel, or damaged`)
+  }
+  const named = <Value>(pairs: readonly KeyValue[], value: (text: string) => Value): ReadonlyMap<string, Value> =>
+    new Map(pairs.map((pair) => [nameIn(pair), value(pair.value.toString())]))
+  return ok({
+    ...{ description, nodes, nodesRevision: setting?.[0]?.modRevision ?? 0 },
+    members: await Promise.all(members.flatMap((pair) => standing(client, pair) ?? [])),
+    heads: named(heads, (last) => Number(last) as LogSequence),
+    checkpoints: named(checkpoints, parseCheckpoints),
+  })
+}
+
+function ranging(prefix: string, name: string): RequestOp {
+  const key = `${prefix}/${name}`
+  return { requestRange: name.endsWith('/') ? { key, rangeEnd: endOf(key) } : { key } }
+}
+
+/** Nothing for what is written by a later version. */
+function standing(client: EtcdClient, { value, lease }: KeyValue): Promise<StandingMember> | undefined {
+  const facts = parseFacts(value.toString())
+  return facts && leaseLeft(client, lease).then((leaseLeft_s) => ({ facts, leaseLeft_s }))
+}
+
+async function leaseLeft(client: EtcdClient, lease: number): Promise<number | undefined> {
+  const said = await client.call('leaseTimeToLive', { ID: lease })
+  // -1 of a lease that has ended meanwhile.
+  return said.ok ? Math.max(0, said.value.TTL) : undefined
+}
+
+function textOf(pairs: readonly KeyValue[] | undefined): string | undefined {
+  return pairs?.[0]?.value.toString()
+}
+
+function nameIn({ key }: KeyValue): string {
+  return key.subarray(key.lastIndexOf('/') + 1).toString()
+}

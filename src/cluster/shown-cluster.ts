@@ -1,0 +1,125 @@
+import type { ClusterState } from './cluster-state.js'
+import { type ClusterNodes, knownCoordinator, knownRoutes, listedNames } from './node-facts.js'
+
+/** A node as it is shown. */
+interface ShownNode {
+  readonly name: string
+  readonly slot: number
+  /** The id of its data folder. */
+  readonly folder: string
+  /** Whether it has a lease. */
+  readonly isMember: boolean
+  /** Of a member: until its lease ends unless it is renewed. */
+  readonly leaseLeft_s?: number
+  /** Of a member: it is about to end. */
+  readonly isLeaving?: boolean
+  /** Of a member: where other nodes reach it; empty where they do not. */
+  readonly address?: string
+  /** Of a member: the formats of records that it reads. */
+  readonly formats?: readonly number[]
+  /** Of a member: others that it can not reach. */
+  readonly unreachable?: readonly string[]
+  /** The partitions that it owns, as far as is known. */
+  readonly owns: readonly number[]
+}
+
+interface ShownCopy {
+  readonly node: string
+  /** What a checkpoint of it has, by the sequence of the last record; 0 of a node that has said nothing yet. */
+  readonly checkpoint: number
+  /** Records that its last checkpoint does not have. */
+  readonly behind: number
+}
+
+interface ShownPartition {
+  readonly partition: number
+  /** The node that owns it; nothing while none is known to. */
+  readonly owner?: string
+  /** The sequence of the record by which it claimed the log. */
+  readonly since?: number
+  /** The sequence of the last record of its log. */
+  readonly last: number
+  readonly copies: readonly ShownCopy[]
+}
+
+/** A cluster as it is shown to people and programs. */
+export interface ShownCluster {
+  readonly cluster: string
+  readonly prefix: string
+  readonly format: number
+  /** The node that was asked; nothing where only etcd was. */
+  readonly node?: string
+  /** Of several nodes: the one that coordinates; nothing while none is known to. */
+  readonly coordinator?: string
+  readonly copies?: number
+  readonly reads?: ClusterNodes['reads']
+  readonly nodes: readonly ShownNode[]
+  readonly partitions: readonly ShownPartition[]
+}
+
+/** The broker that is asked about its cluster. */
+interface AskedNode {
+  readonly name: string
+  /** The id of its data folder. */
+  readonly folder: string
+}
+
+/** What is shown of a cluster. Of one node etcd does not know the name: it is that of the broker that is asked. */
+export function shownCluster(state: ClusterState, prefix: string, asked?: AskedNode): ShownCluster {
+  const { description, nodes } = state
+  const head = { cluster: description.name, prefix, format: description.format, ...(asked && { node: asked.name }) }
+  if (nodes === undefined) {
+    const owns = Array.from({ length: description.partitions }, (_, partition) => partition)
+    return {
+      ...head,
+      nodes: asked === undefined ? [] : [{ ...asked, slot: 0, isMember: true, owns }],
+      partitions: owns.map((partition) => ({
+        partition,
+        ...(asked && { owner: asked.name }),
+        last: lastOf(state, partition),
+        copies: [],
+      })),
+    }
+  }
+  const { copies, reads } = nodes
+  const coordinator = knownCoordinator(state.members.map(({ facts }) => facts))
+  const coordinated = coordinator && { coordinator: coordinator.name }
+  return {
+    ...head,
+    ...coordinated,
+    copies,
+    reads,
+    nodes: shownNodes(state, nodes),
+    partitions: shownPartitions(state, nodes),
+  }
+}
+
+function shownNodes({ members }: ClusterState, { nodes }: ClusterNodes): readonly ShownNode[] {
+  const routes = knownRoutes(members.map(({ facts }) => facts))
+  return nodes.map(({ name, slot, folder }) => {
+    const owns = routes.flatMap(({ node, partition }) => (node === name ? partition : []))
+    const member = members.find(({ facts }) => facts.name === name)
+    if (member === undefined) return { name, slot, folder, isMember: false, owns }
+    const { leaseLeft_s } = member
+    const { isLeaving, address, formats, unreachable } = member.facts
+    const lease = leaseLeft_s === undefined ? {} : { leaseLeft_s }
+    return { ...{ name, slot, folder, isMember: true }, ...lease, isLeaving, address, formats, unreachable, owns }
+  })
+}
+
+function shownPartitions(state: ClusterState, nodes: ClusterNodes): readonly ShownPartition[] {
+  const routes = new Map(knownRoutes(state.members.map(({ facts }) => facts)).map((route) => [route.partition, route]))
+  return Array.from({ length: state.description.partitions }, (_, partition) => {
+    const last = lastOf(state, partition)
+    const route = routes.get(partition)
+    const copies = listedNames(nodes).map((node) => {
+      const checkpoint = state.checkpoints.get(node)?.get(String(partition)) ?? 0
+      return { node, checkpoint, behind: Math.max(0, last - checkpoint) }
+    })
+    return { partition, ...(route && { owner: route.node, since: route.epoch }), last, copies }
+  })
+}
+
+function lastOf({ heads }: ClusterState, partition: number): number {
+  return heads.get(String(partition)) ?? 0
+}

@@ -1,0 +1,100 @@
+import { join } from 'node:path'
+import { before, t as file, test } from 'tap'
+import type { RunningBroker } from '../running.js'
+import { EtcdMembers, noEtcd } from './etcd-members.js'
+import { attributeText } from './given.js'
+import { givenNodes, setLevel, until } from './given-nodes.js'
+
+let etcd: EtcdMembers
+
+if (noEtcd === false) {
+  before(async () => {
+    etcd = await EtcdMembers.start(file, 1, file.testdir())
+  })
+}
+
+/** Updates one tank without end, at a node that takes connections: a connection that breaks says nothing of the update. */
+class Writer {
+  readonly id: string
+  readonly #nodes: readonly RunningBroker[]
+  #at: number
+  #isOver = false
+  #acknowledged = 0
+  /** Answers that are no acknowledgement. */
+  readonly refused: string[] = []
+  readonly #writing: Promise<void>
+
+  constructor(number: number, nodes: readonly RunningBroker[]) {
+    this.id = `Tank${number}`
+    this.#nodes = nodes
+    this.#at = number
+    this.#writing = this.#write()
+  }
+
+  get acknowledged(): number {
+    return this.#acknowledged
+  }
+
+  async end(): Promise<void> {
+    this.#isOver = true
+    await this.#writing
+  }
+
+  async #write(): Promise<void> {
+    while (!this.#isOver) {
+      const node = this.#nodes[this.#at % this.#nodes.length]
+      if (node === undefined) throw new Error('there is no node')
+      const value = this.#acknowledged + 1
+      const isDone = await setLevel(node, this.id, String(value)).catch(() => undefined)
+      if (isDone === undefined) this.#at += 1
+      else if (isDone) this.#acknowledged = value
+      else this.refused.push(`${value} at node ${this.#at % this.#nodes.length}`)
+    }
+  }
+}
+
+/** As whoever restarts nodes waits for: each is ready, and knows of both. */
+async function areTogether(nodes: readonly RunningBroker[]): Promise<boolean> {
+  const states = nodes.map(async (node) => {
+    const { status } = await node.send('GET', '/health/ready')
+    const { text } = await node.send('GET', '/metrics')
+    return status === 200 && text.includes('\nrigel_cluster_members 2\n')
+  })
+  return (await Promise.all(states)).every((is) => is)
+}
+
+test('nodes that are restarted one after the other refuse no update and lose none', { skip: noEtcd }, async (t) => {
+  const folder = t.testdir({ token: `${'t'.repeat(40)}\n` })
+  const flags = () => ['-clusterTokenFile', join(folder, 'token'), '-logLevel', 'INFO']
+  const { nodes } = await givenNodes(t, etcd, ['a', 'b'], flags)
+  await until(() => areTogether(nodes), 'both are members')
+  const writers = Array.from({ length: 6 }, (_, number) => new Writer(number, nodes))
+  const goOn = (): Promise<void> => {
+    const before = writers.map(({ acknowledged }) => acknowledged)
+    return until(
+      () => writers.every(({ acknowledged }, at) => acknowledged > (before[at] ?? 0) + 3),
+      'all writers go on',
+    )
+  }
+  await goOn()
+  for (const node of nodes) {
+    t.equal(await node.end('SIGTERM'), 0)
+    t.match(node.output, /other nodes own the [12] partitions of this one in \d+ ms/, 'what it has had is handed over')
+    await goOn()
+    await node.run()
+    await until(() => areTogether(nodes), 'all are members again, and know it')
+    await goOn()
+  }
+  for (const writer of writers) await writer.end()
+
+  t.same(
+    writers.flatMap(({ refused }) => refused),
+    [],
+    'nothing is refused',
+  )
+  t.comment(`${writers.reduce((sum, { acknowledged }) => sum + acknowledged, 0)} updates were acknowledged`)
+  for (const node of nodes) {
+    for (const { id, acknowledged } of writers) t.equal(await attributeText(node, id, 'level'), String(acknowledged))
+  }
+  for (const node of nodes) t.equal(await node.end('SIGTERM'), 0)
+})
