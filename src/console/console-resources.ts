@@ -10,15 +10,24 @@ const place = '/console'
 /** The page that names all other files. Its own name stays the same, so it is asked for again each time. */
 const index = 'index.html'
 
-/** Whether the management has a token: a browser that tried without one would be taken for a client that sends what is wrong. */
+/**
+ * Whether the management has a token: a browser that tried without one would be taken for a client that sends what is wrong. And whether
+ * the broker is of a cluster, since one that is has a page more.
+ */
 const access = 'access.json'
+
+/** What a browser has to know of a broker before it reads anything. */
+interface ConsoleFacts {
+  readonly needsToken: boolean
+  readonly ofCluster: boolean
+}
 
 /**
  * The console: its files, which hold no secret and need no token, and the way to it for browsers that are sent to the
  * port itself [console: how it is served].
  */
-export function consoleResources(files: PageFiles, needsToken: boolean): readonly Resource[] {
-  const said = { ...json({ needsToken }), headers: { 'Cache-Control': 'no-store' } }
+export function consoleResources(files: PageFiles, facts: ConsoleFacts): readonly Resource[] {
+  const said = { ...json(facts), headers: { 'Cache-Control': 'no-store' } }
   const named = reading(async (request) => {
     const name = segment(request, 'file')
     if (name === access) return said

@@ -260,7 +260,10 @@ function interfaces(
     ...referenceResources(),
     ...(options.noConsole
       ? []
-      : consoleResources(new PageFiles(builtFile('console')), options.adminToken !== undefined)),
+      : consoleResources(new PageFiles(builtFile('console')), {
+          needsToken: options.adminToken !== undefined,
+          ofCluster: options.cluster !== undefined,
+        })),
   ]
   const resources = [...ngsi1.resources, ...ngsi2.resources, ...management]
   const meter = measures.requests(resources)

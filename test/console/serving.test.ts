@@ -28,7 +28,10 @@ function givenFolder(t: Test): string {
 }
 
 async function given(t: Test, adminPort?: number) {
-  const resources = [...managementResources, ...consoleResources(new PageFiles(givenFolder(t)), false)]
+  const resources = [
+    ...managementResources,
+    ...consoleResources(new PageFiles(givenFolder(t)), { needsToken: false, ofCluster: false }),
+  ]
   const { frontEnd } = await givenFrontEnd(t, { adminPort }, undefined, { management: resources })
   return frontEnd
 }
@@ -146,7 +149,10 @@ test('on a port of its own the management brings the console there, and clients 
 })
 
 test('where it was not built, it is said how to get it', async (t) => {
-  const resources = [...managementResources, ...consoleResources(new PageFiles(join(t.testdir(), 'nothing')), false)]
+  const resources = [
+    ...managementResources,
+    ...consoleResources(new PageFiles(join(t.testdir(), 'nothing')), { needsToken: false, ofCluster: false }),
+  ]
   const { frontEnd } = await givenFrontEnd(t, {}, undefined, { management: resources })
   const response = await fetch(`http://127.0.0.1:${frontEnd.port}/console`)
   t.equal(response.status, 503)
@@ -157,10 +163,10 @@ test('where it was not built, it is said how to get it', async (t) => {
 test('whether a token is needed is known without one', async (t) => {
   for (const needsToken of [true, false]) {
     const { frontEnd } = await givenFrontEnd(t, needsToken ? { adminToken: 'secret' } : {}, undefined, {
-      management: consoleResources(new PageFiles('.'), needsToken),
+      management: consoleResources(new PageFiles('.'), { needsToken, ofCluster: !needsToken }),
     })
     const response = await fetch(`http://127.0.0.1:${frontEnd.port}/console/access.json`)
-    t.same(await response.json(), { needsToken })
+    t.same(await response.json(), { needsToken, ofCluster: !needsToken })
     t.equal(response.headers.get('cache-control'), 'no-store')
   }
 })

@@ -10,7 +10,7 @@ export interface ConsolePage {
   readonly load: () => Promise<ComponentType>
 }
 
-/** All pages in the order of the navigation; the first one is shown without an address. */
+/** The pages of every broker in the order of the navigation; the first one is shown without an address. */
 export const pages: readonly ConsolePage[] = [
   {
     id: 'overview',
@@ -58,9 +58,22 @@ export const pages: readonly ConsolePage[] = [
   },
 ]
 
+/** Of a broker that is of a cluster. */
+const clusterPage: ConsolePage = {
+  id: 'cluster',
+  title: 'Cluster',
+  letter: 'c',
+  load: async () => (await import('./cluster/cluster-page.js')).ClusterPage,
+}
+
+/** The pages of this broker. */
+export function pagesOf(hasCluster: boolean): readonly ConsolePage[] {
+  return hasCluster ? pages.toSpliced(-1, 0, clusterPage) : pages
+}
+
 /** The page of an id; the first one for an unknown id. */
 export function pageById(id: string): ConsolePage {
-  const found = pages.find((page) => page.id === id) ?? pages[0]
+  const found = pagesOf(true).find((page) => page.id === id) ?? pages[0]
   if (found === undefined) throw new Error('the console has no pages')
   return found
 }

@@ -10,15 +10,20 @@ export const signIn = new Observable<SignIn>('unknown')
 /** Whether the broker takes no changes from here, since it has no token and is reached from elsewhere. */
 export const readOnly = new Observable(false)
 
+/** Whether the broker is of a cluster. */
+export const ofCluster = new Observable(false)
+
 /** Kept in the memory of the tab only: in no address, cookie, storage or log. */
 let token: string | undefined
 
-const readAccess = readMembers({ needsToken: readFlag })
+const readAccess = readMembers({ needsToken: readFlag, ofCluster: readFlag })
 
 /** Finds out whether the broker has a token; nothing else is asked for before. */
 export async function openSession(): Promise<void> {
   // A broker that can not be reached now is asked for other things again and again.
-  const { needsToken } = await read('/console/access.json', readAccess).catch(() => ({ needsToken: false }))
+  const unknown = { needsToken: false, ofCluster: false }
+  const { needsToken, ...broker } = await read('/console/access.json', readAccess).catch(() => unknown)
+  ofCluster.set(broker.ofCluster)
   signIn.set(needsToken ? 'needed' : 'done')
 }
 

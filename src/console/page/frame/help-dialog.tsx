@@ -1,6 +1,7 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { useObservable } from '../observable.js'
-import { pages } from '../pages.js'
+import { pagesOf } from '../pages.js'
+import { ofCluster } from '../session.js'
 import { helpShown } from './keyboard.js'
 
 const keys: readonly (readonly [keys: string, meaning: string])[] = [
@@ -25,7 +26,7 @@ export function HelpDialog() {
     <dialog ref={dialog} aria-labelledby="help-title" onClose={() => helpShown.set(false)}>
       <h2 id="help-title">Keys</h2>
       <dl class="keys">
-        {pages.map(({ id, title, letter }) => (
+        {pagesOf(ofCluster.value).map(({ id, title, letter }) => (
           <Key key={id} keys={`g ${letter}`} meaning={title} />
         ))}
         {keys.map(([names, meaning]) => (

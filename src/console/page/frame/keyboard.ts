@@ -1,8 +1,9 @@
 import { useEffect } from 'preact/hooks'
 import { openPage } from '../address.js'
 import { Observable } from '../observable.js'
-import { pages } from '../pages.js'
+import { pagesOf } from '../pages.js'
 import { paused } from '../resource.js'
+import { ofCluster } from '../session.js'
 
 /** Whether the list of keys is shown. */
 export const helpShown = new Observable(false)
@@ -32,7 +33,7 @@ export function followKeys(): () => void {
     if (document.querySelector('dialog[open]') !== null) return
     const isPrefixed = event.timeStamp - prefixed_ms < prefix_ms
     prefixed_ms = Number.NEGATIVE_INFINITY
-    const page = isPrefixed ? pages.find(({ letter }) => letter === event.key) : undefined
+    const page = isPrefixed ? pagesOf(ofCluster.value).find(({ letter }) => letter === event.key) : undefined
     if (page !== undefined) openPage(page.id)
     else if (event.key === 'g') prefixed_ms = event.timeStamp
     else if (!actOn(event.key)) return

@@ -1,8 +1,11 @@
 import { linkTo } from '../address.js'
-import { type ConsolePage, pages } from '../pages.js'
+import { useObservable } from '../observable.js'
+import { type ConsolePage, pagesOf } from '../pages.js'
+import { ofCluster } from '../session.js'
 
 /** Leads to the pages. */
 export function Navigation({ open }: { readonly open: ConsolePage }) {
+  const pages = pagesOf(useObservable(ofCluster))
   return (
     <nav class="pages" aria-label="Pages">
       <ul>
