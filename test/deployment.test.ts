@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { test } from 'tap'
+import { type Test, test } from 'tap'
 import { parse } from 'yaml'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -21,28 +21,50 @@ interface Service {
   readonly deploy: { readonly resources: { readonly limits: Readonly<Record<string, unknown>> } }
 }
 
-const compose = parse(readFileSync(join(root, 'compose.yaml'), 'utf8'), { merge: true }) as {
+interface Composition {
   readonly services: Readonly<Record<string, Service>>
   readonly volumes: Readonly<Record<string, unknown>>
 }
 
-test('every service of compose.yaml is read-only, without rights, limited, and its files are there', async (t) => {
-  t.same(Object.keys(compose.services), ['rigel', 'prometheus', 'grafana'])
-  for (const [name, service] of Object.entries(compose.services)) {
+function composed(file: string): Composition {
+  return parse(readFileSync(join(root, file), 'utf8'), { merge: true }) as Composition
+}
+
+const compose = composed('compose.yaml')
+const cluster = composed('compose.cluster.yaml')
+
+/** Every service is read-only, without rights, limited, and its files are there. */
+function checkServices(t: Test, { services, volumes }: Composition): void {
+  for (const [name, service] of Object.entries(services)) {
     t.match(
       service,
       { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'], restart: 'unless-stopped' },
       name,
     )
     t.same(Object.keys(service.deploy.resources.limits).toSorted(), ['cpus', 'memory', 'pids'])
-    if (name !== 'rigel') t.match(service.image, /:v?\d+\.\d+\.\d+$/, 'another version would be another program')
+    if (service.image !== 'rigel')
+      t.match(service.image, /:v?\d+\.\d+\.\d+$/, 'another version would be another program')
     for (const volume of service.volumes) {
       const [from = ''] = volume.split(':')
-      t.ok(
-        from.startsWith('./') ? existsSync(join(root, from)) && volume.endsWith(':ro') : from in compose.volumes,
-        volume,
-      )
+      t.ok(from.startsWith('./') ? existsSync(join(root, from)) && volume.endsWith(':ro') : from in volumes, volume)
     }
+  }
+}
+
+test('every service of compose.yaml is protected and limited', async (t) => {
+  t.same(Object.keys(compose.services), ['rigel', 'prometheus', 'grafana'])
+  checkServices(t, compose)
+})
+
+test('so is every service of compose.cluster.yaml, whose nodes have names of their own', async (t) => {
+  const three = (name: string): readonly string[] => [0, 1, 2].map((number) => `${name}-${number}`)
+  t.same(Object.keys(cluster.services), [...three('etcd'), ...three('broker'), 'proxy'])
+  checkServices(t, cluster)
+  for (const name of three('broker')) {
+    const { environment = {}, stop_grace_period = '' } = cluster.services[name] ?? {}
+    t.match(environment, { RIGEL_NODE_NAME: name, RIGEL_CLUSTER_ADVERTISE: name })
+    t.ok(Number.parseInt(stop_grace_period, 10) > Number(environment['RIGEL_SHUTDOWN_TIMEOUT']))
+    t.match(readFileSync(join(root, 'deploy', 'cluster', 'Caddyfile'), 'utf8'), `${name}:1026`)
   }
 })
 
