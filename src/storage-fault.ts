@@ -20,6 +20,16 @@ export class LogFenced extends Error {
   override readonly name = 'LogFenced'
 }
 
+/** The log of a cluster does not have any more what comes behind an environment: a copy of another node has to take its place. */
+export class BehindLog extends Error {
+  override readonly name = 'BehindLog'
+}
+
+/** Whether a fault is that, also when it has crossed from another thread, which leaves it nothing of its class but the name. */
+export function isBehind(fault: unknown): boolean {
+  return fault instanceof Error && fault.name === BehindLog.name
+}
+
 /** What a failed write or flush is: after it nobody knows what is on disk, so it is not tried again. */
 export function diskFault(file: string, fault: unknown): DiskFault {
   if (fault instanceof DiskFault) return fault

@@ -5,6 +5,7 @@ import {
   type SubscriptionServiceOperation,
   subscriptionServiceOperations,
 } from '../src/broker/broker.js'
+import { type CopyOperation, type CopyService, copyOperations } from '../src/broker/copy-service.js'
 import {
   type RegistryOperation,
   type RegistryService,
@@ -49,6 +50,7 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & Servic
     registry: { ...remoteService<RegistryService, RegistryOperation>(task.registry, registryServiceOperations), index },
     backups: remoteService<BackupService, BackupOperation>(task.backups, backupOperations),
     cluster: task.cluster && remoteService<ClusterService, ClusterOperation>(task.cluster, clusterOperations),
+    copies: remoteService<CopyService, CopyOperation>(task.copies, copyOperations),
     feeds: () => remoteFeeds(task.feeds),
     alarms: { tell: (alarm: AlarmReport) => tell(control, alarm) },
   }

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Appender } from '../src/cluster/appender.js'
 import { readClusterState } from '../src/cluster/cluster-state.js'
-import { CopyCheckpoints } from '../src/cluster/copy-checkpoints.js'
+import { CopyCheckpoints, checkpointsText } from '../src/cluster/copy-checkpoints.js'
+import type { Extent, LogName } from '../src/cluster/engine.js'
 import { EngineWatch } from '../src/cluster/engine-watch.js'
 import { EtcdClient } from '../src/cluster/etcd-client.js'
 import { EtcdEngine } from '../src/cluster/etcd-engine.js'
 import { EtcdNodes, type Following } from '../src/cluster/etcd-nodes.js'
 import { LogService } from '../src/cluster/log-service.js'
-import type { LogInstruction, LogReport, LogTask } from '../src/cluster/log-thread.js'
+import type { ClusterSurvey, LogInstruction, LogReport, LogTask } from '../src/cluster/log-thread.js'
 import { listed, Membership, watchListed } from '../src/cluster/membership.js'
 import { listedNames, type NodeFacts } from '../src/cluster/node-facts.js'
 import { workerLog } from '../src/log/worker-log.js'
@@ -23,7 +24,7 @@ const again_ms = 200
 
 /** The thread that has the connection to the engine of a cluster: appends what the threads of partitions hand over. */
 export default async function log(task: LogTask & ThreadPorts): Promise<void> {
-  const { control, etcd, prefix, node } = task
+  const { control, etcd, prefix, node, heldMost_bytes } = task
   const lines = workerLog(task.log, new Switches(task.switches))
   const watch = new EngineWatch(new EngineTable(task.measures).meter(), lines)
   const copies = new CopyTable(task.copies)
@@ -33,6 +34,7 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
     engine,
     appender: new Appender(engine, watch),
     node,
+    heldMost_bytes,
     fenced: (log, last) => {
       watch.fenced()
       report({ kind: 'fenced', log, last })
@@ -77,7 +79,7 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
         case 'claim':
           return report({ kind: 'claimed', claimed: await service.claim(instruction.logs) })
         case 'follow': {
-          const checkpoints = new CopyCheckpoints(nodes, node, listedNames(instruction.nodes))
+          const checkpoints = new CopyCheckpoints(nodes, node, listedNames(instruction.nodes), instruction.applied)
           service.follow(checkpoints, (log, last) => {
             if (log !== 'control') copies.head(log, last)
           })
@@ -86,6 +88,12 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
             report({ kind: 'nodes', nodes: held })
           })
           return
+        }
+        case 'survey':
+          return report({ kind: 'surveyed', survey: await surveyed(engine, nodes, instruction.logs) })
+        case 'hold': {
+          const told = await nodes.tellCheckpoints(node, checkpointsText(instruction.behind))
+          return report({ kind: 'held', held: told.ok ? told : err(told.error.reason) })
         }
         case 'serve':
           return service.serve(instruction.end)
@@ -121,6 +129,22 @@ async function described(
     if (!text.ok && performance.now() > until) return err(text.error.reason)
     await sleep(again_ms)
   }
+}
+
+async function surveyed(
+  engine: EtcdEngine,
+  nodes: EtcdNodes,
+  logs: readonly LogName[],
+): Promise<Result<ClusterSurvey, string>> {
+  const members = await nodes.members()
+  if (!members.ok) return err(members.error.reason)
+  const extents = new Map<LogName, Extent>()
+  for (const log of logs) {
+    const extent = await engine.extent(log)
+    if (!extent.ok) return err(extent.error.reason)
+    if (extent.value !== undefined) extents.set(log, extent.value)
+  }
+  return ok({ extents, members: members.value })
 }
 
 /** Versions before lose leases too early or get no fixes any more; nothing here rests on leases. */

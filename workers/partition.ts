@@ -19,7 +19,7 @@ import type { StorageMeter } from '../src/measure/waits.js'
 import { rawUpdateInterpreter } from '../src/ngsi1/raw-update.js'
 import { rawWriteInterpreter } from '../src/ngsi2/raw-write.js'
 import type { Interpreter } from '../src/partition/commands.js'
-import type { PinnedFile } from '../src/partition/store.js'
+import type { PinnedFile, PinPurpose } from '../src/partition/store.js'
 import { matcherMaker } from '../src/runtime/message-rendering.js'
 import { numbered, type PartitionTask, type ThreadPorts } from '../src/runtime/tasks.js'
 import { Bell } from '../src/shared-memory/bell.js'
@@ -150,14 +150,13 @@ function watchSizes(store: LmdbPartitionStore, meter: StorageMeter): () => void 
 /** How long a partition stands still for a moment that it shares with all others, at most. */
 const gate_ms = 500
 
-/** The turns go on when all partitions have pinned, or when it takes too long. */
-function pinned(store: LmdbPartitionStore, gate: SharedArrayBuffer, log: Log, tell: (file?: PinnedFile) => void): void {
+/** The file of the last commit, which is kept from now on; nothing when it cannot be read. */
+function pinned(store: LmdbPartitionStore, purpose: PinPurpose, log: Log): PinnedFile | undefined {
   try {
-    tell(store.pin())
-    new PinGate(gate).wait(gate_ms)
+    return store.pin(purpose)
   } catch (fault) {
-    log.error('storage:backup', 'the file of the partition cannot be copied', errorFacts(fault))
-    tell()
+    log.error(`storage:${purpose}`, 'the file of the partition cannot be copied', errorFacts(fault))
+    return undefined
   }
 }
 
@@ -173,6 +172,11 @@ function drained(
     control.postMessage(report)
   }
   const report = (said: PartitionReport): void => control.postMessage(said)
+  const pin = (ticket: number, purpose: PinPurpose): boolean => {
+    const file = pinned(store, purpose, log)
+    report({ kind: 'pinned', ticket, file, applied: store.noted })
+    return file !== undefined
+  }
   return new Promise((resolve) => {
     control.on('message', (instruction: PartitionInstruction) => {
       switch (instruction.kind) {
@@ -182,12 +186,18 @@ function drained(
           return inForce(instruction.ticket, inbox.subscribe(instruction.inForce))
         case 'unsubscribe':
           return inForce(instruction.ticket, inbox.unsubscribe(instruction.id))
-        case 'pin': {
-          const { ticket, gate } = instruction
-          return pinned(store, gate, log, (file) => report({ kind: 'pinned', ticket, file }))
-        }
+        case 'pin':
+          // The turns go on when all partitions have pinned, or when it takes too long.
+          if (pin(instruction.ticket, 'backup')) new PinGate(instruction.gate).wait(gate_ms)
+          return
+        case 'pinCopy':
+          pin(instruction.ticket, 'copy')
+          return
         case 'unpin':
-          return report({ kind: 'unpinned', ticket: instruction.ticket, wasPinned: store.unpin() })
+        case 'unpinCopy': {
+          const wasPinned = store.unpin(instruction.kind === 'unpin' ? 'backup' : 'copy')
+          return report({ kind: 'unpinned', ticket: instruction.ticket, wasPinned })
+        }
         case 'control':
           return copy?.controlled(instruction.control)
         case 'mark': {

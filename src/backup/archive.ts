@@ -86,6 +86,11 @@ async function* piecesOf(content: ArchivedFile['content']): AsyncGenerator<Buffe
     yield Buffer.from(content)
     return
   }
+  yield* pinnedPieces(content)
+}
+
+/** The bytes of a snapshot, in pieces. Throws what the file system says, and when the file is shorter than the snapshot. */
+export async function* pinnedPieces(content: PinnedFile): AsyncGenerator<Buffer, void> {
   const handle = await open(content.file, 'r')
   try {
     for (let at = 0; at < content.bytes; at += piece_bytes) yield await patchedPiece(handle, content, at)

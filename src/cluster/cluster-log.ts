@@ -1,5 +1,5 @@
 import { ok, type Result } from '../result.js'
-import { DamagedRecord, DiskFault } from '../storage-fault.js'
+import { BehindLog, DamagedRecord, DiskFault } from '../storage-fault.js'
 import { type ClockStart, clockStart, type Milliseconds, type Nanoseconds } from '../time.js'
 import type { Appended, LogRecord, LogSequence, NotedLog } from '../wal/record-log.js'
 import {
@@ -8,7 +8,7 @@ import {
   decodeClusterRecord,
   encodeClusterRecord,
 } from './cluster-record.js'
-import { type ReadRefusal, recordMax_bytes } from './engine.js'
+import { forgotten, type ReadRefusal, recordMax_bytes } from './engine.js'
 import { type LogAnswers, LogLink, type LogLinkEnd } from './log-link.js'
 
 /**
@@ -65,17 +65,20 @@ export class ClusterLog implements NotedLog {
 
   /**
    * Opens the log for an environment that has applied it up to a sequence. Throws `DamagedRecord`, in words for the operator,
-   * when the log does not go on from there.
+   * when the log does not go on from there, and `BehindLog` where another node may have what is missing.
    */
   constructor(end: LogLinkEnd, applied: LogSequence) {
     this.#end = end
     this.#link = new LogLink(end)
     const { first, last, claim } = known(this.#link.askSync({ kind: 'extent' }), end)
     if (applied > last) throw lostRecords(end, `it ends at record ${last}, and this folder has applied ${applied}`)
-    if (applied + 1 < first)
-      throw lostRecords(end, `it begins at record ${first}, and this folder has applied ${applied}`)
     this.#epoch = claim
     this.#last = last
+    // Who owns a log when it is opened is its only node.
+    const lost = forgotten({ first, last })
+    if (claim === 0 && applied < lost) throw this.#behind((lost + 1) as LogSequence, applied)
+    if (applied + 1 < first)
+      throw lostRecords(end, `it begins at record ${first}, and this folder has applied ${applied}`)
     // A checkpoint has what this environment begins with.
     if (claim === 0) this.#link.tell({ kind: 'truncate', upTo: applied })
   }
@@ -105,6 +108,11 @@ export class ClusterLog implements NotedLog {
     const read = known(await this.#link.ask({ kind: 'next', after: this.#last }), this.#end)
     if (!read.ok) return read
     return ok({ turns: this.#turnsOf(read.value), last: read.value.at(-1)?.sequence ?? this.#last })
+  }
+
+  /** What a refusal to say what follows means for who follows. */
+  behind(refusal: ReadRefusal): Error {
+    return refusal.kind === 'behind' ? this.#behind(refusal.first, this.#last) : new Error(refusal.reason)
   }
 
   /** What was followed is applied up to there. */
@@ -188,6 +196,12 @@ export class ClusterLog implements NotedLog {
 
   close(): void {
     this.#link.close()
+  }
+
+  #behind(first: LogSequence, applied: LogSequence): BehindLog {
+    return new BehindLog(
+      `${nameOf(this.#end)} begins at record ${first}, and this folder has applied ${applied}: the next start fetches a copy from another node`,
+    )
   }
 
   #encoded(payload: Uint8Array, kind: ClusterRecordKind = 'turn'): Buffer {

@@ -17,13 +17,15 @@ export class CopyCheckpoints {
   readonly #nodes: EtcdNodes
   readonly #node: string
   #listed: readonly string[]
-  readonly #reached = new Map<LogName, LogSequence>()
-  #isTold = true
+  readonly #reached: Map<LogName, LogSequence>
+  #isTold = false
 
-  constructor(nodes: EtcdNodes, node: string, listed: readonly string[]) {
+  /** Of a node whose checkpoints have reached that far. */
+  constructor(nodes: EtcdNodes, node: string, listed: readonly string[], reached: ReadonlyMap<LogName, LogSequence>) {
     this.#nodes = nodes
     this.#node = node
     this.#listed = listed
+    this.#reached = new Map(reached)
   }
 
   /** The names of the nodes that keep copies. */
@@ -41,7 +43,7 @@ export class CopyCheckpoints {
   async exchanged(): Promise<Result<ReadonlyMap<LogName, ReachedByCopies>, EngineUnavailable>> {
     if (!this.#isTold) {
       this.#isTold = true
-      const told = await this.#nodes.tellCheckpoints(this.#node, JSON.stringify(Object.fromEntries(this.#reached)))
+      const told = await this.#nodes.tellCheckpoints(this.#node, checkpointsText(this.#reached))
       if (!told.ok) {
         this.#isTold = false
         return told
@@ -60,6 +62,11 @@ export class CopyCheckpoints {
     })
     return new Map(byLogs)
   }
+}
+
+/** What a node says of its checkpoints: the last record of each log that they have. */
+export function checkpointsText(reached: ReadonlyMap<LogName, LogSequence>): string {
+  return JSON.stringify(Object.fromEntries(reached))
 }
 
 /** The sequences by logs in what a node has said of its checkpoints. */

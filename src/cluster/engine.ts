@@ -32,6 +32,11 @@ export interface Extent {
   readonly last: LogSequence
 }
 
+/** Up to which record a copy has to have a log from elsewhere, before it can go on with what the log has. */
+export function forgotten({ first, last }: Extent): LogSequence {
+  return first === 0 ? last : ((first - 1) as LogSequence)
+}
+
 /** Why records can not be read. */
 export type ReadRefusal =
   /** They were forgotten up to this one. */

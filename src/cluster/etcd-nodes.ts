@@ -103,6 +103,14 @@ export class EtcdNodes {
     })
   }
 
+  /** Who the members are now, as `watchMembers` says. */
+  async members(): Promise<Result<readonly NodeFacts[], EngineUnavailable>> {
+    const key = `${this.#prefix}/member/`
+    const read = await this.#client.call('range', { key, rangeEnd: endOf(key) })
+    if (!read.ok) return err(unanswered(read.error))
+    return ok(read.value.kvs.flatMap(({ value }) => parseFacts(value.toString()) ?? []))
+  }
+
   /** Members whose facts are of a later format are not among them. */
   watchMembers(changed: (members: readonly NodeFacts[]) => void): Following {
     return new KeyWatch(this.#client, `${this.#prefix}/member/`, (keys) => changed(membersOf(keys)))

@@ -13,6 +13,11 @@ export interface LogServiceParts {
   readonly engine: Engine
   readonly appender: Appender
   readonly node: string
+  /**
+   * So much of a log is kept in the engine for a copy that does not follow, or is away. After that it has to fetch a checkpoint,
+   * of which two others have one.
+   */
+  readonly heldMost_bytes: number
   /** Somebody else's record stands in a log where ours was to stand: this process is its owner no more. */
   readonly fenced: (log: LogName, last: LogSequence) => void
   /** What is done beside the turns did not succeed, and is done again. */
@@ -34,12 +39,6 @@ interface Owned {
 /** How often what checkpoints have made dispensable is deleted, and how often etcd lets go of its room. */
 const truncate_ms = 1000
 const compact_ms = 10_000
-
-/**
- * So much of a log is kept in the engine for a copy that does not follow, or is away. After that it has to fetch a checkpoint,
- * of which two others have one.
- */
-const heldMost_bytes = 64 * 2 ** 20
 
 /** How long reading is tried for a store that is being opened. */
 const patience_ms = 10_000
@@ -231,7 +230,7 @@ export class LogService {
       if (!least.ok) return this.#parts.neglected('be told of checkpoints', least.error.reason)
       for (const [log, { all, two }] of least.value) {
         const held_bytes = this.#owned.get(log)?.bytes.behind_bytes(all) ?? 0
-        this.#truncatable(log, held_bytes > heldMost_bytes ? two : all)
+        this.#truncatable(log, held_bytes > this.#parts.heldMost_bytes ? two : all)
       }
     }
     const upTo = new Map<LogName, LogSequence>()

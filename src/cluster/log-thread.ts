@@ -3,7 +3,7 @@ import type { CounterTableMemory } from '../shared-memory/counter-table.js'
 import type { SwitchMemory } from '../shared-memory/switches.js'
 import type { LogSequence } from '../wal/record-log.js'
 import type { ClusterState } from './cluster-state.js'
-import type { LogName } from './engine.js'
+import type { Extent, LogName } from './engine.js'
 import type { EtcdSettings } from './etcd-client.js'
 import type { LogServerEnd } from './log-link.js'
 import type { ClusterNodes, NodeFacts } from './node-facts.js'
@@ -15,21 +15,30 @@ export interface LogTask {
   readonly prefix: string
   /** Names this process in its records. */
   readonly node: string
+  /** See `LogServiceParts`. */
+  readonly heldMost_bytes: number
   readonly switches: SwitchMemory
   readonly measures: CounterTableMemory
   /** Where it says how far the logs are, see `CopyTable`. */
   readonly copies: CounterTableMemory
 }
 
-/** What the main thread tells it. Each of the first four is answered by a report. */
+/** What the main thread tells it. Each of the first four is answered by a report, and so are `survey` and `hold`. */
 export type LogInstruction =
   | { readonly kind: 'describe' }
   /** That this process is a node of the cluster, with a data folder of this id. */
   | { readonly kind: 'list'; readonly folder: string }
   | { readonly kind: 'begin'; readonly description: string; readonly after: ReadonlyMap<LogName, LogSequence> }
   | { readonly kind: 'claim'; readonly logs: readonly LogName[] }
-  /** That this process is one of several nodes, of which these keep copies: logs are claimed by the threads that have them. */
-  | { readonly kind: 'follow'; readonly nodes: ClusterNodes }
+  /** To have the logs keep what comes behind these records, since this node fetches copies that have them. */
+  | { readonly kind: 'hold'; readonly behind: ReadonlyMap<LogName, LogSequence> }
+  /**
+   * That this process is one of several nodes, of which these keep copies: logs are claimed by the threads that have them. Its own
+   * copies have applied these records.
+   */
+  | { readonly kind: 'follow'; readonly nodes: ClusterNodes; readonly applied: ReadonlyMap<LogName, LogSequence> }
+  /** To say what these logs have, and who the members are. */
+  | { readonly kind: 'survey'; readonly logs: readonly LogName[] }
   | { readonly kind: 'serve'; readonly end: LogServerEnd }
   /** That this node is a member from now on, and says this of itself: the first time and whenever it changes. */
   | { readonly kind: 'tell'; readonly self: NodeFacts }
@@ -39,6 +48,12 @@ export type LogInstruction =
   | { readonly kind: 'readState' }
   | { readonly kind: 'end' }
 
+/** What a node can know of its cluster before it is a member. */
+export interface ClusterSurvey {
+  readonly extents: ReadonlyMap<LogName, Extent>
+  readonly members: readonly NodeFacts[]
+}
+
 /** What it tells the main thread; refusals are in words for the operator. */
 export type LogReport =
   | { readonly kind: 'ready' }
@@ -46,6 +61,8 @@ export type LogReport =
   /** Nothing in a cluster of one node. */
   | { readonly kind: 'listed'; readonly nodes: Result<ClusterNodes | undefined, string> }
   | { readonly kind: 'begun'; readonly isNew: Result<boolean, string> }
+  | { readonly kind: 'surveyed'; readonly survey: Result<ClusterSurvey, string> }
+  | { readonly kind: 'held'; readonly held: Result<undefined, string> }
   | { readonly kind: 'claimed'; readonly claimed: Result<undefined, string> }
   | { readonly kind: 'nodes'; readonly nodes: ClusterNodes }
   | { readonly kind: 'members'; readonly members: readonly NodeFacts[] }

@@ -98,6 +98,11 @@ export const clusterFlags = named({
     textFlag('file'),
     'file of the tokens that nodes know each other by, one in a line',
   ),
+  clusterLogMax: cluster.value(
+    integer(1, 4096),
+    64,
+    'MiB of each log that are kept in etcd for a node that does not follow; beyond it that node fetches a copy',
+  ),
   etcdCa: cluster.optional(textFlag('file'), 'authority that signed the certificates of etcd (PEM)'),
   etcdCert: cluster.optional(textFlag('file'), 'certificate shown to etcd (PEM); needs -etcdKey'),
   etcdKey: cluster.optional(textFlag('file'), 'its private key (PEM)'),

@@ -176,6 +176,7 @@ function clusterFrom(settings: Settings) {
     key: value(flags.etcdKey),
     user: value(flags.etcdUser),
     passwordFile: value(flags.etcdPasswordFile),
+    logMax_MiB: value(flags.clusterLogMax),
     link: linkFrom(settings),
   })
 }

@@ -1,11 +1,12 @@
 import { MessageChannel, type MessagePort, type TransferListItem } from 'node:worker_threads'
+import type { KeptCopy } from '../broker/copy-service.js'
 import { faultText, type Log } from '../log/log.js'
 import type { PartitionInstruction, PartitionOwned, PartitionReady, PartitionReport } from '../mailbox/batch.js'
 import { ActorThread } from '../mailbox/thread.js'
 import type { PinnedFile } from '../partition/store.js'
 import { err, ok, type Result } from '../result.js'
 import { PinGate } from '../shared-memory/pin-gate.js'
-import { DiskFault } from '../storage-fault.js'
+import { DiskFault, isBehind } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import type { LogSequence } from '../wal/record-log.js'
@@ -37,6 +38,8 @@ interface PartitionsSettings<Task> {
   readonly owns?: (partition: number, epoch: PartitionOwned['epoch']) => void
   /** The broker can not go on: the reason. */
   readonly fatal: (reason: string) => void
+  /** In a cluster: nor can it here, since a log does not have any more what a partition needs, but after another start. */
+  readonly behind: (reason: string) => void
 }
 
 /** Commits that partitions keep, in the order of their numbers. */
@@ -75,6 +78,8 @@ export class Partitions<Task extends object> {
   readonly #deaths = new Map<number, Deaths>()
   /** Who waits for an instruction to be carried out, by its ticket. */
   readonly #open = new Map<number, (report: TicketedReport) => void>()
+  /** Partitions of which a commit is kept for a copy, with the threads that do so. */
+  readonly #copied = new Map<number, PartitionThread<Task>>()
   #tickets = 0
   /** See `controlled`. */
   #control = 0 as LogSequence
@@ -164,6 +169,26 @@ export class Partitions<Task extends object> {
     return err(pins.some((pin) => pin?.kind === 'pinned' && !pin.file) ? 'unreadable' : 'notTogether')
   }
 
+  /** See `CopyService`. */
+  async beginCopy(partition: number): Promise<KeptCopy | undefined> {
+    const thread = this.#threads.get(partition)
+    if (thread === undefined || this.#draining || this.#copied.has(partition)) return undefined
+    this.#copied.set(partition, thread)
+    const pin = await this.#asked(thread, (ticket) => ({ kind: 'pinCopy', ticket }))
+    if (pin?.kind === 'pinned' && pin.file !== undefined) return { file: pin.file, applied: pin.applied }
+    this.#copied.delete(partition)
+    return undefined
+  }
+
+  /** See `CopyService`. */
+  async endCopy(partition: number): Promise<boolean> {
+    const thread = this.#copied.get(partition)
+    if (thread === undefined) return false
+    const report = await this.#asked(thread, (ticket) => ({ kind: 'unpinCopy', ticket }))
+    this.#copied.delete(partition)
+    return report?.kind === 'unpinned' && report.wasPinned
+  }
+
   async #unpinned(threads: readonly PartitionThread<Task>[]): Promise<boolean> {
     const reports = await Promise.all(
       threads.map((thread) => this.#asked(thread, (ticket) => ({ kind: 'unpin', ticket }))),
@@ -231,19 +256,25 @@ export class Partitions<Task extends object> {
   }
 
   #died(partition: number, thread: PartitionThread<Task>, fault: unknown): void {
-    const { log, fatal, isWriting, restarted } = this.#settings
+    const { log, fatal, behind, isWriting, restarted } = this.#settings
     log.error('worker:died', `partition ${partition} failed: ${faultText(fault)}`, { partition, stack: stackOf(fault) })
     // An error that has crossed from another thread has kept nothing of its class but the name.
     if (fault instanceof Error && fault.name === DiskFault.name) fatal(fault.message)
+    else if (isBehind(fault)) {
+      this.#threads.delete(partition)
+      this.#settings.owns?.(partition, undefined)
+      behind(faultText(fault))
+    }
     // Its write lock would never be given back: the whole process would hang at the next commit.
     else if (isWriting(partition)) fatal(`partition ${partition} died inside a write transaction`)
     else if (this.#deathsOf(partition).areTooMany())
       fatal(`partition ${partition} died ${deathsPerMinute} times within a minute`)
     else if (!this.#draining) {
       restarted(partition)
-      this.#replace(partition, thread).catch((failure: unknown) =>
-        fatal(`partition ${partition} cannot be restarted: ${faultText(failure)}`),
-      )
+      this.#replace(partition, thread).catch((failure: unknown) => {
+        if (isBehind(failure)) behind(faultText(failure))
+        else fatal(`partition ${partition} cannot be restarted: ${faultText(failure)}`)
+      })
     }
   }
 

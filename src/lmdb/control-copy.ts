@@ -3,7 +3,7 @@ import type { ClusterLog } from '../cluster/cluster-log.js'
 import { fullDisk_ms, idle_ns, look_ms, ownsFrom, shown_ms } from '../cluster/tenure.js'
 import type { Log } from '../log/log.js'
 import type { PartitionPosition } from '../shared-memory/partition-position.js'
-import { DamagedRecord, StorageFull } from '../storage-fault.js'
+import { StorageFull } from '../storage-fault.js'
 import type { Nanoseconds } from '../time.js'
 import type { LogRecord, LogSequence } from '../wal/record-log.js'
 import type { ControlRecord } from './control-record.js'
@@ -104,7 +104,7 @@ export class ControlCopy {
     try {
       while (this.#state.kind === 'follows') {
         const next = await wal.next()
-        if (!next.ok) throw new DamagedRecord(`this copy is behind the log of the coordinator: ${next.error.kind}`)
+        if (!next.ok) throw wal.behind(next.error)
         if (this.#state.kind !== 'follows') return
         if (next.value.last > wal.last) await this.#apply(next.value.turns, next.value.last)
         else if (this.#isToOwn) await this.#claim()

@@ -1,7 +1,7 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Database, RootDatabase } from 'lmdb'
 import type { Log } from '../log/log.js'
-import type { PinnedFile } from '../partition/store.js'
+import type { PinnedFile, PinPurpose } from '../partition/store.js'
 import { type Packed, packedTexts } from '../shared-memory/packed.js'
 import { DiskFault, LogFenced, StorageFull } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
@@ -190,12 +190,17 @@ export class ControlStore implements SubscriptionStore {
   }
 
   /** See `LoggedEnvironment`. */
-  pin(): PinnedFile {
-    return this.#logged.pin()
+  pin(purpose: PinPurpose): PinnedFile {
+    return this.#logged.pin(purpose)
   }
 
-  unpin(): boolean {
-    return this.#logged.unpin()
+  unpin(purpose: PinPurpose): boolean {
+    return this.#logged.unpin(purpose)
+  }
+
+  /** See `LoggedEnvironment`: what a commit that is pinned now has applied. */
+  get noted(): LogSequence {
+    return this.#logged.noted
   }
 
   async close(): Promise<void> {

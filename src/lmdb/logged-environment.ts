@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Database, RootDatabase } from 'lmdb'
 import { isClusterNote } from '../cluster/cluster-log.js'
 import type { Log } from '../log/log.js'
-import type { PinnedFile } from '../partition/store.js'
+import type { PinnedFile, PinPurpose } from '../partition/store.js'
 import { DamagedRecord } from '../storage-fault.js'
 import type { Nanoseconds } from '../time.js'
 import { LocalLog, type LocalLogSettings } from '../wal/local-log.js'
@@ -33,7 +33,7 @@ export interface LoggedParts {
 }
 
 /** The fact that says which record of the log was applied last. Part of the format on disk. */
-const appliedFact: Key = ['applied']
+export const appliedFact: Key = ['applied']
 
 /** How often a checkpoint is taken while there is something new. */
 const checkpoint_ms = 1000
@@ -61,7 +61,7 @@ export class LoggedEnvironment {
   /** The record that the last checkpoint was taken behind. */
   #checkpointed: LogSequence
   #taking: Promise<void> | undefined
-  #pin: FilePin | undefined
+  readonly #pins = new Map<PinPurpose, FilePin>()
 
   /**
    * Opens the log of an environment that was just opened. To be followed by `recover`. Throws `DamagedRecord`, in words for
@@ -156,6 +156,11 @@ export class LoggedEnvironment {
     this.#applied = last
   }
 
+  /** The last record that the last commit has noted as applied: what comes behind it has changed nothing so far. */
+  get noted(): LogSequence {
+    return this.#noted
+  }
+
   /** Whether the last checkpoint has everything. */
   get isCheckpointed(): boolean {
     return this.#applied === this.#checkpointed
@@ -169,26 +174,25 @@ export class LoggedEnvironment {
     this.#taken(this.#applied, this.#noted)
   }
 
-  /** Keeps the last commit for a copy of the file, instead of one that was kept before. Only between two turns. */
-  pin(): PinnedFile {
-    this.unpin()
-    this.#pin = new FilePin(this.#parts.path, this.#parts.root)
-    return this.#pin.file
+  /** Keeps the last commit for a copy of the file, instead of one that was kept for the same before. Only between two turns. */
+  pin(purpose: PinPurpose): PinnedFile {
+    this.unpin(purpose)
+    const pin = new FilePin(this.#parts.path, this.#parts.root)
+    this.#pins.set(purpose, pin)
+    return pin.file
   }
 
-  /** Keeps none any more; says whether there was one. */
-  unpin(): boolean {
-    const held = this.#pin
-    this.#pin = undefined
-    held?.release()
-    return held !== undefined
+  /** Keeps none for this any more; says whether there was one. */
+  unpin(purpose: PinPurpose): boolean {
+    this.#pins.get(purpose)?.release()
+    return this.#pins.delete(purpose)
   }
 
   /** Takes a last checkpoint, so that nothing has to be recovered, and closes the log, but not the environment. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
     await this.#taking
-    this.unpin()
+    for (const purpose of [...this.#pins.keys()]) this.unpin(purpose)
     this.checkpoint()
     this.#checkpoints.close()
     this.#wal.close()

@@ -2,9 +2,12 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readSync, rmSync
 import { join } from 'node:path'
 import { syncFolder } from '../folder.js'
 import { systemFaultText } from '../system-fault.js'
+import type { LogSequence } from '../wal/record-log.js'
+import { numberOf } from './damage.js'
 import { openDatabase, openRoot } from './environment.js'
 import { damageOf } from './file-check.js'
 import type { Key } from './keys.js'
+import { appliedFact } from './logged-environment.js'
 
 /** An environment of a data folder: a partition or the coordinator's own. */
 export interface FolderMember {
@@ -59,6 +62,20 @@ export function mark(member: FolderMember, folder: string, settings: MemberSetti
   return withFacts(member, settings, (facts) => {
     if (facts.get(memberFact) === undefined) facts.putSync(memberFact, factOf(member, folder))
   })
+}
+
+/** Writes into a member which folder it belongs to from now on. */
+export function markAnew(member: FolderMember, folder: string, settings: MemberSettings): Promise<void> {
+  return withFacts(member, settings, (facts) => facts.putSync(memberFact, factOf(member, folder)))
+}
+
+/** The last record of its log that a member has noted as applied. */
+export function notedBy(member: FolderMember, settings: MemberSettings): Promise<LogSequence> {
+  return withFacts(
+    member,
+    settings,
+    (facts) => numberOf(facts.get(appliedFact), member.path, 'the last record that was applied') as LogSequence,
+  )
 }
 
 /** Makes a member that holds nothing but its mark. What lies there was begun by a start that did not come to its end. */

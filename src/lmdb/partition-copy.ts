@@ -6,7 +6,7 @@ import type { Log } from '../log/log.js'
 import type { CopyMeter } from '../measure/copy-table.js'
 import type { PartitionPosition } from '../shared-memory/partition-position.js'
 import type { Versions } from '../shared-memory/versions.js'
-import { DamagedRecord, StorageFull } from '../storage-fault.js'
+import { StorageFull } from '../storage-fault.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds, Nanoseconds } from '../time.js'
 import type { LogSequence } from '../wal/record-log.js'
@@ -126,7 +126,7 @@ export class PartitionCopy {
     try {
       while (this.#state.kind === 'follows') {
         const next = await wal.next()
-        if (!next.ok) throw new DamagedRecord(`this copy is behind the log of its partition: ${next.error.kind}`)
+        if (!next.ok) throw wal.behind(next.error)
         if (this.#state.kind !== 'follows') return
         if (next.value.last > wal.last) {
           this.#dated()

@@ -8,6 +8,7 @@ import {
   entityName,
   type PartitionStore,
   type PinnedFile,
+  type PinPurpose,
   type PreparedTurn,
   type TurnChanges,
 } from '../partition/store.js'
@@ -206,12 +207,17 @@ export class LmdbPartitionStore implements PartitionStore {
   }
 
   /** See `LoggedEnvironment`. */
-  pin(): PinnedFile {
-    return this.#logged.pin()
+  pin(purpose: PinPurpose): PinnedFile {
+    return this.#logged.pin(purpose)
   }
 
-  unpin(): boolean {
-    return this.#logged.unpin()
+  unpin(purpose: PinPurpose): boolean {
+    return this.#logged.unpin(purpose)
+  }
+
+  /** See `LoggedEnvironment`: what a commit that is pinned now has applied. */
+  get noted(): LogSequence {
+    return this.#logged.noted
   }
 
   get wal(): NotedLog {

@@ -27,6 +27,8 @@ export type PartitionInstruction =
   /** Keep the last commit for a copy of the file, and wait at the gate, with the turns of all partitions. */
   | { readonly kind: 'pin'; readonly ticket: number; readonly gate: SharedArrayBuffer }
   | { readonly kind: 'unpin'; readonly ticket: number }
+  /** The same for another node that fetches a copy, of this partition alone. */
+  | { readonly kind: 'pinCopy' | 'unpinCopy'; readonly ticket: number }
   /** What was told before is all that the coordinator's log of the cluster says up to this record. */
   | { readonly kind: 'control'; readonly control: LogSequence }
   /** Put a record into the log of the partition that says so. */
@@ -52,11 +54,14 @@ export interface SubscriptionActivated {
   readonly lastNotice: NoticeNumber
 }
 
-/** What a partition's thread says while it waits at the gate: the commit that it keeps, unless the file cannot be read. */
+/** What a partition's thread says of the commit that it keeps, while it waits at the gate if there is one. */
 export interface CommitPinned {
   readonly kind: 'pinned'
   readonly ticket: number
+  /** Nothing when the file cannot be read. */
   readonly file: PinnedFile | undefined
+  /** The last record of the log that the commit has applied. */
+  readonly applied: LogSequence
 }
 
 /** What a partition's thread says when it keeps no commit any more. */

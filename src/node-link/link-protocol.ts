@@ -11,6 +11,8 @@ export const linkHeaders = {
   node: 'rigel-node',
   /** Of requests with batches, the same for all of a connection: see `SenderTable`. */
   sender: 'rigel-sender',
+  /** Of a checkpoint: the last record that it has applied. */
+  applied: 'rigel-applied',
 } as const
 
 /** Batches of one connection that may be under way. */
@@ -18,6 +20,9 @@ export const batchesPipelined = 8
 
 /** A body of a batch, and of a response to it. Larger ones are refused unread. */
 export const batchMost_bytes = 64 * 2 ** 20
+
+/** Behind the bytes of a checkpoint stands their SHA-256, so that one that was cut or damaged is known. */
+export const checksum_bytes = 32
 
 /** What a node can be asked. */
 export type LinkTarget =
@@ -27,19 +32,42 @@ export type LinkTarget =
   | { readonly kind: 'control' }
   /** That a record of the coordinator's log is in force. */
   | { readonly kind: 'marks' }
+  /** The file of what follows a log. */
+  | { readonly kind: 'checkpoint'; readonly log: LogName }
+
+const methods: Readonly<Record<LinkTarget['kind'], 'GET' | 'POST'>> = {
+  batches: 'POST',
+  positions: 'POST',
+  control: 'POST',
+  marks: 'POST',
+  checkpoint: 'GET',
+}
+
+/** The method of a request for a target. */
+export function methodOf({ kind }: LinkTarget): 'GET' | 'POST' {
+  return methods[kind]
+}
 
 const base = '/cluster/v1'
 
 /** The path of a target. */
 export function pathOf(target: LinkTarget): string {
-  return target.kind === 'batches' ? `${base}/partitions/${target.partition}/batches` : `${base}/${target.kind}`
+  if (target.kind === 'batches') return `${base}/partitions/${target.partition}/batches`
+  return target.kind === 'checkpoint' ? `${base}/logs/${target.log}/checkpoint` : `${base}/${target.kind}`
 }
 
-/** The target of a path; nothing when there is none. */
-export function parseLinkTarget(path: string | undefined): LinkTarget | undefined {
+/** The target of a request; nothing when there is none, or not with that method. */
+export function parseLinkTarget(method: string | undefined, path: string | undefined): LinkTarget | undefined {
+  const target = targetOf(path ?? '')
+  return target !== undefined && methodOf(target) === method ? target : undefined
+}
+
+function targetOf(path: string): LinkTarget | undefined {
   for (const kind of ['positions', 'control', 'marks'] as const) if (path === `${base}/${kind}`) return { kind }
-  const [, digits] = /^\/cluster\/v1\/partitions\/(\d{1,4})\/batches$/.exec(path ?? '') ?? []
-  return digits === undefined ? undefined : { kind: 'batches', partition: Number(digits) }
+  const [, digits] = /^\/cluster\/v1\/partitions\/(\d{1,4})\/batches$/.exec(path) ?? []
+  if (digits !== undefined) return { kind: 'batches', partition: Number(digits) }
+  const [, log] = /^\/cluster\/v1\/logs\/(control|\d{1,4})\/checkpoint$/.exec(path) ?? []
+  return log === undefined ? undefined : { kind: 'checkpoint', log: log === 'control' ? log : Number(log) }
 }
 
 /** A front end of a node, and which of its connections for a partition it is. */

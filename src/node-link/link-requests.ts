@@ -1,12 +1,18 @@
+import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { CopyService, KeptCopy } from '../broker/copy-service.js'
 import { type CoordinatorService, parseControlRequest, parseMarkRequest } from '../broker/shared-control.js'
 import type { LogName } from '../cluster/engine.js'
+import { faultText, type Log } from '../log/log.js'
 import type { Command } from '../partition/commands.js'
 import type { SenderTable } from '../shared-memory/sender-table.js'
 import type { LogSequence } from '../wal/record-log.js'
 import type { CommandOutcome } from './batch-route.js'
+import { checkpointPieces } from './checkpoint-pieces.js'
 import { outcomesBody, parseCommandsBody } from './command-batch.js'
 import { ConnectionBatches } from './connection-batches.js'
-import { parsePositionsQuestion, parseSender } from './link-protocol.js'
+import { checksum_bytes, linkHeaders, parsePositionsQuestion, parseSender } from './link-protocol.js'
 
 /** What a node does for others. */
 export interface LinkServices {
@@ -22,6 +28,8 @@ export interface LinkServices {
   positions(logs: readonly LogName[]): readonly (LogSequence | undefined)[]
   /** What the coordinator owns. */
   readonly control: CoordinatorService
+  /** Keeps commits of what follows logs while their files are sent. */
+  readonly copies: CopyService
 }
 
 /** Of an answer with status 200 the bytes, of another one what is wrong. */
@@ -37,12 +45,18 @@ export interface LinkConnection {
   batches: ConnectionBatches | undefined
 }
 
+/** What a node that fetches a copy takes on average, after a first minute: while a commit is kept its file grows. */
+const slowest_bytesPerSecond = 2 ** 20
+const firstMinute_ms = 60_000
+
 /** Answers the requests of other nodes. */
 export class LinkRequests {
   readonly #services: LinkServices
+  readonly #log: Log
 
-  constructor(services: LinkServices) {
+  constructor(services: LinkServices, log: Log) {
     this.#services = services
+    this.#log = log
   }
 
   /**
@@ -97,8 +111,38 @@ export class LinkRequests {
     return { status: 200, bytes: Buffer.from(JSON.stringify({ marks: marks ?? null })) }
   }
 
+  /** The file of what follows a log, as it was at its last commit. Resolves when it is sent, or its receiver has gone. */
+  async sendCheckpoint(log: LogName, outgoing: ServerResponse): Promise<void> {
+    const { copies } = this.#services
+    const kept = await copies.beginCopy(log)
+    if (kept === undefined) {
+      outgoing.writeHead(404, { 'Content-Length': 0 }).end()
+      return
+    }
+    // What was read ahead may come to its end when the receiver has gone.
+    let ended: Promise<boolean> | undefined
+    const letGo = (): Promise<boolean> => {
+      ended ??= copies.endCopy(log)
+      return ended
+    }
+    try {
+      await sendKept(kept, letGo, outgoing)
+    } catch (fault) {
+      outgoing.destroy()
+      this.#log.warn('cluster:link', `a copy for log ${log} of another node was given up: ${faultText(fault)}`)
+    } finally {
+      await letGo()
+    }
+  }
+
   #elsewhere(partition: number): LinkAnswer {
     const owner = this.#services.ownerOf(partition)
     return { status: 421, bytes: Buffer.from(JSON.stringify({ owner: owner ?? null })) }
   }
+}
+
+function sendKept({ file, applied }: KeptCopy, letGo: () => Promise<boolean>, outgoing: ServerResponse): Promise<void> {
+  outgoing.writeHead(200, { 'Content-Length': file.bytes + checksum_bytes, [linkHeaders.applied]: applied })
+  const signal = AbortSignal.timeout(firstMinute_ms + Math.ceil((file.bytes / slowest_bytesPerSecond) * 1000))
+  return pipeline(Readable.from(checkpointPieces(file, letGo), { objectMode: false }), outgoing, { signal })
 }

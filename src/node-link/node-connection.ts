@@ -1,7 +1,15 @@
 import { checkServerIdentity, type PeerCertificate } from 'node:tls'
 import { buildConnector, Client } from 'undici'
 import type { NodeAddress } from '../cluster/route-table.js'
-import { batchesPipelined, batchMost_bytes, type LinkTarget, linkFormat, linkHeaders, pathOf } from './link-protocol.js'
+import {
+  batchesPipelined,
+  batchMost_bytes,
+  type LinkTarget,
+  linkFormat,
+  linkHeaders,
+  methodOf,
+  pathOf,
+} from './link-protocol.js'
 import type { LinkSecurity } from './link-security.js'
 import type { LinkSelf } from './node-listener.js'
 
@@ -37,7 +45,7 @@ export class NodeConnection {
   /** `more` are headers of all its requests, name and value in turn. */
   constructor(to: NodeAddress, caller: LinkCaller, more: readonly string[] = []) {
     this.#headers = [...callerHeaders(caller), ...more]
-    this.#client = newLinkClient(to, caller)
+    this.#client = newLinkClient(to, caller, answer_ms)
     const over = (_url: URL, _of: readonly unknown[], fault: Error): void => void this.#client.destroy(fault)
     this.#client.on('disconnect', over)
     this.#client.on('connectionError', over)
@@ -55,7 +63,7 @@ export class NodeConnection {
       const pieces: Buffer[] = []
       let [isSent, status, received] = [false, 0, 0]
       const request = {
-        method: 'POST' as const,
+        method: methodOf(target),
         path: pathOf(target),
         headers: [...this.#headers],
         body,
@@ -89,7 +97,7 @@ export class NodeConnection {
 }
 
 /** The headers of each request to another node, name and value in turn. */
-function callerHeaders({ self, security }: LinkCaller): readonly string[] {
+export function callerHeaders({ self, security }: LinkCaller): readonly string[] {
   const [token] = security.tokens
   return [
     ...[linkHeaders.cluster, self.cluster, linkHeaders.format, String(linkFormat), linkHeaders.node, self.node],
@@ -97,8 +105,8 @@ function callerHeaders({ self, security }: LinkCaller): readonly string[] {
   ]
 }
 
-/** A client of undici for one connection to another node. */
-function newLinkClient({ node, host, port }: NodeAddress, { security }: LinkCaller): Client {
+/** A client of undici for one connection to another node, which is given up when nothing comes for so long. */
+export function newLinkClient({ node, host, port }: NodeAddress, { security }: LinkCaller, limit_ms: number): Client {
   const { tls } = security
   const origin = `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`
   const checkIdentity = (asked: string, certificate: PeerCertificate): Error | undefined =>
@@ -112,7 +120,7 @@ function newLinkClient({ node, host, port }: NodeAddress, { security }: LinkCall
     maxHeaderSize: head_bytes,
     keepAliveTimeout: idle_ms,
     keepAliveMaxTimeout: idle_ms,
-    headersTimeout: answer_ms,
-    bodyTimeout: answer_ms,
+    headersTimeout: limit_ms,
+    bodyTimeout: limit_ms,
   })
 }

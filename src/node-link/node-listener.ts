@@ -84,7 +84,7 @@ export class NodeListener {
     this.#parts = parts
     this.#limits = { ...usualLimits, ...parts.limits }
     this.#tokens = new TokenCheck(security.tokens)
-    this.#requests = new LinkRequests(services)
+    this.#requests = new LinkRequests(services, log)
     this.#lines = new RefusalLines(log, 'cluster:link', 'see "Nodes know each other" in docs/cluster.md')
     this.server = newServer(this.#limits, security, (incoming, outgoing) => this.#serve(incoming, outgoing))
     this.server.on('connection', (socket: Socket) => this.#admit(socket))
@@ -156,9 +156,12 @@ export class NodeListener {
     if (format !== String(linkFormat)) {
       return refused(409, `node ${node} has format ${linkFormat} of the link between nodes, not ${String(format)}`)
     }
-    if (method !== 'POST' || parseLinkTarget(url) === undefined)
-      return refused(404, 'there is nothing of that name between nodes')
+    if (parseLinkTarget(method, url) === undefined) return refused(404, 'there is nothing of that name between nodes')
     const length = headers['content-length']
+    if (method === 'GET') {
+      const hasBody = length !== undefined || headers['transfer-encoding'] !== undefined
+      return hasBody ? refused(413, 'nothing is taken with this') : undefined
+    }
     if (length === undefined) return refused(411, 'a body is needed, with its Content-Length')
     return Number(length) > batchMost_bytes ? refused(413, `at most ${batchMost_bytes} bytes are taken`) : undefined
   }
@@ -201,15 +204,16 @@ export class NodeListener {
 
   async #answer(
     connection: Accepted,
-    { url, headers }: IncomingMessage,
+    { method, url, headers }: IncomingMessage,
     outgoing: ServerResponse,
     body: Buffer,
   ): Promise<void> {
-    const target = parseLinkTarget(url)
+    const target = parseLinkTarget(method, url)
     if (target === undefined) throw new Error('a request has no target')
     if (target.kind === 'positions') send(outgoing, this.#requests.positions(body))
     else if (target.kind === 'control') send(outgoing, await this.#requests.control(body))
     else if (target.kind === 'marks') send(outgoing, await this.#requests.marks(body))
+    else if (target.kind === 'checkpoint') await this.#requests.sendCheckpoint(target.log, outgoing)
     else send(outgoing, await this.#requests.batch(connection, target.partition, headers[linkHeaders.sender], body))
   }
 }

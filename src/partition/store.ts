@@ -34,6 +34,9 @@ export interface PinnedFile {
   readonly patches: readonly { readonly at: number; readonly bytes: Uint8Array }[]
 }
 
+/** What a commit is kept for: one for each of them at a time. */
+export type PinPurpose = 'backup' | 'copy'
+
 /** What turns are decided on: the store as the last turn left it. Nothing is written through it. */
 export interface StoreView {
   /** How large entities may become. */

@@ -14,11 +14,13 @@ import { ControlStore } from '../lmdb/control-store.js'
 import type { DataFolder } from '../lmdb/data-folder.js'
 import type { WriterSettings } from '../lmdb/environment.js'
 import { clusterFile, noteClusterFact, readClusterFact } from '../lmdb/folder-cluster.js'
+import type { FolderMember } from '../lmdb/member.js'
 import { LmdbPartitionStore } from '../lmdb/partition-store.js'
 import { faultText } from '../log/log.js'
 import type { MainLog } from '../log/main-log.js'
 import { ActorThread } from '../mailbox/thread.js'
 import type { Measures } from '../measure/measures.js'
+import { fetchCopies } from '../node-link/fetched-copies.js'
 import { type LinkSecurity, readLinkSecurity } from '../node-link/link-security.js'
 import type { LinkCaller } from '../node-link/node-connection.js'
 import { err, ok, type Result } from '../result.js'
@@ -80,6 +82,7 @@ export class RunningCluster implements ClusterService {
         etcd,
         prefix: options.prefix,
         node: options.node,
+        heldMost_bytes: options.logMax_MiB * 2 ** 20,
         switches: measures.memory.switches,
         measures: measures.engineMemory,
         copies: measures.memory.copies,
@@ -203,7 +206,9 @@ export class RunningCluster implements ClusterService {
       )
     }
     if (nodes.value !== undefined) {
-      this.#follow(nodes.value)
+      const fetched = await this.#fetched()
+      if (!fetched.ok) return fetched
+      this.#follow(nodes.value, fetched.value)
       return ok(undefined)
     }
     const claimed = this.#thread.next('claimed')
@@ -223,9 +228,29 @@ export class RunningCluster implements ClusterService {
     return (await listed).nodes
   }
 
-  #follow(nodes: ClusterNodes): void {
+  /** One of several nodes: what its logs have forgotten it gets from another one. */
+  #fetched(): ReturnType<typeof fetchCopies> {
+    const { folder, storage, log } = this.#parts
+    const members = new Map<LogName, FolderMember>([['control', { name: 'control', path: folder.controlPath }]])
+    for (const partition of this.#partitions())
+      members.set(partition, { name: `partition-${partition}`, path: folder.partitionPath(partition) })
+    const survey = async () => {
+      const surveyed = this.#thread.next('surveyed')
+      this.#tell({ kind: 'survey', logs: [...members.keys()] })
+      return (await surveyed).survey
+    }
+    const hold = async (behind: ReadonlyMap<LogName, LogSequence>) => {
+      const held = this.#thread.next('held')
+      this.#tell({ kind: 'hold', behind })
+      return (await held).held
+    }
+    const settings = { ...storage, everyPage_bytes: 0 }
+    return fetchCopies({ members, folder: folder.id, settings, survey, hold, caller: this.caller, log })
+  }
+
+  #follow(nodes: ClusterNodes, applied: ReadonlyMap<LogName, LogSequence>): void {
     const { options, folder, log, measures, instruct, coordinate, routed } = this.#parts
-    this.#tell({ kind: 'follow', nodes })
+    this.#tell({ kind: 'follow', nodes, applied })
     this.#nodes = new RunningNodes({
       ...{ node: options.node, nodes, partitions: folder.partitions, log, instruct, coordinate },
       tell: (self) => this.#tell({ kind: 'tell', self }),

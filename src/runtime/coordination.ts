@@ -17,13 +17,15 @@ import type { Everywhere } from '../coordinator/activation.js'
 import type { Partitions } from '../coordinator/partitions.js'
 import { type Marks, Rounds } from '../coordinator/rounds.js'
 import type { ControlCopy } from '../lmdb/control-copy.js'
-import { errorFacts, type Log } from '../log/log.js'
+import { errorFacts, faultText, type Log } from '../log/log.js'
 import type { LinkCaller } from '../node-link/node-connection.js'
 import { NodeLink } from '../node-link/node-link.js'
 import { err, ok, type Result } from '../result.js'
 import { PartitionPosition } from '../shared-memory/partition-position.js'
+import { isBehind } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { RunningDelivery } from './delivery.js'
+import { exitCodes } from './exit-codes.js'
 import type { RunningNodes } from './running-nodes.js'
 
 interface CoordinationParts {
@@ -36,7 +38,7 @@ interface CoordinationParts {
   /** How other nodes are asked; nothing where they are not. */
   readonly caller: LinkCaller | undefined
   readonly log: Log
-  readonly fatal: (reason: string) => void
+  readonly fatal: (reason: string, code?: number) => void
 }
 
 /** How long a coordinator is looked for that carries out a change. */
@@ -97,7 +99,7 @@ export class Coordination implements ControlSharing, CoordinatorService {
         },
         failed: (fault) => {
           log.error('cluster:copy', 'the copy of what the coordinator owns cannot go on', errorFacts(fault))
-          fatal(fault instanceof Error ? fault.message : String(fault))
+          fatal(faultText(fault), isBehind(fault) ? exitCodes.behind : undefined)
         },
       },
       this,

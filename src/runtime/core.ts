@@ -3,6 +3,7 @@ import { getHeapStatistics } from 'node:v8'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { backupOperations } from '../broker/backup-service.js'
 import { type SubscriptionService, subscriptionServiceOperations } from '../broker/broker.js'
+import { type CopyService, copyOperations } from '../broker/copy-service.js'
 import { type RegistryService, registryServiceOperations } from '../broker/registry-service.js'
 import { serveService } from '../broker/service-link.js'
 import { coordinatorOperations } from '../broker/shared-control.js'
@@ -160,6 +161,7 @@ export class Core {
       launch: (partition) => this.#partitionLaunch(partition),
       log,
       restarted: (partition) => this.#measures.restarted(partition),
+      behind: (reason) => fatal(reason, exitCodes.behind),
       owns: (partition, epoch) => this.#cluster?.nodes?.owns(partition, epoch),
       isWriting: (partition) => this.#measures.storageTable.reading(partition).writing,
       fatal,
@@ -256,7 +258,10 @@ export class Core {
     const feeds = (parts: FeedParts) =>
       mainFeeds({ ...parts, options: this.#options, alarms: this.#alarms, dropped }, this.#log)
     const [coordinator, cluster] = [this.#coordination, this.#cluster]
-    const services = { subscriptions, registry, coordinator, cluster, alarms, feeds, backups: this.#backups, dropped }
+    const services = {
+      ...{ subscriptions, registry, coordinator, cluster, alarms, feeds, dropped },
+      ...{ backups: this.#backups, copies: this.#copies },
+    }
     const opened = await openFront({ ...task, frontEnd: 0 }, services, this.#log, (front) =>
       this.#partitions.add(front),
     )
@@ -372,6 +377,14 @@ export class Core {
     return this.#coordination ?? this.#delivered
   }
 
+  /** Commits of what follows logs here, for other nodes. */
+  get #copies(): CopyService {
+    return {
+      beginCopy: (log) => (log === 'control' ? this.#delivered.beginCopy() : this.#partitions.beginCopy(log)),
+      endCopy: (log) => (log === 'control' ? this.#delivered.endCopy() : this.#partitions.endCopy(log)),
+    }
+  }
+
   get #delivered(): RunningDelivery {
     if (!this.#delivery) throw new Error('nothing is open yet')
     return this.#delivery
@@ -395,10 +408,11 @@ export class Core {
     const coordinator = this.#coordination && new MessageChannel()
     if (this.#coordination && coordinator) serveService(coordinator.port1, this.#coordination, coordinatorOperations)
     const [service, registration, feed] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
-    const [backups, feeds] = [new MessageChannel(), new MessageChannel()]
+    const [backups, copies, feeds] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
     const cluster = this.#cluster && servedCluster(this.#cluster)
     serveFeeds(feeds.port1, this.#frontEnd.feeds)
     serveService(backups.port1, this.#backups, backupOperations)
+    serveService(copies.port1, this.#copies, copyOperations)
     serveService(service.port1, subscriptions, subscriptionServiceOperations)
     serveService(registration.port1, registry, registryServiceOperations)
     this.#registryFeed.add(feed.port1)
@@ -412,12 +426,13 @@ export class Core {
         coordinator: coordinator?.port2,
         backups: backups.port2,
         cluster,
+        copies: copies.port2,
         feeds: feeds.port2,
         registrations: packed([...registry.index.all()]),
         registryFeed: feed.port2,
       },
       transfer: [
-        ...[port2, service.port2, registration.port2, backups.port2, feeds.port2, feed.port2],
+        ...[port2, service.port2, registration.port2, backups.port2, copies.port2, feeds.port2, feed.port2],
         ...(coordinator ? [coordinator.port2] : []),
         ...(cluster ? [cluster] : []),
       ],

@@ -1,4 +1,5 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import type { KeptCopy } from '../broker/copy-service.js'
 import type { ControlSharing } from '../broker/shared-control.js'
 import type { Everywhere } from '../coordinator/activation.js'
 import { CourierThread } from '../coordinator/courier-thread.js'
@@ -64,6 +65,7 @@ export class RunningDelivery {
   readonly #store: ControlStore
   readonly #courier: CourierThread<Task>
   readonly #clock = clockStart()
+  #isCopied = false
   /** Of one of several nodes. */
   #shared: { readonly copy: ControlCopy; readonly sharing: ControlSharing } | undefined
 
@@ -125,11 +127,25 @@ export class RunningDelivery {
 
   /** Keeps the last commit of the coordinator's store for a copy of its file, until `unpin`. */
   pin(): PinnedFile {
-    return this.#store.pin()
+    return this.#store.pin('backup')
   }
 
   unpin(): boolean {
-    return this.#store.unpin()
+    return this.#store.unpin('backup')
+  }
+
+  /** See `CopyService`. */
+  async beginCopy(): Promise<KeptCopy | undefined> {
+    if (this.#isCopied) return undefined
+    const file = this.#store.pin('copy')
+    this.#isCopied = true
+    return { file, applied: this.#store.noted }
+  }
+
+  /** See `CopyService`. */
+  async endCopy(): Promise<boolean> {
+    this.#isCopied = false
+    return this.#store.unpin('copy')
   }
 
   /** Lets the courier begin; the partitions are there. Resolves when it knows what waits, and when everyone was notified last. */

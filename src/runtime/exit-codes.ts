@@ -8,5 +8,6 @@ export const exitCodes = {
   pidFile: 5,
   cluster: 6,
   fenced: 7,
+  behind: 8,
   internal: 70,
 } as const

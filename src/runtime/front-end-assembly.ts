@@ -3,6 +3,7 @@ import { ApiKeys } from '../api-keys.js'
 import type { BackupService } from '../broker/backup-service.js'
 import type { SubscriptionService } from '../broker/broker.js'
 import { type ConfirmedPositions, ConfirmedReads } from '../broker/confirmed-reads.js'
+import type { CopyService } from '../broker/copy-service.js'
 import { FrontBroker, pageLimit_bytes } from '../broker/front-broker.js'
 import type { PartitionReaders } from '../broker/partition-readers.js'
 import { patientRegistry, patientSubscriptions } from '../broker/patient-services.js'
@@ -132,7 +133,7 @@ export async function openFront(
   const streams = new EventStreams()
   const listening = new CourierStreams(streams)
   const routes = new RouteTable(task.nodes?.routes ?? [])
-  const among = await openNodeFront(task, mailboxes, routes, services.coordinator, measures, log)
+  const among = await openNodeFront(task, mailboxes, routes, services, measures, log)
   if (!among.ok) {
     await close()
     return among
@@ -172,6 +173,7 @@ interface FrontEndServices {
   readonly backups: BackupService
   /** Nothing for a broker that is of no cluster. */
   readonly cluster: ClusterService | undefined
+  readonly copies: CopyService
   readonly alarms: AlarmService
   /** Opens what there is to look at. */
   readonly feeds: (parts: FeedParts) => Feeds
@@ -360,7 +362,7 @@ async function openNodeFront(
   { nodes, frontEnd, options }: FrontEndTask,
   mailboxes: readonly Mailbox[],
   routes: RouteTable,
-  control: CoordinatorService | undefined,
+  { coordinator: control, copies }: Pick<FrontEndServices, 'coordinator' | 'copies'>,
   measures: Measures,
   log: Log,
 ): Promise<Result<NodeFront | undefined, ListenRefusal>> {
@@ -368,7 +370,7 @@ async function openNodeFront(
   const { link, positions, controlPosition } = nodes
   const { mailboxSize } = options
   return NodeFront.open({
-    ...{ link, frontEnd, routes, mailboxes, positions, controlPosition, control, mailboxSize, log },
+    ...{ link, frontEnd, routes, mailboxes, positions, controlPosition, control, copies, mailboxSize, log },
     patience_ms: enginePatience_ms,
     answered: (duration) => measures.cluster.answered(frontEnd, duration),
   })

@@ -10,6 +10,7 @@ import type { Options } from '../options.js'
 import { halfTheProcessors } from '../processors.js'
 import { err, ok, type Result } from '../result.js'
 import type { Switches } from '../shared-memory/switches.js'
+import { isBehind } from '../storage-fault.js'
 import { systemFaultText } from '../system-fault.js'
 import { versionFacts } from '../version.js'
 import { announcement } from './announcement.js'
@@ -86,6 +87,7 @@ export class Life {
     try {
       await core.open()
     } catch (fault) {
+      if (isBehind(fault)) return this.#leave(exitCodes.behind, faultText(fault))
       return this.#leave(exitCodes.dataFolder, `the data directory ${dbPath} cannot be used: ${faultText(fault)}`)
     }
     const listening = await core.listen()
@@ -132,6 +134,10 @@ export class Life {
     }
     this.#ending = true
     this.#log.info('main:stop', `${signal}: ending in order`)
+    await this.#endInOrder(exitCodes.ended)
+  }
+
+  async #endInOrder(code: number): Promise<void> {
     await this.#started
     const givenUp = this.#core ? await this.#core.drain(this.#options.shutdownTimeout_s * 1000) : 0
     if (givenUp === undefined)
@@ -141,7 +147,7 @@ export class Life {
     const halted = givenUp !== undefined || (await this.#halted())
     this.#log.info('main:stop', 'ended in order')
     await this.#log.flush()
-    this.#exit(exitCodes.ended, halted)
+    this.#exit(code, halted)
   }
 
   /** Reads the files anew that an operator may have exchanged: key and certificate, keys of clients. What cannot be used changes nothing. */
@@ -156,7 +162,13 @@ export class Life {
   }
 
   async #cannotGoOn(reason: string, code: number = exitCodes.internal): Promise<void> {
-    if (!this.#leaving) await this.#leave(code, reason)
+    if (this.#leaving) return
+    if (code !== exitCodes.behind) return this.#leave(code, reason)
+    // Everything else is as it should be: the other partitions are released, what was taken is answered.
+    if (this.#ending) return
+    this.#ending = true
+    this.#log.error('main:stop', `${reason}; ending in order`)
+    await this.#endInOrder(code)
   }
 
   async #leave(code: number, reason: string, facts = {}): Promise<void> {

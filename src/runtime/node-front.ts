@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ConfirmedPositions } from '../broker/confirmed-reads.js'
+import type { CopyService } from '../broker/copy-service.js'
 import type { CoordinatorService } from '../broker/shared-control.js'
 import type { LogName } from '../cluster/engine.js'
 import type { RouteTable } from '../cluster/route-table.js'
@@ -31,6 +32,7 @@ interface NodeFrontParts {
   readonly controlPosition: SharedArrayBuffer
   /** What the coordinator owns, for other nodes. */
   readonly control: CoordinatorService
+  readonly copies: CopyService
   /** Commands that may wait for a partition. */
   readonly mailboxSize: number
   /** How long a command waits for its reply. */
@@ -57,7 +59,7 @@ export class NodeFront {
   }
 
   private constructor(parts: NodeFrontParts) {
-    const { link, frontEnd, routes, mailboxes, mailboxSize, patience_ms, log } = parts
+    const { link, frontEnd, routes, mailboxes, mailboxSize, patience_ms, copies, log } = parts
     const { self, security, slot } = link
     this.#link = new NodeLink({
       ...{ self, security, slot, frontEnd, log },
@@ -82,6 +84,7 @@ export class NodeFront {
       positions: (asked: readonly LogName[]) =>
         asked.map((log) => confirmed(log === 'control' ? controlPosition : positions[log])),
       control: parts.control,
+      copies,
     }
     this.#listener = new NodeListener({ self, security, services, log })
   }

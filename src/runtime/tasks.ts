@@ -136,6 +136,7 @@ export interface ServicePorts {
   readonly backups: MessagePort
   /** Of a broker that is of a cluster. */
   readonly cluster: MessagePort | undefined
+  readonly copies: MessagePort
   /** What there is to look at for those who look at the broker. */
   readonly feeds: MessagePort
   /** What was registered when the thread was started, and where later changes come. */

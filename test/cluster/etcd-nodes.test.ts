@@ -115,7 +115,7 @@ test('how far all copies are is the lowest that was said, and nothing is of who 
 }, async (t) => {
   const prefix = `/${freshName()}`
   const listedNodes = ['a', 'b', 'c']
-  const [a, b, c] = listedNodes.map((name) => new CopyCheckpoints(nodesAt(t, prefix), name, listedNodes))
+  const [a, b, c] = listedNodes.map((name) => new CopyCheckpoints(nodesAt(t, prefix), name, listedNodes, new Map()))
   if (!a || !b || !c) throw new Error('there are three')
   a.reached(0, 9 as LogSequence)
   a.reached(1, 3 as LogSequence)

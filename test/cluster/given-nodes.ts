@@ -20,14 +20,19 @@ export async function givenNodes(
 ): Promise<GivenNodes> {
   const cluster = freshName()
   etcd.control(['put', `/rigel/${cluster}/setting/nodes`, JSON.stringify({ format: 1, copies: 3, nodes: [] })])
-  const common = ['-cluster', cluster, '-clusterUrl', etcd.urls.join(','), '-partitions', '2', '-httpThreads', '2']
-  const link = ['-clusterPort', '0', '-clusterIp', '127.0.0.1', '-clusterAdvertise', '127.0.0.1']
   const nodes: RunningBroker[] = []
   for (const name of names) {
-    const flags = [...common, ...link, '-nodeName', name, ...more(name)]
+    const flags = [...nodeFlags(etcd, cluster, name), ...more(name)]
     nodes.push(await RunningBroker.startOn(t, join(t.testdirName, `data-${name}`), flags))
   }
   return { cluster, nodes }
+}
+
+/** The flags of a node of a cluster of several, without what nodes know each other by. */
+export function nodeFlags(etcd: EtcdMembers, cluster: string, name: string): readonly string[] {
+  const common = ['-cluster', cluster, '-clusterUrl', etcd.urls.join(','), '-partitions', '2', '-httpThreads', '2']
+  const link = ['-clusterPort', '0', '-clusterIp', '127.0.0.1', '-clusterAdvertise', '127.0.0.1']
+  return [...common, ...link, '-nodeName', name]
 }
 
 /** Resolves when it holds, which may take a minute. */

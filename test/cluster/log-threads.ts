@@ -18,7 +18,10 @@ export async function startedLogThread(t: Test, etcd: EtcdMembers, prefix: strin
   const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
   const { port1, port2 } = new MessageChannel()
   const { switches, engine, copies } = measures.memory
-  const task = { etcd: { urls: etcd.urls }, prefix, node, switches, measures: engine, copies, log: port2 }
+  const task = {
+    ...{ etcd: { urls: etcd.urls }, prefix, node, heldMost_bytes: 2 ** 26 },
+    ...{ switches, measures: engine, copies, log: port2 },
+  }
   const entry = new URL('../../workers/log.js', import.meta.url)
   const thread: Thread = new ActorThread({ entry, task, transfer: [port2] })
   const tell: LogThread['tell'] = (instruction, transfer = []) => thread.tell(instruction, transfer)

@@ -51,6 +51,7 @@ async function around(t: Test): Promise<Around> {
     restarted: (partition) => measures.restarted(partition),
     isWriting: () => false,
     fatal: (reason) => fatal.push(reason),
+    behind: (reason) => fatal.push(`behind: ${reason}`),
   })
   await partitions.start()
   const mailbox = new Mailbox({ room: new MailboxCapacity(100), measured: () => false, depth: () => {} })

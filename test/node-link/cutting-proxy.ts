@@ -18,6 +18,7 @@ export class CuttingProxy {
   readonly #sockets = new Set<Socket>()
   /** Of the next connections, in their order; those behind them are not cut. */
   readonly #cuts: Cut[]
+  #damagedAt = Number.POSITIVE_INFINITY
   #isClosed = false
   #held: (() => void)[] | undefined
   /** Connections that were accepted. */
@@ -45,6 +46,11 @@ export class CuttingProxy {
   address(node: string): NodeAddress {
     const { port } = this.#server.address() as AddressInfo
     return { node, host: '127.0.0.1', port }
+  }
+
+  /** Changes one byte of what the next connections answer. */
+  damageAnswersAt(at: number): void {
+    this.#damagedAt = at
   }
 
   /** Lets nothing of requests through until `release`. */
@@ -111,8 +117,12 @@ export class CuttingProxy {
       client.destroy()
       setTimeout(() => server.write(piece.subarray(passing.length)), cut.late_ms)
     })
+    let answered = 0
     server.on('data', (piece: Buffer) => {
       if (isCut) return
+      const at = this.#damagedAt - answered
+      if (at >= 0 && at < piece.length) piece.writeUInt8((piece[at] ?? 0) ^ 1, at)
+      answered += piece.length
       const passing = counted('answers', piece)
       client.write(passing)
       if (passing.length === piece.length) return

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MessageChannel } from 'node:worker_threads'
 import type { Test } from 'tap'
+import type { CopyService } from '../../src/broker/copy-service.js'
 import type { NodeAddress } from '../../src/cluster/route-table.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { Inbox } from '../../src/mailbox/inbox.js'
@@ -80,6 +81,7 @@ export class GivenNode {
   /** Called before a batch is taken: what it gives is taken in its place. */
   before: (commands: readonly Command[]) => Promise<readonly CommandOutcome[]> | undefined = () => undefined
   services: Partial<LinkServices> = {}
+  copies: CopyService = { beginCopy: async () => undefined, endCopy: async () => false }
   readonly #route: BatchRoute
 
   static async start(
@@ -110,6 +112,7 @@ export class GivenNode {
         take: async (request) => this.services.control?.take(request) ?? notCoordinator,
         mark: async (control) => this.services.control?.mark(control),
       },
+      copies: { beginCopy: (log) => this.copies.beginCopy(log), endCopy: (log) => this.copies.endCopy(log) },
     }
     const log = { ...silentLog, warn: (_op: string, line: string) => void this.lines.push(line) }
     this.listener = new NodeListener({ self: { cluster: 'c', node: name }, security, services, log, limits })

@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto'
+import { createWriteStream, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { type Test, test } from 'tap'
+import type { CopyService, KeptCopy } from '../../src/broker/copy-service.js'
+import type { NodeAddress } from '../../src/cluster/route-table.js'
+import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
+import { fetchCheckpoint } from '../../src/node-link/checkpoint-fetch.js'
+import type { LogSequence } from '../../src/wal/record-log.js'
+import { id, root, storeSettings, tenant } from '../given.js'
+import { CuttingProxy } from './cutting-proxy.js'
+import { byToken, GivenNode, levelOf, until } from './given.js'
+
+const caller = { self: { cluster: 'c', node: 'a' }, security: byToken }
+
+function asked(from: NodeAddress, most_bytes = 2 ** 30): ReturnType<typeof fetchCheckpoint> {
+  return fetchCheckpoint(from, caller, 0, most_bytes)
+}
+
+/** Fetches partition 0 into a file; what is wrong when that fails. */
+async function fetched(from: NodeAddress, file: string): Promise<number | string> {
+  const copy = await asked(from)
+  if (!copy.ok) return copy.error.reason
+  try {
+    await pipeline(copy.value.pieces, createWriteStream(file))
+    return copy.value.applied
+  } catch (fault) {
+    return String(fault)
+  }
+}
+
+/** Of a file in the place of a partition's; counts what is kept and let go. */
+class Pins implements CopyService {
+  readonly #file: string
+  begun = 0
+  released = 0
+  wasKept = true
+
+  constructor(file: string) {
+    this.#file = file
+  }
+
+  async beginCopy(): Promise<KeptCopy> {
+    this.begun += 1
+    const { length } = readFileSync(this.#file)
+    const patches = [{ at: 2, bytes: Buffer.from('patched') }]
+    return { file: { file: this.#file, bytes: length, patches }, applied: 7 as LogSequence }
+  }
+
+  async endCopy(): Promise<boolean> {
+    this.released += 1
+    return this.wasKept
+  }
+}
+
+/** A node that gives copies of a file of so many bytes. */
+async function giving(t: Test, bytes: number): Promise<{ node: GivenNode; pins: Pins; folder: string }> {
+  const folder = t.testdir()
+  mkdirSync(folder, { recursive: true })
+  const file = join(folder, 'data.mdb')
+  writeFileSync(file, randomBytes(bytes))
+  const node = await GivenNode.start(t)
+  const pins = new Pins(file)
+  node.copies = pins
+  return { node, pins, folder }
+}
+
+test('a partition is copied as it was at one commit, while it goes on; what opens the copy has exactly that', async (t) => {
+  const node = await GivenNode.start(t)
+  const { store, mailbox } = node.partition
+  await Promise.all(Array.from({ length: 300 }, (_, at) => mailbox.ask(levelOf(`E${at}`, 'x'.repeat(500)))))
+  node.copies = {
+    beginCopy: async () => ({ file: store.pin('copy'), applied: store.noted }),
+    endCopy: async () => store.unpin('copy'),
+  }
+  const { applied } = store
+  const copy = await asked(node.address)
+  await Promise.all(Array.from({ length: 300 }, (_, at) => mailbox.ask(levelOf(`F${at}`, 'y'.repeat(500)))))
+  t.ok(copy.ok)
+  if (!copy.ok) return
+  const folder = t.testdir({ copy: {} })
+  await pipeline(copy.value.pieces, createWriteStream(join(folder, 'copy', 'data.mdb')))
+  t.equal(copy.value.applied, applied)
+  const opened = new LmdbPartitionStore(join(folder, 'copy'), storeSettings)
+  t.same([opened.entityCount, opened.applied, store.entityCount], [300, applied, 600])
+  t.equal(opened.entities(tenant, root, id('E299'))[0]?.attributes[0]?.value, 'x'.repeat(500))
+  await opened.close()
+  t.notOk(store.unpin('copy'), 'nothing is kept any more')
+})
+
+test('a backup and a copy keep commits of their own', async (t) => {
+  const { store, mailbox } = (await GivenNode.start(t)).partition
+  await mailbox.ask(levelOf('E', '1'))
+  store.pin('backup')
+  store.pin('copy')
+  t.same([store.unpin('copy'), store.unpin('copy'), store.unpin('backup')], [true, false, true])
+})
+
+test('a copy that is cut anywhere is none, and what was kept for it is let go', async (t) => {
+  const { node, pins, folder } = await giving(t, 700_000)
+  t.equal(await fetched(node.address, join(folder, 'whole')), 7)
+  const whole = readFileSync(join(folder, 'whole'))
+  t.same([whole.length, whole.toString('latin1', 2, 9)], [700_000, 'patched'])
+  for (const after_bytes of [0, 100, 5_000, 400_000, 700_000, 700_150]) {
+    const proxy = await CuttingProxy.before(t, node, [{ of: 'answers', after_bytes }])
+    t.type(await fetched(proxy.address('b'), join(folder, 'cut')), 'string', `after ${after_bytes} bytes`)
+  }
+  await until(() => pins.released === pins.begun)
+  t.equal(pins.begun, 7)
+})
+
+test('a copy that was damaged on its way is known, and one whose commit was not kept until its end', async (t) => {
+  const { node, pins, folder } = await giving(t, 300_000)
+  const proxy = await CuttingProxy.before(t, node)
+  proxy.damageAnswersAt(200_000)
+  t.match(await fetched(proxy.address('b'), join(folder, 'copy')), /damaged on its way/)
+  pins.wasKept = false
+  t.type(await fetched(node.address, join(folder, 'copy')), 'string')
+  pins.wasKept = true
+  t.equal(await fetched(node.address, join(folder, 'copy')), 7)
+})
+
+test('a node without a copy says so; one that is too large is not begun; a reader that stops lets go', async (t) => {
+  const { node, pins } = await giving(t, 3_000_000)
+  node.copies = { beginCopy: async () => undefined, endCopy: async () => false }
+  t.match(await asked(node.address), { ok: false, error: { reason: 'it gives no copy now' } })
+  node.copies = pins
+  t.match(await asked(node.address, 1000), {
+    ok: false,
+    error: { reason: /3000000 bytes, and there is room for 1000/ },
+  })
+  const copy = await asked(node.address)
+  t.ok(copy.ok)
+  if (copy.ok) {
+    await copy.value.pieces.next()
+    await copy.value.pieces.return()
+  }
+  await until(() => pins.released === 2)
+})
