@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { LogName } from './engine.js'
 
-/** Who keeps a partition, and who is to own it. */
+/** Who keeps what follows a log, and who is to own it. */
 export interface Placed {
-  /** The nodes that keep a copy, whether they run or not, in the order in which they are to own it. */
+  /** The nodes that keep a copy, whether they run or not, in the order in which they are to own the log. */
   readonly copies: readonly string[]
   /** Nothing while none of them is a member. */
   readonly owner: string | undefined
@@ -38,9 +38,10 @@ export function placed({ nodes, members, partitions, copies }: PlacingFacts): re
   })
 }
 
-/** The node that is to coordinate: the first of those that run; nothing while none does. */
-export function placedCoordinator({ nodes, members }: Pick<PlacingFacts, 'nodes' | 'members'>): string | undefined {
-  return ranked(nodes, 'control').find((node) => members.has(node))
+/** Where the log of the coordinator belongs: all nodes keep a copy, and the first one that is a member coordinates. */
+export function placedCoordinator({ nodes, members }: Pick<PlacingFacts, 'nodes' | 'members'>): Placed {
+  const copies = ranked(nodes, 'control')
+  return { copies, owner: copies.find((node) => members.has(node)) }
 }
 
 function ranked(nodes: readonly string[], log: LogName): readonly string[] {

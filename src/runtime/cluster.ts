@@ -7,7 +7,7 @@ import type { LogName } from '../cluster/engine.js'
 import type { EtcdSettings } from '../cluster/etcd-client.js'
 import { type LogLinkEnd, newLogLink } from '../cluster/log-link.js'
 import type { LogInstruction, LogReport, LogTask } from '../cluster/log-thread.js'
-import type { ClusterNodes, Route } from '../cluster/node-facts.js'
+import type { ClusterNodes, NodeFacts, Route } from '../cluster/node-facts.js'
 import { type ShownCluster, shownCluster } from '../cluster/shown-cluster.js'
 import { hostsOf } from '../http/listen.js'
 import { ControlStore } from '../lmdb/control-store.js'
@@ -23,6 +23,7 @@ import type { Measures } from '../measure/measures.js'
 import { fetchCopies } from '../node-link/fetched-copies.js'
 import { type LinkSecurity, readLinkSecurity } from '../node-link/link-security.js'
 import type { LinkCaller } from '../node-link/node-connection.js'
+import { Reachability } from '../node-link/reachability.js'
 import { err, ok, type Result } from '../result.js'
 import { SenderTable } from '../shared-memory/sender-table.js'
 import type { LogSequence } from '../wal/record-log.js'
@@ -57,6 +58,8 @@ export class RunningCluster implements ClusterService {
   readonly #thread: Thread
   #nodes: RunningNodes | undefined
   #shown: Promise<Result<ShownCluster, string>> | undefined
+  /** Which other nodes this one reaches. */
+  #reachability: Reachability | undefined
   /** How this node and others know each other. */
   #security: LinkSecurity | undefined
 
@@ -172,6 +175,7 @@ export class RunningCluster implements ClusterService {
   /** Lets go of who waits for the engine: the process ends. */
   end(): void {
     this.#nodes?.end()
+    this.#reachability?.close()
     this.#tell({ kind: 'end' })
   }
 
@@ -251,18 +255,27 @@ export class RunningCluster implements ClusterService {
   #follow(nodes: ClusterNodes, applied: ReadonlyMap<LogName, LogSequence>): void {
     const { options, folder, log, measures, instruct, coordinate, routed } = this.#parts
     this.#tell({ kind: 'follow', nodes, applied })
-    this.#nodes = new RunningNodes({
+    const running = new RunningNodes({
       ...{ node: options.node, nodes, partitions: folder.partitions, log, instruct, coordinate },
       tell: (self) => this.#tell({ kind: 'tell', self }),
       routed,
       stands: (standing) => measures.cluster.stand(standing),
     })
+    this.#nodes = running
+    const { caller } = this
+    if (caller === undefined) return
+    this.#reachability = new Reachability({ caller, log, changed: (names) => running.unreachable(names) })
+  }
+
+  #takeMembers(members: readonly NodeFacts[]): void {
+    this.#nodes?.members(members)
+    this.#reachability?.put(this.#nodes?.others ?? [])
   }
 
   #take(report: LogReport): void {
     const nodes = this.#nodes
     if (report.kind === 'nodes') nodes?.listed(report.nodes)
-    else if (report.kind === 'members') nodes?.members(report.members)
+    else if (report.kind === 'members') this.#takeMembers(report.members)
     else if (report.kind === 'isMember') nodes?.member(report.isMember)
     // Of several nodes the thread of the partition hears of it, and follows.
     else if (report.kind === 'fenced' && nodes === undefined) {

@@ -1,3 +1,4 @@
+import type { LogName } from '../cluster/engine.js'
 import {
   type ClusterNodes,
   knownCoordinator,
@@ -7,7 +8,7 @@ import {
   type Ownership,
   type Route,
 } from '../cluster/node-facts.js'
-import { placed, placedCoordinator } from '../cluster/placing.js'
+import { type Choice, OwnerChoice } from '../cluster/owner-choice.js'
 import { type NodeAddress, parseAddress } from '../cluster/route-table.js'
 import type { Log } from '../log/log.js'
 import type { NodeStanding } from '../measure/cluster-table.js'
@@ -34,10 +35,7 @@ interface RunningNodesParts {
   readonly stands: (standing: NodeStanding) => void
 }
 
-/** For so long no member may have come or gone before a partition is handed over that has an owner. */
-const stable_ms = 10_000
-
-/** Partitions are handed over one by one, so that few of them pause at one time. */
+/** Logs are handed over one by one, so that few of them pause at one time. */
 const decide_ms = 1000
 
 /** For so long a partition may have no owner before that is said: as long as it is handed over. */
@@ -57,17 +55,19 @@ export class RunningNodes {
   readonly controlPosition = PartitionPosition.memory()
   readonly #slot: number
   readonly #owned = new Map<number, LogSequence>()
-  /** Partitions that this node was told to claim, and has not claimed yet. */
-  readonly #claiming = new Set<number>()
+  /** Logs that this node was told to claim, and has not claimed yet. */
+  readonly #claiming = new Set<LogName>()
+  readonly #choice: OwnerChoice
   /** Since which claim this node coordinates; 0 while it does not. */
   #coordinates = 0 as LogSequence
-  #isClaimingControl = false
   #timer: NodeJS.Timeout | undefined
   #nodes: ClusterNodes
   #members: readonly NodeFacts[] = []
   #isMember = false
   #address = ''
-  #changed_ms = performance.now()
+  #unreachable: readonly string[] = []
+  /** Members that most cannot reach, in words. */
+  #suspects = ''
   #isLeaving = false
   /** When each partition had an owner last, by `performance.now()`. */
   readonly #lastOwned_ms: number[]
@@ -81,6 +81,7 @@ export class RunningNodes {
     const listed = parts.nodes.nodes.find(({ name }) => name === parts.node)
     if (listed === undefined) throw new Error(`node ${parts.node} is not listed`)
     this.#slot = listed.slot
+    this.#choice = new OwnerChoice(parts.node, parts.partitions, performance.now())
     this.#lastOwned_ms = this.positions.map(() => Number.NEGATIVE_INFINITY)
     this.#stand()
   }
@@ -128,7 +129,7 @@ export class RunningNodes {
    * as far as is known here, another node coordinates if this one did, at the limit, or at once where no other member stays.
    */
   async handOver(limit_ms: number): Promise<void> {
-    const { node, log, instruct, coordinate } = this.#parts
+    const { node, log } = this.#parts
     const begun_ms = performance.now()
     this.end()
     this.#isLeaving = true
@@ -136,8 +137,9 @@ export class RunningNodes {
     const owned = [...this.#owned.keys()]
     const didCoordinate = this.#coordinates > 0
     if ([...this.#staying()].every((name) => name === node)) return
-    for (const partition of new Set([...owned, ...this.#claiming])) instruct(partition, 'release')
-    if (didCoordinate || this.#isClaimingControl) coordinate('release')
+    const logs = new Set<LogName>([...owned, ...this.#claiming])
+    if (didCoordinate) logs.add('control')
+    for (const name of logs) this.#instruct(name, 'release')
     const left = (): number => {
       const others = new Set(this.#routes().flatMap((route) => (route.node === node ? [] : route.partition)))
       const isCoordinated = this.coordinator !== undefined && this.coordinator !== node
@@ -159,7 +161,6 @@ export class RunningNodes {
 
   listed(nodes: ClusterNodes): void {
     this.#nodes = nodes
-    this.#changed_ms = performance.now()
     this.#stand()
     this.#claim()
   }
@@ -168,7 +169,6 @@ export class RunningNodes {
     const [before, after] = [membersText(this.#members), membersText(members)]
     this.#members = members
     if (before !== after) {
-      this.#changed_ms = performance.now()
       this.#parts.log.info('cluster:members', `the members of the cluster are ${after || 'none'}`)
     }
     this.#routed()
@@ -195,7 +195,7 @@ export class RunningNodes {
 
   /** What the copy of the coordinator's log says: since which claim this node owns it, or that it does not. */
   coordinates(epoch: LogSequence | undefined): void {
-    this.#isClaimingControl = false
+    this.#claiming.delete('control')
     this.#coordinates = epoch ?? (0 as LogSequence)
     this.#tell()
     this.#lookAtOwners()
@@ -211,6 +211,18 @@ export class RunningNodes {
     return this.#members.map(({ name }) => name)
   }
 
+  /** Members that this node cannot reach now. */
+  unreachable(names: readonly string[]): void {
+    this.#unreachable = names
+    this.#tell()
+  }
+
+  /** Where the other members listen that do. */
+  get others(): readonly NodeAddress[] {
+    const others = this.#members.filter(({ name }) => name !== this.#parts.node)
+    return others.flatMap(({ name, address }) => parseAddress(name, address) ?? [])
+  }
+
   /** Where another member listens for others; nothing for one that is no member, or does not. */
   addressOf(node: string): NodeAddress | undefined {
     const member = this.#members.find(({ name }) => name === node)
@@ -219,38 +231,51 @@ export class RunningNodes {
 
   #decide(): void {
     this.#stand()
+    for (const log of this.#chosen().release) this.#instruct(log, 'release')
     this.#claim()
-    if (performance.now() - this.#changed_ms < stable_ms) return
-    if (this.#coordinates > 0 && this.#placedCoordinator() !== this.#parts.node) this.#parts.coordinate('release')
-    const surplus = this.#placed().findIndex(
-      ({ owner }, partition) => owner !== undefined && owner !== this.#parts.node && this.#owned.has(partition),
-    )
-    if (surplus !== -1) this.#parts.instruct(surplus, 'release')
   }
 
-  /** Has this node claim what belongs to it and what no member owns. */
+  /** Has this node claim what belongs to it and has no owner that most members reach. */
   #claim(): void {
     if (this.#timer === undefined || !this.#isMember) return
-    const owners = new Set(this.#routes().map(({ partition }) => partition))
-    for (const [partition, { owner }] of this.#placed().entries()) {
-      if (owner !== this.#parts.node || owners.has(partition) || this.#claiming.has(partition)) continue
-      this.#claiming.add(partition)
-      this.#parts.instruct(partition, 'own')
+    for (const log of this.#chosen().claim) {
+      if (this.#claiming.has(log)) continue
+      this.#claiming.add(log)
+      this.#instruct(log, 'own')
     }
-    if (this.#placedCoordinator() !== this.#parts.node || this.coordinator !== undefined || this.#isClaimingControl)
-      return
-    this.#isClaimingControl = true
-    this.#parts.coordinate('own')
   }
 
-  #placedCoordinator(): string | undefined {
-    return placedCoordinator({ nodes: listedNames(this.#nodes), members: this.#staying() })
+  #instruct(log: LogName, what: 'own' | 'release'): void {
+    if (log === 'control') this.#parts.coordinate(what)
+    else this.#parts.instruct(log, what)
   }
 
-  #placed(): ReturnType<typeof placed> {
-    const nodes = listedNames(this.#nodes)
-    // As long as every node follows every log, every node keeps a copy.
-    return placed({ nodes, members: this.#staying(), partitions: this.#parts.partitions, copies: nodes.length })
+  #chosen(): Choice {
+    const owners = new Map<LogName, string>(this.#routes().map(({ partition, node }) => [partition, node]))
+    const { coordinator } = this
+    if (coordinator !== undefined) owners.set('control', coordinator)
+    const owned = new Set<LogName>(this.#owned.keys())
+    if (this.#coordinates > 0) owned.add('control')
+    const facts = {
+      ...{ listed: listedNames(this.#nodes), owners, now_ms: performance.now() },
+      members: this.#members.filter(({ isLeaving }) => !isLeaving),
+    }
+    const choice = this.#choice.choice(facts, owned)
+    this.#suspected(
+      this.#choice
+        .suspects(facts)
+        .map((name) => `node ${name}`)
+        .join(', '),
+    )
+    return choice
+  }
+
+  #suspected(suspects: string): void {
+    if (suspects === this.#suspects) return
+    const { log } = this.#parts
+    if (suspects === '') log.info('cluster:suspects', 'most members can reach all others again')
+    else log.warn('cluster:suspects', `most members cannot reach ${suspects}: others are to own what it has`)
+    this.#suspects = suspects
   }
 
   /** The members that may own something. */
@@ -294,7 +319,7 @@ export class RunningNodes {
     const { node: name } = this.#parts
     const owns: readonly Ownership[] = Array.from(this.#owned, ([partition, epoch]) => ({ partition, epoch }))
     const [slot, address, isLeaving, coordinates] = [this.#slot, this.#address, this.#isLeaving, this.#coordinates]
-    return { name, slot, address, formats: [format], unreachable: [], isLeaving, owns, coordinates }
+    return { name, slot, address, formats: [format], unreachable: this.#unreachable, isLeaving, owns, coordinates }
   }
 }
 

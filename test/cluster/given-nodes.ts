@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { RunningBroker } from '../running.js'
 import type { EtcdMembers } from './etcd-members.js'
-import { freshName } from './given.js'
+import { attributeText, freshName } from './given.js'
 
 /** A cluster of several nodes that reach each other: its name, and its nodes in the order in which they were started. */
 export interface GivenNodes {
@@ -19,7 +19,7 @@ export async function givenNodes(
   more: (name: string) => readonly string[],
 ): Promise<GivenNodes> {
   const cluster = freshName()
-  etcd.control(['put', `/rigel/${cluster}/setting/nodes`, JSON.stringify({ format: 1, copies: 3, nodes: [] })])
+  beginNodes(etcd, cluster)
   const nodes: RunningBroker[] = []
   for (const name of names) {
     const flags = [...nodeFlags(etcd, cluster, name), ...more(name)]
@@ -28,11 +28,37 @@ export async function givenNodes(
   return { cluster, nodes }
 }
 
+/** Has a cluster that has not begun yet be one of several nodes. */
+export function beginNodes(etcd: EtcdMembers, cluster: string): void {
+  etcd.control(['put', `/rigel/${cluster}/setting/nodes`, JSON.stringify({ format: 1, copies: 3, nodes: [] })])
+}
+
 /** The flags of a node of a cluster of several, without what nodes know each other by. */
-export function nodeFlags(etcd: EtcdMembers, cluster: string, name: string): readonly string[] {
+export function nodeFlags(
+  etcd: EtcdMembers,
+  cluster: string,
+  name: string,
+  { port, advertised } = { port: 0, advertised: '127.0.0.1' },
+): readonly string[] {
   const common = ['-cluster', cluster, '-clusterUrl', etcd.urls.join(','), '-partitions', '2', '-httpThreads', '2']
-  const link = ['-clusterPort', '0', '-clusterIp', '127.0.0.1', '-clusterAdvertise', '127.0.0.1']
+  const link = ['-clusterPort', `${port}`, '-clusterIp', '127.0.0.1', '-clusterAdvertise', advertised]
   return [...common, ...link, '-nodeName', name]
+}
+
+const tanks = Array.from({ length: 8 }, (_, number) => `Tank${number}`)
+
+/** Sets the levels of eight tanks at a node, each as often as it takes: some are in each partition. */
+export async function setLevels(node: RunningBroker, value: string): Promise<void> {
+  await Promise.all(tanks.map((id) => until(() => setLevel(node, id, value), `${id} is set`)))
+}
+
+/** Resolves when a node shows a level of all of them. */
+export function levelsShown(node: RunningBroker, value: string): Promise<void> {
+  const areShown = async (): Promise<boolean> => {
+    const levels = await Promise.all(tanks.map((id) => attributeText(node, id, 'level')))
+    return levels.every((level) => level === value)
+  }
+  return until(areShown, `${value.slice(0, 20)} is shown`)
 }
 
 /** Resolves when it holds, which may take a minute. */
