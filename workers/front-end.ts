@@ -12,11 +12,7 @@ import {
   registryServiceOperations,
 } from '../src/broker/registry-service.js'
 import { remoteService } from '../src/broker/service-link.js'
-import {
-  type CoordinatorOperation,
-  type CoordinatorService,
-  coordinatorOperations,
-} from '../src/broker/shared-control.js'
+import { type CoordinatorOperation, coordinatorOperations, type SharingService } from '../src/broker/shared-control.js'
 import { type ClusterOperation, type ClusterService, clusterOperations } from '../src/cluster/cluster-service.js'
 import { remoteFeeds } from '../src/console/feed-link.js'
 import { followRegistry } from '../src/coordinator/registry-feed.js'
@@ -45,8 +41,7 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & Servic
       subscriptionServiceOperations,
     ),
     coordinator:
-      task.coordinator &&
-      remoteService<CoordinatorService, CoordinatorOperation>(task.coordinator, coordinatorOperations),
+      task.coordinator && remoteService<SharingService, CoordinatorOperation>(task.coordinator, coordinatorOperations),
     registry: { ...remoteService<RegistryService, RegistryOperation>(task.registry, registryServiceOperations), index },
     backups: remoteService<BackupService, BackupOperation>(task.backups, backupOperations),
     cluster: task.cluster && remoteService<ClusterService, ClusterOperation>(task.cluster, clusterOperations),

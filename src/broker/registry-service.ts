@@ -63,6 +63,8 @@ export interface AvailabilityNotification
 export interface RegistryService {
   /** What is registered, as this thread knows it: a change is in it before its response. */
   readonly index: RegistrationIndex
+  /** Of one of several nodes: resolves when the index has all that was acknowledged before; refuses when that is not known. */
+  readonly confirmed?: (() => Promise<Result<undefined, Unavailable>>) | undefined
   /** Answers when the registration is on disk with the notifications that it causes, and in every thread's index. */
   register(asked: RegistrationRequest): Promise<Result<RegistrationId, RegistrationUnknown | Unavailable>>
   /** The same of a new registration of NGSIv2. */

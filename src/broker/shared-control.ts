@@ -36,11 +36,17 @@ export interface CoordinatorService {
   mark(control: number): Promise<readonly PartitionMark[] | undefined>
 }
 
+/** The same, and what front ends of this node ask of it. */
+export interface SharingService extends CoordinatorService {
+  /** See `ControlSharing`. */
+  confirmed(): Promise<Result<undefined, Unavailable>>
+}
+
 /** The number of a partition, and that of its last notice. */
 export type PartitionMark = readonly [partition: number, lastNotice: number]
 
 /** The operations of the service, for callers behind a port. */
-export const coordinatorOperations = ['take', 'mark'] as const
+export const coordinatorOperations = ['take', 'mark', 'confirmed'] as const
 export type CoordinatorOperation = (typeof coordinatorOperations)[number]
 
 /** How a node of several has changed what the coordinator owns, and knows that it has what was acknowledged. */

@@ -146,6 +146,8 @@ async function discover(
 ): Promise<ApiResponse> {
   const { counted, offset, limit } = requestedPage(request.parameters)
   const lookup = { tenant, paths: pathsOfRead(request.paths), now: now() }
+  const known = await broker.registry.confirmed?.()
+  if (known?.ok === false) return unavailableResponse(known.error)
   const until = performance.now() + options.queryTimeout_ms
   const isLate = () => request.client.gone || performance.now() > until
   const found = await discoverInSlices(broker.registry.index, lookup, discovery, { offset, limit }, isLate)

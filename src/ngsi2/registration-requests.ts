@@ -46,7 +46,10 @@ export function listRegistrations(services: Ngsi2Services): Operation {
     work: async ({ paths, parameters }, tenant) => {
       const { offset, limit, counted } = pageOf(parameters)
       const meant = meansEverywhere(paths) ? undefined : paths
-      const { count, resources } = services.broker.registry.index.page({ tenant, paths: meant, offset, limit })
+      const { registry } = services.broker
+      const known = await registry.confirmed?.()
+      if (known?.ok === false) return unavailable(known.error)
+      const { count, resources } = registry.index.page({ tenant, paths: meant, offset, limit })
       const body = await inSlices(renderRegistrations(resources))
       return { status: 200, body, ...(counted && { headers: { 'Fiware-Total-Count': String(count) } }) }
     },
@@ -59,7 +62,10 @@ export function showRegistration(services: Ngsi2Services): Operation {
     parse: noPayload,
     work: async (request, tenant) => {
       const { paths } = request
-      const resource = services.broker.registry.index.resource(tenant, idOf(request))
+      const { registry } = services.broker
+      const known = await registry.confirmed?.()
+      if (known?.ok === false) return unavailable(known.error)
+      const resource = registry.index.resource(tenant, idOf(request))
       if (resource === undefined) return registrationUnknown
       const isBound = meansEverywhere(paths) || isWritten(resource.registration, paths)
       return isBound ? { status: 200, body: renderRegistration(resource) } : registrationUnknown

@@ -12,7 +12,7 @@ import { PoolThreads } from '../broker/pool-threads.js'
 import { QueryPool, scanPermits } from '../broker/query-pool.js'
 import type { RegistryService } from '../broker/registry-service.js'
 import { ScanStops } from '../broker/scan-queue.js'
-import type { CoordinatorService } from '../broker/shared-control.js'
+import type { CoordinatorService, SharingService } from '../broker/shared-control.js'
 import { CourierStreams } from '../broker/stream-service.js'
 import type { ClusterService } from '../cluster/cluster-service.js'
 import type { Route } from '../cluster/node-facts.js'
@@ -169,7 +169,7 @@ interface FrontEndServices {
   readonly subscriptions: SubscriptionService
   readonly registry: RegistryService
   /** What other nodes have this one do, of one of several. */
-  readonly coordinator?: CoordinatorService | undefined
+  readonly coordinator?: SharingService | undefined
   readonly backups: BackupService
   /** Nothing for a broker that is of no cluster. */
   readonly cluster: ClusterService | undefined
@@ -183,10 +183,12 @@ interface FrontEndServices {
 
 /** Of a broker in a cluster: the log of the coordinator waits for the engine. */
 function patientServices(services: FrontEndServices, limit_ms: number): FrontEndServices {
+  const { subscriptions, registry, coordinator } = services
+  const confirmed = coordinator && (() => coordinator.confirmed())
   return {
     ...services,
-    subscriptions: patientSubscriptions(services.subscriptions, limit_ms),
-    registry: patientRegistry(services.registry, limit_ms),
+    subscriptions: patientSubscriptions(subscriptions, limit_ms),
+    registry: { ...patientRegistry(registry, limit_ms), confirmed },
   }
 }
 
