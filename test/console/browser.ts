@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { missingBrowser, startChromium } from '../../bench/chromium.js'
-import { pages } from '../../src/console/page/pages.js'
+import { pages, pagesOf } from '../../src/console/page/pages.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
@@ -90,7 +90,7 @@ export class ConsoleTab {
   /** Resolves when the view is drawn and nothing of it is being loaded. */
   async settled(address: string): Promise<void> {
     const [id, query = ''] = address.split('?', 2)
-    const title = pages.find((page) => page.id === id)?.title ?? ''
+    const title = pagesOf(true).find((page) => page.id === id)?.title ?? ''
     await this.page.locator('h1', { hasText: new URLSearchParams(query).get('id') ?? title }).waitFor()
     await this.page.waitForFunction(() => document.querySelector('main .loading') === null)
   }
