@@ -1,5 +1,7 @@
 import { join } from 'node:path'
-import { before, t as file, test } from 'tap'
+import { before, t as file, type Test, test } from 'tap'
+import { FarEnd } from '../far-end.js'
+import { isLong } from '../faults/run.js'
 import type { RunningBroker } from '../running.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { attributeText } from './given.js'
@@ -63,11 +65,29 @@ async function areTogether(nodes: readonly RunningBroker[]): Promise<boolean> {
   return (await Promise.all(states)).every((is) => is)
 }
 
+/** Each change is sent to a receiver that does not answer, for which an end waits. */
+async function listenedBySilent(t: Test, node: RunningBroker | undefined): Promise<void> {
+  const receiver = await FarEnd.listen(t, () => {})
+  const subscribed = await node?.send('POST', '/v2/subscriptions', {
+    subject: { entities: [{ idPattern: '.*', type: 'Tank' }] },
+    notification: { http: { url: receiver.url() } },
+  })
+  t.equal(subscribed?.status, 201)
+}
+
 test('nodes that are restarted one after the other refuse no update and lose none', { skip: noEtcd }, async (t) => {
   const folder = t.testdir({ token: `${'t'.repeat(40)}\n` })
-  const flags = () => ['-clusterTokenFile', join(folder, 'token'), '-logLevel', 'INFO']
+  const flags = () => [
+    '-clusterTokenFile',
+    join(folder, 'token'),
+    '-logLevel',
+    'INFO',
+    ...(isLong ? ['-shutdownTimeout', '14'] : []),
+  ]
   const { nodes } = await givenNodes(t, etcd, ['a', 'b'], flags)
   await until(() => areTogether(nodes), 'both are members')
+  // The end of a node takes as long as it may: meanwhile others have what it had.
+  if (isLong) await listenedBySilent(t, nodes[0])
   const writers = Array.from({ length: 6 }, (_, number) => new Writer(number, nodes))
   const goOn = (): Promise<void> => {
     const before = writers.map(({ acknowledged }) => acknowledged)
