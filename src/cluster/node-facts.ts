@@ -33,12 +33,13 @@ export interface ListedNode {
   readonly folder: string
 }
 
+/** Whether reads on a node show all that was acknowledged, on whichever node, or at once what it has itself. */
+export type ReadMode = 'confirmed' | 'local'
+
 /** The setting that makes a cluster one of several nodes. */
 export interface ClusterNodes {
   /** How many nodes keep a copy of each partition. */
   readonly copies: number
-  /** Whether reads show all that was acknowledged, on whichever node, or what the copy has that is asked. */
-  readonly reads: 'confirmed' | 'local'
   readonly nodes: readonly ListedNode[]
 }
 
@@ -100,10 +101,9 @@ export function nodesText(nodes: ClusterNodes): string {
 export function parseNodes(text: string): ClusterNodes | undefined {
   const raw = objectOf(text)
   if (raw === undefined) return undefined
-  const { copies, nodes, reads = 'confirmed' } = raw
+  const { copies, nodes } = raw
   if (!isCount(copies) || copies < 1 || !isListOf(nodes, isListed)) return undefined
-  if (reads !== 'confirmed' && reads !== 'local') return undefined
-  return { copies, reads, nodes }
+  return { copies, nodes }
 }
 
 /** Why a folder can not be a node of that name. */

@@ -1,5 +1,5 @@
 import type { ClusterState } from './cluster-state.js'
-import { type ClusterNodes, knownCoordinator, knownRoutes, listedNames } from './node-facts.js'
+import { type ClusterNodes, knownCoordinator, knownRoutes, listedNames, type ReadMode } from './node-facts.js'
 
 /** A node as it is shown. */
 interface ShownNode {
@@ -52,7 +52,8 @@ export interface ShownCluster {
   /** Of several nodes: the one that coordinates; nothing while none is known to. */
   readonly coordinator?: string
   readonly copies?: number
-  readonly reads?: ClusterNodes['reads']
+  /** Of the node that was asked. */
+  readonly reads?: ReadMode
   readonly nodes: readonly ShownNode[]
   readonly partitions: readonly ShownPartition[]
 }
@@ -62,6 +63,7 @@ interface AskedNode {
   readonly name: string
   /** The id of its data folder. */
   readonly folder: string
+  readonly reads: ReadMode
 }
 
 /** What is shown of a cluster. Of one node etcd does not know the name: it is that of the broker that is asked. */
@@ -72,7 +74,7 @@ export function shownCluster(state: ClusterState, prefix: string, asked?: AskedN
     const owns = Array.from({ length: description.partitions }, (_, partition) => partition)
     return {
       ...head,
-      nodes: asked === undefined ? [] : [{ ...asked, slot: 0, isMember: true, owns }],
+      nodes: asked === undefined ? [] : [{ name: asked.name, folder: asked.folder, slot: 0, isMember: true, owns }],
       partitions: owns.map((partition) => ({
         partition,
         ...(asked && { owner: asked.name }),
@@ -81,14 +83,14 @@ export function shownCluster(state: ClusterState, prefix: string, asked?: AskedN
       })),
     }
   }
-  const { copies, reads } = nodes
+  const { copies } = nodes
   const coordinator = knownCoordinator(state.members.map(({ facts }) => facts))
   const coordinated = coordinator && { coordinator: coordinator.name }
   return {
     ...head,
     ...coordinated,
     copies,
-    reads,
+    ...(asked && { reads: asked.reads }),
     nodes: shownNodes(state, nodes),
     partitions: shownPartitions(state, nodes),
   }

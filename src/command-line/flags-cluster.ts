@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { err, ok } from '../result.js'
 import { flagsOf, named, type ValueKind } from './flag.js'
-import { address, integer, textFlag } from './flag-values.js'
+import { address, integer, oneOf, textFlag } from './flag-values.js'
 
 const cluster = flagsOf('Cluster')
 
@@ -102,6 +102,11 @@ export const clusterFlags = named({
     integer(1, 4096),
     64,
     'MiB of each log that are kept in etcd for a node that does not follow; beyond it that node fetches a copy',
+  ),
+  clusterReads: cluster.value(
+    oneOf('confirmed', 'local'),
+    'confirmed',
+    'whether reads show all that was acknowledged on any node, or at once what this one has',
   ),
   etcdCa: cluster.optional(textFlag('file'), 'authority that signed the certificates of etcd (PEM)'),
   etcdCert: cluster.optional(textFlag('file'), 'certificate shown to etcd (PEM); needs -etcdKey'),

@@ -177,6 +177,7 @@ function clusterFrom(settings: Settings) {
     user: value(flags.etcdUser),
     passwordFile: value(flags.etcdPasswordFile),
     logMax_MiB: value(flags.clusterLogMax),
+    reads: value(flags.clusterReads),
     link: linkFrom(settings),
   })
 }

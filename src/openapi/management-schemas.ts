@@ -164,7 +164,10 @@ export const managementSchemas: Readonly<Record<string, JsonSchema>> = {
       node: textSchema('The one that was asked.'),
       coordinator: textSchema('Of several nodes: the one that coordinates. Absent while none is known to.'),
       copies: { ...count, description: 'Of several nodes: how many keep a copy of each partition.' },
-      reads: { enum: ['confirmed', 'local'] },
+      reads: {
+        enum: ['confirmed', 'local'],
+        description: 'Of several nodes: -clusterReads of the one that was asked.',
+      },
     },
   ),
   ClusterNode: closedSchema(

@@ -161,7 +161,8 @@ export class RunningCluster implements ClusterService {
     const read = this.#thread.next('state')
     this.#tell({ kind: 'readState' })
     const { state } = await read
-    return state.ok ? ok(shownCluster(state.value, options.prefix, { name: options.node, folder: folder.id })) : state
+    const asked = { name: options.node, folder: folder.id, reads: options.reads }
+    return state.ok ? ok(shownCluster(state.value, options.prefix, asked)) : state
   }
 
   /** Of several nodes: this one is no member any more, which the others need not find out by its lease. */
@@ -256,7 +257,7 @@ export class RunningCluster implements ClusterService {
     const { options, folder, log, measures, instruct, coordinate, routed } = this.#parts
     this.#tell({ kind: 'follow', nodes, applied })
     const running = new RunningNodes({
-      ...{ node: options.node, nodes, partitions: folder.partitions, log, instruct, coordinate },
+      ...{ node: options.node, nodes, partitions: folder.partitions, reads: options.reads, log, instruct, coordinate },
       tell: (self) => this.#tell({ kind: 'tell', self }),
       routed,
       stands: (standing) => measures.cluster.stand(standing),

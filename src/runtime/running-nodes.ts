@@ -6,6 +6,7 @@ import {
   listedNames,
   type NodeFacts,
   type Ownership,
+  type ReadMode,
   type Route,
 } from '../cluster/node-facts.js'
 import { type Choice, OwnerChoice } from '../cluster/owner-choice.js'
@@ -22,6 +23,7 @@ interface RunningNodesParts {
   readonly node: string
   readonly nodes: ClusterNodes
   readonly partitions: number
+  readonly reads: ReadMode
   readonly log: Log
   /** Tells the other nodes what this one is. */
   readonly tell: (self: NodeFacts) => void
@@ -101,8 +103,8 @@ export class RunningNodes {
     return this.#slot
   }
 
-  get reads(): ClusterNodes['reads'] {
-    return this.#nodes.reads
+  get reads(): ReadMode {
+    return this.#parts.reads
   }
 
   /** What front ends begin with. */

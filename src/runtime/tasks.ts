@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { ApiKey } from '../api-keys.js'
 import type { LogLinkEnd } from '../cluster/log-link.js'
-import type { ClusterNodes, Route } from '../cluster/node-facts.js'
+import type { ReadMode, Route } from '../cluster/node-facts.js'
 import type { Setting } from '../command-line/command-line.js'
 import type { EntityLimits } from '../context/entity-size.js'
 import type { PackedRecipients } from '../delivery/packed-recipients.js'
@@ -109,7 +109,7 @@ export interface FrontNodes {
   readonly positions: readonly SharedArrayBuffer[]
   /** The same of the coordinator's log. */
   readonly controlPosition: SharedArrayBuffer
-  readonly reads: ClusterNodes['reads']
+  readonly reads: ReadMode
   readonly routes: readonly Route[]
   /** Where nodes ask each other. */
   readonly link?: FrontLink | undefined

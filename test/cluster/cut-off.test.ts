@@ -6,7 +6,7 @@ import { CuttingProxy } from '../node-link/cutting-proxy.js'
 import { RunningBroker } from '../running.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { freshName } from './given.js'
-import { beginNodes, levelsShown, nodeFlags, setLevels, until } from './given-nodes.js'
+import { beginNodes, levelsOf, levelsShown, nodeFlags, setLevels, until } from './given-nodes.js'
 
 let etcd: EtcdMembers
 
@@ -29,14 +29,14 @@ test('who is a member and cannot be reached by most others owns nothing until it
   beginNodes(etcd, cluster)
   const port = await freePort()
   const proxy = await CuttingProxy.before(t, { port })
-  const start = (name: string, at?: Parameters<typeof nodeFlags>[3]) => {
-    const more = ['-clusterTokenFile', join(folder, 'token'), '-logLevel', 'INFO']
-    return RunningBroker.startOn(t, join(folder, `data-${name}`), [...nodeFlags(etcd, cluster, name, at), ...more])
+  const start = (name: string, more: readonly string[] = [], at?: Parameters<typeof nodeFlags>[3]) => {
+    const flags = [...more, '-clusterTokenFile', join(folder, 'token'), '-logLevel', 'INFO']
+    return RunningBroker.startOn(t, join(folder, `data-${name}`), [...nodeFlags(etcd, cluster, name, at), ...flags])
   }
   // The first one has everything, until others have been there for ten seconds.
-  const c = await start('c', { port, advertised: `127.0.0.1:${proxy.address('c').port}` })
+  const c = await start('c', [], { port, advertised: `127.0.0.1:${proxy.address('c').port}` })
   await setLevels(c, '1')
-  const [a, b] = [await start('a'), await start('b')]
+  const [a, b] = [await start('a'), await start('b', ['-clusterReads', 'local'])]
   await levelsShown(a, '1')
 
   proxy.refuse(true)
@@ -58,5 +58,9 @@ test('who is a member and cannot be reached by most others owns nothing until it
     await setLevels(a, '4')
     await levelsShown(c, '4')
   }
+  // Who reads what it has itself waits for nobody, whoever owns it.
+  for (const node of [a, c]) node.signal('SIGSTOP')
+  t.notOk((await levelsOf(b)).includes(undefined))
+  for (const node of [a, c]) node.signal('SIGCONT')
   for (const node of [a, b, c]) t.equal(await node.end('SIGTERM'), 0)
 })

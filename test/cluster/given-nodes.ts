@@ -52,12 +52,14 @@ export async function setLevels(node: RunningBroker, value: string): Promise<voi
   await Promise.all(tanks.map((id) => until(() => setLevel(node, id, value), `${id} is set`)))
 }
 
+/** The levels of all of them, as a node answers now: nothing of one that it does not show. */
+export function levelsOf(node: RunningBroker): Promise<readonly (string | undefined)[]> {
+  return Promise.all(tanks.map((id) => attributeText(node, id, 'level')))
+}
+
 /** Resolves when a node shows a level of all of them. */
 export function levelsShown(node: RunningBroker, value: string): Promise<void> {
-  const areShown = async (): Promise<boolean> => {
-    const levels = await Promise.all(tanks.map((id) => attributeText(node, id, 'level')))
-    return levels.every((level) => level === value)
-  }
+  const areShown = async (): Promise<boolean> => (await levelsOf(node)).every((level) => level === value)
   return until(areShown, `${value.slice(0, 20)} is shown`)
 }
 

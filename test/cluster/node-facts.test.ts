@@ -51,7 +51,7 @@ test('of two members that own a partition the one with the later claim is right'
 })
 
 test('a node gets a slot that it keeps, and its name is that of one folder', async (t) => {
-  const one = withNode({ copies: 3, reads: 'local', nodes: [] }, 'a', 'folder-a')
+  const one = withNode({ copies: 3, nodes: [] }, 'a', 'folder-a')
   if (typeof one === 'string') throw new Error(one)
   t.equal(withNode(one, 'a', 'folder-a'), one)
   t.equal(withNode(one, 'a', 'folder-b'), 'nameTaken')

@@ -51,7 +51,7 @@ async function startedCopy(t: Test, prefix: string, node: string) {
   const begun = thread.next('begun')
   thread.tell({ kind: 'begin', description: 'a test', after: new Map([[0, 0 as LogSequence]]) })
   await begun
-  thread.tell({ kind: 'follow', nodes: { copies: 2, reads: 'confirmed', nodes: [] }, applied: new Map() })
+  thread.tell({ kind: 'follow', nodes: { copies: 2, nodes: [] }, applied: new Map() })
   const { writer, server } = newLogLink(0, node)
   thread.tell({ kind: 'serve', end: server }, [server.port])
   let wal: ClusterLog | undefined

@@ -110,7 +110,7 @@ test('the last node that has what a log does not have any more is not removed', 
   const listed = ['a', 'b'].map((name, slot) => ({ name, slot, folder: `folder-${name}` }))
   const put = (key: string, value: unknown): string => etcd.control(['put', `${prefix}/${key}`, JSON.stringify(value)])
   put('cluster', { format: 1, name: 'x', folder: 'folder-a', partitions: 1 })
-  put('setting/nodes', { format: 1, copies: 3, reads: 'confirmed', nodes: listed })
+  put('setting/nodes', { format: 1, copies: 3, nodes: listed })
   put('head/0', 10)
   put('log/0/000000000000009', 'a record')
   put('log/0/000000000000010', 'a record')
