@@ -60,6 +60,7 @@ export class RunningCluster implements ClusterService {
   #shown: Promise<Result<ShownCluster, string>> | undefined
   /** Which other nodes this one reaches. */
   #reachability: Reachability | undefined
+  #folderId: string
   /** How this node and others know each other. */
   #security: LinkSecurity | undefined
 
@@ -77,6 +78,7 @@ export class RunningCluster implements ClusterService {
   private constructor(parts: ClusterParts, etcd: EtcdSettings) {
     const { options, log, measures } = parts
     this.#parts = parts
+    this.#folderId = parts.folder.id
     const { port1, port2 } = new MessageChannel()
     log.take(port1)
     this.#thread = new ActorThread({
@@ -116,6 +118,11 @@ export class RunningCluster implements ClusterService {
     const { options } = this.#parts
     if (options.link === undefined || this.#security === undefined) return undefined
     return { self: { cluster: options.name, node: options.node }, security: this.#security }
+  }
+
+  /** The id of the folder that the cluster was begun with: its nodes are one broker to those whom they send something. */
+  get folderId(): string {
+    return this.#folderId
   }
 
   /** This node among several; nothing in a cluster of one. */
@@ -200,6 +207,7 @@ export class RunningCluster implements ClusterService {
     } else {
       const reason = refusalOf(found.value, fact !== undefined, nodes.value !== undefined, this.#parts)
       if (reason !== undefined) return err(reason)
+      this.#folderId = parseDescription(found.value)?.folder ?? folder.id
       if (fact === undefined && [...(await this.#applied()).values()].some((applied) => applied > 0))
         return err(`${folder.path} has data of its own: a node joins it with a new folder`)
     }

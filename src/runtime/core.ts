@@ -89,7 +89,7 @@ export class Core {
   readonly #log: MainLog
   readonly #fatal: (reason: string, code?: number) => void
   readonly #heaps: ThreadHeaps
-  readonly #plan: BrokerPlan
+  #plan: BrokerPlan
   readonly #measures: Measures
   readonly #partitions: Partitions<PartitionTask & Pick<ThreadPorts, 'log'>>
   readonly #threads: FrontThread[] = []
@@ -153,8 +153,7 @@ export class Core {
       viewers: ViewerLimit.memory(),
       rooms: numbers.map(() => MailboxCapacity.memory()),
     }
-    const brokerId = folder.id.replaceAll('-', '').slice(0, 16)
-    this.#plan = { storage, memory, transactions: newTransactions(), brokerId }
+    this.#plan = { storage, memory, transactions: newTransactions(), brokerId: brokerIdOf(folder.id) }
     this.#partitions = new Partitions({
       entry: new URL('../../workers/partition.js', import.meta.url),
       count: partitions,
@@ -193,6 +192,7 @@ export class Core {
     })
     if (!started.ok) return started
     this.#cluster = started.value
+    this.#plan = { ...this.#plan, brokerId: brokerIdOf(started.value.folderId) }
     return ok(undefined)
   }
 
@@ -491,6 +491,11 @@ function servedCluster(cluster: RunningCluster): MessagePort {
   const { port1, port2 } = new MessageChannel()
   serveService(port1, cluster, clusterOperations)
   return port2
+}
+
+/** How a broker is named in what it sends, by the id of its folder. */
+function brokerIdOf(folderId: string): string {
+  return folderId.replaceAll('-', '').slice(0, 16)
 }
 
 /** For a front end that shares the socket for other nodes. */

@@ -68,6 +68,7 @@ test('every acknowledged change is notified in order, whoever is killed or pause
   await written.setAll(owner, other)
   await notified()
   written.check(t)
+  t.equal(new Set(end.received.map(({ headers }) => headers.via)).size, 1, 'all nodes are one broker to the receiver')
   const reply = await a.send('POST', '/v2/subscriptions', {
     subject: { entities: [{ id: 'Tank0' }] },
     notification: { http: { url: 'sse:' } },
