@@ -47,7 +47,7 @@ const idleCheck_ms = 10
 /** Makes the attempts that the delivery queue begins, and tells it how they ended [subscriptions 5.3]. */
 export class Attempts {
   readonly #parts: AttemptParts
-  readonly #alarmed = new Set<string>()
+  readonly #alarmed = new Map<string, readonly [alarm: AttemptAlarm, subject: string]>()
   #ended = 0
   #scheduled = false
   #running = false
@@ -87,6 +87,12 @@ export class Attempts {
       if (at - begun >= limit_ms || at - progress.at >= patience_ms) return
       await sleep(idleCheck_ms)
     }
+  }
+
+  /** Another node makes some of the attempts: what is still so is found out by the next ones of this one. */
+  releaseAlarms(): void {
+    for (const [alarm, subject] of this.#alarmed.values()) this.#parts.alarm(alarm, subject, undefined)
+    this.#alarmed.clear()
   }
 
   /** No attempt is begun any more, and what is under way changes nothing. */
@@ -139,7 +145,8 @@ export class Attempts {
     queue.receiverRecords.ended(receiver.name, recipient.id, outcome, Number(duration) / 1e6, now())
     lines.ended(outgoing, outcome, duration)
     sent(sentRequest(notice, outgoing.body.length, outcome))
-    this.#alarm(outgoing, outcome)
+    // Of a notice that has left meanwhile another node tells.
+    if (attempt.notice.state !== 'left') this.#alarm(outgoing, outcome)
     if (outcome.kind === 'accepted') {
       count(kind === 'context' ? 'notificationsSent' : 'availabilityNotificationsSent')
       queue.accepted(attempt, outcome)
@@ -165,8 +172,9 @@ export class Attempts {
       if (this.#alarmed.delete(key)) this.#parts.alarm(alarm, subject, undefined)
       return
     }
-    this.#alarmed.add(key)
-    if (this.#alarmed.size > mostAlarmed) for (const oldest of this.#alarmed) return void this.#alarmed.delete(oldest)
+    this.#alarmed.set(key, [alarm, subject])
+    if (this.#alarmed.size > mostAlarmed)
+      for (const oldest of this.#alarmed.keys()) return void this.#alarmed.delete(oldest)
     this.#parts.alarm(alarm, subject, reasonText(outcome))
   }
 }

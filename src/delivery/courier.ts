@@ -169,6 +169,7 @@ export class Courier {
     this.#streams.interrupt()
     this.#queue.forget(source)
     this.#ackWriters[source]?.forget()
+    this.#attempts.releaseAlarms()
   }
 
   async #listen(): Promise<void> {

@@ -133,6 +133,20 @@ test('clocks stand at the last notice of each outbox, whoever owns it', async (t
   t.equal(lastNotified(nth(recipients, 1).clock), later.made)
 })
 
+test('an alarm of a receiver ends with the partition: another node tells how it is', async (t) => {
+  const end = await FarEnd.listen(t, answering(503))
+  const boxes = outboxes(t, 1)
+  nth(boxes.partitions, 0).enqueue(notice(one, 'a', '{}'))
+  const owner = newOwner()
+  owner.own()
+  const running = courier(t, { outboxes: boxes, owners: [owner.position], recipients: [recipient(one, end.url())] })
+  await running.start()
+  t.match(await running.report('alarm'), { alarm: 'NotificationError', reason: /503/ })
+  owner.lose()
+  await until(() => running.reports.some((report) => report.kind === 'alarm' && report.reason === undefined))
+  t.match(await running.state(one), { queueDepth: 0 })
+})
+
 test('subscriptions that are not known yet when a partition comes are waited for', async (t) => {
   const end = await FarEnd.listen(t)
   const boxes = outboxes(t, 1)
