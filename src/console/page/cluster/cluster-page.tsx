@@ -32,6 +32,7 @@ function Cluster({ cluster }: { readonly cluster: ReadCluster }) {
           ['name', cluster.cluster],
           ['in etcd at', <code key="prefix">{cluster.prefix}</code>],
           ['this broker', cluster.node],
+          ['coordinator', cluster.reads && (cluster.coordinator ?? <Chip tone="bad">nobody</Chip>)],
           ['reads', cluster.reads],
           ['members', cluster.reads && `${members} of ${nodes.length}`],
         ]}

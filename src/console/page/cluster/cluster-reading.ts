@@ -25,6 +25,7 @@ export interface ReadCluster {
   readonly cluster: string
   readonly prefix: string
   readonly node: string | undefined
+  readonly coordinator: string | undefined
   readonly reads: string | undefined
   readonly nodes: readonly ReadNode[]
   readonly partitions: readonly ReadPartition[]
@@ -35,6 +36,7 @@ export const readCluster: Reader<ReadCluster> = readMembers({
   cluster: readText,
   prefix: readText,
   node: readOptional(readText),
+  coordinator: readOptional(readText),
   reads: readOptional(readText),
   nodes: readList(
     readMembers({
