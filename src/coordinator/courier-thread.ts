@@ -10,6 +10,7 @@ import type {
   WhichReceivers,
 } from '../delivery/message.js'
 import type { AttemptAlarm } from '../delivery/outgoing.js'
+import type { SourceNumber } from '../delivery/source.js'
 import type { Log } from '../log/log.js'
 import { ActorThread } from '../mailbox/thread.js'
 import { LogFenced } from '../storage-fault.js'
@@ -35,7 +36,7 @@ interface CourierThreadSettings<Task> {
 }
 
 type Thread<Task extends object> = ActorThread<Task, CourierReport>
-type Ticketed = 'remove' | 'expire' | 'report' | 'inspect' | 'receivers'
+type Ticketed = 'remove' | 'expire' | 'release' | 'report' | 'inspect' | 'receivers'
 /** What answers an instruction with a ticket. */
 type Ticketeds = Extract<CourierReport, { readonly kind: 'done' | 'states' | 'inspected' | 'receivers' }>
 
@@ -46,6 +47,9 @@ interface OpenInstruction {
 
 /** How long an owner waits for what is to leave the disk before it goes on; nothing but a disk or a partition that fails takes longer. */
 const expiry_ms = 2000
+
+/** For how long a courier is waited for that does not answer in time: one that has died is being replaced. */
+const releaseSpare_ms = 200
 
 /** Deliveries that are told in one message: reading one of very many would hold the thread. */
 const reportedAtOnce = 1000
@@ -136,6 +140,17 @@ export class CourierThread<Task extends object> {
     } finally {
       late.abort()
     }
+  }
+
+  /**
+   * This node is about to release an outbox: nothing of it is begun any more. Resolves when what was under way has ended and its
+   * outcome is on disk, and at the latest after about this time.
+   */
+  async release(source: SourceNumber, limit_ms: number): Promise<void> {
+    const late = new AbortController()
+    const released = this.#instruct((ticket) => ({ kind: 'release', ticket, source, limit_ms }))
+    const limit = sleep(limit_ms + releaseSpare_ms, undefined, { signal: late.signal })
+    await Promise.race([released, limit]).finally(() => late.abort())
   }
 
   /** How the deliveries of these subscriptions go, as far as the courier knows them. */

@@ -129,7 +129,7 @@ export class AckWriter {
     else this.#timer ??= setTimeout(() => this.#send(), gather_ms)
   }
 
-  /** From now on one batch follows the other. */
+  /** From now on one batch follows the other, until what is under way is forgotten. */
   flush(): void {
     this.#flushing = true
     this.#send()
@@ -138,6 +138,7 @@ export class AckWriter {
   /** The outbox is another node's now: what is under way is given up, and what was noted. */
   forget(): void {
     this.#term += 1
+    this.#flushing = false
     this.#underWay = false
     this.#noted = 0
     clearTimeout(this.#timer)

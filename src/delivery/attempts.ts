@@ -48,6 +48,8 @@ const idleCheck_ms = 10
 export class Attempts {
   readonly #parts: AttemptParts
   readonly #alarmed = new Map<string, readonly [alarm: AttemptAlarm, subject: string]>()
+  /** How many are under way, by outbox. */
+  readonly #underWay = new Map<SourceNumber, number>()
   #ended = 0
   #scheduled = false
   #running = false
@@ -89,6 +91,12 @@ export class Attempts {
     }
   }
 
+  /** Resolves when no attempt of an outbox is under way, and at the latest after this time. */
+  async ended(source: SourceNumber, limit_ms: number): Promise<void> {
+    const until_ms = performance.now() + limit_ms
+    while (this.#underWay.has(source) && performance.now() < until_ms) await sleep(idleCheck_ms)
+  }
+
   /** Another node makes some of the attempts: what is still so is found out by the next ones of this one. */
   releaseAlarms(): void {
     for (const [alarm, subject] of this.#alarmed.values()) this.#parts.alarm(alarm, subject, undefined)
@@ -106,11 +114,20 @@ export class Attempts {
     while (this.#running) {
       const attempt = queue.next()
       if (attempt === undefined) return
+      const { source } = attempt.notice
+      this.#count(source, 1)
       // A fault in here ends the thread, as every fault does.
       this.#make(attempt).finally(() => {
+        this.#count(source, -1)
         this.#ended += 1
       })
     }
+  }
+
+  #count(source: SourceNumber, change: number): void {
+    const underWay = (this.#underWay.get(source) ?? 0) + change
+    if (underWay > 0) this.#underWay.set(source, underWay)
+    else this.#underWay.delete(source)
   }
 
   async #make(attempt: BegunAttempt): Promise<void> {

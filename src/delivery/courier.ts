@@ -152,6 +152,11 @@ export class Courier {
           report({ kind: 'receivers', ticket: instruction.ticket, page }),
         )
         break
+      case 'release':
+        this.#release(instruction.source, instruction.limit_ms).then(() =>
+          report({ kind: 'done', ticket: instruction.ticket }),
+        )
+        break
       case 'drain':
         this.#drain(instruction.limit_ms).then(() => report({ kind: 'drained' }))
     }
@@ -170,6 +175,16 @@ export class Courier {
     this.#queue.forget(source)
     this.#ackWriters[source]?.forget()
     this.#attempts.releaseAlarms()
+  }
+
+  /** What is not on disk at the limit is sent again by the next owner. */
+  async #release(source: SourceNumber, limit_ms: number): Promise<void> {
+    const begun_ms = performance.now()
+    this.#owned.close(source)
+    await this.#attempts.ended(source, limit_ms)
+    this.#ackWriters[source]?.flush()
+    const left_ms = Math.max(0, begun_ms + limit_ms - performance.now())
+    await Promise.race([this.#queue.records.allAckedIn(source), sleep(left_ms, undefined, { ref: false })])
   }
 
   async #listen(): Promise<void> {

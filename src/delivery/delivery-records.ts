@@ -127,6 +127,11 @@ export class DeliveryRecords {
     await Promise.all(this.#acks.map((acks) => (id === undefined ? acks.empty() : acks.stored(id))))
   }
 
+  /** Resolves when all acks of an outbox are on disk. */
+  async allAckedIn(source: SourceNumber): Promise<void> {
+    await this.#acks[source]?.empty()
+  }
+
   /** An outbox is another node's now: its stats are forgotten, and the acks of it that are not on disk. */
   forget(source: SourceNumber): void {
     for (const [id, { bySource }] of this.#subscriptions) {

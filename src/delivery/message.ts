@@ -4,6 +4,7 @@ import type { SubscriptionClock, SubscriptionId, SubscriptionInForce } from '../
 import type { NotificationTarget, SubscriptionTerms } from '../subscription/terms.js'
 import type { Milliseconds } from '../time.js'
 import type { AttemptAlarm } from './outgoing.js'
+import type { SourceNumber } from './source.js'
 
 /** A subscription of either kind as a courier knows it. */
 export interface Recipient {
@@ -62,6 +63,11 @@ export type CourierInstruction =
   | { readonly kind: 'inspect'; readonly ticket: number; readonly id: SubscriptionId }
   /** A page of the receivers. */
   | { readonly kind: 'receivers'; readonly ticket: number; readonly which: WhichReceivers }
+  /**
+   * This node is about to release an outbox, so that another one sends what it holds: nothing of it is begun any more. `done` says
+   * that what was under way has ended and its outcome is on disk, or that the time is over.
+   */
+  | { readonly kind: 'release'; readonly ticket: number; readonly source: SourceNumber; readonly limit_ms: number }
   /** Begin nothing that would have to wait, finish what is under way for at most this long, store the outcomes. */
   | { readonly kind: 'drain'; readonly limit_ms: number }
 

@@ -11,10 +11,13 @@ export class OwnedSources {
   readonly #sources: readonly Source[]
   /** In which each was read; 0 while it is not. */
   readonly #epochs: number[]
+  /** Under which each is sent no more, since this node is about to release it. */
+  readonly #closed: number[]
 
   constructor(sources: readonly Source[]) {
     this.#sources = sources
     this.#epochs = sources.map(() => 0)
+    this.#closed = sources.map(() => 0)
   }
 
   /** Whether an outbox may be another node's, which may know subscriptions that are not known here yet. */
@@ -32,7 +35,12 @@ export class OwnedSources {
     const owner = this.#sources[source]?.owner
     if (owner === undefined) return true
     // In this order: epochs only grow, so it was confirmed in the one that is compared.
-    return owner.isConfirmed() && owner.epoch === this.#epochs[source]
+    return owner.isConfirmed() && owner.epoch === this.#epochs[source] && owner.epoch !== this.#closed[source]
+  }
+
+  /** This node is about to release an outbox that may move: nothing of it is sent until it has come to own it again. */
+  close(source: SourceNumber): void {
+    this.#closed[source] = this.#epochs[source] ?? 0
   }
 
   /** Whether `look` would find something: each outbox at the start, then those that may move. */

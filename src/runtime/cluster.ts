@@ -46,6 +46,8 @@ interface ClusterParts {
   readonly instruct: (partition: number, what: 'own' | 'release') => void
   /** Of one of several nodes: has the copy of the coordinator's log become its owner, or release it. */
   readonly coordinate: (what: 'own' | 'release') => void
+  /** See `RunningNodes`. */
+  readonly drain: (log: LogName, limit_ms: number) => Promise<void>
   /** Who owns what is known to be different now. */
   readonly routed: (routes: readonly Route[]) => void
 }
@@ -262,10 +264,19 @@ export class RunningCluster implements ClusterService {
   }
 
   #follow(nodes: ClusterNodes, applied: ReadonlyMap<LogName, LogSequence>): void {
-    const { options, folder, log, measures, instruct, coordinate, routed } = this.#parts
+    const { options, folder, log, measures, instruct, coordinate, drain, routed } = this.#parts
     this.#tell({ kind: 'follow', nodes, applied })
     const running = new RunningNodes({
-      ...{ node: options.node, nodes, partitions: folder.partitions, reads: options.reads, log, instruct, coordinate },
+      ...{
+        node: options.node,
+        nodes,
+        partitions: folder.partitions,
+        reads: options.reads,
+        log,
+        instruct,
+        coordinate,
+        drain,
+      },
       tell: (self) => this.#tell({ kind: 'tell', self }),
       routed,
       stands: (standing) => measures.cluster.stand(standing),

@@ -188,6 +188,7 @@ export class Core {
       fatal: this.#fatal,
       instruct: (partition, kind) => this.#partitions.instruct(partition, { kind }),
       coordinate: (what) => this.#coordination?.instruct(what),
+      drain: (log, limit_ms) => this.#delivered.release(log, limit_ms),
       routed: (routes) => this.#routed(routes),
     })
     if (!started.ok) return started

@@ -1,6 +1,7 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { KeptCopy } from '../broker/copy-service.js'
 import type { ControlSharing } from '../broker/shared-control.js'
+import type { LogName } from '../cluster/engine.js'
 import type { Everywhere } from '../coordinator/activation.js'
 import { CourierThread } from '../coordinator/courier-thread.js'
 import { enforceChange } from '../coordinator/enforcement.js'
@@ -156,6 +157,11 @@ export class RunningDelivery {
   /** A front end whose clients listen to subscriptions; see `CourierThread`. */
   addStreams(connect: (port: MessagePort) => void): void {
     this.#courier.addStreams(connect)
+  }
+
+  /** See `CourierThread`; of the outbox of a partition, or of that of the coordinator. */
+  release(log: LogName, limit_ms: number): Promise<void> {
+    return this.#courier.release(log === 'control' ? this.#parts.plan.storage.paths.length : log, limit_ms)
   }
 
   /** Begins with what happens by the clock: there is somebody to ask for entities now. */

@@ -31,6 +31,11 @@ interface RunningNodesParts {
   readonly instruct: (partition: number, what: 'own' | 'release') => void
   /** Has the copy of the coordinator's log become its owner, or release it. */
   readonly coordinate: (what: 'own' | 'release') => void
+  /**
+   * Has notifications of a log that is about to be released be sent no more. Resolves when what was under way is stored, and at
+   * the latest after about this time.
+   */
+  readonly drain: (log: LogName, limit_ms: number) => Promise<void>
   /** Who owns what is known to be different now. */
   readonly routed: (routes: readonly Route[]) => void
   /** How things stand now. */
@@ -42,6 +47,9 @@ const decide_ms = 1000
 
 /** For so long a partition may have no owner before that is said: as long as it is handed over. */
 const handedOver_ms = 1000
+
+/** For so long the notifications that are being sent are waited for when a log is released; half of the time, where that is limited. */
+const drain_ms = 2000
 
 const format = 1
 
@@ -59,6 +67,8 @@ export class RunningNodes {
   readonly #owned = new Map<number, LogSequence>()
   /** Logs that this node was told to claim, and has not claimed yet. */
   readonly #claiming = new Set<LogName>()
+  /** Logs whose notifications are waited for before they are released. */
+  readonly #draining = new Set<LogName>()
   readonly #choice: OwnerChoice
   /** Since which claim this node coordinates; 0 while it does not. */
   #coordinates = 0 as LogSequence
@@ -141,7 +151,7 @@ export class RunningNodes {
     if ([...this.#staying()].every((name) => name === node)) return
     const logs = new Set<LogName>([...owned, ...this.#claiming])
     if (didCoordinate) logs.add('control')
-    for (const name of logs) this.#instruct(name, 'release')
+    for (const name of logs) void this.#release(name, Math.min(limit_ms / 2, drain_ms))
     const left = (): number => {
       const others = new Set(this.#routes().flatMap((route) => (route.node === node ? [] : route.partition)))
       const isCoordinated = this.coordinator !== undefined && this.coordinator !== node
@@ -233,7 +243,7 @@ export class RunningNodes {
 
   #decide(): void {
     this.#stand()
-    for (const log of this.#chosen().release) this.#instruct(log, 'release')
+    for (const log of this.#chosen().release) void this.#release(log, drain_ms)
     this.#claim()
   }
 
@@ -245,6 +255,15 @@ export class RunningNodes {
       this.#claiming.add(log)
       this.#instruct(log, 'own')
     }
+  }
+
+  /** Updates go on meanwhile. The next owner would send again what is not stored by then. */
+  async #release(log: LogName, limit_ms: number): Promise<void> {
+    if (this.#draining.has(log)) return
+    this.#draining.add(log)
+    await this.#parts.drain(log, limit_ms)
+    this.#draining.delete(log)
+    this.#instruct(log, 'release')
   }
 
   #instruct(log: LogName, what: 'own' | 'release'): void {

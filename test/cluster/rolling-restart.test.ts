@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { before, t as file, type Test, test } from 'tap'
-import { FarEnd } from '../far-end.js'
+import { type Answering, FarEnd } from '../far-end.js'
 import { isLong } from '../faults/run.js'
 import type { RunningBroker } from '../running.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
@@ -65,15 +65,19 @@ async function areTogether(nodes: readonly RunningBroker[]): Promise<boolean> {
   return (await Promise.all(states)).every((is) => is)
 }
 
-/** Each change is sent to a receiver that does not answer, for which an end waits. */
-async function listenedBySilent(t: Test, node: RunningBroker | undefined): Promise<void> {
-  const receiver = await FarEnd.listen(t, () => {})
+/** Each change is sent to a receiver that answers in its own way. */
+async function notified(t: Test, node: RunningBroker | undefined, answer: Answering): Promise<FarEnd> {
+  const receiver = await FarEnd.listen(t, answer)
   const subscribed = await node?.send('POST', '/v2/subscriptions', {
     subject: { entities: [{ idPattern: '.*', type: 'Tank' }] },
     notification: { http: { url: receiver.url() } },
   })
   t.equal(subscribed?.status, 201)
+  return receiver
 }
+
+/** Something is always on its way to such a receiver. */
+const slowly: Answering = (_, response) => void setTimeout(() => response.end(), 25)
 
 test('nodes that are restarted one after the other refuse no update and lose none', { skip: noEtcd }, async (t) => {
   const folder = t.testdir({ token: `${'t'.repeat(40)}\n` })
@@ -86,8 +90,8 @@ test('nodes that are restarted one after the other refuse no update and lose non
   ]
   const { nodes } = await givenNodes(t, etcd, ['a', 'b'], flags)
   await until(() => areTogether(nodes), 'both are members')
-  // The end of a node takes as long as it may: meanwhile others have what it had.
-  if (isLong) await listenedBySilent(t, nodes[0])
+  // The end of a node takes as long as it may where a receiver does not answer: meanwhile others have what it had.
+  const receiver = await notified(t, nodes[0], isLong ? () => {} : slowly)
   const writers = Array.from({ length: 6 }, (_, number) => new Writer(number, nodes))
   const goOn = (): Promise<void> => {
     const before = writers.map(({ acknowledged }) => acknowledged)
@@ -116,6 +120,12 @@ test('nodes that are restarted one after the other refuse no update and lose non
   t.comment(`${writers.reduce((sum, { acknowledged }) => sum + acknowledged, 0)} updates were acknowledged`)
   for (const node of nodes) {
     for (const { id, acknowledged } of writers) t.equal(await attributeText(node, id, 'level'), String(acknowledged))
+  }
+  const given = () => receiver.received.map(({ headers }) => headers['rigel-notification-id'])
+  if (!isLong) {
+    const all = writers.reduce((sum, { acknowledged }) => sum + acknowledged, 0)
+    await until(() => new Set(given()).size >= all, 'all changes are notified')
+    t.equal(given().length, new Set(given()).size, 'none is notified twice')
   }
   for (const node of nodes) t.equal(await node.end('SIGTERM'), 0)
 })

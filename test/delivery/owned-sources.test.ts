@@ -109,6 +109,43 @@ test('nothing is begun while the node may not confirm; what is under way when an
   t.match(running.sheet.read(), { size: 0 })
 })
 
+test('an outbox that is about to be released is sent no more once what was under way is stored', async (t) => {
+  const answers: (() => void)[] = []
+  const end = await FarEnd.listen(t, (_, response) => answers.push(() => response.end()))
+  const boxes = outboxes(t, 2)
+  const [box, other] = [nth(boxes.partitions, 0), nth(boxes.partitions, 1)]
+  const owners = [newOwner(), newOwner()]
+  const recipients = [recipient(one, end.url()), recipient(two, end.url())]
+  const running = courier(t, { outboxes: boxes, owners: owners.map(({ position }) => position), recipients })
+  for (const owner of owners) owner.own()
+  await running.start()
+  for (const body of ['1', '2']) box.enqueue(notice(one, 'a', body))
+  running.ring()
+  await until(() => end.bodies.length === 1)
+  running.obey({ kind: 'release', ticket: 7, source: 0, limit_ms: 60_000 })
+  other.enqueue(notice(two, 'b', 'other'))
+  running.ring()
+  await until(() => end.bodies.length === 2)
+  nth(answers, 1)()
+  await until(() => other.numbers.length === 0)
+  t.notOk(
+    running.reports.some(({ kind }) => kind === 'done'),
+    'what is under way is waited for',
+  )
+  nth(answers, 0)()
+  t.match(await running.report('done'), { ticket: 7 })
+  t.same(box.numbers, [2], 'its outcome is on disk')
+  t.same(end.bodies, ['1', 'other'], 'nothing more is begun of it, and the others go on')
+
+  nth(owners, 0).lose()
+  nth(owners, 0).own()
+  await until(() => end.bodies.length === 3)
+  running.obey({ kind: 'release', ticket: 8, source: 0, limit_ms: 0 })
+  t.match(await running.report('done'), { ticket: 8 }, 'a receiver that does not respond is waited for no longer')
+  t.same(box.numbers, [2])
+  nth(answers, 2)()
+})
+
 test('clocks stand at the last notice of each outbox, whoever owns it', async (t) => {
   const end = await FarEnd.listen(t, answering(503))
   const boxes = outboxes(t, 2)
