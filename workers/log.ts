@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Appender } from '../src/cluster/appender.js'
 import { readClusterState } from '../src/cluster/cluster-state.js'
 import { CopyCheckpoints, checkpointsText } from '../src/cluster/copy-checkpoints.js'
@@ -11,16 +10,13 @@ import { LogService } from '../src/cluster/log-service.js'
 import type { ClusterSurvey, LogInstruction, LogReport, LogTask } from '../src/cluster/log-thread.js'
 import { listed, Membership, watchListed } from '../src/cluster/membership.js'
 import { listedNames, type NodeFacts } from '../src/cluster/node-facts.js'
+import { standingCluster } from '../src/cluster/standing-cluster.js'
 import { workerLog } from '../src/log/worker-log.js'
 import { CopyTable } from '../src/measure/copy-table.js'
 import { EngineTable } from '../src/measure/engine-table.js'
 import { err, ok, type Result } from '../src/result.js'
 import type { ThreadPorts } from '../src/runtime/tasks.js'
 import { Switches } from '../src/shared-memory/switches.js'
-
-/** How long etcd may take to answer when the broker starts. */
-const patience_ms = 10_000
-const again_ms = 200
 
 /** The thread that has the connection to the engine of a cluster: appends what the threads of partitions hand over. */
 export default async function log(task: LogTask & ThreadPorts): Promise<void> {
@@ -59,7 +55,7 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
         case 'describe':
           return report({
             kind: 'described',
-            text: await described(engine, (line) => lines.warn('cluster:etcd', line)),
+            state: await standingCluster(client, prefix, (line) => lines.warn('cluster:etcd', line)),
           })
         case 'list':
           return report({ kind: 'listed', nodes: await listed(nodes, { node, folder: instruction.folder }) })
@@ -73,7 +69,7 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
         case 'readState':
           return report({ kind: 'state', state: await readClusterState(client, prefix) })
         case 'begin': {
-          const begun = await engine.begin(instruction.description, instruction.after)
+          const begun = await engine.begin(instruction.description, instruction.after, instruction.nodes)
           return report({ kind: 'begun', isNew: begun.ok ? begun : err(begun.error.reason) })
         }
         case 'claim':
@@ -111,26 +107,6 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
   task.log.close()
 }
 
-/** What the cluster is, as soon as a majority of etcd answers. */
-async function described(
-  engine: EtcdEngine,
-  warn: (line: string) => void,
-): Promise<Result<string | undefined, string>> {
-  const until = performance.now() + patience_ms
-  for (;;) {
-    const status = await engine.status()
-    const text = status.ok ? await engine.described() : err({ kind: 'unavailable', reason: status.error.reason })
-    if (status.ok && text.ok) {
-      const outdated = outdatedText(status.value.version)
-      if (outdated !== undefined) warn(outdated)
-      return ok(text.value)
-    }
-    if (!status.ok && status.error.kind === 'refused') return err(status.error.reason)
-    if (!text.ok && performance.now() > until) return err(text.error.reason)
-    await sleep(again_ms)
-  }
-}
-
 async function surveyed(
   engine: EtcdEngine,
   nodes: EtcdNodes,
@@ -145,11 +121,4 @@ async function surveyed(
     if (extent.value !== undefined) extents.set(log, extent.value)
   }
   return ok({ extents, members: members.value })
-}
-
-/** Versions before lose leases too early or get no fixes any more; nothing here rests on leases. */
-function outdatedText(version: string): string | undefined {
-  const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number)
-  const isOutdated = major < 3 || (major === 3 && (minor < 5 || (minor === 5 && patch < 13)))
-  return isOutdated ? `etcd ${version} is out of support: 3.5.13 or later is meant for use` : undefined
 }

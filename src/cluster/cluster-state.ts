@@ -1,11 +1,10 @@
 import { err, ok, type Result } from '../result.js'
 import type { LogSequence } from '../wal/record-log.js'
-import { type ClusterDescription, descriptionKey, parseDescription } from './cluster-description.js'
+import { type ClusterDescription, descriptionKey, nodesKey, parseDescription } from './cluster-description.js'
 import { parseCheckpoints } from './copy-checkpoints.js'
 import type { EtcdClient } from './etcd-client.js'
 import type { KeyValue, RequestOp } from './etcd-protocol.js'
 import { endOf } from './key-watch.js'
-import { nodesSetting } from './membership.js'
 import { type ClusterNodes, type NodeFacts, parseFacts, parseNodes } from './node-facts.js'
 
 /** A member as it stands in etcd. */
@@ -23,34 +22,52 @@ export interface ClusterState {
   /** Of that setting; 0 where there is none. */
   readonly nodesRevision: number
   readonly members: readonly StandingMember[]
+  /** Members that a later version has written. */
+  readonly unreadMembers: readonly string[]
   /** Of each log, by its name: the sequence of its last record. */
   readonly heads: ReadonlyMap<string, LogSequence>
   /** Up to which record of each log the checkpoints of each node are, as it has said last. */
   readonly checkpoints: ReadonlyMap<string, ReadonlyMap<string, number>>
 }
 
-/** Reads what stands below the prefix of a cluster. Refuses in words for the operator. */
+/** Reads what stands below the prefix of a cluster. Refuses in words for the operator, also where none stands. */
 export async function readClusterState(client: EtcdClient, prefix: string): Promise<Result<ClusterState, string>> {
-  const success = [descriptionKey, `setting/${nodesSetting}`, 'member/', 'checkpoints/', 'head/'].map((name) =>
-    ranging(prefix, name),
-  )
-  const read = await client.call('txn', { compare: [], success, failure: [] })
+  const read = await findClusterState(client, prefix)
   if (!read.ok) return err(read.error.reason)
+  return read.value === undefined ? err(`no cluster stands at ${prefix}`) : ok(read.value)
+}
+
+/** Why the state of a cluster is not known, in words for the operator. */
+interface StateUnknown {
+  readonly kind: 'unavailable' | 'unreadable'
+  readonly reason: string
+}
+
+/** The same, and nothing where none stands. */
+export async function findClusterState(
+  client: EtcdClient,
+  prefix: string,
+): Promise<Result<ClusterState | undefined, StateUnknown>> {
+  const success = [descriptionKey, nodesKey, 'member/', 'checkpoints/', 'head/'].map((name) => ranging(prefix, name))
+  const read = await client.call('txn', { compare: [], success, failure: [] })
+  if (!read.ok) return err({ kind: 'unavailable', reason: read.error.reason })
   const [cluster, setting, members = [], checkpoints = [], heads = []] = read.value.responses.map(
     ({ responseRange }) => responseRange?.kvs ?? [],
   )
   const text = textOf(cluster)
-  if (text === undefined) return err(`no cluster stands at ${prefix}`)
+  if (text === undefined) return ok(undefined)
   const description = parseDescription(text)
   const nodes = parseNodes(textOf(setting) ?? '')
   if (description === undefined || (nodes === undefined && setting?.length !== 0)) {
-    return err(`what stands at ${prefix} is written by a later version of Rigel, or damaged`)
+    const reason = `what stands at ${prefix} is written by a later version of Rigel, or damaged`
+    return err({ kind: 'unreadable', reason })
   }
   const named = <Value>(pairs: readonly KeyValue[], value: (text: string) => Value): ReadonlyMap<string, Value> =>
     new Map(pairs.map((pair) => [nameIn(pair), value(pair.value.toString())]))
   return ok({
     ...{ description, nodes, nodesRevision: setting?.[0]?.modRevision ?? 0 },
     members: await Promise.all(members.flatMap((pair) => standing(client, pair) ?? [])),
+    unreadMembers: members.filter(({ value }) => parseFacts(value.toString()) === undefined).map(nameIn),
     heads: named(heads, (last) => Number(last) as LogSequence),
     checkpoints: named(checkpoints, parseCheckpoints),
   })

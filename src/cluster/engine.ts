@@ -57,10 +57,15 @@ export interface Engine {
   truncate(upTo: ReadonlyMap<LogName, LogSequence>): Promise<Result<undefined, EngineUnavailable>>
   /** Lets go of the room that what was truncated has taken. */
   compact(): Promise<Result<undefined, EngineUnavailable>>
-  /** What the cluster is, as `begin` has written it; nothing where none was begun. */
-  described(): Promise<Result<string | undefined, EngineUnavailable>>
-  /** Begins all logs, each behind a sequence, and says what the cluster is, unless that was said before: gives whether it was not. */
-  begin(description: string, after: ReadonlyMap<LogName, LogSequence>): Promise<Result<boolean, EngineUnavailable>>
+  /**
+   * Begins all logs, each behind a sequence, and says what the cluster is, unless that was said before: gives whether it was not.
+   * With `nodes` it is a cluster of several, which lists these.
+   */
+  begin(
+    description: string,
+    after: ReadonlyMap<LogName, LogSequence>,
+    nodes?: string,
+  ): Promise<Result<boolean, EngineUnavailable>>
   /** Says how far the logs are, at first and whenever that changes: a hint, which may be late. */
   watchHeads(changed: (last: ReadonlyMap<LogName, LogSequence>) => void): { stop(): void }
   close(): void

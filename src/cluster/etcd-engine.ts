@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../result.js'
 import type { Appended, LogRecord, LogSequence } from '../wal/record-log.js'
-import { descriptionKey } from './cluster-description.js'
+import { descriptionKey, nodesKey } from './cluster-description.js'
 import {
   type Engine,
   type EngineUnavailable,
@@ -20,7 +20,6 @@ import {
   type KeyValue,
   type RequestOp,
   type ResponseOp,
-  type StatusResponse,
   type TxnRequest,
 } from './etcd-protocol.js'
 import { KeyWatch } from './key-watch.js'
@@ -53,11 +52,6 @@ export class EtcdEngine implements Engine {
   constructor(settings: EtcdSettings, prefix: string) {
     this.#client = new EtcdClient(settings)
     this.#prefix = prefix
-  }
-
-  /** What the member says that is asked first; why etcd can not be used, when it can not. */
-  async status(): Promise<Result<StatusResponse, CallFault>> {
-    return this.#client.call('status', {})
   }
 
   async append(offers: readonly Offer[]): Promise<Result<readonly Appended[], EngineUnavailable>> {
@@ -135,20 +129,19 @@ export class EtcdEngine implements Engine {
     return ok(undefined)
   }
 
-  async described(): Promise<Result<string | undefined, EngineUnavailable>> {
-    const called = await this.#call('range', { key: this.#descriptionKey })
-    return called.ok ? ok(called.value.kvs[0]?.value.toString()) : err(unavailable(called.error))
-  }
-
   async begin(
     description: string,
     after: ReadonlyMap<LogName, LogSequence>,
+    nodes?: string,
   ): Promise<Result<boolean, EngineUnavailable>> {
     const key = this.#descriptionKey
+    const setting = `${this.#prefix}/${nodesKey}`
+    const listing = nodes === undefined ? [] : [{ requestPut: { key: setting, value: Buffer.from(nodes) } }]
     const called = await this.#call('txn', {
       compare: [{ result: compareEqual, target: compareVersion, key, version: 0 }],
       success: [
         { requestPut: { key, value: Buffer.from(description) } },
+        ...listing,
         { requestDeleteRange: { key: `${this.#prefix}/log/`, rangeEnd: `${this.#prefix}/log0` } },
         ...inParts([...after]).map((part) => ({ requestTxn: this.#heads(part) })),
       ],

@@ -26,9 +26,9 @@ export interface LogTask {
 /** What the main thread tells it. Each of the first four is answered by a report, and so are `survey` and `hold`. */
 export type LogInstruction =
   | { readonly kind: 'describe' }
-  /** That this process is a node of the cluster, with a data folder of this id. */
+  /** That this process is one of several nodes of the cluster, with a data folder of this id. */
   | { readonly kind: 'list'; readonly folder: string }
-  | { readonly kind: 'begin'; readonly description: string; readonly after: ReadonlyMap<LogName, LogSequence> }
+  | ({ readonly kind: 'begin' } & BegunCluster)
   | { readonly kind: 'claim'; readonly logs: readonly LogName[] }
   /** To have the logs keep what comes behind these records, since this node fetches copies that have them. */
   | { readonly kind: 'hold'; readonly behind: ReadonlyMap<LogName, LogSequence> }
@@ -48,6 +48,13 @@ export type LogInstruction =
   | { readonly kind: 'readState' }
   | { readonly kind: 'end' }
 
+/** How a cluster is begun, see `Engine`. */
+export interface BegunCluster {
+  readonly description: string
+  readonly after: ReadonlyMap<LogName, LogSequence>
+  readonly nodes: string | undefined
+}
+
 /** What a node can know of its cluster before it is a member. */
 export interface ClusterSurvey {
   readonly extents: ReadonlyMap<LogName, Extent>
@@ -57,9 +64,9 @@ export interface ClusterSurvey {
 /** What it tells the main thread; refusals are in words for the operator. */
 export type LogReport =
   | { readonly kind: 'ready' }
-  | { readonly kind: 'described'; readonly text: Result<string | undefined, string> }
-  /** Nothing in a cluster of one node. */
-  | { readonly kind: 'listed'; readonly nodes: Result<ClusterNodes | undefined, string> }
+  /** Nothing where no cluster stands. */
+  | { readonly kind: 'described'; readonly state: Result<ClusterState | undefined, string> }
+  | { readonly kind: 'listed'; readonly nodes: Result<ClusterNodes, string> }
   | { readonly kind: 'begun'; readonly isNew: Result<boolean, string> }
   | { readonly kind: 'surveyed'; readonly survey: Result<ClusterSurvey, string> }
   | { readonly kind: 'held'; readonly held: Result<undefined, string> }

@@ -1,7 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { err, ok, type Result } from '../result.js'
+import { nodesSetting } from './cluster-description.js'
 import type { EtcdNodes, Following, MemberLease } from './etcd-nodes.js'
-import { type ClusterNodes, type NodeFacts, nodesText, parseNodes, withNode } from './node-facts.js'
+import {
+  type ClusterNodes,
+  type ListingRefusal,
+  type NodeFacts,
+  nodesText,
+  noNodes,
+  parseNodes,
+  withNode,
+} from './node-facts.js'
 
 /** A node whose lease was not renewed for so long is no member any more. */
 const ttl_ms = 6000
@@ -12,33 +21,38 @@ const again_ms = 500
 /** How often somebody else may be faster to change the list of nodes. */
 const changesMost = 20
 
-/** The setting that lists the nodes of a cluster of several. */
-export const nodesSetting = 'nodes'
-
 /**
- * Lists a node in the setting of its cluster, and gives that; nothing in a cluster of one node, which has no such setting.
- * Refuses in words for the operator.
+ * Lists a node in the setting of its cluster, and gives that. A cluster that has no such setting, which is one of one node, has it from
+ * then on. Refuses in words for the operator.
  */
 export async function listed(
   nodes: EtcdNodes,
   { node, folder }: { readonly node: string; readonly folder: string },
-): Promise<Result<ClusterNodes | undefined, string>> {
+): Promise<Result<ClusterNodes, string>> {
   for (let changes = 0; changes < changesMost; changes += 1) {
     const read = await nodes.setting(nodesSetting)
     if (!read.ok) return err(read.error.reason)
-    if (read.value === undefined) return ok(undefined)
-    const held = parseNodes(read.value.text)
+    const held = read.value === undefined ? noNodes : parseNodes(read.value.text)
     if (held === undefined) return err('the list of its nodes is written by a later version of Rigel, or damaged')
     const next = withNode(held, node, folder)
-    if (next === 'nameTaken')
-      return err(`node ${node} of it has another data folder: give another -nodeName, or start with that folder`)
-    if (next === 'noSlot') return err('it has as many nodes as a cluster can have')
-    if (next === held) return ok(held)
-    const changed = await nodes.change(nodesSetting, read.value.revision, nodesText(next))
-    if (changed.ok) return ok(next)
+    if (!next.ok) return err(listingText(next.error))
+    if (next.value === held) return ok(held)
+    const changed = await nodes.change(nodesSetting, read.value?.revision ?? 0, nodesText(next.value))
+    if (changed.ok) return next
     if (changed.error.kind === 'unavailable') return err(changed.error.reason)
   }
   return err('the list of its nodes changes all the time')
+}
+
+function listingText(refusal: ListingRefusal): string {
+  switch (refusal.kind) {
+    case 'nameTaken':
+      return `node ${refusal.name} of it has another data folder: give another -nodeName, or start with that folder. If that is lost, \`rigel cluster remove ${refusal.name}\` makes the name free`
+    case 'folderListed':
+      return `this data folder is that of its node ${refusal.name}: start with -nodeName ${refusal.name}`
+    case 'noSlot':
+      return `it has ${refusal.nodes} nodes, and no cluster has more: \`rigel cluster remove NAME\` takes one out that will not return`
+  }
 }
 
 /** Follows the setting that `listed` has given. */

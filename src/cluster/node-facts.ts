@@ -1,3 +1,4 @@
+import { err, ok, type Result } from '../result.js'
 import type { LogSequence } from '../wal/record-log.js'
 
 /** That a node is the owner of the log of a partition, since its claim. */
@@ -48,6 +49,9 @@ export interface Route extends Ownership {
   readonly node: string
   readonly address: string
 }
+
+/** The formats of records that this version reads. */
+export const recordFormats: readonly number[] = [1]
 
 const slots = 16
 const format = 1
@@ -109,15 +113,24 @@ export function parseNodes(text: string): ClusterNodes | undefined {
 /** Why a folder can not be a node of that name. */
 export type ListingRefusal =
   /** The name is that of another folder. */
-  'nameTaken' | 'noSlot'
+  | { readonly kind: 'nameTaken'; readonly name: string }
+  /** The folder is that of another name. */
+  | { readonly kind: 'folderListed'; readonly name: string }
+  | { readonly kind: 'noSlot'; readonly nodes: number }
+
+/** The setting of a cluster that has begun, and no node yet. */
+export const noNodes: ClusterNodes = { copies: 3, nodes: [] }
 
 /** The setting with a node in it, which is the same when it was in it before. */
-export function withNode(held: ClusterNodes, name: string, folder: string): ClusterNodes | ListingRefusal {
+export function withNode(held: ClusterNodes, name: string, folder: string): Result<ClusterNodes, ListingRefusal> {
   const listed = held.nodes.find((node) => node.name === name)
-  if (listed !== undefined) return listed.folder === folder ? held : 'nameTaken'
+  if (listed !== undefined) return listed.folder === folder ? ok(held) : err({ kind: 'nameTaken', name })
+  const same = held.nodes.find((node) => node.folder === folder)
+  if (same !== undefined) return err({ kind: 'folderListed', name: same.name })
   const taken = new Set(held.nodes.map(({ slot }) => slot))
   const slot = Array.from({ length: slots }, (_, number) => number).find((number) => !taken.has(number))
-  return slot === undefined ? 'noSlot' : { ...held, nodes: [...held.nodes, { name, slot, folder }] }
+  if (slot === undefined) return err({ kind: 'noSlot', nodes: held.nodes.length })
+  return ok({ ...held, nodes: [...held.nodes, { name, slot, folder }] })
 }
 
 /** The setting without a node, which is the same when it was not in it. */

@@ -73,11 +73,12 @@ export const clusterFlags = named({
   nodeName: cluster.other<string | undefined>(
     plainName,
     [undefined, 'name of the host'],
-    'names this broker in its records',
+    'names this broker in its cluster: each node has its own name, and keeps it',
   ),
-  clusterPort: cluster.optional(
+  clusterPort: cluster.value(
     integer(0, 65535),
-    'port for other nodes of a cluster of several, which is not there yet; 0: any; needs -clusterTokenFile or -clusterKey',
+    1027,
+    'port for other nodes of a cluster of several; 0: any; needs -clusterTokenFile or -clusterKey',
   ),
   clusterIp: cluster.optional(address, 'address for other nodes; none: all that the machine has'),
   clusterAdvertise: cluster.other<Advertised | undefined>(
@@ -87,7 +88,7 @@ export const clusterFlags = named({
   ),
   clusterKey: cluster.optional(
     textFlag('file'),
-    'private key for other nodes (PEM); needs -clusterCert and -clusterCa',
+    'private key for other nodes (PEM), which makes this broker one of several nodes; needs -clusterCert and -clusterCa',
   ),
   clusterCert: cluster.optional(textFlag('file'), 'certificate shown to other nodes (PEM)'),
   clusterCa: cluster.optional(
@@ -96,7 +97,7 @@ export const clusterFlags = named({
   ),
   clusterTokenFile: cluster.optional(
     textFlag('file'),
-    'file of the tokens that nodes know each other by, one in a line',
+    'file of the tokens that nodes know each other by, one in a line; it makes this broker one of several nodes',
   ),
   clusterLogMax: cluster.value(
     integer(1, 4096),

@@ -48,16 +48,15 @@ function clusterContradiction(settings: Settings): string | undefined {
     ['clusterKey', 'clusterCert'],
     ['clusterCert', 'clusterCa'],
     ['clusterCa', 'clusterKey'],
-    ['clusterIp', 'clusterPort'],
-    ['clusterAdvertise', 'clusterPort'],
-    ['clusterKey', 'clusterPort'],
-    ['clusterTokenFile', 'clusterPort'],
   ] as const
   for (const [one, other] of pairs) {
     if (settings.has(flags[one]) && !settings.has(flags[other])) return `-${one} needs -${other}`
   }
-  if (settings.has(flags.clusterPort) && !settings.has(flags.clusterTokenFile) && !settings.has(flags.clusterKey))
-    return '-clusterPort needs -clusterTokenFile or -clusterKey: nodes have to know each other'
+  const ofSeveral = (['clusterPort', 'clusterIp', 'clusterAdvertise'] as const).find((name) =>
+    settings.has(flags[name]),
+  )
+  if (ofSeveral !== undefined && !isOfSeveral(settings))
+    return `-${ofSeveral} needs -clusterTokenFile or -clusterKey: nodes have to know each other`
   const isSecured = value(flags.clusterUrl).every((url) => url.startsWith('https:'))
   if (!isSecured && settings.has(flags.etcdCa)) return '-etcdCa needs a -clusterUrl with https'
   if (!isSecured && settings.has(flags.etcdCert)) return '-etcdCert needs a -clusterUrl with https'
@@ -182,13 +181,17 @@ function clusterFrom(settings: Settings) {
   })
 }
 
+/** Whether it is said what nodes know each other by. */
+function isOfSeveral(settings: Settings): boolean {
+  return settings.has(flags.clusterTokenFile) || settings.has(flags.clusterKey)
+}
+
 function linkFrom(settings: Settings) {
   const { value } = reading(settings)
-  const port = value(flags.clusterPort)
-  if (port === undefined) return undefined
+  if (!isOfSeveral(settings)) return undefined
   const [key, cert, ca] = [value(flags.clusterKey), value(flags.clusterCert), value(flags.clusterCa)]
   return frozen({
-    port,
+    port: value(flags.clusterPort),
     ip: value(flags.clusterIp),
     advertised: value(flags.clusterAdvertise),
     tls: key === undefined || cert === undefined || ca === undefined ? undefined : { key, cert, ca },

@@ -16,7 +16,7 @@ import {
   readNextFormat,
 } from './folder-format.js'
 import { lockData } from './folder-lock.js'
-import { previousFolder, settleSwap } from './folder-swap.js'
+import { isDecided, previousFolder, settleSwap } from './folder-swap.js'
 import { dataFile, type FolderMember, type MemberSettings, make, mark, misplaced, unusable, wayOut } from './member.js'
 import { keepPrevious } from './previous-members.js'
 
@@ -73,6 +73,11 @@ export async function openDataFolder(
     lock.value.release()
   }
   return ok({ ...layout(path), id: heldId(path), partitions: opened.value, release })
+}
+
+/** Whether `openDataFolder` will make a folder, as far as it is known before it is this process's. */
+export function isNewFolder(path: string): boolean {
+  return !existsSync(formatFile(path)) && !isDecided(path)
 }
 
 function opening(path: string, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {

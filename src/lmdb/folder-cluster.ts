@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { replaceFile } from '../folder.js'
 
@@ -9,10 +9,12 @@ export interface ClusterFact {
   readonly prefix: string
   /** `joining` from before anything of it is in etcd until all of it is. */
   readonly state: 'joining' | 'member'
+  /** Of a member: which beginning of the cluster's logs it follows; nothing where an earlier version has begun them. */
+  readonly began?: string | undefined
 }
 
 /** The file that says to which cluster a folder belongs. Without it, it belongs to none. */
-export function clusterFile(path: string): string {
+function clusterFile(path: string): string {
   return join(path, 'cluster.json')
 }
 
@@ -26,8 +28,13 @@ export function readClusterFact(path: string): ClusterFact | undefined {
 }
 
 /** Notes durably to which cluster a folder belongs. */
-export function noteClusterFact(path: string, { name, prefix, state }: ClusterFact): void {
-  replaceFile(clusterFile(path), `${JSON.stringify({ name, prefix, state })}\n`)
+export function noteClusterFact(path: string, { name, prefix, state, began }: ClusterFact): void {
+  replaceFile(clusterFile(path), `${JSON.stringify({ name, prefix, state, began })}\n`)
+}
+
+/** Has a folder that was to join a cluster be of none. */
+export function forgetClusterFact(path: string): void {
+  rmSync(clusterFile(path), { force: true })
 }
 
 /**
@@ -58,7 +65,9 @@ function parsed(text: string): ClusterFact | undefined {
     }
     const { name, prefix, state } = raw
     if (typeof name !== 'string' || typeof prefix !== 'string') return undefined
-    return state === 'joining' || state === 'member' ? { name, prefix, state } : undefined
+    if (state !== 'joining' && state !== 'member') return undefined
+    const began = 'began' in raw && typeof raw.began === 'string' ? raw.began : undefined
+    return { name, prefix, state, began }
   } catch {
     return undefined // No JSON: the same as any other damage, which the caller words.
   }

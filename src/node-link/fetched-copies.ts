@@ -26,8 +26,8 @@ interface FetchedCopiesParts {
   readonly survey: () => Promise<Result<ClusterSurvey, string>>
   /** Has the logs keep what comes behind these records from now on. Refuses in words for the operator. */
   readonly hold: (behind: Applied) => Promise<Result<undefined, string>>
-  /** What this node shows to others; nothing where it does not ask them. */
-  readonly caller: LinkCaller | undefined
+  /** What this node shows to others. */
+  readonly caller: LinkCaller
   readonly log: Log
 }
 
@@ -51,9 +51,8 @@ export async function fetchCopies(parts: FetchedCopiesParts): Promise<Result<App
     const behind = surveyed.ok ? copies.behind(surveyed.value) : []
     if (surveyed.ok && behind.length === 0) return ok(copies.applied)
     const fetched = surveyed.ok ? await copies.fetch(behind, surveyed.value.members) : surveyed
-    const isOver = performance.now() > until || (surveyed.ok && parts.caller === undefined)
     if (fetched.ok) until = performance.now() + patience_ms
-    else if (isOver) return fetched
+    else if (performance.now() > until) return fetched
     else await sleep(again_ms)
   }
 }
@@ -116,7 +115,6 @@ class BehindCopies {
     nodes: readonly NodeFacts[],
   ): Promise<Result<{ readonly node: string; readonly bytes: number }, string>> {
     const { caller } = this.#parts
-    if (caller === undefined) return err('-clusterPort is needed, with which nodes reach each other')
     const reasons: string[] = []
     for (const { name, address } of inOrder(nodes, log, caller.self.node)) {
       const at = parseAddress(name, address)

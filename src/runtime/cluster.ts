@@ -1,8 +1,8 @@
 import { hostname } from 'node:os'
 import { MessageChannel } from 'node:worker_threads'
-import { type ClusterDescription, parseDescription } from '../cluster/cluster-description.js'
 import { ClusterLog } from '../cluster/cluster-log.js'
 import type { ClusterService } from '../cluster/cluster-service.js'
+import type { ClusterState } from '../cluster/cluster-state.js'
 import type { LogName } from '../cluster/engine.js'
 import type { EtcdSettings } from '../cluster/etcd-client.js'
 import { type LogLinkEnd, newLogLink } from '../cluster/log-link.js'
@@ -10,12 +10,9 @@ import type { LogInstruction, LogReport, LogTask } from '../cluster/log-thread.j
 import type { ClusterNodes, NodeFacts, Route } from '../cluster/node-facts.js'
 import { type ShownCluster, shownCluster } from '../cluster/shown-cluster.js'
 import { hostsOf } from '../http/listen.js'
-import { ControlStore } from '../lmdb/control-store.js'
 import type { DataFolder } from '../lmdb/data-folder.js'
 import type { WriterSettings } from '../lmdb/environment.js'
-import { clusterFile, noteClusterFact, readClusterFact } from '../lmdb/folder-cluster.js'
-import type { FolderMember } from '../lmdb/member.js'
-import { LmdbPartitionStore } from '../lmdb/partition-store.js'
+import { type ClusterFact, forgetClusterFact, noteClusterFact, readClusterFact } from '../lmdb/folder-cluster.js'
 import { faultText } from '../log/log.js'
 import type { MainLog } from '../log/main-log.js'
 import { ActorThread } from '../mailbox/thread.js'
@@ -27,6 +24,8 @@ import { Reachability } from '../node-link/reachability.js'
 import { err, ok, type Result } from '../result.js'
 import { SenderTable } from '../shared-memory/sender-table.js'
 import type { LogSequence } from '../wal/record-log.js'
+import { checkpointsOf, followingMembers, ownRecordsOf } from './applied-records.js'
+import { type AppliedRecords, clusterBegun, joinRefusal } from './cluster-joining.js'
 import { type ClusterOptions, etcdSettings } from './etcd-settings.js'
 import { RunningNodes } from './running-nodes.js'
 import type { FrontNodes, ThreadPorts } from './tasks.js'
@@ -192,38 +191,31 @@ export class RunningCluster implements ClusterService {
   async #started(): Promise<Result<undefined, string>> {
     const { options, folder, log } = this.#parts
     await this.#thread.ready
-    const found = await this.#described()
-    if (!found.ok) return found
-    const nodes = await this.#listed()
-    if (!nodes.ok) return nodes
     const security = await readLinkSecurity(options.link)
     if (!security.ok) return security
     this.#security = security.value
     const fact = readClusterFact(folder.path)
-    const joining = fact?.state !== 'member'
-    if (found.value === undefined) {
-      if (!joining) return err(emptiedText(this.#parts))
-      noteClusterFact(folder.path, { name: options.name, prefix: options.prefix, state: 'joining' })
-      const begun = await this.#begun()
-      if (!begun.ok) return begun
-    } else {
-      const reason = refusalOf(found.value, fact !== undefined, nodes.value !== undefined, this.#parts)
-      if (reason !== undefined) return err(reason)
-      this.#folderId = parseDescription(found.value)?.folder ?? folder.id
-      if (fact === undefined && [...(await this.#applied()).values()].some((applied) => applied > 0))
-        return err(`${folder.path} has data of its own: a node joins it with a new folder`)
-    }
-    if (joining) {
-      noteClusterFact(folder.path, { name: options.name, prefix: options.prefix, state: 'member' })
+    const described = await this.#described(fact)
+    if (!described.ok) return described
+    const { description } = described.value
+    this.#folderId = description.folder
+    const listed = options.link && (await this.#listed())
+    if (listed?.ok === false) return listed
+    const began = description.began?.id
+    if (fact?.state !== 'member' || fact.began !== began)
+      noteClusterFact(folder.path, { name: options.name, prefix: options.prefix, state: 'member', began })
+    if (fact?.state !== 'member') {
       log.warn(
         'cluster:joined',
-        `${folder.path} has become the folder of cluster ${options.name}: its logs stand in etcd`,
+        `${folder.path} has become the folder of ${listed ? `node ${options.node} of ` : ''}cluster ${options.name}: its logs stand in etcd`,
       )
     }
-    if (nodes.value !== undefined) {
-      const fetched = await this.#fetched()
+    if (listed !== undefined) {
+      const { caller } = this
+      if (caller === undefined) return err('nodes of it have to know each other')
+      const fetched = await this.#fetched(caller)
       if (!fetched.ok) return fetched
-      this.#follow(nodes.value, fetched.value)
+      this.#follow(listed.value, fetched.value)
       return ok(undefined)
     }
     const claimed = this.#thread.next('claimed')
@@ -231,24 +223,44 @@ export class RunningCluster implements ClusterService {
     return (await claimed).claimed
   }
 
-  async #described(): Promise<Result<string | undefined, string>> {
-    const described = this.#thread.next('described')
-    this.#tell({ kind: 'describe' })
-    return (await described).text
+  /** The cluster, which is begun where none stands, if it is one for this folder. */
+  async #described(fact: ClusterFact | undefined): Promise<Result<ClusterState, string>> {
+    const { options, folder } = this.#parts
+    const before = await this.#standing()
+    if (!before.ok) return before
+    if (before.value === undefined) {
+      if (fact?.state === 'member') return err(emptiedText(this.#parts))
+      const begun = await this.#begun()
+      if (!begun.ok) return begun
+    }
+    // Another node may have been faster to begin it: this one joins, or is refused.
+    const after = before.value === undefined ? await this.#standing() : before
+    if (!after.ok) return after
+    if (after.value === undefined) return err(`what was begun at ${options.prefix} is gone`)
+    const state = after.value
+    const joining = { ...folder, fact: readClusterFact(folder.path), applied: () => this.#applied() }
+    const reason = await joinRefusal(state, options, joining)
+    if (reason === undefined) return ok(state)
+    if (fact === undefined && state.description.folder !== folder.id) forgetClusterFact(folder.path)
+    return err(reason)
   }
 
-  async #listed(): Promise<Result<ClusterNodes | undefined, string>> {
+  async #standing(): Promise<Result<ClusterState | undefined, string>> {
+    const described = this.#thread.next('described')
+    this.#tell({ kind: 'describe' })
+    return (await described).state
+  }
+
+  async #listed(): Promise<Result<ClusterNodes, string>> {
     const listed = this.#thread.next('listed')
     this.#tell({ kind: 'list', folder: this.#parts.folder.id })
     return (await listed).nodes
   }
 
   /** One of several nodes: what its logs have forgotten it gets from another one. */
-  #fetched(): ReturnType<typeof fetchCopies> {
+  #fetched(caller: LinkCaller): ReturnType<typeof fetchCopies> {
     const { folder, storage, log } = this.#parts
-    const members = new Map<LogName, FolderMember>([['control', { name: 'control', path: folder.controlPath }]])
-    for (const partition of this.#partitions())
-      members.set(partition, { name: `partition-${partition}`, path: folder.partitionPath(partition) })
+    const members = followingMembers(folder)
     const survey = async () => {
       const surveyed = this.#thread.next('surveyed')
       this.#tell({ kind: 'survey', logs: [...members.keys()] })
@@ -260,7 +272,7 @@ export class RunningCluster implements ClusterService {
       return (await held).held
     }
     const settings = { ...storage, everyPage_bytes: 0 }
-    return fetchCopies({ members, folder: folder.id, settings, survey, hold, caller: this.caller, log })
+    return fetchCopies({ members, folder: folder.id, settings, survey, hold, caller, log })
   }
 
   #follow(nodes: ClusterNodes, applied: ReadonlyMap<LogName, LogSequence>): void {
@@ -306,34 +318,18 @@ export class RunningCluster implements ClusterService {
   /** Begins the cluster's logs behind what the folder's stores have applied, which is all that its own logs hold. */
   async #begun(): Promise<Result<undefined, string>> {
     const { options, folder } = this.#parts
-    const described: ClusterDescription = {
-      format: 1,
-      name: options.name,
-      folder: folder.id,
-      partitions: folder.partitions,
-    }
+    noteClusterFact(folder.path, { name: options.name, prefix: options.prefix, state: 'joining' })
     const begun = this.#thread.next('begun')
-    this.#tell({ kind: 'begin', description: JSON.stringify(described), after: await this.#applied() })
+    this.#tell({ kind: 'begin', ...clusterBegun(options, folder, await this.#applied()) })
     const { isNew } = await begun
-    if (!isNew.ok) return isNew
-    return isNew.value ? ok(undefined) : err(`somebody else has begun a cluster at ${options.prefix} at this moment`)
+    return isNew.ok ? ok(undefined) : isNew
   }
 
-  async #applied(): Promise<ReadonlyMap<LogName, LogSequence>> {
+  /** Of a member by what its checkpoints say, of others by what their own logs hold. */
+  #applied(): Promise<AppliedRecords> {
     const { folder, storage, log } = this.#parts
-    const applied = new Map<LogName, LogSequence>()
-    for (const partition of this.#partitions()) {
-      const store = new LmdbPartitionStore(folder.partitionPath(partition), storage, { log })
-      applied.set(partition, store.applied)
-      await store.close()
-    }
-    const broken = (reason: string): never => {
-      throw new Error(reason)
-    }
-    const control = new ControlStore(folder.controlPath, storage, broken, log)
-    applied.set('control', control.applied)
-    await control.close()
-    return applied
+    const isMember = readClusterFact(folder.path)?.state === 'member'
+    return isMember ? checkpointsOf(folder, storage) : ownRecordsOf(folder, storage, log)
   }
 
   #partitions(): readonly number[] {
@@ -345,29 +341,8 @@ export class RunningCluster implements ClusterService {
   }
 }
 
-/** Why a cluster that stands in etcd is not that of this folder; nothing when it is. */
-function refusalOf(
-  text: string,
-  isMember: boolean,
-  areSeveral: boolean,
-  { options, folder }: ClusterParts,
-): string | undefined {
-  const found = parseDescription(text)
-  if (found === undefined)
-    return `what stands at ${options.prefix}/cluster is written by a later version of Rigel, or damaged`
-  if (found.name !== options.name)
-    return `${options.prefix} is the place of cluster ${found.name}: give another -clusterPrefix`
-  if (areSeveral) {
-    return found.partitions === folder.partitions
-      ? undefined
-      : `it has ${found.partitions} partitions, and ${folder.path} has ${folder.partitions}: start with a new folder and -partitions ${found.partitions}`
-  }
-  if (found.folder === folder.id && isMember && found.partitions === folder.partitions) return undefined
-  return `it was begun with another data folder, of id ${found.folder}, and ${folder.path} has ${folder.id}: one folder serves a cluster, several nodes are not there yet. Start with that folder, or give another -cluster or -clusterPrefix`
-}
-
 function emptiedText({ options, folder }: ClusterParts): string {
-  return `${folder.path} belongs to it, but etcd holds nothing at ${options.prefix}: give the -clusterUrl and -clusterPrefix that it was begun with. If etcd has lost its data for good, remove ${clusterFile(folder.path)}, and the next start begins the cluster anew with what the folder has`
+  return `${folder.path} belongs to it, but etcd holds nothing at ${options.prefix}: give the -clusterUrl and -clusterPrefix that it was begun with. If etcd has lost its data for good, \`rigel cluster recover\` begins the cluster anew with what a folder has, as docs/cluster.md says`
 }
 
 function fencedText({ name }: ClusterOptions, log: LogName): string {

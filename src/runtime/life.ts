@@ -2,7 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { getHeapStatistics } from 'node:v8'
 import { openManagementPort, type Setting, warningsOf } from '../command-line/command-line.js'
 import type { ListenRefusal } from '../http/listen.js'
-import { type DataFolder, openDataFolder } from '../lmdb/data-folder.js'
+import { type DataFolder, isNewFolder, openDataFolder } from '../lmdb/data-folder.js'
 import { errorFacts, faultText } from '../log/log.js'
 import type { MainLog } from '../log/main-log.js'
 import { memoryLimit_bytes } from '../machine-memory.js'
@@ -60,15 +60,17 @@ export class Life {
   }
 
   async #begin(): Promise<void> {
-    const { pidPath, dbPath, partitions } = this.#options
+    const { pidPath, dbPath } = this.#options
     this.#warnOfOptions()
     if (pidPath !== undefined) {
       const written = writePidFile(pidPath)
       if (!written.ok) return this.#leave(exitCodes.pidFile, written.error)
       this.#releasePidFile = written.value
     }
+    const asked = await this.#askedPartitions()
+    if (!asked.ok) return this.#leave(exitCodes.cluster, asked.error)
     const folder = await openDataFolder(dbPath, {
-      asked: partitions,
+      asked: asked.value,
       preferred: halfTheProcessors,
       everyPage_bytes: this.#options.dbCheckSize_MiB * 2 ** 20,
       maxReaders: readersOf(this.#options),
@@ -98,6 +100,14 @@ export class Life {
     )
     const ready = { port: listening.value, partitions: folder.value.partitions }
     this.#terminal?.write(announcement(this.#options, ready))
+  }
+
+  /** How many partitions the folder is to have; nothing where that is left to it. A new one of a cluster has as many as that. */
+  async #askedPartitions(): Promise<Result<number | undefined, string>> {
+    const { cluster, partitions, dbPath } = this.#options
+    if (cluster === undefined || !isNewFolder(dbPath)) return ok(partitions)
+    const { partitionsForNewFolder } = await import('./cluster-look.js')
+    return partitionsForNewFolder(cluster, partitions)
   }
 
   #warnOfOptions(): void {

@@ -8,6 +8,7 @@ import {
   type Ownership,
   type ReadMode,
   type Route,
+  recordFormats,
 } from '../cluster/node-facts.js'
 import { type Choice, OwnerChoice } from '../cluster/owner-choice.js'
 import { type NodeAddress, parseAddress } from '../cluster/route-table.js'
@@ -50,8 +51,6 @@ const handedOver_ms = 1000
 
 /** For so long the notifications that are being sent are waited for when a log is released; half of the time, where that is limited. */
 const drain_ms = 2000
-
-const format = 1
 
 /**
  * One of several nodes of a cluster, as its main thread knows it: who the members are, who owns which partition, and which of them
@@ -340,7 +339,7 @@ export class RunningNodes {
     const { node: name } = this.#parts
     const owns: readonly Ownership[] = Array.from(this.#owned, ([partition, epoch]) => ({ partition, epoch }))
     const [slot, address, isLeaving, coordinates] = [this.#slot, this.#address, this.#isLeaving, this.#coordinates]
-    return { name, slot, address, formats: [format], unreachable: this.#unreachable, isLeaving, owns, coordinates }
+    return { name, slot, address, formats: recordFormats, unreachable: this.#unreachable, isLeaving, owns, coordinates }
   }
 }
 

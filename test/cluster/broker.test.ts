@@ -67,7 +67,7 @@ test('what was acknowledged is there after SIGKILL, and the folder is bound to i
   t.match(await refused(t, broker.folder, flagsOf('other')), /ended with 3: .*belongs to cluster .*, not to other/s)
   t.match(
     await refused(t, `${broker.folder}-other`, flagsOf(cluster)),
-    /ended with 6: .*begun with another data folder/s,
+    /ended with 6: .*has another data folder/s,
   )
 })
 

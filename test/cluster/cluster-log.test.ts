@@ -49,7 +49,7 @@ function clusterOpener(thread: LogThread): Opener {
 async function logThread(t: Test, prefix: string): Promise<LogThread> {
   const thread = await startedLogThread(t, etcd, prefix, 'here')
   const begun = thread.next('begun')
-  thread.tell({ kind: 'begin', description: 'a test', after: new Map([[0, start]]) })
+  thread.tell({ kind: 'begin', description: 'a test', after: new Map([[0, start]]), nodes: undefined })
   t.ok((await begun).isNew.ok)
   const claimed = thread.next('claimed')
   thread.tell({ kind: 'claim', logs: [0] })

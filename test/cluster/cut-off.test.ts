@@ -6,7 +6,7 @@ import { CuttingProxy } from '../node-link/cutting-proxy.js'
 import { RunningBroker } from '../running.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { freshName } from './given.js'
-import { beginNodes, levelsOf, levelsShown, nodeFlags, setLevels, until } from './given-nodes.js'
+import { levelsOf, levelsShown, nodeFlags, setLevels, until } from './given-nodes.js'
 
 let etcd: EtcdMembers
 
@@ -26,7 +26,6 @@ test('who is a member and cannot be reached by most others owns nothing until it
 }, async (t) => {
   const folder = t.testdir({ token: `${'t'.repeat(40)}\n` })
   const cluster = freshName()
-  beginNodes(etcd, cluster)
   const port = await freePort()
   const proxy = await CuttingProxy.before(t, { port })
   const start = (name: string, more: readonly string[] = [], at?: Parameters<typeof nodeFlags>[3]) => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
+import { EtcdClient } from '../../src/cluster/etcd-client.js'
 import { EtcdEngine } from '../../src/cluster/etcd-engine.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
 import { itsKey, unknownCertificate } from '../delivery/certificate.js'
@@ -54,13 +55,13 @@ test('users of etcd show their password', { skip: noEtcd }, async (t) => {
   etcd.control(['user', 'grant-role', 'root', 'root'])
   etcd.control(['auth', 'enable'])
   const nobody = new EtcdEngine({ urls: etcd.urls }, '/users')
-  const wrong = new EtcdEngine({ urls: etcd.urls, user: { name: 'root', password: 'guessed' } }, '/users')
+  const wrong = new EtcdClient({ urls: etcd.urls, user: { name: 'root', password: 'guessed' } })
   const root = new EtcdEngine({ urls: etcd.urls, user: { name: 'root', password: 'secret' } }, '/users')
   t.teardown(() => {
     for (const engine of [nobody, wrong, root]) engine.close()
   })
-  t.notOk((await nobody.described()).ok)
-  t.match(await wrong.status(), { ok: false, error: { kind: 'refused', reason: /authentication failed/ } })
+  t.notOk((await nobody.extent(0)).ok)
+  t.match(await wrong.call('status', {}), { ok: false, error: { kind: 'refused', reason: /authentication failed/ } })
   t.same(await root.begin('a test', new Map([[0, start]])), { ok: true, value: true })
 })
 
@@ -77,10 +78,10 @@ test('etcd is reached over TLS, by certificates of both', { skip: noEtcd }, asyn
     trusted.close()
     stranger.close()
   })
-  for (let tries = 0; tries < 100 && !(await trusted.status()).ok; tries += 1) {
+  for (let tries = 0; tries < 100 && !(await trusted.extent(0)).ok; tries += 1) {
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  t.same(await trusted.described(), { ok: true, value: undefined })
-  t.notOk((await stranger.described()).ok)
+  t.same(await trusted.extent(0), { ok: true, value: undefined })
+  t.notOk((await stranger.extent(0)).ok)
   t.throws(() => new EtcdEngine({ urls: etcd.urls, ca: join(folder, 'missing.pem') }, '/tls'), /ENOENT/)
 })

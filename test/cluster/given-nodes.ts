@@ -1,3 +1,4 @@
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
@@ -19,7 +20,6 @@ export async function givenNodes(
   more: (name: string) => readonly string[],
 ): Promise<GivenNodes> {
   const cluster = freshName()
-  beginNodes(etcd, cluster)
   const nodes: RunningBroker[] = []
   for (const name of names) {
     const flags = [...nodeFlags(etcd, cluster, name), ...more(name)]
@@ -28,9 +28,11 @@ export async function givenNodes(
   return { cluster, nodes }
 }
 
-/** Has a cluster that has not begun yet be one of several nodes. */
-export function beginNodes(etcd: EtcdMembers, cluster: string): void {
-  etcd.control(['put', `/rigel/${cluster}/setting/nodes`, JSON.stringify({ format: 1, copies: 3, nodes: [] })])
+/** Makes what nodes of tests know each other by: the flag that says so. */
+export function tokenFlags(folder: string): readonly string[] {
+  const file = join(folder, 'token')
+  if (!existsSync(file)) writeFileSync(file, `${'t'.repeat(40)}\n`)
+  return ['-clusterTokenFile', file]
 }
 
 /** The flags of a node of a cluster of several, without what nodes know each other by. */

@@ -1,10 +1,12 @@
 import { test } from 'tap'
 import {
+  type ClusterNodes,
   factsText,
   knownCoordinator,
   knownRoutes,
   type NodeFacts,
   nodesText,
+  noNodes,
   parseFacts,
   parseNodes,
   withNode,
@@ -50,13 +52,12 @@ test('of two members that own a partition the one with the later claim is right'
   ])
 })
 
-test('a node gets a slot that it keeps, and its name is that of one folder', async (t) => {
-  const one = withNode({ copies: 3, nodes: [] }, 'a', 'folder-a')
-  if (typeof one === 'string') throw new Error(one)
-  t.equal(withNode(one, 'a', 'folder-a'), one)
-  t.equal(withNode(one, 'a', 'folder-b'), 'nameTaken')
-  const two = withNode(one, 'b', 'folder-b')
-  if (typeof two === 'string') throw new Error(two)
+test('a node gets a slot that it keeps, its name is that of one folder, and its folder that of one name', async (t) => {
+  const one = listed(noNodes, 'a')
+  t.equal(listed(one, 'a'), one)
+  t.match(withNode(one, 'a', 'folder-b'), { error: { kind: 'nameTaken' } })
+  t.match(withNode(one, 'b', 'folder-a'), { error: { kind: 'folderListed', name: 'a' } })
+  const two = listed(one, 'b')
   t.same(
     two.nodes.map(({ slot }) => slot),
     [0, 1],
@@ -64,10 +65,13 @@ test('a node gets a slot that it keeps, and its name is that of one folder', asy
   t.same(parseNodes(nodesText(two)), two)
   t.equal(parseNodes(nodesText(two).replace('"copies":3', '"copies":0')), undefined)
   let full = two
-  for (let number = 2; number < 16; number += 1) {
-    const more = withNode(full, `n${number}`, `folder-${number}`)
-    if (typeof more !== 'string') full = more
-  }
+  for (let number = 2; number < 16; number += 1) full = listed(full, `n${number}`)
   t.equal(full.nodes.length, 16)
-  t.equal(withNode(full, 'late', 'folder-late'), 'noSlot')
+  t.match(withNode(full, 'late', 'folder-late'), { error: { kind: 'noSlot', nodes: 16 } })
 })
+
+function listed(nodes: ClusterNodes, name: string): ClusterNodes {
+  const next = withNode(nodes, name, `folder-${name}`)
+  if (!next.ok) throw new Error(next.error.kind)
+  return next.value
+}

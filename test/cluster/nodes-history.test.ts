@@ -5,6 +5,7 @@ import { isLong } from '../faults/run.js'
 import { RunningBroker } from '../running.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { attributeText, freshName } from './given.js'
+import { nodeFlags, tokenFlags } from './given-nodes.js'
 
 const rounds = Number(process.env['RIGEL_CLUSTER_ROUNDS'] ?? 20)
 const names = ['a', 'b', 'c']
@@ -50,22 +51,14 @@ test(`three nodes are killed and paused, ${rounds} times: no promise is broken`,
   t.setTimeout(120_000 + rounds * 60_000)
   const etcd = await EtcdMembers.start(t, 1, t.testdir())
   const cluster = freshName()
-  etcd.control(['put', `/rigel/${cluster}/setting/nodes`, JSON.stringify({ format: 1, copies: 3, nodes: [] })])
-  const flags = [
-    '-cluster',
-    cluster,
-    '-clusterUrl',
-    etcd.urls.join(','),
-    '-partitions',
-    '3',
-    '-httpThreads',
-    '1',
-    '-logLevel',
-    'INFO',
+  const flags = (name: string) => [
+    ...nodeFlags(etcd, cluster, name),
+    ...tokenFlags(t.testdirName),
+    ...['-partitions', '3', '-httpThreads', '1', '-logLevel', 'INFO'],
   ]
   const nodes: RunningBroker[] = []
   for (const name of names) {
-    nodes.push(await RunningBroker.startOn(t, join(t.testdirName, name), [...flags, '-nodeName', name]))
+    nodes.push(await RunningBroker.startOn(t, join(t.testdirName, name), flags(name)))
   }
   const owns = (node: RunningBroker): boolean => node.output.includes('this node owns the partition')
   for (const until = performance.now() + lasting_ms; !nodes.every(owns) && performance.now() < until; ) await delay(100)

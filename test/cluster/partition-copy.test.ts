@@ -49,7 +49,7 @@ async function until(holds: () => boolean, what: string): Promise<void> {
 async function startedCopy(t: Test, prefix: string, node: string) {
   const thread = await startedLogThread(t, etcd, prefix, node)
   const begun = thread.next('begun')
-  thread.tell({ kind: 'begin', description: 'a test', after: new Map([[0, 0 as LogSequence]]) })
+  thread.tell({ kind: 'begin', description: 'a test', after: new Map([[0, 0 as LogSequence]]), nodes: undefined })
   await begun
   thread.tell({ kind: 'follow', nodes: { copies: 2, nodes: [] }, applied: new Map() })
   const { writer, server } = newLogLink(0, node)

@@ -4,6 +4,7 @@ import { before, t as file, test } from 'tap'
 import { RunningBroker } from '../running.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { attributeText, freshName } from './given.js'
+import { nodeFlags, tokenFlags } from './given-nodes.js'
 
 let etcd: EtcdMembers
 
@@ -13,14 +14,10 @@ if (noEtcd === false) {
   })
 }
 
-const partitions = 2
-
 /** The flags of the nodes of a cluster of several, by their names. */
-function clusterOf(): (node: string) => readonly string[] {
+function clusterOf(folder: string): (node: string) => readonly string[] {
   const cluster = freshName()
-  etcd.control(['put', `/rigel/${cluster}/setting/nodes`, JSON.stringify({ format: 1, copies: 3, nodes: [] })])
-  const common = ['-cluster', cluster, '-clusterUrl', etcd.urls.join(','), '-partitions', `${partitions}`]
-  return (node) => [...common, '-httpThreads', '1', '-nodeName', node]
+  return (node) => [...nodeFlags(etcd, cluster, node), ...tokenFlags(folder)]
 }
 
 function level(id: string, value: string) {
@@ -62,8 +59,8 @@ const tanks = Array.from({ length: 8 }, (_, number) => `Tank${number}`)
 test('who is paused is taken over from by a copy, and shows nothing old when it goes on', {
   skip: noEtcd,
 }, async (t) => {
-  const flags = clusterOf()
   const folder = t.testdir()
+  const flags = clusterOf(folder)
   const owner = await RunningBroker.startOn(t, join(folder, 'a'), flags('a'))
   // Nothing was truncated yet: the copy begins with what the log holds.
   const copy = await RunningBroker.startOn(t, join(folder, 'b'), flags('b'))

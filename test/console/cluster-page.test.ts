@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import { EtcdMembers, noEtcd } from '../cluster/etcd-members.js'
 import { freshName } from '../cluster/given.js'
+import { nodeFlags, tokenFlags } from '../cluster/given-nodes.js'
 import { RunningBroker } from '../running.js'
 import { appearances, ConsoleTab, needsBrowser, startBrowser } from './browser.js'
 
@@ -9,8 +10,7 @@ const skip = noEtcd === false ? needsBrowser : { skip: noEtcd }
 test('the console of a broker in a cluster has a page more, which shows its nodes and partitions', skip, async (t) => {
   const etcd = await EtcdMembers.start(t, 1, t.testdir())
   const cluster = freshName()
-  etcd.control(['put', `/rigel/${cluster}/setting/nodes`, JSON.stringify({ format: 1, copies: 3, nodes: [] })])
-  const flags = ['-cluster', cluster, '-clusterUrl', etcd.urls.join(','), '-nodeName', 'here', '-partitions', '2']
+  const flags = [...nodeFlags(etcd, cluster, 'here'), ...tokenFlags(t.testdirName)]
   const broker = await RunningBroker.startOn(t, `${t.testdirName}/broker`, [...flags, '-localIp', '127.0.0.1'])
   const tab = await ConsoleTab.open(await startBrowser(t), broker.url)
   const { page } = tab

@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto'
+import type { ClusterBeginning, ClusterDescription } from '../cluster/cluster-description.js'
+import type { ClusterState } from '../cluster/cluster-state.js'
+import type { LogName } from '../cluster/engine.js'
+import type { BegunCluster } from '../cluster/log-thread.js'
+import { nodesText, noNodes, recordFormats, withNode } from '../cluster/node-facts.js'
+import type { DataFolder } from '../lmdb/data-folder.js'
+import type { ClusterFact } from '../lmdb/folder-cluster.js'
+import type { LogSequence } from '../wal/record-log.js'
+import type { ClusterOptions } from './etcd-settings.js'
+
+/** The last record of each log that a folder has applied. */
+export type AppliedRecords = ReadonlyMap<LogName, LogSequence>
+
+/** A data folder that is to serve a cluster, with what it knows of that. */
+export interface JoiningFolder {
+  readonly path: string
+  readonly id: string
+  readonly partitions: number
+  readonly fact: ClusterFact | undefined
+  readonly applied: () => Promise<AppliedRecords>
+}
+
+/** The beginning of a cluster with a folder, behind what that has applied. Several nodes begin with this one. */
+export function clusterBegun(
+  { name, node, link }: Pick<ClusterOptions, 'name' | 'node' | 'link'>,
+  { id: folder, partitions }: Pick<DataFolder, 'id' | 'partitions'>,
+  after: AppliedRecords,
+): BegunCluster {
+  const began: ClusterBeginning = { id: randomUUID(), behind: Object.fromEntries(after) }
+  const description: ClusterDescription = { format: 1, name, folder, partitions, began }
+  const listed = link && withNode(noNodes, node, folder)
+  const nodes = listed?.ok ? nodesText(listed.value) : undefined
+  return { description: JSON.stringify(description), after, nodes }
+}
+
+/** Why a cluster that stands is not one that a new folder can serve, in words for the operator; nothing when it can. */
+export function newFolderRefusal(
+  { description, nodes }: ClusterState,
+  { name, prefix, link }: Pick<ClusterOptions, 'name' | 'prefix' | 'link'>,
+): string | undefined {
+  if (description.name !== name)
+    return `${prefix} is the place of cluster ${description.name}: give another -clusterPrefix`
+  if (nodes !== undefined && link === undefined)
+    return 'it is a cluster of several nodes: start with what these know each other by, -clusterTokenFile or -clusterKey, -clusterCert and -clusterCa'
+  if (nodes !== undefined) return undefined
+  const other = `it is a cluster of one node, and has another data folder, of id ${description.folder}`
+  return link === undefined
+    ? `${other}: start with that folder, or give another -cluster or -clusterPrefix. For several nodes start that one first, with -clusterTokenFile, then this one, with the same`
+    : `${other}: start the broker of that folder with -clusterTokenFile, or -clusterKey, -clusterCert and -clusterCa, first. It becomes the first of several nodes, and others join`
+}
+
+/** The same for a folder that there is. */
+export async function joinRefusal(
+  state: ClusterState,
+  options: Pick<ClusterOptions, 'name' | 'prefix' | 'link'>,
+  folder: JoiningFolder,
+): Promise<string | undefined> {
+  const { description, nodes } = state
+  const { path, fact } = folder
+  const isFirst = description.folder === folder.id
+  const isOnly = isFirst && nodes === undefined && fact !== undefined
+  const refusal = isOnly && description.name === options.name ? undefined : newFolderRefusal(state, options)
+  if (refusal !== undefined) return refusal
+  if (description.partitions !== folder.partitions)
+    return `it has ${description.partitions} partitions, and ${path} has ${folder.partitions}: start with a new folder, without -partitions`
+  const hasJoined = fact?.state === 'member' || (fact !== undefined && isFirst)
+  if (!hasJoined && [...(await folder.applied()).values()].some((applied) => applied > 0))
+    return `${path} has data of its own, and the cluster has others: a node joins it with a new folder, which gets what the cluster has`
+  return unreadFormats(state) ?? lostRecords(state, folder)
+}
+
+/** What members write that this version does not read, or the other way round. */
+function unreadFormats({ members, unreadMembers }: ClusterState): string | undefined {
+  const [later] = unreadMembers
+  if (later !== undefined) return `node ${later} of it has a later version of Rigel, which this one does not understand`
+  const other = members.find(({ facts }) => !facts.formats.some((format) => recordFormats.includes(format)))
+  if (other === undefined) return undefined
+  const { name, formats } = other.facts
+  return `node ${name} of it reads records of formats ${formats.join(', ')}, and this version those of ${recordFormats.join(', ')}: use a version of Rigel between the two`
+}
+
+/** A folder of before a recovery may have what is lost: its records have the numbers of others now. */
+async function lostRecords({ description }: ClusterState, folder: JoiningFolder): Promise<string | undefined> {
+  const { began } = description
+  const { fact, path } = folder
+  if (began === undefined || fact?.began === undefined || fact.began === began.id) return undefined
+  const ahead = [...(await folder.applied())].filter(([log, applied]) => applied > (began.behind[log] ?? 0))
+  if (ahead.length === 0) return undefined
+  const records = ahead.map(
+    ([log, applied]) => `record ${applied} of log ${log}, which went on behind ${began.behind[log] ?? 0}`,
+  )
+  return `it was begun anew with another folder, and ${path} has what that did not have: ${records.join('; ')}. Move ${path} aside and start with a new folder, or recover the cluster with this one: see "rigel cluster recover" in docs/cluster.md`
+}

@@ -1,0 +1,51 @@
+import type { ClusterState } from '../cluster/cluster-state.js'
+import { EtcdClient } from '../cluster/etcd-client.js'
+import { standingCluster } from '../cluster/standing-cluster.js'
+import { faultText } from '../log/log.js'
+import type { Options } from '../options.js'
+import { halfTheProcessors } from '../processors.js'
+import { err, ok, type Result } from '../result.js'
+import { newFolderRefusal } from './cluster-joining.js'
+import { type ClusterOptions, etcdSettings } from './etcd-settings.js'
+
+/** How many partitions a new cluster of several nodes has: it keeps them, and that many nodes can own something. */
+const severalPartitions = 12
+
+/**
+ * How many partitions the new folder of a broker of a cluster is to have: as many as the cluster. Refuses in words for the operator
+ * where the cluster is not one for a new folder, so that none is made. To be loaded when it is needed: only then has the main
+ * thread a connection of its own to etcd.
+ */
+export async function partitionsForNewFolder(
+  cluster: ClusterOptions,
+  asked: Options['partitions'],
+): Promise<Result<number, string>> {
+  const found = await looked(cluster).catch((fault: unknown) => err(faultText(fault)))
+  const partitions = found.ok ? partitionsIn(found.value, cluster, asked) : found
+  return partitions.ok ? partitions : err(`cluster ${cluster.name} cannot be used: ${partitions.error}`)
+}
+
+function partitionsIn(
+  state: ClusterState | undefined,
+  cluster: ClusterOptions,
+  asked: Options['partitions'],
+): Result<number, string> {
+  if (state === undefined) return ok(asked ?? (cluster.link === undefined ? halfTheProcessors : severalPartitions))
+  const refusal = newFolderRefusal(state, cluster)
+  if (refusal !== undefined) return err(refusal)
+  const { partitions } = state.description
+  if (asked === undefined || asked === partitions) return ok(partitions)
+  return err(`it has ${partitions} partitions, and keeps them: start without -partitions, which asks for ${asked}`)
+}
+
+async function looked(cluster: ClusterOptions): Promise<Result<ClusterState | undefined, string>> {
+  const settings = etcdSettings(cluster)
+  if (!settings.ok) return settings
+  const client = new EtcdClient(settings.value)
+  try {
+    // Of an outdated etcd the thread of the logs warns.
+    return await standingCluster(client, cluster.prefix, () => {})
+  } finally {
+    client.close()
+  }
+}

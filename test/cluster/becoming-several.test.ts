@@ -1,0 +1,110 @@
+import { join } from 'node:path'
+import { before, t as file, type Test, test } from 'tap'
+import { member } from '../../bench/ngsi.js'
+import { FarEnd } from '../far-end.js'
+import { RunningBroker } from '../running.js'
+import { EtcdMembers, noEtcd } from './etcd-members.js'
+import { freshName } from './given.js'
+import { levelsShown, setLevels, tokenFlags, until } from './given-nodes.js'
+
+let etcd: EtcdMembers
+
+if (noEtcd === false) {
+  before(async () => {
+    etcd = await EtcdMembers.start(file, 1, file.testdir())
+  })
+}
+
+/** What a cluster is called by its nodes, and what nodes know each other by. */
+interface Given {
+  readonly node: (name: string, ...more: readonly string[]) => readonly string[]
+  readonly link: readonly string[]
+  readonly folder: string
+}
+
+function givenCluster(t: Test): Given {
+  const folder = t.testdir()
+  const common = ['-cluster', freshName(), '-clusterUrl', etcd.urls.join(','), '-httpThreads', '1']
+  const here = ['-clusterIp', '127.0.0.1', '-clusterAdvertise', '127.0.0.1']
+  return {
+    node: (name, ...more) => [...common, '-nodeName', name, ...more],
+    link: ['-clusterPort', '0', ...here, ...tokenFlags(folder)],
+    folder,
+  }
+}
+
+/** What a broker says that is not to come up. */
+function refused(t: Test, folder: string, flags: readonly string[]): Promise<string> {
+  return RunningBroker.startOn(t, folder, flags).then(
+    () => 'it has started',
+    (fault: unknown) => (fault instanceof Error ? fault.message : String(fault)),
+  )
+}
+
+test('a single broker becomes a cluster of one node, then the first of several, with all that it has', {
+  skip: noEtcd,
+}, async (t) => {
+  const { node, link, folder } = givenCluster(t)
+  const receiver = await FarEnd.listen(t)
+  const data = (name: string): string => join(folder, `data-${name}`)
+  const single = await RunningBroker.startOn(t, data('a'), ['-partitions', '2', '-httpThreads', '1'])
+  await setLevels(single, '1')
+  const subscribed = await single.send('POST', '/v2/subscriptions', {
+    description: 'of before',
+    subject: { entities: [{ id: 'Tank0', type: 'Tank' }], condition: { attrs: ['level'] } },
+    notification: { http: { url: receiver.url() }, attrs: ['level'] },
+  })
+  t.equal(subscribed.status, 201)
+  t.equal(await single.end('SIGTERM'), 0)
+
+  const one = await RunningBroker.startOn(t, data('a'), node('a'))
+  await setLevels(one, '2')
+  t.match(await refused(t, data('b'), node('b', ...link)), /ended with 6: .*cluster of one node.*first of several/s)
+  t.match(await refused(t, data('b'), node('b')), /ended with 6: .*cluster of one node.*start that one first/s)
+  t.equal(await one.end('SIGTERM'), 0)
+
+  const a = await RunningBroker.startOn(t, data('a'), node('a', ...link))
+  await levelsShown(a, '2')
+  t.match(await refused(t, data('b'), node('b')), /ended with 6: .*several nodes: start with .*-clusterTokenFile/s)
+  const other = node('b', ...link, '-partitions', '3')
+  t.match(await refused(t, data('b'), other), /ended with 6: .*2 partitions.*without -partitions/s)
+  const [b, c] = await Promise.all(['b', 'c'].map((name) => RunningBroker.startOn(t, data(name), node(name, ...link))))
+  if (b === undefined || c === undefined) return
+  t.match(await refused(t, data('d'), node('c', ...link)), /ended with 6: .*node c of it has another data folder/s)
+  for (const each of [b, c]) {
+    await levelsShown(each, '2')
+    const { json } = await each.send('GET', '/v2/subscriptions')
+    t.match(json, [{ description: 'of before' }])
+  }
+  await setLevels(c, '3')
+  await until(() => receiver.bodies.some((body) => /"value" ?: ?"?3/.test(body)), 'the receiver is told')
+  t.equal(await c.end('SIGTERM'), 0)
+  const renamed = await refused(t, data('c'), node('d', ...link))
+  t.match(renamed, /ended with 6: .*this data folder is that of its node c: start with -nodeName c/s)
+  t.match(await refused(t, data('c'), node('c')), /ended with 6: .*several nodes/s)
+
+  const alone = await RunningBroker.startOn(t, data('e'), ['-partitions', '2', '-httpThreads', '1'])
+  await setLevels(alone, '9')
+  t.equal(await alone.end('SIGTERM'), 0)
+  t.match(await refused(t, data('e'), node('e', ...link)), /ended with 6: .*data of its own/s)
+  await alone.run()
+  await levelsShown(alone, '9')
+  for (const each of [b, a]) t.equal(await each.end('SIGTERM'), 0)
+})
+
+test('of two first nodes that start at the same moment one begins the cluster, and the other joins', {
+  skip: noEtcd,
+}, async (t) => {
+  const { node, link, folder } = givenCluster(t)
+  const start = (name: string) => RunningBroker.startOn(t, join(folder, name), node(name, ...link))
+  const nodes = await Promise.all(['a', 'b'].map(start))
+  const [a, b] = nodes
+  if (a === undefined || b === undefined) return
+  await setLevels(a, '1')
+  await levelsShown(b, '1')
+  const { json } = await b.send('GET', '/admin/cluster')
+  const [listed, partitions] = [member(json, 'nodes'), member(json, 'partitions')]
+  t.same(Array.isArray(listed) && listed.map((each) => member(each, 'name')).sort(), ['a', 'b'])
+  t.equal(Array.isArray(partitions) && partitions.length, 12, 'it has as many partitions as nodes can be of use')
+  for (const each of nodes) t.equal(await each.end('SIGTERM'), 0)
+})
