@@ -28,6 +28,8 @@ export const checksum_bytes = 32
 export type LinkTarget =
   | { readonly kind: 'batches'; readonly partition: number }
   | { readonly kind: 'positions' }
+  /** What its clock of the day says. */
+  | { readonly kind: 'clock' }
   /** A change of what the coordinator owns. */
   | { readonly kind: 'control' }
   /** That a record of the coordinator's log is in force. */
@@ -38,6 +40,7 @@ export type LinkTarget =
 const methods: Readonly<Record<LinkTarget['kind'], 'GET' | 'POST'>> = {
   batches: 'POST',
   positions: 'POST',
+  clock: 'POST',
   control: 'POST',
   marks: 'POST',
   checkpoint: 'GET',
@@ -63,7 +66,8 @@ export function parseLinkTarget(method: string | undefined, path: string | undef
 }
 
 function targetOf(path: string): LinkTarget | undefined {
-  for (const kind of ['positions', 'control', 'marks'] as const) if (path === `${base}/${kind}`) return { kind }
+  for (const kind of ['positions', 'clock', 'control', 'marks'] as const)
+    if (path === `${base}/${kind}`) return { kind }
   const [, digits] = /^\/cluster\/v1\/partitions\/(\d{1,4})\/batches$/.exec(path) ?? []
   if (digits !== undefined) return { kind: 'batches', partition: Number(digits) }
   const [, log] = /^\/cluster\/v1\/logs\/(control|\d{1,4})\/checkpoint$/.exec(path) ?? []
@@ -104,6 +108,12 @@ export function parsePositionsAnswer(text: string, asked: number): readonly (num
   const positions = memberOf(text, 'positions')
   if (!Array.isArray(positions) || positions.length !== asked) return undefined
   return positions.every((position) => position === null || isSafeCount(position)) ? positions : undefined
+}
+
+/** What a clock says, in ms of Unix time; nothing when the text is no answer. */
+export function parseClock(text: string): number | undefined {
+  const time_ms = memberOf(text, 'time_ms')
+  return isSafeCount(time_ms) ? time_ms : undefined
 }
 
 /** The node that an answer with status 421 names. */

@@ -26,6 +26,8 @@ export interface LinkServices {
   ownerOf(partition: number): string | undefined
   /** The last acknowledged sequences of logs, in their order; nothing where this node may not confirm. */
   positions(logs: readonly LogName[]): readonly (LogSequence | undefined)[]
+  /** The clock of the day, in ms of Unix time. */
+  clock(): number
   /** What the coordinator owns. */
   readonly control: CoordinatorService
   /** Keeps commits of what follows logs while their files are sent. */
@@ -92,6 +94,11 @@ export class LinkRequests {
     if (partitions === undefined) return { status: 400, text: 'the body is no list of partitions' }
     const positions = this.#services.positions(partitions).map((position) => position ?? null)
     return { status: 200, bytes: Buffer.from(JSON.stringify({ positions })) }
+  }
+
+  /** What the clock of this node says. */
+  clock(): LinkAnswer {
+    return { status: 200, bytes: Buffer.from(JSON.stringify({ time_ms: this.#services.clock() })) }
   }
 
   /** Has a change of what the coordinator owns carried out, if this node coordinates. */

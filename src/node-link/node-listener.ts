@@ -211,6 +211,7 @@ export class NodeListener {
     const target = parseLinkTarget(method, url)
     if (target === undefined) throw new Error('a request has no target')
     if (target.kind === 'positions') send(outgoing, this.#requests.positions(body))
+    else if (target.kind === 'clock') send(outgoing, this.#requests.clock())
     else if (target.kind === 'control') send(outgoing, await this.#requests.control(body))
     else if (target.kind === 'marks') send(outgoing, await this.#requests.marks(body))
     else if (target.kind === 'checkpoint') await this.#requests.sendCheckpoint(target.log, outgoing)

@@ -17,12 +17,14 @@ import { faultText } from '../log/log.js'
 import type { MainLog } from '../log/main-log.js'
 import { ActorThread } from '../mailbox/thread.js'
 import type { Measures } from '../measure/measures.js'
+import { checkClock } from '../node-link/clock-check.js'
 import { fetchCopies } from '../node-link/fetched-copies.js'
 import { type LinkSecurity, readLinkSecurity } from '../node-link/link-security.js'
 import type { LinkCaller } from '../node-link/node-connection.js'
 import { Reachability } from '../node-link/reachability.js'
 import { err, ok, type Result } from '../result.js'
 import { SenderTable } from '../shared-memory/sender-table.js'
+import { now } from '../time.js'
 import type { LogSequence } from '../wal/record-log.js'
 import { checkpointsOf, followingMembers, ownRecordsOf } from './applied-records.js'
 import { type AppliedRecords, clusterBegun, joinRefusal } from './cluster-joining.js'
@@ -197,8 +199,10 @@ export class RunningCluster implements ClusterService {
     const fact = readClusterFact(folder.path)
     const described = await this.#described(fact)
     if (!described.ok) return described
-    const { description } = described.value
+    const { description, members } = described.value
     this.#folderId = description.folder
+    const timed = await this.#timed(members.map(({ facts }) => facts))
+    if (!timed.ok) return timed
     const listed = options.link && (await this.#listed())
     if (listed?.ok === false) return listed
     const began = description.began?.id
@@ -249,6 +253,14 @@ export class RunningCluster implements ClusterService {
     const described = this.#thread.next('described')
     this.#tell({ kind: 'describe' })
     return (await described).state
+  }
+
+  /** One of several nodes: its clock is that of the others. */
+  async #timed(members: readonly NodeFacts[]): Promise<Result<undefined, string>> {
+    const { caller } = this
+    const verdict = caller && (await checkClock(members, caller, now))
+    if (verdict?.kind === 'warned') this.#parts.log.warn('cluster:clock', verdict.reason)
+    return verdict?.kind === 'refused' ? err(verdict.reason) : ok(undefined)
   }
 
   async #listed(): Promise<Result<ClusterNodes, string>> {

@@ -16,7 +16,7 @@ import { err, ok, type Result } from '../result.js'
 import { MailboxCapacity } from '../shared-memory/mailbox-capacity.js'
 import { PartitionPosition } from '../shared-memory/partition-position.js'
 import { SenderTable } from '../shared-memory/sender-table.js'
-import type { Nanoseconds } from '../time.js'
+import { type Nanoseconds, now } from '../time.js'
 import type { LogSequence } from '../wal/record-log.js'
 import { type FrontLink, numbered } from './tasks.js'
 
@@ -83,6 +83,7 @@ export class NodeFront {
       ownerOf: (partition: number) => routes.ownerOf(partition),
       positions: (asked: readonly LogName[]) =>
         asked.map((log) => confirmed(log === 'control' ? controlPosition : positions[log])),
+      clock: now,
       control: parts.control,
       copies,
     }

@@ -65,10 +65,7 @@ test('what was acknowledged is there after SIGKILL, and the folder is bound to i
     new RegExp(`ended with 3: .*belongs to cluster ${cluster}`, 's'),
   )
   t.match(await refused(t, broker.folder, flagsOf('other')), /ended with 3: .*belongs to cluster .*, not to other/s)
-  t.match(
-    await refused(t, `${broker.folder}-other`, flagsOf(cluster)),
-    /ended with 6: .*has another data folder/s,
-  )
+  t.match(await refused(t, `${broker.folder}-other`, flagsOf(cluster)), /ended with 6: .*has another data folder/s)
 })
 
 test('the folder of a single broker joins with all that it has', { skip: noEtcd }, async (t) => {

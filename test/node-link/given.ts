@@ -108,6 +108,7 @@ export class GivenNode {
       take: (_partition, commands) => this.#take(commands),
       ownerOf: () => (this.owner === name ? undefined : this.owner),
       positions: (logs) => this.services.positions?.(logs) ?? [],
+      clock: () => this.services.clock?.() ?? Date.now(),
       control: {
         take: async (request) => this.services.control?.take(request) ?? notCoordinator,
         mark: async (control) => this.services.control?.mark(control),
