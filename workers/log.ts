@@ -39,6 +39,11 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
   })
   const client = new EtcdClient(etcd)
   const nodes = new EtcdNodes(client, prefix)
+  const warned = new Set<string>()
+  const warnOnce = (line: string): void => {
+    if (!warned.has(line)) lines.warn('cluster:etcd', line)
+    warned.add(line)
+  }
   let membership: Membership | undefined
   let listing: Following | undefined
   const joined = (self: NodeFacts): Membership =>
@@ -55,7 +60,7 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
         case 'describe':
           return report({
             kind: 'described',
-            state: await standingCluster(client, prefix, (line) => lines.warn('cluster:etcd', line)),
+            state: await standingCluster(client, prefix, warnOnce),
           })
         case 'list':
           return report({ kind: 'listed', nodes: await listed(nodes, { node, folder: instruction.folder }) })

@@ -2,12 +2,12 @@ import type { ShownCluster } from './shown-cluster.js'
 
 /** A cluster for people: what it is, its nodes, its partitions, and what is wrong with it, in lines. */
 export function clusterText(shown: ShownCluster): string {
-  const { cluster, prefix, nodes, partitions, coordinator, copies, reads } = shown
+  const { cluster, prefix, nodes, partitions, coordinator, copies } = shown
   const members = nodes.filter(({ isMember }) => isMember).length
   const what =
     copies === undefined
       ? `one node, ${partitions.length} partitions`
-      : `${nodes.length} nodes, ${members} of them members, ${partitions.length} partitions, coordinated by ${coordinator ?? 'none'}, reads ${reads}`
+      : `${nodes.length} nodes, ${members} of them members, ${partitions.length} partitions, coordinated by ${coordinator ?? 'none'}`
   const parts = [
     [`cluster ${cluster} at ${prefix}: ${what}`],
     copies === undefined ? [] : table(['node', 'slot', 'lease', 'owns', 'address'], nodeRows(shown)),

@@ -24,9 +24,13 @@ test('whose clock differs by a second from those of most members does not join',
   t.same(await checkClock(members, caller, Date.now), { kind: 'right' })
   t.match(await checkClock(members, caller, ahead(60_000)), {
     kind: 'refused',
-    reason: /is 59\d{3} ms ahead of that of node b, 59\d{3} ms ahead of that of node c: let all machines/,
+    reason:
+      /is (?:59\d{3}|60000) ms ahead of that of node b, (?:59\d{3}|60000) ms ahead of that of node c: let all machines/,
   })
-  t.match(await checkClock(members, caller, ahead(-60_000)), { kind: 'refused', reason: /is 59\d{3} ms behind/ })
+  t.match(await checkClock(members, caller, ahead(-60_000)), {
+    kind: 'refused',
+    reason: /is (?:59\d{3}|60000) ms behind/,
+  })
 
   // One that is wrong itself keeps nobody out.
   c.services = { clock: ahead(60_000) }
