@@ -177,6 +177,8 @@ export class ControlCopy {
       if (marked.ok) {
         store.pass(marked.value)
         this.#confirm()
+        // In force here as on the nodes that follow: partitions with records of theirs are not claimed before that.
+        this.#enforcing = this.#enforcing.then(() => this.#reached(marked.value))
       } else if (marked.error.kind === 'fenced') this.#fenced()
     })
   }

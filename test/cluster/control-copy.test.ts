@@ -1,0 +1,72 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { before, t as file, test } from 'tap'
+import { ClusterLog } from '../../src/cluster/cluster-log.js'
+import { newLogLink } from '../../src/cluster/log-link.js'
+import { ControlCopy } from '../../src/lmdb/control-copy.js'
+import { ControlStore } from '../../src/lmdb/control-store.js'
+import { PartitionPosition } from '../../src/shared-memory/partition-position.js'
+import type { LogSequence } from '../../src/wal/record-log.js'
+import { silentLog, storeSettings } from '../given.js'
+import { EtcdMembers, noEtcd } from './etcd-members.js'
+import { freshName } from './given.js'
+import { startedLogThread } from './log-threads.js'
+
+let etcd: EtcdMembers
+
+if (noEtcd === false) {
+  before(async () => {
+    etcd = await EtcdMembers.start(file, 1, file.testdir())
+  })
+}
+
+test('who coordinates has its own records in force, as the nodes have that follow', { skip: noEtcd }, async (t) => {
+  const prefix = `/${freshName()}`
+  const thread = await startedLogThread(t, etcd, prefix, 'a')
+  const begun = thread.next('begun')
+  thread.tell({
+    kind: 'begin',
+    description: 'a test',
+    after: new Map([['control', 0 as LogSequence]]),
+    nodes: undefined,
+  })
+  await begun
+  thread.tell({ kind: 'follow', nodes: { copies: 2, nodes: [] }, applied: new Map() })
+  const { writer, server } = newLogLink('control', 'a')
+  thread.tell({ kind: 'serve', end: server }, [server.port])
+  let wal: ClusterLog | undefined
+  const openLog = (applied: LogSequence): ClusterLog => {
+    wal = new ClusterLog(writer, applied)
+    return wal
+  }
+  const failed = (fault: unknown): void => {
+    t.fail(String(fault))
+  }
+  const store = new ControlStore(t.testdir(), storeSettings, failed, silentLog, openLog)
+  if (wal === undefined) throw new Error('the log was not opened')
+  let inForce = 0
+  let epoch = 0
+  const copy = new ControlCopy({
+    ...{ store, wal, node: 'a', log: silentLog, failed, enforce: async () => {} },
+    position: new PartitionPosition(PartitionPosition.memory()),
+    inForce: (sequence) => {
+      inForce = sequence
+    },
+    owns: (claimed) => {
+      epoch = claimed ?? 0
+    },
+  })
+  t.teardown(async () => {
+    await copy.close()
+    await store.close()
+  })
+  const until = async (holds: () => boolean, what: string): Promise<void> => {
+    for (let tries = 0; tries < 3000 && !holds(); tries += 1) await delay(20)
+    t.ok(holds(), what)
+  }
+  copy.own()
+  await until(() => epoch > 0, 'it coordinates')
+  // Partitions of other nodes have such records in force: this node may claim them when it has.
+  await until(() => inForce > epoch, 'the records that say it is there are in force')
+  const last = Number(etcd.control(['get', '--print-value-only', `${prefix}/head/control`]))
+  t.ok(inForce <= last, 'none that does not stand in the log')
+})
