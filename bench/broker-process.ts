@@ -20,6 +20,8 @@ export interface Start {
   readonly flags: readonly string[]
   /** Any that is free when it is absent. */
   readonly port?: number
+  /** Hears the number of the process before it answers. */
+  readonly begun?: (pid: number) => void
 }
 
 /** A new data folder, removed by `remove` or, at the latest, when this process ends. */
@@ -69,6 +71,7 @@ export class BrokerProcess {
     const atExit = () => child.kill('SIGKILL')
     process.prependListener('exit', atExit) // Before its folder is removed.
     const words = lastWords(child)
+    if (child.pid !== undefined) given.begun?.(child.pid)
     while (true) {
       const answers = (await versionOf(url)) !== undefined
       // Asked after the answer: if our process has ended, somebody else answers on this port.

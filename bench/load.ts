@@ -1,5 +1,5 @@
 import { createHistogram, performance } from 'node:perf_hooks'
-import { addressOf, Connection, Disconnected } from './connection.js'
+import { type Address, addressOf, Connection, Disconnected } from './connection.js'
 import { refusalIn } from './ngsi.js'
 import { type Prepared, prepare, type Request } from './request.js'
 import { stamp } from './stamp.js'
@@ -7,6 +7,8 @@ import { stamp } from './stamp.js'
 /** A load on one server. */
 export interface LoadTask {
   readonly url: string
+  /** Further servers: connections go to each of all servers in turn. */
+  readonly others?: readonly string[]
   /** Connections that each send their next request when the last one is answered. */
   readonly connections: number
   /** Sent in turns, so that two requests for one entity are as far apart as can be. */
@@ -52,6 +54,12 @@ export interface Failures {
 
 const checkEvery = 50
 
+/** A server that is loaded, with the requests as it gets them. */
+interface Server {
+  readonly address: Address
+  readonly requests: readonly Prepared[]
+}
+
 /** 204 is that of updates through NGSIv2 [NGSIv2 context 8.5, 11.1]. */
 const successes: ReadonlySet<number> = new Set([200, 204])
 
@@ -61,7 +69,7 @@ const successes: ReadonlySet<number> = new Set([200, 204])
  */
 export async function load(task: LoadTask): Promise<LoadResult> {
   const run = new Run(task)
-  const loops = Promise.all(Array.from({ length: task.connections }, () => run.loop()))
+  const loops = Promise.all(Array.from({ length: task.connections }, (_, number) => run.loop(number)))
   await Promise.race([pause(task.warmUp_s), loops])
   run.startMeasuring()
   await Promise.race([pause(task.duration_s), loops])
@@ -74,7 +82,7 @@ export async function load(task: LoadTask): Promise<LoadResult> {
 
 class Run {
   readonly #task: LoadTask
-  readonly #requests: readonly Prepared[]
+  readonly #servers: readonly Server[]
   readonly #waits = createHistogram({ figures: 3, lowest: 1, highest: 600 * 1e9 })
   readonly #failures = { status: 0, refused: 0, timedOut: 0, disconnected: 0 }
   #example: string | undefined
@@ -88,7 +96,10 @@ class Run {
 
   constructor(task: LoadTask) {
     this.#task = task
-    this.#requests = task.requests.map((request) => prepare(request, addressOf(task.url)))
+    this.#servers = [task.url, ...(task.others ?? [])].map((url) => {
+      const address = addressOf(url)
+      return { address, requests: task.requests.map((request) => prepare(request, address)) }
+    })
   }
 
   get failures(): Failures {
@@ -122,11 +133,13 @@ class Run {
   }
 
   /** What one connection does: one request after the other until the load is over or the connection fails. */
-  async loop(): Promise<void> {
-    const connection = new Connection(addressOf(this.#task.url))
+  async loop(number: number): Promise<void> {
+    const server = this.#servers[number % this.#servers.length]
+    if (server === undefined) throw new Error('a load needs a server')
+    const connection = new Connection(server.address)
     this.#open += 1
     try {
-      while (this.#phase !== 'over') await this.#request(connection)
+      while (this.#phase !== 'over') await this.#request(connection, server.requests)
     } catch (fault) {
       // A server that is gone or stuck would be asked for ever: the connection counts as failed and does no more.
       this.#failures[fault instanceof Disconnected && fault.timedOut ? 'timedOut' : 'disconnected'] += 1
@@ -145,10 +158,10 @@ class Run {
     if (wait_ms > 0) await pause(wait_ms / 1000)
   }
 
-  async #request(connection: Connection): Promise<void> {
+  async #request(connection: Connection, requests: readonly Prepared[]): Promise<void> {
     const number = this.sent++
     await this.#turn(number)
-    const request = this.#requests[number % this.#requests.length]
+    const request = requests[number % requests.length]
     if (request === undefined) throw new Error('a load needs requests')
     const started_ms = performance.now()
     const answer = await connection.ask(request(this.#task.stamped ? stamp() : this.#task.firstFresh + number))

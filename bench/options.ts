@@ -9,6 +9,8 @@ export class WrongCommandLine extends Error {}
 export interface BenchOptions {
   /** Which benchmarks to run. */
   readonly names: readonly string[]
+  /** Whether they were named: what is named and cannot be run is a wrong command line. */
+  readonly areNamed: boolean
   readonly url: string | undefined
   readonly main: string
   /** The script of another version of the broker, which is measured in turns with it. */
@@ -27,6 +29,10 @@ export interface BenchOptions {
   readonly logs_MiB: readonly number[]
   /** Numbers of subscriptions that updates are notified to. */
   readonly subscriptions: readonly number[]
+  /** Numbers of nodes that clusters have. */
+  readonly nodes: readonly number[]
+  /** The share of a processor that each broker of a cluster is held to; nothing when it gets all that it can. */
+  readonly share: number | undefined
   /** Where the page with the charts goes. */
   readonly report: string | undefined
   readonly json: string | undefined
@@ -46,6 +52,9 @@ const known = {
   sizes: { type: 'string', default: '10000,100000,1000000' },
   logs: { type: 'string', default: '8,64' },
   subscriptions: { type: 'string', default: '1,100,10000' },
+  nodes: { type: 'string', default: '1,3,6' },
+  share: { type: 'string', default: '0.2' },
+  'no-share': { type: 'boolean', default: false },
   json: { type: 'string' },
   report: { type: 'string' },
   help: { type: 'boolean', short: 'h', default: false },
@@ -65,6 +74,7 @@ export function parseBenchOptions(
   if (unknown !== undefined) throw new WrongCommandLine(`no benchmark '${unknown}', only ${names.join(', ')}`)
   return {
     names: positionals.length === 0 ? names : positionals,
+    areNamed: positionals.length > 0,
     url: values.url === undefined ? undefined : parseUrl(values.url),
     main: values.broker ?? ownBroker,
     against: values.against,
@@ -77,6 +87,8 @@ export function parseBenchOptions(
     sizes: parseSizes(values.sizes),
     logs_MiB: parseCounts('--logs', values.logs),
     subscriptions: parseCounts('--subscriptions', values.subscriptions),
+    nodes: parseNodes(values.nodes),
+    share: values['no-share'] ? undefined : parseAmount('--share', values.share),
     json: values.json,
     report: values.report,
   }
@@ -117,6 +129,15 @@ export function parseCount(option: string, text: string): number {
 
 export function parseCounts(option: string, text: string): readonly number[] {
   return text.split(',').map((count) => parseCount(option, count))
+}
+
+/** As many as a cluster may have at most. */
+const mostNodes = 16
+
+function parseNodes(text: string): readonly number[] {
+  const nodes = [...new Set(parseCounts('--nodes', text))].sort((a, b) => a - b)
+  if (nodes.every((number) => number <= mostNodes)) return nodes
+  throw new WrongCommandLine(`--nodes: a cluster has at most ${mostNodes} nodes`)
 }
 
 function parseSizes(text: string): readonly number[] {

@@ -2,6 +2,9 @@ import { readOptions } from '../src/command-line/command-line.js'
 import { halfTheProcessors } from '../src/processors.js'
 import { batch } from './batch.js'
 import { ownBroker } from './broker-process.js'
+import { clusterJoin } from './cluster/join.js'
+import { clusterPauses } from './cluster/pauses.js'
+import { cluster } from './cluster/rates.js'
 import { consoleBench } from './console.js'
 import { costs } from './costs.js'
 import { generator } from './generator.js'
@@ -45,6 +48,9 @@ const benches: readonly Bench[] = [
   overload,
   viewers,
   consoleBench,
+  cluster,
+  clusterPauses,
+  clusterJoin,
   generator,
   routing,
 ]
@@ -70,6 +76,9 @@ Options
   --logs L          MiB of log that start has replayed, beside what a SIGKILL leaves (8,64)
   --subscriptions L numbers of subscriptions for notify and streams, each update matching one (1,100,10000); for console
                     the largest
+  --nodes L         numbers of nodes for cluster (1,3,6)
+  --share S         the share of a processor that each broker of cluster is held to (0.2), which needs cgroups that may be
+                    written; --no-share goes without
   --json FILE       write everything to this file as well
   --report FILE     write a page with charts and tables to this file: HTML that needs nothing but itself
 
