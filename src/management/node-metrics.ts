@@ -1,6 +1,7 @@
 import type { NodeStanding } from '../measure/cluster-table.js'
 import type { CopyReading } from '../measure/copy-table.js'
 import type { Measures } from '../measure/measures.js'
+import { copyLag_records } from '../measure/node-statistics.js'
 import type { MetricRegistry, Sample } from './metric-registry.js'
 
 /** One of several nodes, its copies, and its work with others; nothing of a broker that is none. */
@@ -60,7 +61,7 @@ function addCopies(
     'rigel_cluster_copy_lag_records',
     'Records of the log of a partition that its copy on this node does not show yet',
     ['partition'],
-    each(({ head }, partition) => Math.max(0, head - (applied[partition]?.() ?? 0))),
+    each((reading, partition) => copyLag_records(reading, applied[partition]?.() ?? 0)),
   )
   metrics.gauge(
     'rigel_cluster_checkpoint_timestamp_seconds',

@@ -34,6 +34,8 @@ export type LinkTarget =
   | { readonly kind: 'control' }
   /** That a record of the coordinator's log is in force. */
   | { readonly kind: 'marks' }
+  /** What the node has counted and measured. */
+  | { readonly kind: 'statistics' }
   /** The file of what follows a log. */
   | { readonly kind: 'checkpoint'; readonly log: LogName }
 
@@ -43,6 +45,7 @@ const methods: Readonly<Record<LinkTarget['kind'], 'GET' | 'POST'>> = {
   clock: 'POST',
   control: 'POST',
   marks: 'POST',
+  statistics: 'POST',
   checkpoint: 'GET',
 }
 
@@ -66,7 +69,7 @@ export function parseLinkTarget(method: string | undefined, path: string | undef
 }
 
 function targetOf(path: string): LinkTarget | undefined {
-  for (const kind of ['positions', 'clock', 'control', 'marks'] as const)
+  for (const kind of ['positions', 'clock', 'control', 'marks', 'statistics'] as const)
     if (path === `${base}/${kind}`) return { kind }
   const [, digits] = /^\/cluster\/v1\/partitions\/(\d{1,4})\/batches$/.exec(path) ?? []
   if (digits !== undefined) return { kind: 'batches', partition: Number(digits) }

@@ -5,6 +5,7 @@ import type { CopyService, KeptCopy } from '../broker/copy-service.js'
 import { type CoordinatorService, parseControlRequest, parseMarkRequest } from '../broker/shared-control.js'
 import type { LogName } from '../cluster/engine.js'
 import { faultText, type Log } from '../log/log.js'
+import type { NodeStatistics } from '../measure/node-statistics.js'
 import type { Command } from '../partition/commands.js'
 import type { SenderTable } from '../shared-memory/sender-table.js'
 import type { LogSequence } from '../wal/record-log.js'
@@ -32,6 +33,8 @@ export interface LinkServices {
   readonly control: CoordinatorService
   /** Keeps commits of what follows logs while their files are sent. */
   readonly copies: CopyService
+  /** What this node has counted and measured. */
+  statistics(): NodeStatistics
 }
 
 /** Of an answer with status 200 the bytes, of another one what is wrong. */
@@ -99,6 +102,10 @@ export class LinkRequests {
   /** What the clock of this node says. */
   clock(): LinkAnswer {
     return { status: 200, bytes: Buffer.from(JSON.stringify({ time_ms: this.#services.clock() })) }
+  }
+
+  statistics(): LinkAnswer {
+    return { status: 200, bytes: Buffer.from(JSON.stringify(this.#services.statistics())) }
   }
 
   /** Has a change of what the coordinator owns carried out, if this node coordinates. */

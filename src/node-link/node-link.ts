@@ -2,7 +2,8 @@ import { type ControlRequest, type PartitionMark, parseControlAnswer, parseMarks
 import type { LogName } from '../cluster/engine.js'
 import type { NodeAddress } from '../cluster/route-table.js'
 import type { Log } from '../log/log.js'
-import type { Result } from '../result.js'
+import { type NodeStatistics, parseNodeStatistics } from '../measure/node-statistics.js'
+import { err, type Result } from '../result.js'
 import type { BatchRoute } from './batch-route.js'
 import { type LinkTarget, linkHeaders, senderText } from './link-protocol.js'
 import { type LinkCaller, type LinkResponse, NodeConnection } from './node-connection.js'
@@ -17,6 +18,9 @@ export interface NodeLinkParts extends LinkCaller {
   readonly addressOf: (node: string) => NodeAddress | undefined
   readonly log: Log
 }
+
+/** How long a node may take to say what it has counted. */
+const statistics_ms = 2_000
 
 /** How long a node may take to say what it has acknowledged. */
 const positions_ms = 2_000
@@ -58,6 +62,27 @@ export class NodeLink {
     const response = await this.#ask(node, { kind: 'marks' }, { control })
     if (response.kind !== 'answered' || response.status !== 200) return undefined
     return parseMarks(response.bytes.toString())
+  }
+
+  /** What a node has counted and measured; refuses in words for the operator, when it does not say so in time. Never rejects. */
+  async statistics(node: string): Promise<Result<NodeStatistics, string>> {
+    const address = this.#parts.addressOf(node)
+    if (address === undefined) return err('it is no member of the cluster')
+    const connection = new NodeConnection(address, this.#parts)
+    let isLate = false
+    const limit = setTimeout(() => {
+      isLate = true
+      connection.close()
+    }, statistics_ms)
+    const response = await connection.ask({ kind: 'statistics' }, Buffer.from('{}'))
+    clearTimeout(limit)
+    connection.close()
+    if (isLate) return err(`it does not answer within ${statistics_ms / 1000} s`)
+    if (response.kind !== 'answered') return err(response.reason)
+    const text = response.bytes.toString()
+    return response.status === 200
+      ? parseNodeStatistics(text)
+      : err(`it answers ${response.status}: ${text.slice(0, 500)}`)
   }
 
   /** On one connection for each kind, whose requests do not wait for those of another kind. */

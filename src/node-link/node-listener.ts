@@ -214,6 +214,7 @@ export class NodeListener {
     else if (target.kind === 'clock') send(outgoing, this.#requests.clock())
     else if (target.kind === 'control') send(outgoing, await this.#requests.control(body))
     else if (target.kind === 'marks') send(outgoing, await this.#requests.marks(body))
+    else if (target.kind === 'statistics') send(outgoing, this.#requests.statistics())
     else if (target.kind === 'checkpoint') await this.#requests.sendCheckpoint(target.log, outgoing)
     else send(outgoing, await this.#requests.batch(connection, target.partition, headers[linkHeaders.sender], body))
   }

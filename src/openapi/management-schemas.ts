@@ -12,6 +12,30 @@ const metricsOfService = closedSchema({
   subservs: { type: 'object', additionalProperties: times },
   sum: times,
 })
+/** What a node of a cluster has counted and measured. */
+const nodeSums = {
+  counters: { ...counts, description: 'As `GET /statistics` has them: those that are not zero.' },
+  notifQueue: closedSchema({
+    ...Object.fromEntries(['in', 'out', 'reject', 'sentOk', 'sentError', 'size'].map((name) => [name, count])),
+    timeInQueue: seconds,
+  }),
+  turns: closedSchema({
+    count: { ...count, description: 'Turns of the partitions that it owns, since its start.' },
+    operations: { ...count, description: 'Commands in them.' },
+    logged_bytes: count,
+  }),
+  throughput: closedSchema({
+    operations_per_sec: { ...seconds, description: 'On average since the start of the node.' },
+    notifications_per_sec: seconds,
+  }),
+  partitions: closedSchema({
+    owned: { ...count, description: 'Partitions that it owns now.' },
+    handedOver: { ...count, description: 'Since its start: those that the owner before had released.' },
+    takenOver: { ...count, description: 'Those that the owner before had not released.' },
+    lost: { ...count, description: 'Those that another node took over while this one owned them.' },
+    copyLag_records: { ...count, description: 'Records that its copies do not show yet.' },
+  }),
+}
 const reading = {
   count: { ...count, description: 'How often it was asked for.' },
   waited: { ...count, description: 'How often there was a wait.' },
@@ -186,6 +210,19 @@ export const managementSchemas: Readonly<Record<string, JsonSchema>> = {
       unreachable: arraySchema(textSchema(), 'Nodes that it cannot reach.'),
     },
   ),
+  ClusterStatistics: closedSchema({
+    node: textSchema('The one that was asked.'),
+    nodes: arraySchema(
+      closedSchema(
+        { name: textSchema() },
+        {
+          statistics: closedSchema({ uptime_in_secs: count, measuring_interval_in_secs: count, ...nodeSums }),
+          reason: textSchema('Why the node has not said it.'),
+        },
+      ),
+    ),
+    all: closedSchema(nodeSums),
+  }),
   ClusterPartition: closedSchema(
     {
       partition: count,

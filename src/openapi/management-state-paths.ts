@@ -52,6 +52,22 @@ const shownCluster: ExampleValue = {
   ],
 }
 
+const sums = {
+  counters: { notificationsSent: 812, updates: 4210 },
+  notifQueue: { in: 815, out: 812, reject: 0, sentOk: 812, sentError: 2, timeInQueue: 9.31, size: 3 },
+  turns: { count: 988, operations: 4210, logged_bytes: 1835008 },
+  throughput: { operations_per_sec: 1.17, notifications_per_sec: 0.226 },
+  partitions: { owned: 4, handedOver: 4, takenOver: 0, lost: 0, copyLag_records: 1 },
+}
+const shownClusterStatistics: ExampleValue = {
+  node: 'broker-1',
+  nodes: [
+    { name: 'broker-1', statistics: { uptime_in_secs: 3600, measuring_interval_in_secs: 3600, ...sums } },
+    { name: 'broker-2', reason: 'it is no member of the cluster' },
+  ],
+  all: sums,
+}
+
 /** Deliveries, version, health, and this description [management 8], [subscriptions 5.7]. */
 export const managementStatePaths: DescribedTag = {
   name: tag,
@@ -89,6 +105,22 @@ export const managementStatePaths: DescribedTag = {
           answer: 'Cluster',
           example: shownCluster,
           errors: { 404: responseRef('NotFound'), 503: responseRef('Unavailable') },
+        }),
+      },
+    },
+    {
+      path: '/admin/cluster/statistics',
+      operations: {
+        get: managementOperation({
+          operationId: 'showClusterStatistics',
+          tags: [tag],
+          summary: 'What the nodes of the cluster have counted and measured, by node and in all',
+          description:
+            'Each node is asked for what its own statistics say, and is named with the reason when it does not answer within ' +
+            'two seconds. Counters are since the last reset of a node, which does not reset others. Of a broker that is of no cluster: 404.',
+          answer: 'ClusterStatistics',
+          example: shownClusterStatistics,
+          errors: { 404: responseRef('NotFound') },
         }),
       },
     },

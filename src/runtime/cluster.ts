@@ -56,7 +56,7 @@ interface ClusterParts {
 type Thread = ActorThread<LogTask & Pick<ThreadPorts, 'log'>, LogReport>
 
 /** The logs of this broker in the engine of its cluster: joined, claimed, and reached through a thread of their own. */
-export class RunningCluster implements ClusterService {
+export class RunningCluster implements Pick<ClusterService, 'shown'> {
   readonly #parts: ClusterParts
   readonly #thread: Thread
   #nodes: RunningNodes | undefined

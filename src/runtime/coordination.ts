@@ -18,6 +18,7 @@ import type { Partitions } from '../coordinator/partitions.js'
 import { type Marks, Rounds } from '../coordinator/rounds.js'
 import type { ControlCopy } from '../lmdb/control-copy.js'
 import { errorFacts, faultText, type Log } from '../log/log.js'
+import type { NodeStatistics } from '../measure/node-statistics.js'
 import type { LinkCaller } from '../node-link/node-connection.js'
 import { NodeLink } from '../node-link/node-link.js'
 import { err, ok, type Result } from '../result.js'
@@ -104,6 +105,11 @@ export class Coordination implements ControlSharing, CoordinatorService {
       },
       this,
     )
+  }
+
+  /** See `NodeLink`. */
+  async statistics(node: string): Promise<Result<NodeStatistics, string>> {
+    return this.#link?.statistics(node) ?? err('nodes do not ask each other')
   }
 
   /** This node is to coordinate, or to do so no more. */

@@ -8,7 +8,7 @@ import { type RegistryService, registryServiceOperations } from '../broker/regis
 import { serveService } from '../broker/service-link.js'
 import { coordinatorOperations } from '../broker/shared-control.js'
 import type { ClusterLog } from '../cluster/cluster-log.js'
-import { clusterOperations } from '../cluster/cluster-service.js'
+import { type ClusterService, clusterOperations } from '../cluster/cluster-service.js'
 import type { Route } from '../cluster/node-facts.js'
 import type { Setting } from '../command-line/command-line.js'
 import { serveFeeds } from '../console/feed-link.js'
@@ -28,6 +28,7 @@ import { Alarms, startSummaries } from '../log/alarms.js'
 import type { MainLog } from '../log/main-log.js'
 import { ActorThread } from '../mailbox/thread.js'
 import { Measures, rowsOf } from '../measure/measures.js'
+import { nodeStatistics } from '../measure/node-statistics.js'
 import type { Options } from '../options.js'
 import { err, ok, type Result } from '../result.js'
 import { Bell } from '../shared-memory/bell.js'
@@ -45,10 +46,11 @@ import { newTransactions } from '../shared-memory/transaction-numbers.js'
 import { Versions } from '../shared-memory/versions.js'
 import { ViewerLimit } from '../shared-memory/viewer-limit.js'
 import { RunningCluster } from './cluster.js'
+import { clusterStatistics } from './cluster-statistics.js'
 import { Coordination } from './coordination.js'
 import { RunningDelivery } from './delivery.js'
 import { exitCodes } from './exit-codes.js'
-import { type FeedParts, openFront, type RunningFrontEnd } from './front-end-assembly.js'
+import { appliedOf, type FeedParts, openFront, type RunningFrontEnd } from './front-end-assembly.js'
 import { type ThreadHeaps, threadHeaps } from './memory-needed.js'
 import { templateSettings } from './message-rendering.js'
 import { configuredKeys, reloadFiles } from './reload-files.js'
@@ -258,7 +260,7 @@ export class Core {
     const dropped = () => this.#log.dropped
     const feeds = (parts: FeedParts) =>
       mainFeeds({ ...parts, options: this.#options, alarms: this.#alarms, dropped }, this.#log)
-    const [coordinator, cluster] = [this.#coordination, this.#cluster]
+    const [coordinator, cluster] = [this.#coordination, this.#cluster && this.#clusterService(this.#cluster)]
     const services = {
       ...{ subscriptions, registry, coordinator, cluster, alarms, feeds, dropped },
       ...{ backups: this.#backups, copies: this.#copies },
@@ -378,6 +380,22 @@ export class Core {
     return this.#coordination ?? this.#delivered
   }
 
+  /** What front ends ask of the cluster. */
+  #clusterService(cluster: RunningCluster): ClusterService {
+    const { nodes } = cluster
+    const self = this.#options.cluster?.node ?? ''
+    return {
+      shown: () => cluster.shown(),
+      statistics: () =>
+        clusterStatistics({
+          self,
+          nodes: nodes?.nodeNames ?? [self],
+          own: () => nodeStatistics(this.#measures, appliedOf(nodes?.positions ?? [])),
+          ask: (node) => this.#coordinated.statistics(node),
+        }),
+    }
+  }
+
   /** Commits of what follows logs here, for other nodes. */
   get #copies(): CopyService {
     return {
@@ -410,7 +428,7 @@ export class Core {
     if (this.#coordination && coordinator) serveService(coordinator.port1, this.#coordination, coordinatorOperations)
     const [service, registration, feed] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
     const [backups, copies, feeds] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
-    const cluster = this.#cluster && servedCluster(this.#cluster)
+    const cluster = this.#cluster && servedCluster(this.#clusterService(this.#cluster))
     serveFeeds(feeds.port1, this.#frontEnd.feeds)
     serveService(backups.port1, this.#backups, backupOperations)
     serveService(copies.port1, this.#copies, copyOperations)
@@ -488,7 +506,7 @@ function isConfirmed(position: SharedArrayBuffer | undefined): boolean {
 }
 
 /** The port of the service, for the thread of a front end. */
-function servedCluster(cluster: RunningCluster): MessagePort {
+function servedCluster(cluster: ClusterService): MessagePort {
   const { port1, port2 } = new MessageChannel()
   serveService(port1, cluster, clusterOperations)
   return port2

@@ -39,6 +39,7 @@ import { managementResources } from '../management/resources.js'
 import { type Shared, sharedAnswer } from '../management/shared-answers.js'
 import { DeprecatedUses } from '../measure/deprecated-uses.js'
 import { Measures, rowOf } from '../measure/measures.js'
+import { nodeStatistics } from '../measure/node-statistics.js'
 import { ngsi1Format } from '../ngsi1/forward/ngsi1-format.js'
 import { ngsi1Interface } from '../ngsi1/routes.js'
 import { ngsi2Format } from '../ngsi2/forward/ngsi2-format.js'
@@ -248,8 +249,7 @@ function interfaces(
   const ngsi2 = ngsi2Interface({ broker, options, log, forwarding, brokerId: task.brokerId, deprecated })
   const freeHandles = (partition: number): number => behind.readers.freeHandles(partition)
   const { backups, cluster } = behind
-  const positions = (task.nodes?.positions ?? []).map((memory) => new PartitionPosition(memory))
-  const applied = positions.map((position) => () => position.applied)
+  const applied = appliedOf(task.nodes?.positions ?? [])
   const disk = { path: storage.paths[0] ?? '.', keepFree_bytes: storage.keepFree_bytes }
   const feeds = behind.feeds({ measures, resources: () => resources, disk })
   const management = [
@@ -293,6 +293,14 @@ function interfaces(
     fd: task.fd,
   }
   return { broker, feeds, parts }
+}
+
+/** Of one of several nodes: the last record of the log that each partition shows here. */
+export function appliedOf(positions: readonly SharedArrayBuffer[]): readonly (() => number)[] {
+  return positions.map((memory) => {
+    const position = new PartitionPosition(memory)
+    return () => position.applied
+  })
 }
 
 /** Where nodes do not reach each other, what another one owns cannot be confirmed here. */
@@ -374,6 +382,7 @@ async function openNodeFront(
   return NodeFront.open({
     ...{ link, frontEnd, routes, mailboxes, positions, controlPosition, control, copies, mailboxSize, log },
     patience_ms: enginePatience_ms,
+    statistics: () => nodeStatistics(measures, appliedOf(positions)),
     answered: (duration) => measures.cluster.answered(frontEnd, duration),
   })
 }

@@ -8,6 +8,7 @@ import { descriptorOf, type ListenRefusal, listen } from '../http/listen.js'
 import type { Log } from '../log/log.js'
 import type { Mailbox, PartitionMailbox } from '../mailbox/mailbox.js'
 import type { BatchRoute } from '../node-link/batch-route.js'
+import type { LinkServices } from '../node-link/link-requests.js'
 import { NodeLink } from '../node-link/node-link.js'
 import { NodeListener } from '../node-link/node-listener.js'
 import { LocalRoute } from '../node-link/node-route.js'
@@ -33,6 +34,8 @@ interface NodeFrontParts {
   /** What the coordinator owns, for other nodes. */
   readonly control: CoordinatorService
   readonly copies: CopyService
+  /** What this node has counted and measured. */
+  readonly statistics: LinkServices['statistics']
   /** Commands that may wait for a partition. */
   readonly mailboxSize: number
   /** How long a command waits for its reply. */
@@ -86,6 +89,7 @@ export class NodeFront {
       clock: now,
       control: parts.control,
       copies,
+      statistics: parts.statistics,
     }
     this.#listener = new NodeListener({ self, security, services, log })
   }

@@ -222,6 +222,11 @@ export class RunningNodes {
     return this.#members.map(({ name }) => name)
   }
 
+  /** The names of all nodes of the cluster, whether they run or not. */
+  get nodeNames(): readonly string[] {
+    return listedNames(this.#nodes)
+  }
+
   /** Members that this node cannot reach now. */
   unreachable(names: readonly string[]): void {
     this.#unreachable = names

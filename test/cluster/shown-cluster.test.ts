@@ -20,9 +20,8 @@ if (noEtcd === false) {
   })
 }
 
-const operation = described.find(({ path }) => path === '/admin/cluster')
-
-function misdescribed(reply: Reply): string {
+function misdescribed(reply: Reply, of = '/admin/cluster'): string {
+  const operation = described.find(({ path }) => path === of)
   return operation === undefined ? 'it is not described' : undescribed(operation, reply)
 }
 
@@ -65,6 +64,19 @@ test('nodes, owners and copies are shown by each node and from etcd alone; who w
       partitions: owners,
     })
   }
+  const statistics = async (node: RunningBroker) => {
+    const reply = await node.send('GET', '/admin/cluster/statistics')
+    t.equal(misdescribed(reply, '/admin/cluster/statistics'), '')
+    return reply
+  }
+  t.match((await statistics(b)).json, {
+    node: 'b',
+    nodes: [
+      { name: 'a', statistics: { uptime_in_secs: Number } },
+      { name: 'b', statistics: { uptime_in_secs: Number } },
+    ],
+    all: { partitions: { owned: 2 }, turns: { operations: Number } },
+  })
   const documented = documentedMetrics('docs/cluster.md')
   const metrics = shownMetrics((await b.send('GET', '/metrics')).text)
   const shown = [...metrics].filter(([name]) => name.startsWith('rigel_cluster_'))
@@ -81,7 +93,9 @@ test('nodes, owners and copies are shown by each node and from etcd alone; who w
   t.match(command(cluster, 'remove', 'b'), { code: 1, text: /node b is a member/ })
   t.match(command(cluster, 'remove', 'c'), { code: 1, text: /it has no node c, but a, b/ })
 
-  for (const node of [b, a]) t.equal(await node.end('SIGTERM'), 0)
+  t.equal(await b.end('SIGTERM'), 0)
+  t.match((await statistics(a)).json, { nodes: [{ name: 'a' }, { name: 'b', reason: /no member/ }] })
+  t.equal(await a.end('SIGTERM'), 0)
   const stopped = command(cluster, 'status')
   t.match(stopped, { code: 0, text: /2 nodes, 0 of them members/ })
   t.match(stopped.text, /^node b is no member/m, 'who ends in order leaves at once')
@@ -98,6 +112,9 @@ test('of one node the broker is the owner; a wrong word is said', { skip: noEtcd
   t.equal(misdescribed(reply), '')
   t.match(reply.json, { node: 'only', nodes: [{ name: 'only', isMember: true, owns: [0, 1] }] })
   t.match(reply.json, { partitions: [{ owner: 'only', last: 1 }, { owner: 'only' }] })
+  const statistics = await broker.send('GET', '/admin/cluster/statistics')
+  t.equal(misdescribed(statistics, '/admin/cluster/statistics'), '')
+  t.match(statistics.json, { nodes: [{ name: 'only' }], all: { partitions: { owned: 2 } } })
   t.match(command(cluster, 'status'), { code: 0, text: /one node, 2 partitions/ })
   t.match(command(freshName(), 'status'), { code: 1, text: /no cluster stands at/ })
   t.match(command(cluster, 'remove', 'only'), { code: 1, text: /it is a cluster of one node/ })

@@ -59,6 +59,7 @@ test('one of several nodes is ready when it has a lease, and all partitions have
 test('a broker without a cluster has none to show', async (t) => {
   const { ask } = management()
   t.equal((await ask('GET', '/admin/cluster')).status, 404)
+  t.equal((await ask('GET', '/admin/cluster/statistics')).status, 404)
 })
 
 test('what machines poll is not counted, but for the version', async (t) => {

@@ -11,6 +11,7 @@ import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { Inbox } from '../../src/mailbox/inbox.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
 import { Measures } from '../../src/measure/measures.js'
+import { nodeStatistics } from '../../src/measure/node-statistics.js'
 import type { BatchRoute, CommandOutcome } from '../../src/node-link/batch-route.js'
 import type { LinkServices } from '../../src/node-link/link-requests.js'
 import type { LinkSecurity } from '../../src/node-link/link-security.js'
@@ -27,6 +28,7 @@ import { command, given, matcher, noDamages, noWords, silentLog, storeSettings, 
 export const token = 'a token that is long enough for a cluster'.replaceAll(' ', '-')
 export const byToken: LinkSecurity = { tls: undefined, tokens: [token] }
 
+const noMeasures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 })
 const notCoordinator = err({ kind: 'notCoordinator', owner: undefined } as const)
 
 /** A partition in this process: its store, and the mailbox before it. */
@@ -113,6 +115,7 @@ export class GivenNode {
         take: async (request) => this.services.control?.take(request) ?? notCoordinator,
         mark: async (control) => this.services.control?.mark(control),
       },
+      statistics: () => this.services.statistics?.() ?? nodeStatistics(noMeasures, []),
       copies: { beginCopy: (log) => this.copies.beginCopy(log), endCopy: (log) => this.copies.endCopy(log) },
     }
     const log = { ...silentLog, warn: (_op: string, line: string) => void this.lines.push(line) }
