@@ -137,7 +137,7 @@ export class RunningNodes {
 
   /**
    * Releases what this node owns, so that other members own it, and claims nothing more. Resolves when all of it has another owner
-   * as far as is known here, another node coordinates if this one did, at the limit, or at once where no other member stays.
+   * as far as is known here, another node coordinates if this one did, at the limit, or as soon as no other member stays.
    */
   async handOver(limit_ms: number): Promise<void> {
     const { node, log } = this.#parts
@@ -147,7 +147,7 @@ export class RunningNodes {
     this.#tell()
     const owned = [...this.#owned.keys()]
     const didCoordinate = this.#coordinates > 0
-    if ([...this.#staying()].every((name) => name === node)) return
+    if (!this.#hasSuccessor()) return
     const logs = new Set<LogName>([...owned, ...this.#claiming])
     if (didCoordinate) logs.add('control')
     for (const name of logs) void this.#release(name, Math.min(limit_ms / 2, drain_ms))
@@ -159,14 +159,15 @@ export class RunningNodes {
     await new Promise<void>((resolve) => {
       const limit = setTimeout(resolve, limit_ms)
       this.#lookAtOwners = () => {
-        if (left() > 0) return
+        if (left() > 0 && this.#hasSuccessor()) return
         clearTimeout(limit)
         resolve()
       }
       this.#lookAtOwners()
     })
     const took = `in ${Math.round(performance.now() - begun_ms)} ms`
-    if (left() > 0) log.warn('cluster:handover', `${left()} of the logs of this node have no other owner ${took}`)
+    if (left() > 0 && !this.#hasSuccessor()) log.info('cluster:handover', 'all other nodes end as well')
+    else if (left() > 0) log.warn('cluster:handover', `${left()} of the logs of this node have no other owner ${took}`)
     else log.info('cluster:handover', `other nodes own the ${owned.length} partitions of this one ${took}`)
   }
 
@@ -303,9 +304,9 @@ export class RunningNodes {
     this.#suspects = suspects
   }
 
-  /** The members that may own something. */
-  #staying(): ReadonlySet<string> {
-    return new Set(this.#members.flatMap(({ name, isLeaving }) => (isLeaving ? [] : name)))
+  /** Whether another member may own something. */
+  #hasSuccessor(): boolean {
+    return this.#members.some(({ name, isLeaving }) => name !== this.#parts.node && !isLeaving)
   }
 
   #routes(): readonly Route[] {
