@@ -265,7 +265,7 @@ function nameOf({ log }: LogLinkEnd): string {
 
 function lostRecords(end: LogLinkEnd, what: string): DamagedRecord {
   return new DamagedRecord(
-    `${nameOf(end)} does not go on where this folder is: ${what}. See "When the folder and etcd do not belong together" in docs/cluster.md`,
+    `${nameOf(end)} does not go on where this folder is: ${what}. See "etcd has lost its data" in docs/cluster.md`,
   )
 }
 

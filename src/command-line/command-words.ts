@@ -18,7 +18,7 @@ const programs: ReadonlyMap<string, ProgramCommand> = new Map([
   [
     'cluster',
     {
-      summary: 'shows a cluster, and removes nodes that will not return',
+      summary: 'shows a cluster, removes nodes that will not return, and begins it anew when etcd has lost it',
       script: builtFile('src/runtime/cluster-program.js'),
     },
   ],

@@ -19,7 +19,10 @@ export function followingMembers(folder: FollowingFolder): ReadonlyMap<LogName, 
 }
 
 /** What the environments of a folder of a cluster have noted. Nobody has them open. */
-export async function checkpointsOf(folder: FollowingFolder, { maxReaders }: WriterSettings): Promise<AppliedRecords> {
+export async function checkpointsOf(
+  folder: FollowingFolder,
+  { maxReaders }: Pick<WriterSettings, 'maxReaders'>,
+): Promise<AppliedRecords> {
   const applied = new Map<LogName, LogSequence>()
   for (const [log, member] of followingMembers(folder))
     applied.set(log, await notedBy(member, { maxReaders, everyPage_bytes: 0 }))

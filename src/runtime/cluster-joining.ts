@@ -21,17 +21,20 @@ export interface JoiningFolder {
   readonly applied: () => Promise<AppliedRecords>
 }
 
-/** The beginning of a cluster with a folder, behind what that has applied. Several nodes begin with this one. */
+/**
+ * The beginning of a cluster with a folder, behind what that has applied, and the id of the beginning. Several nodes begin with this
+ * one.
+ */
 export function clusterBegun(
   { name, node, link }: Pick<ClusterOptions, 'name' | 'node' | 'link'>,
   { id: folder, partitions }: Pick<DataFolder, 'id' | 'partitions'>,
   after: AppliedRecords,
-): BegunCluster {
+): BegunCluster & { readonly began: string } {
   const began: ClusterBeginning = { id: randomUUID(), behind: Object.fromEntries(after) }
   const description: ClusterDescription = { format: 1, name, folder, partitions, began }
   const listed = link && withNode(noNodes, node, folder)
   const nodes = listed?.ok ? nodesText(listed.value) : undefined
-  return { description: JSON.stringify(description), after, nodes }
+  return { description: JSON.stringify(description), after, nodes, began: began.id }
 }
 
 /** Why a cluster that stands is not one that a new folder can serve, in words for the operator; nothing when it can. */
@@ -90,5 +93,5 @@ async function lostRecords({ description }: ClusterState, folder: JoiningFolder)
   const records = ahead.map(
     ([log, applied]) => `record ${applied} of log ${log}, which went on behind ${began.behind[log] ?? 0}`,
   )
-  return `it was begun anew with another folder, and ${path} has what that did not have: ${records.join('; ')}. Move ${path} aside and start with a new folder, or recover the cluster with this one: see "rigel cluster recover" in docs/cluster.md`
+  return `it was begun anew with another folder, and ${path} has what that did not have: ${records.join('; ')}. Move ${path} aside and start with a new folder, or recover the cluster with this one: see "etcd has lost its data" in docs/cluster.md`
 }
