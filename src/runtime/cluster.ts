@@ -17,8 +17,8 @@ import { faultText } from '../log/log.js'
 import type { MainLog } from '../log/main-log.js'
 import { ActorThread } from '../mailbox/thread.js'
 import type { Measures } from '../measure/measures.js'
-import { checkClock } from '../node-link/clock-check.js'
 import { fetchCopies } from '../node-link/fetched-copies.js'
+import { checkJoin } from '../node-link/join-check.js'
 import { type LinkSecurity, readLinkSecurity } from '../node-link/link-security.js'
 import type { LinkCaller } from '../node-link/node-connection.js'
 import { Reachability } from '../node-link/reachability.js'
@@ -201,8 +201,8 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     if (!described.ok) return described
     const { description, members } = described.value
     this.#folderId = description.folder
-    const timed = await this.#timed(members.map(({ facts }) => facts))
-    if (!timed.ok) return timed
+    const known = await this.#known(members.map(({ facts }) => facts))
+    if (!known.ok) return known
     const listed = options.link && (await this.#listed())
     if (listed?.ok === false) return listed
     const began = description.began?.id
@@ -255,10 +255,10 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     return (await described).state
   }
 
-  /** One of several nodes: its clock is that of the others. */
-  async #timed(members: readonly NodeFacts[]): Promise<Result<undefined, string>> {
+  /** One of several nodes: the others know it as one, and its clock is theirs. */
+  async #known(members: readonly NodeFacts[]): Promise<Result<undefined, string>> {
     const { caller } = this
-    const verdict = caller && (await checkClock(members, caller, now))
+    const verdict = caller && (await checkJoin(members, caller, now))
     if (verdict?.kind === 'warned') this.#parts.log.warn('cluster:clock', verdict.reason)
     return verdict?.kind === 'refused' ? err(verdict.reason) : ok(undefined)
   }

@@ -1,0 +1,58 @@
+import { test } from 'tap'
+import type { NodeFacts } from '../../src/cluster/node-facts.js'
+import { checkJoin } from '../../src/node-link/join-check.js'
+import type { LogSequence } from '../../src/wal/record-log.js'
+import { byToken, GivenNode } from './given.js'
+
+const caller = { self: { cluster: 'c', node: 'a' }, security: byToken }
+
+function factsOf({ name, port }: Pick<GivenNode, 'name' | 'port'>): NodeFacts {
+  const address = `127.0.0.1:${port}`
+  const none = { unreachable: [], isLeaving: false, owns: [], coordinates: 0 as LogSequence }
+  return { name, slot: 0, address, formats: [1], ...none }
+}
+
+/** A clock that is so far ahead of that of the nodes. */
+function ahead(lead_ms: number): () => number {
+  return () => Date.now() + lead_ms
+}
+
+test('whose clock differs by a second from those of most members does not join', async (t) => {
+  const [b, c] = [await GivenNode.start(t, 'b'), await GivenNode.start(t, 'c')]
+  const members = [b, c].map(factsOf)
+  t.same(await checkJoin([], caller, Date.now), { kind: 'right' })
+  t.same(await checkJoin(members, caller, Date.now), { kind: 'right' })
+  t.match(await checkJoin(members, caller, ahead(60_000)), {
+    kind: 'refused',
+    reason:
+      /is (?:59\d{3}|60000) ms ahead of that of node b, (?:59\d{3}|60000) ms ahead of that of node c: let all machines/,
+  })
+  t.match(await checkJoin(members, caller, ahead(-60_000)), {
+    kind: 'refused',
+    reason: /is (?:59\d{3}|60000) ms behind/,
+  })
+
+  // One that is wrong itself keeps nobody out.
+  c.services = { clock: ahead(60_000) }
+  t.match(await checkJoin(members, caller, Date.now), { kind: 'warned', reason: /behind that of node c: let/ })
+  t.match(await checkJoin(members, caller, ahead(-60_000)), { kind: 'refused' })
+  // Who does not answer says nothing.
+  b.listener.close()
+  t.match(await checkJoin(members, caller, ahead(60_000)), { kind: 'right' })
+})
+
+test('who has no token of the cluster, or is of another one, does not join', async (t) => {
+  const [b, c] = [await GivenNode.start(t, 'b'), await GivenNode.start(t, 'c')]
+  const members = [b, c].map(factsOf)
+  const stranger = { ...caller, security: { tls: undefined, tokens: ['another token'.padEnd(40, '-')] } }
+  t.match(await checkJoin(members, stranger, Date.now), {
+    kind: 'refused',
+    reason: /for a node of their cluster: node b answers 401: .*-clusterTokenFile.*node c answers 401: /,
+  })
+  const elsewhere = { ...caller, self: { cluster: 'other', node: 'a' } }
+  t.match(await checkJoin(members, elsewhere, Date.now), { kind: 'refused', reason: /node b answers 409: / })
+  b.listener.close()
+  t.match(await checkJoin(members, stranger, Date.now), { kind: 'refused' })
+  c.listener.close()
+  t.match(await checkJoin(members, stranger, Date.now), { kind: 'right' })
+})
