@@ -55,7 +55,7 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & Servic
     if (instruction.kind === 'useTls') opened.value.useTls(instruction.tls)
     else if (instruction.kind === 'useKeys') opened.value.useKeys(instruction.keys)
     else if (instruction.kind === 'streams') opened.value.connectStreams(instruction.port)
-    else if (instruction.kind === 'routes') opened.value.route(instruction.routes)
+    else if (instruction.kind === 'routes') opened.value.route(instruction.routes, instruction.others)
     else if (instruction.kind === 'stop') stop(instruction.limit_ms)
   })
   tell(control, { kind: 'ready' })

@@ -1,15 +1,15 @@
-import type { MessagePort } from 'node:worker_threads'
 import type { BodyStream, Client } from '../api.js'
 import type {
+  OpenStream,
   StreamEnd,
-  StreamInstruction,
+  StreamPiece,
   StreamRefusal,
-  StreamReport,
   StreamRequest,
+  StreamSource,
 } from '../delivery/stream-message.js'
 import type { StreamPosition } from '../delivery/stream-position.js'
 import { type EventQueue, type EventStreams, encodedEvent } from '../event-stream.js'
-import { err, ok, type Result } from '../result.js'
+import { ok, type Result } from '../result.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 
 /** The notifications of subscriptions as event streams; one for each front end. */
@@ -35,96 +35,50 @@ const beginning_ms = 10_000
 
 /** The stream of one client. */
 interface Listening {
-  readonly number: number
   /** What has come before the client was served. */
-  early: Extract<StreamReport, { readonly kind: 'events' | 'ended' }>[]
+  early: StreamPiece[]
   queue: EventQueue | undefined
-  readonly late: NodeJS.Timeout
+  stream: OpenStream | undefined
+  late: NodeJS.Timeout | undefined
 }
 
 const encoder = new TextEncoder()
 
-/** The streams of the clients of this front end, whose notices the courier sends by a port. */
-export class CourierStreams implements StreamService {
+/** The streams of the clients of this front end. */
+export class ClientStreams implements StreamService {
   readonly #bodies: EventStreams
-  #port: MessagePort | undefined
-  #numbers = 0
-  readonly #opening = new Map<number, (result: Result<Listening, StreamRefusal | 'away'>) => void>()
-  readonly #confirming = new Map<number, (result: Result<boolean, 'away'>) => void>()
-  readonly #listening = new Map<number, Listening>()
+  readonly #source: StreamSource
+  readonly #listening = new Set<Listening>()
 
   /** `bodies` are the streams of the front end, of whatever kind. */
-  constructor(bodies: EventStreams) {
+  constructor(bodies: EventStreams, source: StreamSource) {
     this.#bodies = bodies
-  }
-
-  /** From now on the courier is at this port. */
-  connect(port: MessagePort): void {
-    this.#port = port
-    port.on('message', (report: StreamReport) => this.#take(report))
-    port.on('close', () => {
-      if (this.#port !== port) return
-      this.#port = undefined
-      this.#interrupt()
-    })
+    this.#source = source
   }
 
   async open(request: StreamRequest, client: Client): Promise<Result<BodyStream, StreamRefusal | 'away'>> {
-    this.#numbers += 1
-    const stream = this.#numbers
-    if (!this.#tell({ kind: 'open', stream, ...request })) return err('away')
-    const opened = await new Promise<Result<Listening, StreamRefusal | 'away'>>((resolve) =>
-      this.#opening.set(stream, resolve),
-    )
+    const listening: Listening = { early: [], queue: undefined, stream: undefined, late: undefined }
+    const opened = await this.#source.open(request, (piece) => this.#take(listening, piece))
     if (!opened.ok) return opened
-    if (client.gone) this.#leave(opened.value)
-    return ok(this.#bodies.body((queue) => this.#begin(opened.value, queue), Number.POSITIVE_INFINITY))
+    listening.stream = opened.value
+    listening.late = setTimeout(() => this.#leave(listening), beginning_ms).unref()
+    this.#listening.add(listening)
+    if (client.gone) this.#leave(listening)
+    return ok(this.#bodies.body((queue) => this.#begin(listening, queue), Number.POSITIVE_INFINITY))
   }
 
-  async confirm(subscription: SubscriptionId, upTo: StreamPosition): Promise<Result<boolean, 'away'>> {
-    this.#numbers += 1
-    const ticket = this.#numbers
-    if (!this.#tell({ kind: 'confirm', ticket, subscription, upTo })) return err('away')
-    return new Promise((resolve) => this.#confirming.set(ticket, resolve))
+  confirm(subscription: SubscriptionId, upTo: StreamPosition): Promise<Result<boolean, 'away'>> {
+    return this.#source.confirm(subscription, upTo)
   }
 
   /** Ends all streams, with an event that says that the broker does. */
   end(): void {
-    for (const listening of this.#listening.values()) this.#end(listening, 'stopped')
+    for (const listening of this.#listening) this.#end(listening, 'stopped')
   }
 
-  close(): void {
-    this.#port?.close()
-  }
-
-  #take(report: StreamReport): void {
-    switch (report.kind) {
-      case 'opened':
-        this.#opened(report.stream)
-        return
-      case 'refused':
-        this.#opening.get(report.stream)?.(err(report.why))
-        this.#opening.delete(report.stream)
-        return
-      case 'confirmed':
-        this.#confirming.get(report.ticket)?.(ok(report.isKnown))
-        this.#confirming.delete(report.ticket)
-        return
-      case 'events':
-      case 'ended': {
-        const listening = this.#listening.get(report.stream)
-        if (listening?.queue === undefined) listening?.early.push(report)
-        else this.#pass(listening, listening.queue, report)
-      }
-    }
-  }
-
-  #opened(number: number): void {
-    const late = setTimeout(() => this.#leave(listening), beginning_ms).unref()
-    const listening: Listening = { number, early: [], queue: undefined, late }
-    this.#listening.set(number, listening)
-    this.#opening.get(number)?.(ok(listening))
-    this.#opening.delete(number)
+  #take(listening: Listening, piece: StreamPiece): void {
+    if (listening.queue === undefined) listening.early.push(piece)
+    else this.#pass(listening, listening.queue, piece)
   }
 
   #begin(listening: Listening, queue: EventQueue): () => void {
@@ -132,19 +86,15 @@ export class CourierStreams implements StreamService {
     listening.queue = queue
     const { early } = listening
     listening.early = []
-    for (const report of early) this.#pass(listening, queue, report)
-    // One that was given up for being late has no port any more that would tell it anything.
-    if (!this.#listening.has(listening.number)) queue.end()
+    for (const piece of early) this.#pass(listening, queue, piece)
+    // One that was given up for being late is told nothing any more.
+    if (!this.#listening.has(listening)) queue.end()
     return () => this.#leave(listening)
   }
 
-  #pass(listening: Listening, queue: EventQueue, report: Listening['early'][number]): void {
-    if (report.kind === 'ended') {
-      this.#end(listening, report.why)
-      return
-    }
-    const { stream, notices } = report
-    queue.put(encoder.encode(report.text), () => this.#tell({ kind: 'took', stream, notices }))
+  #pass(listening: Listening, queue: EventQueue, piece: StreamPiece): void {
+    if (piece.kind === 'ended') this.#end(listening, piece.why)
+    else queue.put(encoder.encode(piece.text), () => listening.stream?.took(piece.notices))
   }
 
   #end(listening: Listening, why: StreamEnd | 'stopped'): void {
@@ -157,23 +107,8 @@ export class CourierStreams implements StreamService {
     queue.end()
   }
 
-  #leave({ number, late }: Listening): void {
-    clearTimeout(late)
-    if (this.#listening.delete(number)) this.#tell({ kind: 'closed', stream: number })
-  }
-
-  /** The courier has gone, and with it what it knew of the streams. */
-  #interrupt(): void {
-    for (const resolve of this.#opening.values()) resolve(err('away'))
-    this.#opening.clear()
-    for (const resolve of this.#confirming.values()) resolve(err('away'))
-    this.#confirming.clear()
-    for (const listening of this.#listening.values()) this.#end(listening, 'interrupted')
-  }
-
-  /** Whether there is a courier. */
-  #tell(instruction: StreamInstruction): boolean {
-    this.#port?.postMessage(instruction)
-    return this.#port !== undefined
+  #leave(listening: Listening): void {
+    clearTimeout(listening.late)
+    if (this.#listening.delete(listening)) listening.stream?.close()
   }
 }

@@ -33,8 +33,6 @@ export type Unavailable =
   | { readonly kind: 'listenersFull' }
   /** In a cluster: no node is known that takes changes of subscriptions and registrations, or it is not reached. */
   | { readonly kind: 'coordinatorAway' }
-  /** Other nodes of the cluster send some of the notifications that a client wants to listen to. */
-  | { readonly kind: 'sentElsewhere' }
   /** In a cluster: a node of it did not have the change in force in time, and it was undone. */
   | { readonly kind: 'notEverywhere' }
   /** The thread that sends notifications is being replaced, or ends. */
@@ -100,10 +98,6 @@ const atAnotherTime: { readonly [Kind in AtAnotherTime]: readonly [text: string,
   registrationsFull: ['there is no room for more registrations', 60],
   listenersFull: ['there is no room for more clients that listen to subscriptions', 10],
   coordinatorAway: ['no node of the cluster takes changes of subscriptions and registrations at the moment', 1],
-  sentElsewhere: [
-    'other nodes of the cluster send some of the notifications: there are no event streams over several nodes yet',
-    10,
-  ],
   notEverywhere: ['a node of the cluster did not take the change in time: it was undone', 1],
   courierAway: ['notifications cannot be sent at the moment', 1],
   noticesFull: ['too many availability subscriptions would be notified of so large a registration', 60],

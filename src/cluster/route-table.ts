@@ -11,15 +11,18 @@ export interface NodeAddress {
 /** Who owns which partition, as far as one thread knows: what the main thread has told it last. */
 export class RouteTable {
   #owners: ReadonlyMap<number, Route> = new Map()
+  /** Where the other members listen, whether they own anything or not. */
+  #others: readonly NodeAddress[] = []
   readonly #watchers = new Set<() => void>()
 
-  constructor(routes: readonly Route[]) {
-    this.put(routes)
+  constructor(routes: readonly Route[], others: readonly NodeAddress[] = []) {
+    this.put(routes, others)
   }
 
   /** Replaces everything. */
-  put(routes: readonly Route[]): void {
+  put(routes: readonly Route[], others: readonly NodeAddress[] = []): void {
     this.#owners = new Map(routes.map((route) => [route.partition, route]))
+    this.#others = others
     for (const changed of this.#watchers) changed()
   }
 
@@ -28,8 +31,15 @@ export class RouteTable {
     return this.#owners.get(partition)?.node
   }
 
-  /** Where a node that owns a partition listens for others; nothing for one that does not, or is not known to own any. */
+  /** The names of the other members that listen for others. */
+  get others(): readonly string[] {
+    return this.#others.map(({ node }) => node)
+  }
+
+  /** Where another member listens for others, or a node that owns a partition; nothing for one that does not. */
   addressOf(node: string): NodeAddress | undefined {
+    const member = this.#others.find((each) => each.node === node)
+    if (member !== undefined) return member
     for (const route of this.#owners.values()) {
       if (route.node === node) return parseAddress(node, route.address)
     }

@@ -88,7 +88,6 @@ export class Courier {
       ...parts,
       ...{ queue: this.#queue, clock: systemClock, limits: settings.streams, large_bytes: settings.underWay_bytes },
       ...{ maxSize: settings.maxSize, brokerId: settings.brokerId, known: (source) => this.#intake.known(source) },
-      isOpen: (source) => this.#owned.isOpen(source),
     })
     this.#ackWriters = sources.map((source, number) => {
       const next = () => this.#queue.records.acks(number)

@@ -195,9 +195,11 @@ export class NoticeStream {
   }
 }
 
-/** Whether a notice is one of those that a position says were sent, of those that were sent on its stream. */
+/** Whether a notice is one of those that a possible position says were sent, of those that were sent on its stream. */
 export function isCovered({ source, number, ordinal }: QueuedNotice, { ofGroup, sent }: StreamPosition): boolean {
-  return ofGroup === undefined ? number <= (sent.get(source) ?? -1) : ordinal <= ofGroup.ordinal
+  if (ofGroup === undefined) return number <= (sent.get(source) ?? -1)
+  const [bound = -1] = ofGroup.values()
+  return ordinal <= bound
 }
 
 function nanoseconds(duration_ms: number): Nanoseconds {

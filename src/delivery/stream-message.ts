@@ -1,3 +1,4 @@
+import type { Result } from '../result.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { StreamPosition } from './stream-position.js'
 
@@ -10,13 +11,39 @@ export interface StreamRequest {
   readonly group: string | undefined
   /** Whether nothing counts as arrived that was not confirmed. */
   readonly isExplicit: boolean
+  /** It has begun at other nodes before: who came there since is not replaced, but ends it. */
+  readonly isAgain?: boolean
 }
 
 /** Why there is no stream. */
-export type StreamRefusal = 'unknown' | 'notStreamed' | 'expired' | 'full' | 'elsewhere'
+export const streamRefusals = ['unknown', 'notStreamed', 'expired', 'full'] as const
+export type StreamRefusal = (typeof streamRefusals)[number]
 
 /** Why a stream has ended: what its last event says. */
-export type StreamEnd = 'replaced' | 'removed' | 'expired' | 'changed' | 'interrupted'
+export const streamEnds = ['replaced', 'removed', 'expired', 'changed', 'interrupted'] as const
+export type StreamEnd = (typeof streamEnds)[number]
+
+/** What comes on a stream. */
+export type StreamPiece =
+  /** Events as they go out, of so many notices. */
+  | { readonly kind: 'events'; readonly text: string; readonly notices: number }
+  | { readonly kind: 'ended'; readonly why: StreamEnd }
+
+/** A stream that is open for a client. */
+export interface OpenStream {
+  /** The client was handed so many more notices. */
+  took(notices: number): void
+  /** The client has gone. */
+  close(): void
+}
+
+/** Who has streams: the courier of one node, or those of several. */
+export interface StreamSource {
+  /** Opens a stream. What comes on it is given to `take`, from before this resolves on; refuses when there is none. */
+  open(request: StreamRequest, take: (piece: StreamPiece) => void): Promise<Result<OpenStream, StreamRefusal | 'away'>>
+  /** A client has everything up to a position; false when it is no position of that subscription. */
+  confirm(subscription: SubscriptionId, upTo: StreamPosition): Promise<Result<boolean, 'away'>>
+}
 
 /** What a front end tells the courier of the streams of its clients, which it numbers. */
 export type StreamInstruction =
@@ -35,8 +62,6 @@ export type StreamInstruction =
 export type StreamReport =
   | { readonly kind: 'opened'; readonly stream: number }
   | { readonly kind: 'refused'; readonly stream: number; readonly why: StreamRefusal }
-  /** Events as they go out, of so many notices. */
-  | { readonly kind: 'events'; readonly stream: number; readonly text: string; readonly notices: number }
-  | { readonly kind: 'ended'; readonly stream: number; readonly why: StreamEnd }
+  | ({ readonly stream: number } & StreamPiece)
   /** Whether the position was one of this subscription. */
   | { readonly kind: 'confirmed'; readonly ticket: number; readonly isKnown: boolean }

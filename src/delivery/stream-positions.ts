@@ -33,7 +33,7 @@ export class StreamPositions {
   /** The position of a stream behind the notice that is sent now. */
   at({ serial, group, position: sent }: NoticeStream, subscription: SubscriptionId): StreamPosition {
     const stream = `${this.#run}${serial.toString(36)}`
-    const ofGroup = group === undefined ? undefined : { stream, ordinal: this.#ordinal }
+    const ofGroup = group === undefined ? undefined : new Map([[stream, this.#ordinal]])
     return { tag: this.#tagOf(subscription), ofGroup, sent }
   }
 
@@ -42,18 +42,22 @@ export class StreamPositions {
     return tag === this.#tagOf(subscription)
   }
 
-  /** Nobody was sent what there has not been: a position that says so was made up, or comes from data that were lost. */
+  /**
+   * What a position says of this courier. Nobody was sent what there has not been: a position that says so was made up, or comes
+   * from data that were lost.
+   */
   possible({ tag, ofGroup, sent }: StreamPosition): StreamPosition {
-    const isPossible = ofGroup === undefined || ofGroup.ordinal <= this.#ordinal
+    const ofRun = [...(ofGroup ?? [])].filter(([stream]) => stream.startsWith(this.#run)).slice(0, 1)
+    const bounded = ofRun.map(([stream, ordinal]) => [stream, ordinal <= this.#ordinal ? ordinal : 0] as const)
     const possible = [...sent].filter(([source, number]) => number <= this.#known(source))
-    return { tag, ofGroup: isPossible ? ofGroup : { ...ofGroup, ordinal: 0 }, sent: new Map(possible) }
+    return { tag, ofGroup: ofGroup && new Map(bounded), sent: new Map(possible) }
   }
 
-  /** Which stream a position is of; nothing for one that had all notices, and no number for one of another run. */
+  /** Which stream a possible position is of; nothing for one that had all notices, and no number for one of another run. */
   serialOf({ ofGroup }: StreamPosition): number | undefined {
     if (ofGroup === undefined) return undefined
-    const { stream } = ofGroup
-    return stream.startsWith(this.#run) ? Number.parseInt(stream.slice(runDigits), 36) : Number.NaN
+    const [stream] = ofGroup.keys()
+    return stream === undefined ? Number.NaN : Number.parseInt(stream.slice(runDigits), 36)
   }
 
   #tagOf(subscription: SubscriptionId): string {

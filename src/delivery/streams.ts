@@ -19,8 +19,6 @@ export interface StreamsParts extends EventParts {
   readonly large_bytes: number
   /** The number of the last notice of an outbox that has arrived. */
   readonly known: (source: number) => number
-  /** Whether what an outbox holds is sent by this node. */
-  readonly isOpen: (source: number) => boolean
 }
 
 /** The port of a front end. */
@@ -146,8 +144,6 @@ export class Streams {
     if (recipient === undefined) return 'unknown'
     if (recipient.reference !== streamReference) return 'notStreamed'
     if (recipient.expires <= clock.now()) return 'expired'
-    // Nobody would be told what is missing.
-    if (!this.#parts.sources.every((_, source) => this.#parts.isOpen(source))) return 'elsewhere'
     const present = this.#groups.get(subscription)
     const replaced = present === undefined || this.#isJoined(present, group) ? 0 : present.members.length
     return this.#opened.size - replaced >= limits.listeners ? 'full' : undefined
@@ -157,8 +153,14 @@ export class Streams {
     return group !== undefined && present.name === group
   }
 
-  #open(port: StreamPort, number: number, { subscription, after, group: name, isExplicit }: StreamRequest): void {
+  #open(port: StreamPort, number: number, request: StreamRequest): void {
+    const { subscription, after, group: name, isExplicit, isAgain } = request
     const present = this.#groups.get(subscription)
+    if (present !== undefined && !this.#isJoined(present, name) && isAgain) {
+      this.#tell(port, { kind: 'opened', stream: number })
+      this.#tell(port, { kind: 'ended', stream: number, why: 'replaced' })
+      return
+    }
     if (present !== undefined && !this.#isJoined(present, name)) this.end(subscription, 'replaced')
     if (after !== undefined) this.#confirm(subscription, after)
     const group = this.#groups.get(subscription) ?? new StreamGroup(name)

@@ -103,8 +103,6 @@ function refusal(why: StreamRefusal | 'away', request: ApiRequest): ApiResponse 
       return badRequest(hasExpired)
     case 'full':
       return unavailableResponse({ kind: 'listenersFull' })
-    case 'elsewhere':
-      return unavailableResponse({ kind: 'sentElsewhere' })
     case 'away':
       return unavailableResponse({ kind: 'courierAway' })
   }

@@ -95,6 +95,5 @@ const refusals: Readonly<Record<StreamRefusal | 'away', ApiResponse>> = {
   notStreamed: badInput(notStreamed),
   expired: badInput(hasExpired),
   full: unavailable({ kind: 'listenersFull' }),
-  elsewhere: unavailable({ kind: 'sentElsewhere' }),
   away: unavailable({ kind: 'courierAway' }),
 }

@@ -36,6 +36,10 @@ export type LinkTarget =
   | { readonly kind: 'marks' }
   /** What the node has counted and measured. */
   | { readonly kind: 'statistics' }
+  /** A stream of the notices of a subscription that the node sends. */
+  | { readonly kind: 'streams' }
+  /** That a client has notices of a subscription. */
+  | { readonly kind: 'confirmations' }
   /** The file of what follows a log. */
   | { readonly kind: 'checkpoint'; readonly log: LogName }
 
@@ -46,6 +50,8 @@ const methods: Readonly<Record<LinkTarget['kind'], 'GET' | 'POST'>> = {
   control: 'POST',
   marks: 'POST',
   statistics: 'POST',
+  streams: 'POST',
+  confirmations: 'POST',
   checkpoint: 'GET',
 }
 
@@ -55,6 +61,9 @@ export function methodOf({ kind }: LinkTarget): 'GET' | 'POST' {
 }
 
 const base = '/cluster/v1'
+
+/** Those of which there is one. */
+const plainTargets = ['positions', 'clock', 'control', 'marks', 'statistics', 'streams', 'confirmations'] as const
 
 /** The path of a target. */
 export function pathOf(target: LinkTarget): string {
@@ -69,8 +78,7 @@ export function parseLinkTarget(method: string | undefined, path: string | undef
 }
 
 function targetOf(path: string): LinkTarget | undefined {
-  for (const kind of ['positions', 'clock', 'control', 'marks', 'statistics'] as const)
-    if (path === `${base}/${kind}`) return { kind }
+  for (const kind of plainTargets) if (path === `${base}/${kind}`) return { kind }
   const [, digits] = /^\/cluster\/v1\/partitions\/(\d{1,4})\/batches$/.exec(path) ?? []
   if (digits !== undefined) return { kind: 'batches', partition: Number(digits) }
   const [, log] = /^\/cluster\/v1\/logs\/(control|\d{1,4})\/checkpoint$/.exec(path) ?? []

@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import type { CopyService, KeptCopy } from '../broker/copy-service.js'
 import { type CoordinatorService, parseControlRequest, parseMarkRequest } from '../broker/shared-control.js'
 import type { LogName } from '../cluster/engine.js'
+import type { StreamSource } from '../delivery/stream-message.js'
 import { faultText, type Log } from '../log/log.js'
 import type { NodeStatistics } from '../measure/node-statistics.js'
 import type { Command } from '../partition/commands.js'
@@ -14,6 +15,7 @@ import { checkpointPieces } from './checkpoint-pieces.js'
 import { outcomesBody, parseCommandsBody } from './command-batch.js'
 import { ConnectionBatches } from './connection-batches.js'
 import { checksum_bytes, linkHeaders, parsePositionsQuestion, parseSender } from './link-protocol.js'
+import { parseConfirmation, parseStreamRequest, relayStream } from './stream-relay.js'
 
 /** What a node does for others. */
 export interface LinkServices {
@@ -33,6 +35,8 @@ export interface LinkServices {
   readonly control: CoordinatorService
   /** Keeps commits of what follows logs while their files are sent. */
   readonly copies: CopyService
+  /** The streams of the courier of this node. */
+  readonly listening: StreamSource
   /** What this node has counted and measured. */
   statistics(): NodeStatistics
 }
@@ -102,6 +106,22 @@ export class LinkRequests {
   /** What the clock of this node says. */
   clock(): LinkAnswer {
     return { status: 200, bytes: Buffer.from(JSON.stringify({ time_ms: this.#services.clock() })) }
+  }
+
+  /** A client of another node has notices of a subscription. */
+  async confirmation(body: Buffer): Promise<LinkAnswer> {
+    const confirmation = parseConfirmation(body.toString())
+    if (confirmation === undefined) return { status: 400, text: 'the body says of no subscription what has arrived' }
+    const confirmed = await this.#services.listening.confirm(confirmation.subscription, confirmation.upTo)
+    if (!confirmed.ok) return { status: 503, text: 'the courier of this node is being replaced' }
+    return { status: 200, bytes: Buffer.from(JSON.stringify({ isKnown: confirmed.value })) }
+  }
+
+  /** The notices of a subscription that this node sends, for a client of another one. */
+  async sendStream(body: Buffer, outgoing: ServerResponse): Promise<void> {
+    const request = parseStreamRequest(body.toString())
+    if (request === undefined) outgoing.writeHead(400, { 'Content-Length': 0 }).end()
+    else await relayStream(this.#services.listening, request, outgoing)
   }
 
   statistics(): LinkAnswer {

@@ -1,14 +1,19 @@
 import { type ControlRequest, type PartitionMark, parseControlAnswer, parseMarks } from '../broker/shared-control.js'
 import type { LogName } from '../cluster/engine.js'
 import type { NodeAddress } from '../cluster/route-table.js'
+import type { OpenStream, StreamPiece, StreamRefusal, StreamRequest } from '../delivery/stream-message.js'
+import type { StreamPosition } from '../delivery/stream-position.js'
 import type { Log } from '../log/log.js'
 import { type NodeStatistics, parseNodeStatistics } from '../measure/node-statistics.js'
-import { err, type Result } from '../result.js'
+import { err, ok, type Result } from '../result.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
 import type { BatchRoute } from './batch-route.js'
 import { type LinkTarget, linkHeaders, senderText } from './link-protocol.js'
 import { type LinkCaller, type LinkResponse, NodeConnection } from './node-connection.js'
 import { NodeRoute } from './node-route.js'
 import { type NodeSilent, PositionQuestions, type Positions } from './position-questions.js'
+import { openRemoteStream } from './remote-streams.js'
+import { streamPositionText } from './stream-relay.js'
 
 export interface NodeLinkParts extends LinkCaller {
   /** The slot of this node in its cluster, and the number of this front end in it. */
@@ -83,6 +88,23 @@ export class NodeLink {
     return response.status === 200
       ? parseNodeStatistics(text)
       : err(`it answers ${response.status}: ${text.slice(0, 500)}`)
+  }
+
+  /** Opens a stream of another node, see `StreamSource`; never rejects. */
+  async stream(
+    node: string,
+    request: StreamRequest,
+    take: (piece: StreamPiece) => void,
+  ): Promise<Result<OpenStream, StreamRefusal | 'away'>> {
+    const address = this.#parts.addressOf(node)
+    return address === undefined ? err('away') : openRemoteStream(address, this.#parts, request, take)
+  }
+
+  /** Tells another node what a client has received of a subscription, see `StreamSource`; never rejects. */
+  async confirm(node: string, subscription: SubscriptionId, upTo: StreamPosition): Promise<Result<boolean, 'away'>> {
+    const said = await this.#ask(node, { kind: 'confirmations' }, { subscription, upTo: streamPositionText(upTo) })
+    if (said.kind !== 'answered' || said.status !== 200) return err('away')
+    return ok(said.bytes.toString() === JSON.stringify({ isKnown: true }))
   }
 
   /** On one connection for each kind, whose requests do not wait for those of another kind. */

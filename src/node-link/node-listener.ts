@@ -37,8 +37,11 @@ export interface LinkLimits {
   readonly held_bytes: number
 }
 
+/** Connections at a time, beside those of streams. */
+export const plainConnections = 1024
+
 const usualLimits: LinkLimits = {
-  connections: 1024,
+  connections: plainConnections,
   unproven: 64,
   head_ms: 5_000,
   request_ms: 30_000,
@@ -215,6 +218,8 @@ export class NodeListener {
     else if (target.kind === 'control') send(outgoing, await this.#requests.control(body))
     else if (target.kind === 'marks') send(outgoing, await this.#requests.marks(body))
     else if (target.kind === 'statistics') send(outgoing, this.#requests.statistics())
+    else if (target.kind === 'confirmations') send(outgoing, await this.#requests.confirmation(body))
+    else if (target.kind === 'streams') await this.#requests.sendStream(body, outgoing)
     else if (target.kind === 'checkpoint') await this.#requests.sendCheckpoint(target.log, outgoing)
     else send(outgoing, await this.#requests.batch(connection, target.partition, headers[linkHeaders.sender], body))
   }

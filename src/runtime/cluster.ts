@@ -8,6 +8,7 @@ import type { EtcdSettings } from '../cluster/etcd-client.js'
 import { type LogLinkEnd, newLogLink } from '../cluster/log-link.js'
 import type { LogInstruction, LogReport, LogTask } from '../cluster/log-thread.js'
 import type { ClusterNodes, NodeFacts, Route } from '../cluster/node-facts.js'
+import type { NodeAddress } from '../cluster/route-table.js'
 import { type ShownCluster, shownCluster } from '../cluster/shown-cluster.js'
 import { hostsOf } from '../http/listen.js'
 import type { DataFolder } from '../lmdb/data-folder.js'
@@ -50,7 +51,7 @@ interface ClusterParts {
   /** See `RunningNodes`. */
   readonly drain: (log: LogName, limit_ms: number) => Promise<void>
   /** Who owns what is known to be different now. */
-  readonly routed: (routes: readonly Route[]) => void
+  readonly routed: (routes: readonly Route[], others: readonly NodeAddress[]) => void
 }
 
 type Thread = ActorThread<LogTask & Pick<ThreadPorts, 'log'>, LogReport>

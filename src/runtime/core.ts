@@ -10,6 +10,7 @@ import { coordinatorOperations } from '../broker/shared-control.js'
 import type { ClusterLog } from '../cluster/cluster-log.js'
 import { type ClusterService, clusterOperations } from '../cluster/cluster-service.js'
 import type { Route } from '../cluster/node-facts.js'
+import type { NodeAddress } from '../cluster/route-table.js'
 import type { Setting } from '../command-line/command-line.js'
 import { serveFeeds } from '../console/feed-link.js'
 import { mainFeeds } from '../console/feeds.js'
@@ -191,7 +192,7 @@ export class Core {
       instruct: (partition, kind) => this.#partitions.instruct(partition, { kind }),
       coordinate: (what) => this.#coordination?.instruct(what),
       drain: (log, limit_ms) => this.#delivered.release(log, limit_ms),
-      routed: (routes) => this.#routed(routes),
+      routed: (routes, others) => this.#routed(routes, others),
     })
     if (!started.ok) return started
     this.#cluster = started.value
@@ -301,9 +302,9 @@ export class Core {
     for (const thread of this.#threads) thread.tell(instruction)
   }
 
-  #routed(routes: readonly Route[]): void {
-    this.#front?.route(routes)
-    this.#everyThread({ kind: 'routes', routes })
+  #routed(routes: readonly Route[], others: readonly NodeAddress[]): void {
+    this.#front?.route(routes, others)
+    this.#everyThread({ kind: 'routes', routes, others })
   }
 
   #newSweeper({ sweep }: RunningFrontEnd): Sweeper {

@@ -4,7 +4,9 @@ import type { BackupService } from '../broker/backup-service.js'
 import type { SubscriptionService } from '../broker/broker.js'
 import { type ConfirmedPositions, ConfirmedReads } from '../broker/confirmed-reads.js'
 import type { CopyService } from '../broker/copy-service.js'
+import { CourierPort } from '../broker/courier-port.js'
 import { FrontBroker, pageLimit_bytes } from '../broker/front-broker.js'
+import { MergedStreams } from '../broker/merged-streams.js'
 import type { PartitionReaders } from '../broker/partition-readers.js'
 import { patientRegistry, patientSubscriptions } from '../broker/patient-services.js'
 import { Peers } from '../broker/peers.js'
@@ -13,9 +15,10 @@ import { QueryPool, scanPermits } from '../broker/query-pool.js'
 import type { RegistryService } from '../broker/registry-service.js'
 import { ScanStops } from '../broker/scan-queue.js'
 import type { SharingService } from '../broker/shared-control.js'
-import { CourierStreams } from '../broker/stream-service.js'
+import { ClientStreams } from '../broker/stream-service.js'
 import type { ClusterService } from '../cluster/cluster-service.js'
 import type { Route } from '../cluster/node-facts.js'
+import type { NodeAddress } from '../cluster/route-table.js'
 import { RouteTable } from '../cluster/route-table.js'
 import { configResources } from '../console/config-resources.js'
 import { consoleResources } from '../console/console-resources.js'
@@ -80,7 +83,7 @@ export interface RunningFrontEnd extends ReloadTarget {
   /** The courier is at this port, for clients that listen to subscriptions. */
   connectStreams(port: MessagePort): void
   /** Who owns which partition, of several nodes. */
-  route(routes: readonly Route[]): void
+  route(routes: readonly Route[], others: readonly NodeAddress[]): void
   /** Asks the broker as a client of this front end would. */
   state: FrontBroker['state']
   /** Has a partition remove entities that have expired by now; nothing when it cannot now. */
@@ -132,13 +135,16 @@ export async function openFront(
   const patience_ms = (task.nodes === undefined ? 2 : 3) * enginePatience_ms
   const patient = options.cluster === undefined ? services : patientServices(services, patience_ms)
   const streams = new EventStreams()
-  const listening = new CourierStreams(streams)
-  const routes = new RouteTable(task.nodes?.routes ?? [])
-  const among = await openNodeFront(task, mailboxes, routes, services, measures, log)
+  const courier = new CourierPort()
+  const routes = new RouteTable(task.nodes?.routes ?? [], task.nodes?.others)
+  const among = await openNodeFront(task, mailboxes, routes, { ...services, courier }, measures, log)
   if (!among.ok) {
     await close()
     return among
   }
+  const front = among.value
+  const others = front && { names: () => routes.others, of: (node: string) => front.courierOf(node) }
+  const listening = new ClientStreams(streams, others === undefined ? courier : new MergedStreams(courier, others))
   const behind = {
     measures,
     apiKeys,
@@ -161,8 +167,8 @@ export async function openFront(
     await close()
     return opened
   }
-  const own = { broker, feeds, streams, listening, mailboxes, apiKeys, routes, among: among.value }
-  return ok(front(opened.value, own, close))
+  const own = { broker, feeds, streams, listening, courier, mailboxes, apiKeys, routes, among: among.value }
+  return ok(runningFront(opened.value, own, close))
 }
 
 /** The owners of what is not about single entities, here or in another thread. */
@@ -215,7 +221,7 @@ interface Behind extends FrontEndServices {
   readonly reports: AlarmReports
   readonly apiKeys: ApiKeys | undefined
   readonly peers: Peers<Shared>
-  readonly listening: CourierStreams
+  readonly listening: ClientStreams
   readonly streams: EventStreams
   readonly confirmed: ConfirmedReads | undefined
 }
@@ -372,16 +378,18 @@ async function openNodeFront(
   { nodes, frontEnd, options }: FrontEndTask,
   mailboxes: readonly Mailbox[],
   routes: RouteTable,
-  { coordinator: control, copies }: Pick<FrontEndServices, 'coordinator' | 'copies'>,
+  services: Pick<FrontEndServices, 'coordinator' | 'copies'> & { readonly courier: CourierPort },
   measures: Measures,
   log: Log,
 ): Promise<Result<NodeFront | undefined, ListenRefusal>> {
+  const { coordinator: control, copies, courier } = services
   if (nodes?.link === undefined || control === undefined) return ok(undefined)
   const { link, positions, controlPosition } = nodes
   const { mailboxSize } = options
   return NodeFront.open({
-    ...{ link, frontEnd, routes, mailboxes, positions, controlPosition, control, copies, mailboxSize, log },
+    ...{ link, frontEnd, routes, mailboxes, positions, controlPosition, control, copies, courier, mailboxSize, log },
     patience_ms: enginePatience_ms,
+    listeners: options.notifications.streams.listeners,
     statistics: () => nodeStatistics(measures, appliedOf(positions)),
     answered: (duration) => measures.cluster.answered(frontEnd, duration),
   })
@@ -422,15 +430,16 @@ function openQueryPool(
 interface FrontParts extends Pick<Behind, 'listening' | 'streams' | 'apiKeys'> {
   readonly broker: FrontBroker
   readonly feeds: Feeds
+  readonly courier: CourierPort
   /** Of the partitions' threads in this process. */
   readonly mailboxes: readonly Mailbox[]
   readonly routes: RouteTable
   readonly among: NodeFront | undefined
 }
 
-function front(
+function runningFront(
   { fd, port, useTls, stop }: HttpServer,
-  { broker, feeds, streams, listening, mailboxes, apiKeys, routes, among }: FrontParts,
+  { broker, feeds, streams, listening, courier, mailboxes, apiKeys, routes, among }: FrontParts,
   close: () => Promise<void>,
 ): RunningFrontEnd {
   return {
@@ -440,8 +449,8 @@ function front(
     among: among && { fd: among.fd, port: among.port },
     useTls,
     useKeys: (keys) => apiKeys?.use(keys),
-    connectStreams: (port) => listening.connect(port),
-    route: (known) => routes.put(known),
+    connectStreams: (port) => courier.connect(port),
+    route: (known, others) => routes.put(known, others),
     state: (query) => broker.state(query),
     sweep: async (partition) => {
       const posted = await numbered(mailboxes, partition).ask({ kind: 'sweep', time: now() })
@@ -451,7 +460,7 @@ function front(
       listening.end()
       streams.end()
       const givenUp = await stop(limit_ms)
-      listening.close()
+      courier.close()
       await Promise.all([...mailboxes, ...(among?.mailboxes ?? [])].map((mailbox) => mailbox.empty()))
       await among?.close()
       await close()

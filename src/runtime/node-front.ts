@@ -4,13 +4,14 @@ import type { CopyService } from '../broker/copy-service.js'
 import type { CoordinatorService } from '../broker/shared-control.js'
 import type { LogName } from '../cluster/engine.js'
 import type { RouteTable } from '../cluster/route-table.js'
+import type { StreamSource } from '../delivery/stream-message.js'
 import { descriptorOf, type ListenRefusal, listen } from '../http/listen.js'
 import type { Log } from '../log/log.js'
 import type { Mailbox, PartitionMailbox } from '../mailbox/mailbox.js'
 import type { BatchRoute } from '../node-link/batch-route.js'
 import type { LinkServices } from '../node-link/link-requests.js'
 import { NodeLink } from '../node-link/node-link.js'
-import { NodeListener } from '../node-link/node-listener.js'
+import { NodeListener, plainConnections } from '../node-link/node-listener.js'
 import { LocalRoute } from '../node-link/node-route.js'
 import { RemoteMailbox } from '../node-link/remote-mailbox.js'
 import { err, ok, type Result } from '../result.js'
@@ -34,6 +35,9 @@ interface NodeFrontParts {
   /** What the coordinator owns, for other nodes. */
   readonly control: CoordinatorService
   readonly copies: CopyService
+  /** The streams of the courier of this node, and how many there may be. */
+  readonly courier: StreamSource
+  readonly listeners: number
   /** What this node has counted and measured. */
   readonly statistics: LinkServices['statistics']
   /** Commands that may wait for a partition. */
@@ -90,8 +94,10 @@ export class NodeFront {
       control: parts.control,
       copies,
       statistics: parts.statistics,
+      listening: parts.courier,
     }
-    this.#listener = new NodeListener({ self, security, services, log })
+    const limits = { connections: plainConnections + parts.listeners }
+    this.#listener = new NodeListener({ self, security, services, log, limits })
   }
 
   /** The socket for other nodes, for the front ends that share it. */
@@ -103,6 +109,14 @@ export class NodeFront {
   get port(): number {
     const address = this.#listener.server.address()
     return typeof address === 'object' && address !== null ? address.port : 0
+  }
+
+  /** The streams of the courier of another node. */
+  courierOf(node: string): StreamSource {
+    return {
+      open: (request, take) => this.#link.stream(node, request, take),
+      confirm: (subscription, upTo) => this.#link.confirm(node, subscription, upTo),
+    }
   }
 
   /** Asks another node how far the partitions are that it owns. */

@@ -38,7 +38,7 @@ interface RunningNodesParts {
    */
   readonly drain: (log: LogName, limit_ms: number) => Promise<void>
   /** Who owns what is known to be different now. */
-  readonly routed: (routes: readonly Route[]) => void
+  readonly routed: (routes: readonly Route[], others: readonly NodeAddress[]) => void
   /** How things stand now. */
   readonly stands: (standing: NodeStanding) => void
 }
@@ -118,8 +118,8 @@ export class RunningNodes {
 
   /** What front ends begin with. */
   get forFronts(): FrontNodes {
-    const { positions, controlPosition, reads } = this
-    return { positions, controlPosition, reads, routes: this.#routes() }
+    const { positions, controlPosition, reads, others } = this
+    return { positions, controlPosition, reads, routes: this.#routes(), others }
   }
 
   /** All partitions are open: this node is a member from now on, which others reach there; nowhere with an empty text. */
@@ -320,7 +320,7 @@ export class RunningNodes {
   }
 
   #routed(): void {
-    this.#parts.routed(this.#routes())
+    this.#parts.routed(this.#routes(), this.others)
     this.#stand()
     this.#lookAtOwners()
   }

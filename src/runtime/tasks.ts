@@ -2,6 +2,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { ApiKey } from '../api-keys.js'
 import type { LogLinkEnd } from '../cluster/log-link.js'
 import type { ReadMode, Route } from '../cluster/node-facts.js'
+import type { NodeAddress } from '../cluster/route-table.js'
 import type { Setting } from '../command-line/command-line.js'
 import type { EntityLimits } from '../context/entity-size.js'
 import type { PackedRecipients } from '../delivery/packed-recipients.js'
@@ -111,6 +112,8 @@ export interface FrontNodes {
   readonly controlPosition: SharedArrayBuffer
   readonly reads: ReadMode
   readonly routes: readonly Route[]
+  /** Where the other members listen. */
+  readonly others: readonly NodeAddress[]
   /** Where nodes ask each other. */
   readonly link?: FrontLink | undefined
 }
@@ -173,8 +176,8 @@ export function numbered<Thing>(things: readonly Thing[], number: number): Thing
 export type FrontInstruction =
   | { readonly kind: 'connect'; readonly partition: number; readonly port: MessagePort }
   | { readonly kind: 'useTls'; readonly tls: Tls }
-  /** Who owns which partition, of several nodes. */
-  | { readonly kind: 'routes'; readonly routes: readonly Route[] }
+  /** Who owns which partition, of several nodes, and where the other members listen. */
+  | { readonly kind: 'routes'; readonly routes: readonly Route[]; readonly others: readonly NodeAddress[] }
   | { readonly kind: 'useKeys'; readonly keys: readonly ApiKey[] }
   /** The courier is at this port, for clients that listen to subscriptions. */
   | { readonly kind: 'streams'; readonly port: MessagePort }

@@ -16,7 +16,7 @@ export class Written {
     await Promise.all(tanks.map((id) => this.#set(id, nodes)))
   }
 
-  accept({ body }: Received): void {
+  accept({ body }: Pick<Received, 'body'>): void {
     const [, id = '', value = ''] = /"id" ?: ?"(Tank\d)".*"value" ?: ?"?(\d+)/s.exec(body) ?? []
     this.#accepted.get(id)?.push(Number(value))
   }

@@ -115,6 +115,10 @@ export class GivenNode {
         take: async (request) => this.services.control?.take(request) ?? notCoordinator,
         mark: async (control) => this.services.control?.mark(control),
       },
+      listening: {
+        open: async (request, take) => this.services.listening?.open(request, take) ?? err('away'),
+        confirm: async (subscription, upTo) => this.services.listening?.confirm(subscription, upTo) ?? err('away'),
+      },
       statistics: () => this.services.statistics?.() ?? nodeStatistics(noMeasures, []),
       copies: { beginCopy: (log) => this.copies.beginCopy(log), endCopy: (log) => this.copies.endCopy(log) },
     }
