@@ -142,7 +142,10 @@ export class EtcdEngine implements Engine {
       success: [
         { requestPut: { key, value: Buffer.from(description) } },
         ...listing,
-        { requestDeleteRange: { key: `${this.#prefix}/log/`, rangeEnd: `${this.#prefix}/log0` } },
+        // Nothing is left that speaks of an earlier beginning.
+        ...['log', 'checkpoints'].map((name) => ({
+          requestDeleteRange: { key: `${this.#prefix}/${name}/`, rangeEnd: `${this.#prefix}/${name}0` },
+        })),
         ...inParts([...after]).map((part) => ({ requestTxn: this.#heads(part) })),
       ],
       failure: [],

@@ -87,7 +87,7 @@ function unreadFormats({ members, unreadMembers }: ClusterState): string | undef
 async function lostRecords({ description }: ClusterState, folder: JoiningFolder): Promise<string | undefined> {
   const { began } = description
   const { fact, path } = folder
-  if (began === undefined || fact?.began === undefined || fact.began === began.id) return undefined
+  if (began === undefined || fact?.state !== 'member' || fact.began === began.id) return undefined
   const ahead = [...(await folder.applied())].filter(([log, applied]) => applied > (began.behind[log] ?? 0))
   if (ahead.length === 0) return undefined
   const records = ahead.map(
