@@ -53,7 +53,7 @@ export class Activation {
   ): Promise<Result<undefined, Unavailable>> {
     const { subscription, clock } = inForce
     const { everywhere, partitions, courier } = this.#parts
-    courier.hold(subscription.id)
+    await courier.hold(subscription.id)
     if (everywhere !== undefined) {
       const opening = await this.commit({ put: { ...subscription, opening: true } })
       if (!opening.ok) return opening

@@ -201,7 +201,7 @@ export class AvailabilitySubscriptions {
     const { courier, bell } = this.#parts
     const notices = await inSlices(this.#notice(subscription, subscription, time, { correlator }, []))
     // The courier may see the first notice before it is told whom it is for.
-    courier.hold(subscription.id)
+    await courier.hold(subscription.id)
     let stored: Result<undefined, Unavailable> | undefined
     try {
       stored = await committed(this.#parts, { put: subscription, notices })

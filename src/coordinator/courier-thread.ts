@@ -36,7 +36,7 @@ interface CourierThreadSettings<Task> {
 }
 
 type Thread<Task extends object> = ActorThread<Task, CourierReport>
-type Ticketed = 'remove' | 'expire' | 'release' | 'report' | 'inspect' | 'receivers'
+type Ticketed = 'hold' | 'remove' | 'expire' | 'release' | 'report' | 'inspect' | 'receivers'
 /** What answers an instruction with a ticket. */
 type Ticketeds = Extract<CourierReport, { readonly kind: 'done' | 'states' | 'inspected' | 'receivers' }>
 
@@ -70,6 +70,8 @@ export class CourierThread<Task extends object> {
   #tickets = 0
   readonly #deaths = new Deaths()
   #draining = false
+  /** The thread has ended in order. */
+  #isOver = false
 
   constructor(settings: CourierThreadSettings<Task>) {
     this.#settings = settings
@@ -118,9 +120,9 @@ export class CourierThread<Task extends object> {
     this.#tell({ kind: 'put', recipient })
   }
 
-  /** Nothing of the subscription is begun until it is put. */
-  hold(id: SubscriptionId): void {
-    this.#tell({ kind: 'hold', id })
+  /** Resolves when nothing of the subscription will begin until it is put. */
+  async hold(id: SubscriptionId): Promise<void> {
+    await this.#instruct((ticket) => ({ kind: 'hold', ticket, id }))
   }
 
   /** Resolves when no attempt will begin any more. */
@@ -181,6 +183,9 @@ export class CourierThread<Task extends object> {
     this.#draining = true
     this.#tell({ kind: 'drain', limit_ms })
     await this.#thread?.ended
+    this.#isOver = true
+    for (const [ticket, { resolve }] of this.#open) resolve({ kind: 'done', ticket })
+    this.#open.clear()
     await this.#thread?.close()
   }
 
@@ -191,6 +196,8 @@ export class CourierThread<Task extends object> {
   #instruct(make: (ticket: number) => CourierInstruction & { readonly kind: Ticketed }): Promise<Ticketeds> {
     this.#tickets += 1
     const ticket = this.#tickets
+    // Nothing is sent any more.
+    if (this.#isOver) return Promise.resolve({ kind: 'done', ticket })
     const instruction = make(ticket)
     return new Promise((resolve) => {
       this.#open.set(ticket, { instruction, resolve })

@@ -142,8 +142,9 @@ export class Subscriptions implements SubscriptionService {
     const { id, terms } = subscription
     const inForce = { subscription, clock: this.#held.get(id)?.clock ?? this.#held.newClock() }
     this.#held.put(inForce)
-    if (subscription.opening) courier.hold(id)
-    else courier.put(recipientOf(inForce))
+    // A record of a partition that says so tells whoever owns it next that the courier holds back what it has.
+    if (subscription.opening) await courier.hold(id)
+    courier.put(recipientOf(inForce))
     await partitions.subscribe(inForce)
     // See `Activation.amend`.
     if (terms?.status === 'inactive') await courier.report([id])

@@ -3,6 +3,7 @@ import { type DestinationLists, Destinations } from '../http-client/destinations
 import type { DeliveryMeter } from '../measure/delivery-table.js'
 import type { Bell } from '../shared-memory/bell.js'
 import { inSlices } from '../slices.js'
+import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { ClockStart } from '../time.js'
 import { AckWriter } from './acks.js'
@@ -20,8 +21,9 @@ import type {
 } from './message.js'
 import { OwnedSources } from './owned-sources.js'
 import type { QueueLimits } from './queue-totals.js'
+import { goneUpTo, RemoteBarriers } from './remote-barriers.js'
 import { Sender } from './sender.js'
-import type { SourceNumber } from './source.js'
+import type { Source, SourceNumber } from './source.js'
 import type { StreamLimits } from './stream-limits.js'
 import { Streams } from './streams.js'
 import { pauseAfter, systemClock } from './subscription-queue.js'
@@ -66,17 +68,20 @@ export class Courier {
   readonly #owned: OwnedSources
   readonly #queue: DeliveryQueue
   readonly #intake: Intake
+  readonly #barriers: RemoteBarriers
   readonly #sender: Sender
   readonly #attempts: Attempts
   readonly #streams: Streams
   readonly #ackWriters: readonly AckWriter[]
   #timer: NodeJS.Timeout | undefined
+  #checking: NodeJS.Immediate | undefined
   #draining = false
 
   constructor(parts: CourierParts) {
     this.#parts = parts
     const { sources, settings, report } = parts
     this.#owned = new OwnedSources(sources)
+    this.#barriers = new RemoteBarriers(coordinatorOf(sources), (id) => this.#queue.unbarred(id))
     this.#queue = this.#newQueue()
     this.#sender = newSender(settings, parts.meter)
     this.#attempts = new Attempts({
@@ -94,9 +99,9 @@ export class Courier {
       return new AckWriter({ source, next, acked: () => this.#queue.records.acked(number) })
     })
     this.#intake = new Intake({
-      ...{ sources, owned: this.#owned },
+      ...{ sources, owned: this.#owned, barriers: this.#barriers },
       begun: (source) => this.#queue.restore(source, sources[source]?.stats() ?? []),
-      loaded: (source) => this.#queue.loaded(source),
+      loaded: (source) => this.#loaded(source),
       lost: (source) => this.#lost(source),
       take: (source, numbered, since_ms) => this.#queue.add(source, numbered, since_ms),
       clock: settings.clock,
@@ -126,11 +131,14 @@ export class Courier {
         this.#streams.connect(instruction.port)
         break
       case 'put':
+        // What is made first is in the outbox before what was held back may go.
+        if (this.#queue.isOnHold(instruction.recipient.id)) this.#intake.takeBarriers()
         this.#streams.changed(instruction.recipient)
         this.#queue.put(instruction.recipient)
         break
       case 'hold':
         this.#queue.hold(instruction.id)
+        report({ kind: 'done', ticket: instruction.ticket })
         break
       case 'remove':
         this.#streams.end(instruction.id, 'removed')
@@ -162,10 +170,16 @@ export class Courier {
   }
 
   #sweep(): void {
-    // Nobody rings when a partition moves.
-    if (this.#owned.hasChanged && !this.#draining) this.#intake.read()
+    // Nobody rings when a partition moves, nor when another node has sent something.
+    const isElsewhere = this.#barriers.areStanding || (this.#queue.isBarred && this.#owned.areElsewhere)
+    if ((this.#owned.hasChanged || isElsewhere) && !this.#draining) this.#intake.read()
     this.#streams.sweep()
     this.#queue.sweep()
+  }
+
+  #loaded(source: SourceNumber): void {
+    this.#queue.loaded(source)
+    if (source === this.#parts.sources.length - 1) this.#barriers.forget()
   }
 
   /** Another node sends what an outbox holds. */
@@ -229,6 +243,24 @@ export class Courier {
     await Promise.all(this.#parts.sources.map((source) => source.close()))
   }
 
+  #goneElsewhere(
+    source: SourceNumber,
+    id: SubscriptionId,
+    from: NoticeNumber,
+    bound: NoticeNumber,
+  ): NoticeNumber | undefined {
+    const outbox = this.#parts.sources[source]
+    if (outbox === undefined || this.#owned.isRead(source)) return undefined
+    const gone = goneUpTo(outbox, id, from, bound)
+    if (gone > from && gone < bound) this.#checking ??= setImmediate(() => this.#checkAgain())
+    return gone
+  }
+
+  #checkAgain(): void {
+    this.#checking = undefined
+    this.#queue.check()
+  }
+
   #newQueue(): DeliveryQueue {
     const { sources, settings, meter, log, count, report } = this.#parts
     const pauses = { min_ms: settings.retryMin_ms, max_ms: settings.retryMax_ms }
@@ -239,6 +271,8 @@ export class Courier {
       known: (source) => (this.#owned.isRead(source) ? this.#intake.known(source) : Number.POSITIVE_INFINITY),
       isOpen: (source) => this.#owned.isOpen(source),
       mayMove: (source) => this.#owned.mayMove(source),
+      remoteBarrier: (id) => this.#barriers.boundsOf(id),
+      goneElsewhere: (source, id, from, bound) => this.#goneElsewhere(source, id, from, bound),
       pause_ms: (failures, retryAfter_ms) => pauseAfter(failures, pauses, retryAfter_ms, Math.random()),
       tooLong: (recipient, source, numbered) => tooLongFor(recipient, source, numbered, settings),
       countSimulated: () => count('simulatedNotifications'),
@@ -250,6 +284,12 @@ export class Courier {
         sources.flatMap((source, number) => (this.#owned.isRead(number) ? [] : (source.statsOf(id) ?? []))),
     })
   }
+}
+
+function coordinatorOf(sources: readonly Source[]): Source {
+  const coordinator = sources.at(-1)
+  if (coordinator === undefined) throw new Error('a courier has the outbox of the coordinator')
+  return coordinator
 }
 
 function newSender(settings: CourierSettings, { opening }: Pick<DeliveryMeter, 'opening'>): Sender {

@@ -148,6 +148,22 @@ export class DeliveryQueue {
     this.#recipients.hold(id)
   }
 
+  /** Whether nothing of a subscription is begun until it is put. */
+  isOnHold(id: SubscriptionId): boolean {
+    const queue = this.#recipients.queue(id)
+    return queue === undefined ? this.#recipients.known.get(id)?.opening === true : queue.onHold
+  }
+
+  /** A barrier of a subscription that another node sends is gone. */
+  unbarred(id: SubscriptionId): void {
+    this.#recipients.queue(id)?.order.unbarred()
+  }
+
+  /** Whether a barrier may wait for what has to go before it. */
+  get isBarred(): boolean {
+    return this.#barred.size > 0
+  }
+
   /** A subscription has ended: all its notices leave, and its stats with them. */
   end(id: SubscriptionId): void {
     const queue = this.#recipients.end(id)

@@ -3,6 +3,7 @@ import type { NoticeNumber, NumberedNotice } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { age_ms, type ClockStart, type Milliseconds } from '../time.js'
 import type { OwnedSources } from './owned-sources.js'
+import type { RemoteBarriers } from './remote-barriers.js'
 import type { Source, SourceNumber } from './source.js'
 
 /** Notices that are read without letting others run, and their bytes. */
@@ -12,6 +13,8 @@ const slice_bytes = 2 ** 20
 interface IntakeParts {
   readonly sources: readonly Source[]
   readonly owned: OwnedSources
+  /** Of the last outbox, that of the coordinator. */
+  readonly barriers: RemoteBarriers
   /** What an outbox held is about to be taken: it was not read here until now, or by another claim. */
   readonly begun: (source: SourceNumber) => void
   /** All that an outbox held was taken. */
@@ -63,6 +66,18 @@ export class Intake {
     return this.#next
   }
 
+  /** Takes at once what is new in the coordinator's outbox: what goes before all that was made since. */
+  takeBarriers(): void {
+    const { sources, owned, barriers } = this.#parts
+    const coordinator = sources.length - 1
+    const source = sources[coordinator]
+    source?.refresh()
+    if (!owned.isRead(coordinator)) barriers.look()
+    if (source === undefined || !owned.isRead(coordinator)) return
+    const last = source.last()
+    while (this.known(coordinator) < last) this.#slice(coordinator, source, last, this.#before_ms)
+  }
+
   /** Tells of the notices of outboxes that are not read, since other nodes own them: the last ones that have left, and those that wait. */
   async passOver(noted: (notice: NotedNotice) => void): Promise<void> {
     for (const [number, source] of this.#parts.sources.entries()) {
@@ -102,13 +117,15 @@ export class Intake {
 
   /** Every outbox is read as it is now; gives those whose reading begins. */
   #lookAtOwners(): readonly SourceNumber[] {
-    const { sources, owned, begun, lost } = this.#parts
+    const { sources, owned, barriers, begun, lost } = this.#parts
     const changes = owned.look()
     for (const number of changes.lost) {
       this.#known[number] = 0
       lost(number)
     }
     for (const source of sources) source.refresh()
+    // In the same turn of the event loop: what a barrier has held back here until now is held back by another node's.
+    if (!owned.isRead(sources.length - 1)) barriers.look()
     for (const number of changes.taken) begun(number)
     return changes.taken
   }

@@ -17,6 +17,8 @@ export interface Recipient {
   readonly terms?: RecipientTerms | undefined
   /** From this moment on nothing is sent, and what waits is dropped [subscriptions 5.6]. */
   readonly expires: Milliseconds
+  /** Nothing of it is begun until it is put without this: what goes first is still to be made. */
+  readonly opening?: true | undefined
   /** Where the courier notes, while it starts, when the last notice was made. */
   readonly clock: SubscriptionClock
 }
@@ -32,8 +34,8 @@ export interface RecipientTerms {
 
 /** A subscription to context as a courier knows it. */
 export function recipientOf({ subscription, clock }: SubscriptionInForce): Recipient {
-  const { id, reference, attributes, expires, terms } = subscription
-  return { id, kind: 'context', reference, attributes, expires, clock, terms: terms && recipientTerms(terms) }
+  const { id, reference, attributes, expires, terms, opening } = subscription
+  return { id, kind: 'context', reference, attributes, expires, opening, clock, terms: terms && recipientTerms(terms) }
 }
 
 /** A template is no concern of a courier: it was filled in with the update. */
@@ -50,8 +52,8 @@ export type CourierInstruction =
   | { readonly kind: 'streams'; readonly port: MessagePort }
   /** A new recipient, or a changed one: its failures are forgotten, and a hold ends. */
   | { readonly kind: 'put'; readonly recipient: Recipient }
-  /** Nothing of this subscription is begun until it is put again; it need not be known yet. */
-  | { readonly kind: 'hold'; readonly id: SubscriptionId }
+  /** Nothing of this subscription is begun until it is put again, from `done` on; it need not be known yet. */
+  | { readonly kind: 'hold'; readonly ticket: number; readonly id: SubscriptionId }
   /** The subscription has ended: nothing is begun any more, what waits is dropped. `done` says that no attempt will begin. */
   | { readonly kind: 'remove'; readonly ticket: number; readonly id: SubscriptionId }
   /** Drops what waits and answers `done` when that is on disk: an expired subscription is about to be revived. */

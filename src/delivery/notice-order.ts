@@ -1,4 +1,5 @@
 import type { NoticeHead, NoticeNumber, OrderingKey } from '../subscription/notice.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 import { Fifo } from './fifo.js'
 import { type KeyQueue, NoticeList, type QueuedNotice } from './notice-list.js'
@@ -11,6 +12,15 @@ export interface OrderParts {
   readonly coordinator: SourceNumber
   /** Whether notices of an outbox may be sent now. */
   readonly isOpen: (source: SourceNumber) => boolean
+  /** See `RemoteBarriers.boundsOf`. */
+  readonly remoteBarrier: (id: SubscriptionId) => readonly NoticeNumber[] | undefined
+  /** See `goneUpTo`; nothing of an outbox that this node sends. */
+  readonly goneElsewhere: (
+    source: SourceNumber,
+    id: SubscriptionId,
+    from: NoticeNumber,
+    bound: NoticeNumber,
+  ) => NoticeNumber | undefined
 }
 
 /** A rendered entity is longer than its record, because of names and braces, by at most this factor. */
@@ -22,6 +32,7 @@ const renderedTimes = 4
  * after them [subscriptions 5.2, 5.4].
  */
 export class NoticeOrder {
+  readonly #id: SubscriptionId
   readonly #parts: OrderParts
   readonly #released: () => void
   readonly #keys = new Map<string, KeyQueue>()
@@ -36,9 +47,12 @@ export class NoticeOrder {
   /** In the order in which they were sent to listeners. */
   readonly #streamed = new Set<QueuedNotice>()
   #isStreamed = false
+  /** Of outboxes that other nodes send: see `goneUpTo`. */
+  readonly #gone: NoticeNumber[] = []
 
   /** `released` is called when notices that were held back may go. */
-  constructor(parts: OrderParts, released: () => void) {
+  constructor(id: SubscriptionId, parts: OrderParts, released: () => void) {
+    this.#id = id
     this.#parts = parts
     this.#released = released
   }
@@ -214,6 +228,11 @@ export class NoticeOrder {
     this.#release()
   }
 
+  /** A barrier that another node sends is gone. */
+  unbarred(): void {
+    this.#release()
+  }
+
   /** The key may have something that can go. */
   offer(keyQueue: KeyQueue): void {
     const { listed, underWay, endPause, waiting } = keyQueue
@@ -276,14 +295,27 @@ export class NoticeOrder {
 
   /** Whether nothing has to go before it: before a barrier all that is older, before others the barriers that are older. */
   #isFree(notice: QueuedNotice): boolean {
+    const { remoteBarrier, coordinator } = this.#parts
+    const remote = notice.source === coordinator ? undefined : remoteBarrier(this.#id)
+    if (remote !== undefined && notice.number > (remote[notice.source] ?? 0)) return false
     const barrier = this.#barrier
     if (barrier === undefined) return true
     const { barrier: bounds = [] } = barrier
     if (notice !== barrier) return notice.number <= (bounds[notice.source] ?? 0)
     return bounds.every((bound, source) => {
       const oldest = this.#bySource.get(source)?.first?.number ?? Number.POSITIVE_INFINITY
-      return this.#parts.known(source) >= bound && oldest > bound
+      return this.#parts.known(source) >= bound && oldest > bound && this.#isGoneElsewhere(source, bound)
     })
+  }
+
+  /** What another node sends has left its outbox up to a number; of an outbox that this node sends the queue knows. */
+  #isGoneElsewhere(source: SourceNumber, bound: NoticeNumber): boolean {
+    const from = this.#gone[source] ?? 0
+    if (from >= bound) return true
+    const gone = this.#parts.goneElsewhere(source, this.#id, from, bound)
+    if (gone === undefined) return true
+    this.#gone[source] = gone
+    return gone >= bound
   }
 
   #isOpen({ source }: QueuedNotice): boolean {

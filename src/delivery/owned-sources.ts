@@ -30,6 +30,11 @@ export class OwnedSources {
     return this.#epochs[source] !== 0
   }
 
+  /** Whether another node sends some of the outboxes, as far as is known here. */
+  get areElsewhere(): boolean {
+    return this.#epochs.includes(0)
+  }
+
   /** Whether nobody else may send what an outbox holds. To be asked before each attempt: a node that was paused is not told. */
   isOpen(source: SourceNumber): boolean {
     const owner = this.#sources[source]?.owner

@@ -12,6 +12,7 @@ export interface PackedRecipients {
   readonly attributes: Column<Recipient['attributes']>
   readonly terms: Column<Recipient['terms']>
   readonly expires: readonly Recipient['expires'][]
+  readonly openings: Column<Recipient['opening']>
 }
 
 /** Each value once, and of each recipient which of them it has. */
@@ -35,12 +36,13 @@ export function packedRecipients(recipients: readonly Recipient[]): PackedRecipi
       (terms) => terms && JSON.stringify(terms),
     ),
     expires: recipients.map(({ expires }) => expires),
+    openings: column(recipients.map(({ opening }) => opening)),
   }
 }
 
 /** What `packedRecipients` wrote, in order. */
 export function* unpackedRecipients(packed: PackedRecipients): Generator<Recipient> {
-  const { ids, kinds, references, attributes, terms, expires } = packed
+  const { ids, kinds, references, attributes, terms, expires, openings } = packed
   let at = 0
   for (const [id, clock] of unpackedWithClocks(ids)) {
     yield {
@@ -50,6 +52,7 @@ export function* unpackedRecipients(packed: PackedRecipients): Generator<Recipie
       attributes: there(valueAt(attributes, at)),
       terms: valueAt(terms, at),
       expires: there(expires[at]),
+      opening: valueAt(openings, at),
       clock,
     }
     at += 1

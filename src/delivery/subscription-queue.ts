@@ -66,7 +66,7 @@ export class SubscriptionQueue {
   constructor(id: SubscriptionId, parts: SubscriptionQueueParts) {
     this.id = id
     this.#parts = parts
-    this.order = new NoticeOrder(parts, () => parts.ready(this))
+    this.order = new NoticeOrder(id, parts, () => parts.ready(this))
   }
 
   /** Adds a notice behind all others; gives the one that it supersedes. */
@@ -145,7 +145,7 @@ export class SubscriptionQueue {
   put(recipient: Recipient): void {
     this.recipient = recipient
     this.order.isStreamed = recipient.reference === streamReference
-    this.onHold = false
+    this.onHold = recipient.opening === true
     this.#failures = 0
     this.#epoch += 1
     this.#probing = false

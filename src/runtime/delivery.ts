@@ -66,6 +66,7 @@ export class RunningDelivery {
   readonly #store: ControlStore
   readonly #courier: CourierThread<Task>
   readonly #clock = clockStart()
+  readonly #bell: Bell
   #isCopied = false
   /** Of one of several nodes. */
   #shared: { readonly copy: ControlCopy; readonly sharing: ControlSharing } | undefined
@@ -89,6 +90,7 @@ export class RunningDelivery {
       fatal,
     })
     const bell = new Bell(plan.memory.bell)
+    this.#bell = bell
     const grace_ms = options.subscriptionGrace_days * day_ms
     this.subscriptions = new Subscriptions({
       store: this.#store,
@@ -172,8 +174,12 @@ export class RunningDelivery {
 
   /** This node is one of several: what the coordinator owns is changed by one of them, and follows the log here from now on. */
   follow(parts: Omit<ControlCopyParts, 'store' | 'enforce'>, sharing: ControlSharing): ControlCopy {
-    const enforce = (change: Required<ControlRecord>) => enforceChange(change, this.subscriptions, this.registry)
-    const copy = new ControlCopy({ ...parts, store: this.#store, enforce })
+    const enforce = async (change: Required<ControlRecord>): Promise<void> => {
+      // What another node has sent may be waited for here.
+      if (!copy.isOwner && change.acks.length > 0) this.#bell.ring()
+      await enforceChange(change, this.subscriptions, this.registry)
+    }
+    const copy: ControlCopy = new ControlCopy({ ...parts, store: this.#store, enforce })
     this.#shared = { copy, sharing }
     return copy
   }

@@ -3,8 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { before, t as file, type Test, test } from 'tap'
 import { answering, FarEnd } from '../far-end.js'
 import { isLong } from '../faults/run.js'
+import type { RunningBroker } from '../running.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { givenNodes, until } from './given-nodes.js'
+import { InitialFirst } from './initial-first.js'
 import { subscribedToTanks, tanks, Written } from './written-tanks.js'
 
 let etcd: EtcdMembers
@@ -28,8 +30,9 @@ test('every acknowledged change is notified in order, whoever is killed or pause
   skip: noEtcd,
 }, async (t) => {
   const written = new Written()
+  const initial = new InitialFirst()
   const accepting: FarEnd['answer'] = (received, response) => {
-    written.accept(received)
+    if (!initial.accept(received)) written.accept(received)
     response.end()
   }
   const end = await FarEnd.listen(t, accepting)
@@ -38,6 +41,8 @@ test('every acknowledged change is notified in order, whoever is killed or pause
   const notified = () => until(() => written.isNotified, 'all acknowledged changes are notified')
   await written.setAll(a, b)
   await notified()
+  await initialGoesFirst(end, initial, written, [a, b])
+  end.answer = accepting
 
   if (isLong) {
     end.answer = answering(503)
@@ -68,9 +73,39 @@ test('every acknowledged change is notified in order, whoever is killed or pause
   await written.setAll(owner, other)
   await notified()
   written.check(t)
+  initial.check(t, written)
   t.equal(new Set(end.received.map(({ headers }) => headers.via)).size, 1, 'all nodes are one broker to the receiver')
   for (const node of [a, b]) t.equal(await node.end('SIGTERM'), 0)
 })
+
+/** Subscribes at each node while tanks are updated at all of them; the receiver has trouble with the first notification of each. */
+async function initialGoesFirst(
+  end: FarEnd,
+  initial: InitialFirst,
+  written: Written,
+  nodes: readonly RunningBroker[],
+): Promise<void> {
+  const { answer } = end
+  const refused = new Map<string, number>()
+  end.answer = (received, response) => {
+    const before = refused.get(received.url) ?? 0
+    if (!initial.isFirst(received) || before > 2) return answer(received, response)
+    refused.set(received.url, before + 1)
+    return response.writeHead(503).end()
+  }
+  let isOver = false
+  const writing = (async () => {
+    while (!isOver) await written.setAll(...nodes)
+  })()
+  for (const node of [...nodes, ...nodes]) {
+    await until(() => initial.subscribe(node, end), 'the subscription is made')
+    await until(() => initial.isComplete, 'its initial notification has come')
+  }
+  isOver = true
+  await writing
+  await until(() => written.isNotified, 'all acknowledged changes are notified')
+  for (const node of nodes) await initial.removeComplete(node)
+}
 
 /** One of the numbers below it, by chance. */
 function chance(below: number): number {
@@ -84,10 +119,11 @@ test(`three nodes are killed and paused, ${rounds} times: every acknowledged cha
 }, async (t) => {
   t.setTimeout(120_000 + rounds * 60_000)
   const written = new Written()
+  const initial = new InitialFirst()
   const end = await FarEnd.listen(t, (received, response) => {
     // In half of the seconds the receiver has trouble.
     if (!isOver && Math.floor(performance.now() / 1000) % 2 === 0) return response.writeHead(503).end()
-    written.accept(received)
+    if (!initial.accept(received)) written.accept(received)
     return response.end()
   })
   const nodes = await subscribedNodes(t, ['a', 'b', 'c'], end.url())
@@ -99,6 +135,14 @@ test(`three nodes are killed and paused, ${rounds} times: every acknowledged cha
       await delay(20)
     }
   })
+  const subscribing = (async () => {
+    for (let made = 0; !isOver; made += 1) {
+      const node = nodes[made % nodes.length]
+      if (node !== undefined) await initial.subscribe(node, end)
+      await delay(500)
+      if (node !== undefined) await initial.removeComplete(node)
+    }
+  })()
   for (let round = 0; round < rounds; round += 1) {
     const victim = nodes[chance(nodes.length)]
     const isKilled = chance(2) === 0
@@ -111,8 +155,9 @@ test(`three nodes are killed and paused, ${rounds} times: every acknowledged cha
     await delay(chance(4000))
   }
   isOver = true
-  await Promise.all(writing)
-  await until(() => written.isNotified, 'all acknowledged changes are notified')
+  await Promise.all([...writing, subscribing])
+  await until(() => written.isNotified && initial.isComplete, 'all acknowledged changes are notified')
   written.check(t)
+  initial.check(t, written)
   for (const node of nodes) t.equal(await node.end('SIGTERM'), 0)
 })

@@ -28,6 +28,10 @@ export class Written {
     })
   }
 
+  isAcknowledged(id: string, value: number): boolean {
+    return this.#acknowledged.get(id)?.includes(value) === true
+  }
+
   /** Each value counts where it came first. */
   check(t: Test): void {
     for (const id of tanks) {

@@ -66,7 +66,7 @@ export class ToldCourier implements Courier {
     this.recipients.set(recipient.id, recipient)
   }
 
-  hold(id: SubscriptionId): void {
+  async hold(id: SubscriptionId): Promise<void> {
     this.told.push(`hold ${id}`)
   }
 

@@ -365,7 +365,7 @@ test('nothing of a subscription on hold is begun until it is put', async (t) => 
   const end = await FarEnd.listen(t)
   const running = courier(t)
   await running.start()
-  running.obey({ kind: 'hold', id: one })
+  running.obey({ kind: 'hold', ticket: 1, id: one })
   nth(running.partitions, 0).enqueue(notice(one, 'a', 'a1'), notice(two, 'a', 'of a stranger'))
   running.ring()
   await until(() => running.sheet.read().in === 2)

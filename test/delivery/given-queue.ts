@@ -80,6 +80,8 @@ export class QueueUnderTest {
       ...{ simulated: false, coordinator, clock: this.clock },
       known: (source) => this.known[source] ?? 0,
       isOpen: (source) => !this.closed.has(source),
+      remoteBarrier: () => undefined,
+      goneElsewhere: () => undefined,
       mayMove: () => false,
       pause_ms: (failures) => failures * 10,
       tooLong: () => undefined,

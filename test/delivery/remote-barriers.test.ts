@@ -1,0 +1,110 @@
+import { test } from 'tap'
+import { PartitionPosition } from '../../src/shared-memory/partition-position.js'
+import { clockStart } from '../../src/time.js'
+import { FarEnd } from '../far-end.js'
+import { courier, notice, nth, outboxes, recipient, subscriptionId, until } from './given.js'
+
+const one = subscriptionId(1)
+const two = subscriptionId(2)
+const initial = { kind: 'initial' } as const
+
+let claims = 0
+
+function claim(position: PartitionPosition): void {
+  claims += 1
+  position.own(claims)
+  position.confirm(clockStart(), 3_600_000)
+}
+
+function lose(position: PartitionPosition): void {
+  position.doubt()
+  position.own(0)
+}
+
+test('an initial notification goes after what another node sends that is earlier, and before what is later', async (t) => {
+  // What the receiver does not take now.
+  const troubled = new Set<string>()
+  const taken: string[] = []
+  const tried: string[] = []
+  const end = await FarEnd.listen(t, ({ body }, response) => {
+    tried.push(body)
+    if (!troubled.has(body)) taken.push(body)
+    response.writeHead(troubled.has(body) ? 503 : 200).end()
+  })
+  const boxes = outboxes(t, 2)
+  const [first, second] = [nth(boxes.partitions, 0), nth(boxes.partitions, 1)]
+  // Of each node whether it owns the partitions, and what the coordinator owns.
+  const positions = () => Array.from({ length: 3 }, () => new PartitionPosition(PartitionPosition.memory()))
+  const [ofA, ofB] = [positions(), positions()]
+  for (const owned of [nth(ofA, 0), nth(ofA, 2), nth(ofB, 1)]) claim(owned)
+  const known = [recipient(one, end.url()), recipient(two, end.url())]
+  const [a, b] = [ofA, ofB].map((owners) => courier(t, { outboxes: boxes, owners, recipients: known }))
+  if (a === undefined || b === undefined) return
+  await Promise.all([a.start(), b.start()])
+  const ring = () => {
+    a.ring()
+    b.ring()
+  }
+
+  troubled.add('early')
+  second.enqueue(notice(one, 'tank', 'early'))
+  boxes.control.enqueue(notice(one, initial, 'state', { after: [0, 1] }))
+  first.enqueue(notice(one, 'silo', 'late at a'))
+  second.enqueue(notice(one, 'tank', 'late at b'))
+  second.enqueue(notice(two, 'tank', 'of another'))
+  ring()
+  await until(() => taken.includes('of another') && tried.filter((body) => body === 'early').length > 2)
+  t.same(taken, ['of another'], 'nothing of the subscription has overtaken what is early')
+  troubled.clear()
+  troubled.add('state')
+  await until(() => tried.filter((body) => body === 'state').length > 2)
+  t.same(taken, ['of another', 'early'])
+
+  // The other node coordinates while the receiver does not take it.
+  lose(nth(ofA, 2))
+  await until(async () => (await a.state(one))?.queueDepth === 1)
+  const before = tried.length
+  claim(nth(ofB, 2))
+  await until(() => tried.length > before + 2)
+  t.same(new Set(tried.slice(before)), new Set(['state']), 'what is later waits at both nodes')
+  troubled.clear()
+  await until(() => first.numbers.length + second.numbers.length + boxes.control.numbers.length === 0)
+  t.same(taken.slice(0, 3), ['of another', 'early', 'state'])
+  t.same(taken.slice(3).sort(), ['late at a', 'late at b'])
+})
+
+test('a node that begins holds back what comes after the initial notification of another one, until its subscription ends', async (t) => {
+  const end = await FarEnd.listen(t)
+  const boxes = outboxes(t, 1)
+  const box = nth(boxes.partitions, 0)
+  const positions = [0, 1].map(() => new PartitionPosition(PartitionPosition.memory()))
+  claim(nth(positions, 0))
+  boxes.control.enqueue(notice(one, initial, 'state', { after: [0] }))
+  boxes.control.enqueue(notice(two, initial, 'of another', { after: [0] }))
+  box.enqueue(notice(one, 'tank', 'late'), notice(two, 'tank', 'later'))
+  const known = [recipient(one, end.url()), recipient(two, end.url())]
+  const b = courier(t, { outboxes: boxes, owners: positions, recipients: known })
+  await b.start()
+  boxes.control.store([{ subscription: two, gone: [2], stats: undefined }])
+  await until(() => box.numbers.length === 1)
+  t.same(end.bodies, ['later'], 'one barrier is gone, the other one stands')
+  b.obey({ kind: 'remove', ticket: 1, id: one })
+  await until(() => box.numbers.length === 0)
+  t.same(end.bodies, ['later'])
+})
+
+test('what is on hold while its subscription is opened does not overtake what is made first', async (t) => {
+  const end = await FarEnd.listen(t)
+  const boxes = outboxes(t, 1)
+  const box = nth(boxes.partitions, 0)
+  const opening = recipient(one, end.url(), { opening: true })
+  const only = courier(t, { outboxes: boxes, recipients: [opening] })
+  box.enqueue(notice(one, 'tank', 'late'))
+  await only.start()
+  t.equal((await only.state(one))?.queueDepth, 1)
+  // Nobody has rung for it yet.
+  boxes.control.enqueue(notice(one, initial, 'state', { after: [0] }))
+  only.obey({ kind: 'put', recipient: { ...opening, opening: undefined } })
+  await until(() => box.numbers.length + boxes.control.numbers.length === 0)
+  t.same(end.bodies, ['state', 'late'])
+})
