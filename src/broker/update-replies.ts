@@ -71,7 +71,7 @@ function replyOrFailure<Expected extends Reply>(
 
 /** What belongs to another node was not carried out here. */
 export function whyFailed({ why }: FailedReply): ElementFailure {
-  return why === 'notOwner' ? 'partitionLost' : why
+  return why === 'notOwner' || why === 'late' ? 'partitionLost' : why
 }
 
 function isUpdated(reply: Reply): reply is Extract<Reply, { kind: 'updated' }> {

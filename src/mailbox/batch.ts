@@ -11,6 +11,11 @@ export interface Batch {
   readonly commands: Encoded
   /** While waits are measured: when each command entered the mailbox, in ns of the monotonic clock. */
   readonly entered?: BigUint64Array
+  /**
+   * In a cluster: when the front end stops to wait for the replies, in ns of the monotonic clock. What is not taken by then is
+   * refused: its client has been told that it may have been carried out, and may have sent something newer by another way since.
+   */
+  readonly until?: bigint
 }
 
 /** What the partition sends back when the changes of the batch are on disk. */

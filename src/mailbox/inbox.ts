@@ -24,9 +24,11 @@ interface Arrived {
   readonly port: MessagePort
   readonly batch: Batch
   readonly commands: readonly Command[]
-  /** To the first of its commands: a turn may end in the middle of a batch, whose replies are sent together. */
+  /** To the first of its commands, or to all of one that is late: a turn may end in the middle of a batch, whose replies are sent together. */
   readonly replies: Reply[]
 }
+
+const late: Reply = { kind: 'failed', why: 'late' }
 
 /** At most this many commands are looked at for one turn. */
 const turnMost = 4096
@@ -39,7 +41,7 @@ export class Inbox {
   readonly #parts: InboxParts
   readonly #runner: TurnRunner
   readonly #ports = new Set<MessagePort>()
-  /** In the order of arrival. Only the first one may have some of its replies. */
+  /** In the order of arrival. Only the first one may have some of its replies and not all. */
   #queue: Arrived[] = []
   #goingOn = false
   #lastTurnEnd = 0n
@@ -105,7 +107,12 @@ export class Inbox {
 
   #turn(): void {
     const times = new TurnTimes()
+    this.#refuseLate(times.begun)
     const batch = this.#batch()
+    if (batch.length === 0) {
+      this.#send([], times)
+      return
+    }
     this.#traceTaken(batch.length)
     const { store, bell, storage, ownership } = this.#parts
     const lastNotice = store.lastNotice
@@ -123,6 +130,14 @@ export class Inbox {
     this.#send(replies, times)
     // The thread ends of it, and is replaced by one that reads everything from disk.
     if (this.#runner.broken) throw this.#runner.broken.fault
+  }
+
+  /** See `Batch.until`. What a turn has taken before stands in the log before all that its sender sends later. */
+  #refuseLate(begun: bigint): void {
+    for (const { batch, commands, replies } of this.#queue) {
+      if (batch.until === undefined || batch.until > begun) continue
+      while (replies.length < commands.length) replies.push(late)
+    }
   }
 
   /** The commands that are next. */

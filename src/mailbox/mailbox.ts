@@ -50,8 +50,8 @@ export type PartitionMailbox = Pick<
 interface Waiting {
   readonly command: Command
   readonly entered: bigint
-  /** By `performance.now()`; 0 where patience has no end. */
-  readonly since_ms: number
+  /** When whoever has asked waits no more, by `performance.now()`; infinite where patience has no end. */
+  readonly until_ms: number
   readonly resolve: (result: Result<Posted, LostBatch>) => void
   readonly fail: (fault: unknown) => void
 }
@@ -64,6 +64,9 @@ const sendSize = 16
 
 /** Batches that may be under way; beyond that commands gather, so that load makes batches larger instead of waits longer. */
 const batchesUnderWay = 8
+
+/** Commands of one batch are waited for until the same moment, within this share of the patience. */
+export const untilShare = 0.1
 
 /** At most this many commands are in a batch: to encode them holds the front end for about 2 ms. */
 const maxBatch = 512
@@ -90,7 +93,7 @@ export class Mailbox {
     this.#settings = settings
     const { patience_ms } = settings
     if (patience_ms === undefined) return
-    this.#timer = setInterval(() => this.#giveUpLate(performance.now() - patience_ms), patience_ms / 10)
+    this.#timer = setInterval(() => this.#giveUpLate(), patience_ms / 10)
     this.#timer.unref()
   }
 
@@ -131,16 +134,21 @@ export class Mailbox {
     this.#changed(-commands)
   }
 
-  /** Puts a command in that has room, and gives the partition's reply once it is on disk. */
-  put(command: Command): Promise<Result<Posted, LostBatch>> {
+  /**
+   * Puts a command in that has room, and gives the partition's reply once it is on disk.
+   *
+   * @param until_ms when whoever asks waits no more, by `performance.now()`, if that is before this mailbox does not
+   */
+  put(command: Command, until_ms = Number.POSITIVE_INFINITY): Promise<Result<Posted, LostBatch>> {
     if (!this.#port) {
       this.release(1)
       return Promise.resolve(err({ kind: 'partitionLost' }))
     }
     const entered = this.#settings.measured() ? process.hrtime.bigint() : 0n
-    const since_ms = this.#timer === undefined ? 0 : performance.now()
+    const { patience_ms } = this.#settings
+    const ownUntil_ms = patience_ms === undefined ? until_ms : Math.min(until_ms, performance.now() + patience_ms)
     return new Promise((resolve, fail) => {
-      this.#gathering.push({ command, entered, since_ms, resolve, fail })
+      this.#gathering.push({ command, entered, until_ms: ownUntil_ms, resolve, fail })
       if (this.#gathering.length >= sendSize) this.#send()
       else this.#sendSoon()
     })
@@ -208,10 +216,24 @@ export class Mailbox {
   }
 
   #nextCommands(): readonly Waiting[] {
-    if (this.#gathering.length > maxBatch) return this.#gathering.splice(0, maxBatch)
+    const most = this.#alikeMost()
+    if (this.#gathering.length > most) return this.#gathering.splice(0, most)
     const batch = this.#gathering
     this.#gathering = []
     return batch
+  }
+
+  /** How many of those that gather fit into a batch: they are waited for until about the same moment. */
+  #alikeMost(): number {
+    const { patience_ms } = this.#settings
+    if (patience_ms === undefined) return maxBatch
+    const firstUntil_ms = this.#gathering[0]?.until_ms ?? 0
+    const most = Math.min(maxBatch, this.#gathering.length)
+    for (let alike = 1; alike < most; alike += 1) {
+      const until_ms = this.#gathering[alike]?.until_ms ?? 0
+      if (Math.abs(until_ms - firstUntil_ms) > untilShare * patience_ms) return alike
+    }
+    return most
   }
 
   /** Nothing when the batch cannot be written: then its requests fail, and no others. */
@@ -219,7 +241,10 @@ export class Mailbox {
     try {
       const commands = encodeCommands(batch.map(({ command }) => command))
       const measured = batch.some(({ entered }) => entered !== 0n)
-      return measured ? { commands, entered: BigUint64Array.from(batch, ({ entered }) => entered) } : { commands }
+      const timed = measured
+        ? { commands, entered: BigUint64Array.from(batch, ({ entered }) => entered) }
+        : { commands }
+      return this.#timer === undefined ? timed : { ...timed, until: monotonic(untilOf(batch)) }
     } catch (fault) {
       for (const { fail } of batch) fail(fault)
       this.release(batch.length)
@@ -258,17 +283,22 @@ export class Mailbox {
   }
 
   /**
-   * Resolves what has waited since before a moment. The reply to a batch that was given up still comes, and counts until then
+   * Resolves what is waited for no more. The reply to a batch that was given up still comes, and counts until then
    * among those under way: nothing more is sent to a partition that does not go on.
    */
-  #giveUpLate(before_ms: number): void {
+  #giveUpLate(): void {
+    const now_ms = performance.now()
     for (const [at, batch] of this.#underWay.entries()) {
-      if ((batch[0]?.since_ms ?? Number.POSITIVE_INFINITY) > before_ms) continue
+      if (untilOf(batch) > now_ms) continue
       this.#underWay[at] = []
       this.#giveUp(batch, 'outcomeUnknown')
     }
-    const inTime = this.#gathering.findIndex(({ since_ms }) => since_ms > before_ms)
-    this.#giveUp(this.#gathering.splice(0, inTime === -1 ? this.#gathering.length : inTime), 'partitionLost')
+    const gathering = this.#gathering
+    this.#gathering = gathering.filter(({ until_ms }) => until_ms > now_ms)
+    this.#giveUp(
+      gathering.filter(({ until_ms }) => until_ms <= now_ms),
+      'partitionLost',
+    )
   }
 
   #giveUp(open: readonly Waiting[], kind: LostBatch['kind']): void {
@@ -282,4 +312,15 @@ export class Mailbox {
     if (this.#count > 0) return
     for (const resolve of this.#whenEmpty.splice(0)) resolve()
   }
+}
+
+/** Until when all of a batch are waited for, by `performance.now()`. */
+function untilOf(batch: readonly Waiting[]): number {
+  return batch.reduce((until_ms, waiting) => Math.min(until_ms, waiting.until_ms), Number.POSITIVE_INFINITY)
+}
+
+/** A moment by `performance.now()` of this thread in ns of the clock of all threads; not later than that. */
+function monotonic(until_ms: number): bigint {
+  const now = process.hrtime.bigint()
+  return now + BigInt(Math.floor((until_ms - performance.now()) * 1e6))
 }

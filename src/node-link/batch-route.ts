@@ -27,8 +27,12 @@ export type CommandOutcome = Result<Posted, CommandRefusal>
 export interface BatchRoute {
   /** How many batches may be under way. */
   readonly batchesMost: number
-  /** The outcomes in the order of the commands; never rejects. */
-  send(commands: readonly Command[]): Promise<readonly CommandOutcome[]>
+  /**
+   * The outcomes in the order of the commands; never rejects.
+   *
+   * @param until_ms when the sender stops to wait, by `performance.now()`: what is not taken by then is refused
+   */
+  send(commands: readonly Command[], until_ms: number): Promise<readonly CommandOutcome[]>
   /** Gives up what is under way, whose outcome is not known then. */
   close(): void
 }

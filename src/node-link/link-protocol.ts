@@ -2,7 +2,7 @@ import type { LogName } from '../cluster/engine.js'
 import { frontEndsMost, slotsMost } from '../shared-memory/sender-table.js'
 
 /** What nodes send each other, beside the bodies of batches: a node refuses another format, so it may change with it. */
-export const linkFormat = 1
+export const linkFormat = 2
 
 /** Each request names the cluster, the format, and the node that asks. In lower case, as Node gives them. */
 export const linkHeaders = {
@@ -11,6 +11,10 @@ export const linkHeaders = {
   node: 'rigel-node',
   /** Of requests with batches, the same for all of a connection: see `SenderTable`. */
   sender: 'rigel-sender',
+  /** Of requests with batches: when their sender stops to wait, in ms of the monotonic clock of the node that is asked. */
+  until: 'rigel-until',
+  /** Of responses: what that clock shows. */
+  clock: 'rigel-clock',
   /** Of a checkpoint: the last record that it has applied. */
   applied: 'rigel-applied',
 } as const
@@ -103,6 +107,11 @@ export function parseSender(text: unknown): SenderName | undefined {
   if (generation === undefined) return undefined
   const sender = { slot: Number(slot), frontEnd: Number(frontEnd), generation: Number(generation) }
   return sender.slot < slotsMost && sender.frontEnd < frontEndsMost ? sender : undefined
+}
+
+/** A moment of a monotonic clock in a header, in ms; nothing when it is none. */
+export function parseMoment(text: unknown): number | undefined {
+  return /^-?\d{1,15}$/.test(String(text)) ? Number(text) : undefined
 }
 
 const askedMost = 4096

@@ -14,7 +14,8 @@ import type { CommandOutcome } from './batch-route.js'
 import { checkpointPieces } from './checkpoint-pieces.js'
 import { outcomesBody, parseCommandsBody } from './command-batch.js'
 import { ConnectionBatches } from './connection-batches.js'
-import { checksum_bytes, linkHeaders, parsePositionsQuestion, parseSender } from './link-protocol.js'
+import { checksum_bytes, linkHeaders, parseMoment, parsePositionsQuestion, parseSender } from './link-protocol.js'
+import { fromClock } from './remote-clock.js'
 import { parseConfirmation, parseStreamRequest, relayStream } from './stream-relay.js'
 
 /** What a node does for others. */
@@ -23,8 +24,8 @@ export interface LinkServices {
   readonly partitions: number
   /** Of all front ends of this node. */
   readonly senders: SenderTable
-  /** Puts commands into the mailbox of a partition, in this order and before it returns. */
-  take(partition: number, commands: readonly Command[]): Promise<readonly CommandOutcome[]>
+  /** Puts commands into the mailbox of a partition, in this order and before it returns. See `BatchRoute.send`. */
+  take(partition: number, commands: readonly Command[], until_ms: number): Promise<readonly CommandOutcome[]>
   /** The node that owns a partition as far as is known here. */
   ownerOf(partition: number): string | undefined
   /** The last acknowledged sequences of logs, in their order; nothing where this node may not confirm. */
@@ -72,11 +73,18 @@ export class LinkRequests {
    * Has commands carried out, those of one connection in the order in which this was called. All batches of a connection are
    * for one partition and of one sender. Resolves when all commands have an outcome.
    */
-  async batch(connection: LinkConnection, partition: number, sender: unknown, body: Buffer): Promise<LinkAnswer> {
+  async batch(
+    connection: LinkConnection,
+    partition: number,
+    headers: Readonly<Record<string, unknown>>,
+    body: Buffer,
+  ): Promise<LinkAnswer> {
     const { partitions, senders } = this.#services
-    const name = parseSender(sender)
+    const name = parseSender(headers[linkHeaders.sender])
+    const until = parseMoment(headers[linkHeaders.until])
     if (partition >= partitions) return { status: 404, text: `there is no partition ${partition}` }
     if (name === undefined) return { status: 400, text: 'the sender of the batch is not named' }
+    if (until === undefined) return { status: 400, text: 'it is not said how long the batch is waited for' }
     const commands = parseCommandsBody(body)
     if (!commands.ok) return { status: 400, text: `the body is no batch of commands: ${commands.error.what}` }
     connection.batches ??= new ConnectionBatches(senders, partition, name)
@@ -86,7 +94,7 @@ export class LinkRequests {
     if (batches.isLost) return this.#elsewhere(partition)
     if (!batches.begin()) return { status: 409, bytes: Buffer.from(JSON.stringify({ last: batches.last })) }
     try {
-      const outcomes = await this.#services.take(partition, commands.value)
+      const outcomes = await this.#services.take(partition, commands.value, fromClock(until))
       const unowned = outcomes.filter((outcome) => !outcome.ok && outcome.error.kind === 'notOwner').length
       if (unowned > 0) batches.isLost = true
       return unowned === outcomes.length ? this.#elsewhere(partition) : { status: 200, bytes: outcomesBody(outcomes) }

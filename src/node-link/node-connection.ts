@@ -8,6 +8,7 @@ import {
   linkFormat,
   linkHeaders,
   methodOf,
+  parseMoment,
   pathOf,
 } from './link-protocol.js'
 import type { LinkSecurity } from './link-security.js'
@@ -21,7 +22,13 @@ export interface LinkCaller {
 
 /** What became of a request to another node. */
 export type LinkResponse =
-  | { readonly kind: 'answered'; readonly status: number; readonly bytes: Buffer }
+  | {
+      readonly kind: 'answered'
+      readonly status: number
+      readonly bytes: Buffer
+      /** What the monotonic clock of the other node showed, in ms, if it has said so. */
+      readonly clock_ms: number | undefined
+    }
   /** Nothing of it has left this node. */
   | { readonly kind: 'unsent'; readonly reason: string }
   /** It has left, as a whole or in part, and there is no answer: it may have been carried out. */
@@ -56,16 +63,17 @@ export class NodeConnection {
     return this.#client.destroyed
   }
 
-  /** Sends a request behind those before it; never rejects. */
-  ask(target: LinkTarget, body: Buffer): Promise<LinkResponse> {
+  /** Sends a request behind those before it, with more headers, name and value in turn; never rejects. */
+  ask(target: LinkTarget, body: Buffer, more: readonly string[] = []): Promise<LinkResponse> {
     if (this.isOver) return Promise.resolve({ kind: 'unsent', reason: 'the connection is closed' })
     return new Promise((resolve) => {
       const pieces: Buffer[] = []
       let [isSent, status, received] = [false, 0, 0]
+      let clock_ms: number | undefined
       const request = {
         method: methodOf(target),
         path: pathOf(target),
-        headers: [...this.#headers],
+        headers: [...this.#headers, ...more],
         body,
         idempotent: true, // Else it would wait for the answers to those before it. See `over`: nothing is sent twice.
         blocking: false,
@@ -74,8 +82,9 @@ export class NodeConnection {
         onConnect: () => {
           isSent = true
         },
-        onHeaders: (code) => {
+        onHeaders: (code, headers) => {
           status = code
+          clock_ms = parseMoment(headerOf(headers, linkHeaders.clock))
           return true
         },
         onData: (piece) => {
@@ -84,7 +93,7 @@ export class NodeConnection {
           else pieces.push(piece)
           return true
         },
-        onComplete: () => resolve({ kind: 'answered', status, bytes: Buffer.concat(pieces) }),
+        onComplete: () => resolve({ kind: 'answered', status, bytes: Buffer.concat(pieces), clock_ms }),
         onError: ({ message }) => resolve({ kind: isSent ? 'broken' : 'unsent', reason: message }),
       })
     })
@@ -94,6 +103,12 @@ export class NodeConnection {
   close(): void {
     if (!this.isOver) void this.#client.destroy()
   }
+}
+
+/** The value of a header among names and values in turn. */
+function headerOf(headers: readonly Buffer[], name: string): string | undefined {
+  const at = headers.findIndex((each, index) => index % 2 === 0 && each.toString().toLowerCase() === name)
+  return at === -1 ? undefined : headers[at + 1]?.toString()
 }
 
 /** The headers of each request to another node, name and value in turn. */

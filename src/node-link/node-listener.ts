@@ -6,6 +6,7 @@ import { errorFacts, type Log } from '../log/log.js'
 import { batchesPipelined, batchMost_bytes, linkFormat, linkHeaders, parseLinkTarget } from './link-protocol.js'
 import { type LinkAnswer, type LinkConnection, LinkRequests, type LinkServices } from './link-requests.js'
 import { type LinkSecurity, TokenCheck } from './link-security.js'
+import { ownClock } from './remote-clock.js'
 
 /** What names a node and its cluster to others. */
 export interface LinkSelf {
@@ -221,7 +222,7 @@ export class NodeListener {
     else if (target.kind === 'confirmations') send(outgoing, await this.#requests.confirmation(body))
     else if (target.kind === 'streams') await this.#requests.sendStream(body, outgoing)
     else if (target.kind === 'checkpoint') await this.#requests.sendCheckpoint(target.log, outgoing)
-    else send(outgoing, await this.#requests.batch(connection, target.partition, headers[linkHeaders.sender], body))
+    else send(outgoing, await this.#requests.batch(connection, target.partition, headers, body))
   }
 }
 
@@ -269,5 +270,6 @@ function refused(status: number, text: string): LinkAnswer {
 
 function send(outgoing: ServerResponse, { status, text, bytes }: LinkAnswer): void {
   const body = bytes ?? Buffer.from(JSON.stringify({ error: text }))
-  outgoing.writeHead(status, { 'Content-Length': body.length, 'Content-Type': 'application/octet-stream' }).end(body)
+  const type = { 'Content-Length': body.length, 'Content-Type': 'application/octet-stream' }
+  outgoing.writeHead(status, { ...type, [linkHeaders.clock]: ownClock() }).end(body)
 }

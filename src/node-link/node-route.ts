@@ -4,8 +4,9 @@ import type { Command, FailedReply } from '../partition/commands.js'
 import { err, ok } from '../result.js'
 import type { BatchRoute, CommandOutcome, CommandRefusal } from './batch-route.js'
 import { commandsBody, parseOutcomesBody } from './command-batch.js'
-import { batchesPipelined, batchMost_bytes, parseLast, parseOwner } from './link-protocol.js'
+import { batchesPipelined, batchMost_bytes, linkHeaders, parseLast, parseOwner } from './link-protocol.js'
 import type { LinkResponse, NodeConnection } from './node-connection.js'
+import { RemoteClock } from './remote-clock.js'
 
 export interface NodeRouteParts {
   readonly partition: number
@@ -16,34 +17,58 @@ export interface NodeRouteParts {
   readonly overtaken: (generation: number) => void
 }
 
-/** The way to a partition on another node: a connection of its own, on which batches are pipelined. */
+const noPositions = Buffer.from(JSON.stringify({ partitions: [] }))
+
+/**
+ * The way to a partition on another node: a connection of its own, on which batches are pipelined. The first answer on it says
+ * what the clock of the other node shows, by which batches say how long they are waited for.
+ */
 export class NodeRoute implements BatchRoute {
   readonly batchesMost = batchesPipelined
   readonly #parts: NodeRouteParts
   /** The other node has refused a request: it does not look at those that followed. */
   #isRefused = false
+  readonly #clock = new RemoteClock()
+  readonly #opened: Promise<LinkResponse>
 
   constructor(parts: NodeRouteParts) {
     this.#parts = parts
+    this.#opened = parts.connection.ask({ kind: 'positions' }, noPositions).then((response) => this.#heard(response))
   }
 
-  send(commands: readonly Command[]): Promise<readonly CommandOutcome[]> {
+  /** All wait for the first answer, in their order. */
+  send(commands: readonly Command[], until_ms: number): Promise<readonly CommandOutcome[]> {
     const body = commandsBody(commands)
-    if (body.length > batchMost_bytes) return this.#inHalves(commands)
-    const { connection, partition } = this.#parts
-    return connection
-      .ask({ kind: 'batches', partition }, body)
-      .then((response) => this.#outcomes(commands.length, response))
+    if (body.length > batchMost_bytes) return this.#inHalves(commands, until_ms)
+    return this.#opened.then(async (opened) => {
+      const until = this.#clock.at(until_ms)
+      if (until === undefined) return this.#unopened(commands.length, opened)
+      const { connection, partition } = this.#parts
+      const response = await connection.ask({ kind: 'batches', partition }, body, [linkHeaders.until, String(until)])
+      return this.#outcomes(commands.length, this.#heard(response))
+    })
   }
 
   close(): void {
     this.#parts.connection.close()
   }
 
-  async #inHalves(commands: readonly Command[]): Promise<readonly CommandOutcome[]> {
+  #heard(response: LinkResponse): LinkResponse {
+    const { status, clock_ms } = response.kind === 'answered' ? response : { status: 0, clock_ms: undefined }
+    if (status === 200 && clock_ms !== undefined) this.#clock.heard(clock_ms)
+    return response
+  }
+
+  /** Nothing of the commands has left this node. */
+  #unopened(commands: number, opened: LinkResponse): readonly CommandOutcome[] {
+    if (opened.kind === 'answered') return this.#refused(opened.status, opened.bytes, commands)
+    return Array.from({ length: commands }, () => refusal({ kind: 'unsent' }))
+  }
+
+  async #inHalves(commands: readonly Command[], until_ms: number): Promise<readonly CommandOutcome[]> {
     if (commands.length === 1) return [failed('recordTooLarge')]
     const half = commands.length / 2
-    const sent = [this.send(commands.slice(0, half)), this.send(commands.slice(half))]
+    const sent = [this.send(commands.slice(0, half), until_ms), this.send(commands.slice(half), until_ms)]
     return (await Promise.all(sent)).flat()
   }
 
@@ -91,7 +116,7 @@ export class NodeRoute implements BatchRoute {
 /** The mailbox of a partition in this process. */
 interface LocalMailbox {
   reserve(commands: number): Exclude<CommandRefusal, { kind: 'notOwner' | 'unsent' }> | undefined
-  put(command: Command): Promise<CommandOutcome>
+  put(command: Command, until_ms: number): Promise<CommandOutcome>
 }
 
 /** The way to a partition in this process. */
@@ -104,10 +129,12 @@ export class LocalRoute implements BatchRoute {
   }
 
   /** The commands are in the mailbox when this returns, or none of them. */
-  send(commands: readonly Command[]): Promise<readonly CommandOutcome[]> {
+  send(commands: readonly Command[], until_ms: number): Promise<readonly CommandOutcome[]> {
     const full = this.#mailbox.reserve(commands.length)
     if (full !== undefined) return Promise.resolve(commands.map(() => err(full)))
-    return Promise.all(commands.map((command) => this.#mailbox.put(command).then(outcomeOf, () => failed('fault'))))
+    return Promise.all(
+      commands.map((command) => this.#mailbox.put(command, until_ms).then(outcomeOf, () => failed('fault'))),
+    )
   }
 
   /** Its mailbox is not its own. */

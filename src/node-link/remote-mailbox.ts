@@ -1,4 +1,10 @@
-import type { LostBatch, MailboxRefusal, PartitionMailbox, Posted } from '../mailbox/mailbox.js'
+import {
+  type LostBatch,
+  type MailboxRefusal,
+  type PartitionMailbox,
+  type Posted,
+  untilShare,
+} from '../mailbox/mailbox.js'
 import type { Command } from '../partition/commands.js'
 import { err, ok, type Result } from '../result.js'
 import type { MailboxCapacity } from '../shared-memory/mailbox-capacity.js'
@@ -30,8 +36,8 @@ interface Waiting {
   readonly command: Command
   /** The how manieth it is in this mailbox. */
   readonly entry: number
-  /** By `performance.now()`. */
-  readonly since_ms: number
+  /** When whoever has asked waits no more, by `performance.now()`. */
+  readonly until_ms: number
   /** How often it was sent on to a node that another one had named. */
   sentOn: number
   isOver: boolean
@@ -111,8 +117,8 @@ export class RemoteMailbox implements PartitionMailbox {
     }
     return new Promise((resolve) => {
       this.#entries += 1
-      const [entry, since_ms] = [this.#entries, performance.now()]
-      this.#gathering.push({ command, entry, since_ms, sentOn: 0, isOver: false, resolve })
+      const [entry, until_ms] = [this.#entries, performance.now() + this.#settings.patience_ms]
+      this.#gathering.push({ command, entry, until_ms, sentOn: 0, isOver: false, resolve })
       this.#sendSoon()
     })
   }
@@ -169,9 +175,11 @@ export class RemoteMailbox implements PartitionMailbox {
     const way = this.#wayToOwner()
     while (way !== undefined && this.#underWay.size < way.route.batchesMost) {
       const batch = this.#nextCommands()
-      if (batch.length === 0) return
+      const [oldest] = batch
+      if (oldest === undefined) return
       this.#underWay.add(batch)
-      void way.route.send(batch.map(({ command }) => command)).then((outcomes) => this.#took(way, batch, outcomes))
+      const commands = batch.map(({ command }) => command)
+      void way.route.send(commands, oldest.until_ms).then((outcomes) => this.#took(way, batch, outcomes))
     }
   }
 
@@ -209,7 +217,9 @@ export class RemoteMailbox implements PartitionMailbox {
     // The outcomes of what a connection had not sent yet come before those of what it had.
     this.#returned.sort((one, other) => one.entry - other.entry)
     const waiting = this.#returned.length > 0 ? this.#returned : this.#gathering
-    return waiting.splice(0, commandsMost)
+    const last_ms = (waiting[0]?.until_ms ?? 0) + untilShare * this.#settings.patience_ms
+    const other = waiting.slice(0, commandsMost).findIndex(({ until_ms }) => until_ms > last_ms)
+    return waiting.splice(0, other === -1 ? commandsMost : other)
   }
 
   #took(way: Way, batch: readonly Waiting[], outcomes: readonly CommandOutcome[]): void {
@@ -253,8 +263,8 @@ export class RemoteMailbox implements PartitionMailbox {
   }
 
   #look(): void {
-    const before_ms = performance.now() - this.#settings.patience_ms
-    const isLate = ({ since_ms }: Waiting): boolean => since_ms <= before_ms
+    const now_ms = performance.now()
+    const isLate = ({ until_ms }: Waiting): boolean => until_ms <= now_ms
     for (const batch of this.#underWay) this.#giveUp(batch.filter(isLate), 'outcomeUnknown')
     for (const waiting of [this.#returned, this.#gathering]) {
       const inTime = waiting.findIndex((each) => !isLate(each))

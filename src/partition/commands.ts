@@ -121,9 +121,10 @@ export interface PongReply {
 
 /**
  * The turn could not be taken, nothing of it is on disk: storage is full, its record is larger than the log of a cluster takes,
- * the partition belongs to another node, or there is a fault that the log names.
+ * the partition belongs to another node, the command has come when its sender waits no more, or there is a fault that the log
+ * names.
  */
 export interface FailedReply {
   readonly kind: 'failed'
-  readonly why: 'storageFull' | 'recordTooLarge' | 'notOwner' | 'fault'
+  readonly why: 'storageFull' | 'recordTooLarge' | 'notOwner' | 'late' | 'fault'
 }

@@ -85,8 +85,7 @@ export class NodeFront {
     const services = {
       partitions: mailboxes.length,
       senders: new SenderTable(mailboxes.length, link.senders),
-      take: (partition: number, commands: Parameters<LocalRoute['send']>[0]) =>
-        numbered(here, partition).send(commands),
+      take: (partition: number, ...batch: Parameters<LocalRoute['send']>) => numbered(here, partition).send(...batch),
       ownerOf: (partition: number) => routes.ownerOf(partition),
       positions: (asked: readonly LogName[]) =>
         asked.map((log) => confirmed(log === 'control' ? controlPosition : positions[log])),
@@ -145,9 +144,9 @@ function timed(route: BatchRoute | undefined, answered: NodeFrontParts['answered
   return (
     route && {
       batchesMost: route.batchesMost,
-      send: async (commands) => {
+      send: async (commands, until_ms) => {
         const begun = process.hrtime.bigint()
-        const outcomes = await route.send(commands)
+        const outcomes = await route.send(commands, until_ms)
         answered(process.hrtime.bigint() - begun)
         return outcomes
       },

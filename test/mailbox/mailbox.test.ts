@@ -56,7 +56,7 @@ interface Around {
   readonly bell: Bell
   readonly mailboxWait: Noted
   readonly transactionWait: Noted
-  mailbox(room?: MailboxCapacity): Mailbox
+  mailbox(room?: MailboxCapacity, patience_ms?: number): Mailbox
 }
 
 function around(t: Test, measured = false, told = versions()): Around {
@@ -98,9 +98,9 @@ function around(t: Test, measured = false, told = versions()): Around {
     bell,
     mailboxWait,
     transactionWait,
-    mailbox: (room = new MailboxCapacity(1000)) => {
+    mailbox: (room = new MailboxCapacity(1000), patience_ms = undefined) => {
       const { port1, port2 } = new MessageChannel()
-      const mailbox = new Mailbox({ room, measured: () => measured, depth: () => {} })
+      const mailbox = new Mailbox({ room, measured: () => measured, patience_ms, depth: () => {} })
       mailbox.connect(port1)
       inbox.connect(port2)
       mailboxes.push(mailbox)
@@ -374,6 +374,29 @@ test('two front ends are served in one turn when both have sent', async (t) => {
     3,
   )
   t.ok(turns.length <= 2)
+})
+
+test('what its sender does not wait for any more is refused, and what is waited for longer is carried out', async (t) => {
+  const { mailbox, store, turns } = around(t, true)
+  const box = mailbox(new MailboxCapacity(100), 60_000)
+  t.equal(box.reserve(4), undefined)
+  const replies = await Promise.all([
+    box.put(append('A', '1')),
+    box.put(append('B', '1'), performance.now()),
+    box.put(append('C', '1'), performance.now()),
+    box.put(append('A', '2')),
+  ])
+  t.match(replies, [
+    { value: { reply: { kind: 'updated' } } },
+    { value: { reply: { kind: 'failed', why: 'late' } } },
+    { value: { reply: { kind: 'failed', why: 'late' } } },
+    { value: { reply: { kind: 'updated' } } },
+  ])
+  t.equal(store.entityCount, 1)
+  t.equal(
+    turns.reduce((sum, commands) => sum + commands, 0),
+    2,
+  )
 })
 
 test('every command waits in the mailbox, for the transaction only one that came during another turn', async (t) => {

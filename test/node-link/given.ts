@@ -58,7 +58,12 @@ export function partition(t: Test): Partition {
     log: silentLog,
   })
   const { port1, port2 } = new MessageChannel()
-  const mailbox = new Mailbox({ room: new MailboxCapacity(100_000), measured: () => false, depth: () => {} })
+  const mailbox = new Mailbox({
+    room: new MailboxCapacity(100_000),
+    measured: () => false,
+    patience_ms: 60_000,
+    depth: () => {},
+  })
   mailbox.connect(port1)
   inbox.connect(port2)
   t.teardown(async () => {
@@ -107,7 +112,7 @@ export class GivenNode {
     const services: LinkServices = {
       partitions: 1,
       senders: this.senders,
-      take: (_partition, commands) => this.#take(commands),
+      take: (_partition, commands, until_ms) => this.#take(commands, until_ms),
       ownerOf: () => (this.owner === name ? undefined : this.owner),
       positions: (logs) => this.services.positions?.(logs) ?? [],
       clock: () => this.services.clock?.() ?? Date.now(),
@@ -135,10 +140,10 @@ export class GivenNode {
     return { node: this.name, host: '127.0.0.1', port: this.port }
   }
 
-  #take(commands: readonly Command[]): Promise<readonly CommandOutcome[]> {
+  #take(commands: readonly Command[], until_ms: number): Promise<readonly CommandOutcome[]> {
     this.taken.push(commands)
     if (this.owner !== this.name) return Promise.resolve(commands.map(() => notOwner))
-    return this.before(commands) ?? this.#route.send(commands)
+    return this.before(commands) ?? this.#route.send(commands, until_ms)
   }
 }
 

@@ -25,9 +25,10 @@ function request({
     Host: 'b',
     Authorization: `Bearer ${token}`,
     'Rigel-Cluster': 'c',
-    'Rigel-Format': '1',
+    'Rigel-Format': '2',
     'Rigel-Node': 'a',
     'Rigel-Sender': '0.0.1',
+    'Rigel-Until': String(process.hrtime.bigint() / 1_000_000n + 60_000n),
     'Content-Length': String(bytes.length),
     ...headers,
   }
@@ -82,7 +83,7 @@ test('who has no token, or is of another cluster or format, is refused and told 
     ['an empty token', { headers: { Authorization: 'Bearer ' } }, '401', /-clusterTokenFile/],
     ['no cluster', { headers: { 'Rigel-Cluster': undefined } }, '409', /node b of cluster c, not of undefined/],
     ['another cluster', { headers: { 'Rigel-Cluster': 'd' } }, '409', /node b of cluster c, not of d/],
-    ['another format', { headers: { 'Rigel-Format': '2' } }, '409', /has format 1 .* not 2/],
+    ['another format', { headers: { 'Rigel-Format': '1' } }, '409', /has format 2 .* not 1/],
     ['another path', { path: '/cluster/v1/secrets' }, '404', /nothing of that name/],
     [
       'another method',
@@ -93,6 +94,7 @@ test('who has no token, or is of another cluster or format, is refused and told 
     ['a partition that is none', { path: '/cluster/v1/partitions/7/batches' }, '404', /no partition 7/],
     ['no sender', { headers: { 'Rigel-Sender': undefined } }, '400', /sender/],
     ['a sender that cannot be', { headers: { 'Rigel-Sender': '16.0.1' } }, '400', /sender/],
+    ['no time', { headers: { 'Rigel-Until': undefined } }, '400', /how long the batch is waited for/],
     ['no batch', { body: Buffer.from('{"x":1}'), headers: { 'Content-Length': '7' } }, '400', /no batch of commands/],
     [
       'no length',

@@ -11,11 +11,16 @@ function kinds(outcomes: readonly CommandOutcome[]): readonly string[] {
   return outcomes.map((outcome) => (outcome.ok ? outcome.value.reply.kind : outcome.error.kind))
 }
 
+/** When a sender waits no more that has just sent something. */
+function soon(): number {
+  return performance.now() + 60_000
+}
+
 /** Sends batches of one command each, one behind the other, and gives the kinds of their outcomes. */
 async function sent(link: NodeLink, commands: readonly Command[], node = 'b'): Promise<readonly string[]> {
   const route = link.open(0, node)
   if (route === undefined) return ['no member']
-  const outcomes = await Promise.all(commands.map((each) => route.send([each])))
+  const outcomes = await Promise.all(commands.map((each) => route.send([each], soon())))
   route.close()
   return kinds(outcomes.flat())
 }
@@ -34,7 +39,7 @@ test('batches are pipelined on one connection and carried out in the order in wh
   })
   node.before = (commands) => held.then(() => commands.map(() => notOwner))
   const route = link.open(0, 'b')
-  const first = levels(8).map((each) => route?.send([each]))
+  const first = levels(8).map((each) => route?.send([each], soon()))
   await until(() => node.taken.length === 8)
   t.equal(proxy.accepted, 1, 'eight are under way on one connection')
   release()
@@ -53,7 +58,7 @@ test('replies come with what their turn took', async (t) => {
   const [outcome] =
     (await linkTo(t, [node.address])
       .open(0, 'b')
-      ?.send([levelOf('A', '1')])) ?? []
+      ?.send([levelOf('A', '1')], soon())) ?? []
   t.match(outcome, { ok: true, value: { reply: { kind: 'updated', items: [{ id: 'A' }] } } })
   t.ok(outcome?.ok && outcome.value.turn.decided_ns > 0 && outcome.value.turn.committed_ns > 0)
 })
@@ -61,19 +66,39 @@ test('replies come with what their turn took', async (t) => {
 test('what was under way on a broken connection is not known, and never sent again', async (t) => {
   for (const of of ['requests', 'answers'] as const) {
     const node = await GivenNode.start(t)
+    const wasOpened = new Set<boolean>()
     for (let after_bytes = of === 'requests' ? 100 : 0; after_bytes < 900; after_bytes += 150) {
       node.taken.length = 0
       const proxy = await CuttingProxy.before(t, node, [{ of, after_bytes }])
       const outcomes = await sent(linkTo(t, [proxy.address('b')]), levels(6))
       const done = outcomes.filter((kind) => kind === 'updated').length
+      const isOpened = outcomes[0] !== 'unsent'
       t.ok(
-        outcomes.every((kind, at) => kind === (at < done ? 'updated' : 'outcomeUnknown')),
+        outcomes.every((kind, at) => kind === (at < done ? 'updated' : isOpened ? 'outcomeUnknown' : 'unsent')),
         `${of} ${after_bytes}`,
       )
+      wasOpened.add(isOpened)
       t.same([proxy.accepted, done < 6], [1, true], 'there is no second connection')
-      t.ok(node.taken.length >= done && node.taken.length <= 6)
+      t.ok(node.taken.length >= done && node.taken.length <= (isOpened ? 6 : 0))
     }
+    t.same(wasOpened, new Set([false, true]), 'before the first answer nothing is sent')
   }
+})
+
+test('what takes longer to arrive than its sender waits is refused', async (t) => {
+  const node = await GivenNode.start(t)
+  const proxy = await CuttingProxy.before(t, node)
+  const route = linkTo(t, [proxy.address('b')]).open(0, 'b')
+  t.match(await route?.send([levelOf('A', '1')], soon()), [{ value: { reply: { kind: 'updated' } } }])
+  proxy.hold()
+  const until_ms = performance.now() + 50
+  const late = route?.send([levelOf('A', '2')], until_ms)
+  const inTime = route?.send([levelOf('B', '2')], soon())
+  await until(() => performance.now() > until_ms)
+  proxy.release()
+  t.match(await late, [{ value: { reply: { kind: 'failed', why: 'late' } } }])
+  t.match(await inTime, [{ value: { reply: { kind: 'updated' } } }])
+  t.equal(node.taken.length, 3, 'it has arrived')
 })
 
 test('what has not left when the node cannot be reached was not sent', async (t) => {
@@ -96,7 +121,7 @@ test('a node that refuses carries nothing out of what it refuses and of what fol
 test('an owner that knows nothing of a partition any more says who owns it; nothing was done', async (t) => {
   const node = await GivenNode.start(t)
   node.owner = 'c'
-  const outcomes = await linkTo(t, [node.address]).open(0, 'b')?.send(levels(2))
+  const outcomes = await linkTo(t, [node.address]).open(0, 'b')?.send(levels(2), soon())
   t.match(outcomes, [{ error: { kind: 'notOwner', owner: 'c' } }, { error: { kind: 'notOwner', owner: 'c' } }])
   t.equal(node.partition.store.entityCount, 0)
 })
@@ -108,7 +133,7 @@ test('a batch that has lost its owner in the middle says what was done', async (
     notOwner,
     { ok: false, error: { kind: 'outcomeUnknown' } },
   ]
-  const outcomes = await linkTo(t, [node.address]).open(0, 'b')?.send(levels(3))
+  const outcomes = await linkTo(t, [node.address]).open(0, 'b')?.send(levels(3), soon())
   t.same(kinds(outcomes ?? []), ['pong', 'notOwner', 'outcomeUnknown'])
 })
 
