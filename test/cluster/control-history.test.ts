@@ -7,6 +7,8 @@ import { isLong } from '../faults/run.js'
 import type { RunningBroker } from '../running.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { givenNodes, setLevel, until } from './given-nodes.js'
+import { InitialFirst } from './initial-first.js'
+import { Written } from './written-tanks.js'
 
 const rounds = Number(process.env['RIGEL_CLUSTER_ROUNDS'] ?? 10)
 const clients = 4
@@ -84,6 +86,12 @@ test(`nodes are killed and paused while clients subscribe, ${rounds} times: each
   const subscribing = Array.from({ length: clients }, (_, number) =>
     subscribe(nodes, receiver.url(), `client${number}`, known, () => isOver),
   )
+  const [initial, written] = [new InitialFirst(), new Written()]
+  const told = await FarEnd.listen(t, (received, response) => {
+    initial.accept(received)
+    response.end()
+  })
+  const telling = initial.keepSubscribing(nodes, told, written, () => isOver)
   const goesOn = async (): Promise<void> => {
     const before = known.updated.length
     await until(() => known.updated.length > before + clients, 'clients subscribe')
@@ -103,7 +111,7 @@ test(`nodes are killed and paused while clients subscribe, ${rounds} times: each
     await goesOn()
   }
   isOver = true
-  await Promise.all(subscribing)
+  await Promise.all([...subscribing, telling])
 
   t.comment(`${known.made.size} subscriptions were made, ${known.removed.size} removed, ${known.refused} refused`)
   const missing = (): readonly string[] => {
@@ -112,6 +120,8 @@ test(`nodes are killed and paused while clients subscribe, ${rounds} times: each
   }
   await until(() => missing().length === 0, 'all are notified').catch(() => {})
   t.same(missing(), [], 'the first update after each answer was notified')
+  await until(() => initial.isComplete, 'all have their initial notification')
+  initial.check(t, written)
   for (const node of nodes) {
     const shown = new Map<string, string>()
     for (let isAll = false; !isAll; ) {

@@ -1,8 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { member } from '../../bench/ngsi.js'
 import type { FarEnd, Received } from '../far-end.js'
 import type { RunningBroker } from '../running.js'
-import type { Written } from './written-tanks.js'
+import { tanks, type Written } from './written-tanks.js'
 
 /** What one notification shows: the levels of tanks. */
 type Levels = ReadonlyMap<string, number>
@@ -58,6 +59,30 @@ export class InitialFirst {
       const reply = await node.send('DELETE', `/v2/subscriptions/${id}`).catch(() => undefined)
       if (reply?.status === 204 || reply?.status === 404) this.#made.delete(path)
     }
+  }
+
+  /** Subscribes at one node after the other while tanks are updated at any of them, until it is over. */
+  async keepSubscribing(
+    nodes: readonly RunningBroker[],
+    end: FarEnd,
+    written: Written,
+    isOver: () => boolean,
+  ): Promise<void> {
+    const writing = tanks.map(async (id, number) => {
+      for (let times = number; !isOver(); times += 1) {
+        const node = nodes[times % nodes.length]
+        if (node !== undefined) await written.set(id, node)
+        await delay(20)
+      }
+    })
+    for (let made = 0; !isOver(); made += 1) {
+      const node = nodes[made % nodes.length]
+      if (node === undefined) continue
+      await this.subscribe(node, end)
+      await delay(500)
+      await this.removeComplete(node)
+    }
+    await Promise.all(writing)
   }
 
   /** What was told before an initial notification is not newer than that, and what came for the first time after it is. */

@@ -7,7 +7,7 @@ import type { RunningBroker } from '../running.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { givenNodes, until } from './given-nodes.js'
 import { InitialFirst } from './initial-first.js'
-import { subscribedToTanks, tanks, Written } from './written-tanks.js'
+import { subscribedToTanks, Written } from './written-tanks.js'
 
 let etcd: EtcdMembers
 
@@ -128,21 +128,7 @@ test(`three nodes are killed and paused, ${rounds} times: every acknowledged cha
   })
   const nodes = await subscribedNodes(t, ['a', 'b', 'c'], end.url())
   let isOver = false
-  const writing = tanks.map(async (id) => {
-    while (!isOver) {
-      const node = nodes[chance(nodes.length)]
-      if (node !== undefined) await written.set(id, node)
-      await delay(20)
-    }
-  })
-  const subscribing = (async () => {
-    for (let made = 0; !isOver; made += 1) {
-      const node = nodes[made % nodes.length]
-      if (node !== undefined) await initial.subscribe(node, end)
-      await delay(500)
-      if (node !== undefined) await initial.removeComplete(node)
-    }
-  })()
+  const working = initial.keepSubscribing(nodes, end, written, () => isOver)
   for (let round = 0; round < rounds; round += 1) {
     const victim = nodes[chance(nodes.length)]
     const isKilled = chance(2) === 0
@@ -155,7 +141,7 @@ test(`three nodes are killed and paused, ${rounds} times: every acknowledged cha
     await delay(chance(4000))
   }
   isOver = true
-  await Promise.all([...writing, subscribing])
+  await working
   await until(() => written.isNotified && initial.isComplete, 'all acknowledged changes are notified')
   written.check(t)
   initial.check(t, written)
