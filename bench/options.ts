@@ -31,6 +31,8 @@ export interface BenchOptions {
   readonly subscriptions: readonly number[]
   /** Numbers of nodes that clusters have. */
   readonly nodes: readonly number[]
+  /** Of those clusters. */
+  readonly partitions: number
   /** The share of a processor that each broker of a cluster is held to; nothing when it gets all that it can. */
   readonly share: number | undefined
   /** Where the page with the charts goes. */
@@ -53,6 +55,7 @@ const known = {
   logs: { type: 'string', default: '8,64' },
   subscriptions: { type: 'string', default: '1,100,10000' },
   nodes: { type: 'string', default: '1,3,6' },
+  partitions: { type: 'string', default: '12' },
   share: { type: 'string', default: '0.2' },
   'no-share': { type: 'boolean', default: false },
   json: { type: 'string' },
@@ -88,6 +91,7 @@ export function parseBenchOptions(
     logs_MiB: parseCounts('--logs', values.logs),
     subscriptions: parseCounts('--subscriptions', values.subscriptions),
     nodes: parseNodes(values.nodes),
+    partitions: parseCount('--partitions', values.partitions),
     share: values['no-share'] ? undefined : parseAmount('--share', values.share),
     json: values.json,
     report: values.report,

@@ -77,6 +77,7 @@ Options
   --subscriptions L numbers of subscriptions for notify and streams, each update matching one (1,100,10000); for console
                     the largest
   --nodes L         numbers of nodes for cluster (1,3,6)
+  --partitions N    partitions of clusters (12)
   --share S         the share of a processor that each broker of cluster is held to (0.2), which needs cgroups that may be
                     written; --no-share goes without
   --json FILE       write everything to this file as well

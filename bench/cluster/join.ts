@@ -6,7 +6,7 @@ import type { Bench, Harness } from '../harness.js'
 import { residentBeyondFiles_MiB } from '../memory.js'
 import { PreparedFolders } from '../prepared.js'
 import { median, rounded } from '../rounds.js'
-import { NodesUnderTest, partitions } from './nodes.js'
+import { NodesUnderTest } from './nodes.js'
 import { nodeStart } from './requirements.js'
 import { processorTime_ms } from './spent.js'
 
@@ -20,7 +20,7 @@ export const clusterJoin: Bench = {
     const start = nodeStart(harness, 'cluster-join', { isShared: false })
     if (start === undefined) return
     const { entities } = harness.options
-    const flags = [...start.flags, '-partitions', String(partitions)]
+    const flags = [...start.flags, '-partitions', String(start.partitions)]
     const prepared = new PreparedFolders({ main: start.main, flags })
     try {
       const filled = await prepared.of(entities, (created) =>

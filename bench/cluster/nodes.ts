@@ -10,16 +10,15 @@ import { items, member } from '../ngsi.js'
 import { EtcdProcesses, etcdMembers } from './etcd-processes.js'
 import type { ProcessorShares } from './processor-share.js'
 
-/** As a new cluster has them. */
-export const partitions = 12
-
 /** As many as a cluster that is to outlive one of them needs. */
 const members = 3
 
+const listenersMost = 100
+
 const patience_ms = 180_000
 
-/** The partition that has a device, in the default tenant. */
-export function partitionOfDevice(number: number): number {
+/** The partition of so many that has a device, in the default tenant. */
+export function partitionOfDevice(number: number, partitions: number): number {
   return shardOf('', deviceId(number), partitions)
 }
 
@@ -27,6 +26,7 @@ export function partitionOfDevice(number: number): number {
 export interface NodeStart {
   readonly main: string
   readonly flags: readonly string[]
+  readonly partitions: number
   /** What each broker is held to when that is asked for; all that it can get without them. */
   readonly shares: ProcessorShares | undefined
 }
@@ -65,6 +65,8 @@ export class NodesUnderTest {
     this.#start = start
     this.#folder = folder
     process.prependListener('exit', this.#atExit)
+    // Each broker and each folder has one.
+    process.setMaxListeners(Math.max(process.getMaxListeners(), listenersMost))
   }
 
   /** Works with an etcd that serves and no node yet; ends whatever was started. */
@@ -80,6 +82,10 @@ export class NodesUnderTest {
     } finally {
       await nodes.#end()
     }
+  }
+
+  get partitions(): number {
+    return this.#start.partitions
   }
 
   get names(): readonly string[] {
@@ -114,7 +120,7 @@ export class NodesUnderTest {
       port: await freePort(),
       folder: filled ?? new DataFolder(),
     }
-    const own = ['-cluster', 'bench', '-clusterUrl', this.etcd.urls.join(','), '-partitions', String(partitions)]
+    const own = ['-cluster', 'bench', '-clusterUrl', this.etcd.urls.join(','), '-partitions', String(this.partitions)]
     const link = ['-clusterPort', '0', '-clusterIp', '127.0.0.1', '-clusterAdvertise', '127.0.0.1']
     const all = [...own, ...link, '-clusterTokenFile', this.#token, '-nodeName', name, ...this.#start.flags, ...flags]
     const start = { main: this.#start.main, folder, flags: all, port, ...(begun && { begun }) }
@@ -143,7 +149,7 @@ export class NodesUnderTest {
   /** Resolves when all nodes that run are ready, and each owns what belongs to it. */
   async untilPlaced(): Promise<void> {
     await this.untilReady()
-    const { names } = this
+    const { names, partitions } = this
     const facts = { nodes: names, members: new Set(names), partitions, copies: names.length }
     const wanted = placed(facts).map(({ owner }) => owner)
     await until(async () => {

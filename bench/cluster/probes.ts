@@ -3,7 +3,7 @@ import { addressOf, Connection, Disconnected } from '../connection.js'
 import { readDevice, updateDevice } from '../device.js'
 import { refusalIn } from '../ngsi.js'
 import { firstFresh, fresh, type Prepared, prepare } from '../request.js'
-import { partitionOfDevice, partitions } from './nodes.js'
+import { partitionOfDevice } from './nodes.js'
 
 /** How often each probe asks, whether or not it was answered before. */
 const interval_ms = 200
@@ -47,6 +47,12 @@ class Probe {
     return this.#failures
   }
 
+  /** What was until now does not count. */
+  forget(): void {
+    this.#longest_ms = 0
+    this.#failures = 0
+  }
+
   end(): void {
     clearInterval(this.#timer)
     for (const connection of this.#connections) connection.close()
@@ -79,9 +85,9 @@ class Probe {
 export class Probes {
   readonly #probes: readonly Probe[]
 
-  /** Of devices that exist already. */
-  constructor(urls: readonly string[]) {
-    const devices = onePerPartition()
+  /** Of devices that exist already, in so many partitions. */
+  constructor(urls: readonly string[], partitions: number) {
+    const devices = onePerPartition(partitions)
     this.#probes = urls.flatMap((url) =>
       devices.flatMap((device) => [new Probe('update', url, device), new Probe('read', url, device)]),
     )
@@ -102,6 +108,11 @@ export class Probes {
     return this.#probes.filter((probe) => probe.kind === kind).reduce((sum, { failures }) => sum + failures, 0)
   }
 
+  /** What was until now does not count. */
+  forget(): void {
+    for (const probe of this.#probes) probe.forget()
+  }
+
   end(): void {
     for (const probe of this.#probes) probe.end()
   }
@@ -110,10 +121,10 @@ export class Probes {
 /** As many devices as probes need: some are in each partition. */
 export const probedDevices = 200
 
-function onePerPartition(): readonly number[] {
+function onePerPartition(partitions: number): readonly number[] {
   const found = new Map<number, number>()
   for (let number = 0; number < probedDevices; number += 1) {
-    const partition = partitionOfDevice(number)
+    const partition = partitionOfDevice(number, partitions)
     if (!found.has(partition)) found.set(partition, number)
   }
   if (found.size < partitions)

@@ -40,21 +40,24 @@ async function measureConfirmed(harness: Harness, start: NodeStart, size: number
   await withNodes(harness, start, size, [], async (nodes) => {
     await measureIdle(harness, nodes)
     for (const connections of harness.options.connections) {
-      const load = { connections, at: nodes.names }
-      await measure(harness, nodes, { ...load, case: 'updates', requests: updatesOf(harness) })
-      await measure(harness, nodes, { ...load, case: 'confirmed reads', requests: readsOf(harness) })
+      const load = { connections, at: nodes.names, requests: updatesOf(harness) }
+      await measure(harness, nodes, { ...load, case: 'updates' })
     }
+    await measureReads(harness, nodes, 'confirmed reads')
     if (hasWays) await measureWays(harness, nodes)
   })
 }
 
 async function measureLocal(harness: Harness, start: NodeStart, size: number): Promise<void> {
   await withNodes(harness, start, size, ['-clusterReads', 'local'], async (nodes) => {
-    const requests = readsOf(harness)
-    for (const connections of harness.options.connections) {
-      await measure(harness, nodes, { case: 'local reads', connections, requests, at: nodes.names })
-    }
+    await measureReads(harness, nodes, 'local reads')
   })
+}
+
+/** With the most connections. */
+function measureReads(harness: Harness, nodes: NodesUnderTest, name: string): Promise<void> {
+  const connections = Math.max(...harness.options.connections)
+  return measure(harness, nodes, { case: name, connections, requests: readsOf(harness), at: nodes.names })
 }
 
 function updatesOf({ options }: Harness): readonly Request[] {
@@ -111,7 +114,7 @@ async function measureWays(harness: Harness, nodes: NodesUnderTest): Promise<voi
   const [owner = '', other = ''] = nodes.names
   const owners = await nodes.owners()
   const owned = Array.from({ length: harness.options.devices }, (_, number) => number).filter(
-    (number) => owners[partitionOfDevice(number)] === owner,
+    (number) => owners[partitionOfDevice(number, nodes.partitions)] === owner,
   )
   const requests = owned.map((number) => updateDevice(number, fresh))
   const connections = Math.max(...harness.options.connections)
@@ -174,5 +177,6 @@ async function measure(
 }
 
 function lineStart(harness: Harness, nodes: NodesUnderTest, name: string): Line {
-  return { bench: 'cluster', case: name, nodes: nodes.names.length, share: harness.options.share ?? 'none' }
+  const { names, partitions } = nodes
+  return { bench: 'cluster', case: name, nodes: names.length, partitions, share: harness.options.share ?? 'none' }
 }

@@ -14,7 +14,7 @@ export function nodeStart(
   bench: string,
   { isShared }: { readonly isShared: boolean },
 ): NodeStart | undefined {
-  const { main, flags, share, areNamed } = harness.options
+  const { main, flags, partitions, share, areNamed } = harness.options
   if (!harness.hasOwnBrokers(bench)) return undefined
   const refuse = (why: string): undefined => {
     if (areNamed) throw new WrongCommandLine(`${bench}: ${why}`)
@@ -22,8 +22,8 @@ export function nodeStart(
   }
   if (!hasEtcd()) return refuse('etcd and etcdctl are to be on the path (etcd-server and etcd-client of Debian)')
   if (!existsSync('/proc/self/stat')) return refuse('the processor time of other processes is known on Linux only')
-  if (!isShared || share === undefined) return { main, flags, shares: undefined }
+  if (!isShared || share === undefined) return { main, flags, partitions, shares: undefined }
   const shares = ProcessorShares.of(share)
-  if (shares.ok) return { main, flags, shares: shares.value }
+  if (shares.ok) return { main, flags, partitions, shares: shares.value }
   return refuse(`no broker can be held to ${share} of a processor: ${shares.error} (--no-share goes without)`)
 }
