@@ -83,6 +83,7 @@ function withRecords(inputs: readonly Input[], records_per_s: number): readonly 
 function costsOf(inputs: readonly Input[]): PartCosts {
   const cost = (name: keyof PartCosts): number => inputs.find((input) => input.name === name)?.value ?? Number.NaN
   return {
+    idle_ms: cost('idle_ms'),
     ...{ owner_us: cost('owner_us'), through_us: cost('through_us'), copy_us: cost('copy_us') },
     ...{ record_us: cost('record_us'), follower_us: cost('follower_us') },
     ...{ confirmed_us: cost('confirmed_us'), local_us: cost('local_us') },
@@ -95,7 +96,8 @@ function comparisons(results: readonly unknown[], costs: PartCosts): readonly Li
   const updates = results.filter((line) => member(line, 'bench') === 'cluster' && member(line, 'case') === 'updates')
   return updates.map((line) => {
     const nodes = Number(member(line, 'nodes'))
-    const computed_us = updateTime_us(costs, nodes)
+    const idle_us = (nodes * costs.idle_ms * 1000) / Number(member(line, 'rate_per_s'))
+    const computed_us = updateTime_us(costs, nodes) + idle_us
     const measured_us = Number(member(line, 'brokers_us'))
     return {
       nodes,
