@@ -27,3 +27,10 @@ export function ownsFrom(before: SeenWriter | undefined, node: string): Nanoseco
   const mayShow = before !== undefined && (before.node !== node || before.isClaim)
   return mayShow ? before.received + mayShow_ns : 0n
 }
+
+/** Has a claimant look whether it owns its log: at once, and when its wait is over, which is as soon as updates can be taken again. */
+export function lookFrom(from: Nanoseconds, look: () => void): void {
+  look()
+  const wait_ms = Math.ceil(Number(from - process.hrtime.bigint()) / 1e6)
+  if (wait_ms > 0) setTimeout(look, wait_ms).unref()
+}

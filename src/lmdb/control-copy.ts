@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClusterLog } from '../cluster/cluster-log.js'
-import { fullDisk_ms, idle_ns, look_ms, ownsFrom, shown_ms } from '../cluster/tenure.js'
+import { fullDisk_ms, idle_ns, look_ms, lookFrom, ownsFrom, shown_ms } from '../cluster/tenure.js'
 import type { Log } from '../log/log.js'
 import type { PartitionPosition } from '../shared-memory/partition-position.js'
 import { StorageFull } from '../storage-fault.js'
@@ -142,9 +142,10 @@ export class ControlCopy {
     const epoch = claimed.value
     this.#isFenced = false
     store.pass(epoch)
-    this.#state = { kind: 'claimed', epoch, from: ownsFrom(before, node) }
+    const from = ownsFrom(before, node)
+    this.#state = { kind: 'claimed', epoch, from }
     position.own(epoch)
-    if (this.#isToOwn) this.#look()
+    if (this.#isToOwn) lookFrom(from, () => this.#look())
     else await this.release()
   }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ClockSkew } from '../cluster/clock-skew.js'
 import type { ClusterLog } from '../cluster/cluster-log.js'
-import { fullDisk_ms, idle_ns, look_ms, ownsFrom, shown_ms } from '../cluster/tenure.js'
+import { fullDisk_ms, idle_ns, look_ms, lookFrom, ownsFrom, shown_ms } from '../cluster/tenure.js'
 import type { Log } from '../log/log.js'
 import type { CopyMeter } from '../measure/copy-table.js'
 import type { PartitionPosition } from '../shared-memory/partition-position.js'
@@ -179,7 +179,7 @@ export class PartitionCopy {
     meter.claimed(from > 0n ? 'takenOver' : 'handedOver')
     meter.skewed(0)
     owns(epoch)
-    if (this.#isToOwn) this.#look()
+    if (this.#isToOwn) lookFrom(from, () => this.#look())
     else this.release()
   }
 
