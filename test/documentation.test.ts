@@ -96,6 +96,7 @@ test('every flag, variable and metric that a page names is one of the program', 
 
 /** The variables that switch tests to their long forms, or say what they run. */
 const ofTests: ReadonlySet<string> = new Set([
+  'RIGEL_BENCH',
   'RIGEL_CHROMIUM',
   'RIGEL_FAULTS',
   'RIGEL_IMAGE',

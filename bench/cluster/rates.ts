@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { readDevice, updateDevice } from '../device.js'
-import { createDevices } from '../fleet.js'
+import { readDevice, updateDevice, updateDevices } from '../device.js'
+import { createDevices, groupsOf } from '../fleet.js'
 import type { Bench, Harness } from '../harness.js'
 import type { LoadResult } from '../load.js'
 import { fresh, type Request } from '../request.js'
@@ -37,7 +37,7 @@ interface ClusterLoad {
 }
 
 async function measureConfirmed(harness: Harness, start: NodeStart, size: number, hasWays: boolean): Promise<void> {
-  await withNodes(harness, start, size, [], async (nodes) => {
+  await withNodes(harness, start, size, { flags: [], warmedUp: ['updates', 'reads'] }, async (nodes) => {
     await measureIdle(harness, nodes)
     for (const connections of harness.options.connections) {
       const load = { connections, at: nodes.names, requests: updatesOf(harness) }
@@ -49,7 +49,7 @@ async function measureConfirmed(harness: Harness, start: NodeStart, size: number
 }
 
 async function measureLocal(harness: Harness, start: NodeStart, size: number): Promise<void> {
-  await withNodes(harness, start, size, ['-clusterReads', 'local'], async (nodes) => {
+  await withNodes(harness, start, size, { flags: ['-clusterReads', 'local'], warmedUp: ['reads'] }, async (nodes) => {
     await measureReads(harness, nodes, 'local reads')
   })
 }
@@ -68,20 +68,29 @@ function readsOf({ options }: Harness): readonly Request[] {
   return Array.from({ length: options.devices }, (_, number) => readDevice(number))
 }
 
+/** Elements of a request of the warm-up: some are in each partition. */
+const warmUpElements = 25
+
+/** What is run to have it compiled, each for as long as a case is measured. */
+type WarmUp = 'updates' | 'reads'
+
 /**
- * Each thread of each broker compiles what it runs often. With a fifth of a processor that would take minutes, so it is done before
- * brokers are held to their share.
+ * Each thread of each broker compiles what it runs often: with single updates that takes minutes, since each partition has a thread on
+ * each node. So there are updates of many elements before, and brokers are held to their share after it.
  */
-async function warmUp(harness: Harness, { urls: [url = '', ...others] }: NodesUnderTest): Promise<void> {
-  const task = {
-    url,
-    others,
-    connections: warmUpConnections,
-    checked: true,
-    warmUp_s: 0,
-    duration_s: harness.options.duration_s,
+async function warmUp(harness: Harness, nodes: NodesUnderTest, what: readonly WarmUp[]): Promise<void> {
+  const { devices, duration_s } = harness.options
+  const [url = '', ...others] = nodes.urls
+  const task = { url, others, connections: warmUpConnections, checked: true, warmUp_s: 0, duration_s }
+  if (what.includes('updates')) {
+    const many = [...groupsOf(devices, warmUpElements)].map((numbers) => updateDevices(numbers, fresh))
+    await harness.load('cluster, warm-up, many elements', { ...task, duration_s: duration_s * 2, requests: many })
+    await harness.load('cluster, warm-up, updates', {
+      ...task,
+      duration_s: duration_s * 2,
+      requests: updatesOf(harness),
+    })
   }
-  await harness.load('cluster, warm-up, updates', { ...task, requests: updatesOf(harness) })
   await harness.load('cluster, warm-up, reads', { ...task, requests: readsOf(harness) })
 }
 
@@ -89,7 +98,7 @@ async function withNodes(
   harness: Harness,
   start: NodeStart,
   size: number,
-  flags: readonly string[],
+  { flags, warmedUp }: { readonly flags: readonly string[]; readonly warmedUp: readonly WarmUp[] },
   work: (nodes: NodesUnderTest) => Promise<void>,
 ): Promise<void> {
   await NodesUnderTest.with(start, async (nodes) => {
@@ -100,7 +109,7 @@ async function withNodes(
     )
     const [url = ''] = nodes.urls
     await createDevices(url, harness.options.devices, 0)
-    await warmUp(harness, nodes)
+    await warmUp(harness, nodes, warmedUp)
     nodes.holdToShares()
     await work(nodes)
   })
