@@ -10,6 +10,7 @@ import type {
 import { idOfPosition, positionOfId, type StreamPosition } from '../delivery/stream-position.js'
 import { err, ok, type Result } from '../result.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
+import { now } from '../time.js'
 
 /** The couriers of the other nodes of a cluster. */
 export interface OtherCouriers {
@@ -41,7 +42,7 @@ export class MergedStreams implements StreamSource {
     request: StreamRequest,
     take: (piece: StreamPiece) => void,
   ): Promise<Result<OpenStream, StreamRefusal | 'away'>> {
-    const stream = new MergedStream(this.#others, request, take)
+    const stream = new MergedStream(this.#others, { ...request, since: now() }, take)
     const refusal = await stream.begin(this.#own)
     return refusal === undefined ? ok(stream) : err(refusal)
   }
@@ -79,9 +80,9 @@ class MergedStream implements OpenStream {
 
   /** Begins all parts; gives why there is no stream, if there is none. */
   async begin(own: StreamSource): Promise<StreamRefusal | 'away' | undefined> {
-    const refused = await this.#join('', own, this.#request)
+    const refused = await this.#join('', own)
     if (refused !== undefined) return refused
-    const joined = this.#others.names().map((node) => this.#join(node, this.#others.of(node), this.#request))
+    const joined = this.#others.names().map((node) => this.#join(node, this.#others.of(node)))
     const late: Awaited<(typeof joined)[number]>[] = []
     const refusals = await Promise.race([Promise.all(joined), sleep(begin_ms, late, { ref: false })])
     if (refusals.includes('full')) {
@@ -107,17 +108,17 @@ class MergedStream implements OpenStream {
     this.#parts.clear()
   }
 
-  /** A node has come, or is reached again. It is to have the client join those that it knows, and not to replace them. */
+  /** A node may have come, or be reached again. */
   #look(): void {
     for (const node of this.#others.names()) {
       if (this.#parts.has(node) || this.#joining.has(node)) continue
-      void this.#join(node, this.#others.of(node), { ...this.#request, isAgain: true })
+      void this.#join(node, this.#others.of(node))
     }
   }
 
-  async #join(node: string, source: StreamSource, request: StreamRequest): Promise<StreamRefusal | 'away' | undefined> {
+  async #join(node: string, source: StreamSource): Promise<StreamRefusal | 'away' | undefined> {
     this.#joining.add(node)
-    const opened = await source.open(request, (piece) => this.#pass(node, piece))
+    const opened = await source.open(this.#request, (piece) => this.#pass(node, piece))
     this.#joining.delete(node)
     if (!opened.ok) return opened.error
     if (this.#isOver) {

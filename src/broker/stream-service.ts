@@ -9,7 +9,7 @@ import type {
 } from '../delivery/stream-message.js'
 import type { StreamPosition } from '../delivery/stream-position.js'
 import { type EventQueue, type EventStreams, encodedEvent } from '../event-stream.js'
-import { ok, type Result } from '../result.js'
+import { err, ok, type Result } from '../result.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 
 /** The notifications of subscriptions as event streams; one for each front end. */
@@ -57,6 +57,8 @@ export class ClientStreams implements StreamService {
   }
 
   async open(request: StreamRequest, client: Client): Promise<Result<BodyStream, StreamRefusal | 'away'>> {
+    // Of a node that was paused others have come since, whom nobody would replace.
+    if (client.gone) return err('away')
     const listening: Listening = { early: [], queue: undefined, stream: undefined, late: undefined }
     const opened = await this.#source.open(request, (piece) => this.#take(listening, piece))
     if (!opened.ok) return opened

@@ -18,6 +18,8 @@ interface Slot {
  */
 export class StreamGroup {
   readonly name: string | undefined
+  /** When the stream of its last member began, see `StreamRequest`; 0 where that does not matter. */
+  since = 0
   readonly #members: NoticeStream[] = []
   readonly #slots = new Map<number, Slot>()
 

@@ -1,5 +1,6 @@
 import type { Result } from '../result.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
+import type { Milliseconds } from '../time.js'
 import type { StreamPosition } from './stream-position.js'
 
 /** The stream of one client, as its front end asks for it. */
@@ -11,8 +12,8 @@ export interface StreamRequest {
   readonly group: string | undefined
   /** Whether nothing counts as arrived that was not confirmed. */
   readonly isExplicit: boolean
-  /** It has begun at other nodes before: who came there since is not replaced, but ends it. */
-  readonly isAgain?: boolean
+  /** Of a client that listens to several nodes: when its stream began, by the clock of the day of its own node. */
+  readonly since?: Milliseconds | undefined
 }
 
 /** Why there is no stream. */

@@ -21,6 +21,9 @@ export interface StreamsParts extends EventParts {
   readonly known: (source: number) => number
 }
 
+/** Clocks of the nodes of a cluster do not differ by more. */
+const clockSkew_ms = 1000
+
 /** The port of a front end. */
 interface StreamPort {
   on(event: 'message', take: (instruction: StreamInstruction) => void): unknown
@@ -154,9 +157,10 @@ export class Streams {
   }
 
   #open(port: StreamPort, number: number, request: StreamRequest): void {
-    const { subscription, after, group: name, isExplicit, isAgain } = request
+    const { subscription, after, group: name, isExplicit, since = Number.POSITIVE_INFINITY } = request
     const present = this.#groups.get(subscription)
-    if (present !== undefined && !this.#isJoined(present, name) && isAgain) {
+    // A request may come late: to a node that was paused, or from one that has reached it only now.
+    if (present !== undefined && !this.#isJoined(present, name) && since < present.since - clockSkew_ms) {
       this.#tell(port, { kind: 'opened', stream: number })
       this.#tell(port, { kind: 'ended', stream: number, why: 'replaced' })
       return
@@ -165,6 +169,7 @@ export class Streams {
     if (after !== undefined) this.#confirm(subscription, after)
     const group = this.#groups.get(subscription) ?? new StreamGroup(name)
     this.#groups.set(subscription, group)
+    group.since = Math.max(group.since, request.since ?? 0)
     const stream = this.#newStream(port, number, { subscription, group, isExplicit })
     if (after?.ofGroup === undefined) this.#goOn(stream, subscription, after)
     group.join(stream)

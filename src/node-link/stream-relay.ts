@@ -9,6 +9,7 @@ import {
 } from '../delivery/stream-message.js'
 import { idOfPosition, positionOfId, type StreamPosition } from '../delivery/stream-position.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
+import type { Milliseconds } from '../time.js'
 
 /** How often a stream that has nothing to send says that its node is there. */
 const beat_ms = 1000
@@ -63,11 +64,12 @@ export function streamPositionText(position: StreamPosition): string {
 
 /** The request of another node; nothing when the text is none. */
 export function parseStreamRequest(text: string): StreamRequest | undefined {
-  const { subscription, after, group, isExplicit, isAgain } = membersOf(text)
+  const { subscription, after, group, isExplicit, since } = membersOf(text)
   const position = typeof after === 'string' ? positionOfId(after) : undefined
-  const isWhole = typeof subscription === 'string' && (after === undefined || position !== undefined)
+  const isWhole =
+    typeof subscription === 'string' && typeof since === 'number' && (after === undefined || position !== undefined)
   if (!isWhole || (group !== undefined && typeof group !== 'string')) return undefined
-  const terms = { group, isExplicit: isExplicit === true, isAgain: isAgain === true }
+  const terms = { group, isExplicit: isExplicit === true, since: since as Milliseconds }
   return { subscription: subscription as SubscriptionId, after: position, ...terms }
 }
 

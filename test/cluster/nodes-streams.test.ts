@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { before, t as file, type Test, test } from 'tap'
+import { isLong } from '../faults/run.js'
 import { ListeningClient } from '../listening-client.js'
 import type { RunningBroker } from '../running.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
@@ -26,6 +27,8 @@ class Program {
   last = ''
   /** The node that it listens at. */
   node: RunningBroker | undefined
+  /** One that does not answer, which a proxy would leave out. */
+  away: RunningBroker | undefined
   /** Why its streams have ended, as far as that was said. */
   readonly ends: string[] = []
 
@@ -47,13 +50,14 @@ class Program {
       const node = this.#nodes[at % this.#nodes.length]
       const named = this.last === '' ? '' : `lastEventId=${this.last}`
       const path = `${this.#path}${this.#path.includes('?') ? '&' : '?'}${named}`
-      const client = node && (await ListeningClient.open(this.#t, node, { path }).catch(() => undefined))
-      if (client?.status === 200) {
+      const client =
+        node && node !== this.away && (await ListeningClient.open(this.#t, node, { path }).catch(() => undefined))
+      if (client && client.status === 200) {
         this.node = node
         await this.#read(client)
         this.node = undefined
       }
-      client?.close()
+      if (client) client.close()
       await delay(50)
     }
   }
@@ -122,6 +126,25 @@ test('a client listens at any node to what all of them send, whichever is killed
     const own = await Promise.all(others.map(owns))
     await killed(others[own.indexOf(true)])
   })
+  await until(() => program.node !== undefined, 'it listens')
+  if (isLong) {
+    await t.test('a node that sends, for so long that others send for it', async (t) => {
+      const others = nodes.filter((node) => node !== program.node)
+      const owners = await Promise.all(others.map(owns))
+      const paused = others[owners.indexOf(true)]
+      const lost = 'this node has lost its lease'
+      const times = paused?.output.split(lost).length ?? 0
+      program.away = paused
+      paused?.signal('SIGSTOP')
+      await written.setAll(...nodes.filter((node) => node !== paused))
+      await notified()
+      paused?.signal('SIGCONT')
+      await until(() => (paused?.output.split(lost).length ?? 0) > times, 'it hears that it was away')
+      await written.setAll(...nodes)
+      await notified()
+      t.notOk(program.ends.includes('replaced'))
+    })
+  }
   written.check(t)
 
   await t.test('what has come is confirmed at any node', async (t) => {

@@ -222,7 +222,7 @@ test('clients listen to what the node sends, and are told when that becomes less
     await until(() => reports.length > 0)
     t.match(reports.shift(), report)
   }
-  const open = (stream: number, isAgain = false): void =>
+  const open = (stream: number, ago_ms = 0): void =>
     port1.postMessage({
       kind: 'open',
       stream,
@@ -230,14 +230,14 @@ test('clients listen to what the node sends, and are told when that becomes less
       after: undefined,
       group: undefined,
       isExplicit: false,
-      isAgain,
+      since: now() - ago_ms,
     })
   nth(owners, 0).own()
   await running.start()
   running.obey({ kind: 'streams', port: port2 })
   open(1)
   await said({ kind: 'opened', stream: 1 })
-  open(2, true)
+  open(2, 2000)
   await said({ kind: 'opened', stream: 2 })
   await said({ kind: 'ended', stream: 2, why: 'replaced' })
   nth(boxes.partitions, 1).enqueue(notice(one, 'b', '{"n":0}'))

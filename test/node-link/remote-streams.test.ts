@@ -2,11 +2,12 @@ import { test } from 'tap'
 import type { StreamPiece, StreamRequest, StreamSource } from '../../src/delivery/stream-message.js'
 import { err, ok } from '../../src/result.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
+import { now } from '../../src/time.js'
 import { GivenNode, linkTo, until } from './given.js'
 
 const subscription = '5718a2f1c0de000000000001' as SubscriptionId
 const after = { tag: '0a1b2c3d', ofGroup: new Map([['abc1', 7]]), sent: new Map([[1, 20]]) }
-const request: StreamRequest = { subscription, after, group: 'g', isExplicit: true, isAgain: false }
+const request: StreamRequest = { subscription, after, group: 'g', isExplicit: true, since: now() }
 
 /** The streams of a node as a test has them. */
 class GivenStreams implements StreamSource {
