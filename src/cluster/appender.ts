@@ -13,6 +13,8 @@ export interface AppenderEvents {
 
 interface Waiting {
   readonly offer: Offer
+  /** Whether it was offered and not answered: that may still be carried out. */
+  wasUnanswered: boolean
   readonly resolve: (appended: Appended) => void
 }
 
@@ -47,7 +49,7 @@ export class Appender {
   append(log: LogName, expected: LogSequence, bytes: Uint8Array): Promise<Appended> {
     const isOwn = (standing: Uint8Array): boolean => isSameRecord(standing, bytes)
     return new Promise((resolve) => {
-      this.#waiting.push({ offer: { log, expected, bytes, isOwn }, resolve })
+      this.#waiting.push({ offer: { log, expected, bytes, isOwn }, wasUnanswered: false, resolve })
       this.#send()
     })
   }
@@ -86,15 +88,29 @@ export class Appender {
     const outcomes = await this.#engine.append(batch.map(({ offer }) => offer))
     if (outcomes.ok) {
       this.#events.answered(batch.length, process.hrtime.bigint() - begun)
-      for (const [at, outcome] of outcomes.value.entries()) batch[at]?.resolve(outcome)
+      const unknown = batch.filter((waiting, at) => !isResolved(waiting, outcomes.value[at]))
+      if (unknown.length > 0) this.#again(unknown)
       return
     }
-    if (this.#isClosed) return
     this.#events.unanswered(outcomes.error.reason)
+    for (const waiting of batch) waiting.wasUnanswered = true
+    this.#again(batch)
+  }
+
+  #again(batch: readonly Waiting[]): void {
+    if (this.#isClosed) return
     this.#waiting.unshift(...batch)
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
       this.#send()
     }, again_ms)
   }
+}
+
+/** Resolves with an outcome, unless it says nothing of an earlier offer that was not answered. */
+function isResolved({ wasUnanswered, resolve }: Waiting, outcome: Appended | undefined): boolean {
+  if (outcome === undefined) throw new Error('the engine gave fewer outcomes than there were offers')
+  if (!outcome.ok && outcome.error.kind === 'full' && wasUnanswered) return false
+  resolve(outcome)
+  return true
 }

@@ -64,7 +64,7 @@ export class EtcdEngine implements Engine {
       return ok(offers.map((offer, at) => appendedOf(offer, called.value.responses[at]?.responseTxn)))
     }
     const { kind, reason } = called.error
-    if (kind === 'full') return ok(offers.map(() => err({ kind })))
+    if (kind === 'full') return this.#taken(offers)
     if (kind !== 'tooLarge') return err({ kind: 'unavailable', reason })
     if (offers.length === 1) return ok([err({ kind, limit_bytes: recordMax_bytes })])
     // Together they were too much for how etcd is set up.
@@ -75,6 +75,19 @@ export class EtcdEngine implements Engine {
       alone.push(...outcome.value)
     }
     return ok(alone)
+  }
+
+  /** Of a request that etcd has no room for: a member may say so of one that it has carried out. */
+  async #taken(offers: readonly Offer[]): Promise<Result<readonly Appended[], EngineUnavailable>> {
+    const success = offers.map((offer) => ({ requestTxn: { ...this.#appending(offer), success: [] } }))
+    const called = await this.#call('txn', { compare: [], success, failure: [] })
+    if (!called.ok) return err(unavailable(called.error))
+    return ok(
+      offers.map((offer, at) => {
+        const outcome = called.value.responses[at]?.responseTxn
+        return outcome?.succeeded ? err({ kind: 'full' }) : appendedOf(offer, outcome)
+      }),
+    )
   }
 
   async read(log: LogName, after: LogSequence): Promise<Result<readonly LogRecord[], ReadRefusal>> {
