@@ -80,6 +80,8 @@ export class Partitions<Task extends object> {
   readonly #open = new Map<number, (report: TicketedReport) => void>()
   /** Partitions of which a commit is kept for a copy, with the threads that do so. */
   readonly #copied = new Map<number, PartitionThread<Task>>()
+  /** Partitions whose threads are to claim their logs, and have not said yet what became of that. */
+  readonly #claiming = new Set<number>()
   #tickets = 0
   /** See `controlled`. */
   #control = 0 as LogSequence
@@ -224,14 +226,18 @@ export class Partitions<Task extends object> {
     return report ?? undefined
   }
 
-  /** Tells the thread of a partition, if it has one now. */
+  /** Tells the thread of a partition; of what is to be claimed, the next one if it has none now. */
   instruct(partition: number, instruction: Extract<PartitionInstruction, { kind: 'own' | 'release' }>): void {
+    if (instruction.kind === 'own') this.#claiming.add(partition)
+    else this.#claiming.delete(partition)
     this.#threads.get(partition)?.tell(instruction)
   }
 
   #take(partition: number, report: PartitionReport): void {
-    if (report.kind === 'owns') this.#settings.owns?.(partition, report.epoch)
-    else if (report.kind !== 'ready') this.#open.get(report.ticket)?.(report)
+    if (report.kind === 'owns') {
+      this.#claiming.delete(partition)
+      this.#settings.owns?.(partition, report.epoch)
+    } else if (report.kind !== 'ready') this.#open.get(report.ticket)?.(report)
   }
 
   #start(partition: number): Promise<PartitionReady> {
@@ -249,6 +255,7 @@ export class Partitions<Task extends object> {
     const ready = await thread.ready
     this.#threads.set(partition, thread)
     if (this.#control > 0) tellControl(thread, this.#control)
+    if (this.#claiming.has(partition)) thread.tell({ kind: 'own' } satisfies PartitionInstruction)
     this.#settings.log.trace('worker', `partition ${partition} has started`)
     thread.ended.catch((fault: unknown) => this.#died(partition, thread, fault))
     for (const link of this.#links) join(link, partition, thread)
