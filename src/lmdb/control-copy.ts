@@ -82,10 +82,12 @@ export class ControlCopy {
   async release(): Promise<void> {
     this.#isToOwn = false
     if (this.#state.kind !== 'owns' && this.#state.kind !== 'claimed') return
+    // While the owner before may still show what it has, whoever claims next has to wait, as behind this claim.
+    const isWaiting = this.#state.kind === 'claimed' && process.hrtime.bigint() < this.#state.from
     this.#state = { kind: 'releases' }
     // Nothing may be shown after the record that says so, from before it is sent.
     this.#parts.position.doubt()
-    await this.#mark('release')
+    if (!isWaiting) await this.#mark('release')
     this.#lost()
   }
 
@@ -116,7 +118,7 @@ export class ControlCopy {
 
   async #apply(turns: readonly LogRecord[], last: LogSequence): Promise<void> {
     const { store, wal, log } = this.#parts
-    for (;;) {
+    for (let isSaid = false; this.#state.kind !== 'ended'; isSaid = true) {
       try {
         store.follow(turns, last)
         wal.advance(last)
@@ -124,7 +126,8 @@ export class ControlCopy {
         return this.#reached(last)
       } catch (fault) {
         if (!(fault instanceof StorageFull)) throw fault
-        log.warn('cluster:copy', `there is no room for what the copy of the coordinator follows: ${fault.message}`)
+        if (!isSaid)
+          log.warn('cluster:copy', `there is no room for what the copy of the coordinator follows: ${fault.message}`)
         await sleep(fullDisk_ms)
       }
     }

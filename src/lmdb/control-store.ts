@@ -155,6 +155,7 @@ export class ControlStore implements SubscriptionStore {
 
   /** Applies what others have appended to the log, as recovery does, in one transaction. Throws `StorageFull` when there is no room. */
   follow(turns: readonly LogRecord[], last: LogSequence): void {
+    if (turns.length > 0) this.#disk.enter()
     const changes: (readonly [Required<ControlRecord>, LogSequence])[] = []
     const lastNotice = this.#outbox.last
     const write = (bytes: Uint8Array): void => {
@@ -167,7 +168,9 @@ export class ControlStore implements SubscriptionStore {
       else this.#logged.follow(turns, last, write, () => {})
     } catch (fault) {
       this.#outbox.rewind(lastNotice)
-      throw faultOf(fault, this.#path)
+      const known = faultOf(fault, this.#path)
+      if (known instanceof StorageFull) this.#disk.wasFull()
+      throw known
     }
     for (const [change, sequence] of changes) void this.#ownership?.applied(change, sequence)
   }

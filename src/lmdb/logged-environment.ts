@@ -4,7 +4,7 @@ import type { Database, RootDatabase } from 'lmdb'
 import { isClusterNote } from '../cluster/cluster-log.js'
 import type { Log } from '../log/log.js'
 import type { PinnedFile, PinPurpose } from '../partition/store.js'
-import { DamagedRecord } from '../storage-fault.js'
+import { DamagedRecord, StorageFull } from '../storage-fault.js'
 import type { Nanoseconds } from '../time.js'
 import { LocalLog, type LocalLogSettings } from '../wal/local-log.js'
 import { DiskLogFolder } from '../wal/log-folder.js'
@@ -12,6 +12,7 @@ import { LogScan, parsePosition, positionText } from '../wal/log-scan.js'
 import type { LogRecord, LogSequence, NotedLog } from '../wal/record-log.js'
 import { Checkpoints, readCheckpoint } from './checkpoint.js'
 import { numberOf } from './damage.js'
+import { faultOf } from './disk-fault.js'
 import { FilePin } from './file-pin.js'
 import type { Key } from './keys.js'
 
@@ -148,12 +149,20 @@ export class LoggedEnvironment {
 
   /** Everything up to a record is applied, since what is new of it changes nothing. */
   pass(last: LogSequence): void {
-    if (last - this.#noted > passedMost) {
-      this.apply(last, () => {})
-      return
-    }
+    if (last - this.#noted > passedMost && this.#isNoted(last)) return
     if (this.isCheckpointed) this.#checkpointed = last
     this.#applied = last
+  }
+
+  /** Notes that everything up to a record is applied, if there is room for that: it can be noted later as well. */
+  #isNoted(last: LogSequence): boolean {
+    try {
+      this.apply(last, () => {})
+      return true
+    } catch (fault) {
+      if (faultOf(fault, this.#parts.path) instanceof StorageFull) return false
+      throw fault
+    }
   }
 
   /** The last record that the last commit has noted as applied: what comes behind it has changed nothing so far. */
@@ -251,11 +260,16 @@ export class LoggedEnvironment {
     return wal
   }
 
-  /** A record that can not be applied once it stands in the log is a fault of ours, or damage that no CRC has shown. */
+  /**
+   * A record that can not be applied once it stands in the log is a fault of ours, or damage that no CRC has shown, unless there is no
+   * room for it.
+   */
   #replay(sequence: LogSequence, write: () => void): void {
     try {
       write()
     } catch (fault) {
+      const ofTheDisk = faultOf(fault, this.#parts.path)
+      if (ofTheDisk !== fault) throw ofTheDisk
       const reason = fault instanceof Error ? fault.message : String(fault)
       throw new DamagedRecord(
         `record ${sequence} of ${this.#parts.path}/log cannot be applied (${reason}): ${wayOut}`,

@@ -168,7 +168,7 @@ export class LmdbPartitionStore implements PartitionStore {
 
   /**
    * Applies what others have appended to the log, as recovery does, in one transaction; gives the notices that it has put into
-   * the outbox. `committing` hears which entities change, before anybody can see it.
+   * the outbox. `committing` hears which entities change, before anybody can see it. Throws `StorageFull` when there is no room.
    */
   follow(
     turns: readonly LogRecord[],
@@ -179,6 +179,7 @@ export class LmdbPartitionStore implements PartitionStore {
       this.#logged.pass(last)
       return []
     }
+    this.#disk.enter()
     const highest = this.#highest
     const lastNotice = this.#outbox.last
     const changed: EntityWrite[] = []
@@ -195,8 +196,9 @@ export class LmdbPartitionStore implements PartitionStore {
       this.#cache.clear()
       this.#highest = highest
       this.#outbox.rewind(lastNotice)
-      throw faultOf(fault, this.#path)
+      throw this.#known(fault)
     }
+    if (changed.some(({ kind }) => kind === 'put')) this.#disk.hasGrown()
     this.#isLookDue = !this.#wasBelowLimit || this.#written >= charactersPerLook
     return notices
   }
@@ -240,13 +242,18 @@ export class LmdbPartitionStore implements PartitionStore {
       this.#cache.clear()
       this.#highest = highest
       this.#outbox.rewind(lastNotice)
-      const known = faultOf(fault, this.#path)
-      if (known instanceof StorageFull) this.#disk.wasFull()
-      throw known
+      throw this.#known(fault)
     }
     // The turn is applied: what stands here must not throw, since a fault says that nothing was written.
     if (turn.entities.some(({ kind }) => kind === 'put')) this.#disk.hasGrown()
     this.#isLookDue = !this.#wasBelowLimit || this.#written >= charactersPerLook
+  }
+
+  /** What a fault of a transaction is. */
+  #known(fault: unknown): unknown {
+    const known = faultOf(fault, this.#path)
+    if (known instanceof StorageFull) this.#disk.wasFull()
+    return known
   }
 
   /** Closes the environment for this thread. Only between turns. */
