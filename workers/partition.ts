@@ -75,6 +75,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
       node: logLink?.node ?? '',
       position: new PartitionPosition(position),
       meter: copyMeter,
+      awaitsOwner: task.awaitsOwner === true,
       owns: (epoch) => control.postMessage({ kind: 'owns', epoch } satisfies PartitionReport),
       notified: (subscription, made) => matcher.notified(subscription, made),
       failed: endThread,

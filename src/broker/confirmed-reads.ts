@@ -70,7 +70,9 @@ export class ConfirmedReads {
     const waits = partitions.map(async (partition) => {
       const last = said.value.get(partition)
       const position = this.#positions[partition]
-      return last !== undefined && position !== undefined && (await position.reaches(last, limit_ms))
+      if (last === undefined || position === undefined) return false
+      position.say(last)
+      return position.reaches(last, limit_ms)
     })
     const are = await Promise.all(waits)
     return partitions.filter((_, at) => are[at])

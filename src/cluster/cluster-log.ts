@@ -58,6 +58,7 @@ export class ClusterLog implements NotedLog {
   #epoch: LogSequence
   #last: LogSequence
   #seen: SeenWriter | undefined
+  #proven = 0 as LogSequence
   #sent: ClockStart = { steady_ns: 0n, date: 0 as Milliseconds }
   /** See `ClusterRecord`: what this writer has in force, and the highest of any record of the log. */
   #control = 0 as LogSequence
@@ -88,6 +89,14 @@ export class ClusterLog implements NotedLog {
     return this.#seen
   }
 
+  /**
+   * The last record of those that were read which some owner of the log is known to have applied, by what stands behind it: an owner
+   * appends one record after the other. A claim proves nothing, since its writer does not own the log yet.
+   */
+  get proven(): LogSequence {
+    return this.#proven
+  }
+
   /** What the coordinator's log says up to this record is in force for the writer: its records say so from now on. */
   controlled(control: LogSequence): void {
     this.#control = control
@@ -103,11 +112,11 @@ export class ClusterLog implements NotedLog {
     return this.#sent
   }
 
-  /** What follows the last record, when there is something; nothing of it when it was woken before. Of the records of others. */
-  async next(): Promise<Result<Followed, ReadRefusal>> {
-    const read = known(await this.#link.ask({ kind: 'next', after: this.#last }), this.#end)
+  /** What follows a record, when there is something; nothing of it when it was woken before. Of the records of others. */
+  async next(after: LogSequence = this.#last): Promise<Result<Followed, ReadRefusal>> {
+    const read = known(await this.#link.ask({ kind: 'next', after }), this.#end)
     if (!read.ok) return read
-    return ok({ turns: this.#turnsOf(read.value), last: read.value.at(-1)?.sequence ?? this.#last })
+    return ok({ turns: this.#turnsOf(read.value), last: read.value.at(-1)?.sequence ?? after })
   }
 
   /** What a refusal to say what follows means for who follows. */
@@ -230,6 +239,9 @@ export class ClusterLog implements NotedLog {
       const { kind, node, time_ms: dated_ms, control, payload } = this.#decoded(sequence, bytes)
       if (control > this.#controlNeeded) this.#controlNeeded = control
       if (kind === 'turn') turns.push({ sequence, bytes: payload })
+      const before = (sequence - 1) as LogSequence
+      if (kind === 'turn') this.#proven = before
+      else if (kind !== 'claim' || this.#proven === before) this.#proven = sequence
       const isClaim = kind === 'claim'
       this.#seen = kind === 'release' ? undefined : { node, isClaim, received: process.hrtime.bigint(), dated_ms }
     }

@@ -9,7 +9,7 @@ import type { Versions } from '../shared-memory/versions.js'
 import { StorageFull } from '../storage-fault.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds, Nanoseconds } from '../time.js'
-import type { LogSequence } from '../wal/record-log.js'
+import type { LogRecord, LogSequence } from '../wal/record-log.js'
 import { type NoticeWrite, noted } from './notice-write.js'
 import type { LmdbPartitionStore } from './partition-store.js'
 
@@ -24,6 +24,8 @@ export interface PartitionCopyParts {
   readonly log: Log
   /** The partition belongs to this node from a claim on, or no longer. */
   readonly owns: (epoch: LogSequence | undefined) => void
+  /** Whether a record is shown only when its owner shows it as well, so that no read here is ahead of one there. */
+  readonly awaitsOwner: boolean
   /** A notice that was made at another node is in the outbox. */
   readonly notified: (subscription: SubscriptionId, made: Milliseconds) => void
   /** The partition can not go on: the thread has to end. */
@@ -57,6 +59,7 @@ export class PartitionCopy {
     parts.position.own(0)
     parts.position.doubt()
     this.#following = this.#follow()
+    if (parts.awaitsOwner) void this.#listen()
     this.#timer = setInterval(() => this.#look(), look_ms)
   }
 
@@ -77,7 +80,9 @@ export class PartitionCopy {
     if (this.#state.kind !== 'owns' && this.#state.kind !== 'claimed') return
     // Nothing may be shown after the record that says so, from before it is sent.
     this.#parts.position.doubt()
-    this.#orFenced(() => this.#parts.wal.appendMarkSync('release'))
+    // While the owner before may still show what it has, whoever claims next has to wait, as behind this claim.
+    const isWaiting = this.#state.kind === 'claimed' && process.hrtime.bigint() < this.#state.from
+    if (!isWaiting) this.#orFenced(() => this.#parts.wal.appendMarkSync('release'))
     if (this.isOwner || this.#state.kind === 'claimed') this.#lost()
   }
 
@@ -123,24 +128,52 @@ export class PartitionCopy {
 
   async #follow(): Promise<void> {
     const { wal, failed } = this.#parts
+    let held: readonly LogRecord[] = []
     try {
-      while (this.#state.kind === 'follows') {
-        const next = await wal.next()
+      for (let { last } = wal; this.#state.kind === 'follows'; ) {
+        const next = await wal.next(last)
         if (!next.ok) throw wal.behind(next.error)
         if (this.#state.kind !== 'follows') return
-        if (next.value.last > wal.last) {
-          this.#dated()
-          await this.#apply(next.value.turns, next.value.last)
-        } else if (this.#isToOwn) await this.#claim()
+        const isMore = next.value.last > last
+        if (isMore) this.#dated()
+        last = next.value.last
+        held = [...held, ...next.value.turns]
+        const upTo = this.#showable(last)
+        if (upTo > wal.last) {
+          const shown = held.filter(({ sequence }) => sequence <= upTo)
+          held = held.slice(shown.length)
+          await this.#apply(shown, upTo)
+        }
+        if (this.#isToOwn && !isMore && wal.last === last) await this.#claim()
       }
     } catch (fault) {
       failed(fault)
     }
   }
 
+  /**
+   * Of what was read up to a record, up to where it is shown now. A record stands before its owner has heard of that: until then
+   * reads there are without it, and others that begin after a read here must not be.
+   */
+  #showable(last: LogSequence): LogSequence {
+    const { wal, position, awaitsOwner } = this.#parts
+    if (this.#isToOwn || !awaitsOwner) return last
+    return Math.min(last, Math.max(wal.proven, position.said)) as LogSequence
+  }
+
+  /** Looks at what is held back when an owner has said more. */
+  async #listen(): Promise<void> {
+    const { wal, position } = this.#parts
+    while (this.#state.kind !== 'ended') {
+      const { said } = position
+      await position.saysMore(said, look_ms)
+      if (this.#state.kind === 'follows' && position.said > said && position.said > wal.last) wal.wake()
+    }
+  }
+
   async #apply(turns: Parameters<LmdbPartitionStore['follow']>[0], last: LogSequence): Promise<void> {
     const { store, wal, versions, log } = this.#parts
-    for (;;) {
+    for (let isSaid = false; this.#state.kind !== 'ended'; isSaid = true) {
       try {
         const notices = store.follow(turns, last, (changed) => versions.begin(changed))
         wal.advance(last)
@@ -150,7 +183,7 @@ export class PartitionCopy {
       } catch (fault) {
         versions.end()
         if (!(fault instanceof StorageFull)) throw fault
-        log.warn('cluster:copy', `there is no room for what this copy follows: ${fault.message}`)
+        if (!isSaid) log.warn('cluster:copy', `there is no room for what this copy follows: ${fault.message}`)
         await sleep(fullDisk_ms)
       }
     }

@@ -497,7 +497,8 @@ export class Core {
     const transfer = logLink === undefined ? [port2] : [port2, logLink.port]
     const nodes = this.#cluster?.nodes
     const position = nodes && numbered(nodes.positions, partition)
-    return { task: { ...task, logLink, position }, transfer, heap_MiB: this.#heaps.partition_MiB }
+    const awaitsOwner = nodes?.reads === 'confirmed'
+    return { task: { ...task, logLink, position, awaitsOwner }, transfer, heap_MiB: this.#heaps.partition_MiB }
   }
 }
 

@@ -74,6 +74,8 @@ export interface PartitionTask extends Pick<BrokerPlan, 'storage' | 'memory'> {
   readonly logLink?: LogLinkEnd | undefined
   /** Of one of several nodes: how far the partition is here, see `PartitionPosition`. */
   readonly position?: SharedArrayBuffer | undefined
+  /** See `PartitionCopyParts`. */
+  readonly awaitsOwner?: boolean
 }
 
 export interface QueryThreadData extends Pick<BrokerPlan, 'storage' | 'memory'> {

@@ -4,7 +4,8 @@ const appliedCell = 0
 const ownedCell = 1
 const untilCell = 2
 const dateCell = 3
-const cells = 4
+const saidCell = 4
+const cells = 5
 
 /**
  * How far a partition is on this node, and whether the node may say what is the last: written by the partition's thread, read
@@ -30,6 +31,24 @@ export class PartitionPosition {
   reached(applied: number): void {
     Atomics.store(this.#cells, appliedCell, BigInt(applied))
     Atomics.notify(this.#cells, appliedCell)
+  }
+
+  /** The last record that an owner has said it shows, on whichever node: a copy may show it as well. */
+  get said(): number {
+    return Number(Atomics.load(this.#cells, saidCell))
+  }
+
+  /** The owner on another node has said that it shows everything up to a record. */
+  say(sequence: number): void {
+    if (sequence <= this.said) return
+    Atomics.store(this.#cells, saidCell, BigInt(sequence))
+    Atomics.notify(this.#cells, saidCell)
+  }
+
+  /** Resolves when an owner has said something else than that, or the time is over. */
+  async saysMore(than: number, limit_ms: number): Promise<void> {
+    const waiting = Atomics.waitAsync(this.#cells, saidCell, BigInt(than), limit_ms)
+    if (waiting.async) await waiting.value
   }
 
   /** The sequence of the claim by which this node owns the log; 0 while it does not. */

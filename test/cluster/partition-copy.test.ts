@@ -69,6 +69,7 @@ async function startedCopy(t: Test, prefix: string, node: string) {
     ...{ store, wal, node, versions: parts.versions, position, log: silentLog },
     meter: Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 }).copies.meter(0),
     owns: () => {},
+    awaitsOwner: true,
     notified: (subscription, made) => parts.matcher.notified(subscription, made),
     failed: (fault) => t.fail(String(fault)),
   })
