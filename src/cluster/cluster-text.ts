@@ -21,9 +21,10 @@ export function clusterText(shown: ShownCluster): string {
 }
 
 function nodeRows({ nodes }: ShownCluster): readonly (readonly string[])[] {
-  return nodes.map(({ name, slot, isMember, leaseLeft_s, isLeaving, address, owns }) => {
+  return nodes.map(({ name, slot, isMember, leaseLeft_s, isLeaving, isFull, address, owns }) => {
     const lease = leaseLeft_s === undefined ? 'yes' : `${leaseLeft_s} s`
-    const state = isMember ? `${lease}${isLeaving === true ? ', leaves' : ''}` : 'none'
+    const more = [...(isLeaving === true ? [', leaves'] : []), ...(isFull === true ? [', disk full'] : [])]
+    const state = isMember ? [lease, ...more].join('') : 'none'
     return [name, `${slot}`, state, `${owns.length}`, address === undefined || address === '' ? '-' : address]
   })
 }

@@ -21,6 +21,8 @@ export interface NodeFacts {
   readonly unreachable: readonly string[]
   /** Whether it is about to end: it is to own nothing. */
   readonly isLeaving: boolean
+  /** Whether its disk has no room: it is to own nothing while others have room. */
+  readonly isFull: boolean
   readonly owns: readonly Ownership[]
   /** The sequence of its claim, of the node that owns the log of the coordinator; 0 for all others. */
   readonly coordinates: LogSequence
@@ -93,7 +95,8 @@ export function parseFacts(text: string): NodeFacts | undefined {
   if (typeof name !== 'string' || !isSlot(slot) || typeof address !== 'string') return undefined
   if (!isListOf(formats, isCount) || !isListOf(unreachable, isText) || !isListOf(owns, isOwnership)) return undefined
   if (typeof isLeaving !== 'boolean' || !isCount(coordinates)) return undefined
-  return { name, slot, address, formats, unreachable, isLeaving, owns, coordinates: coordinates as LogSequence }
+  const isFull = raw['isFull'] === true
+  return { name, slot, address, formats, unreachable, isLeaving, isFull, owns, coordinates: coordinates as LogSequence }
 }
 
 /** The text of the setting. */

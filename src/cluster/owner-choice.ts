@@ -26,19 +26,24 @@ const stable_ms = 10_000
 /** A member that most cannot reach is to own nothing for so long after they have said so last. */
 const suspected_ms = 10_000
 
+/** A member whose disk was full is to own nothing for so long after there was room again. */
+const full_ms = 10_000
+
 /** A log that belongs to a member which does not claim it is claimed by the next one after so long. */
 const unclaimed_ms = 10_000
 
 /**
  * What one of several nodes is to own. All of them decide alike on what the members say of themselves, at about the same time;
- * where they do not, the logs decide. A member that most cannot reach ranks last, and so does, for a log, one that does
- * not claim it.
+ * where they do not, the logs decide. A member that most cannot reach ranks last, before it one whose disk is full, and so does, for
+ * a log, one that does not claim it.
  */
 export class OwnerChoice {
   readonly #node: string
   readonly #partitions: number
   /** When those that most members could not reach may own something again. */
   readonly #suspectedUntil = new Map<string, number>()
+  /** When those whose disks were full may own something again. */
+  readonly #fullUntil = new Map<string, number>()
   /** Since when logs have no owner. */
   readonly #unownedSince = new Map<LogName, number>()
   /** Members that did not claim a log, which this node has claimed in their place. */
@@ -59,10 +64,7 @@ export class OwnerChoice {
       const naming = members.filter(({ unreachable }) => unreachable.includes(name)).length
       if (naming > members.length / 2) this.#suspectedUntil.set(name, now_ms + suspected_ms)
     }
-    const present = new Set(members.map(({ name }) => name))
-    for (const [name, until] of this.#suspectedUntil) {
-      if (until <= now_ms || !present.has(name)) this.#suspectedUntil.delete(name)
-    }
+    forget(this.#suspectedUntil, members, now_ms)
     return [...this.#suspectedUntil.keys()].sort()
   }
 
@@ -81,8 +83,9 @@ export class OwnerChoice {
       if (owner === undefined || owner === this.#node || owner === this.#passedOver.get(log)) continue
       if (owned.has(log)) surplus.push(log)
     }
-    // Whom most cannot reach releases everything at once: so nobody has to wait until what it shows is out of date.
-    if (this.#suspectedUntil.has(this.#node) && !able.has(this.#node)) return { claim: [], release: [...owned] }
+    // Whom most cannot reach releases everything at once: so nobody has to wait until what it shows is out of date. Nor until a full disk has room.
+    const isApart = this.#suspectedUntil.has(this.#node) || this.#fullUntil.has(this.#node)
+    if (isApart && !able.has(this.#node)) return { claim: [], release: [...owned] }
     const isStable = facts.now_ms - this.#changed_ms >= stable_ms
     return { claim, release: isStable ? surplus.slice(0, 1) : [] }
   }
@@ -91,12 +94,21 @@ export class OwnerChoice {
   #able(facts: ChoiceFacts): ReadonlySet<string> {
     const suspects = this.suspects(facts)
     const names = facts.members.map(({ name }) => name)
-    const others = names.filter((name) => !suspects.includes(name))
-    const able = others.length > 0 ? others : names
+    const reached = names.filter((name) => !suspects.includes(name))
+    const full = this.#full(facts)
+    const roomy = reached.filter((name) => !full.includes(name))
+    const able = [roomy, reached].find((some) => some.length > 0) ?? names
     const seen = [...facts.listed, '', ...able].join(' ')
     if (seen !== this.#seen) this.#changed_ms = facts.now_ms
     this.#seen = seen
     return new Set(able)
+  }
+
+  /** Members whose disks are full, or were a moment ago. */
+  #full({ members, now_ms }: Pick<ChoiceFacts, 'members' | 'now_ms'>): readonly string[] {
+    for (const { name, isFull } of members) if (isFull) this.#fullUntil.set(name, now_ms + full_ms)
+    forget(this.#fullUntil, members, now_ms)
+    return [...this.#fullUntil.keys()]
   }
 
   #places(listed: readonly string[], members: ReadonlySet<string>): ReadonlyMap<LogName, Placed> {
@@ -116,4 +128,10 @@ export class OwnerChoice {
     this.#passedOver.set(log, owner)
     return true
   }
+}
+
+/** Forgets who is over with it, or no member any more. */
+function forget(until: Map<string, number>, members: readonly NodeFacts[], now_ms: number): void {
+  const present = new Set(members.map(({ name }) => name))
+  for (const [name, end_ms] of until) if (end_ms <= now_ms || !present.has(name)) until.delete(name)
 }

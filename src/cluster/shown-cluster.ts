@@ -13,6 +13,8 @@ interface ShownNode {
   readonly leaseLeft_s?: number
   /** Of a member: it is about to end. */
   readonly isLeaving?: boolean
+  /** Of a member: its disk has no room. */
+  readonly isFull?: boolean
   /** Of a member: where other nodes reach it; empty where they do not. */
   readonly address?: string
   /** Of a member: the formats of records that it reads. */
@@ -103,9 +105,10 @@ function shownNodes({ members }: ClusterState, { nodes }: ClusterNodes): readonl
     const member = members.find(({ facts }) => facts.name === name)
     if (member === undefined) return { name, slot, folder, isMember: false, owns }
     const { leaseLeft_s } = member
-    const { isLeaving, address, formats, unreachable } = member.facts
+    const { isLeaving, isFull, address, formats, unreachable } = member.facts
     const lease = leaseLeft_s === undefined ? {} : { leaseLeft_s }
-    return { ...{ name, slot, folder, isMember: true }, ...lease, isLeaving, address, formats, unreachable, owns }
+    const said = { isLeaving, isFull, address, formats, unreachable }
+    return { ...{ name, slot, folder, isMember: true }, ...lease, ...said, owns }
   })
 }
 

@@ -205,6 +205,7 @@ export const managementSchemas: Readonly<Record<string, JsonSchema>> = {
     {
       leaseLeft_s: { ...count, description: 'Until the lease ends unless it is renewed.' },
       isLeaving: { ...flag, description: 'Whether it is about to end.' },
+      isFull: { ...flag, description: 'Whether its disk has no room: it owns nothing while others have room.' },
       address: textSchema('Where other nodes reach it; empty where they do not.'),
       formats: arraySchema(count, 'The formats of records that it reads.'),
       unreachable: arraySchema(textSchema(), 'Nodes that it cannot reach.'),

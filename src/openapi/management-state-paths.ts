@@ -31,6 +31,7 @@ const shownCluster: ExampleValue = {
       isMember: true,
       leaseLeft_s: 5,
       isLeaving: false,
+      isFull: false,
       address: 'broker-1:1027',
       formats: [1],
       unreachable: [],

@@ -303,6 +303,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
         drain,
       },
       tell: (self) => this.#tell({ kind: 'tell', self }),
+      isFull: () => this.#partitions().some((partition) => measures.storageTable.reading(partition).full),
       routed,
       stands: (standing) => measures.cluster.stand(standing),
     })

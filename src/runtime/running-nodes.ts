@@ -37,6 +37,8 @@ interface RunningNodesParts {
    * the latest after about this time.
    */
   readonly drain: (log: LogName, limit_ms: number) => Promise<void>
+  /** Whether a partition has no room on the disk of this node. */
+  readonly isFull: () => boolean
   /** Who owns what is known to be different now. */
   readonly routed: (routes: readonly Route[], others: readonly NodeAddress[]) => void
   /** How things stand now. */
@@ -80,6 +82,7 @@ export class RunningNodes {
   /** Members that most cannot reach, in words. */
   #suspects = ''
   #isLeaving = false
+  #isFull = false
   /** When each partition had an owner last, by `performance.now()`. */
   readonly #lastOwned_ms: number[]
   /** Hears of new owners while this node hands over what it has. */
@@ -247,6 +250,11 @@ export class RunningNodes {
   }
 
   #decide(): void {
+    const isFull = this.#parts.isFull()
+    if (isFull !== this.#isFull) {
+      this.#isFull = isFull
+      this.#tell()
+    }
     this.#stand()
     for (const log of this.#chosen().release) void this.#release(log, drain_ms)
     this.#claim()
@@ -345,7 +353,8 @@ export class RunningNodes {
     const { node: name } = this.#parts
     const owns: readonly Ownership[] = Array.from(this.#owned, ([partition, epoch]) => ({ partition, epoch }))
     const [slot, address, isLeaving, coordinates] = [this.#slot, this.#address, this.#isLeaving, this.#coordinates]
-    return { name, slot, address, formats: recordFormats, unreachable: this.#unreachable, isLeaving, owns, coordinates }
+    const [formats, unreachable, isFull] = [recordFormats, this.#unreachable, this.#isFull]
+    return { name, slot, address, formats, unreachable, isLeaving, isFull, owns, coordinates }
   }
 }
 

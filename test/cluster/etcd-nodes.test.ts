@@ -27,7 +27,17 @@ function nodesAt(t: Test, prefix: string, urls = etcd.urls): EtcdNodes {
 
 function node(name: string, slot: number): NodeFacts {
   const coordinates = 0 as LogSequence
-  return { name, slot, address: `${name}:1027`, formats: [1], unreachable: [], isLeaving: false, owns: [], coordinates }
+  return {
+    name,
+    slot,
+    address: `${name}:1027`,
+    formats: [1],
+    unreachable: [],
+    isLeaving: false,
+    isFull: false,
+    owns: [],
+    coordinates,
+  }
 }
 
 /** Resolves when it holds. */

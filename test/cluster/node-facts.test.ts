@@ -19,7 +19,7 @@ function node(
   coordinates = 0,
 ): NodeFacts {
   return {
-    ...{ name, slot: 0, address: `${name}:1027`, formats: [1], unreachable: ['x'], isLeaving: false },
+    ...{ name, slot: 0, address: `${name}:1027`, formats: [1], unreachable: ['x'], isLeaving: false, isFull: false },
     owns: owns.map(([partition, epoch]) => ({ partition, epoch: epoch as LogSequence })),
     coordinates: coordinates as LogSequence,
   }

@@ -9,12 +9,17 @@ const partitions = 6
 const names = ['a', 'b', 'c']
 const coordinator = placedCoordinator({ nodes: names, members: new Set(names) }).owner ?? ''
 
-/** Members of which some name others that they cannot reach. */
-function membersOf(unreachable: Readonly<Record<string, readonly string[]>>, present = names): readonly NodeFacts[] {
+/** Members of which some name others that they cannot reach, and some have full disks. */
+function membersOf(
+  unreachable: Readonly<Record<string, readonly string[]>>,
+  present = names,
+  full: readonly string[] = [],
+): readonly NodeFacts[] {
   return present.map((name, slot) => ({
     ...{ name, slot, address: `${name}:1027`, formats: [1], owns: [], coordinates: 0 as LogSequence },
     unreachable: unreachable[name] ?? [],
     isLeaving: false,
+    isFull: full.includes(name),
   }))
 }
 
@@ -97,6 +102,18 @@ test('whom most members cannot reach owns nothing, and the others claim what it 
     a.at(21_000, membersOf({}), taken).release.length,
     placesOf('a', ['a', 'b']).some((of) => placesOf('c').includes(of)) ? 1 : 0,
   )
+})
+
+test('whose disk is full owns nothing while others have room, and may own something ten seconds after it has room', async (t) => {
+  const full = membersOf({}, names, ['c'])
+  const [a, c] = [new Deciding('a'), new Deciding('c')]
+  t.same(c.at(0, full, all('c')), { claim: [], release: all('c').map((_, partition) => partition) })
+  t.same(a.at(0, full, all('c')).claim, [], 'it is claimed when it is released')
+  t.same(a.at(1_000, full, nobody).claim, placesOf('a', ['a', 'b']))
+  t.same(c.at(10_999, membersOf({}), nobody).claim, [])
+  t.same(c.at(11_000, membersOf({}), nobody).claim, placesOf('c'))
+  const everybody = membersOf({}, names, names)
+  t.same(a.at(20_000, everybody, placedOwners), { claim: [], release: [] }, 'where nobody has room all stays as it is')
 })
 
 test('whom one of three cannot reach keeps what it has, and so do two that do not reach each other', async (t) => {
