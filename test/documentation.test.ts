@@ -98,11 +98,13 @@ test('every flag, variable and metric that a page names is one of the program', 
 const ofTests: ReadonlySet<string> = new Set([
   'RIGEL_BENCH',
   'RIGEL_CHROMIUM',
+  'RIGEL_CLUSTER_ROUNDS',
   'RIGEL_FAULTS',
   'RIGEL_IMAGE',
   'RIGEL_MANY',
   'RIGEL_MAXIMAL',
   'RIGEL_POWER_CUTS',
+  'RIGEL_SEED',
   'RIGEL_TORTURE',
   'RIGEL_WAL',
 ])

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { before, t as file, type Test, test } from 'tap'
 import { Appender } from '../../src/cluster/appender.js'
@@ -114,7 +113,7 @@ test('what is refused since etcd is full does not stand, and what stands is not 
   skip: noEtcd,
 }, async (t) => {
   const quota = ['--quota-backend-bytes', `${16 * 2 ** 20}`]
-  const small = await EtcdMembers.start(t, 1, join(file.testdirName, 'small'), quota)
+  const small = await EtcdMembers.start(t, 1, t.testdir(), quota)
   const engine = new EtcdEngine({ urls: small.urls }, '/full')
   t.teardown(() => engine.close())
   const logs = Array.from({ length: 6 }, (_, number) => number)

@@ -37,7 +37,7 @@ export function tokenFlags(folder: string): readonly string[] {
 
 /** The flags of a node of a cluster of several, without what nodes know each other by. */
 export function nodeFlags(
-  etcd: EtcdMembers,
+  etcd: Pick<EtcdMembers, 'urls'>,
   cluster: string,
   name: string,
   { port, advertised } = { port: 0, advertised: '127.0.0.1' },
@@ -67,10 +67,11 @@ export function levelsShown(node: RunningBroker, value: string): Promise<void> {
 
 /** Resolves when it holds, which may take a minute. */
 export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  for (let tries = 0; tries < 1200; tries += 1) {
+  const limit_ms = performance.now() + 60_000
+  do {
     if (await holds()) return
     await delay(50)
-  }
+  } while (performance.now() < limit_ms)
   throw new Error(`it did not come about that ${what}`)
 }
 

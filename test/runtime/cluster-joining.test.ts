@@ -9,7 +9,7 @@ const link = { port: 0, ip: undefined, advertised: undefined, tls: undefined, to
 const options = { name: 'city', prefix: '/rigel/city', link }
 
 function factsOf(name: string, formats: readonly number[]): NodeFacts {
-  const none = { unreachable: [], isLeaving: false, owns: [], coordinates: 0 as LogSequence }
+  const none = { unreachable: [], isLeaving: false, isFull: false, owns: [], coordinates: 0 as LogSequence }
   return { name, slot: 0, address: '', formats, ...none }
 }
 

@@ -1,0 +1,232 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { member, refusalIn } from '../../bench/ngsi.js'
+import { FarEnd } from '../far-end.js'
+import type { RunningBroker } from '../running.js'
+import { until } from './given-nodes.js'
+import { ValueHistory } from './value-history.js'
+import { subscribedToTanks } from './written-tanks.js'
+
+const writers = 6
+
+/** Whoever is not answered for so long does not wait any more: the node may be paused. */
+const patience_ms = 8000
+
+/** So many are looked at in one request. */
+const page = 1000
+
+/** A writer: its entity, until it has another one, and how often something was acknowledged. */
+interface Writer {
+  history: ValueHistory
+  entities: number
+  acknowledgements: number
+}
+
+/**
+ * Clients of several nodes. Each entity has one writer, at one node after the other; readers are at all nodes, and look at what
+ * is written now and what was before; one subscription is about all entities.
+ */
+export class ClusterLoad {
+  readonly #nodes: readonly RunningBroker[]
+  readonly #writers: readonly Writer[]
+  readonly #histories = new Map<string, ValueHistory>()
+  /** How often each node has shown something. */
+  readonly #reads: number[]
+  readonly #working: readonly Promise<void>[]
+  #isOver = false
+
+  /** Starts the clients, which end with the test. */
+  static async start(t: Test, nodes: readonly RunningBroker[]): Promise<ClusterLoad> {
+    const accepting: { load?: ClusterLoad } = {}
+    const receiver = await FarEnd.listen(t, ({ body }, response) => {
+      receiver.received.length = 0
+      // In every third second the receiver has trouble.
+      const isWell = accepting.load?.isOver || Math.floor(performance.now() / 1000) % 3 > 0
+      if (isWell) accepting.load?.accept(body)
+      response.writeHead(isWell ? 200 : 503).end()
+    })
+    await subscribedToTanks(nodes, receiver.url())
+    const load = new ClusterLoad(nodes)
+    accepting.load = load
+    t.teardown(() => load.#end())
+    return load
+  }
+
+  private constructor(nodes: readonly RunningBroker[]) {
+    this.#nodes = nodes
+    this.#reads = nodes.map(() => 0)
+    this.#writers = Array.from({ length: writers }, (_, number) => {
+      return { history: this.#begun(`Tank${number}-0-`), entities: 1, acknowledgements: 0 }
+    })
+    const writing = this.#writers.map((writer, number) => this.#write(writer, number))
+    const reading = nodes.flatMap((_, number) => [this.#read(number), this.#read(number)])
+    this.#working = [...writing, ...reading]
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Resolves when all writers are acknowledged again, and all these nodes show something again. */
+  async goesOn(nodes: readonly RunningBroker[] = this.#nodes): Promise<void> {
+    const [written, read] = [this.#writers.map(({ acknowledgements }) => acknowledgements), [...this.#reads]]
+    const isWritten = (): boolean =>
+      this.#writers.every(({ acknowledgements }, at) => acknowledgements > (written[at] ?? 0) + 1)
+    const isRead = (): boolean =>
+      this.#nodes.every((node, at) => !nodes.includes(node) || (this.#reads[at] ?? 0) > (read[at] ?? 0) + 1)
+    const said =
+      (): string => `${this.#writers.map(({ acknowledgements }, at) => acknowledgements - (written[at] ?? 0))} \
+were acknowledged, ${this.#reads.map((reads, at) => reads - (read[at] ?? 0))} shown`
+    await until(() => isWritten() && isRead(), 'the load goes on').catch((fault: unknown) => {
+      throw new Error(`the load does not go on: ${said()}`, { cause: fault })
+    })
+  }
+
+  /** What no read may show, and was shown. */
+  get violations(): readonly string[] {
+    return [...this.#histories.values()].flatMap(({ violations }) => violations)
+  }
+
+  /** A notification has come. */
+  accept(body: string): void {
+    const [, id = '', value = ''] = /"id" ?: ?"(Tank[\d-]+)".*"value" ?: ?"?(\d+)/s.exec(body) ?? []
+    this.#histories.get(id)?.notified.push(Number(value))
+  }
+
+  /** Ends the load, while all nodes run, and says whether every promise was kept. */
+  async check(t: Test): Promise<void> {
+    await this.#end()
+    t.same(this.violations.slice(0, 20), [], 'reads show what was acknowledged, and nothing older')
+    const histories = [...this.#histories.values()]
+    const copies = await Promise.all(this.#nodes.map((node) => this.#copyOf(node)))
+    for (const [at, copy] of copies.entries()) {
+      t.ok(copy.join('\n') === copies[0]?.join('\n'), `copy ${at} is equal: ${differing(copy, copies[0] ?? [])}`)
+    }
+    t.same(this.violations.slice(0, 20), [], 'the copies have what was acknowledged')
+    const allNotified = (): boolean => histories.every(({ isNotified }) => isNotified)
+    await until(allNotified, 'all are notified').catch(() => {})
+    const lost = histories.filter(({ isNotified }) => !isNotified).map(({ id }) => id)
+    t.same(lost, [], 'every acknowledged change is notified')
+    const disordered = histories.filter(
+      ({ notifiedInOrder, acknowledged }) => notifiedInOrder.join() !== acknowledged.join(),
+    )
+    t.same(disordered.map(({ id, notified }) => `${id}: ${notified}`).slice(0, 5), [], 'in order')
+    const sum = (count: (history: ValueHistory) => number): number =>
+      histories.reduce((all, one) => all + count(one), 0)
+    t.comment(
+      `${histories.length} entities, ${sum(({ acknowledged }) => acknowledged.length)} values acknowledged of ` +
+        `${sum(({ sent }) => sent)}, ${this.#reads.reduce((all, one) => all + one, 0)} reads, ` +
+        `${sum(({ notified }) => notified.length)} notifications`,
+    )
+  }
+
+  #begun(id: string): ValueHistory {
+    const history = new ValueHistory(id)
+    this.#histories.set(id, history)
+    return history
+  }
+
+  async #end(): Promise<void> {
+    this.#isOver = true
+    await Promise.all(this.#working)
+  }
+
+  async #write(writer: Writer, number: number): Promise<void> {
+    for (let at = number; !this.#isOver; await delay(20)) {
+      const node = this.#nodes[at % this.#nodes.length]
+      if (node === undefined) throw new Error('there is no node')
+      const value = writer.history.next()
+      const outcome = await outcomeOf(node, writer.history.id, value)
+      if (outcome === 'done') {
+        writer.history.acknowledge(value)
+        writer.acknowledgements += 1
+        continue
+      }
+      at += 1
+      await delay(100)
+      if (outcome === 'refused') writer.history.refuse(value)
+      else {
+        writer.history = this.#begun(`Tank${number}-${writer.entities}-`)
+        writer.entities += 1
+      }
+    }
+  }
+
+  async #read(number: number): Promise<void> {
+    const node = this.#nodes[number]
+    if (node === undefined) throw new Error('there is no node')
+    while (!this.#isOver) {
+      // Half of the reads are of what is written now.
+      const all = Math.random() < 0.5 ? this.#writers.map(({ history }) => history) : [...this.#histories.values()]
+      const history = all[Math.floor(Math.random() * all.length)]
+      const take = history?.reading(`node ${number}`)
+      const value = history && (await valueAt(node, history.id))
+      if (value !== undefined) {
+        take?.(value)
+        this.#reads[number] = (this.#reads[number] ?? 0) + 1
+      }
+      await delay(20)
+    }
+  }
+
+  /** All that a node shows, with dates; each value is looked at. */
+  async #copyOf(node: RunningBroker): Promise<readonly string[]> {
+    const shown: string[] = []
+    for (let isAll = false; !isAll; ) {
+      const takes = new Map(Array.from(this.#histories, ([id, history]) => [id, history.reading(`the copy`)] as const))
+      const query = `type=Tank&limit=${page}&offset=${shown.length}&attrs=level,dateCreated,dateModified`
+      const { status, json } = await node.send('GET', `/v2/entities?${query}`)
+      if (status !== 200 || !Array.isArray(json)) {
+        await delay(100)
+        continue
+      }
+      for (const entity of json) {
+        takes.get(String(member(entity, 'id')))?.(Number(member(member(entity, 'level'), 'value')))
+        shown.push(JSON.stringify(entity))
+      }
+      isAll = json.length < page
+    }
+    return shown
+  }
+}
+
+function differing(copy: readonly string[], first: readonly string[]): string {
+  const others = new Set(first)
+  return copy
+    .filter((entity) => !others.has(entity))
+    .slice(0, 3)
+    .join('\n')
+}
+
+/** Sends a value to a node. Not known is what was not answered, and what the answer says that of. */
+async function outcomeOf(node: RunningBroker, id: string, value: number): Promise<'done' | 'refused' | 'unknown'> {
+  const attributes = [{ name: 'level', type: 'Number', value: String(value) }]
+  const sent = node.update('APPEND', { id, type: 'Tank', isPattern: 'false', attributes })
+  const reply = await answered(sent).catch((fault: unknown) => (wasNotSent(fault) ? 'refused' : undefined))
+  if (reply === 'refused') return reply
+  if (reply === undefined) return 'unknown'
+  if (reply.status === 200 && refusalIn(reply.text) === undefined) return 'done'
+  return /may have been carried out/.test(reply.text) ? 'unknown' : 'refused'
+}
+
+/** The value that a node shows, 0 where there is no entity; nothing when it does not answer, or refuses to. */
+async function valueAt(node: RunningBroker, id: string): Promise<number | undefined> {
+  const reply = await answered(node.send('GET', `/v2/entities/${id}/attrs/level`)).catch(() => undefined)
+  if (reply?.status === 404) return 0
+  return reply?.status === 200 ? Number(member(reply.json, 'value')) : undefined
+}
+
+/** Nothing when it takes too long. */
+async function answered<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {
+  const late = new AbortController()
+  const limit = delay(patience_ms, undefined, { signal: late.signal }).catch(() => undefined)
+  try {
+    return await Promise.race([asked, limit])
+  } finally {
+    late.abort()
+  }
+}
+
+function wasNotSent(fault: unknown): boolean {
+  return member(member(fault, 'cause'), 'code') === 'ECONNREFUSED'
+}
