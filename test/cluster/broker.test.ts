@@ -103,11 +103,12 @@ test('without a majority updates are answered with 503, reads go on, and all goe
   const broker = await RunningBroker.start(t, [...flagsOf(freshName(), 2), '-inReqPayloadMaxSize', '4000000'])
   await refusesLarge(t, broker)
   const tanks = Array.from({ length: 24 }, (_, number) => `Tank${number}`)
-  const update = (value: string) => Promise.all(tanks.map((id) => broker.update('APPEND', level(id, value))))
+  const update = (value: string, ids = tanks) => Promise.all(ids.map((id) => broker.update('APPEND', level(id, value))))
   t.ok((await update('1')).every(({ status }) => status === 200))
   const leader = etcd.leader()
   const stopped = [leader, (leader + 1) % etcd.size]
   let newer: ReturnType<typeof update>
+  const others = tanks.toReversed()
   for (const number of stopped) etcd.signal(number, 'SIGSTOP')
   try {
     const late = await update('2')
@@ -116,12 +117,12 @@ test('without a majority updates are answered with 503, reads go on, and all goe
     t.equal(await attributeText(broker, tanks[unknown] ?? '', 'level'), '1')
     t.equal((await broker.send('GET', '/health/ready')).status, 503)
   } finally {
-    // While these wait, by whichever front ends.
-    newer = update('3')
+    // In another order, so that they come by other connections, and other front ends.
+    newer = update('3', others)
     for (const number of stopped) etcd.signal(number, 'SIGCONT')
   }
   const replies = await newer
-  const again = tanks.filter((_, number) => replies[number]?.status !== 200)
+  const again = others.filter((_, number) => replies[number]?.status !== 200)
   const isSet = async (id: string) => (await broker.update('UPDATE', level(id, '3'))).status === 200
   await Promise.all(again.map((id) => until(() => isSet(id), `${id} is set`)))
   for (const id of tanks) {

@@ -40,9 +40,9 @@ export class InitialFirst {
     return true
   }
 
-  /** Whether a notification is the first one that comes for its subscription. */
-  isFirst({ url }: Received): boolean {
-    return url.startsWith('/initial/') && this.#of(url).length === 0
+  /** Whether it is an initial notification. */
+  isInitial({ url, body }: Received): boolean {
+    return url.startsWith('/initial/') && isInitial(levelsIn(body))
   }
 
   /** Whether all subscriptions have their initial notification. */
