@@ -2,8 +2,11 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below the ports that a system gives to those who name none: from 32,768 on Linux, from 49,152 elsewhere. */
-const lowest = 10_000
+/**
+ * Above 10080, the last of the ports that `fetch` refuses, and below those that a system gives to those who name none: from 32,768 on
+ * Linux, from 49,152 elsewhere.
+ */
+const lowest = 10_081
 const highest = 32_767
 
 /** So many numbers are tried: nearly all are free. */

@@ -1,11 +1,14 @@
 import type { Nanoseconds } from '../time.js'
 import type { SeenWriter } from './cluster-log.js'
 
-/** For so long after it has sent its last record that stands an owner of a log may show what it has. */
-export const shown_ms = 6000
+/**
+ * For so long after it has sent its last record that stands an owner of a log may show what it has. It is longer than an election of
+ * etcd, and shorter than a lease, so that whoever takes over does not wait for it.
+ */
+export const shown_ms = 5000
 
 /** For so long after its last record came an owner may still show what it has, on a clock that is slower by a hundredth. */
-const mayShow_ns = 6_060_000_000n
+const mayShow_ns = 5_050_000_000n
 
 /** An owner that has appended nothing for so long appends a record that says it is there. */
 export const idle_ns = 2_000_000_000n
