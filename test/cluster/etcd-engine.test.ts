@@ -109,32 +109,6 @@ test('records of many logs that wait share a request, each with its own outcome'
   t.ok(answered.length <= 4, `${answered.length} requests`)
 })
 
-test('what is refused since etcd is full does not stand, and what stands is not refused', {
-  skip: noEtcd,
-}, async (t) => {
-  const quota = ['--quota-backend-bytes', `${16 * 2 ** 20}`]
-  const small = await EtcdMembers.start(t, 1, t.testdir(), quota)
-  const engine = new EtcdEngine({ urls: small.urls }, '/full')
-  t.teardown(() => engine.close())
-  const logs = Array.from({ length: 6 }, (_, number) => number)
-  t.same(await engine.begin('what it is', new Map(logs.map((log) => [log, at(0)]))), { ok: true, value: true })
-  // A request that would not fit is refused before it is ordered; of those that pass together one is carried out and refused.
-  const filled = logs.map(async (log) => {
-    for (let last = 0; ; last += 1) {
-      const bytes = Buffer.concat([record(`${log}`), Buffer.alloc(2 ** 20)])
-      const isOwn = (standing: Uint8Array): boolean => Buffer.from(standing).equals(bytes)
-      const appended = await engine.append([{ log, expected: at(last), bytes, isOwn }])
-      if (!appended.ok) throw new Error(appended.error.reason)
-      const [outcome] = appended.value
-      if (outcome?.ok) continue
-      t.same(outcome, { ok: false, error: { kind: 'full' } })
-      const extent = await engine.extent(log)
-      return t.equal(extent.ok && extent.value?.last, last)
-    }
-  })
-  await Promise.all(filled)
-})
-
 test('what was not answered is offered until it is known, and stands once', { skip: noEtcd }, async (t) => {
   const proxy = await BrokenProxy.before(t, etcd.urls[0] ?? '')
   const { other, appender, unanswered } = await begun(t, [0], [proxy.url])
