@@ -52,12 +52,10 @@ export class EtcdProcesses {
     return this.#members.length
   }
 
-  /** Starts a member, on what its folder holds, unless it runs. */
+  /** Starts a member, on what its folder holds. */
   start(number: number): void {
     const member = this.#members[number]
     if (member === undefined) throw new Error(`there is no member ${number}`)
-    const last = this.#processes.get(number)
-    if (last?.exitCode === null && last.signalCode === null) return
     const { name, url, peer, data } = member
     const words = [
       ...['--name', name, '--data-dir', data, '--initial-cluster-state', 'new', '--logger', 'zap'],

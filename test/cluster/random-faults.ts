@@ -79,7 +79,18 @@ function paused({ name, broker }: FaultyNode): Fault {
 }
 
 function killedMember(etcd: EtcdMembers, member: number): Fault {
-  return { name: `member ${member} is killed`, begin: () => etcd.kill(member), end: () => etcd.start(member) }
+  return { name: `member ${member} is killed`, begin: () => etcd.kill(member), end: () => startMember(etcd, member) }
+}
+
+/** Starts a member, unless it runs: two faults may have killed it. */
+function startMember(etcd: EtcdMembers, member: number): void {
+  const pid = etcd.pid(member)
+  try {
+    if (pid !== undefined && process.kill(pid, 0)) return
+  } catch {
+    // There is no such process.
+  }
+  etcd.start(member)
 }
 
 /** Two of three are a majority. */
@@ -116,7 +127,7 @@ function allKilled(etcd: EtcdMembers, nodes: readonly FaultyNode[]): Fault {
     ])
   }
   const end = async (): Promise<void> => {
-    for (const member of members) etcd.start(member)
+    for (const member of members) startMember(etcd, member)
     await etcd.untilHealthy()
   }
   return { name: 'everything is killed', begin, end }
