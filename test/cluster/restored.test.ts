@@ -6,7 +6,7 @@ import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { attributeText, freshName } from './given.js'
 import { givenNodes, levelsShown, nodeFlags, setLevel, setLevels, tokenFlags, until } from './given-nodes.js'
 
-test('a backup of a node under load begins another cluster, with what was acknowledged before; it does not join its own', {
+test('a backup of a node under load begins another cluster, with what the node had shown; it does not join its own', {
   skip: noEtcd,
 }, async (t) => {
   const folder = t.testdir({ etcd: {} })
@@ -24,7 +24,8 @@ test('a backup of a node under load begins another cluster, with what was acknow
     }
   })()
   await until(() => acknowledged > 3, 'an entity is written')
-  const before = acknowledged
+  await levelsShown(b, '1')
+  const before = Number(await attributeText(b, 'Written', 'level'))
   const backup = join(folder, 'backup')
   t.match(await rigel('backup', backup, '-url', b.url), { code: 0 })
   const after = sent
