@@ -162,6 +162,15 @@ function afterPoll(go: () => void): void {
   setImmediate(() => setImmediate(go))
 }
 
+/**
+ * Waits for no more connections. A socket that another thread has opened ends when that closes it: to close it here as well would take
+ * the descriptor from all threads, or a newer one that has the same number.
+ */
+export function stopListening({ server }: Pick<Listener, 'server'>, isShared: boolean): void {
+  if (isShared) server.unref()
+  else server.close()
+}
+
 /** The descriptor of a listening socket, for which Node has no public name. */
 export function descriptorOf(listener: Pick<Listener, 'server'> | undefined): number {
   const server: unknown = listener?.server

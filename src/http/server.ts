@@ -14,7 +14,16 @@ import { Admission, type AdmissionReport, permitShare } from './admission.js'
 import { tokenCheck } from './checks.js'
 import { ClientAccess } from './client-access.js'
 import { fitDescriptors } from './connection-limits.js'
-import { descriptorOf, hostsOf, type ListenAddress, type ListenRefusal, listen, readTls, validUntil } from './listen.js'
+import {
+  descriptorOf,
+  hostsOf,
+  type ListenAddress,
+  type ListenRefusal,
+  listen,
+  readTls,
+  stopListening,
+  validUntil,
+} from './listen.js'
 import { Listener, type ListenerLimits, type Tls } from './listener.js'
 import { Overload } from './overload.js'
 import { RefusalLines } from './refusal-lines.js'
@@ -139,7 +148,7 @@ export async function openHttpServer(parts: HttpServerParts): Promise<Result<Htt
     refusal = await open(parts.management, undefined, { port: options.adminPort, hosts })
   }
   if (refusal !== undefined) {
-    for (const { server } of listeners) if (parts.fd === undefined) server.close()
+    for (const listener of listeners) stopListening(listener, parts.fd !== undefined)
     return err(refusal)
   }
   return ok(frontEnd(parts, listeners, contexts))
@@ -159,19 +168,18 @@ function frontEnd(
       parts.certified?.(validUntil(tls))
       for (const listener of listeners) listener.useTls(tls)
     },
-    stop: (limit_ms) => stop(listeners, contexts, parts.fd === undefined, limit_ms),
+    stop: (limit_ms) => stop(listeners, contexts, parts.fd !== undefined, limit_ms),
   }
 }
 
 async function stop(
   listeners: readonly Listener[],
   contexts: readonly ServerContext[],
-  owns: boolean,
+  isShared: boolean,
   limit_ms: number,
 ): Promise<number> {
   for (const context of contexts) context.stopping = true
-  // Closing would close the descriptor; without that the socket ends when the front end that opened it closes it.
-  for (const { server } of listeners) owns ? server.close() : server.unref()
+  for (const listener of listeners) stopListening(listener, isShared)
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, limit_ms)

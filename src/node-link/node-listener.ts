@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
+import { stopListening } from '../http/listen.js'
 import { RefusalLines } from '../http/refusal-lines.js'
 import { errorFacts, type Log } from '../log/log.js'
 import { batchesPipelined, batchMost_bytes, linkFormat, linkHeaders, parseLinkTarget } from './link-protocol.js'
@@ -82,6 +83,7 @@ export class NodeListener {
   /** By the address and the port of the other end, the oldest first. */
   readonly #unproven = new Map<string, Socket>()
   #held_bytes = 0
+  #isClosed = false
 
   constructor(parts: NodeListenerParts) {
     const { security, services, log } = parts
@@ -98,13 +100,19 @@ export class NodeListener {
     })
   }
 
-  /** Takes no more connections, and closes those that there are when what was answered is sent. */
-  close(): void {
-    this.server.close()
+  /**
+   * Takes no more connections, and closes those that there are when what was answered is sent. `isShared` says that another thread has
+   * opened the socket.
+   */
+  close(isShared = false): void {
+    this.#isClosed = true
+    stopListening(this, isShared)
     for (const socket of this.#sockets) socket.destroySoon()
   }
 
   #admit(socket: Socket): void {
+    // The socket may be open for as long as another thread has it.
+    if (this.#isClosed) return void socket.destroy()
     const peer = peerOf(socket)
     this.#sockets.add(socket)
     this.#unproven.set(peer, socket)

@@ -53,6 +53,8 @@ interface NodeFrontParts {
 export class NodeFront {
   readonly #link: NodeLink
   readonly #listener: NodeListener
+  /** Whether another front end has opened the socket. */
+  readonly #isShared: boolean
   /** For clients: one for each partition, wherever it is. */
   readonly mailboxes: readonly PartitionMailbox[]
 
@@ -67,7 +69,8 @@ export class NodeFront {
 
   private constructor(parts: NodeFrontParts) {
     const { link, frontEnd, routes, mailboxes, mailboxSize, patience_ms, copies, log } = parts
-    const { self, security, slot } = link
+    const { self, security, slot, where } = link
+    this.#isShared = 'fd' in where
     this.#link = new NodeLink({
       ...{ self, security, slot, frontEnd, log },
       addressOf: (node) => routes.addressOf(node),
@@ -129,7 +132,7 @@ export class NodeFront {
     for (const mailbox of this.mailboxes) mailbox.close()
     this.#link.close()
     await nextTurn()
-    this.#listener.close()
+    this.#listener.close(this.#isShared)
   }
 }
 

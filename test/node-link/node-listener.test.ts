@@ -1,7 +1,10 @@
 import { once } from 'node:events'
+import { fstatSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import { Worker } from 'node:worker_threads'
 import { type Test, test } from 'tap'
+import { descriptorOf } from '../../src/http/listen.js'
 import { commandsBody } from '../../src/node-link/command-batch.js'
 import { Authority } from './certificates.js'
 import { byToken, GivenNode, levelOf, token, until } from './given.js'
@@ -321,4 +324,30 @@ test('a node that closes its listener drops its connections', async (t) => {
   node.listener.close()
   await until(() => wire.isClosed)
   t.pass()
+})
+
+/** Another thread that listens on a socket of this one, and has stopped when it says so. */
+const sharing = `
+const { once } = require('node:events')
+const { createServer } = require('node:http')
+const { parentPort, workerData } = require('node:worker_threads')
+import(workerData.module).then(async ({ stopListening }) => {
+  const server = createServer().listen({ fd: workerData.fd })
+  await once(server, 'listening')
+  setImmediate(() => setImmediate(() => {
+    stopListening({ server }, true)
+    setImmediate(() => setImmediate(() => parentPort.postMessage('stopped')))
+  }))
+  parentPort.once('message', () => process.exit())
+})`
+
+test('whoever shares the socket of another thread leaves it open', async (t) => {
+  const node = await GivenNode.start(t)
+  const fd = descriptorOf(node.listener)
+  const module = new URL('../../src/http/listen.js', import.meta.url).href
+  const thread = new Worker(sharing, { eval: true, workerData: { fd, module } })
+  await once(thread, 'message')
+  t.ok(fstatSync(fd).isSocket())
+  thread.postMessage('end')
+  await once(thread, 'exit')
 })
