@@ -64,10 +64,8 @@ test(
     await rows.first().waitFor()
     await page.getByLabel('Text', { exact: true }).fill('R1')
     // What is typed is looked for a moment later, and what was shown before goes then.
-    await page.waitForFunction(() => {
-      const texts = [...document.querySelectorAll('main tbody tr')].map(({ textContent }) => textContent)
-      return texts.length > 0 && texts.every((text) => text?.includes('R1'))
-    })
+    await page.waitForURL(/text=R1/)
+    await rows.first().waitFor()
     await page.getByRole('button', { name: 'Pause', exact: true }).last().click()
     await page.getByRole('button', { name: 'Go on' }).waitFor()
     const stillness = () => rows.allTextContents()
