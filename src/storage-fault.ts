@@ -20,6 +20,14 @@ export class LogFenced extends Error {
   override readonly name = 'LogFenced'
 }
 
+/**
+ * The process ends before it is known whether a record stands in its log: nothing of it is applied here, and the log decides at
+ * the next start.
+ */
+export class LogGivenUp extends Error {
+  override readonly name = 'LogGivenUp'
+}
+
 /** The log of a cluster does not have any more what comes behind an environment: a copy of another node has to take its place. */
 export class BehindLog extends Error {
   override readonly name = 'BehindLog'

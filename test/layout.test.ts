@@ -10,7 +10,7 @@ const lines = [
   ['ground', 'shared-memory', 'measure', 'log', 'command-line'],
   ['context', 'http-client', 'wal'],
   ['expression', 'cluster'],
-  ['subscription'],
+  ['subscription', 'replica'],
   ['registration'],
   ['partition'],
   ['lmdb', 'mailbox', 'delivery'],

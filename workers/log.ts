@@ -31,6 +31,7 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
     appender: new Appender(engine, watch),
     node,
     heldMost_bytes,
+    givenUp: () => report({ kind: 'givenUp' }),
     fenced: (log, last) => {
       watch.fenced()
       report({ kind: 'fenced', log, last })
@@ -98,6 +99,8 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
         }
         case 'serve':
           return service.serve(instruction.end)
+        case 'ending':
+          return service.end(instruction.patience_ms)
         case 'end':
           service.close()
           listing?.stop()

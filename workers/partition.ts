@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import { ClusterLog } from '../src/cluster/cluster-log.js'
-import { PartitionCopy } from '../src/lmdb/partition-copy.js'
+import { partitionReplica } from '../src/lmdb/partition-replica.js'
 import { endThread, LmdbPartitionStore } from '../src/lmdb/partition-store.js'
 import { DamageLog } from '../src/log/damage-log.js'
 import { errorFacts, type Log } from '../src/log/log.js'
@@ -20,6 +20,7 @@ import { rawUpdateInterpreter } from '../src/ngsi1/raw-update.js'
 import { rawWriteInterpreter } from '../src/ngsi2/raw-write.js'
 import type { Interpreter } from '../src/partition/commands.js'
 import type { PinnedFile, PinPurpose } from '../src/partition/store.js'
+import type { Replica } from '../src/replica/replica.js'
 import { matcherMaker } from '../src/runtime/message-rendering.js'
 import { numbered, type PartitionTask, type ThreadPorts } from '../src/runtime/tasks.js'
 import { Bell } from '../src/shared-memory/bell.js'
@@ -66,11 +67,11 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   versions.doubtAll()
   const matcher = matcherMaker(task.templates, log, remembered_bytes)()
   for (const inForce of byCreation(task.subscriptions)) matcher.put(inForce)
-  const copy =
+  const replica =
     clusterLog &&
     position &&
     copyMeter &&
-    new PartitionCopy({
+    partitionReplica({
       ...{ store, wal: clusterLog, versions, log },
       node: logLink?.node ?? '',
       position: new PartitionPosition(position),
@@ -94,18 +95,18 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
     log,
     damages: new DamageLog(log, () => measures.damaged()),
     deprecated: new DeprecatedUses(measures, log),
-    ownership: copy,
+    ownership: replica,
   })
   const stopWatching = watchLoop(measures.loopDelay(number))
   const stopSizes = watchSizes(store, storageMeter)
   const stopThread = measures.watchThread()
   const ready: PartitionReady = { kind: 'ready', highestSequence: store.highestSequence, lastNotice: store.lastNotice }
   control.postMessage(ready)
-  await drained(control, inbox, store, log, copy)
+  await drained(control, inbox, store, log, replica)
   stopWatching()
   stopSizes()
   stopThread()
-  await copy?.close()
+  await replica?.close()
   await store.close()
   control.close()
   task.log.close()
@@ -166,7 +167,7 @@ function drained(
   inbox: Inbox,
   store: LmdbPartitionStore,
   log: Log,
-  copy: PartitionCopy | undefined,
+  replica: Replica | undefined,
 ): Promise<void> {
   const inForce = (ticket: number, lastNotice: NoticeNumber): void => {
     const report: SubscriptionActivated = { kind: 'inForce', ticket, lastNotice }
@@ -200,15 +201,15 @@ function drained(
           return report({ kind: 'unpinned', ticket: instruction.ticket, wasPinned })
         }
         case 'control':
-          return copy?.controlled(instruction.control)
+          return replica?.controlled(instruction.control)
         case 'mark': {
-          const isMarked = copy?.mark() === true
+          const isMarked = replica?.beat() === true
           const lastNotice = isMarked ? store.lastNotice : undefined
           return report({ kind: 'marked', ticket: instruction.ticket, lastNotice })
         }
         case 'own':
         case 'release':
-          return copy?.[instruction.kind]()
+          return replica?.[instruction.kind]()
         case 'drain':
           inbox.close()
           resolve()

@@ -32,9 +32,13 @@ export class ConfirmedReads {
     this.#positions = parts.positions.map((memory) => new PartitionPosition(memory))
   }
 
-  /** Whether all that was acknowledged of a partition until now can be read now, without asking anybody. */
+  /**
+   * Whether all that was acknowledged of a partition until now can be read now, without asking anybody: this node owns it, and its
+   * snapshots show all that it has told other nodes.
+   */
   isConfirmed(partition: number): boolean {
-    return this.#positions[partition]?.isConfirmed() === true
+    const position = this.#positions[partition]
+    return position?.isConfirmed() === true && position.isShown
   }
 
   /** Resolves when snapshots that are taken from now on show all that was acknowledged before; refuses when that is not known. */
@@ -55,12 +59,16 @@ export class ConfirmedReads {
   /** Those of the partitions whose owners have said how far they are, and whose copies here are as far. */
   async #reached(partitions: readonly number[], limit_ms: number): Promise<ReadonlySet<number>> {
     const byOwner = new Map<string, number[]>()
+    const own: number[] = []
     for (const partition of partitions) {
-      const owner = this.#parts.ownerOf(partition)
-      if (owner === undefined) continue
-      byOwner.set(owner, [...(byOwner.get(owner) ?? []), partition])
+      if (this.#positions[partition]?.isConfirmed()) own.push(partition)
+      else {
+        const owner = this.#parts.ownerOf(partition)
+        if (owner !== undefined) byOwner.set(owner, [...(byOwner.get(owner) ?? []), partition])
+      }
     }
-    const reached = await Promise.all(Array.from(byOwner, ([node, owned]) => this.#askedFor(node, owned, limit_ms)))
+    const others = Array.from(byOwner, ([node, owned]) => this.#askedFor(node, owned, limit_ms))
+    const reached = await Promise.all([...others, ...own.map((partition) => this.#reachedHere(partition, limit_ms))])
     return new Set(reached.flat())
   }
 
@@ -71,10 +79,19 @@ export class ConfirmedReads {
       const last = said.value.get(partition)
       const position = this.#positions[partition]
       if (last === undefined || position === undefined) return false
-      position.say(last)
+      position.committed(last)
       return position.reaches(last, limit_ms)
     })
     const are = await Promise.all(waits)
     return partitions.filter((_, at) => are[at])
+  }
+
+  /** A record of this node stands, which other nodes may know already, and its snapshots do not show it yet. */
+  async #reachedHere(partition: number, limit_ms: number): Promise<readonly number[]> {
+    const position = this.#positions[partition]
+    const last = position?.commitIndex ?? 0
+    // Looked at before it is asked whether the node may say so.
+    const isReached = position?.isConfirmed() === true && (await position.reaches(last, limit_ms))
+    return isReached ? [partition] : []
   }
 }

@@ -1,6 +1,6 @@
-import { ok, type Result } from '../result.js'
-import { BehindLog, DamagedRecord, DiskFault } from '../storage-fault.js'
-import { type ClockStart, clockStart, type Milliseconds, type Nanoseconds } from '../time.js'
+import { err } from '../result.js'
+import { BehindLog, DamagedRecord, DiskFault, LogGivenUp } from '../storage-fault.js'
+import { type ClockStart, clockStart, type Milliseconds } from '../time.js'
 import type { Appended, LogRecord, LogSequence, NotedLog } from '../wal/record-log.js'
 import {
   type ClusterRecord,
@@ -10,14 +10,7 @@ import {
 } from './cluster-record.js'
 import { forgotten, type ReadRefusal, recordMax_bytes } from './engine.js'
 import { type LogAnswers, LogLink, type LogLinkEnd } from './log-link.js'
-
-/**
- * The process ends before it is known whether a record stands in its log. The thread ends with it; the log decides at the
- * next start.
- */
-class LogGivenUp extends DiskFault {
-  override readonly name: string = 'LogGivenUp'
-}
+import { type LogView, type ReadRecord, turnsOf, viewBehind } from './log-view.js'
 
 const noteBegins = 'cluster '
 
@@ -26,26 +19,11 @@ export function isClusterNote(note: string): boolean {
   return note.startsWith(noteBegins)
 }
 
-/** Who has written to a log that this process follows. */
-export interface SeenWriter {
-  readonly node: string
-  /** Whether its last record is its claim: it has answered nothing since, as far as is known. */
-  readonly isClaim: boolean
-  /** When its last record came here, by the monotonic clock. */
-  readonly received: Nanoseconds
-  /** When that was written, by the clock of the day of the node. */
-  readonly dated_ms: number
-}
-
 /** A record that changes nothing. */
 type Mark = Exclude<ClusterRecordKind, 'claim' | 'turn'>
 
-/** What was appended to a log by others. */
-export interface Followed {
-  readonly turns: readonly LogRecord[]
-  /** Up to this record nothing else follows. */
-  readonly last: LogSequence
-}
+/** Nothing is appended under this epoch: the log belongs to another process, as far as is known. */
+const notOwned = 0 as LogSequence
 
 /**
  * The log of one environment in the engine of a cluster. The connection belongs to another thread: the writer sleeps until
@@ -54,15 +32,15 @@ export interface Followed {
 export class ClusterLog implements NotedLog {
   readonly #link: LogLink
   readonly #end: LogLinkEnd
-  /** That of this process, while it owns the log. */
+  /** The claim under which this process owns the log. */
   #epoch: LogSequence
   #last: LogSequence
-  #seen: SeenWriter | undefined
-  #proven = 0 as LogSequence
+  /** What is known of a log that is followed, before anything of it was read. */
+  readonly view: LogView
   #sent: ClockStart = { steady_ns: 0n, date: 0 as Milliseconds }
-  /** See `ClusterRecord`: what this writer has in force, and the highest of any record of the log. */
+  /** See `ClusterRecord`. */
   #control = 0 as LogSequence
-  #controlNeeded = 0 as LogSequence
+  #isGivenUp = false
 
   /**
    * Opens the log for an environment that has applied it up to a sequence. Throws `DamagedRecord`, in words for the operator,
@@ -71,10 +49,13 @@ export class ClusterLog implements NotedLog {
   constructor(end: LogLinkEnd, applied: LogSequence) {
     this.#end = end
     this.#link = new LogLink(end)
-    const { first, last, claim } = known(this.#link.askSync({ kind: 'extent' }), end)
+    const { first, last, claim } = this.#known(this.#link.askSync({ kind: 'extent' }))
     if (applied > last) throw lostRecords(end, `it ends at record ${last}, and this folder has applied ${applied}`)
     this.#epoch = claim
-    this.#last = last
+    // A log that other nodes may own is followed from there; see `Replica`.
+    this.#last = claim === notOwned ? applied : last
+    // The last record that is applied says who may own the log, if it was not truncated.
+    this.view = viewBehind((first !== 0 && first <= applied ? applied - 1 : applied) as LogSequence)
     // Who owns a log when it is opened is its only node.
     const lost = forgotten({ first, last })
     if (claim === 0 && applied < lost) throw this.#behind((lost + 1) as LogSequence, applied)
@@ -84,27 +65,9 @@ export class ClusterLog implements NotedLog {
     if (claim === 0) this.#link.tell({ kind: 'truncate', upTo: applied })
   }
 
-  /** Who has written the last record that was read, if it may still write; nothing when it has said that it does not. */
-  get seen(): SeenWriter | undefined {
-    return this.#seen
-  }
-
-  /**
-   * The last record of those that were read which some owner of the log is known to have applied, by what stands behind it: an owner
-   * appends one record after the other. A claim proves nothing, since its writer does not own the log yet.
-   */
-  get proven(): LogSequence {
-    return this.#proven
-  }
-
-  /** What the coordinator's log says up to this record is in force for the writer: its records say so from now on. */
+  /** What the metadata log says up to this record is in force for the writer: its records say so from now on. */
   controlled(control: LogSequence): void {
     this.#control = control
-  }
-
-  /** Whether the writer has in force all that those before it had: nothing may be decided here otherwise. */
-  get isControlled(): boolean {
-    return this.#control >= this.#controlNeeded
   }
 
   /** When the last record that was appended here was sent to the engine, by the monotonic clock and by that of the day. */
@@ -112,47 +75,38 @@ export class ClusterLog implements NotedLog {
     return this.#sent
   }
 
-  /** What follows a record, when there is something; nothing of it when it was woken before. Of the records of others. */
-  async next(after: LogSequence = this.#last): Promise<Result<Followed, ReadRefusal>> {
-    const read = known(await this.#link.ask({ kind: 'next', after }), this.#end)
-    if (!read.ok) return read
-    return ok({ turns: this.#turnsOf(read.value), last: read.value.at(-1)?.sequence ?? after })
+  /** What others have appended behind a record, as soon as there is something. Rejects with `BehindLog` where that was truncated. */
+  async next(after: LogSequence): Promise<readonly ReadRecord[]> {
+    const read = this.#known(await this.#link.ask({ kind: 'next', after }))
+    if (read.ok) return this.#decoded(read.value)
+    if (read.error.kind === 'unavailable') throw new Error(read.error.reason)
+    const { first } = read.error
+    // What was truncated is applied here.
+    if (first <= this.#last + 1) return this.next((first - 1) as LogSequence)
+    throw this.#behind(first, after)
   }
 
-  /** What a refusal to say what follows means for who follows. */
-  behind(refusal: ReadRefusal): Error {
-    return refusal.kind === 'behind' ? this.#behind(refusal.first, this.#last) : new Error(refusal.reason)
-  }
-
-  /** What was followed is applied up to there. */
+  /** Everything up to a record of others is applied. The log may go on behind it with a claim of this process. */
   advance(last: LogSequence): void {
-    this.#last = last
-  }
-
-  /** Has a question for what follows be answered at once. */
-  wake(): void {
-    this.#link.tell({ kind: 'wake' })
+    if (last > this.#last) this.#last = last
   }
 
   /** Makes this process the owner, unless there is more in the log than was read. */
-  async claim(): Promise<Appended> {
+  async claim(expected: LogSequence, control: LogSequence): Promise<Appended> {
     const sent = clockStart()
-    const control = this.#controlNeeded > this.#control ? this.#controlNeeded : this.#control
-    const claimed = this.#noted(await this.#link.ask({ kind: 'claim', expected: this.#last, control }))
-    if (!claimed.ok) return claimed
-    this.#epoch = claimed.value
-    this.#sent = sent
+    const claimed = this.#noted(await this.#link.ask({ kind: 'claim', expected, control }), sent)
+    if (claimed.ok) this.#epoch = claimed.value
     return claimed
   }
 
-  /** Appends a record that changes nothing. */
+  /** Appends a record that changes nothing, and blocks until its outcome is known. */
   appendMarkSync(kind: Mark): Appended {
-    return this.#appendedSync(this.#encoded(new Uint8Array(), kind))
+    return this.#marked(kind, this.#appendedSync(this.#encoded(new Uint8Array(), kind)))
   }
 
-  /** The same while the thread does other work. */
-  appendMark(kind: Mark): Promise<Appended> {
-    return this.#appended(this.#encoded(new Uint8Array(), kind), this.#last)
+  /** Appends a record that changes nothing, while the thread does other work. */
+  async appendMark(kind: Mark): Promise<Appended> {
+    return this.#marked(kind, await this.#appended(this.#encoded(new Uint8Array(), kind), this.#last))
   }
 
   get last(): LogSequence {
@@ -180,19 +134,14 @@ export class ClusterLog implements NotedLog {
     throw new DiskFault(`record ${sequence} stands in ${nameOf(this.#end)} and cannot be applied`)
   }
 
-  /** Those of turns; others change nothing. */
+  /** Those of turns, of a log that belongs to this process; others change nothing. One that it follows is read by `next`. */
   *records(after: LogSequence): Generator<LogRecord> {
-    // The last one says who has written it, whether it is applied or not.
-    let at = Math.max(0, Math.min(after, this.#last - 1)) as LogSequence
-    while (at < this.#last) {
-      const read = known(this.#link.askSync({ kind: 'read', after: at }), this.#end)
+    for (let at = after; at < this.#last; ) {
+      const read = this.#known(this.#link.askSync({ kind: 'read', after: at }))
       if (!read.ok) throw lostRecords(this.#end, readRefusalText(read.error))
-      // A log that was begun behind a record does not have it.
-      if (read.value.length === 0 && at < after) return
       if (read.value.length === 0) throw lostRecords(this.#end, `record ${at + 1} is missing`)
       at = read.value.at(-1)?.sequence ?? at
-      const upToLast = read.value.filter(({ sequence }) => sequence <= this.#last)
-      for (const turn of this.#turnsOf(upToLast)) if (turn.sequence > after) yield turn
+      yield* turnsOf(this.#decoded(read.value.filter(({ sequence }) => sequence <= this.#last)))
     }
   }
 
@@ -220,35 +169,46 @@ export class ClusterLog implements NotedLog {
   }
 
   async #appended(bytes: Uint8Array, expected: LogSequence): Promise<Appended> {
+    if (!this.#isOwned) return this.#fenced
     const sent = clockStart()
-    const appended = this.#noted(await this.#link.ask({ kind: 'append', expected, bytes }))
-    if (appended.ok) this.#sent = sent
-    return appended
+    return this.#noted(await this.#link.ask({ kind: 'append', expected, bytes }), sent)
   }
 
   #appendedSync(bytes: Uint8Array, expected = this.#last): Appended {
+    if (!this.#isOwned) return this.#fenced
     const sent = clockStart()
-    const appended = this.#noted(this.#link.askSync({ kind: 'append', expected, bytes }))
-    if (appended.ok) this.#sent = sent
+    return this.#noted(this.#link.askSync({ kind: 'append', expected, bytes }), sent)
+  }
+
+  /** Behind a record whose outcome is not known nothing can be appended. */
+  get #isOwned(): boolean {
+    if (this.#isGivenUp) throw this.#givenUp()
+    return this.#epoch !== notOwned
+  }
+
+  get #fenced(): Appended {
+    return err({ kind: 'fenced', last: this.#last })
+  }
+
+  #marked(kind: Mark, appended: Appended): Appended {
+    if (kind === 'release' && appended.ok) this.#epoch = notOwned
     return appended
   }
 
-  #turnsOf(records: readonly LogRecord[]): readonly LogRecord[] {
-    const turns: LogRecord[] = []
-    for (const { sequence, bytes } of records) {
-      const { kind, node, time_ms: dated_ms, control, payload } = this.#decoded(sequence, bytes)
-      if (control > this.#controlNeeded) this.#controlNeeded = control
-      if (kind === 'turn') turns.push({ sequence, bytes: payload })
-      const before = (sequence - 1) as LogSequence
-      if (kind === 'turn') this.#proven = before
-      else if (kind !== 'claim' || this.#proven === before) this.#proven = sequence
-      const isClaim = kind === 'claim'
-      this.#seen = kind === 'release' ? undefined : { node, isClaim, received: process.hrtime.bigint(), dated_ms }
-    }
-    return turns
+  #noted(answer: LogAnswers['append'], sent: ClockStart): Appended {
+    const appended = this.#known(answer)
+    if (appended.ok) {
+      this.#last = appended.value
+      this.#sent = sent
+    } else if (appended.error.kind === 'fenced') this.#epoch = notOwned
+    return appended
   }
 
-  #decoded(sequence: LogSequence, bytes: Uint8Array): ClusterRecord {
+  #decoded(records: readonly LogRecord[]): readonly ReadRecord[] {
+    return records.map(({ sequence, bytes }) => ({ ...this.#decodedRecord(sequence, bytes), sequence }))
+  }
+
+  #decodedRecord(sequence: LogSequence, bytes: Uint8Array): ClusterRecord {
     try {
       return decodeClusterRecord(bytes)
     } catch (fault) {
@@ -257,19 +217,18 @@ export class ClusterLog implements NotedLog {
     }
   }
 
-  #noted(answer: LogAnswers['append']): Appended {
-    const appended = known(answer, this.#end)
-    if (appended.ok) this.#last = appended.value
-    return appended
+  #known<Answer>(answer: Answer | 'givenUp'): Answer {
+    if (answer !== 'givenUp') return answer
+    this.#isGivenUp = true
+    throw this.#givenUp()
+  }
+
+  #givenUp(): LogGivenUp {
+    return new LogGivenUp(`${nameOf(this.#end)} has not answered before the end of the process`)
   }
 }
 
 const tooLarge: Appended = { ok: false, error: { kind: 'tooLarge', limit_bytes: recordMax_bytes } }
-
-function known<Answer>(answer: Answer | 'givenUp', end: LogLinkEnd): Answer {
-  if (answer === 'givenUp') throw new LogGivenUp(`${nameOf(end)} was given up`)
-  return answer
-}
 
 function nameOf({ log }: LogLinkEnd): string {
   return `the cluster's log ${log}`

@@ -16,9 +16,8 @@ export class FollowedLogs {
   readonly #engine: Engine
   readonly #heads: { stop(): void }
   #last: ReadonlyMap<LogName, LogSequence> = new Map()
-  /** Who waits for more of a log, or for being woken. */
-  readonly #waiting = new Map<LogName, () => void>()
-  readonly #woken = new Set<LogName>()
+  /** Who waits for more of a log looks whether there is. */
+  readonly #waiting = new Set<() => void>()
   #isClosed = false
 
   /** `heard` is told of the last record of each log, whenever some log has another one. */
@@ -27,14 +26,13 @@ export class FollowedLogs {
     this.#heads = engine.watchHeads((last) => {
       this.#last = last
       for (const [log, sequence] of last) heard(log, sequence)
-      for (const look of [...this.#waiting.values()]) look()
+      for (const look of [...this.#waiting]) look()
     })
   }
 
-  /** The records after one, when there are any; none when it was woken before. One question for each log at a time. */
+  /** The records after one, when there are any; none when this is closed before. */
   async next(log: LogName, after: LogSequence): Promise<Result<readonly LogRecord[], ReadRefusal>> {
     while (!this.#isClosed) {
-      if (this.#woken.delete(log)) break
       const read = await this.#engine.read(log, after)
       if (read.ok ? read.value.length > 0 : read.error.kind === 'behind') return read
       await this.#changed(log, after, read.ok ? look_ms : again_ms)
@@ -42,30 +40,24 @@ export class FollowedLogs {
     return ok([])
   }
 
-  /** Has who waits for more of a log, now or the next time, get an answer at once. */
-  wake(log: LogName): void {
-    this.#woken.add(log)
-    this.#waiting.get(log)?.()
-  }
-
   close(): void {
     this.#isClosed = true
     this.#heads.stop()
-    for (const look of [...this.#waiting.values()]) look()
+    for (const look of [...this.#waiting]) look()
   }
 
   #changed(log: LogName, after: LogSequence, limit_ms: number): Promise<void> {
     return new Promise((resolve) => {
+      const look = (): void => {
+        if (this.#isClosed || (this.#last.get(log) ?? 0) > after) end()
+      }
       const end = (): void => {
         clearTimeout(timer)
-        this.#waiting.delete(log)
+        this.#waiting.delete(look)
         resolve()
       }
-      const look = (): void => {
-        if (this.#isClosed || this.#woken.has(log) || (this.#last.get(log) ?? 0) > after) end()
-      }
       const timer = setTimeout(end, limit_ms)
-      this.#waiting.set(log, look)
+      this.#waiting.add(look)
       look()
     })
   }

@@ -1,25 +1,35 @@
-import { once } from 'node:events'
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import type { Result } from '../result.js'
 import type { Appended, LogRecord, LogSequence } from '../wal/record-log.js'
 import type { Extent, LogName, ReadRefusal } from './engine.js'
+import { OpenQuestions } from './open-questions.js'
 
-/** What the writer of a log asks of the thread that has the connection to the engine. One question is under way at a time. */
+/** What the writer of a log asks of the thread that has the connection to the engine. Several questions may be under way. */
 export type LogQuestion =
   | { readonly kind: 'append'; readonly expected: LogSequence; readonly bytes: Uint8Array }
   | { readonly kind: 'extent' }
   | { readonly kind: 'read'; readonly after: LogSequence }
-  /** More than there was; answered when there is some, or none when the asker is woken. */
+  /** More than there was; answered when there is some. */
   | { readonly kind: 'next'; readonly after: LogSequence }
   /** To be the owner from here on. */
   | { readonly kind: 'claim'; readonly expected: LogSequence; readonly control: LogSequence }
 
-/** What it tells, without an answer. */
-export type LogNotice =
-  /** What stands up to there is not needed by the writer's environment any more. */
-  | { readonly kind: 'truncate'; readonly upTo: LogSequence }
-  /** A question for more is to be answered at once. */
-  | { readonly kind: 'wake' }
+/** What it tells, without an answer: what stands up to there is not needed by the writer's environment any more. */
+export interface LogNotice {
+  readonly kind: 'truncate'
+  readonly upTo: LogSequence
+}
+
+/** A question with its number, which its answer carries as well. */
+interface Asked {
+  readonly number: number
+  readonly question: LogQuestion
+}
+
+interface Answered {
+  readonly number: number
+  readonly answer: LogAnswers[LogQuestion['kind']]
+}
 
 /** The answer to a question of each kind; `givenUp` when the process ends before there is one. */
 export interface LogAnswers {
@@ -55,32 +65,38 @@ export function newLogLink(log: LogName, node: string): { readonly writer: LogLi
 export class LogLink {
   readonly #end: LogLinkEnd
   readonly #answered: Int32Array
+  readonly #questions = new OpenQuestions<LogAnswers[LogQuestion['kind']]>()
 
   constructor(end: LogLinkEnd) {
     this.#end = end
     this.#answered = new Int32Array(end.answered)
+    end.port.on('message', ({ number, answer }: Answered) => this.#questions.answered(number, answer))
+    end.port.on('messageerror', (fault) => {
+      throw fault
+    })
+    end.port.unref()
   }
 
   /** Asks, and lets the thread sleep until there is an answer, as it sleeps while a file is flushed. */
   askSync<Kind extends LogQuestion['kind']>(question: Extract<LogQuestion, { kind: Kind }>): LogAnswers[Kind] {
-    this.#end.port.postMessage(question)
+    let own: { readonly answer: LogAnswers[Kind] } | undefined
+    this.#ask(question, (answer) => {
+      own = { answer }
+    })
     for (;;) {
       const answers = Atomics.load(this.#answered, 0)
       // An answer is sent before it is counted.
-      const answer = receiveMessageOnPort(this.#end.port)
-      if (answer !== undefined) return answer.message
+      for (let next = this.#received(); next !== undefined; next = this.#received()) {
+        this.#questions.answered(next.number, next.answer)
+        if (own !== undefined) return own.answer
+      }
       Atomics.wait(this.#answered, 0, answers)
     }
   }
 
-  /** The same while the thread does other work. */
-  async ask<Kind extends LogQuestion['kind']>(
-    question: Extract<LogQuestion, { kind: Kind }>,
-  ): Promise<LogAnswers[Kind]> {
-    const answer = once(this.#end.port, 'message')
-    this.#end.port.postMessage(question)
-    const [message] = await answer
-    return message
+  /** Asks while the thread does other work. */
+  ask<Kind extends LogQuestion['kind']>(question: Extract<LogQuestion, { kind: Kind }>): Promise<LogAnswers[Kind]> {
+    return new Promise((resolve) => this.#ask(question, resolve))
   }
 
   tell(notice: LogNotice): void {
@@ -89,6 +105,19 @@ export class LogLink {
 
   close(): void {
     this.#end.port.close()
+  }
+
+  /** Who answers a question answers with what belongs to its kind. */
+  #ask<Kind extends LogQuestion['kind']>(
+    question: Extract<LogQuestion, { kind: Kind }>,
+    take: (answer: LogAnswers[Kind]) => void,
+  ): void {
+    const number = this.#questions.ask((answer) => take(answer as LogAnswers[Kind]))
+    this.#end.port.postMessage({ number, question } satisfies Asked)
+  }
+
+  #received(): Answered | undefined {
+    return receiveMessageOnPort(this.#end.port)?.message
   }
 }
 
@@ -99,10 +128,14 @@ export function serveLogLink(
   hear: (notice: LogNotice) => void,
 ): void {
   const count = new Int32Array(answered)
-  port.on('message', async (message: LogQuestion | LogNotice) => {
-    if (message.kind === 'truncate' || message.kind === 'wake') return hear(message)
-    port.postMessage(await answer(message))
+  port.on('message', async (message: Asked | LogNotice) => {
+    if ('kind' in message) return hear(message)
+    const { number, question } = message
+    port.postMessage({ number, answer: await answer(question) } satisfies Answered)
     Atomics.add(count, 0, 1)
     Atomics.notify(count, 0)
+  })
+  port.on('messageerror', (fault) => {
+    throw fault
   })
 }

@@ -7,7 +7,7 @@ import { encodeClusterRecord } from './cluster-record.js'
 import type { CopyCheckpoints } from './copy-checkpoints.js'
 import type { Engine, Extent, LogName } from './engine.js'
 import { FollowedLogs } from './followed-logs.js'
-import { type LogAnswers, type LogNotice, type LogQuestion, type LogServerEnd, serveLogLink } from './log-link.js'
+import { type LogAnswers, type LogQuestion, type LogServerEnd, serveLogLink } from './log-link.js'
 
 export interface LogServiceParts {
   readonly engine: Engine
@@ -18,6 +18,8 @@ export interface LogServiceParts {
    * of which two others have one.
    */
   readonly heldMost_bytes: number
+  /** The process ends, and the engine has not answered in time: what was offered may stand in the logs. */
+  readonly givenUp: () => void
   /** Somebody else's record stands in a log where ours was to stand: this process is its owner no more. */
   readonly fenced: (log: LogName, last: LogSequence) => void
   /** What is done beside the turns did not succeed, and is done again. */
@@ -54,15 +56,13 @@ export class LogService {
   #timers: readonly NodeJS.Timeout[] = []
   #followed: FollowedLogs | undefined
   #checkpoints: CopyCheckpoints | undefined
-  /** Set when the process ends: what is under way gets no answer any more. */
-  #giveUp: () => void = () => {}
-  readonly #givenUp: Promise<'givenUp'>
+  /** Gives up each question that is under way. */
+  readonly #open = new Set<() => void>()
+  /** How long questions are under way at most, once the process ends. */
+  #patience_ms: number | undefined
 
   constructor(parts: LogServiceParts) {
     this.#parts = parts
-    this.#givenUp = new Promise((resolve) => {
-      this.#giveUp = () => resolve('givenUp')
-    })
   }
 
   /** Makes this process the owner of logs: whoever was it before is fenced. Refuses in words when that does not succeed. */
@@ -92,18 +92,37 @@ export class LogService {
 
   /** Answers the questions of a thread that writes a log. */
   serve(end: LogServerEnd): void {
-    const answer = (question: LogQuestion): Promise<LogAnswers[LogQuestion['kind']]> =>
-      Promise.race([this.#givenUp, this.#answered(end.log, question)])
-    serveLogLink(end, answer, (notice) => this.#hear(end.log, notice))
+    const answer = (question: LogQuestion) => this.#answer(end.log, question)
+    serveLogLink(end, answer, ({ upTo }) => this.#dispensable(end.log, upTo))
   }
 
-  /** Lets go of everybody who waits: the process ends. */
+  /** The process ends: from now on what the engine does not answer within this time is given up. */
+  end(patience_ms: number): void {
+    this.#patience_ms = patience_ms
+    for (const giveUp of this.#open) setTimeout(giveUp, patience_ms)
+  }
+
+  /** Gives up what is under way: the process ends. */
   close(): void {
     for (const timer of this.#timers) clearInterval(timer)
     this.#followed?.close()
-    this.#giveUp()
+    this.#patience_ms = 0
+    for (const giveUp of this.#open) giveUp()
     this.#parts.appender.close()
     this.#parts.engine.close()
+  }
+
+  #answer(log: LogName, question: LogQuestion): Promise<LogAnswers[LogQuestion['kind']]> {
+    return new Promise((resolve, reject) => {
+      const giveUp = (): void => {
+        if (!this.#open.delete(giveUp)) return
+        if (question.kind !== 'next') this.#parts.givenUp()
+        resolve('givenUp')
+      }
+      this.#open.add(giveUp)
+      if (this.#patience_ms !== undefined) setTimeout(giveUp, this.#patience_ms)
+      this.#answered(log, question).then((answer) => this.#open.delete(giveUp) && resolve(answer), reject)
+    })
   }
 
   async #claimed(log: LogName): Promise<Result<undefined, string>> {
@@ -131,10 +150,9 @@ export class LogService {
     this.#owned.set(log, { claim, first: first || claim, last: claim, appending: undefined, truncate, bytes })
   }
 
-  #hear(log: LogName, notice: LogNotice): void {
-    if (notice.kind === 'wake') this.#followed?.wake(log)
-    else if (this.#checkpoints) this.#checkpoints.reached(log, notice.upTo)
-    else this.#truncatable(log, notice.upTo)
+  #dispensable(log: LogName, upTo: LogSequence): void {
+    if (this.#checkpoints) this.#checkpoints.reached(log, upTo)
+    else this.#truncatable(log, upTo)
   }
 
   #truncatable(log: LogName, upTo: LogSequence): void {
@@ -209,7 +227,7 @@ export class LogService {
         return appended
       }
       // Nothing may be answered that the new owner does not know of: the process ends.
-      return this.#givenUp
+      return new Promise(() => {})
     }
     return appended
   }

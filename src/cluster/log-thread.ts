@@ -46,6 +46,8 @@ export type LogInstruction =
   | { readonly kind: 'leave' }
   /** To read what stands in the engine about the cluster; answered by a report. */
   | { readonly kind: 'readState' }
+  /** The process ends: what the engine does not answer within this time is given up. Reported each time. */
+  | { readonly kind: 'ending'; readonly patience_ms: number }
   | { readonly kind: 'end' }
 
 /** How a cluster is begun, see `Engine`. */
@@ -76,4 +78,5 @@ export type LogReport =
   | { readonly kind: 'isMember'; readonly isMember: boolean }
   | { readonly kind: 'left' }
   | { readonly kind: 'state'; readonly state: Result<ClusterState, string> }
+  | { readonly kind: 'givenUp' }
   | { readonly kind: 'fenced'; readonly log: LogName; readonly last: LogSequence }

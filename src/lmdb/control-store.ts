@@ -36,8 +36,10 @@ interface Waiting {
 interface ControlOwnership {
   /** Whether changes are taken here. */
   isOwner(): boolean
-  /** A change stands in the log under a sequence, and is applied; resolves when it is in force on this node. */
-  applied(change: Required<ControlRecord>, sequence: LogSequence): Promise<void>
+  /** A change of this node stands in the log, and is about to be applied. */
+  logged(): void
+  /** A change stands in the log, of whichever node, and is applied; resolves when it is in force on this node. */
+  applied(change: Required<ControlRecord>): Promise<void>
   /** Somebody else owns the log. */
   fenced(): void
 }
@@ -156,12 +158,12 @@ export class ControlStore implements SubscriptionStore {
   /** Applies what others have appended to the log, as recovery does, in one transaction. Throws `StorageFull` when there is no room. */
   follow(turns: readonly LogRecord[], last: LogSequence): void {
     if (turns.length > 0) this.#disk.enter()
-    const changes: (readonly [Required<ControlRecord>, LogSequence])[] = []
+    const changes: Required<ControlRecord>[] = []
     const lastNotice = this.#outbox.last
     const write = (bytes: Uint8Array): void => {
       const change = decodeControlRecord(bytes)
       this.#write(change)
-      changes.push([change, turns[changes.length]?.sequence ?? last])
+      changes.push(change)
     }
     try {
       if (turns.length === 0) this.#logged.pass(last)
@@ -172,7 +174,7 @@ export class ControlStore implements SubscriptionStore {
       if (known instanceof StorageFull) this.#disk.wasFull()
       throw known
     }
-    for (const [change, sequence] of changes) void this.#ownership?.applied(change, sequence)
+    for (const change of changes) void this.#ownership?.applied(change)
   }
 
   /** Everything up to a record of the log changes nothing more. */
@@ -258,6 +260,7 @@ export class ControlStore implements SubscriptionStore {
     }
     const last = this.#outbox.last
     const change = decodeControlRecord(bytes)
+    this.#ownership?.logged()
     try {
       this.#logged.apply(appended.value, () => this.#write(change))
     } catch (fault) {
@@ -265,7 +268,7 @@ export class ControlStore implements SubscriptionStore {
       wal.retract(appended.value)
       throw fault
     }
-    return this.#ownership && { inForce: this.#ownership.applied(change, appended.value) }
+    return this.#ownership && { inForce: this.#ownership.applied(change) }
   }
 
   /** The same for what was just logged and for what is recovered. */

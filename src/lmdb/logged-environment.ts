@@ -133,7 +133,7 @@ export class LoggedEnvironment {
 
   /**
    * Writes what records of another owner say, in one transaction that notes the last of them. `committing` is called right
-   * before the commit. Throws `DamagedRecord` when one of them cannot be applied.
+   * before the commit. Throws `DamagedRecord` when one of them cannot be applied, and refuses what is applied already.
    */
   follow(
     turns: readonly LogRecord[],
@@ -141,6 +141,11 @@ export class LoggedEnvironment {
     write: (bytes: Uint8Array) => void,
     committing: () => void,
   ): void {
+    let before = this.#applied
+    for (const { sequence } of turns) {
+      if (sequence <= before) throw new Error(`record ${sequence} comes behind record ${before}, which is applied`)
+      before = sequence
+    }
     this.apply(last, () => {
       for (const { sequence, bytes } of turns) this.#replay(sequence, () => write(bytes))
       committing()

@@ -8,7 +8,7 @@ import type { DeprecatedLocation } from '../partition/deprecated-locations.js'
 import type { TurnChanges } from '../partition/store.js'
 import { commitTurn, publishTurn, type TurnParts } from '../partition/turn.js'
 import type { Bell } from '../shared-memory/bell.js'
-import { DamagedRecord, DiskFault, LogFenced, RecordTooLarge, StorageFull } from '../storage-fault.js'
+import { DamagedRecord, DiskFault, LogFenced, LogGivenUp, RecordTooLarge, StorageFull } from '../storage-fault.js'
 
 export interface TurnRunnerParts extends TurnParts {
   /** Rung when there are new notices on disk. */
@@ -25,10 +25,14 @@ export interface TurnRunnerParts extends TurnParts {
 export interface TurnOwnership {
   /** Whether turns are taken here. */
   readonly isOwner: boolean
+  /** The record of a turn stands in the log, and the turn is about to be applied. */
+  logged(): void
   /** A turn is on disk and can be read. */
   turned(): void
   /** Somebody else owns the log. */
   fenced(): void
+  /** The process ends before it is known whether a turn stands in the log. */
+  givenUp(): void
 }
 
 /**
@@ -112,13 +116,14 @@ export class TurnRunner {
 
   /** A thread that dies while it applies may leave the write lock behind, so the coordinator is told of it. */
   #commit(changes: TurnChanges, times: TurnTimes): void {
-    const { storage } = this.#parts
+    const { storage, ownership } = this.#parts
     times.decided = process.hrtime.bigint()
     times.logged = times.decided
     try {
       commitTurn(this.#parts, changes, (bytes) => {
         times.logged = process.hrtime.bigint()
         storage.logged(bytes, times.logged - times.decided)
+        ownership?.logged()
         storage.writing(true)
       })
     } finally {
@@ -138,6 +143,10 @@ export class TurnRunner {
       // The store refuses growth from now on for a while: what removes something is not held up by the rest.
       if (!again) return this.#run(batch, times, true)
       return batch.map(() => ({ kind: 'failed', why: 'storageFull' }))
+    }
+    if (fault instanceof LogGivenUp) {
+      this.#parts.ownership?.givenUp()
+      return batch.map(() => ({ kind: 'failed', why: 'outcomeUnknown' }))
     }
     if (fault instanceof LogFenced && this.#parts.ownership) {
       this.#parts.ownership.fenced()

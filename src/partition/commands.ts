@@ -126,5 +126,5 @@ export interface PongReply {
  */
 export interface FailedReply {
   readonly kind: 'failed'
-  readonly why: 'storageFull' | 'recordTooLarge' | 'notOwner' | 'late' | 'fault'
+  readonly why: 'storageFull' | 'recordTooLarge' | 'notOwner' | 'late' | 'outcomeUnknown' | 'fault'
 }

@@ -184,6 +184,11 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     await left
   }
 
+  /** The process ends: what etcd does not answer within this time is given up, and the next start finds what became of it. */
+  ending(patience_ms: number): void {
+    this.#tell({ kind: 'ending', patience_ms })
+  }
+
   /** Lets go of who waits for the engine: the process ends. */
   end(): void {
     this.#nodes?.end()
@@ -323,6 +328,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     if (report.kind === 'nodes') nodes?.listed(report.nodes)
     else if (report.kind === 'members') this.#takeMembers(report.members)
     else if (report.kind === 'isMember') nodes?.member(report.isMember)
+    else if (report.kind === 'givenUp') nodes?.givenUp()
     // Of several nodes the thread of the partition hears of it, and follows.
     else if (report.kind === 'fenced' && nodes === undefined) {
       this.#parts.fenced(fencedText(this.#parts.options, report.log))

@@ -16,7 +16,7 @@ import type { ClusterLog } from '../cluster/cluster-log.js'
 import type { Everywhere } from '../coordinator/activation.js'
 import type { Partitions } from '../coordinator/partitions.js'
 import { type Marks, Rounds } from '../coordinator/rounds.js'
-import type { ControlCopy } from '../lmdb/control-copy.js'
+import type { ControlReplica } from '../lmdb/control-replica.js'
 import { errorFacts, faultText, type Log } from '../log/log.js'
 import type { NodeStatistics } from '../measure/node-statistics.js'
 import type { LinkCaller } from '../node-link/node-connection.js'
@@ -64,7 +64,7 @@ export class Coordination implements ControlSharing, CoordinatorService {
   readonly #confirmed: ConfirmedReads
   readonly #position: PartitionPosition
   readonly #rounds: Rounds
-  #copy: ControlCopy | undefined
+  #replica: ControlReplica | undefined
 
   constructor(parts: CoordinationParts) {
     this.#parts = parts
@@ -89,7 +89,7 @@ export class Coordination implements ControlSharing, CoordinatorService {
   /** The partitions and the front ends are there: what other nodes change comes into force from now on. */
   begin(): void {
     const { nodes, wal, delivery, partitions, log, fatal } = this.#parts
-    this.#copy = delivery.follow(
+    this.#replica = delivery.follow(
       {
         ...{ wal, log, node: nodes.name },
         position: this.#position,
@@ -114,8 +114,8 @@ export class Coordination implements ControlSharing, CoordinatorService {
 
   /** This node is to coordinate, or to do so no more. */
   instruct(what: 'own' | 'release'): void {
-    if (what === 'own') this.#copy?.own()
-    else void this.#copy?.release()
+    if (what === 'own') this.#replica?.own()
+    else void this.#replica?.release()
   }
 
   end(): void {
@@ -123,7 +123,7 @@ export class Coordination implements ControlSharing, CoordinatorService {
   }
 
   async take(request: ControlRequest): Promise<Taken> {
-    if (this.#copy?.isOwner !== true) return this.#notCoordinator()
+    if (this.#replica?.isOwner !== true) return this.#notCoordinator()
     const answer = await this.#carriedOut(request)
     // Nothing was done: another node has become the coordinator meanwhile.
     return isAway(answer) ? this.#notCoordinator() : ok(answer)
@@ -136,7 +136,7 @@ export class Coordination implements ControlSharing, CoordinatorService {
 
   /** See `Everywhere`. */
   everywhere(): ReturnType<Everywhere> {
-    return this.#rounds.passed(this.#position.applied)
+    return this.#rounds.passed(this.#position.appliedIndex)
   }
 
   async change<Answer>(request: ControlRequest): Promise<Answer> {

@@ -80,6 +80,9 @@ export function readersOf({ dbPoolSize, httpThreads, queryThreads }: Options): n
 /** How long other nodes may take to own what this one has had; with half of the time of the end at most. */
 const handover_ms = 10_000
 
+/** How long etcd is waited for while the broker ends: longer than it elects a leader; a quarter of the time of the end at most. */
+const etcdAnswer_ms = 5000
+
 /** How long what is under way when the time of an orderly end is over may take to notice it. */
 const closing_ms = 250
 
@@ -342,6 +345,7 @@ export class Core {
   async #drained(limit_ms: number): Promise<number> {
     const until = performance.now() + limit_ms
     this.#sweeper?.stop()
+    this.#cluster?.ending(Math.min(limit_ms / 4, etcdAnswer_ms))
     // While all listeners still answer: what comes meanwhile is sent on to the next owner.
     await this.#cluster?.nodes?.handOver(Math.min(limit_ms / 2, handover_ms))
     const left_ms = (): number => Math.max(0, until - performance.now())

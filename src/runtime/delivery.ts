@@ -10,9 +10,9 @@ import type { Launch, Partitions } from '../coordinator/partitions.js'
 import { Registry, type RegistryParts } from '../coordinator/registry.js'
 import { Subscriptions } from '../coordinator/subscriptions.js'
 import { packedRecipients } from '../delivery/packed-recipients.js'
-import { ControlCopy, type ControlCopyParts } from '../lmdb/control-copy.js'
 import type { ControlRecord } from '../lmdb/control-record.js'
 import { LmdbRegistryStore } from '../lmdb/control-registry.js'
+import { ControlReplica, type ControlReplicaParts } from '../lmdb/control-replica.js'
 import { ControlStore } from '../lmdb/control-store.js'
 import type { DataFolder } from '../lmdb/data-folder.js'
 import type { LoggedParts } from '../lmdb/logged-environment.js'
@@ -69,7 +69,7 @@ export class RunningDelivery {
   readonly #bell: Bell
   #isCopied = false
   /** Of one of several nodes. */
-  #shared: { readonly copy: ControlCopy; readonly sharing: ControlSharing } | undefined
+  #shared: { readonly replica: ControlReplica; readonly sharing: ControlSharing } | undefined
 
   /** Opens the store; throws when it can not be used. */
   constructor(parts: RunningDeliveryParts) {
@@ -173,15 +173,15 @@ export class RunningDelivery {
   }
 
   /** This node is one of several: what the coordinator owns is changed by one of them, and follows the log here from now on. */
-  follow(parts: Omit<ControlCopyParts, 'store' | 'enforce'>, sharing: ControlSharing): ControlCopy {
+  follow(parts: Omit<ControlReplicaParts, 'store' | 'enforce'>, sharing: ControlSharing): ControlReplica {
     const enforce = async (change: Required<ControlRecord>): Promise<void> => {
       // What another node has sent may be waited for here.
-      if (!copy.isOwner && change.acks.length > 0) this.#bell.ring()
+      if (!replica.isOwner && change.acks.length > 0) this.#bell.ring()
       await enforceChange(change, this.subscriptions, this.registry)
     }
-    const copy: ControlCopy = new ControlCopy({ ...parts, store: this.#store, enforce })
-    this.#shared = { copy, sharing }
-    return copy
+    const replica: ControlReplica = new ControlReplica({ ...parts, store: this.#store, enforce })
+    this.#shared = { replica, sharing }
+    return replica
   }
 
   /** Begins, or ends, what happens by the clock: on the node that coordinates. */
@@ -196,7 +196,7 @@ export class RunningDelivery {
     this.subscriptions.stop()
     this.registry.stop()
     await this.#courier.drain(limit_ms)
-    await this.#shared?.copy.close()
+    await this.#shared?.replica.close()
     await this.#store.close()
   }
 

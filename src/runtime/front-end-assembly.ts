@@ -305,7 +305,7 @@ function interfaces(
 export function appliedOf(positions: readonly SharedArrayBuffer[]): readonly (() => number)[] {
   return positions.map((memory) => {
     const position = new PartitionPosition(memory)
-    return () => position.applied
+    return () => position.appliedIndex
   })
 }
 

@@ -158,8 +158,8 @@ function timed(route: BatchRoute | undefined, answered: NodeFrontParts['answered
   )
 }
 
-/** The last acknowledged record, if this node may say so now: looked at before it is asked whether it may. */
+/** The last record that this node may show as the owner, if it may say so now: looked at before it is asked whether it may. */
 function confirmed(position: PartitionPosition | undefined): LogSequence | undefined {
-  const applied = position?.applied
-  return position?.isConfirmed() === true ? (applied as LogSequence | undefined) : undefined
+  const last = position?.commitIndex
+  return position?.isConfirmed() === true ? (last as LogSequence | undefined) : undefined
 }

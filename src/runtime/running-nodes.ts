@@ -85,6 +85,8 @@ export class RunningNodes {
   #isFull = false
   /** When each partition had an owner last, by `performance.now()`. */
   readonly #lastOwned_ms: number[]
+  /** Whether etcd has not answered in time since this node ends. */
+  #isGivenUp = false
   /** Hears of new owners while this node hands over what it has. */
   #lookAtOwners: () => void = () => {}
 
@@ -162,16 +164,24 @@ export class RunningNodes {
     await new Promise<void>((resolve) => {
       const limit = setTimeout(resolve, limit_ms)
       this.#lookAtOwners = () => {
-        if (left() > 0 && this.#hasSuccessor()) return
+        if (left() > 0 && this.#hasSuccessor() && !this.#isGivenUp) return
         clearTimeout(limit)
         resolve()
       }
       this.#lookAtOwners()
     })
     const took = `in ${Math.round(performance.now() - begun_ms)} ms`
-    if (left() > 0 && !this.#hasSuccessor()) log.info('cluster:handover', 'all other nodes end as well')
+    if (left() > 0 && this.#isGivenUp)
+      log.warn('cluster:handover', `etcd does not answer: others own what this node has had when its lease is over`)
+    else if (left() > 0 && !this.#hasSuccessor()) log.info('cluster:handover', 'all other nodes end as well')
     else if (left() > 0) log.warn('cluster:handover', `${left()} of the logs of this node have no other owner ${took}`)
     else log.info('cluster:handover', `other nodes own the ${owned.length} partitions of this one ${took}`)
+  }
+
+  /** While this node ends, etcd does not answer: nothing can be handed over. */
+  givenUp(): void {
+    this.#isGivenUp = true
+    this.#lookAtOwners()
   }
 
   listed(nodes: ClusterNodes): void {

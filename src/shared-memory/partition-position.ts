@@ -4,12 +4,12 @@ const appliedCell = 0
 const ownedCell = 1
 const untilCell = 2
 const dateCell = 3
-const saidCell = 4
+const committedCell = 4
 const cells = 5
 
 /**
- * How far a partition is on this node, and whether the node may say what is the last: written by the partition's thread, read
- * by all front ends.
+ * How far a partition is on this node, and whether the node may say what is the last: written by the partition's thread, and what
+ * owners on other nodes have said by front ends as well; read by all front ends.
  */
 export class PartitionPosition {
   readonly #cells: BigInt64Array
@@ -23,31 +23,37 @@ export class PartitionPosition {
   }
 
   /** The last record of its log that every snapshot from now on shows. */
-  get applied(): number {
+  get appliedIndex(): number {
     return Number(Atomics.load(this.#cells, appliedCell))
   }
 
   /** Everything up to a record can be read. */
-  reached(applied: number): void {
-    Atomics.store(this.#cells, appliedCell, BigInt(applied))
+  applied(index: number): void {
+    Atomics.store(this.#cells, appliedCell, BigInt(index))
     Atomics.notify(this.#cells, appliedCell)
   }
 
-  /** The last record that an owner has said it shows, on whichever node: a copy may show it as well. */
-  get said(): number {
-    return Number(Atomics.load(this.#cells, saidCell))
+  /**
+   * The last record that an owner may show, on whichever node: an owner raises it when a record stands, before any snapshot can show
+   * that; a copy learns it from the owner, and may show as much itself.
+   */
+  get commitIndex(): number {
+    return Math.max(this.#commitIndex, this.appliedIndex)
   }
 
-  /** The owner on another node has said that it shows everything up to a record. */
-  say(sequence: number): void {
-    if (sequence <= this.said) return
-    Atomics.store(this.#cells, saidCell, BigInt(sequence))
-    Atomics.notify(this.#cells, saidCell)
+  /** An owner of the log, this node or another one, may show everything up to a record from now on. */
+  committed(index: number): void {
+    for (let held = this.#commitIndex; index > held; held = this.#commitIndex) {
+      const before = Atomics.compareExchange(this.#cells, committedCell, BigInt(held), BigInt(index))
+      if (before === BigInt(held)) Atomics.notify(this.#cells, committedCell)
+    }
   }
 
-  /** Resolves when an owner has said something else than that, or the time is over. */
-  async saysMore(than: number, limit_ms: number): Promise<void> {
-    const waiting = Atomics.waitAsync(this.#cells, saidCell, BigInt(than), limit_ms)
+  /** Resolves when an owner may show more than that, or the time is over. */
+  async commits(beyond: number, limit_ms: number): Promise<void> {
+    const held = Atomics.load(this.#cells, committedCell)
+    if (held > beyond) return
+    const waiting = Atomics.waitAsync(this.#cells, committedCell, held, limit_ms)
     if (waiting.async) await waiting.value
   }
 
@@ -70,7 +76,7 @@ export class PartitionPosition {
   }
 
   /** What this node shows may be old from now on. */
-  doubt(): void {
+  revoke(): void {
     Atomics.store(this.#cells, untilCell, 0n)
   }
 
@@ -82,16 +88,25 @@ export class PartitionPosition {
     )
   }
 
+  /** Whether snapshots that are taken now show everything that this node says as the owner. */
+  get isShown(): boolean {
+    return this.appliedIndex >= this.#commitIndex
+  }
+
   /** Resolves when everything up to a record can be read, or the time is over: says whether it can. */
-  async reaches(sequence: number, limit_ms: number): Promise<boolean> {
+  async reaches(index: number, limit_ms: number): Promise<boolean> {
     const until_ms = performance.now() + limit_ms
     for (;;) {
       const held = Atomics.load(this.#cells, appliedCell)
-      if (held >= sequence) return true
+      if (held >= index) return true
       const left_ms = until_ms - performance.now()
       if (left_ms <= 0) return false
       const waiting = Atomics.waitAsync(this.#cells, appliedCell, held, left_ms)
       if (waiting.async) await waiting.value
     }
+  }
+
+  get #commitIndex(): number {
+    return Number(Atomics.load(this.#cells, committedCell))
   }
 }

@@ -24,7 +24,7 @@ function newOwner() {
       position.confirm(clockStart(), 3_600_000)
     },
     lose: () => {
-      position.doubt()
+      position.revoke()
       position.own(0)
     },
   }
@@ -84,7 +84,7 @@ test('nothing is begun while the node may not confirm; what is under way when an
   running.ring()
   await until(() => end.bodies.length === 1)
   // Its lease on the partition has run out, as that of a node that was paused has.
-  nth(owners, 0).position.doubt()
+  nth(owners, 0).position.revoke()
   nth(answers, 0)()
   other.enqueue(notice(two, 'b', 'other'))
   running.ring()

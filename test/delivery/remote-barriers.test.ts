@@ -17,7 +17,7 @@ function claim(position: PartitionPosition): void {
 }
 
 function lose(position: PartitionPosition): void {
-  position.doubt()
+  position.revoke()
   position.own(0)
 }
 

@@ -8,14 +8,14 @@ test('who waits for a record is told when it can be read, or that it cannot', as
   t.teardown(() => clearInterval(alive))
   const memory = PartitionPosition.memory()
   const [writer, reader] = [new PartitionPosition(memory), new PartitionPosition(memory)]
-  writer.reached(4)
+  writer.applied(4)
   t.equal(await reader.reaches(4, 0), true)
   t.equal(await reader.reaches(5, 1), false)
   const waiting = reader.reaches(6, 60_000)
-  writer.reached(5)
-  writer.reached(6)
+  writer.applied(5)
+  writer.applied(6)
   t.equal(await waiting, true)
-  t.equal(reader.applied, 6)
+  t.equal(reader.appliedIndex, 6)
 })
 
 test('what is shown is confirmed until a moment that neither clock has passed', async (t) => {
@@ -29,6 +29,6 @@ test('what is shown is confirmed until a moment that neither clock has passed', 
   position.confirm({ ...now, date: (now.date - 60_000) as Milliseconds }, 60_000)
   t.notOk(position.isConfirmed(), 'as after a sleep of the machine')
   position.confirm(now, 60_000)
-  position.doubt()
+  position.revoke()
   t.notOk(position.isConfirmed())
 })

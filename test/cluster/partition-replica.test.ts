@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { before, t as file, type Test, test } from 'tap'
 import { ClusterLog } from '../../src/cluster/cluster-log.js'
 import { newLogLink } from '../../src/cluster/log-link.js'
-import { PartitionCopy } from '../../src/lmdb/partition-copy.js'
+import { partitionReplica } from '../../src/lmdb/partition-replica.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { Measures } from '../../src/measure/measures.js'
 import { PartitionPosition } from '../../src/shared-memory/partition-position.js'
@@ -46,7 +46,7 @@ async function until(holds: () => boolean, what: string): Promise<void> {
 }
 
 /** Partition 0 of a cluster on one of its nodes, with a store and a connection of its own. */
-async function startedCopy(t: Test, prefix: string, node: string) {
+async function startedReplica(t: Test, prefix: string, node: string) {
   const thread = await startedLogThread(t, etcd, prefix, node)
   const begun = thread.next('begun')
   thread.tell({ kind: 'begin', description: 'a test', after: new Map([[0, 0 as LogSequence]]), nodes: undefined })
@@ -65,7 +65,7 @@ async function startedCopy(t: Test, prefix: string, node: string) {
   const parts = { store, interpret: noWords, matcher: matcher(), versions: versions() }
   const subscribed = inForce({ throttling_ms: 3_600_000, attributes: [] })
   parts.matcher.put({ ...subscribed, subscription: { ...subscribed.subscription, id: throttled } })
-  const copy = new PartitionCopy({
+  const replica = partitionReplica({
     ...{ store, wal, node, versions: parts.versions, position, log: silentLog },
     meter: Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 }).copies.meter(0),
     owns: () => {},
@@ -74,75 +74,78 @@ async function startedCopy(t: Test, prefix: string, node: string) {
     failed: (fault) => t.fail(String(fault)),
   })
   t.teardown(async () => {
-    await copy.close()
+    await replica.close()
     await store.close()
   })
   const take = (value: string): void => {
     takeTurn(parts, [command('APPEND', id('Tank1'), [given('level', value)])])
-    copy.turned()
+    replica.turned()
   }
   const notified = () => lastNotified(subscribed.clock)
   const notices = () => store.lastNotice
   const level = () => store.entities(tenant, root, id('Tank1'))[0]?.attributes[0]?.value
-  return { copy, position, take, level, notified, notices }
+  return { replica, position, take, level, notified, notices }
 }
 
 const throttled = '5718a2f1c0de00112233aabb' as SubscriptionId
 
 /** Has a copy claim its log, as often as somebody else's record is in its way. */
-function claims({ copy, position }: Pick<Awaited<ReturnType<typeof startedCopy>>, 'copy' | 'position'>): Promise<void> {
+function claims({
+  replica,
+  position,
+}: Pick<Awaited<ReturnType<typeof startedReplica>>, 'replica' | 'position'>): Promise<void> {
   const isClaimed = (): boolean => {
-    copy.own()
+    replica.own()
     return position.epoch > 0
   }
   return until(isClaimed, 'it claims its log')
 }
 
-test('a copy follows its log, and owns it when it is released or claimed', { skip: noEtcd }, async (t) => {
+test('a replica follows its log, and owns it when it is released or claimed', { skip: noEtcd }, async (t) => {
   t.testdir({ a: {}, b: {} })
   const prefix = `/${freshName()}`
-  const a = await startedCopy(t, prefix, 'a')
-  const b = await startedCopy(t, prefix, 'b')
+  const a = await startedReplica(t, prefix, 'a')
+  const b = await startedReplica(t, prefix, 'b')
   await claims(a)
-  await until(() => a.copy.isOwner, 'it owns a log that nobody has owned')
+  await until(() => a.replica.isOwner, 'it owns a log that nobody has owned')
   const isConfirmed = (): boolean => {
     a.take('1')
     return a.position.isConfirmed()
   }
   await until(isConfirmed, 'what it shows is confirmed')
-  await until(() => b.level() === '1' && b.position.applied >= a.position.applied, 'the other one follows')
+  await until(() => b.level() === '1' && b.position.appliedIndex >= a.position.appliedIndex, 'the other one follows')
   t.notOk(b.position.isConfirmed())
   t.equal(b.notices(), 1, 'with the notice that it has caused')
   t.ok(a.notified() > 0)
   t.equal(b.notified(), a.notified(), 'which moves the clock of its subscription')
 
-  a.copy.release()
-  t.notOk(a.copy.isOwner)
+  a.replica.release()
+  t.notOk(a.replica.isOwner)
   t.notOk(a.position.isConfirmed(), 'it shows nothing any more when it has released the log')
-  a.copy.turned()
+  a.replica.turned()
   t.notOk(a.position.isConfirmed(), 'nor when it refuses a turn')
   await claims(b)
-  await until(() => b.copy.isOwner, 'it owns a log that was released')
+  await until(() => b.replica.isOwner, 'it owns a log that was released')
   b.take('2')
   await until(() => a.level() === '2', 'who was the owner follows')
   t.equal(b.notices(), 1, 'throttling goes on where it was')
 
   const control = 5 as LogSequence
-  b.copy.controlled(control)
-  t.ok(b.copy.mark(), 'its log says what is in force')
-  t.notOk(a.copy.mark(), 'only the owner says so')
-  b.copy.release()
+  b.replica.controlled(control)
+  t.ok(b.replica.beat(), 'its log says what is in force')
+  t.notOk(a.replica.beat(), 'only the owner says so')
+  b.replica.release()
   await claims(a)
-  t.notOk(a.copy.isOwner, 'it takes no turns without what was in force for those before it')
-  a.copy.controlled(control)
-  await until(() => a.copy.isOwner, 'it has that in force')
-  a.copy.release()
+  t.notOk(a.replica.isOwner, 'it takes no turns without what was in force for those before it')
+  a.replica.controlled(control)
+  await until(() => a.replica.isOwner, 'it has that in force')
+  a.replica.release()
   await claims(b)
-  await until(() => b.copy.isOwner, 'it owns the log again')
+  await until(() => b.replica.isOwner, 'it owns the log again')
 
   await claims(a)
-  t.notOk(a.copy.isOwner, 'it takes no turns while the one before may show what it has')
-  await until(() => !b.copy.isOwner, 'that one hears of it')
+  t.notOk(a.replica.isOwner, 'it takes no turns while the one before may show what it has')
+  await until(() => !b.replica.isOwner, 'that one hears of it')
   t.notOk(b.position.isConfirmed())
   t.ok(b.position.epoch === 0)
 })

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { before, t as file, test } from 'tap'
 import { ClusterLog } from '../../src/cluster/cluster-log.js'
 import { newLogLink } from '../../src/cluster/log-link.js'
-import { ControlCopy } from '../../src/lmdb/control-copy.js'
+import { ControlReplica } from '../../src/lmdb/control-replica.js'
 import { ControlStore } from '../../src/lmdb/control-store.js'
 import { PartitionPosition } from '../../src/shared-memory/partition-position.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
@@ -45,7 +45,7 @@ test('who coordinates has its own records in force, as the nodes have that follo
   if (wal === undefined) throw new Error('the log was not opened')
   let inForce = 0
   let epoch = 0
-  const copy = new ControlCopy({
+  const replica = new ControlReplica({
     ...{ store, wal, node: 'a', log: silentLog, failed, enforce: async () => {} },
     position: new PartitionPosition(PartitionPosition.memory()),
     inForce: (sequence) => {
@@ -56,14 +56,14 @@ test('who coordinates has its own records in force, as the nodes have that follo
     },
   })
   t.teardown(async () => {
-    await copy.close()
+    await replica.close()
     await store.close()
   })
   const until = async (holds: () => boolean, what: string): Promise<void> => {
     for (let tries = 0; tries < 3000 && !holds(); tries += 1) await delay(20)
     t.ok(holds(), what)
   }
-  copy.own()
+  replica.own()
   await until(() => epoch > 0, 'it coordinates')
   // Partitions of other nodes have such records in force: this node may claim them when it has.
   await until(() => inForce > epoch, 'the records that say it is there are in force')

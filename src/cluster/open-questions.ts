@@ -1,0 +1,20 @@
+/** The questions that are under way over a link: each answer belongs to the question whose number it carries. */
+export class OpenQuestions<Answer> {
+  readonly #open = new Map<number, (answer: Answer) => void>()
+  #last = 0
+
+  /** The number of a new question; its answer is given to `take`. */
+  ask(take: (answer: Answer) => void): number {
+    this.#last += 1
+    this.#open.set(this.#last, take)
+    return this.#last
+  }
+
+  /** Throws when there is no such question, or when it was answered before. */
+  answered(number: number, answer: Answer): void {
+    const take = this.#open.get(number)
+    if (take === undefined) throw new Error(`the log has answered question ${number}, which is not open`)
+    this.#open.delete(number)
+    take(answer)
+  }
+}

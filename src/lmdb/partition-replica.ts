@@ -1,0 +1,73 @@
+import { ClockSkew } from '../cluster/clock-skew.js'
+import type { LogWriter } from '../cluster/log-view.js'
+import type { CopyMeter } from '../measure/copy-table.js'
+import { Replica, type ReplicaParts, type ReplicaStore, type Tenure } from '../replica/replica.js'
+import type { Versions } from '../shared-memory/versions.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
+import type { Milliseconds } from '../time.js'
+import type { LogSequence } from '../wal/record-log.js'
+import { type NoticeWrite, noted } from './notice-write.js'
+import type { LmdbPartitionStore } from './partition-store.js'
+
+export interface PartitionReplicaParts extends Omit<ReplicaParts, 'store' | 'what'> {
+  readonly store: LmdbPartitionStore
+  readonly versions: Versions
+  readonly meter: CopyMeter
+  /** The partition belongs to this node from a claim on, or no longer. */
+  readonly owns: (epoch: LogSequence | undefined) => void
+  /** A notice that was made at another node is in the outbox. */
+  readonly notified: (subscription: SubscriptionId, made: Milliseconds) => void
+}
+
+/** The replica of a partition on one of several nodes, in the partition's thread, whose turns it belongs to. */
+export function partitionReplica(parts: PartitionReplicaParts): Replica {
+  const replica = new Replica({ ...parts, what: 'the partition', store: replicaStore(parts) })
+  replica.begin()
+  return replica
+}
+
+function replicaStore(parts: PartitionReplicaParts): ReplicaStore {
+  const { store, wal, versions, meter, position, owns, node } = parts
+  const skew = new ClockSkew()
+  let writer: LogWriter | undefined
+  return {
+    follow: (turns, last) => {
+      try {
+        const notices = store.follow(turns, last, (changed) => versions.begin(changed))
+        versions.end()
+        for (const notice of notices) notify(notice, parts)
+      } catch (fault) {
+        versions.end()
+        throw fault
+      }
+      return undefined
+    },
+    pass: (last) => store.pass(last),
+    appendMark: (mark) => wal.appendMarkSync(mark),
+    shown: (last) => position.applied(last),
+    reported: (tenure) => {
+      measure(tenure, meter)
+      if (tenure.kind === 'elected') owns(tenure.epoch)
+      else if (tenure.kind === 'lost') owns(undefined)
+    },
+    viewed: (view) => {
+      if (view.writer === undefined || view.writer === writer || view.writer.node === node) return
+      writer = view.writer
+      const skew_ms = skew.took(writer.dated_ms, Date.now())
+      if (skew_ms !== undefined) meter.skewed(skew_ms)
+    },
+  }
+}
+
+/** What another node has made moves the clocks of this one: throttling goes on where it was when this one claims. */
+function notify(notice: NoticeWrite, { notified }: Pick<PartitionReplicaParts, 'notified'>): void {
+  const { ids, made } = noted(notice)
+  for (const id of ids) notified(id, made)
+}
+
+function measure(tenure: Tenure, meter: CopyMeter): void {
+  if (tenure.kind === 'elected') {
+    meter.claimed(tenure.from > 0n ? 'takenOver' : 'handedOver')
+    meter.skewed(0)
+  } else if (tenure.kind === 'lost' && tenure.why === 'fenced') meter.lost()
+}

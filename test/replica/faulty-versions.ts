@@ -1,0 +1,79 @@
+import type { ReplicaEvent, ReplicaState, Transition } from '../../src/replica/replica-state.js'
+import { transition } from '../../src/replica/transitions.js'
+import type { Answer, Version } from './simulated-node.js'
+import { present } from './simulation.js'
+
+/** What the program would be without some part of it: the simulation has to find each. */
+export const faultyVersions: Readonly<Record<string, Version>> = {
+  'two loops follow one log': { ...present, transition: anyReadCounts },
+  'two loops follow one log, and its store applies what it has applied': {
+    ...present,
+    transition: anyReadCounts,
+    refusesTwice: false,
+  },
+  'the next answer of the log is taken for that to the last question': {
+    ...present,
+    questions: () => new UnnumberedQuestions(),
+  },
+  'what is claimed after a close is kept': { ...present, transition: closeIsForgotten },
+  'an owner says how far it is when its snapshots show it': { ...present, commitsFirst: false },
+  'a claimant does not wait for the read lease before': { ...present, transition: withoutWait },
+  'a release during the wait is as good as one after it': { ...present, transition: releaseWhileWaiting },
+  'what stands is shown before its owner shows it': { ...present, transition: showsWhatStands },
+  'a node shows what it has while it releases': { ...present, transition: withoutRevoking },
+  'a claimant takes turns without the metadata that others had in force': { ...present, transition: withoutControl },
+  'what there is no room for is left out': { ...present, transition: leavesOut },
+}
+
+/** An answer that belongs to a read of before is taken for that to the last one, and each loss begins another loop. */
+function anyReadCounts(state: ReplicaState, event: ReplicaEvent): Transition {
+  if (event.kind !== 'read' || state.role.kind !== 'follows') return transition(state, event)
+  return transition({ ...state, role: { ...state.role, isReading: true } }, { ...event, read: state.reads })
+}
+
+function closeIsForgotten(state: ReplicaState, event: ReplicaEvent): Transition {
+  const isLate = event.kind === 'claimed' && state.isToClose
+  return transition(isLate ? { ...state, isToClose: false } : state, event)
+}
+
+function withoutWait(state: ReplicaState, event: ReplicaEvent): Transition {
+  const view = { ...state.view, writer: undefined }
+  return transition(event.kind === 'claimed' ? { ...state, view } : state, event)
+}
+
+function releaseWhileWaiting(state: ReplicaState, event: ReplicaEvent): Transition {
+  const { role } = state
+  if (event.kind !== 'release' || role.kind !== 'elected') return transition(state, event)
+  return transition({ ...state, applied: state.view.last, role: { ...role, isOver: true } }, event)
+}
+
+function showsWhatStands(state: ReplicaState, event: ReplicaEvent): Transition {
+  return transition({ ...state, commitIndex: Number.MAX_SAFE_INTEGER as ReplicaState['commitIndex'] }, event)
+}
+
+function withoutRevoking(state: ReplicaState, event: ReplicaEvent): Transition {
+  const { state: next, effects } = transition(state, event)
+  return { state: next, effects: effects.filter(({ kind }) => kind !== 'revoke') }
+}
+
+function withoutControl(state: ReplicaState, event: ReplicaEvent): Transition {
+  const view = { ...state.view, controlNeeded: 0 as ReplicaState['control'] }
+  return transition({ ...state, view }, event)
+}
+
+function leavesOut(state: ReplicaState, event: ReplicaEvent): Transition {
+  return transition(event.kind === 'noRoom' ? { ...state, applying: undefined } : state, event)
+}
+
+/** Who asks takes the next message for the answer to what was asked last. */
+class UnnumberedQuestions {
+  readonly #open: ((answer: Answer) => void)[] = []
+
+  ask(take: (answer: Answer) => void): number {
+    return this.#open.push(take)
+  }
+
+  answered(_: number, answer: Answer): void {
+    this.#open.pop()?.(answer)
+  }
+}
