@@ -17,7 +17,7 @@ export interface BackupPoint {
 
 /** Why there is no backup now. */
 export interface BackupRefusal {
-  readonly kind: 'underWay' | 'notTogether' | 'unreadable'
+  readonly kind: 'underWay' | 'notConfirmed' | 'notTogether' | 'unreadable'
 }
 
 /** Who keeps the data of one moment while it is copied: for one backup at a time, and for one that gets on. */

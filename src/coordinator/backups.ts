@@ -7,6 +7,8 @@ import { now } from '../time.js'
 import type { Partitions, PinnedPartitions } from './partitions.js'
 
 interface BackupsParts {
+  /** Waits until this node has all that was acknowledged before, on any node; refuses when that is not known in time. */
+  readonly confirm: () => Promise<Result<undefined, unknown>>
   /** Id and format of the data folder. */
   readonly folder: Pick<BackupPoint, 'folder' | 'format'>
   readonly partitions: Pick<Partitions<object>, 'pin'>
@@ -35,6 +37,7 @@ const attempts = 3
 
 const reasons: Readonly<Record<BackupRefusal['kind'], string>> = {
   underWay: 'another one is under way',
+  notConfirmed: 'the owner of a partition did not confirm in time what was acknowledged',
   notTogether: 'the partitions did not stand still together',
   unreadable: 'a file of the data folder cannot be read, see the line before',
 }
@@ -61,7 +64,7 @@ export class Backups implements BackupService {
     this.#isBusy = true
     let point: Result<BackupPoint, BackupRefusal> = err({ kind: 'unreadable' })
     try {
-      point = await this.#pinned()
+      point = (await this.#parts.confirm()).ok ? await this.#pinned() : err({ kind: 'notConfirmed' })
       for (let attempt = 1; !point.ok && point.error.kind === 'notTogether' && attempt < attempts; attempt += 1) {
         point = await this.#pinned()
       }

@@ -25,6 +25,10 @@ export function backupResources({
 
 const refusals: Readonly<Record<BackupRefusal['kind'], ApiResponse>> = {
   underWay: shortForm(503, 'another backup is under way: try again when it is over'),
+  notConfirmed: shortForm(
+    503,
+    'whether this node has all that was acknowledged is not known, since the owner of a partition did not confirm in time: try again when the nodes reach each other and etcd',
+  ),
   unreadable: shortForm(503, 'a file of the data folder cannot be read: the log says which and why'),
   notTogether: shortForm(503, 'the partitions did not stand still together in time: try again when less is under way'),
 }

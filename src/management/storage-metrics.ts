@@ -97,7 +97,7 @@ export function addBackupMetrics(metrics: MetricRegistry, { backups }: Measures)
   }
   metrics.counter(
     'rigel_backups_total',
-    'Backups that were asked for: complete; failed, given up or of no use; refused, as another one was under way or the partitions did not stand still',
+    'Backups that were asked for: complete; failed, given up or of no use; refused, as another one was under way, the partitions did not stand still, or a node of a cluster could not confirm that it has everything',
     ['result'],
     () => backupResults.map((result) => ({ labels: { result }, value: backups.count(result) })),
   )

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SubscriptionService } from '../broker/broker.js'
-import { ConfirmedReads } from '../broker/confirmed-reads.js'
+import { type ConfirmedPositions, ConfirmedReads } from '../broker/confirmed-reads.js'
 import type { RegistryService } from '../broker/registry-service.js'
 import {
   type ControlRequest,
@@ -13,6 +13,7 @@ import {
 } from '../broker/shared-control.js'
 import type { Unavailable } from '../broker/unavailable.js'
 import type { ClusterLog } from '../cluster/cluster-log.js'
+import type { LogName } from '../cluster/engine.js'
 import type { Everywhere } from '../coordinator/activation.js'
 import type { Partitions } from '../coordinator/partitions.js'
 import { type Marks, Rounds } from '../coordinator/rounds.js'
@@ -61,6 +62,7 @@ export class Coordination implements ControlSharing, CoordinatorService {
   readonly registry: RegistryService
   readonly #parts: CoordinationParts
   readonly #link: NodeLink | undefined
+  /** Of the partitions, and behind them of the coordinator's log. */
   readonly #confirmed: ConfirmedReads
   readonly #position: PartitionPosition
   readonly #rounds: Rounds
@@ -78,9 +80,9 @@ export class Coordination implements ControlSharing, CoordinatorService {
     const addressOf = (name: string) => nodes.addressOf(name)
     this.#link = caller && new NodeLink({ ...caller, slot: nodes.slot, frontEnd: 0, addressOf, log })
     this.#confirmed = new ConfirmedReads({
-      positions: [nodes.controlPosition],
-      ownerOf: () => this.#other,
-      ask: (name) => this.#positionOf(name),
+      positions: nodes.outboxes,
+      ownerOf: (log) => (log === partitions.number ? this.#other : nodes.otherOwnerOf(log)),
+      ask: (name, logs) => this.#positionsOf(name, logs),
     })
     this.subscriptions = sharedSubscriptions(delivery.subscriptions, this)
     this.registry = sharedRegistry(delivery.registry, this)
@@ -151,7 +153,17 @@ export class Coordination implements ControlSharing, CoordinatorService {
   }
 
   async confirmed(): Promise<Result<undefined, Unavailable>> {
-    return this.#parts.nodes.reads === 'local' ? ok(undefined) : this.#confirmed.confirm([0])
+    return this.#parts.nodes.reads === 'local'
+      ? ok(undefined)
+      : this.#confirmed.confirm([this.#parts.partitions.number])
+  }
+
+  /**
+   * Resolves when this node has applied all that was acknowledged before, on whichever node, of the partitions and of what the
+   * coordinator owns; refuses when that is not known in time.
+   */
+  caughtUp(): Promise<Result<undefined, Unavailable>> {
+    return this.#confirmed.confirm(this.#parts.nodes.outboxes.keys())
   }
 
   /** The answer to a change, of this node or of another one; nothing when nobody has carried it out. */
@@ -196,12 +208,14 @@ export class Coordination implements ControlSharing, CoordinatorService {
     return marks && new Map(marks.map(([partition, last]) => [partition, last as NoticeNumber]))
   }
 
-  async #positionOf(node: string): Promise<Result<ReadonlyMap<number, number>, unknown>> {
+  /** How far logs are that a node owns, by the numbers of the partitions; that of the coordinator comes behind them. */
+  async #positionsOf(node: string, numbers: readonly number[]): Promise<ConfirmedPositions> {
     if (this.#link === undefined) return err('nodes do not ask each other')
-    const said = await this.#link.positions(node, ['control'])
+    const control = this.#parts.partitions.number
+    const logs = numbers.map((number): LogName => (number === control ? 'control' : number))
+    const said = await this.#link.positions(node, logs)
     if (!said.ok) return said
-    const position = said.value.get('control')
-    return ok(position === undefined ? new Map() : new Map([[0, position]]))
+    return ok(new Map(Array.from(said.value, ([log, position]) => [log === 'control' ? control : log, position])))
   }
 }
 

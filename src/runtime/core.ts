@@ -172,6 +172,7 @@ export class Core {
       fatal,
     })
     this.#backups = new Backups({
+      confirm: async () => this.#coordination?.caughtUp() ?? ok(undefined),
       folder: { folder: folder.id, format: formatVersion },
       partitions: this.#partitions,
       control: { pin: () => this.#delivered.pin(), unpin: () => this.#delivered.unpin() },

@@ -231,6 +231,12 @@ export class RunningNodes {
     return knownCoordinator(this.#known())?.name
   }
 
+  /** The other node that owns a partition as far as is known. */
+  otherOwnerOf(partition: number): string | undefined {
+    const owner = this.#routes().find((route) => route.partition === partition)?.node
+    return owner === this.name ? undefined : owner
+  }
+
   /** The names of the members. */
   get memberNames(): readonly string[] {
     return this.#members.map(({ name }) => name)
