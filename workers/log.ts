@@ -38,6 +38,8 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
     },
     neglected: (what, reason) => watch.neglected(what, reason),
   })
+  const isOver = new AbortController()
+  const probing = watch.probe(engine, isOver.signal)
   const client = new EtcdClient(etcd)
   const nodes = new EtcdNodes(client, prefix)
   const warned = new Set<string>()
@@ -102,6 +104,7 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
         case 'ending':
           return service.end(instruction.patience_ms)
         case 'end':
+          isOver.abort()
           service.close()
           listing?.stop()
           await membership?.leave()
@@ -110,6 +113,7 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
       }
     })
   })
+  await probing
   control.close()
   lines.flush()
   task.log.close()

@@ -5,8 +5,8 @@ import type { Engine, LogName, Offer } from './engine.js'
 
 /** What happens while records are appended, for metrics and lines. */
 export interface AppenderEvents {
-  /** A request was answered: how many records it held, and how long it took. */
-  answered(records: number, duration: Nanoseconds): void
+  /** A request was answered: how many records it held, how long it took, and whether there was no room for them. */
+  answered(records: number, duration: Nanoseconds, isFull: boolean): void
   /** A request was not answered, or not in time; its records are offered again. */
   unanswered(reason: string): void
 }
@@ -87,7 +87,7 @@ export class Appender {
     const begun = process.hrtime.bigint()
     const outcomes = await this.#engine.append(batch.map(({ offer }) => offer))
     if (outcomes.ok) {
-      this.#events.answered(batch.length, process.hrtime.bigint() - begun)
+      this.#events.answered(batch.length, process.hrtime.bigint() - begun, outcomes.value.some(isFull))
       const unknown = batch.filter((waiting, at) => !isResolved(waiting, outcomes.value[at]))
       if (unknown.length > 0) this.#again(unknown)
       return
@@ -110,7 +110,11 @@ export class Appender {
 /** Resolves with an outcome, unless it says nothing of an earlier offer that was not answered. */
 function isResolved({ wasUnanswered, resolve }: Waiting, outcome: Appended | undefined): boolean {
   if (outcome === undefined) throw new Error('the engine gave fewer outcomes than there were offers')
-  if (!outcome.ok && outcome.error.kind === 'full' && wasUnanswered) return false
+  if (isFull(outcome) && wasUnanswered) return false
   resolve(outcome)
   return true
+}
+
+function isFull(outcome: Appended): boolean {
+  return !outcome.ok && outcome.error.kind === 'full'
 }

@@ -1,18 +1,30 @@
+import { setInterval as ticks } from 'node:timers/promises'
 import type { Log } from '../log/log.js'
 import type { EngineMeter } from '../measure/engine-table.js'
 import type { Nanoseconds } from '../time.js'
 import type { AppenderEvents } from './appender.js'
+import type { EtcdEngine } from './etcd-engine.js'
 
 /** An engine that elects another leader is silent for a moment: that is no line. */
 const silent_ms = 3000
 
-/** Counts what happens with the engine, and says when it does not answer for long, and when it does again. */
+/** So long an update waits for the engine, see `docs/limits.md`: from then on all of them are refused. */
+const away_ms = 5000
+
+/** When nothing was heard of the engine for so long it is asked whether it takes records, and while it does not. */
+const quiet_ms = 2000
+const probe_ms = 1000
+
+/** Counts what happens with the engine, and says when it takes no records for long, and when it does again. */
 export class EngineWatch implements AppenderEvents {
   readonly #meter: EngineMeter
   readonly #log: Log
-  /** When it has answered last, or begun not to, by `performance.now()`; nothing while it answers. */
+  /** When it has answered last, by `performance.now()`. */
+  #answered = performance.now()
+  /** When it has begun not to answer; nothing while it answers. */
   #silentSince: number | undefined
   #isSaid = false
+  #isFull = false
   /** What is neglected now. */
   readonly #neglected = new Map<string, string>()
 
@@ -21,23 +33,30 @@ export class EngineWatch implements AppenderEvents {
     this.#log = log
   }
 
-  answered(records: number, duration: Nanoseconds): void {
+  answered(records: number, duration: Nanoseconds, isFull: boolean): void {
     this.#meter.answered(records, duration)
-    if (this.#silentSince === undefined) return
-    const silence_s = ((performance.now() - this.#silentSince) / 1000).toFixed(1)
-    this.#silentSince = undefined
-    this.#meter.silent(false)
-    if (this.#isSaid) this.#log.warn('cluster:etcd', `etcd answers again after ${silence_s} s`)
-    this.#isSaid = false
+    this.#heard(isFull)
   }
 
   unanswered(reason: string): void {
     this.#meter.unanswered()
-    this.#meter.silent(true)
-    this.#silentSince ??= performance.now()
-    if (this.#isSaid || performance.now() - this.#silentSince < silent_ms) return
-    this.#isSaid = true
-    this.#log.error('cluster:etcd', `etcd does not answer, updates wait for it: ${reason}`)
+    this.#silent(reason)
+  }
+
+  /** Asks the engine whether it takes records whenever nobody else does, until the signal comes. */
+  async probe(engine: Pick<EtcdEngine, 'probe'>, until: AbortSignal): Promise<void> {
+    try {
+      for await (const _ of ticks(probe_ms, undefined, { signal: until, ref: false })) {
+        const isQuiet = performance.now() - this.#answered >= quiet_ms
+        if (!isQuiet && !this.#isFull) continue
+        const probed = await engine.probe()
+        if (until.aborted) return
+        if (!probed.ok && probed.error.kind === 'unavailable') this.#silent(probed.error.reason)
+        else this.#heard(!probed.ok)
+      }
+    } catch (fault) {
+      if (!until.aborted) throw fault
+    }
   }
 
   fenced(): void {
@@ -50,5 +69,36 @@ export class EngineWatch implements AppenderEvents {
     if (this.#neglected.get(what) === reason) return
     this.#neglected.set(what, reason)
     this.#log.warn('cluster:etcd', `etcd could not ${what}, which is tried again: ${reason}`)
+  }
+
+  #silent(reason: string): void {
+    this.#meter.silent(true)
+    this.#silentSince ??= performance.now()
+    const silence_ms = performance.now() - this.#silentSince
+    this.#meter.away(silence_ms >= away_ms)
+    if (this.#isSaid || silence_ms < silent_ms) return
+    this.#isSaid = true
+    this.#log.error('cluster:etcd', `etcd does not answer, updates wait for it: ${reason}`)
+  }
+
+  #heard(isFull: boolean): void {
+    this.#answered = performance.now()
+    this.#full(isFull)
+    if (this.#silentSince === undefined) return
+    const silence_s = ((this.#answered - this.#silentSince) / 1000).toFixed(1)
+    this.#silentSince = undefined
+    this.#meter.silent(false)
+    this.#meter.away(false)
+    if (this.#isSaid) this.#log.warn('cluster:etcd', `etcd answers again after ${silence_s} s`)
+    this.#isSaid = false
+  }
+
+  #full(isFull: boolean): void {
+    if (isFull === this.#isFull) return
+    this.#isFull = isFull
+    this.#meter.full(isFull)
+    if (isFull)
+      this.#log.error('cluster:etcd', 'etcd is full, updates are refused: see "etcd is full" in docs/cluster.md')
+    else this.#log.warn('cluster:etcd', 'etcd has room again')
   }
 }

@@ -57,8 +57,7 @@ export class EtcdEngine implements Engine {
   async append(offers: readonly Offer[]): Promise<Result<readonly Appended[], EngineUnavailable>> {
     const appending = offers.map((offer) => ({ requestTxn: this.#appending(offer) }))
     // etcd counts what is put against its quota, but not what is put by nested transactions.
-    const counted = { requestPut: { key: `${this.#prefix}/counted`, value: new Uint8Array() } }
-    const success = [...appending, counted]
+    const success = [...appending, this.#counted]
     const called = await this.#call('txn', { compare: [], success, failure: [] })
     if (called.ok) {
       return ok(offers.map((offer, at) => appendedOf(offer, called.value.responses[at]?.responseTxn)))
@@ -88,6 +87,13 @@ export class EtcdEngine implements Engine {
         return outcome?.succeeded ? err({ kind: 'full' }) : appendedOf(offer, outcome)
       }),
     )
+  }
+
+  /** Writes what means nothing: whether records would be taken now. */
+  async probe(): Promise<Result<undefined, EngineUnavailable | { readonly kind: 'full' }>> {
+    const called = await this.#call('txn', { compare: [], success: [this.#counted], failure: [] })
+    if (called.ok) return ok(undefined)
+    return err(called.error.kind === 'full' ? { kind: 'full' } : unavailable(called.error))
   }
 
   async read(log: LogName, after: LogSequence): Promise<Result<readonly LogRecord[], ReadRefusal>> {
@@ -200,6 +206,10 @@ export class EtcdEngine implements Engine {
       success: [{ requestPut: { key: head, value: textOf(sequence) } }, { requestPut: { key, value: bytes } }],
       failure: [{ requestRange: { key: head } }, { requestRange: { key } }],
     }
+  }
+
+  get #counted(): RequestOp {
+    return { requestPut: { key: `${this.#prefix}/counted`, value: new Uint8Array() } }
   }
 
   get #descriptionKey(): string {

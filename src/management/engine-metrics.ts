@@ -37,4 +37,10 @@ export function addEngineMetrics(metrics: MetricRegistry, table: EngineTable): v
     [],
     one(({ isSilent }) => (isSilent ? 1 : 0)),
   )
+  metrics.gauge(
+    'rigel_cluster_engine_full',
+    '1 while the engine of the cluster has no room for records, else 0',
+    [],
+    one(({ isFull }) => (isFull ? 1 : 0)),
+  )
 }

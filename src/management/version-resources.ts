@@ -1,4 +1,6 @@
 import type { ApiRequest, ApiResponse, Resource } from '../api.js'
+import type { PartitionHealth } from '../broker/broker.js'
+import { EngineTable } from '../measure/engine-table.js'
 import type { Measures } from '../measure/measures.js'
 import { json } from '../short-form.js'
 import type { Nanoseconds } from '../time.js'
@@ -16,7 +18,7 @@ export function versionResources({ measures, broker }: ManagementParts): readonl
   const ready = operation('read', async () => {
     const { total, ready, storageFull } = await broker.health()
     const partitions = { total, ready }
-    const reason = unavailability(measures, ready < total, storageFull)
+    const reason = unavailability(measures, partitions, storageFull)
     return reason === undefined
       ? health(200, { status: 'ok', partitions })
       : health(503, { status: 'unavailable', reason, partitions })
@@ -45,13 +47,17 @@ function health(status: number, state: unknown): ApiResponse {
 }
 
 function unavailability(
-  { ending, cluster: { standing } }: Pick<Measures, 'ending' | 'cluster'>,
-  silent: boolean,
+  { ending, cluster: { standing }, engineMemory }: Pick<Measures, 'ending' | 'cluster' | 'engineMemory'>,
+  partitions: Pick<PartitionHealth, 'total' | 'ready'>,
   storageFull: boolean,
 ): string | undefined {
   if (ending) return 'shutting down'
-  if (silent) return 'partition not answering'
+  const { isAway, isFull } = new EngineTable(engineMemory).reading()
+  if (isAway) return 'etcd does not answer'
+  if (partitions.ready < partitions.total) return 'partition not answering'
   if (standing?.hasLease === false) return 'no lease in the cluster'
   if (standing !== undefined && standing.unowned > 0) return 'partition without owner'
+  if (standing !== undefined && standing.unreached === partitions.total) return 'no owner of a partition reached'
+  if (isFull) return 'etcd is full'
   return storageFull ? 'storage full' : undefined
 }

@@ -2,7 +2,7 @@ import { CounterTable, type CounterTableMemory } from '../shared-memory/counter-
 import type { Nanoseconds } from '../time.js'
 import { type BucketReading, durationBuckets } from './buckets.js'
 
-const states = ['isOfSeveral', 'hasLease', 'listed', 'members', 'owned', 'unowned'] as const
+const states = ['isOfSeveral', 'hasLease', 'listed', 'members', 'owned', 'unowned', 'unreached'] as const
 type State = (typeof states)[number]
 
 const batchDurations = states.length
@@ -16,6 +16,8 @@ export interface NodeStanding {
   readonly members: number
   readonly owned: number
   readonly unowned: number
+  /** Partitions whose owners this node does not reach. */
+  readonly unreached: number
 }
 
 /** One of several nodes and its work with others: a row for each front end, of which the first is the main thread. */
@@ -37,6 +39,7 @@ export class ClusterTable {
     put('members', counts.members)
     put('owned', counts.owned)
     put('unowned', counts.unowned)
+    put('unreached', counts.unreached)
     put('hasLease', hasLease ? 1 : 0)
     put('isOfSeveral', 1)
   }
@@ -46,7 +49,8 @@ export class ClusterTable {
     const state = (name: State): number => Number(this.#table.cell(0, states.indexOf(name)))
     if (state('isOfSeveral') === 0) return undefined
     const [listed, members] = [state('listed'), state('members')]
-    return { hasLease: state('hasLease') === 1, listed, members, owned: state('owned'), unowned: state('unowned') }
+    const [owned, unowned, unreached] = [state('owned'), state('unowned'), state('unreached')]
+    return { hasLease: state('hasLease') === 1, listed, members, owned, unowned, unreached }
   }
 
   /** A batch of commands of a front end was answered by another node. */

@@ -2,7 +2,7 @@ import { CounterTable, type CounterTableMemory } from '../shared-memory/counter-
 import type { Nanoseconds } from '../time.js'
 import { type BucketReading, durationBuckets } from './buckets.js'
 
-const columns = ['records', 'unanswered', 'fenced', 'neglected', 'isSilent'] as const
+const columns = ['records', 'unanswered', 'fenced', 'neglected', 'isSilent', 'isAway', 'isFull'] as const
 type Column = (typeof columns)[number]
 
 const requestDurations = columns.length
@@ -20,6 +20,10 @@ export interface EngineMeter {
   neglected(): void
   /** Whether the engine does not answer now. */
   silent(isSilent: boolean): void
+  /** Whether it has not answered for so long that updates are refused. */
+  away(isAway: boolean): void
+  /** Whether it takes no records, since it has no room. */
+  full(isFull: boolean): void
 }
 
 /** Sums since the start of the process. */
@@ -29,6 +33,8 @@ export interface EngineReading {
   readonly fenced: number
   readonly neglected: number
   readonly isSilent: boolean
+  readonly isAway: boolean
+  readonly isFull: boolean
   /** In seconds; as many as there were requests that were answered. */
   readonly requestDurations: BucketReading
 }
@@ -48,6 +54,7 @@ export class EngineTable {
   /** For the thread that has the connection. */
   meter(): EngineMeter {
     const add = (column: Column, amount = 1) => this.#table.add(0, columns.indexOf(column), BigInt(amount))
+    const put = (column: Column) => (is: boolean) => this.#table.put(0, columns.indexOf(column), is ? 1n : 0n)
     return {
       answered: (records, duration) => {
         add('records', records)
@@ -56,7 +63,9 @@ export class EngineTable {
       unanswered: () => add('unanswered'),
       fenced: () => add('fenced'),
       neglected: () => add('neglected'),
-      silent: (isSilent) => this.#table.put(0, columns.indexOf('isSilent'), isSilent ? 1n : 0n),
+      silent: put('isSilent'),
+      away: put('isAway'),
+      full: put('isFull'),
     }
   }
 
@@ -69,6 +78,8 @@ export class EngineTable {
       fenced: sum('fenced'),
       neglected: sum('neglected'),
       isSilent: sum('isSilent') !== 0,
+      isAway: sum('isAway') !== 0,
+      isFull: sum('isFull') !== 0,
       requestDurations: durationBuckets.reading(cell, requestDurations),
     }
   }

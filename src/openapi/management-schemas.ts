@@ -245,9 +245,12 @@ export const managementSchemas: Readonly<Record<string, JsonSchema>> = {
     reason: {
       enum: [
         'shutting down',
+        'etcd does not answer',
         'partition not answering',
         'no lease in the cluster',
         'partition without owner',
+        'no owner of a partition reached',
+        'etcd is full',
         'storage full',
       ],
     },

@@ -251,6 +251,7 @@ export class RunningNodes {
   unreachable(names: readonly string[]): void {
     this.#unreachable = names
     this.#tell()
+    this.#stand()
   }
 
   /** Where the other members listen that do. */
@@ -351,13 +352,15 @@ export class RunningNodes {
 
   #stand(): void {
     const now_ms = performance.now()
-    for (const { partition } of this.#routes()) this.#lastOwned_ms[partition] = now_ms
+    const routes = this.#routes()
+    for (const { partition } of routes) this.#lastOwned_ms[partition] = now_ms
     this.#parts.stands({
       hasLease: this.#isMember,
       listed: this.#nodes.nodes.length,
       members: this.#members.length,
       owned: this.#owned.size,
       unowned: this.#lastOwned_ms.filter((owned_ms) => owned_ms < now_ms - handedOver_ms).length,
+      unreached: routes.filter(({ node }) => this.#unreachable.includes(node)).length,
     })
   }
 

@@ -45,9 +45,11 @@ test('one of several nodes is ready when it has a lease, and all partitions have
     const answer = await ask('GET', '/health/ready')
     return [answer.status, Object(bodyOf(answer)).reason]
   }
-  const standing = { hasLease: true, listed: 3, members: 2, owned: 1, unowned: 0 }
+  const standing = { hasLease: true, listed: 3, members: 2, owned: 1, unowned: 0, unreached: 1 }
   measures.cluster.stand(standing)
   t.same(await shown(), [200, undefined])
+  measures.cluster.stand({ ...standing, unreached: 2 })
+  t.same(await shown(), [503, 'no owner of a partition reached'], 'there are two')
   measures.cluster.stand({ ...standing, unowned: 1 })
   t.same(await shown(), [503, 'partition without owner'])
   measures.cluster.stand({ ...standing, hasLease: false, unowned: 1 })
