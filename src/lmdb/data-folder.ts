@@ -119,6 +119,8 @@ async function settled(path: string, settings: FolderSettings): Promise<Result<n
       reason: `${path} was made with ${partitions} partitions and keeps that number: start without -partitions, or give it ${settings.asked} with rigel reshard`,
     })
   }
+  const unrestored = firstNotRestored(membersOf(path, partitions))
+  if (unrestored !== undefined) return err({ reason: unrestored })
   return version === formatVersion ? held(path, format, settings) : adopted(path, format, settings)
 }
 
@@ -130,8 +132,7 @@ async function held(
 ): Promise<Result<number, FolderRefusal>> {
   const { partitions, folder = '' } = format
   const members = membersOf(path, partitions)
-  const reason =
-    firstNotRestored(members) ?? firstUnusable(members, settings) ?? (await firstMisplaced(members, folder, settings))
+  const reason = firstUnusable(members, settings) ?? (await firstMisplaced(members, folder, settings))
   return reason === undefined ? ok(partitions) : err({ reason })
 }
 
@@ -204,7 +205,10 @@ function membersOf(path: string, partitions: number): readonly FolderMember[] {
   ]
 }
 
-/** Makes the environments what they were at their last checkpoints: what has changed since is in the logs. */
+/**
+ * Makes the environments what they were at their last checkpoints: what has changed since is in the logs. It comes before anything
+ * else reads, copies or writes them, whatever the format: what a loss of power has left may be damaged until then.
+ */
 function firstNotRestored(members: readonly FolderMember[]): string | undefined {
   for (const { path } of members) {
     const restored = restoreCheckpoint(path)
