@@ -16,6 +16,7 @@ import {
   transactionOf,
   written,
 } from './checkpoint-file.js'
+import { type EnvironmentSettings, openRoot } from './environment.js'
 import { pinOf } from './file-pin.js'
 import type { Key } from './keys.js'
 import { pageSizeOf } from './page-layout.js'
@@ -27,11 +28,12 @@ import { pageSizeOf } from './page-layout.js'
  * own, and written back before the environment is opened again.
  *
  * A `Checkpoints` belongs to the only writer of the environment, in the writer's thread, and is used between transactions. It
- * is made right after the environment was opened, before anything is committed, because from then on it keeps the pages of
- * the checkpoint that was restored. Until the first checkpoint of a new environment nothing of it is durable.
+ * opens the environment itself: nothing can be committed before the pages of the last checkpoint are kept. Even a database that
+ * is opened for the first time is a commit. Until the first checkpoint of a new environment nothing of it is durable.
  */
 export class Checkpoints {
-  readonly #root: RootDatabase<string, Key>
+  /** The environment, without its databases. */
+  readonly root: RootDatabase<string, Key>
   readonly #data: string
   /** Stays open: the system tells each descriptor once that a write has failed, whoever caused it. */
   readonly #descriptor: number
@@ -45,16 +47,40 @@ export class Checkpoints {
   #state: 'idle' | 'underWay' | 'closed' = 'idle'
   #fault: DiskFault | undefined
 
-  /** Throws when the files cannot be opened, and when that of the checkpoints is damaged. */
-  constructor(path: string, root: RootDatabase<string, Key>) {
+  /**
+   * Opens the environment in a folder as its only writer. Throws when the files cannot be opened, and when that of the checkpoints
+   * is damaged.
+   */
+  static open(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>): Checkpoints {
     const kept = keptCheckpoint(path)
     if (!kept.ok) throw new Error(kept.error.reason)
-    this.#number = kept.value?.number ?? 0
-    this.#root = root
+    const checkpoints = new Checkpoints(path, openRoot(path, { ...settings, readOnly: false }), kept.value?.number ?? 0)
+    checkpoints.#takeOver(kept.value)
+    return checkpoints
+  }
+
+  private constructor(path: string, root: RootDatabase<string, Key>, number: number) {
+    this.root = root
+    this.#number = number
     this.#data = join(path, 'data.mdb')
     this.#descriptor = openSync(this.#data, 'r')
     this.#file = new CheckpointFile(path)
     this.#pins.push(pinOf(root))
+  }
+
+  /**
+   * Behind a writer of this process that has died, the environment is further than its checkpoint, whose pages nobody has kept since:
+   * the last commit becomes the checkpoint. The log goes on from the same place, and knows what of it was applied.
+   */
+  #takeOver(kept: KeptCheckpoint | undefined): void {
+    const metas = metasOf(this.#descriptor)
+    if (kept === undefined || (metas && transactionOf(metas) === kept.transaction)) return
+    try {
+      this.takeSync(kept.note)
+    } catch (fault) {
+      this.close()
+      throw fault
+    }
   }
 
   /** Whether a checkpoint is under way: no other may begin. */
@@ -86,7 +112,7 @@ export class Checkpoints {
     }
   }
 
-  /** The same, blocking the thread: at opening, before the first commit, and at closing. Throws as `take` rejects. */
+  /** Makes the last commit a checkpoint, and blocks the thread until it is durable. Throws as `take` rejects. */
   takeSync(note: string): void {
     const checkpoint = this.#begin(note)
     try {
@@ -100,8 +126,8 @@ export class Checkpoints {
   }
 
   /**
-   * Lets go of the pages and of the files; one that is under way is given up. The environment is to be closed after this. Who
-   * opens it again in this process has to take a checkpoint before anything is committed.
+   * Lets go of the pages and of the files; one that is under way is given up. The environment is to be closed after this, and nothing
+   * is committed any more.
    */
   close(): void {
     if (this.#isClosed) return
@@ -122,7 +148,7 @@ export class Checkpoints {
     if (Buffer.byteLength(note) > noteMax_bytes) throw new RangeError('the note of a checkpoint is too long')
     const metas = metasOf(this.#descriptor)
     if (metas === undefined) throw this.#failed(new Error('its meta pages are damaged'))
-    this.#pins.push(pinOf(this.#root))
+    this.#pins.push(pinOf(this.root))
     return { note, number: this.#number + 1, metas, transaction: transactionOf(metas) }
   }
 

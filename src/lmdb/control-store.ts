@@ -9,6 +9,7 @@ import type { Subscription, SubscriptionId } from '../subscription/subscription.
 import type { ControlChange, SubscriptionStore } from '../subscription/subscription-store.js'
 import type { Milliseconds } from '../time.js'
 import { appendFault, type LogRecord, type LogSequence } from '../wal/record-log.js'
+import { Checkpoints } from './checkpoint.js'
 import {
   type ControlDatabase,
   type ControlRecord,
@@ -19,7 +20,7 @@ import {
 import { numberOf, storedAs } from './damage.js'
 import { faultOf } from './disk-fault.js'
 import { DiskRoom } from './disk-room.js'
-import { openDatabase, openRoot, type WriterSettings } from './environment.js'
+import { openDatabase, type WriterSettings } from './environment.js'
 import { type Key, onlyPart } from './keys.js'
 import { LoggedEnvironment, type LoggedParts } from './logged-environment.js'
 import { noticeWrite } from './notice-write.js'
@@ -73,7 +74,8 @@ export class ControlStore implements SubscriptionStore {
     this.#path = path
     this.#broken = broken
     this.#disk = new DiskRoom(path, settings.keepFree_bytes, () => 0)
-    this.#root = openRoot(path, { ...settings, readOnly: false })
+    const checkpoints = Checkpoints.open(path, settings)
+    this.#root = checkpoints.root
     this.#subscriptions = this.database('subscriptions')
     this.#ticks = this.database('ticks')
     const outbox = openOutbox(this.#root)
@@ -86,8 +88,7 @@ export class ControlStore implements SubscriptionStore {
     }
     const { facts } = outbox
     const failed = (fault: unknown): void => broken(fault instanceof Error ? fault.message : String(fault))
-    const root = this.#root
-    this.#logged = new LoggedEnvironment({ path, root, facts, durable: settings.durable, log, failed, openLog })
+    this.#logged = new LoggedEnvironment({ path, checkpoints, facts, durable: settings.durable, log, failed, openLog })
     this.#logged.recover((bytes) => this.#write(decodeControlRecord(bytes)))
   }
 

@@ -20,7 +20,7 @@ const gathered = 10_000
 /** There is a line of the progress after every so many entities. */
 const entitiesALine = 100_000
 
-/** Counts the types of attributes that were stored before they were counted; to be called when the environment has been opened. */
+/** Counts the types of attributes that were stored before they were counted; to be called before the log is recovered. */
 export function ensureAttributeTypes(environment: Environment, path: string, log: Log | undefined): void {
   const { root, records, facts } = environment
   if (numberOf(facts.get(typesFact), path, 'the fact that types of attributes are counted') === 1) return

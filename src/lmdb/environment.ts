@@ -48,7 +48,11 @@ export interface WriterSettings extends Omit<EnvironmentSettings, 'readOnly'> {
  * its file LMDB does not notice: `openDataFolder` has looked at it.
  */
 export function openEnvironment(path: string, settings: EnvironmentSettings, flushes = false): Environment {
-  const root = openRoot(path, settings, flushes)
+  return environmentOf(openRoot(path, settings, flushes))
+}
+
+/** The databases of an environment that is open; one that is missing is made, which is a commit. */
+export function environmentOf(root: RootDatabase<string, Key>): Environment {
   return {
     root,
     records: openDatabase(root, 'records'),

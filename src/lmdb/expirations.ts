@@ -20,7 +20,7 @@ export class Expirations {
     this.#index = expirations
   }
 
-  /** Enters what was stored before there was an index; to be called when the environment has been opened. */
+  /** Enters what was stored before there was an index; to be called before the log is recovered. */
   static ensure({ root, records, expirations, facts }: Environment, path: string): void {
     if (numberOf(facts.get(indexedFact), path, 'the fact that expirations are indexed') === 1) return
     root.transactionSync(() => {

@@ -25,7 +25,7 @@ export class LocationCells {
   }
 
   /**
-   * Enters what was stored before there was an index; to be called when the environment has been opened. Interrupted, it is
+   * Enters what was stored before there was an index; to be called before the log is recovered. Interrupted, it is
    * begun again at the next opening.
    */
   static ensure(environment: Environment, path: string, log: Log | undefined): void {

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Database, RootDatabase } from 'lmdb'
+import type { Database } from 'lmdb'
 import { isClusterNote } from '../cluster/cluster-log.js'
 import type { Log } from '../log/log.js'
 import type { PinnedFile, PinPurpose } from '../partition/store.js'
@@ -10,7 +10,7 @@ import { LocalLog, type LocalLogSettings } from '../wal/local-log.js'
 import { DiskLogFolder } from '../wal/log-folder.js'
 import { LogScan, parsePosition, positionText } from '../wal/log-scan.js'
 import type { LogRecord, LogSequence, NotedLog } from '../wal/record-log.js'
-import { Checkpoints, readCheckpoint } from './checkpoint.js'
+import { type Checkpoints, readCheckpoint } from './checkpoint.js'
 import { numberOf } from './damage.js'
 import { faultOf } from './disk-fault.js'
 import { FilePin } from './file-pin.js'
@@ -19,8 +19,8 @@ import type { Key } from './keys.js'
 export interface LoggedParts {
   /** The folder of the environment. */
   readonly path: string
-  /** Opened without flushing: the log is what makes a change durable. */
-  readonly root: RootDatabase<string, Key>
+  /** With the environment, which is opened without flushing: the log is what makes a change durable. */
+  readonly checkpoints: Checkpoints
   readonly facts: Database<string, Key>
   /** Whether a record is on disk when it is appended [management 9.3, -writeConcern]. */
   readonly durable: boolean
@@ -65,7 +65,7 @@ export class LoggedEnvironment {
   readonly #pins = new Map<PinPurpose, FilePin>()
 
   /**
-   * Opens the log of an environment that was just opened. To be followed by `recover`. Throws `DamagedRecord`, in words for
+   * Opens the log of an environment that was just opened, with the indexes that recovery keeps up. To be followed by `recover`. Throws `DamagedRecord`, in words for
    * the operator, when the log is damaged.
    */
   constructor(parts: LoggedParts) {
@@ -73,7 +73,7 @@ export class LoggedEnvironment {
     const { path, facts } = parts
     this.#applied = numberOf(facts.get(appliedFact), path, 'the last record that was applied') as LogSequence
     this.#noted = this.#applied
-    this.#checkpoints = new Checkpoints(path, parts.root)
+    this.#checkpoints = parts.checkpoints
     try {
       this.#wal = this.#opened()
     } catch (fault) {
@@ -123,7 +123,7 @@ export class LoggedEnvironment {
 
   /** Writes in one transaction, which notes that everything up to a record is applied. Throws what LMDB throws. */
   apply(sequence: LogSequence, write: () => void): void {
-    this.#parts.root.transactionSync(() => {
+    this.#checkpoints.root.transactionSync(() => {
       write()
       this.#parts.facts.putSync(appliedFact, String(sequence))
     })
@@ -191,7 +191,7 @@ export class LoggedEnvironment {
   /** Keeps the last commit for a copy of the file, instead of one that was kept for the same before. Only between two turns. */
   pin(purpose: PinPurpose): PinnedFile {
     this.unpin(purpose)
-    const pin = new FilePin(this.#parts.path, this.#parts.root)
+    const pin = new FilePin(this.#parts.path, this.#checkpoints.root)
     this.#pins.set(purpose, pin)
     return pin.file
   }
@@ -250,7 +250,7 @@ export class LoggedEnvironment {
         `${path}/data.mdb has applied record ${this.#applied}, which its log does not have: ${wayOut}`,
       )
     }
-    // The pages of a checkpoint are only kept by who has taken it, and whether the disk has what a killed process has left is not known.
+    // Indexes that were made when the environment was opened are not made again, and the log is read from behind what is applied.
     this.#checkpoints.takeSync(positionText(position))
     return wal
   }

@@ -18,11 +18,12 @@ import type { NoticeNumber } from '../subscription/notice.js'
 import type { Milliseconds, Nanoseconds } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import type { LogRecord, LogSequence, NotedLog } from '../wal/record-log.js'
+import { Checkpoints } from './checkpoint.js'
 import { CountChanges, ensureAttributeTypes } from './count-changes.js'
 import { entityOf, missing, numberOf } from './damage.js'
 import { faultOf } from './disk-fault.js'
 import { DiskRoom } from './disk-room.js'
-import { type Environment, figuresOf, openEnvironment, usedBytes, type WriterSettings } from './environment.js'
+import { type Environment, environmentOf, figuresOf, usedBytes, type WriterSettings } from './environment.js'
 import { Expirations } from './expirations.js'
 import { idInPath, idKey, type Key, recordKey, typeKey } from './keys.js'
 import { LocationCells } from './location-cells.js'
@@ -94,7 +95,8 @@ export class LmdbPartitionStore implements PartitionStore {
     this.limits = limits
     this.#path = path
     this.#log = log
-    this.#environment = openEnvironment(path, { ...settings, readOnly: false })
+    const checkpoints = Checkpoints.open(path, settings)
+    this.#environment = environmentOf(checkpoints.root)
     Expirations.ensure(this.#environment, path)
     ensureAttributeTypes(this.#environment, path, log)
     this.#expirations = new Expirations(this.#environment)
@@ -104,8 +106,8 @@ export class LmdbPartitionStore implements PartitionStore {
     this.#cache = new RecordCache(cache_bytes)
     this.#sizeMax = settings.sizeMax_bytes
     this.#highest = numberOf(this.#environment.facts.get(highestFact), path, 'the highest sequence')
-    const { root, facts } = this.#environment
-    const logged = { path, root, facts, durable: settings.durable, log, failed, checkpointed, openLog }
+    const { facts } = this.#environment
+    const logged = { path, checkpoints, facts, durable: settings.durable, log, failed, checkpointed, openLog }
     this.#logged = new LoggedEnvironment(logged)
     this.#logged.recover((bytes) => this.#write(decodeTurnRecord(bytes, (...of) => this.#held(...of))))
     this.#cache.clear()

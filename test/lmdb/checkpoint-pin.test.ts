@@ -76,6 +76,22 @@ test('a thread that dies lets go of its pages, and the one in its place takes ov
   }
 })
 
+test('whoever opens an environment behind a writer that has died keeps the pages of the checkpoint from the first commit on', async (t) => {
+  const path = await givenRecords(t)
+  const first = new UnsyncedEnvironment(path)
+  t.teardown(() => first.root.close())
+  first.checkpoints.takeSync('first')
+  for (let n = 0; n < 5; n += 1) first.turn()
+  first.checkpoints.close()
+  const next = new UnsyncedEnvironment(path)
+  t.teardown(() => next.close())
+  for (let n = 0; n < 3; n += 1) {
+    t.match(checkpointIn(path), { note: 'first' })
+    t.ok(next.kept.includes(checkpointIn(path).transaction))
+    next.turn()
+  }
+})
+
 test('under random updates the file grows no further than by what is written between some checkpoints', async (t) => {
   const path = await givenRecords(t)
   const file = join(path, 'data.mdb')

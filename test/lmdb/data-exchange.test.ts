@@ -19,8 +19,8 @@ async function givenFolder(path: string, records: number, applied: number): Prom
   await made(path, 1)
   const member = memberOf(path)
   await filled(member.path, records)
-  const root = openRoot(member.path, environment)
-  const checkpoints = new Checkpoints(member.path, root)
+  const checkpoints = Checkpoints.open(member.path, environment)
+  const { root } = checkpoints
   openDatabase(root, 'facts').putSync(['applied'], String(applied))
   checkpoints.takeSync(`cluster ${applied}`)
   checkpoints.close()

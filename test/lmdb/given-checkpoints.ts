@@ -3,7 +3,7 @@ import type { Database, RootDatabase } from 'lmdb'
 import type { Test } from 'tap'
 import { Checkpoints, readCheckpoint } from '../../src/lmdb/checkpoint.js'
 import type { Checkpoint } from '../../src/lmdb/checkpoint-file.js'
-import { openDatabase, openRoot } from '../../src/lmdb/environment.js'
+import { openDatabase } from '../../src/lmdb/environment.js'
 import type { Key } from '../../src/lmdb/keys.js'
 import { filled } from './given-folder.js'
 
@@ -31,8 +31,8 @@ export class UnsyncedEnvironment {
   #turns = 0
 
   constructor(path: string) {
-    this.root = openRoot(path, { readOnly: false, maxReaders: 64, sizeMax_bytes: 2 ** 28 })
-    this.checkpoints = new Checkpoints(path, this.root)
+    this.checkpoints = Checkpoints.open(path, { maxReaders: 64, sizeMax_bytes: 2 ** 28 })
+    this.root = this.checkpoints.root
     this.records = openDatabase(this.root, 'records')
   }
 

@@ -29,8 +29,9 @@ interface Stored {
   readonly facts: Database<string, Key>
 }
 
-function opened(path: string, options: { readonly readOnly: boolean }): Stored {
-  const root = openRoot(path, { ...options, maxReaders: 64, sizeMax_bytes: 2 ** 30 })
+const settings = { maxReaders: 64, sizeMax_bytes: 2 ** 30 }
+
+function databasesOf(root: Stored['root']): Stored {
   const database = (name: string): Database<string, Key> => openDatabase(root, name)
   return { root, records: database('records'), turns: database('turns'), facts: database('facts') }
 }
@@ -82,7 +83,8 @@ function takeTurn({ root, records, turns, facts }: Stored, model: Int32Array, tu
 
 /** All entities as they are before the first turn, with a checkpoint. */
 async function fill(path: string): Promise<void> {
-  const { root, records, turns, facts } = opened(path, { readOnly: false })
+  const checkpoints = Checkpoints.open(path, settings)
+  const { root, records, turns, facts } = databasesOf(checkpoints.root)
   root.transactionSync(() => {
     for (let entity = 0; entity < entities; entity += 1) {
       records.putSync([entity], recordOf(entity, 0))
@@ -90,7 +92,6 @@ async function fill(path: string): Promise<void> {
     }
     facts.putSync(['turn'], '0')
   })
-  const checkpoints = new Checkpoints(path, root)
   checkpoints.takeSync('0')
   checkpoints.close()
   await root.close()
@@ -102,8 +103,8 @@ async function load(path: string): Promise<void> {
   if (!restored.ok) throw new Error(restored.error.reason)
   const last = Number(restored.value?.note)
   const model = modelAfter(last)
-  const { root, ...databases } = opened(path, { readOnly: false })
-  const checkpoints = new Checkpoints(path, root)
+  const checkpoints = Checkpoints.open(path, settings)
+  const { root, ...databases } = databasesOf(checkpoints.root)
   checkpoints.takeSync(String(last))
   void writeBack(path)
   say({ kind: 'loading', turn: last + 1 })
@@ -127,7 +128,7 @@ async function writeBack(path: string): Promise<never> {
 
 /** Throws what is wrong with the contents; they have to be those after the turn that they name. */
 async function check(path: string): Promise<void> {
-  const { root, records, turns, facts } = opened(path, { readOnly: true })
+  const { root, records, turns, facts } = databasesOf(openRoot(path, { ...settings, readOnly: true }))
   const turn = Number(facts.get(['turn']))
   const model = modelAfter(turn)
   const expected = model.reduce((count, last) => (last === gone ? count : count + 1), 0)
