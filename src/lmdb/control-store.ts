@@ -29,6 +29,7 @@ import { Outbox, openOutbox } from './outbox.js'
 /** A change that waits for the next record of the log. */
 interface Waiting {
   readonly change: ControlRecord
+  readonly grows: boolean
   readonly done: () => void
   readonly failed: (fault: unknown) => void
 }
@@ -146,7 +147,7 @@ export class ControlStore implements SubscriptionStore {
     return new Promise((done, failed) => {
       this.#disk.look()
       if (grows && !this.#disk.mayGrow) return failed(new StorageFull('no room for a change'))
-      this.#waiting.push({ change, done, failed })
+      this.#waiting.push({ change, grows, done, failed })
       if (this.#waiting.length === 1) void this.inTurn(() => this.#writeWaiting())
     })
   }
@@ -223,7 +224,11 @@ export class ControlStore implements SubscriptionStore {
       this.#waiting = []
       if ((await this.#written(batch)) || batch.length === 1) continue
       // What makes a record fail fails alone.
-      for (const single of batch) await this.#written([single])
+      for (const single of batch) {
+        // What grows would take the space that is left from what removes something.
+        if (single.grows && !this.#disk.mayGrow) single.failed(new StorageFull('no room for a change'))
+        else await this.#written([single])
+      }
     }
   }
 

@@ -56,7 +56,7 @@ export class DiskRoom {
     if (hasNone || (this.#again !== 0 && !canGrow(this.#path))) throw new StorageFull('the disk is full')
   }
 
-  /** A write has failed for want of room. */
+  /** A write has failed for want of room, to the data or to the log before them. */
   wasFull(): void {
     this.#again = performance.now() + pause_ms
   }

@@ -235,6 +235,10 @@ export class LmdbPartitionStore implements PartitionStore {
     return { bytes: encodeTurnRecord(turn), apply: (sequence) => this.#apply(turn, sequence) }
   }
 
+  logWasFull(): void {
+    this.#disk.wasFull()
+  }
+
   #apply(turn: TurnRecord, sequence: LogSequence): void {
     const highest = this.#highest
     const lastNotice = this.#outbox.last

@@ -65,6 +65,8 @@ export interface PartitionStore extends StoreView {
    * `StorageFull` when not even a removal should be tried.
    */
   prepare(changes: TurnChanges): PreparedTurn | undefined
+  /** The log had no space for a record: for a while nothing is to grow, so that removals and acks find the space that is left. */
+  logWasFull(): void
 }
 
 /** The changes of a turn, ready to be logged and to be applied after that. */

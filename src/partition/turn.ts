@@ -17,8 +17,10 @@ export interface TurnParts extends DecidingParts {
 
 /**
  * Logs and applies what was decided: all of it is on disk, and can be read, when this returns. When it throws, nothing of it
- * stays, and versions and the moments that the matcher has claimed are as they were before the turn. Has to be followed by
- * `publishTurn`, before anything else is decided or read.
+ * stays, unless the fault is a `DiskFault`: then the log decides at the next start. The matcher has given back the moments that
+ * it had claimed, but for those that another partition has overwritten since, and a commit that was begun has ended: its
+ * versions have counted up, so that readers read again what has not changed. Has to be followed by `publishTurn`, before
+ * anything else is decided or read.
  *
  * @param logged called with the size of the record when it is on disk, and only the store is left
  */
@@ -30,7 +32,7 @@ export function commitTurn(
   try {
     const turn = store.prepare(changes)
     if (turn === undefined) return
-    const sequence = appended(store.wal, turn.bytes)
+    const sequence = appended(store, turn.bytes)
     orRetracted(store.wal, sequence, () => {
       logged(turn.bytes.length)
       // Some readers see the transaction before it returns: none of them may show what it has read before.
@@ -44,9 +46,10 @@ export function commitTurn(
   }
 }
 
-function appended(wal: PartitionStore['wal'], bytes: Uint8Array): LogSequence {
-  const outcome = wal.appendSync(wal.last, bytes)
+function appended(store: PartitionStore, bytes: Uint8Array): LogSequence {
+  const outcome = store.wal.appendSync(store.wal.last, bytes)
   if (outcome.ok) return outcome.value
+  if (outcome.error.kind === 'full') store.logWasFull()
   throw appendFault(outcome.error)
 }
 

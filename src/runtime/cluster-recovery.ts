@@ -17,7 +17,10 @@ interface RecoveryParts {
   readonly options: ClusterOptions
   /** The data folder that the cluster begins anew with. */
   readonly folder: string
-  /** Those of other nodes: where a log is longer in one of these, that one is taken. They are only read. */
+  /**
+   * Those of other nodes: where a log is longer in one of these, that one is taken. They are opened as at a
+   * start, which restores their checkpoints and brings an older format to this one; what they hold stays as it is.
+   */
   readonly others: readonly string[]
 }
 

@@ -7,8 +7,11 @@ import { noticeWrite } from '../../src/lmdb/notice-write.js'
 import { type OutboxDatabases, openOutbox, statsOf } from '../../src/lmdb/outbox.js'
 import { noticeAt, noticesAfter } from '../../src/lmdb/outbox-reader.js'
 import type { Notice } from '../../src/subscription/notice.js'
+import { LocalLog } from '../../src/wal/local-log.js'
+import type { LogSequence } from '../../src/wal/record-log.js'
 import { at, path, storeSettings } from '../given.js'
 import { notice, subscription, subscriptionId } from '../given-subscription.js'
+import { fullLogFolder } from '../wal/given.js'
 
 function opened(folder: string): ControlStore {
   return new ControlStore(folder, storeSettings, assert.fail)
@@ -88,6 +91,35 @@ test('a write that fails fails alone, and gives back the numbers of its notices'
     { number: 1, notice: { body: 'a' } },
     { number: 2, notice: { body: 'b' } },
   ])
+})
+
+test('when the log has no space for a record, what removes something is written, and what grows is refused', async (t) => {
+  const { folder, fill } = fullLogFolder()
+  let appended = 0
+  const openLog = (applied: LogSequence) => {
+    const log = LocalLog.begin(folder, applied, { durable: false, failed: () => t.fail() })
+    t.intercept(log, 'append', {
+      value: (expected: LogSequence, bytes: Uint8Array) => {
+        appended += 1
+        return LocalLog.prototype.append.call(log, expected, bytes)
+      },
+    })
+    return log
+  }
+  const store = new ControlStore(t.testdir(), storeSettings, t.fail, undefined, openLog)
+  t.teardown(() => store.close())
+  const held = subscription()
+  await store.commit({ put: held })
+  fill()
+  appended = 0
+  const large = () => store.commit({ notices: [notice({ body: 'x'.repeat(2 ** 19) })] })
+  const outcomes = await Promise.allSettled([large(), large(), store.commit({ remove: held.id })])
+  t.same(
+    outcomes.map(({ status }) => status),
+    ['rejected', 'rejected', 'fulfilled'],
+  )
+  t.same(store.subscriptions(), [])
+  t.equal(appended, 2, 'what grows is not tried again')
 })
 
 test('a notice is read as it was written, whatever is in it', async (t) => {

@@ -167,6 +167,7 @@ test('a turn that can not be applied leaves neither entities nor notices nor mom
     hasRoom: () => true,
     entities: () => [],
     expired: () => [],
+    logWasFull: () => {},
     prepare: (given) => ({ bytes: store.prepare(given)?.bytes ?? Buffer.alloc(0), apply: full }),
   }
   const { last } = store.wal

@@ -15,6 +15,15 @@ export const folders: Readonly<Record<string, (t: Test) => LogFolder>> = {
   'a simulated disk': () => new SimulatedDisk(new Random(1)),
 }
 
+/** The folder of a log that has the space of its files and no more, once `fill` was called. */
+export function fullLogFolder(): { readonly folder: LogFolder; readonly fill: () => void } {
+  const folder = new SimulatedDisk(new Random(1))
+  const fill = (): void => {
+    folder.outcome = (event) => (event.kind === 'write' && event.grows ? 'ENOSPC' : 'works')
+  }
+  return { folder, fill }
+}
+
 /** The number of a record. */
 export function nth(sequence: number): LogSequence {
   return sequence as LogSequence

@@ -1,0 +1,43 @@
+import { test } from 'tap'
+import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
+import { DamageLog } from '../../src/log/damage-log.js'
+import { TurnRunner, TurnTimes } from '../../src/mailbox/turn-runner.js'
+import type { Command } from '../../src/partition/commands.js'
+import { Bell } from '../../src/shared-memory/bell.js'
+import type { SubscriptionId } from '../../src/subscription/subscription.js'
+import { LocalLog } from '../../src/wal/local-log.js'
+import type { LogSequence } from '../../src/wal/record-log.js'
+import { command, given, id, matcher, noWords, root, silentLog, storeSettings, tenant, versions } from '../given.js'
+import { fullLogFolder } from '../wal/given.js'
+
+const ack: Command = { kind: 'ack', acks: [{ subscription: 'x' as SubscriptionId, gone: [], stats: undefined }] }
+
+test('when the log has no space for a turn, what removes something is carried out, and what grows is refused', async (t) => {
+  const { folder, fill } = fullLogFolder()
+  const openLog = (applied: LogSequence) => LocalLog.begin(folder, applied, { durable: true, failed: () => t.fail() })
+  const store = new LmdbPartitionStore(t.testdir(), storeSettings, { openLog })
+  t.teardown(() => store.close())
+  const full: boolean[] = []
+  const storage = {
+    committed: () => {},
+    logged: () => {},
+    checkpointed: () => {},
+    size: () => {},
+    writing: () => {},
+    full: (isFull: boolean) => full.push(isFull),
+  }
+  const runner = new TurnRunner({
+    ...{ store, interpret: noWords, matcher: matcher(), versions: versions(), bell: new Bell(), storage },
+    ...{ log: silentLog, damages: new DamageLog(silentLog, () => {}), deprecated: { note: () => {} } },
+  })
+  const replies = (...batch: readonly Command[]) => runner.run(batch, new TurnTimes())
+  replies(command('APPEND', 'Silo1', [given('level', '1')]))
+  fill()
+  const large = command('APPEND', 'Silo2', [given('page', 'x'.repeat(2 ** 19))])
+  const [refused, removed, acked] = replies(large, command('DELETE', 'Silo1', []), ack)
+  t.match(refused, { kind: 'failed', why: 'storageFull' })
+  t.match(removed, { kind: 'updated' })
+  t.match(acked, { kind: 'acked' })
+  t.same(store.entities(tenant, root, id('Silo1')), [])
+  t.equal(full.at(-1), true, 'operators are told')
+})
