@@ -96,6 +96,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
     damages: new DamageLog(log, () => measures.damaged()),
     deprecated: new DeprecatedUses(measures, log),
     ownership: replica,
+    position: position && new PartitionPosition(position),
   })
   const stopWatching = watchLoop(measures.loopDelay(number))
   const stopSizes = watchSizes(store, storageMeter)

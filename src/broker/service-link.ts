@@ -32,7 +32,7 @@ export function serveService<Name extends string>(
   })
 }
 
-/** The operations of an owner in another thread, by the port that `serveDesk` serves. */
+/** The operations of an owner in another thread, by a port whose other end `serveService` serves. */
 export function remoteService<D extends Service<Name>, Name extends string & keyof D>(
   port: MessagePort,
   names: readonly Name[],

@@ -39,8 +39,8 @@ export class ControlReplica {
         pass: (last) => store.pass(last),
         appendMark: (mark) => store.inTurn(() => wal.appendMark(mark)),
         shown: (last) => this.#shown(last),
-        reported: (tenure) => {
-          if (tenure.kind !== 'elected') owns(tenure.kind === 'owns' ? tenure.epoch : undefined)
+        reported: (change) => {
+          if (change.kind !== 'elected') owns(change.kind === 'owns' ? change.epoch : undefined)
         },
       },
     })

@@ -1,7 +1,7 @@
 import { ClockSkew } from '../cluster/clock-skew.js'
 import type { LogWriter } from '../cluster/log-view.js'
 import type { CopyMeter } from '../measure/copy-table.js'
-import { Replica, type ReplicaParts, type ReplicaStore, type Tenure } from '../replica/replica.js'
+import { type OwnershipChange, Replica, type ReplicaParts, type ReplicaStore } from '../replica/replica.js'
 import type { Versions } from '../shared-memory/versions.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
@@ -45,10 +45,10 @@ function replicaStore(parts: PartitionReplicaParts): ReplicaStore {
     pass: (last) => store.pass(last),
     appendMark: (mark) => wal.appendMarkSync(mark),
     shown: (last) => position.applied(last),
-    reported: (tenure) => {
-      measure(tenure, meter)
-      if (tenure.kind === 'elected') owns(tenure.epoch)
-      else if (tenure.kind === 'lost') owns(undefined)
+    reported: (change) => {
+      measure(change, meter)
+      if (change.kind === 'elected') owns(change.epoch)
+      else if (change.kind === 'lost') owns(undefined)
     },
     viewed: (view) => {
       if (view.writer === undefined || view.writer === writer || view.writer.node === node) return
@@ -65,9 +65,9 @@ function notify(notice: NoticeWrite, { notified }: Pick<PartitionReplicaParts, '
   for (const id of ids) notified(id, made)
 }
 
-function measure(tenure: Tenure, meter: CopyMeter): void {
-  if (tenure.kind === 'elected') {
-    meter.claimed(tenure.from > 0n ? 'takenOver' : 'handedOver')
+function measure(change: OwnershipChange, meter: CopyMeter): void {
+  if (change.kind === 'elected') {
+    meter.claimed(change.from > 0n ? 'takenOver' : 'handedOver')
     meter.skewed(0)
-  } else if (tenure.kind === 'lost' && tenure.why === 'fenced') meter.lost()
+  } else if (change.kind === 'lost' && change.why === 'fenced') meter.lost()
 }

@@ -2,6 +2,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { TurnCost } from '../measure/operation-times.js'
 import type { Encoded } from '../partition/encoding.js'
 import type { PinnedFile } from '../partition/store.js'
+import type { Tenure } from '../shared-memory/partition-position.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import type { LogSequence } from '../wal/record-log.js'
@@ -16,6 +17,8 @@ export interface Batch {
    * refused: its client has been told that it may have been carried out, and may have sent something newer by another way since.
    */
   readonly until?: bigint
+  /** Of what came by a way between nodes: the tenure that the way is bound to, see `Tenure`. */
+  readonly tenure?: Tenure
 }
 
 /** What the partition sends back when the changes of the batch are on disk. */

@@ -3,6 +3,7 @@ import type { TurnDetail } from '../measure/operation-times.js'
 import type { WaitMeter } from '../measure/waits.js'
 import type { Command, Reply } from '../partition/commands.js'
 import { decodeCommands, encodeReplies } from '../partition/encoding.js'
+import type { PartitionPosition, Tenure } from '../shared-memory/partition-position.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import { secondsText } from '../time.js'
@@ -17,6 +18,8 @@ export interface InboxParts extends TurnRunnerParts {
   readonly partition: number
   /** Whether slow requests are kept now, so that replies say when their turn passed its stages. */
   readonly keepsSlow: () => boolean
+  /** Of one of several nodes: in which tenure it takes batches, see `Tenure`. */
+  readonly position?: Pick<PartitionPosition, 'tenure' | 'refused'> | undefined
 }
 
 /** A batch that has arrived, with the replies to it so far. */
@@ -24,11 +27,12 @@ interface Arrived {
   readonly port: MessagePort
   readonly batch: Batch
   readonly commands: readonly Command[]
-  /** To the first of its commands, or to all of one that is late: a turn may end in the middle of a batch, whose replies are sent together. */
+  /** To the first of its commands, or to all of one that is not taken: a turn may end in the middle of a batch, whose replies are sent together. */
   readonly replies: Reply[]
 }
 
 const late: Reply = { kind: 'failed', why: 'late' }
+const notOwner: Reply = { kind: 'failed', why: 'notOwner' }
 
 /** At most this many commands are looked at for one turn. */
 const turnMost = 4096
@@ -107,7 +111,7 @@ export class Inbox {
 
   #turn(): void {
     const times = new TurnTimes()
-    this.#refuseLate(times.begun)
+    this.#refuse(times.begun)
     const batch = this.#batch()
     if (batch.length === 0) {
       this.#send([], times)
@@ -117,6 +121,8 @@ export class Inbox {
     const { store, bell, storage, ownership } = this.#parts
     const lastNotice = store.lastNotice
     const replies = this.#runner.run(batch, times)
+    // Before the next turn: what came behind these by the same way is refused then.
+    if (ownership?.isOwner === false && replies.some(isNotOwner)) this.#parts.position?.refused()
     this.#runner.afterCommit(() => {
       this.#measure(replies.length, times.begun)
       times.ended = process.hrtime.bigint()
@@ -132,11 +138,12 @@ export class Inbox {
     if (this.#runner.broken) throw this.#runner.broken.fault
   }
 
-  /** See `Batch.until`. What a turn has taken before stands in the log before all that its sender sends later. */
-  #refuseLate(begun: bigint): void {
+  /** What a turn has taken before stands in the log before all that its sender sends later. */
+  #refuse(begun: bigint): void {
+    const tenure = this.#parts.position?.tenure
     for (const { batch, commands, replies } of this.#queue) {
-      if (batch.until === undefined || batch.until > begun) continue
-      while (replies.length < commands.length) replies.push(late)
+      const refusal = refusalOf(batch, begun, tenure)
+      while (refusal !== undefined && replies.length < commands.length) replies.push(refusal)
     }
   }
 
@@ -231,4 +238,24 @@ export class Inbox {
     const { log } = this.#parts
     if (log.traces[traceArea[area]] === 1) log.trace(area, `waited ${secondsText(wait)} s`, { wait_ns: String(wait) })
   }
+}
+
+/**
+ * Why a turn that begins now does not take a batch, if it does not: nobody waits for it any more (see `Batch.until`), or it came by
+ * a way that was opened in another tenure.
+ *
+ * @param tenure of the partition at this moment; nothing where it does not move between nodes
+ */
+export function refusalOf(
+  { until, tenure: bound }: Pick<Batch, 'until' | 'tenure'>,
+  begun: bigint,
+  tenure: Tenure | undefined,
+): Reply | undefined {
+  if (until !== undefined && until <= begun) return late
+  if (bound === undefined || tenure === undefined) return undefined
+  return bound.epoch === tenure.epoch && bound.refusals === tenure.refusals ? undefined : notOwner
+}
+
+function isNotOwner(reply: Reply): boolean {
+  return reply.kind === 'failed' && reply.why === 'notOwner'
 }

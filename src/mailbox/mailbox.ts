@@ -5,6 +5,7 @@ import { decodeReplies, encodeCommands } from '../partition/encoding.js'
 import type { Result } from '../result.js'
 import { err, ok } from '../result.js'
 import type { MailboxCapacity } from '../shared-memory/mailbox-capacity.js'
+import type { Tenure } from '../shared-memory/partition-position.js'
 import type { Nanoseconds } from '../time.js'
 import type { Batch, BatchReply } from './batch.js'
 
@@ -52,6 +53,7 @@ interface Waiting {
   readonly entered: bigint
   /** When whoever has asked waits no more, by `performance.now()`; infinite where patience has no end. */
   readonly until_ms: number
+  readonly tenure: Tenure | undefined
   readonly resolve: (result: Result<Posted, LostBatch>) => void
   readonly fail: (fault: unknown) => void
 }
@@ -138,8 +140,9 @@ export class Mailbox {
    * Puts a command in that has room, and gives the partition's reply once it is on disk.
    *
    * @param until_ms when whoever asks waits no more, by `performance.now()`, if that is before this mailbox does not
+   * @param tenure in which the partition carries it out, and refuses it in another one; any if it is not given
    */
-  put(command: Command, until_ms = Number.POSITIVE_INFINITY): Promise<Result<Posted, LostBatch>> {
+  put(command: Command, until_ms = Number.POSITIVE_INFINITY, tenure?: Tenure): Promise<Result<Posted, LostBatch>> {
     if (!this.#port) {
       this.release(1)
       return Promise.resolve(err({ kind: 'partitionLost' }))
@@ -148,7 +151,7 @@ export class Mailbox {
     const { patience_ms } = this.#settings
     const ownUntil_ms = patience_ms === undefined ? until_ms : Math.min(until_ms, performance.now() + patience_ms)
     return new Promise((resolve, fail) => {
-      this.#gathering.push({ command, entered, until_ms: ownUntil_ms, resolve, fail })
+      this.#gathering.push({ command, entered, until_ms: ownUntil_ms, tenure, resolve, fail })
       if (this.#gathering.length >= sendSize) this.#send()
       else this.#sendSoon()
     })
@@ -223,15 +226,16 @@ export class Mailbox {
     return batch
   }
 
-  /** How many of those that gather fit into a batch: they are waited for until about the same moment. */
+  /** How many of those that gather fit into a batch: they are waited for until about the same moment, and are of one tenure. */
   #alikeMost(): number {
     const { patience_ms } = this.#settings
-    if (patience_ms === undefined) return maxBatch
-    const firstUntil_ms = this.#gathering[0]?.until_ms ?? 0
+    const [first] = this.#gathering
+    if (patience_ms === undefined || first === undefined) return maxBatch
     const most = Math.min(maxBatch, this.#gathering.length)
     for (let alike = 1; alike < most; alike += 1) {
-      const until_ms = this.#gathering[alike]?.until_ms ?? 0
-      if (Math.abs(until_ms - firstUntil_ms) > untilShare * patience_ms) return alike
+      const { until_ms, tenure } = this.#gathering[alike] ?? first
+      if (Math.abs(until_ms - first.until_ms) > untilShare * patience_ms) return alike
+      if (!isSameTenure(tenure, first.tenure)) return alike
     }
     return most
   }
@@ -244,7 +248,9 @@ export class Mailbox {
       const timed = measured
         ? { commands, entered: BigUint64Array.from(batch, ({ entered }) => entered) }
         : { commands }
-      return this.#timer === undefined ? timed : { ...timed, until: monotonic(untilOf(batch)) }
+      if (this.#timer === undefined) return timed
+      const tenure = batch[0]?.tenure
+      return { ...timed, until: monotonic(untilOf(batch)), ...(tenure && { tenure }) }
     } catch (fault) {
       for (const { fail } of batch) fail(fault)
       this.release(batch.length)
@@ -312,6 +318,10 @@ export class Mailbox {
     if (this.#count > 0) return
     for (const resolve of this.#whenEmpty.splice(0)) resolve()
   }
+}
+
+function isSameTenure(one: Tenure | undefined, other: Tenure | undefined): boolean {
+  return one === other || (one?.epoch === other?.epoch && one?.refusals === other?.refusals)
 }
 
 /** Until when all of a batch are waited for, by `performance.now()`. */

@@ -2,8 +2,8 @@ import type { MailboxRefusal, Posted } from '../mailbox/mailbox.js'
 import type { Command } from '../partition/commands.js'
 import type { Result } from '../result.js'
 
-/** Why there is no reply to a command that was sent to the owner of its partition, here or on another node. */
-export type CommandRefusal = MailboxRefusal | NotOwner | Unsent
+/** Why the owner of a partition, here or on another node, gives no reply to a command. */
+export type CommandRefusal = MailboxRefusal | NotOwner
 
 /** The partition is owned by another node; the command was not carried out. */
 export interface NotOwner {
@@ -12,12 +12,26 @@ export interface NotOwner {
   readonly owner: string | undefined
 }
 
-/** Nothing of the command has left this node: the other one cannot be reached. */
-export interface Unsent {
-  readonly kind: 'unsent'
-}
-
+/** What a node says of a command that it was to carry out. */
 export type CommandOutcome = Result<Posted, CommandRefusal>
+
+/** Why nothing is known from the other node. */
+export type NoAnswer =
+  /** Nothing of the command has left this node: the other one cannot be reached. */
+  | { readonly kind: 'unsent' }
+  /** The other node has refused the request, and refuses all that follow it by the same way. */
+  | { readonly kind: 'refused' }
+  /** It has left, and there is no answer: it may be carried out until a later way is opened, or nobody waits for it any more. */
+  | { readonly kind: 'unanswered' }
+
+/** What became of a command that was sent to the owner of its partition. */
+export type SentOutcome = Result<Posted, CommandRefusal | NoAnswer>
+
+/** A way that can be used. Nothing that its sender has sent to the same node by an earlier way is carried out any more. */
+export interface OpenedWay {
+  /** The claim by which the node owns the partition, see `Tenure`; 0 where none is known. Nothing of an earlier one is carried out. */
+  readonly epoch: number
+}
 
 /**
  * A way to the partition as one node has it. Batches arrive in the order in which they are sent. Once a command of it has had
@@ -27,12 +41,14 @@ export type CommandOutcome = Result<Posted, CommandRefusal>
 export interface BatchRoute {
   /** How many batches may be under way. */
   readonly batchesMost: number
+  /** Says when batches may be sent, or that this way will take none; never rejects. */
+  readonly opened: Promise<Result<OpenedWay, Exclude<NoAnswer, { kind: 'unanswered' }>>>
   /**
-   * The outcomes in the order of the commands; never rejects.
+   * The outcomes in the order of the commands; never rejects. Only when the way is opened.
    *
    * @param until_ms when the sender stops to wait, by `performance.now()`: what is not taken by then is refused
    */
-  send(commands: readonly Command[], until_ms: number): Promise<readonly CommandOutcome[]>
+  send(commands: readonly Command[], until_ms: number): Promise<readonly SentOutcome[]>
   /** Gives up what is under way, whose outcome is not known then. */
   close(): void
 }

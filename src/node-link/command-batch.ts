@@ -84,7 +84,8 @@ function isAlike(a: Run, b: Run): boolean {
 }
 
 function outcomeOf<Reply>({ turn, refusal, owner }: Run, left: Iterator<Reply>) {
-  if (turn === undefined) return err(refusal === 'notOwner' ? { kind: refusal, owner } : { kind: refusal ?? 'unsent' })
+  if (turn === undefined)
+    return err(refusal === 'notOwner' ? { kind: refusal, owner } : { kind: refusal ?? 'outcomeUnknown' })
   const { value, done } = left.next()
   if (done) throw new Error('there are fewer replies than were counted')
   const [decided_ns, committed_ns] = turn
@@ -97,7 +98,6 @@ const refusals: Readonly<Record<CommandRefusal['kind'], true>> = {
   partitionLost: true,
   outcomeUnknown: true,
   notOwner: true,
-  unsent: true,
 }
 
 /** Throws when they are none. */

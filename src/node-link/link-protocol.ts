@@ -2,14 +2,14 @@ import type { LogName } from '../cluster/engine.js'
 import { frontEndsMost, slotsMost } from '../shared-memory/sender-table.js'
 
 /** What nodes send each other, beside the bodies of batches: a node refuses another format, so it may change with it. */
-export const linkFormat = 2
+export const linkFormat = 3
 
 /** Each request names the cluster, the format, and the node that asks. In lower case, as Node gives them. */
 export const linkHeaders = {
   cluster: 'rigel-cluster',
   format: 'rigel-format',
   node: 'rigel-node',
-  /** Of requests with batches, the same for all of a connection: see `SenderTable`. */
+  /** Of requests with batches and of the one before them, the same for all of a connection: see `SenderTable`. */
   sender: 'rigel-sender',
   /** Of requests with batches: when their sender stops to wait, in ms of the monotonic clock of the node that is asked. */
   until: 'rigel-until',
@@ -31,6 +31,8 @@ export const checksum_bytes = 32
 /** What a node can be asked. */
 export type LinkTarget =
   | { readonly kind: 'batches'; readonly partition: number }
+  /** That nothing of earlier connections of the sender is carried out any more: the first request of a connection with batches. */
+  | { readonly kind: 'opening'; readonly partition: number }
   | { readonly kind: 'positions' }
   /** What its clock of the day says. */
   | { readonly kind: 'clock' }
@@ -49,6 +51,7 @@ export type LinkTarget =
 
 const methods: Readonly<Record<LinkTarget['kind'], 'GET' | 'POST'>> = {
   batches: 'POST',
+  opening: 'POST',
   positions: 'POST',
   clock: 'POST',
   control: 'POST',
@@ -71,7 +74,9 @@ const plainTargets = ['positions', 'clock', 'control', 'marks', 'statistics', 's
 
 /** The path of a target. */
 export function pathOf(target: LinkTarget): string {
-  if (target.kind === 'batches') return `${base}/partitions/${target.partition}/batches`
+  if (target.kind === 'batches' || target.kind === 'opening') {
+    return `${base}/partitions/${target.partition}/${target.kind}`
+  }
   return target.kind === 'checkpoint' ? `${base}/logs/${target.log}/checkpoint` : `${base}/${target.kind}`
 }
 
@@ -83,8 +88,8 @@ export function parseLinkTarget(method: string | undefined, path: string | undef
 
 function targetOf(path: string): LinkTarget | undefined {
   for (const kind of plainTargets) if (path === `${base}/${kind}`) return { kind }
-  const [, digits] = /^\/cluster\/v1\/partitions\/(\d{1,4})\/batches$/.exec(path) ?? []
-  if (digits !== undefined) return { kind: 'batches', partition: Number(digits) }
+  const [, digits, kind] = /^\/cluster\/v1\/partitions\/(\d{1,4})\/(batches|opening)$/.exec(path) ?? []
+  if (digits !== undefined) return { kind: kind === 'opening' ? kind : 'batches', partition: Number(digits) }
   const [, log] = /^\/cluster\/v1\/logs\/(control|\d{1,4})\/checkpoint$/.exec(path) ?? []
   return log === undefined ? undefined : { kind: 'checkpoint', log: log === 'control' ? log : Number(log) }
 }
@@ -140,6 +145,12 @@ export function parseClock(text: string): number | undefined {
 export function parseOwner(text: string): string | undefined {
   const owner = memberOf(text, 'owner')
   return typeof owner === 'string' ? owner : undefined
+}
+
+/** The sequence of the claim by which a node owns a partition, 0 while it does not, as it says when a connection is opened. */
+export function parseEpoch(text: string): number | undefined {
+  const epoch = memberOf(text, 'epoch')
+  return isSafeCount(epoch) ? epoch : undefined
 }
 
 /** The generation of the sender's last connection, which an answer to an earlier one names. */

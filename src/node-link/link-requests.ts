@@ -8,12 +8,13 @@ import type { StreamSource } from '../delivery/stream-message.js'
 import { faultText, type Log } from '../log/log.js'
 import type { NodeStatistics } from '../measure/node-statistics.js'
 import type { Command } from '../partition/commands.js'
+import type { Tenure } from '../shared-memory/partition-position.js'
 import type { SenderTable } from '../shared-memory/sender-table.js'
 import type { LogSequence } from '../wal/record-log.js'
 import type { CommandOutcome } from './batch-route.js'
 import { checkpointPieces } from './checkpoint-pieces.js'
 import { outcomesBody, parseCommandsBody } from './command-batch.js'
-import { ConnectionBatches } from './connection-batches.js'
+import { type BatchSource, ConnectionBatches, type ConnectionRefusal } from './connection-batches.js'
 import { checksum_bytes, linkHeaders, parseMoment, parsePositionsQuestion, parseSender } from './link-protocol.js'
 import { fromClock } from './remote-clock.js'
 import { parseConfirmation, parseStreamRequest, relayStream } from './stream-relay.js'
@@ -24,8 +25,18 @@ export interface LinkServices {
   readonly partitions: number
   /** Of all front ends of this node. */
   readonly senders: SenderTable
-  /** Puts commands into the mailbox of a partition, in this order and before it returns. See `BatchRoute.send`. */
-  take(partition: number, commands: readonly Command[], until_ms: number): Promise<readonly CommandOutcome[]>
+  /** The tenure that a partition is in now. */
+  tenureOf(partition: number): Tenure
+  /**
+   * Puts commands into the mailbox of a partition, in this order and before it returns. See `BatchRoute.send`; in another tenure
+   * they are refused.
+   */
+  take(
+    partition: number,
+    commands: readonly Command[],
+    until_ms: number,
+    tenure: Tenure,
+  ): Promise<readonly CommandOutcome[]>
   /** The node that owns a partition as far as is known here. */
   ownerOf(partition: number): string | undefined
   /** The last acknowledged sequences of logs, in their order; nothing where this node may not confirm. */
@@ -51,9 +62,11 @@ export interface LinkAnswer {
 
 /** What is remembered of a connection. */
 export interface LinkConnection {
-  /** What its batches have in common, once the first one has come. */
+  /** Of one with batches, once it is opened. */
   batches: ConnectionBatches | undefined
 }
+
+type LinkHeaders = Readonly<Record<string, unknown>>
 
 /** What a node that fetches a copy takes on average, after a first minute: while a commit is kept its file grows. */
 const slowest_bytesPerSecond = 2 ** 20
@@ -69,37 +82,41 @@ export class LinkRequests {
     this.#log = log
   }
 
+  /** Opens a connection for batches: what its sender has sent before is carried out when this is answered, or never will be. */
+  async opening(connection: LinkConnection, partition: number, headers: LinkHeaders): Promise<LinkAnswer> {
+    const source = this.#sourceOf(partition, headers)
+    if ('status' in source) return source
+    const opened = await this.#batchesOf(connection).open(source)
+    if (!opened.ok) return this.#refusal(partition, opened.error)
+    return { status: 200, bytes: Buffer.from(JSON.stringify({ epoch: opened.value })) }
+  }
+
   /**
    * Has commands carried out, those of one connection in the order in which this was called. All batches of a connection are
    * for one partition and of one sender. Resolves when all commands have an outcome.
    */
-  async batch(
-    connection: LinkConnection,
-    partition: number,
-    headers: Readonly<Record<string, unknown>>,
-    body: Buffer,
-  ): Promise<LinkAnswer> {
-    const { partitions, senders } = this.#services
-    const name = parseSender(headers[linkHeaders.sender])
+  async batch(connection: LinkConnection, partition: number, headers: LinkHeaders, body: Buffer): Promise<LinkAnswer> {
+    const source = this.#sourceOf(partition, headers)
+    if ('status' in source) return source
+    const batches = this.#batchesOf(connection)
     const until = parseMoment(headers[linkHeaders.until])
-    if (partition >= partitions) return { status: 404, text: `there is no partition ${partition}` }
-    if (name === undefined) return { status: 400, text: 'the sender of the batch is not named' }
-    if (until === undefined) return { status: 400, text: 'it is not said how long the batch is waited for' }
+    if (until === undefined) {
+      return this.#refusal(partition, batches.malformed('it is not said how long the batch is waited for'))
+    }
     const commands = parseCommandsBody(body)
-    if (!commands.ok) return { status: 400, text: `the body is no batch of commands: ${commands.error.what}` }
-    connection.batches ??= new ConnectionBatches(senders, partition, name)
-    const { batches } = connection
-    if (!batches.isOf(partition, name)) return { status: 400, text: 'the connection has batches of another sender' }
-    if (!batches.isReady) await batches.ready
-    if (batches.isLost) return this.#elsewhere(partition)
-    if (!batches.begin()) return { status: 409, bytes: Buffer.from(JSON.stringify({ last: batches.last })) }
+    if (!commands.ok) {
+      const what = `the body is no batch of commands: ${commands.error.what}`
+      return this.#refusal(partition, batches.malformed(what))
+    }
+    const tenure = batches.begin(source)
+    if (!tenure.ok) return this.#refusal(partition, tenure.error)
+    let unowned = 0
     try {
-      const outcomes = await this.#services.take(partition, commands.value, fromClock(until))
-      const unowned = outcomes.filter((outcome) => !outcome.ok && outcome.error.kind === 'notOwner').length
-      if (unowned > 0) batches.isLost = true
+      const outcomes = await this.#services.take(partition, commands.value, fromClock(until), tenure.value)
+      unowned = outcomes.filter((outcome) => !outcome.ok && outcome.error.kind === 'notOwner').length
       return unowned === outcomes.length ? this.#elsewhere(partition) : { status: 200, bytes: outcomesBody(outcomes) }
     } finally {
-      batches.end()
+      batches.end(source, unowned > 0)
     }
   }
 
@@ -175,6 +192,26 @@ export class LinkRequests {
     } finally {
       await letGo()
     }
+  }
+
+  /** Where batches come from; an answer when it is not said, or they are for no partition. */
+  #sourceOf(partition: number, headers: LinkHeaders): BatchSource | LinkAnswer {
+    const name = parseSender(headers[linkHeaders.sender])
+    if (partition >= this.#services.partitions) return { status: 404, text: `there is no partition ${partition}` }
+    if (name === undefined) return { status: 400, text: 'the sender of the batch is not named' }
+    return { ...name, partition }
+  }
+
+  #batchesOf(connection: LinkConnection): ConnectionBatches {
+    const { senders } = this.#services
+    connection.batches ??= new ConnectionBatches(senders, (partition) => this.#services.tenureOf(partition))
+    return connection.batches
+  }
+
+  #refusal(partition: number, refusal: ConnectionRefusal): LinkAnswer {
+    if (refusal.kind === 'notOwner') return this.#elsewhere(partition)
+    if (refusal.kind === 'misused') return { status: 400, text: refusal.what }
+    return { status: 409, bytes: Buffer.from(JSON.stringify({ last: refusal.last })) }
   }
 
   #elsewhere(partition: number): LinkAnswer {

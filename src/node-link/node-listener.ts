@@ -230,7 +230,9 @@ export class NodeListener {
     else if (target.kind === 'confirmations') send(outgoing, await this.#requests.confirmation(body))
     else if (target.kind === 'streams') await this.#requests.sendStream(body, outgoing)
     else if (target.kind === 'checkpoint') await this.#requests.sendCheckpoint(target.log, outgoing)
-    else send(outgoing, await this.#requests.batch(connection, target.partition, headers, body))
+    else if (target.kind === 'opening') {
+      send(outgoing, await this.#requests.opening(connection, target.partition, headers))
+    } else send(outgoing, await this.#requests.batch(connection, target.partition, headers, body))
   }
 }
 

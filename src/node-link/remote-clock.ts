@@ -27,6 +27,11 @@ export class RemoteClock {
     if (ahead_ms >= (this.#aheadAt(now_ms) ?? Number.NEGATIVE_INFINITY)) this.#known = { ahead_ms, at_ms: now_ms }
   }
 
+  /** Whether an answer has told it. */
+  get isKnown(): boolean {
+    return this.#known !== undefined
+  }
+
   /** What it shows at a moment by `performance.now()`, or earlier; nothing before the first answer. */
   at(moment_ms: number): number | undefined {
     const ahead_ms = this.#aheadAt(moment_ms)

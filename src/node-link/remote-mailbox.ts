@@ -1,15 +1,9 @@
-import {
-  type LostBatch,
-  type MailboxRefusal,
-  type PartitionMailbox,
-  type Posted,
-  untilShare,
-} from '../mailbox/mailbox.js'
+import type { LostBatch, MailboxRefusal, PartitionMailbox, Posted } from '../mailbox/mailbox.js'
 import type { Command } from '../partition/commands.js'
-import { err, ok, type Result } from '../result.js'
+import { err, type Result } from '../result.js'
 import type { MailboxCapacity } from '../shared-memory/mailbox-capacity.js'
-import type { BatchRoute, CommandOutcome, CommandRefusal } from './batch-route.js'
-import { commandsMost } from './command-batch.js'
+import type { BatchRoute } from './batch-route.js'
+import { again_ms, type Entry, emptyQueue, type QueueEffect, type QueueEvent, queueStep } from './remote-queue.js'
 
 /** Who owns the partitions, as far as is known here. Every look is cheap. */
 export interface NodeRoutes {
@@ -32,47 +26,26 @@ export interface RemoteMailboxSettings {
   readonly depth: (commands: number) => void
 }
 
-interface Waiting {
+interface Asked {
   readonly command: Command
-  /** The how manieth it is in this mailbox. */
-  readonly entry: number
-  /** When whoever has asked waits no more, by `performance.now()`. */
-  readonly until_ms: number
-  /** How often it was sent on to a node that another one had named. */
-  sentOn: number
-  isOver: boolean
   readonly resolve: (result: Result<Posted, LostBatch>) => void
 }
-
-/** A way to the owner, as long as it is used. */
-interface Way {
-  readonly to: string
-  readonly route: BatchRoute
-}
-
-/** A command is sent on so often; nodes that name each other in turn do not know who the owner is. */
-const sentOnMost = 3
-
-/** How long a node is not asked again that said it is not the owner and named nobody, or could not be reached. */
-const again_ms = 200
 
 /**
  * A front end's side of the queue before a partition that has moved, or may move, between nodes: ordered and bounded, as
  * `Mailbox` is. Commands go to the owner. Those that come back since it is not the owner any more go to the next one, in their
- * order and before newer ones; those whose outcome is not known are never sent again.
+ * order and before newer ones; those whose outcome is not known are never sent again. What it does when is said by `queueStep`.
  */
 export class RemoteMailbox implements PartitionMailbox {
   readonly #settings: RemoteMailboxSettings
-  #gathering: Waiting[] = []
-  /** Those that came back, which are older than all that gather. */
-  #returned: Waiting[] = []
-  readonly #underWay = new Set<readonly Waiting[]>()
-  #way: Way | undefined
-  /** Nothing more is sent on the way: what is under way is waited for, then another one is opened. */
-  #isLeaving = false
-  /** The owner that another node has named, until the routes change. */
-  #named: string | undefined
-  #avoided: { readonly node: string; readonly until_ms: number } | undefined
+  #queue = emptyQueue
+  /** What is not answered yet, by the numbers of the entries; in the queue, or among those that gather. */
+  readonly #asked = new Map<number, Asked>()
+  #gathering: Entry[] = []
+  readonly #ways = new Map<number, BatchRoute>()
+  /** Events that came while another one was taken. */
+  readonly #events: QueueEvent[] = []
+  #isTaking = false
   /** Commands that have room, whether they were put in already or not. */
   #count = 0
   #entries = 0
@@ -86,13 +59,9 @@ export class RemoteMailbox implements PartitionMailbox {
   constructor(settings: RemoteMailboxSettings) {
     this.#settings = settings
     const { patience_ms, routes } = settings
-    this.#timer = setInterval(() => this.#look(), Math.min(patience_ms / 10, again_ms))
+    this.#timer = setInterval(() => this.#take({ kind: 'looked' }), Math.min(patience_ms / 10, again_ms))
     this.#timer.unref()
-    this.#stopWatching = routes.watch(() => {
-      this.#named = undefined
-      this.#avoided = undefined
-      this.#send()
-    })
+    this.#stopWatching = routes.watch(() => this.#take({ kind: 'routed' }))
   }
 
   /** Takes room for commands of one request, which are then put in, or given up with `release`. */
@@ -117,8 +86,9 @@ export class RemoteMailbox implements PartitionMailbox {
     }
     return new Promise((resolve) => {
       this.#entries += 1
-      const [entry, until_ms] = [this.#entries, performance.now() + this.#settings.patience_ms]
-      this.#gathering.push({ command, entry, until_ms, sentOn: 0, isOver: false, resolve })
+      this.#asked.set(this.#entries, { command, resolve })
+      const until_ms = performance.now() + this.#settings.patience_ms
+      this.#gathering.push({ number: this.#entries, until_ms, sentOn: 0 })
       this.#sendSoon()
     })
   }
@@ -143,7 +113,7 @@ export class RemoteMailbox implements PartitionMailbox {
 
   /** Sends what has gathered: for who keeps the event loop from coming round for long. */
   catchUp(): void {
-    this.#send()
+    this.#sendGathered()
   }
 
   /** Resolves when nothing waits and nothing is under way. */
@@ -156,9 +126,7 @@ export class RemoteMailbox implements PartitionMailbox {
     this.#isClosed = true
     clearInterval(this.#timer)
     this.#stopWatching()
-    this.#giveUp([...this.#underWay].flat(), 'outcomeUnknown')
-    this.#giveUp([...this.#returned.splice(0), ...this.#gathering.splice(0)], 'partitionLost')
-    this.#leave()
+    this.#take({ kind: 'closed' })
   }
 
   #sendSoon(): void {
@@ -166,122 +134,74 @@ export class RemoteMailbox implements PartitionMailbox {
     this.#sendingSoon = true
     setImmediate(() => {
       this.#sendingSoon = false
-      this.#send()
+      this.#sendGathered()
     })
   }
 
-  #send(): void {
-    if (this.#isClosed) return
-    const way = this.#wayToOwner()
-    while (way !== undefined && this.#underWay.size < way.route.batchesMost) {
-      const batch = this.#nextCommands()
-      const [oldest] = batch
-      if (oldest === undefined) return
-      this.#underWay.add(batch)
-      const commands = batch.map(({ command }) => command)
-      void way.route.send(commands, oldest.until_ms).then((outcomes) => this.#took(way, batch, outcomes))
+  #sendGathered(): void {
+    if (this.#gathering.length > 0) this.#take({ kind: 'looked' })
+  }
+
+  /** What gathers goes before every other event, so that all of it is in the queue. */
+  #take(event: QueueEvent): void {
+    if (this.#gathering.length > 0) this.#events.push({ kind: 'put', entries: this.#gathering.splice(0) })
+    this.#events.push(event)
+    if (this.#isTaking) return
+    this.#isTaking = true
+    for (let next = this.#events.shift(); next !== undefined; next = this.#events.shift()) this.#step(next)
+    this.#isTaking = false
+  }
+
+  #step(event: QueueEvent): void {
+    const { partition, routes, patience_ms } = this.#settings
+    const moment = { now_ms: performance.now(), owner: routes.ownerOf(partition), patience_ms }
+    const [queue, effects] = queueStep(this.#queue, event, moment)
+    this.#queue = queue
+    for (const effect of effects) this.#do(effect)
+  }
+
+  #do(effect: QueueEffect): void {
+    switch (effect.kind) {
+      case 'open':
+        this.#open(effect.way, effect.to)
+        break
+      case 'send':
+        this.#send(effect)
+        break
+      case 'close':
+        this.#ways.get(effect.way)?.close()
+        this.#ways.delete(effect.way)
+        break
+      case 'answer':
+        this.#asked.get(effect.entry)?.resolve(effect.result)
+        this.#asked.delete(effect.entry)
+        this.release(1)
     }
   }
 
-  /** Nothing while there is no owner, or batches are under way to the one before. */
-  #wayToOwner(): Way | undefined {
-    const owner = this.#owner()
-    if (this.#way !== undefined && (this.#isLeaving || (owner !== undefined && owner !== this.#way.to))) {
-      this.#isLeaving = true
-      if (![...this.#underWay].every(isGivenUp)) return undefined
-      this.#leave()
+  #open(way: number, to: string): void {
+    const route = this.#settings.open(to)
+    if (route === undefined) {
+      this.#take({ kind: 'notOpened', way })
+      return
     }
-    if (owner === undefined) return undefined
-    if (this.#way === undefined) {
-      const route = this.#settings.open(owner)
-      if (route === undefined) this.#avoid(owner)
-      else this.#way = { to: owner, route }
-    }
-    return this.#way
+    this.#ways.set(way, route)
+    const { batchesMost } = route
+    void route.opened.then((opened) =>
+      this.#take(
+        opened.ok ? { kind: 'opened', way, batchesMost, epoch: opened.value.epoch } : { kind: 'notOpened', way },
+      ),
+    )
   }
 
-  #owner(): string | undefined {
-    const owner = this.#named ?? this.#settings.routes.ownerOf(this.#settings.partition)
-    const { node, until_ms } = this.#avoided ?? { until_ms: 0 }
-    return owner === node && performance.now() < until_ms ? undefined : owner
-  }
-
-  #leave(): void {
-    this.#underWay.clear()
-    this.#way?.route.close()
-    this.#way = undefined
-    this.#isLeaving = false
-  }
-
-  #nextCommands(): readonly Waiting[] {
-    // The outcomes of what a connection had not sent yet come before those of what it had.
-    this.#returned.sort((one, other) => one.entry - other.entry)
-    const waiting = this.#returned.length > 0 ? this.#returned : this.#gathering
-    const last_ms = (waiting[0]?.until_ms ?? 0) + untilShare * this.#settings.patience_ms
-    const other = waiting.slice(0, commandsMost).findIndex(({ until_ms }) => until_ms > last_ms)
-    return waiting.splice(0, other === -1 ? commandsMost : other)
-  }
-
-  #took(way: Way, batch: readonly Waiting[], outcomes: readonly CommandOutcome[]): void {
-    if (!this.#underWay.delete(batch)) return // Everything in it was given up.
-    for (const [at, waiting] of batch.entries()) {
-      const outcome = outcomes[at] ?? err({ kind: 'outcomeUnknown' } as const)
-      if (outcome.ok) this.#over(waiting, ok(outcome.value))
-      else this.#failed(way, waiting, outcome.error)
-    }
-    this.#send()
-  }
-
-  #failed({ to }: Way, waiting: Waiting, error: CommandRefusal): void {
-    if (error.kind === 'outcomeUnknown') {
-      this.#isLeaving = true
-      this.#over(waiting, err(error))
-    } else if (error.kind === 'notOwner' || error.kind === 'unsent') {
-      this.#isLeaving = true
-      const owner = error.kind === 'notOwner' ? error.owner : undefined
-      if (owner === undefined || owner === to) this.#avoid(to)
-      else {
-        this.#named = owner
-        waiting.sentOn += 1
-      }
-      this.#takeBack(waiting)
-    } else {
-      // The mailbox of the owner is full, or its thread is being replaced.
-      this.#over(waiting, err({ kind: 'partitionLost' }))
-    }
-  }
-
-  #takeBack(waiting: Waiting): void {
-    if (waiting.isOver) return
-    if (waiting.sentOn > sentOnMost) this.#over(waiting, err({ kind: 'partitionLost' }))
-    else this.#returned.push(waiting)
-  }
-
-  #avoid(node: string): void {
-    this.#named = undefined
-    this.#avoided = { node, until_ms: performance.now() + again_ms }
-  }
-
-  #look(): void {
-    const now_ms = performance.now()
-    const isLate = ({ until_ms }: Waiting): boolean => until_ms <= now_ms
-    for (const batch of this.#underWay) this.#giveUp(batch.filter(isLate), 'outcomeUnknown')
-    for (const waiting of [this.#returned, this.#gathering]) {
-      const inTime = waiting.findIndex((each) => !isLate(each))
-      this.#giveUp(waiting.splice(0, inTime === -1 ? waiting.length : inTime), 'partitionLost')
-    }
-    this.#send()
-  }
-
-  #giveUp(open: readonly Waiting[], kind: LostBatch['kind']): void {
-    for (const waiting of open) this.#over(waiting, err({ kind }))
-  }
-
-  #over(waiting: Waiting, result: Result<Posted, LostBatch>): void {
-    if (waiting.isOver) return
-    waiting.isOver = true
-    waiting.resolve(result)
-    this.release(1)
+  #send({ way, batch, entries }: Extract<QueueEffect, { kind: 'send' }>): void {
+    const [oldest] = entries
+    const route = this.#ways.get(way)
+    if (route === undefined || oldest === undefined) throw new Error('a batch has no way, or no commands')
+    const commands = entries.flatMap(({ number }) => this.#asked.get(number)?.command ?? [])
+    void route
+      .send(commands, oldest.until_ms)
+      .then((outcomes) => this.#take({ kind: 'outcomes', way, batch, outcomes }))
   }
 
   #changed(by: number): void {
@@ -290,8 +210,4 @@ export class RemoteMailbox implements PartitionMailbox {
     if (this.#count > 0) return
     for (const resolve of this.#whenEmpty.splice(0)) resolve()
   }
-}
-
-function isGivenUp(batch: readonly Waiting[]): boolean {
-  return batch.every(({ isOver }) => isOver)
 }

@@ -22,13 +22,13 @@ export interface ReplicaStore {
   /** Everything up to a record is applied: it can be read here when it is in force. */
   shown(last: LogSequence): void
   /** This node owns the log since a claim, or comes to own it, or does so no more. */
-  reported(tenure: Tenure): void
+  reported(change: OwnershipChange): void
   /** More of the log was read. */
   viewed?(view: LogView): void
 }
 
 /** What a node has to do with the ownership of a log; see the effects of the same names. */
-export type Tenure = Extract<ReplicaEffect, { kind: 'elected' | 'owns' | 'lost' }>
+export type OwnershipChange = Extract<ReplicaEffect, { kind: 'elected' | 'owns' | 'lost' }>
 
 export interface ReplicaParts {
   readonly store: ReplicaStore
@@ -226,19 +226,19 @@ export class Replica {
     }
   }
 
-  #report(tenure: Tenure): void {
+  #report(change: OwnershipChange): void {
     const { position, log, what, store } = this.#parts
-    if (tenure.kind === 'elected') {
-      position.own(tenure.epoch)
-      const wait_ms = Math.ceil(Number(tenure.from - process.hrtime.bigint()) / 1e6)
+    if (change.kind === 'elected') {
+      position.own(change.epoch)
+      const wait_ms = Math.ceil(Number(change.from - process.hrtime.bigint()) / 1e6)
       // As soon as updates can be taken again, and not at the next look.
       if (wait_ms > 0) setTimeout(() => this.#look(), wait_ms).unref()
-    } else if (tenure.kind === 'owns') log.info('cluster:owner', `this node owns ${what} since record ${tenure.epoch}`)
+    } else if (change.kind === 'owns') log.info('cluster:owner', `this node owns ${what} since record ${change.epoch}`)
     else {
       position.own(0)
-      if (tenure.why === 'fenced') log.warn('cluster:fenced', `another node owns ${what} now`)
+      if (change.why === 'fenced') log.warn('cluster:fenced', `another node owns ${what} now`)
     }
-    store.reported(tenure)
+    store.reported(change)
   }
 
   #outcome(appended: Appended): OfferOutcome {

@@ -12,11 +12,12 @@ import type { BatchRoute } from '../node-link/batch-route.js'
 import type { LinkServices } from '../node-link/link-requests.js'
 import { NodeLink } from '../node-link/node-link.js'
 import { NodeListener, plainConnections } from '../node-link/node-listener.js'
-import { LocalRoute } from '../node-link/node-route.js'
+import { LocalRoute, putAll } from '../node-link/node-route.js'
 import { RemoteMailbox } from '../node-link/remote-mailbox.js'
+import type { Command } from '../partition/commands.js'
 import { err, ok, type Result } from '../result.js'
 import { MailboxCapacity } from '../shared-memory/mailbox-capacity.js'
-import { PartitionPosition } from '../shared-memory/partition-position.js'
+import { PartitionPosition, type Tenure } from '../shared-memory/partition-position.js'
 import { SenderTable } from '../shared-memory/sender-table.js'
 import { type Nanoseconds, now } from '../time.js'
 import type { LogSequence } from '../wal/record-log.js'
@@ -75,20 +76,24 @@ export class NodeFront {
       ...{ self, security, slot, frontEnd, log },
       addressOf: (node) => routes.addressOf(node),
     })
-    const here = mailboxes.map((mailbox) => new LocalRoute(mailbox))
+    const positions = parts.positions.map((memory) => new PartitionPosition(memory))
+    const tenureOf = (partition: number) => numbered(positions, partition).tenure
     const open = (partition: number, node: string) =>
-      node === self.node ? numbered(here, partition) : timed(this.#link.open(partition, node), parts.answered)
+      node === self.node
+        ? new LocalRoute(numbered(mailboxes, partition), tenureOf(partition))
+        : timed(this.#link.open(partition, node), parts.answered)
     this.mailboxes = mailboxes.map((_, partition) => {
       const room = new MailboxCapacity(mailboxSize)
       const settings = { partition, routes, room, patience_ms, depth: () => {} }
       return new RemoteMailbox({ ...settings, open: (node) => open(partition, node) })
     })
-    const positions = parts.positions.map((memory) => new PartitionPosition(memory))
     const controlPosition = new PartitionPosition(parts.controlPosition)
     const services = {
       partitions: mailboxes.length,
       senders: new SenderTable(mailboxes.length, link.senders),
-      take: (partition: number, ...batch: Parameters<LocalRoute['send']>) => numbered(here, partition).send(...batch),
+      tenureOf,
+      take: (partition: number, commands: readonly Command[], until_ms: number, tenure: Tenure) =>
+        putAll(numbered(mailboxes, partition), commands, until_ms, tenure),
       ownerOf: (partition: number) => routes.ownerOf(partition),
       positions: (asked: readonly LogName[]) =>
         asked.map((log) => confirmed(log === 'control' ? controlPosition : positions[log])),
@@ -147,6 +152,7 @@ function timed(route: BatchRoute | undefined, answered: NodeFrontParts['answered
   return (
     route && {
       batchesMost: route.batchesMost,
+      opened: route.opened,
       send: async (commands, until_ms) => {
         const begun = process.hrtime.bigint()
         const outcomes = await route.send(commands, until_ms)

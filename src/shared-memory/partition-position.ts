@@ -5,7 +5,20 @@ const ownedCell = 1
 const untilCell = 2
 const dateCell = 3
 const committedCell = 4
-const cells = 5
+const refusalsCell = 5
+const cells = 6
+
+/**
+ * What batches are bound to from when their way to the partition is opened: the claim by which this node owns it then, and how often
+ * its thread had refused commands since the node was not the owner. When either is another one they are refused. So once a batch
+ * was refused every later one of the same way is refused too, also when the node has become the owner in between: none is carried out
+ * before those that are sent again.
+ */
+export interface Tenure {
+  /** The sequence of the claim; 0 while this node does not own the log. */
+  readonly epoch: number
+  readonly refusals: number
+}
 
 /**
  * How far a partition is on this node, and whether the node may say what is the last: written by the partition's thread, and what
@@ -64,6 +77,16 @@ export class PartitionPosition {
 
   own(epoch: number): void {
     Atomics.store(this.#cells, ownedCell, BigInt(epoch))
+  }
+
+  /** What a way to the partition is bound to that is opened now. */
+  get tenure(): Tenure {
+    return { epoch: this.epoch, refusals: Number(Atomics.load(this.#cells, refusalsCell)) }
+  }
+
+  /** Commands were refused since this node is not the owner: what is bound to the tenure until now is refused from now on. */
+  refused(): void {
+    Atomics.add(this.#cells, refusalsCell, 1n)
   }
 
   /**

@@ -13,9 +13,9 @@ export const frontEndsMost = 64
 
 /**
  * Which connection of each sender is the last one, in memory that all front ends share. What an earlier one still brings is
- * refused from then on: its sender has been told that the outcome is not known, and may have sent something newer since, which
- * must not be overtaken. So of two connections of a sender, one is over before the other one begins, whichever threads have
- * accepted them.
+ * refused from then on, and the later one is opened when nothing of the earlier ones is under way: whoever waits for an outcome of
+ * those is then told that it is not known, and may send something newer by any way, which must not be overtaken. So of two
+ * connections of a sender, one is over before the other one is opened, whichever threads have accepted them.
  */
 export class SenderTable {
   readonly #partitions: number

@@ -172,7 +172,7 @@ test('the format of the link is that of its number', async (t) => {
   hash.update(commandsBody(commands)).update(outcomesBody([...replies.map((reply) => replied(reply)), unowned]))
   t.same(
     [linkFormat, hash.digest('hex').slice(0, 16)],
-    [2, '9b8549bef461a0ac'],
+    [3, '9b8549bef461a0ac'],
     'another form of a batch needs another number',
   )
 })

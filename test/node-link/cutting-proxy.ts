@@ -16,6 +16,7 @@ export interface Cut {
 export class CuttingProxy {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
+  readonly #clients = new Set<() => void>()
   /** Of the next connections, in their order; those behind them are not cut. */
   readonly #cuts: Cut[]
   #damagedAt = Number.POSITIVE_INFINITY
@@ -58,6 +59,11 @@ export class CuttingProxy {
     this.#held ??= []
   }
 
+  /** How many pieces of requests are held. */
+  get held(): number {
+    return this.#held?.length ?? 0
+  }
+
   release(): void {
     const held = this.#held ?? []
     this.#held = undefined
@@ -67,6 +73,11 @@ export class CuttingProxy {
   /** Cuts all connections that there are. */
   cut(): void {
     for (const socket of this.#sockets) socket.destroy()
+  }
+
+  /** Cuts all connections from clients. What these have sent, and is held, still arrives when it is released. */
+  cutClients(): void {
+    for (const cutClient of this.#clients) cutClient()
   }
 
   /** Closes every new connection at once, or does so no more. */
@@ -94,7 +105,15 @@ export class CuttingProxy {
       client.destroy()
       server.destroy()
     }
-    client.on('close', () => isCut || server.destroy())
+    const cutClient = (): void => {
+      isCut = true
+      client.destroy()
+    }
+    this.#clients.add(cutClient)
+    client.on('close', () => {
+      this.#clients.delete(cutClient)
+      if (!isCut) server.destroy()
+    })
     server.on('close', () => client.destroy())
     const counted = (of: Cut['of'], piece: Buffer): Buffer => {
       if (cut?.of !== of) return piece

@@ -12,16 +12,17 @@ import { Inbox } from '../../src/mailbox/inbox.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
 import { Measures } from '../../src/measure/measures.js'
 import { nodeStatistics } from '../../src/measure/node-statistics.js'
-import type { BatchRoute, CommandOutcome } from '../../src/node-link/batch-route.js'
+import type { CommandOutcome } from '../../src/node-link/batch-route.js'
 import type { LinkServices } from '../../src/node-link/link-requests.js'
 import type { LinkSecurity } from '../../src/node-link/link-security.js'
 import { NodeLink } from '../../src/node-link/node-link.js'
 import { type LinkLimits, NodeListener } from '../../src/node-link/node-listener.js'
-import { LocalRoute } from '../../src/node-link/node-route.js'
+import { putAll } from '../../src/node-link/node-route.js'
 import type { Command } from '../../src/partition/commands.js'
 import { err } from '../../src/result.js'
 import { Bell } from '../../src/shared-memory/bell.js'
 import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
+import { PartitionPosition, type Tenure } from '../../src/shared-memory/partition-position.js'
 import { SenderTable } from '../../src/shared-memory/sender-table.js'
 import { command, given, matcher, noDamages, noWords, silentLog, storeSettings, versions } from '../given.js'
 
@@ -35,6 +36,9 @@ const notCoordinator = err({ kind: 'notCoordinator', owner: undefined } as const
 export interface Partition {
   readonly store: LmdbPartitionStore
   readonly mailbox: Mailbox
+  readonly position: PartitionPosition
+  /** Whether its thread takes turns. */
+  readonly ownership: { isOwner: boolean }
 }
 
 /** On a folder of its own, which goes with the test. */
@@ -42,8 +46,11 @@ export function partition(t: Test): Partition {
   const folder = mkdtempSync(join(tmpdir(), 'rigel-link-'))
   const store = new LmdbPartitionStore(folder, storeSettings)
   const unmeasured = { on: false, free: () => {}, waited: () => {} }
+  const position = new PartitionPosition(PartitionPosition.memory())
+  position.own(1)
+  const ownership = { isOwner: true, logged: () => {}, turned: () => {}, fenced: () => {}, givenUp: () => {} }
   const inbox = new Inbox({
-    store,
+    ...{ store, position, ownership },
     interpret: noWords,
     matcher: matcher(),
     versions: versions(),
@@ -71,7 +78,7 @@ export function partition(t: Test): Partition {
     await store.close()
     rmSync(folder, { recursive: true })
   })
-  return { store, mailbox }
+  return { store, mailbox, position, ownership }
 }
 
 /** A node with one partition, which it owns until it is told otherwise. */
@@ -85,11 +92,10 @@ export class GivenNode {
   readonly taken: (readonly Command[])[] = []
   /** The owner that it knows; its own name when it is that itself. */
   owner: string | undefined
-  /** Called before a batch is taken: what it gives is taken in its place. */
-  before: (commands: readonly Command[]) => Promise<readonly CommandOutcome[]> | undefined = () => undefined
+  /** Called before a batch is taken: what it gives is taken in its place; nothing for what the partition gives. */
+  before: (commands: readonly Command[]) => Promise<readonly CommandOutcome[] | undefined> | undefined = () => undefined
   services: Partial<LinkServices> = {}
   copies: CopyService = { beginCopy: async () => undefined, endCopy: async () => false }
-  readonly #route: BatchRoute
 
   static async start(
     t: Test,
@@ -108,11 +114,11 @@ export class GivenNode {
     this.name = name
     this.owner = name
     this.partition = partition(t)
-    this.#route = new LocalRoute(this.partition.mailbox)
     const services: LinkServices = {
       partitions: 1,
       senders: this.senders,
-      take: (_partition, commands, until_ms) => this.#take(commands, until_ms),
+      tenureOf: () => this.partition.position.tenure,
+      take: (_partition, ...batch) => this.#take(...batch),
       ownerOf: () => (this.owner === name ? undefined : this.owner),
       positions: (logs) => this.services.positions?.(logs) ?? [],
       clock: () => this.services.clock?.() ?? Date.now(),
@@ -140,10 +146,12 @@ export class GivenNode {
     return { node: this.name, host: '127.0.0.1', port: this.port }
   }
 
-  #take(commands: readonly Command[], until_ms: number): Promise<readonly CommandOutcome[]> {
+  #take(commands: readonly Command[], until_ms: number, tenure: Tenure): Promise<readonly CommandOutcome[]> {
     this.taken.push(commands)
     if (this.owner !== this.name) return Promise.resolve(commands.map(() => notOwner))
-    return this.before(commands) ?? this.#route.send(commands, until_ms)
+    const put = (): ReturnType<typeof putAll> => putAll(this.partition.mailbox, commands, until_ms, tenure)
+    const before = this.before(commands)
+    return before === undefined ? put() : before.then((outcomes) => outcomes ?? put())
   }
 }
 

@@ -28,7 +28,7 @@ function request({
     Host: 'b',
     Authorization: `Bearer ${token}`,
     'Rigel-Cluster': 'c',
-    'Rigel-Format': '2',
+    'Rigel-Format': '3',
     'Rigel-Node': 'a',
     'Rigel-Sender': '0.0.1',
     'Rigel-Until': String(process.hrtime.bigint() / 1_000_000n + 60_000n),
@@ -64,6 +64,19 @@ class Wire {
     return wire
   }
 
+  /** A connection on which batches of a sender may be sent; of what comes it keeps what follows the opening. */
+  static async opened(t: Test, node: GivenNode, sender = '0.0.1'): Promise<Wire> {
+    const wire = await Wire.to(t, node)
+    wire.open(sender)
+    await until(() => wire.statuses.length === 1)
+    wire.received = Buffer.alloc(0)
+    return wire
+  }
+
+  open(sender: string): void {
+    this.socket.write(request({ path: '/cluster/v1/partitions/0/opening', headers: { 'Rigel-Sender': sender } }))
+  }
+
   get statuses(): readonly string[] {
     return [...this.received.toString('latin1').matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status = '']) => status)
   }
@@ -71,7 +84,7 @@ class Wire {
 
 test('a batch is carried out, and the outcomes come back', async (t) => {
   const node = await GivenNode.start(t)
-  const wire = await Wire.to(t, node)
+  const wire = await Wire.opened(t, node)
   wire.socket.write(request())
   await until(() => wire.statuses.length === 1)
   t.same(wire.statuses, ['200'])
@@ -86,7 +99,7 @@ test('who has no token, or is of another cluster or format, is refused and told 
     ['an empty token', { headers: { Authorization: 'Bearer ' } }, '401', /-clusterTokenFile/],
     ['no cluster', { headers: { 'Rigel-Cluster': undefined } }, '409', /node b of cluster c, not of undefined/],
     ['another cluster', { headers: { 'Rigel-Cluster': 'd' } }, '409', /node b of cluster c, not of d/],
-    ['another format', { headers: { 'Rigel-Format': '1' } }, '409', /has format 2 .* not 1/],
+    ['another format', { headers: { 'Rigel-Format': '1' } }, '409', /has format 3 .* not 1/],
     ['another path', { path: '/cluster/v1/secrets' }, '404', /nothing of that name/],
     [
       'another method',
@@ -134,7 +147,7 @@ test('without a token nothing else is learnt, and what follows a refusal is not 
 test('a request may be cut anywhere into pieces; one that is cut off is not carried out', async (t) => {
   const node = await GivenNode.start(t)
   const bytes = request()
-  const wire = await Wire.to(t, node)
+  const wire = await Wire.opened(t, node)
   wire.socket.setNoDelay(true)
   for (let at = 0; at < bytes.length; at += 7) {
     wire.socket.write(bytes.subarray(at, at + 7))
@@ -184,7 +197,7 @@ test('who says nothing, or is slow with a head or a body, is closed', async (t) 
 
 test('connections that have shown nothing make room for newer ones; those of nodes stay', async (t) => {
   const node = await GivenNode.start(t, 'b', byToken, { unproven: 3 })
-  const proven = await Wire.to(t, node)
+  const proven = await Wire.opened(t, node)
   proven.socket.write(request())
   await until(() => proven.statuses.length === 1)
   const first = await Wire.to(t, node)
@@ -199,7 +212,7 @@ test('connections that have shown nothing make room for newer ones; those of nod
 test('beyond the most connections new ones are closed at once', async (t) => {
   const node = await GivenNode.start(t, 'b', byToken, { connections: 2 })
   const wires = [await Wire.to(t, node), await Wire.to(t, node)]
-  for (const wire of wires) wire.socket.write(request())
+  for (const [at, wire] of wires.entries()) wire.open(`0.0.${at + 1}`)
   await until(() => wires.every(({ statuses }) => statuses.length === 1))
   const beyond = await Wire.to(t, node)
   await until(() => beyond.isClosed)
@@ -213,7 +226,7 @@ test('more requests at once than nodes send end the connection', async (t) => {
     release = resolve
   })
   node.before = (commands) => held.then(() => commands.map(() => ({ ok: false, error: { kind: 'mailboxFull' } })))
-  const wire = await Wire.to(t, node)
+  const wire = await Wire.opened(t, node)
   wire.socket.write(Buffer.concat(Array.from({ length: 40 }, () => request())))
   await until(() => wire.isClosed)
   t.ok(node.taken.length <= 16)
@@ -228,7 +241,7 @@ test('bodies that are not answered yet take no more memory than they may', async
     release = resolve
   })
   node.before = (commands) => held.then(() => commands.map(() => ({ ok: false, error: { kind: 'mailboxFull' } })))
-  const wires = [await Wire.to(t, node), await Wire.to(t, node)]
+  const wires = [await Wire.opened(t, node), await Wire.opened(t, node, '0.1.1')]
   const [first, second] = wires
   first?.socket.write(request({ body }))
   await until(() => node.taken.length === 1)
@@ -244,7 +257,7 @@ test('bodies that are not answered yet take no more memory than they may', async
 
 test('after the outcome that it is not the owner a connection hears nothing else', async (t) => {
   const node = await GivenNode.start(t)
-  const wire = await Wire.to(t, node)
+  const wire = await Wire.opened(t, node)
   node.owner = 'c'
   wire.socket.write(request())
   await until(() => wire.statuses.length === 1)
@@ -253,7 +266,7 @@ test('after the outcome that it is not the owner a connection hears nothing else
   wire.socket.write(request())
   await until(() => wire.statuses.length === 2)
   t.same(wire.statuses, ['421', '421'])
-  const another = await Wire.to(t, node)
+  const another = await Wire.opened(t, node, '0.0.2')
   another.socket.write(request({ headers: { 'Rigel-Sender': '0.0.2' } }))
   await until(() => another.statuses.length === 1)
   t.same(another.statuses, ['200'])
@@ -266,29 +279,43 @@ test('what an earlier connection of a sender brings late is refused, and what it
   const held = new Promise<void>((resolve) => {
     release = resolve
   })
-  const early = await Wire.to(t, node)
+  const early = await Wire.opened(t, node, '0.0.5')
   node.before = (commands) => held.then(() => commands.map(() => ({ ok: false, error: { kind: 'mailboxFull' } })))
   early.socket.write(request({ headers: { 'Rigel-Sender': '0.0.5' } }))
   await until(() => node.taken.length === 1)
   const late = await Wire.to(t, node)
   node.before = () => undefined
-  const two = [levelOf('Silo1', '1'), levelOf('Silo1', '2')].map((each) => commandsBody([each]))
-  late.socket.write(Buffer.concat(two.map((body) => request({ body, headers: { 'Rigel-Sender': '0.0.6' } }))))
+  late.open('0.0.6')
   const sender = { slot: 0, frontEnd: 0, partition: 0 }
   await until(() => node.senders.enter(sender, 0) === 6)
   early.socket.write(request({ headers: { 'Rigel-Sender': '0.0.5' } }))
-  const other = await Wire.to(t, node)
+  const other = await Wire.opened(t, node, '0.1.1')
   other.socket.write(request({ headers: { 'Rigel-Sender': '0.1.1' } }))
   await until(() => other.statuses.length === 1)
   t.same(other.statuses, ['200'], 'other senders do not wait')
   t.same([node.taken.length, late.statuses], [2, []], 'it waits for what is under way')
   release()
-  await until(() => late.statuses.length === 2 && early.statuses.length === 2)
-  t.same(late.statuses, ['200', '200'])
+  await until(() => late.statuses.length === 1 && early.statuses.length === 2)
+  const two = [levelOf('Silo1', '1'), levelOf('Silo1', '2')].map((each) => commandsBody([each]))
+  late.socket.write(Buffer.concat(two.map((body) => request({ body, headers: { 'Rigel-Sender': '0.0.6' } }))))
+  await until(() => late.statuses.length === 3)
+  t.same(late.statuses, ['200', '200', '200'])
   t.same(early.statuses, ['200', '409'])
   t.match(early.received.toString(), /"last":6/)
   const [, , first, second] = node.taken
   t.match([first?.[0], second?.[0]], [{ attributes: [{ value: '1' }] }, { attributes: [{ value: '2' }] }])
+})
+
+test('a batch that no opening precedes is refused, and all that follows it', async (t) => {
+  const node = await GivenNode.start(t)
+  const wire = await Wire.to(t, node)
+  wire.socket.write(request())
+  wire.open('0.0.1')
+  wire.socket.write(request())
+  await until(() => wire.statuses.length === 3)
+  t.same(wire.statuses, ['400', '400', '400'])
+  t.match(wire.received.toString(), /the connection is not opened/)
+  t.equal(node.taken.length, 0)
 })
 
 test('by certificates: who shows none of the authority gets no connection; who does needs no token', async (t) => {
@@ -299,7 +326,10 @@ test('by certificates: who shows none of the authority gets no connection; who d
   const open = async (certified: { readonly cert?: string; readonly key?: string }): Promise<Wire> => {
     const socket = connectTls({ port: node.port, host: '127.0.0.1', ca: authority.ca, ...certified })
     const wire = new Wire(t, socket)
-    socket.on('secureConnect', () => socket.write(request({ headers: { Authorization: undefined } })))
+    socket.on('secureConnect', () => {
+      const path = '/cluster/v1/partitions/0/opening'
+      socket.write(request({ path, headers: { Authorization: undefined } }))
+    })
     await until(() => wire.isClosed || wire.statuses.length > 0)
     return wire
   }
@@ -307,7 +337,6 @@ test('by certificates: who shows none of the authority gets no connection; who d
   t.same((await open({})).statuses, [], 'without a certificate')
   t.same((await open(new Authority().signed(['a']))).statuses, [], 'of an authority of the same name')
   t.same((await open(authority.signed(['a'], 0))).statuses, [], 'of yesterday')
-  t.equal(node.taken.length, 1)
   await until(() => node.lines.length > 0)
   t.match(node.lines[0], /without a certificate of the cluster/)
   const plain = await Wire.to(t, node)
@@ -319,7 +348,7 @@ test('by certificates: who shows none of the authority gets no connection; who d
 test('a node that closes its listener drops its connections', async (t) => {
   const node = await GivenNode.start(t)
   const wire = await Wire.to(t, node)
-  wire.socket.write(request())
+  wire.open('0.0.1')
   await until(() => wire.statuses.length === 1)
   node.listener.close()
   await until(() => wire.isClosed)

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
-import type { BatchRoute, CommandOutcome } from '../../src/node-link/batch-route.js'
+import type { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
+import type { BatchRoute, SentOutcome } from '../../src/node-link/batch-route.js'
 import type { NodeLink } from '../../src/node-link/node-link.js'
 import { LocalRoute } from '../../src/node-link/node-route.js'
 import { type NodeRoutes, RemoteMailbox, type RemoteMailboxSettings } from '../../src/node-link/remote-mailbox.js'
 import type { Command } from '../../src/partition/commands.js'
+import { ok } from '../../src/result.js'
 import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
 import { id, root, tenant } from '../given.js'
 import { type Cut, CuttingProxy } from './cutting-proxy.js'
@@ -61,6 +63,11 @@ function levelsTaken(taken: readonly (readonly Command[])[], entity: string): re
 
 function levelIn(update: Extract<Command, { kind: 'update' }>): number {
   return Number(update.attributes[0]?.value)
+}
+
+/** The level of an entity that the partition has; 0 for none. */
+function shownLevel(store: LmdbPartitionStore, entity: string): number {
+  return Number(store.entities(tenant, root, id(entity))[0]?.attributes[0]?.value ?? 0)
 }
 
 function isRising(levels: readonly number[]): boolean {
@@ -171,9 +178,10 @@ test('a node that cannot be reached is tried again, since nothing was sent', asy
 
 test('what comes back in another order is sent on in the order in which it was put in', async (t) => {
   const a = await GivenNode.start(t, 'a')
-  const open: ((outcomes: readonly CommandOutcome[]) => void)[] = []
+  const open: ((outcomes: readonly SentOutcome[]) => void)[] = []
   const failing: BatchRoute = {
     batchesMost: 8,
+    opened: Promise.resolve(ok({ epoch: 1 })),
     send: () => new Promise((resolve) => open.push(resolve)),
     close: () => {},
   }
@@ -242,6 +250,108 @@ test('the owner may be this node: before, between and after others', async (t) =
   const levels = levelsTaken(b.taken, 'A')
   t.ok(levels.length > 0 && isRising(levels))
   t.equal(a.partition.store.entityCount, 1)
+})
+
+test('what is pipelined behind a refused batch is not carried out, though the node becomes the owner in between', async (t) => {
+  const b = await GivenNode.start(t)
+  const { ownership, store } = b.partition
+  const proxy = await CuttingProxy.before(t, b)
+  const box = mailbox(t, linkTo(t, [proxy.address('b')]), new Routes('b'))
+  t.match(await box.ask(levelOf('A', '0')), done)
+  ownership.isOwner = false
+  const first = box.ask(levelOf('A', '1'))
+  b.before = async ([command]) => {
+    if (command?.kind !== 'update' || levelIn(command) !== 2) return undefined
+    b.before = () => undefined
+    // The partition refuses the first one before the second one arrives there.
+    await until(() => b.partition.position.tenure.refusals > 0)
+    ownership.isOwner = true
+    return undefined
+  }
+  await new Promise((resolve) => setImmediate(resolve))
+  const second = box.ask(levelOf('A', '2'))
+  t.match(await Promise.all([first, second]), [done, done])
+  t.equal(shownLevel(store, 'A'), 2)
+})
+
+test('on its own node neither', async (t) => {
+  const { partition } = await GivenNode.start(t, 'a')
+  const { ownership, position, store, mailbox: local } = partition
+  const open = () => new LocalRoute(local, position.tenure)
+  const box = mailbox(t, linkTo(t, []), new Routes('a'), { open })
+  t.match(await box.ask(levelOf('A', '0')), done)
+  ownership.isOwner = false
+  const second = new Promise<unknown>((resolve) => {
+    const refused = position.refused.bind(position)
+    // The first one is refused by the partition, and its reply is not sent yet.
+    position.refused = () => {
+      position.refused = refused
+      refused()
+      ownership.isOwner = true
+      resolve(box.ask(levelOf('A', '2')))
+      box.catchUp()
+    }
+  })
+  t.match(await Promise.all([box.ask(levelOf('A', '1')), second]), [done, done])
+  t.equal(shownLevel(store, 'A'), 2)
+})
+
+test('who is told that the outcome is not known is not overtaken by it, whichever way it goes on', async (t) => {
+  const b = await GivenNode.start(t)
+  const proxy = await CuttingProxy.before(t, b)
+  const box = mailbox(t, linkTo(t, [proxy.address('b')]), new Routes('b'))
+  const other = mailbox(t, linkTo(t, [b.address], undefined, { frontEnd: 1 }), new Routes('b'))
+  t.match(await box.ask(levelOf('A', '0')), done)
+  proxy.hold()
+  const unknown = box.ask(levelOf('A', '1'))
+  await until(() => proxy.held > 0)
+  proxy.cutClients()
+  // The next connection is not opened either while nothing gets through.
+  const early = await Promise.race([unknown, new Promise((resolve) => setTimeout(resolve, 300, 'none'))])
+  if (early !== 'none') t.match(await other.ask(levelOf('A', '2')), done)
+  proxy.release()
+  t.match(await unknown, { error: { kind: 'outcomeUnknown' } })
+  t.match(await other.ask(levelOf('A', '3')), done)
+  await box.ask({ kind: 'ping' })
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  t.equal(shownLevel(b.partition.store, 'A'), 3)
+  t.equal(early, 'none')
+})
+
+test('an owner by a later claim answers what is not known of an earlier one: that is carried out no more', async (t) => {
+  const [b, c] = [await GivenNode.start(t, 'b'), await GivenNode.start(t, 'c')]
+  const proxy = await CuttingProxy.before(t, b)
+  const routes = new Routes('b')
+  const box = mailbox(t, linkTo(t, [proxy.address('b'), c.address]), routes)
+  t.match(await box.ask(levelOf('A', '0')), done)
+  proxy.hold()
+  const unknown = box.ask(levelOf('A', '1'))
+  await until(() => proxy.held > 0)
+  proxy.refuse(true)
+  proxy.cutClients()
+  await new Promise((resolve) => setImmediate(resolve))
+  c.partition.position.own(2)
+  routes.become('c')
+  t.match(await unknown, { error: { kind: 'outcomeUnknown' } })
+})
+
+test('while what is not known waits its room is taken, and a close answers it', async (t) => {
+  const b = await GivenNode.start(t)
+  const proxy = await CuttingProxy.before(t, b)
+  const room = new MailboxCapacity(1)
+  const box = mailbox(t, linkTo(t, [proxy.address('b')]), new Routes('b'), { room })
+  t.match(await box.ask(levelOf('A', '0')), done)
+  proxy.hold()
+  const unknown = box.ask(levelOf('A', '1'))
+  await until(() => proxy.held > 0)
+  proxy.refuse(true)
+  proxy.cutClients()
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  t.match(await box.ask(levelOf('A', '2')), { error: { kind: 'mailboxFull' } })
+  box.close()
+  t.match(await unknown, { error: { kind: 'outcomeUnknown' } })
+  await box.empty()
+  t.equal(room.taken, 0)
 })
 
 /** Ten entities have a writer each, which sends the next level when it has an outcome; some of them pass a link that breaks. */
