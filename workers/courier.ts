@@ -46,6 +46,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
       sources: [...outboxes, source(open(controlPath), (acks) => service.ack(acks), positions?.[outboxes.length])],
       settings: settingsOf(task),
       recipients: known,
+      begun: task.begun,
       bell: new Bell(memory.bell),
       report: (report) => {
         tell(control, report)

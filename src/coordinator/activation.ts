@@ -1,15 +1,18 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Unavailable } from '../broker/unavailable.js'
 import type { Origin } from '../context/update.js'
 import { recipientOf } from '../delivery/message.js'
-import type { Log } from '../log/log.js'
-import { type Err, err, ok, type Result } from '../result.js'
+import { errorFacts, type Log } from '../log/log.js'
+import { ok, type Result } from '../result.js'
 import type { Bell } from '../shared-memory/bell.js'
 import { advanceClock } from '../subscription/clocks.js'
+import { decided } from '../subscription/decisions.js'
 import type { Notice, NoticeNumber } from '../subscription/notice.js'
-import type { Subscription, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
+import type { Subscription, SubscriptionInForce } from '../subscription/subscription.js'
 import type { ControlChange, SubscriptionStore } from '../subscription/subscription-store.js'
 import type { Milliseconds } from '../time.js'
 import { resultOf } from './capacity.js'
+import { begun, type ChangeEvent, type ChangeState, nextOfChange } from './change-protocol.js'
 import type { CourierThread } from './courier-thread.js'
 import { noticesAbout, type StateParts, stateToShow } from './initial-notices.js'
 import type { Partitions } from './partitions.js'
@@ -17,11 +20,21 @@ import type { Partitions } from './partitions.js'
 interface ActivationParts extends StateParts {
   readonly store: SubscriptionStore
   readonly partitions: Pick<Partitions<object>, 'subscribe'>
-  readonly courier: Pick<CourierThread<object>, 'put' | 'hold' | 'report'>
+  readonly courier: Pick<CourierThread<object>, 'put' | 'hold'>
   readonly bell: Bell
   /** See `Everywhere`. */
   readonly everywhere?: Everywhere | undefined
   readonly log: Log
+}
+
+/** What is in force on this node of a subscription, as the protocol of its changes sees it. */
+interface InForceHere {
+  /** Brings a record into force; gives the number of the last notice of each partition that was made without it. */
+  readonly enforce: (record: Subscription) => Promise<readonly NoticeNumber[]>
+  readonly enforceRemoval: (record: Subscription) => Promise<void>
+  /** Whether what a record proposes is still undecided. */
+  readonly isStill: (record: Subscription) => boolean
+  readonly notified: (record: Subscription, made: Milliseconds) => void
 }
 
 /**
@@ -30,81 +43,99 @@ interface ActivationParts extends StateParts {
  */
 export type Everywhere = () => Promise<Result<readonly NoticeNumber[], Unavailable>>
 
-/** How a subscription comes into force and on disk: in the partitions, in the store, in the courier. */
+/** Makes the notifications that a change begins with, behind the last notices of the partitions that were made without it. */
+export type Compose = (after: readonly NoticeNumber[]) => Promise<Result<readonly Notice[], Unavailable>>
+
+const composeNothing: Compose = async () => ok([])
+
+/** How long to wait before a withdrawal that could not be written is written again. */
+const again_ms = 500
+
+/** How subscriptions come into force and on disk: in the partitions, in the store, in the courier. */
 export class Activation {
   readonly #parts: ActivationParts
+  readonly #here: InForceHere
 
-  constructor(parts: ActivationParts) {
+  constructor(parts: ActivationParts, here: InForceHere) {
     this.#parts = parts
+    this.#here = here
   }
 
   /**
-   * Puts a subscription in force with new conditions, and stores it with the notification of the current state. The
-   * courier holds back what the partitions make meanwhile, since that notification goes first [subscriptions 5.2].
-   *
-   * @param before what it replaces; nothing for a new one
+   * Carries out what a record proposes, see `nextOfChange`: while it is undecided partitions match by both versions, and the couriers
+   * hold back what they make. On a single node the record is on disk as well, so that whoever starts again withdraws it.
    */
-  async withState(
+  async decide(record: Subscription, compose: Compose = composeNothing): Promise<Result<undefined, Unavailable>> {
+    const { everywhere, bell } = this.#parts
+    let after: readonly NoticeNumber[] = []
+    let notices: readonly Notice[] = []
+    const proposing = async (): Promise<Result<unknown, Unavailable>> => {
+      const stored = await this.commit({ put: record })
+      if (stored.ok && everywhere === undefined) after = await this.#here.enforce(record)
+      return stored
+    }
+    const asking = async (): Promise<Result<unknown, Unavailable>> => {
+      const passed = (await everywhere?.()) ?? ok(after)
+      if (passed.ok) after = passed.value
+      return passed
+    }
+    const composing = async (): Promise<Result<unknown, Unavailable>> => {
+      const made = await compose(after)
+      if (made.ok) notices = made.value
+      return made
+    }
+    const committing = () => this.#written(record, 'committed', notices)
+    const carriedOut = { proposing, asking, composing, committing, withdrawing: () => this.#withdrawn(record) }
+    let state: ChangeState = begun
+    while (state.kind !== 'ended') state = nextOfChange(state, await outcomeOf(carriedOut[state.kind]))
+    if ('fault' in state.answer) throw state.answer.fault
+    const [first] = notices
+    if (state.answer.ok && first !== undefined) {
+      this.#here.notified(record, first.made)
+      bell.ring()
+    }
+    return state.answer
+  }
+
+  /** Withdraws what a record proposes and nobody will commit: whoever has proposed it has ended. */
+  async withdraw(record: Subscription): Promise<void> {
+    let state: ChangeState = { kind: 'withdrawing', answer: ok(undefined) }
+    while (state.kind !== 'ended') state = nextOfChange(state, await outcomeOf(() => this.#withdrawn(record)))
+  }
+
+  /**
+   * Of a single node: puts a new subscription in force, and stores it with the notification of the current state. The courier holds
+   * back what the partitions make meanwhile, since that notification goes first [subscriptions 5.2].
+   */
+  async open(
     inForce: SubscriptionInForce,
-    before: Subscription | undefined,
-    origin: Origin,
     made: Milliseconds,
-    scopes = inForce.subscription.scopes,
+    compose: Compose,
   ): Promise<Result<undefined, Unavailable>> {
     const { subscription, clock } = inForce
-    const { everywhere, partitions, courier } = this.#parts
+    const { partitions, courier, bell } = this.#parts
     await courier.hold(subscription.id)
-    if (everywhere !== undefined) {
-      const opening = await this.commit({ put: { ...subscription, opening: true } })
-      if (!opening.ok) return opening
-    }
-    const after = everywhere === undefined ? ok(await partitions.subscribe(inForce)) : await everywhere()
-    const notices = after.ok ? await this.#initial({ ...subscription, scopes }, origin, made, after.value) : after
-    if (!notices.ok) return this.#undone(inForce, before, notices)
+    const notices = await compose(await partitions.subscribe(inForce))
+    if (!notices.ok) return notices
     const stored = await this.commit({ put: subscription, notices: notices.value })
-    if (!stored.ok) return this.#undone(inForce, before, stored)
+    if (!stored.ok) return stored
     if (notices.value.length > 0) {
       advanceClock(clock, made)
-      this.#parts.bell.ring()
+      bell.ring()
     }
-    this.#parts.courier.put(recipientOf(inForce))
+    courier.put(recipientOf(inForce))
     return ok(undefined)
   }
 
-  /** Puts a subscription in force and on disk that goes on as it was but for its dates and limits. */
-  async amend(inForce: SubscriptionInForce, before: Subscription | undefined): Promise<Result<undefined, Unavailable>> {
-    const { everywhere, partitions, courier } = this.#parts
-    if (everywhere === undefined) await partitions.subscribe(inForce)
-    const stored = await this.commit({ put: inForce.subscription })
-    if (!stored.ok) return stored
-    const inForceThere = await everywhere?.()
-    if (inForceThere?.ok === false) return this.#undone(inForce, before, inForceThere)
-    courier.put(recipientOf(inForce))
-    // A courier that replies has obeyed: of a subscription that is inactive now, nothing is begun any more.
-    if (inForce.subscription.terms?.status === 'inactive') await courier.report([inForce.subscription.id])
+  /** Of a single node: puts a subscription on disk, and in force when it is there. */
+  async put(subscription: Subscription): Promise<Result<undefined, Unavailable>> {
+    const stored = await this.commit({ put: subscription })
+    if (stored.ok) await this.#here.enforce(subscription)
     return stored
   }
 
-  /** Removes a subscription from disk; resolves when it is removed on all nodes. */
-  async remove(id: SubscriptionId): Promise<Result<undefined, Unavailable>> {
-    const removed = await this.commit({ remove: id })
-    if (!removed.ok) return removed
-    const gone = await this.#parts.everywhere?.()
-    return gone?.ok === false ? err({ kind: 'outcomeUnknown' }) : removed
-  }
-
-  /** What is in the log of a cluster and is not to be answered is taken back there; who replays the log does the same. */
-  async #undone(
-    { subscription }: SubscriptionInForce,
-    before: Subscription | undefined,
-    refusal: Err<Unavailable>,
-  ): Promise<Err<Unavailable>> {
-    if (this.#parts.everywhere === undefined) return refusal
-    const undone = await this.commit(before === undefined ? { remove: subscription.id } : { put: before })
-    return err({ kind: undone.ok ? 'notEverywhere' : 'outcomeUnknown' })
-  }
-
-  async #initial(
+  /** The notification of the current state, behind these notices. */
+  async initial(
     subscription: Subscription,
     origin: Origin,
     made: Milliseconds,
@@ -140,5 +171,45 @@ export class Activation {
   commit(change: ControlChange): Promise<Result<undefined, Unavailable>> {
     const { store, log } = this.#parts
     return resultOf(store.commit(change), log, 'subscriptions:store', 'a change of subscriptions was not stored')
+  }
+
+  /** Writes what was decided of a record, if nobody else has done so. */
+  async #written(
+    record: Subscription,
+    decision: 'committed' | 'withdrawn',
+    notices: readonly Notice[] = [],
+  ): Promise<Result<undefined, Unavailable>> {
+    // This node may have come to coordinate again: another one has withdrawn it meanwhile.
+    if (!this.#here.isStill(record)) return { ok: false, error: { kind: 'coordinatorAway' } }
+    const next = decided(record, decision)
+    const withdraws = decision === 'withdrawn'
+    const stored = await this.commit(next ? { put: next, notices, withdraws } : { remove: record.id })
+    if (!stored.ok || this.#parts.everywhere !== undefined) return stored
+    if (next) await this.#here.enforce(next)
+    else await this.#here.enforceRemoval(record)
+    return stored
+  }
+
+  async #withdrawn(record: Subscription): Promise<Result<undefined, Unavailable>> {
+    try {
+      const written = await this.#written(record, 'withdrawn')
+      if (!written.ok && written.error.kind !== 'coordinatorAway') await sleep(again_ms, undefined, { ref: false })
+      return written
+    } catch (fault) {
+      const message = `a change of subscription ${record.id} could not be withdrawn: it is tried again`
+      this.#parts.log.error('subscriptions:store', message, errorFacts(fault))
+      await sleep(again_ms, undefined, { ref: false })
+      throw fault
+    }
+  }
+}
+
+async function outcomeOf(work: () => Promise<Result<unknown, Unavailable>>): Promise<ChangeEvent> {
+  try {
+    const result = await work()
+    if (result.ok) return { kind: 'done' }
+    return result.error.kind === 'coordinatorAway' ? { kind: 'away' } : { kind: 'refused', error: result.error }
+  } catch (fault) {
+    return { kind: 'failed', fault }
   }
 }

@@ -3,6 +3,7 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type {
   CourierInstruction,
   CourierReport,
+  CourierStart,
   DeliveryState,
   InspectedQueue,
   ReceiverPage,
@@ -20,8 +21,10 @@ import { Deaths, deathsPerMinute, type FrontEndLink, type Launch, stackOf } from
 
 interface CourierThreadSettings<Task> {
   readonly entry: URL
-  /** Called for every thread, also for one that replaces another: with the recipients of that moment. */
-  readonly launch: () => Launch<Task>
+  /** Called for every thread, also for one that replaces another, which begins with the recipients of that moment, and with what the one before it was told. */
+  readonly launch: (begun: CourierStart) => Launch<Task>
+  /** Under which epoch an outbox is this node's now; see `CourierStart`. */
+  readonly epochOf: (source: SourceNumber) => number
   /** Connects the courier with all partitions, now and whenever one is replaced. */
   readonly join: (link: FrontEndLink) => void
   /** Stores what became of notices in the coordinator's own outbox. */
@@ -66,6 +69,9 @@ export class CourierThread<Task extends object> {
   readonly #link: FrontEndLink
   /** Who holds the streams of clients: each gets a port to whichever thread there is. */
   readonly #streamLinks: ((port: MessagePort) => void)[] = []
+  /** What a thread that replaces another has to begin with: a hold is an answered instruction, and outlasts who has answered it. */
+  readonly #held = new Set<SubscriptionId>()
+  readonly #closed = new Map<SourceNumber, number>()
   #thread: Thread<Task> | undefined
   #tickets = 0
   readonly #deaths = new Deaths()
@@ -87,7 +93,7 @@ export class CourierThread<Task extends object> {
   prepare(): void {
     const thread: Thread<Task> = new ActorThread({
       entry: this.#settings.entry,
-      ...this.#settings.launch(),
+      ...this.#settings.launch({ held: [...this.#held], closed: [...this.#closed] }),
       reported: (report) => this.#take(thread, report),
     })
     this.#thread = thread
@@ -117,16 +123,19 @@ export class CourierThread<Task extends object> {
   }
 
   put(recipient: Recipient): void {
+    this.#held.delete(recipient.id)
     this.#tell({ kind: 'put', recipient })
   }
 
   /** Resolves when nothing of the subscription will begin until it is put. */
   async hold(id: SubscriptionId): Promise<void> {
+    this.#held.add(id)
     await this.#instruct((ticket) => ({ kind: 'hold', ticket, id }))
   }
 
   /** Resolves when no attempt will begin any more. */
   async remove(id: SubscriptionId): Promise<void> {
+    this.#held.delete(id)
     await this.#instruct((ticket) => ({ kind: 'remove', ticket, id }))
   }
 
@@ -149,6 +158,7 @@ export class CourierThread<Task extends object> {
    * outcome is on disk, and at the latest after about this time.
    */
   async release(source: SourceNumber, limit_ms: number): Promise<void> {
+    this.#closed.set(source, this.#settings.epochOf(source))
     const late = new AbortController()
     const released = this.#instruct((ticket) => ({ kind: 'release', ticket, source, limit_ms }))
     const limit = sleep(limit_ms + releaseSpare_ms, undefined, { signal: late.signal })
@@ -261,7 +271,10 @@ export class CourierThread<Task extends object> {
     else this.#replace(thread).catch((failure: unknown) => fatal(`the courier cannot be restarted: ${String(failure)}`))
   }
 
-  /** A new thread finds everything on disk; the instructions that the dead one had not finished are repeated. */
+  /**
+   * A new thread finds notices and delivery stats on disk, and begins with what the dead one was told and goes on to hold; the
+   * instructions that the dead one had not finished are repeated.
+   */
   async #replace(dead: Thread<Task>): Promise<void> {
     const open = [...this.#open.values()]
     this.prepare()

@@ -17,7 +17,7 @@ export async function enforceChange(
   subscriptions: Pick<Subscriptions, 'enforce' | 'enforceRemoval' | 'notified'>,
   registry: Pick<Registry, 'enforce'>,
 ): Promise<void> {
-  const inForce: Promise<void>[] = []
+  const inForce: Promise<unknown>[] = []
   const registrations: RegistrationChange[] = []
   const availability: AvailabilityState[] = []
   for (const { database, id, text } of writes) {

@@ -2,7 +2,16 @@ import type { Unavailable } from '../broker/unavailable.js'
 import type { Tenant } from '../context/entity.js'
 import { type Err, err } from '../result.js'
 import type { Packed } from '../shared-memory/packed.js'
-import { type PackedWithClocks, packedWithClocks, unpackedWithClocks, withClocks } from '../subscription/clocks.js'
+import {
+  lastNotified,
+  otherClock,
+  type PackedWithClocks,
+  packedWithClocks,
+  setClock,
+  unpackedWithClocks,
+  withClocks,
+} from '../subscription/clocks.js'
+import { isCommitted, isProposedOnly, isUndecided, versionsOf } from '../subscription/decisions.js'
 import type {
   Subscription,
   SubscriptionClock,
@@ -35,6 +44,10 @@ const tooLate: Err<Unavailable> = err({ kind: 'queryLate' })
 /** All subscriptions, in memory, by creation; with what their owner does to one of them done one after the other. */
 export class HeldSubscriptions {
   readonly #held = new Map<SubscriptionId, SubscriptionInForce>()
+  /** Room is taken for these, which are not held yet. */
+  readonly #reserved = new Map<SubscriptionId, Subscription>()
+  /** Held for those who start, and not on disk yet: nobody is shown them. */
+  readonly #opening = new Set<SubscriptionId>()
   readonly #busy = new Map<SubscriptionId, Promise<unknown>>()
   readonly #clocks = new Clocks()
   readonly #capacity: Capacity
@@ -75,7 +88,7 @@ export class HeldSubscriptions {
   packed(): PackedWithClocks<Subscription> {
     const known = this.#stored ?? this.#packed
     if (known !== undefined) return known
-    const held = this.all()
+    const held = [...this.#held.values()]
     const made = packedWithClocks(
       held.map(({ subscription }) => subscription),
       (at) => held[at]?.clock,
@@ -93,7 +106,8 @@ export class HeldSubscriptions {
 
   /** A number in the order of creation after all others. */
   nextOrder(): number {
-    return this.#order + 1
+    this.#order += 1
+    return this.#order
   }
 
   /** The clock of a new subscription. */
@@ -101,6 +115,7 @@ export class HeldSubscriptions {
     return this.#clocks.next()
   }
 
+  /** What is held under an id, also of a subscription that is proposed only. */
   get(id: SubscriptionId): SubscriptionInForce | undefined {
     return this.#held.get(id)
   }
@@ -108,7 +123,7 @@ export class HeldSubscriptions {
   /** The subscription of an id, if it is one of the tenant's. */
   of(tenant: Tenant, id: SubscriptionId): SubscriptionInForce | undefined {
     const held = this.#held.get(id)
-    return held?.subscription.tenant === tenant ? held : undefined
+    return held?.subscription.tenant === tenant && this.#isShown(held) ? held : undefined
   }
 
   /** To be waited for before it is asked whether there is room. */
@@ -134,29 +149,87 @@ export class HeldSubscriptions {
     return grows && most > perEntity ? { kind: 'entityFull' } : undefined
   }
 
-  put(inForce: SubscriptionInForce): void {
+  /** Takes room for a new subscription until it is put, or the room is given back. */
+  reserve(subscription: Subscription): void {
+    this.#reserved.set(subscription.id, subscription)
+    this.#count(subscription)
+  }
+
+  /** Gives back what was reserved and never put. */
+  unreserve(id: SubscriptionId): void {
+    const reserved = this.#reserved.get(id)
+    if (reserved !== undefined) this.#uncount(reserved)
+    this.#reserved.delete(id)
+  }
+
+  /**
+   * Puts a record of a subscription with the clock of the version that stands: a version that was proposed keeps the clock that it
+   * has run on until then.
+   */
+  take(record: Subscription): SubscriptionInForce {
+    const before = this.#held.get(record.id)
+    let clock = before?.clock ?? this.newClock()
+    if (isUndecided(record)) setClock(otherClock(clock), clock)
+    else if (before !== undefined && isUndecided(before.subscription) && isCommitted(record)) {
+      const own = otherClock(clock)
+      // The process has begun since it was proposed, and knows the moments of what stood.
+      if (lastNotified(own) === 0) setClock(own, clock)
+      clock = own
+    }
+    const inForce = { subscription: record, clock }
+    this.put(inForce)
+    return inForce
+  }
+
+  put(inForce: SubscriptionInForce, { isOpening } = { isOpening: false }): void {
     const { subscription } = inForce
     this.remove(subscription.id)
     this.#packed = undefined
     this.#held.set(subscription.id, inForce)
-    this.#capacity.add(sizeOfSubscription(subscription))
-    this.#patterns.add(subscription)
-    this.#entities.add(subscription)
+    if (isOpening) this.#opening.add(subscription.id)
+    this.#count(subscription)
     this.#order = Math.max(this.#order, subscription.order)
   }
 
   remove(id: SubscriptionId): void {
+    this.unreserve(id)
+    this.#opening.delete(id)
     const held = this.#held.get(id)
     if (held === undefined) return
     this.#packed = undefined
     this.#held.delete(id)
-    this.#capacity.remove(sizeOfSubscription(held.subscription))
-    this.#patterns.remove(held.subscription)
-    this.#entities.remove(held.subscription)
+    this.#uncount(held.subscription)
   }
 
+  /** Those that are in force. */
   all(): readonly SubscriptionInForce[] {
-    return [...this.#held.values()]
+    return [...this.#held.values()].filter((held) => this.#isShown(held))
+  }
+
+  /** The records of those of which a change is not decided yet. */
+  undecided(): readonly Subscription[] {
+    return [...this.#held.values()].map(({ subscription }) => subscription).filter(isUndecided)
+  }
+
+  #isShown({ subscription }: SubscriptionInForce): boolean {
+    return !isProposedOnly(subscription) && !this.#opening.has(subscription.id)
+  }
+
+  /** While a change is undecided, changes of entities are matched by both versions. */
+  #count(record: Subscription): void {
+    this.#capacity.add(sizeOfSubscription(record))
+    for (const subscription of matchedVersions(record)) {
+      this.#patterns.add(subscription)
+      this.#entities.add(subscription)
+    }
+  }
+
+  #uncount(record: Subscription): void {
+    this.#capacity.remove(sizeOfSubscription(record))
+    for (const subscription of matchedVersions(record)) {
+      this.#patterns.remove(subscription)
+      this.#entities.remove(subscription)
+    }
   }
 
   /**
@@ -192,8 +265,13 @@ export class HeldSubscriptions {
   }
 }
 
-/** Clocks that lie in one piece of memory. */
-const clocksTogether = 4096
+function matchedVersions(record: Subscription): readonly Subscription[] {
+  const { standing, proposed } = versionsOf(record)
+  return [standing, proposed].flatMap((version) => version?.subscription ?? [])
+}
+
+/** Moments that lie in one piece of memory: two for each subscription, see `otherClock`. */
+const clocksTogether = 8192
 
 /**
  * Makes clocks. Many share one piece of memory, because a message takes time with the square of the pieces that it
@@ -210,7 +288,7 @@ export class Clocks {
       this.#used = 0
     }
     const clock = { moments: this.#moments, at: this.#used }
-    this.#used += 1
+    this.#used += 2
     return clock
   }
 }

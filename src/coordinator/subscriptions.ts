@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type {
   ShownSubscription,
   SilentSubscriptionRequest,
@@ -16,6 +15,7 @@ import type {
 } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
+import type { Origin } from '../context/update.js'
 import {
   type InspectedQueue,
   neverDelivered,
@@ -28,12 +28,14 @@ import { errorFacts, type Log } from '../log/log.js'
 import { err, ok, type Result } from '../result.js'
 import type { Bell } from '../shared-memory/bell.js'
 import { mapInSlices } from '../slices.js'
-import { advanceClock, lastNotified, type PackedWithClocks } from '../subscription/clocks.js'
+import { advanceClock, lastNotified, otherClock, type PackedWithClocks } from '../subscription/clocks.js'
+import { isSameProposal, isUndecided, proposed } from '../subscription/decisions.js'
+import type { NoticeNumber } from '../subscription/notice.js'
 import { type CoversNothing, hasFired, patched, type SubscriptionPatch, termsOf } from '../subscription/patch.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import type { SubscriptionStore } from '../subscription/subscription-store.js'
 import { after, type Milliseconds, now } from '../time.js'
-import { Activation, type Everywhere } from './activation.js'
+import { Activation, type Compose, type Everywhere } from './activation.js'
 import type { CourierThread } from './courier-thread.js'
 import { HeldSubscriptions, type SubscriptionLimits } from './held-subscriptions.js'
 import type { StateParts } from './initial-notices.js'
@@ -67,7 +69,7 @@ const sweep_ms = 60_000
 
 /**
  * The owner of the subscriptions to context: everything about them is stored here, and put in force in every partition
- * and in the courier, before it is answered.
+ * and in the courier, before it is answered. What is refused was never in force.
  */
 export class Subscriptions implements SubscriptionService {
   readonly #parts: SubscriptionsParts
@@ -81,7 +83,12 @@ export class Subscriptions implements SubscriptionService {
     this.#parts = parts
     this.#held = new HeldSubscriptions(parts.store.packedSubscriptions(), parts.limits)
     this.#ticker = new Ticker({ ...parts, held: this.#held })
-    this.#activation = new Activation(parts)
+    this.#activation = new Activation(parts, {
+      enforce: (record) => this.enforce(record),
+      enforceRemoval: ({ id }) => this.#forget(id),
+      isStill: (record) => isSameProposal(this.#held.get(record.id)?.subscription, record),
+      notified: ({ id }, made) => this.notified(id, made),
+    })
   }
 
   /** Begins with what is stored, step by step. */
@@ -99,6 +106,11 @@ export class Subscriptions implements SubscriptionService {
     return this.#held.all().map(recipientOf)
   }
 
+  /** Those of which a change is not decided yet: a courier that starts holds them. */
+  undecided(): readonly SubscriptionId[] {
+    return this.#held.undecided().map(({ id }) => id)
+  }
+
   /** What every partition begins with. */
   packed(): PackedWithClocks<Subscription> {
     return this.#held.packed()
@@ -110,24 +122,19 @@ export class Subscriptions implements SubscriptionService {
     for (const { subscription } of this.#held.all()) this.#ticker.put(subscription, ticked.get(subscription.id))
     this.#sweep = setInterval(() => this.#removeForgotten(), sweep_ms)
     this.#removeForgotten()
-    for (const { subscription } of this.#held.all()) if (subscription.opening) this.#open(subscription)
+    for (const record of this.#held.undecided()) this.#withdraw(record)
   }
 
-  /** Who coordinated before has ended while a subscription came into force, with the client that has asked for it. */
-  #open({ id }: Subscription): void {
+  /**
+   * Whoever coordinated before has ended while a change was undecided. It is withdrawn: nobody was answered that it was carried out,
+   * and a client that was answered nothing asks again.
+   */
+  #withdraw(record: Subscription): void {
     const { log } = this.#parts
     this.#held
-      .inTurn(id, async () => {
-        const held = this.#held.get(id)
-        if (held?.subscription.opening === undefined) return
-        const { opening: _, ...subscription } = held.subscription
-        const origin = { correlator: randomUUID(), token: '' }
-        const opened = await this.#activation.withState({ ...held, subscription }, subscription, origin, now())
-        if (!opened.ok)
-          log.warn('subscriptions:open', `subscription ${id} has no initial notification: ${opened.error.kind}`)
-      })
+      .inTurn(record.id, () => this.#activation.withdraw(record))
       .catch((fault: unknown) =>
-        log.error('subscriptions:open', `subscription ${id} could not be opened`, errorFacts(fault)),
+        log.error('subscriptions:withdraw', `a change of subscription ${record.id} stays undecided`, errorFacts(fault)),
       )
   }
 
@@ -136,18 +143,21 @@ export class Subscriptions implements SubscriptionService {
     this.#ticker.stop()
   }
 
-  /** Of one of several nodes: the log has a subscription as it is now, whoever has changed it. Resolves when it is in force here. */
-  async enforce(subscription: Subscription): Promise<void> {
+  /**
+   * The log has a record of a subscription, whoever has written it, or the store of a single node has. Resolves when it is in force
+   * here, with the number of the last notice of each partition that was made without it.
+   */
+  async enforce(record: Subscription): Promise<readonly NoticeNumber[]> {
     const { partitions, courier } = this.#parts
-    const { id, terms } = subscription
-    const inForce = { subscription, clock: this.#held.get(id)?.clock ?? this.#held.newClock() }
-    this.#held.put(inForce)
+    const { id, terms } = record
+    const inForce = this.#held.take(record)
     // A record of a partition that says so tells whoever owns it next that the courier holds back what it has.
-    if (subscription.opening) await courier.hold(id)
-    courier.put(recipientOf(inForce))
-    await partitions.subscribe(inForce)
-    // See `Activation.amend`.
-    if (terms?.status === 'inactive') await courier.report([id])
+    if (isUndecided(record)) await courier.hold(id)
+    else courier.put(recipientOf(inForce))
+    const last = await partitions.subscribe(inForce)
+    // A courier that replies has obeyed: of a subscription that is inactive now, nothing is begun any more.
+    if (!isUndecided(record) && terms?.status === 'inactive') await courier.report([id])
+    return last
   }
 
   /** The same of one that was removed. */
@@ -157,8 +167,11 @@ export class Subscriptions implements SubscriptionService {
 
   /** The log has a notice of a subscription, whichever node has made it: its clock is not behind it. */
   notified(id: SubscriptionId, made: Milliseconds): void {
-    const clock = this.#held.get(id)?.clock
-    if (clock !== undefined) advanceClock(clock, made)
+    const held = this.#held.get(id)
+    if (held === undefined) return
+    advanceClock(held.clock, made)
+    // It goes out whatever is decided.
+    if (isUndecided(held.subscription)) advanceClock(otherClock(held.clock), made)
   }
 
   async subscribe({
@@ -169,37 +182,28 @@ export class Subscriptions implements SubscriptionService {
     await this.#held.prepare(request)
     const made = now()
     const asked = { ...request, expires: after(made, duration_ms) }
-    return this.#create(asked, made, (inForce) => this.#activation.withState(inForce, undefined, origin, made))
+    return this.#create(asked, made, origin)
   }
 
   async add(asked: SilentSubscriptionRequest): Promise<Result<SubscriptionId, Unavailable>> {
     await this.#held.prepare(asked)
-    return this.#create(asked, now(), (inForce) => this.#activation.amend(inForce, undefined))
+    return this.#create(asked, now(), undefined)
   }
 
+  /** With an origin it begins with a notification of the current state. */
   async #create(
     asked: SilentSubscriptionRequest,
     made: Milliseconds,
-    activate: (inForce: SubscriptionInForce) => Promise<Result<undefined, Unavailable>>,
+    origin: Origin | undefined,
   ): Promise<Result<SubscriptionId, Unavailable>> {
     const id = newId(made) as SubscriptionId
     const subscription: Subscription = { ...asked, id, order: this.#held.nextOrder() }
     const objection = this.#held.objection(subscription)
     if (objection) return err(objection)
-    const inForce = { subscription, clock: this.#held.newClock() }
-    // Whatever thread starts from now on begins with it.
-    this.#held.put(inForce)
+    this.#held.reserve(subscription)
     return this.#held.inTurn(id, async () => {
-      const stored = await activate(inForce).catch(async (fault: unknown) => {
-        // It may be on disk already: what is not answered as created must not come back with the next start.
-        await this.#parts.store.commit({ remove: id })
-        await this.#forget(id)
-        throw fault
-      })
-      if (!stored.ok) {
-        if (!isLogged(stored.error)) await this.#forget(id)
-        return stored
-      }
+      const stored = await this.#made(subscription, made, origin).finally(() => this.#held.unreserve(id))
+      if (!stored.ok) return stored
       this.#ticker.put(subscription)
       this.#changes.inserts += 1
       this.#trace('created', subscription)
@@ -207,15 +211,45 @@ export class Subscriptions implements SubscriptionService {
     })
   }
 
+  #made(
+    subscription: Subscription,
+    made: Milliseconds,
+    origin: Origin | undefined,
+  ): Promise<Result<undefined, Unavailable>> {
+    const compose = origin && this.#initial(subscription, origin, made)
+    if (this.#parts.everywhere) return this.#activation.decide(proposed(subscription, { kind: 'create' }), compose)
+    return compose ? this.#opened(subscription, made, compose) : this.#activation.put(subscription)
+  }
+
+  /** Of a single node: a new subscription that begins with notifications. */
+  async #opened(subscription: Subscription, made: Milliseconds, compose: Compose): ReturnType<Activation['open']> {
+    const { id } = subscription
+    const inForce = { subscription, clock: this.#held.newClock() }
+    // Whatever thread starts from now on begins with it.
+    this.#held.put(inForce, { isOpening: true })
+    try {
+      const stored = await this.#activation.open(inForce, made, compose)
+      if (stored.ok) this.#held.put(inForce)
+      else await this.#forget(id)
+      return stored
+    } catch (fault) {
+      // It may be on disk already: what is not answered as created must not come back with the next start.
+      await this.#parts.store.commit({ remove: id })
+      await this.#forget(id)
+      throw fault
+    }
+  }
+
+  #initial(subscription: Subscription, origin: Origin, made: Milliseconds): Compose {
+    return (after) => this.#activation.initial(subscription, origin, made, after)
+  }
+
   change(request: SubscriptionChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
     const { scopes, conditions, origin } = request
     return this.#replace(
       request,
       ({ subscription }, made) => ok(changed(subscription, request, made)),
-      (next, before, made) =>
-        conditions
-          ? this.#activation.withState(next, before, origin, made, scopes)
-          : this.#activation.amend(next, before),
+      (next, made) => conditions && this.#initial({ ...next, scopes: scopes ?? next.scopes }, origin, made),
       (subscription) => {
         if (conditions) this.#ticker.put(subscription)
       },
@@ -229,7 +263,7 @@ export class Subscriptions implements SubscriptionService {
         if (subscription.interval_ms !== undefined) return err(unknown)
         return patched(subscription, asked, made, lastNotified(clock))
       },
-      (next, before) => this.#activation.amend(next, before),
+      () => undefined,
     )
   }
 
@@ -237,11 +271,7 @@ export class Subscriptions implements SubscriptionService {
   #replace<Refusal>(
     { tenant, id }: Pick<Subscription, 'tenant' | 'id'>,
     make: (before: SubscriptionInForce, made: Milliseconds) => Result<Subscription, Refusal>,
-    activate: (
-      next: SubscriptionInForce,
-      before: Subscription,
-      made: Milliseconds,
-    ) => Promise<Result<undefined, Unavailable>>,
+    composing: (next: Subscription, made: Milliseconds) => Compose | undefined,
     activated: (subscription: Subscription) => void = () => {},
   ): Promise<Result<undefined, Refusal | SubscriptionUnknown | Unavailable>> {
     return this.#held.inTurnSoon(id, async () => {
@@ -254,21 +284,12 @@ export class Subscriptions implements SubscriptionService {
       await this.#held.prepare(subscription)
       const objection = this.#held.objection(subscription)
       if (objection) return err(objection)
-      const inForce = { ...before, subscription }
       // What waited for a subscription that has expired ends with it, and is not brought back [subscriptions 5.6].
       if (before.subscription.expires <= made && !(await this.#parts.courier.expire(id))) {
         return err(notGone)
       }
-      this.#held.put(inForce)
-      const stored = await activate(inForce, before.subscription, made).catch(async (fault: unknown) => {
-        await this.#parts.store.commit({ put: before.subscription })
-        await this.#restore(before)
-        throw fault
-      })
-      if (!stored.ok) {
-        if (!isLogged(stored.error)) await this.#restore(before)
-        return stored
-      }
+      const stored = await this.#replaced(before.subscription, subscription, composing(subscription, made))
+      if (!stored.ok) return stored
       activated(subscription)
       this.#changes.updates += 1
       this.#trace('updated', subscription)
@@ -276,17 +297,35 @@ export class Subscriptions implements SubscriptionService {
     })
   }
 
+  /** On a single node, what begins with no notifications is certain when it is on disk: nothing has to be proposed. */
+  #replaced(
+    before: Subscription,
+    next: Subscription,
+    compose: Compose | undefined,
+  ): Promise<Result<undefined, Unavailable>> {
+    if (this.#parts.everywhere === undefined && compose === undefined) return this.#activation.put(next)
+    const { decisions: _, ...by } = next
+    return this.#activation.decide(proposed(before, { kind: 'replace', by }), compose)
+  }
+
   unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
     return this.#held.inTurnSoon(id, async () => {
       const held = this.#held.of(tenant, id)
       if (!held) return err(unknown)
-      const removed = await this.#activation.remove(id)
+      const removed = await this.#removed(held.subscription)
       if (!removed.ok) return removed
-      await this.#forget(id)
       this.#changes.removes += 1
       this.#trace('removed', held.subscription)
       return ok(undefined)
     })
+  }
+
+  async #removed(subscription: Subscription): Promise<Result<undefined, Unavailable>> {
+    const { everywhere } = this.#parts
+    if (everywhere) return this.#activation.decide(proposed(subscription, { kind: 'remove' }))
+    const removed = await this.#activation.commit({ remove: subscription.id })
+    if (removed.ok) await this.#forget(subscription.id)
+    return removed
   }
 
   async states(which: WhichSubscriptions): Promise<readonly SubscriptionState[]> {
@@ -307,22 +346,14 @@ export class Subscriptions implements SubscriptionService {
   async disable(id: SubscriptionId, fails: number): Promise<Result<undefined, Unavailable>> {
     return this.#held.inTurn(id, async () => {
       const held = this.#held.get(id)
-      if (held?.subscription.terms === undefined || held.subscription.terms.status === 'inactive') return ok(undefined)
-      const { subscription } = held
-      const next = {
-        ...held,
-        subscription: { ...subscription, terms: { ...held.subscription.terms, status: 'inactive' as const } },
-      }
-      this.#held.put(next)
-      const stored = await this.#activation.amend(next, subscription)
-      // Another node coordinates now, and is told the same.
-      if (!stored.ok && stored.error.kind === 'coordinatorAway') {
-        await this.#restore(held)
-        return stored
-      }
+      const subscription = held?.subscription
+      if (subscription?.terms === undefined || subscription.terms.status === 'inactive') return ok(undefined)
+      const terms = { ...subscription.terms, status: 'inactive' as const }
+      const stored = await this.#replaced(subscription, { ...subscription, terms }, undefined)
+      if (!stored.ok) return stored
       this.#parts.log.warn(
         'subscriptions:disabled',
-        `Subscription ${id} automatically disabled due to failsCounter (${fails}) overpasses maxFailsLimit (${subscription.terms?.maxFails})`,
+        `Subscription ${id} automatically disabled due to failsCounter (${fails}) overpasses maxFailsLimit (${terms.maxFails})`,
       )
       return ok(undefined)
     })
@@ -383,13 +414,6 @@ export class Subscriptions implements SubscriptionService {
     await Promise.all([this.#parts.courier.remove(id), this.#parts.partitions.unsubscribe(id)])
   }
 
-  /** A change was not stored: everybody has the subscription as it was. */
-  async #restore(before: SubscriptionInForce): Promise<void> {
-    this.#held.put(before)
-    await this.#parts.partitions.subscribe(before)
-    this.#parts.courier.put(recipientOf(before))
-  }
-
   #removeForgotten(): void {
     const { grace_ms, log } = this.#parts
     if (grace_ms === 0) return
@@ -406,11 +430,6 @@ export class Subscriptions implements SubscriptionService {
   #trace(what: string, { id, tenant }: Subscription): void {
     this.#parts.log.trace('subscription', `subscription ${id} ${what}`, { subscription: id, tenant })
   }
-}
-
-/** Whether what was refused stands in the log of a cluster, with what has undone it or not: what is in force here follows that. */
-function isLogged({ kind }: Unavailable): boolean {
-  return kind === 'notEverywhere' || kind === 'outcomeUnknown'
 }
 
 function isSamePath(a: PathRange, b: PathRange): boolean {

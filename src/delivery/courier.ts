@@ -14,6 +14,7 @@ import { Intake } from './intake.js'
 import type {
   CourierInstruction,
   CourierReport,
+  CourierStart,
   KnownState,
   ReceiverPage,
   Recipient,
@@ -49,6 +50,7 @@ interface CourierParts
   readonly settings: CourierSettings
   /** Those that are known from the start; they are gone through once. */
   readonly recipients: Iterable<Recipient>
+  readonly begun?: CourierStart
   readonly bell: Bell
   readonly report: (report: CourierReport) => void
 }
@@ -80,7 +82,7 @@ export class Courier {
   constructor(parts: CourierParts) {
     this.#parts = parts
     const { sources, settings, report } = parts
-    this.#owned = new OwnedSources(sources)
+    this.#owned = new OwnedSources(sources, new Map(parts.begun?.closed))
     this.#barriers = new RemoteBarriers(coordinatorOf(sources), (id) => this.#queue.unbarred(id))
     this.#queue = this.#newQueue()
     this.#sender = newSender(settings, parts.meter)
@@ -111,8 +113,9 @@ export class Courier {
 
   /** Learns what waits and how it went, sets the clocks, reports `ready`, and begins to send. */
   async start(): Promise<void> {
-    const { recipients, report } = this.#parts
+    const { recipients, begun, report } = this.#parts
     for (const recipient of recipients) this.#queue.put(recipient)
+    for (const id of begun?.held ?? []) this.#queue.hold(id)
     await this.#intake.read()
     await this.#intake.passOver(({ subscription, made }) => this.#queue.notified(subscription, made))
     report({ kind: 'ready' })

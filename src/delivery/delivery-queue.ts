@@ -135,10 +135,11 @@ export class DeliveryQueue {
     }
   }
 
-  /** A subscription is new or was changed: pauses end, and so does a hold. */
+  /** A subscription is new or was changed, or a change was decided: pauses end, and so does a hold; what is void leaves. */
   put(recipient: Recipient): void {
     const queue = this.#recipients.put(recipient)
     if (queue === undefined) return
+    this.#departures.removeVoid(queue)
     if (this.#parts.simulated) this.#departures.removeWaiting(queue, 'simulated')
     this.#recipients.forgetIdle(queue)
   }
@@ -150,8 +151,7 @@ export class DeliveryQueue {
 
   /** Whether nothing of a subscription is begun until it is put. */
   isOnHold(id: SubscriptionId): boolean {
-    const queue = this.#recipients.queue(id)
-    return queue === undefined ? this.#recipients.known.get(id)?.opening === true : queue.onHold
+    return this.#recipients.queue(id)?.onHold === true
   }
 
   /** A barrier of a subscription that another node sends is gone. */
@@ -189,12 +189,17 @@ export class DeliveryQueue {
     const { number, notice } = numbered
     const isNew = !this.#loading.has(source)
     if (isNew) meter.stored(1)
-    else this.notified(notice.subscription, notice.made)
+    else if (notice.provisional?.by !== 'proposed') this.notified(notice.subscription, notice.made)
     const isKept = isNew || this.#isKept(notice.subscription, source)
     const queue = this.#recipients.queueOfNotice(notice.subscription, isKept)
     if (queue === undefined) {
       if (isNew) meter.left('ended')
       this.records.ended(notice.subscription, [{ source, number }])
+      return
+    }
+    if (queue.verdictOn(notice.provisional) === 'void') {
+      this.#departures.voided(queue, { source, number })
+      this.#recipients.forgetIdle(queue)
       return
     }
     const reason = queue.recipient && this.#parts.tooLong(queue.recipient, source, numbered)
@@ -211,7 +216,7 @@ export class DeliveryQueue {
     if (superseded !== undefined) this.#departures.remove(queue, superseded, 'ended')
     if (queue.depth > limits.queueMax) this.#departures.dropOldest(queue, `${queue.depth} are waiting`)
     this.#totals.warnOfQueue(queue)
-    if (simulated && queue.recipient !== undefined) this.#departures.removeWaiting(queue, 'simulated')
+    if (simulated && queue.recipient !== undefined && !queue.onHold) this.#departures.removeWaiting(queue, 'simulated')
     else this.#offer(queue)
   }
 

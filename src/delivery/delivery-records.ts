@@ -96,6 +96,11 @@ export class DeliveryRecords {
     this.#change(id, source, (stats) => afterDeparture(stats, { number, made, discarded }), number)
   }
 
+  /** A notice leaves its outbox as if it had never been there. */
+  voided(id: SubscriptionId, { source, number }: Pick<LeavingNotice, 'source' | 'number'>): void {
+    this.#change(id, source, (stats) => stats, number)
+  }
+
   /** A notice leaves its outbox that counts as accepted without being sent. */
   simulated(id: SubscriptionId, { source, number, made }: LeavingNotice): void {
     this.#change(id, source, (stats) => afterSimulation(stats, made), number)

@@ -85,6 +85,21 @@ export class Departures {
     this.trace(queue, result === 'dropped' ? 'rejected by' : 'taken from', notice.source, notice.number)
   }
 
+  /** A notice is void: nothing is to tell of it. It may never have been in a queue. */
+  voided(queue: SubscriptionQueue, notice: Pick<QueuedNotice, 'source' | 'number'>): void {
+    this.#parts.meter.left('ended')
+    this.#records.voided(queue.id, notice)
+    this.trace(queue, 'void in', notice.source, notice.number)
+  }
+
+  /** Those that are void now leave their queue. */
+  removeVoid(queue: SubscriptionQueue): void {
+    for (const notice of queue.takeVoid()) {
+      this.#totals.removed(queue, notice)
+      this.voided(queue, notice)
+    }
+  }
+
   /** Every drop is counted, and warned of once per subscription until a delivery succeeds. */
   warnOfDrop(queue: SubscriptionQueue, reason: string): void {
     if (queue.dropWarned) return

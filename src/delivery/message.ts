@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { NoticeAck } from '../subscription/notice.js'
-import type { SubscriptionClock, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
+import type { Decisions, SubscriptionClock, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import type { NotificationTarget, SubscriptionTerms } from '../subscription/terms.js'
 import type { Milliseconds } from '../time.js'
 import type { AttemptAlarm } from './outgoing.js'
@@ -17,8 +17,8 @@ export interface Recipient {
   readonly terms?: RecipientTerms | undefined
   /** From this moment on nothing is sent, and what waits is dropped [subscriptions 5.6]. */
   readonly expires: Milliseconds
-  /** Nothing of it is begun until it is put without this: what goes first is still to be made. */
-  readonly opening?: true | undefined
+  /** How changes of it were decided; nothing where none but its creation was ever proposed. */
+  readonly decisions?: Pick<Decisions, 'last' | 'withdrawn'> | undefined
   /** Where the courier notes, while it starts, when the last notice was made. */
   readonly clock: SubscriptionClock
 }
@@ -34,13 +34,25 @@ export interface RecipientTerms {
 
 /** A subscription to context as a courier knows it. */
 export function recipientOf({ subscription, clock }: SubscriptionInForce): Recipient {
-  const { id, reference, attributes, expires, terms, opening } = subscription
-  return { id, kind: 'context', reference, attributes, expires, opening, clock, terms: terms && recipientTerms(terms) }
+  const { id, reference, attributes, expires, terms, decisions } = subscription
+  return {
+    ...{ id, kind: 'context', reference, attributes, expires, clock },
+    decisions: decisions && { last: decisions.last, withdrawn: decisions.withdrawn },
+    terms: terms && recipientTerms(terms),
+  }
 }
 
 /** A template is no concern of a courier: it was filled in with the update. */
 function recipientTerms({ status, maxFails, notification: { target } }: SubscriptionTerms): RecipientTerms {
   return { paused: status === 'inactive', maxFails, target: { ...target, custom: undefined } }
+}
+
+/** What a courier begins with because the one before it was told so. */
+export interface CourierStart {
+  /** Nothing of these subscriptions is begun until they are put. */
+  readonly held: readonly SubscriptionId[]
+  /** Outboxes that this node is about to release, and under which epoch of its own each is sent no more. */
+  readonly closed: readonly (readonly [source: SourceNumber, epoch: number])[]
 }
 
 /** What the coordinator tells the courier. */

@@ -1,3 +1,4 @@
+import type { Provisional } from '../subscription/decisions.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { Milliseconds } from '../time.js'
 import type { Fifo } from './fifo.js'
@@ -16,6 +17,8 @@ export interface QueuedNotice {
   readonly keyQueue: KeyQueue
   /** For each outbox the number of the last notice that has to be gone before this one is sent; undefined of a change. */
   readonly barrier: readonly NoticeNumber[] | undefined
+  /** See `Provisional`. */
+  readonly provisional: Provisional | undefined
   /** `streamed`: sent to a listener that has not confirmed it. */
   state: 'waiting' | 'underWay' | 'streamed' | 'left'
   /** Whether an attempt was made. */

@@ -65,6 +65,7 @@ export class NoticeOrder {
       ...{ source, number, size_bytes, made: notice.made, since_ms, keyQueue, tried },
       sent_bytes: body_bytes === undefined ? size_bytes * renderedTimes : size_bytes,
       barrier: this.#barrierOf(number, notice),
+      provisional: notice.provisional,
       ...{
         state: 'waiting',
         dropOnFailure: false,
@@ -219,6 +220,26 @@ export class NoticeOrder {
     }
     if (forgotten.length > 0) this.#release()
     return forgotten
+  }
+
+  /** Takes out those of the notices that wait which are meant, wherever they stand; gives them. */
+  takeWaiting(isMeant: (notice: QueuedNotice) => boolean): readonly QueuedNotice[] {
+    const taken: QueuedNotice[] = []
+    for (const list of this.#bySource.values()) {
+      for (const notice of [...list]) {
+        if (notice.state !== 'waiting' || !isMeant(notice)) continue
+        notice.state = 'left'
+        list.remove(notice)
+        taken.push(notice)
+      }
+    }
+    for (const keyQueue of new Set(taken.map((notice) => notice.keyQueue))) {
+      keyQueue.waiting.keep(({ state }) => state !== 'left')
+      this.offer(keyQueue)
+      this.forgetIdle(keyQueue)
+    }
+    if (taken.length > 0) this.#release()
+    return taken
   }
 
   /** An outbox may be open now that was not. */

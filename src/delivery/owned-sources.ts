@@ -14,10 +14,11 @@ export class OwnedSources {
   /** Under which each is sent no more, since this node is about to release it. */
   readonly #closed: number[]
 
-  constructor(sources: readonly Source[]) {
+  /** `closed` names what is sent no more from the start; see `CourierStart`. */
+  constructor(sources: readonly Source[], closed: ReadonlyMap<SourceNumber, number> = new Map()) {
     this.#sources = sources
     this.#epochs = sources.map(() => 0)
-    this.#closed = sources.map(() => 0)
+    this.#closed = sources.map((_, source) => closed.get(source) ?? 0)
   }
 
   /** Whether an outbox may be another node's, which may know subscriptions that are not known here yet. */

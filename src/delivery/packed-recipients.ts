@@ -12,7 +12,7 @@ export interface PackedRecipients {
   readonly attributes: Column<Recipient['attributes']>
   readonly terms: Column<Recipient['terms']>
   readonly expires: readonly Recipient['expires'][]
-  readonly openings: Column<Recipient['opening']>
+  readonly decisions: Column<Recipient['decisions']>
 }
 
 /** Each value once, and of each recipient which of them it has. */
@@ -36,13 +36,16 @@ export function packedRecipients(recipients: readonly Recipient[]): PackedRecipi
       (terms) => terms && JSON.stringify(terms),
     ),
     expires: recipients.map(({ expires }) => expires),
-    openings: column(recipients.map(({ opening }) => opening)),
+    decisions: column(
+      recipients.map(({ decisions }) => decisions),
+      (decisions) => decisions && JSON.stringify(decisions),
+    ),
   }
 }
 
 /** What `packedRecipients` wrote, in order. */
 export function* unpackedRecipients(packed: PackedRecipients): Generator<Recipient> {
-  const { ids, kinds, references, attributes, terms, expires, openings } = packed
+  const { ids, kinds, references, attributes, terms, expires, decisions } = packed
   let at = 0
   for (const [id, clock] of unpackedWithClocks(ids)) {
     yield {
@@ -52,7 +55,7 @@ export function* unpackedRecipients(packed: PackedRecipients): Generator<Recipie
       attributes: there(valueAt(attributes, at)),
       terms: valueAt(terms, at),
       expires: there(expires[at]),
-      opening: valueAt(openings, at),
+      decisions: valueAt(decisions, at),
       clock,
     }
     at += 1

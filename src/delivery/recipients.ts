@@ -81,8 +81,8 @@ export class Recipients {
   }
 
   /** Forgets a queue that has nothing to send, and nothing to remember. */
-  forgetIdle({ id, depth, dropWarned }: SubscriptionQueue): void {
-    if (depth === 0 && !dropWarned) this.#queues.delete(id)
+  forgetIdle({ id, depth, dropWarned, onHold }: SubscriptionQueue): void {
+    if (depth === 0 && !dropWarned && !onHold) this.#queues.delete(id)
   }
 
   #queueOf(id: SubscriptionId): SubscriptionQueue {

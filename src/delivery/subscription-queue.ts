@@ -1,3 +1,4 @@
+import { type Provisional, verdictOn } from '../subscription/decisions.js'
 import { streamReference } from '../subscription/notification-url.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Milliseconds, now } from '../time.js'
@@ -145,12 +146,26 @@ export class SubscriptionQueue {
   put(recipient: Recipient): void {
     this.recipient = recipient
     this.order.isStreamed = recipient.reference === streamReference
-    this.onHold = recipient.opening === true
+    this.onHold = false
     this.#failures = 0
     this.#epoch += 1
     this.#probing = false
     this.#endPauses()
     this.#parts.ready(this)
+  }
+
+  /** What becomes of a notice; see `verdictOn`. */
+  verdictOn(provisional: Provisional | undefined): ReturnType<typeof verdictOn> {
+    if (provisional === undefined) return 'valid'
+    return this.recipient === undefined ? 'undecided' : verdictOn(provisional, this.recipient.decisions, this.onHold)
+  }
+
+  /** Takes out those of its notices that are void, now that more was decided; gives them. */
+  takeVoid(): readonly QueuedNotice[] {
+    const taken = this.order.takeWaiting(({ provisional }) => this.verdictOn(provisional) === 'void')
+    for (const { size_bytes } of taken) this.bytes -= size_bytes
+    this.depth -= taken.length
+    return taken
   }
 
   /** Nothing is begun any more. */

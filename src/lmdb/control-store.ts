@@ -127,7 +127,7 @@ export class ControlStore implements SubscriptionStore {
     return ticks
   }
 
-  commit({ put, remove, notices = [], acks = [], ticked }: ControlChange): Promise<void> {
+  commit({ put, remove, notices = [], acks = [], ticked, withdraws = false }: ControlChange): Promise<void> {
     const writes: ControlWrite[] = []
     if (put) writes.push({ database: 'subscriptions', id: put.id, text: JSON.stringify(put) })
     if (remove) {
@@ -135,7 +135,7 @@ export class ControlStore implements SubscriptionStore {
       writes.push({ database: 'ticks', id: remove, text: undefined })
     }
     if (ticked) writes.push({ database: 'ticks', id: ticked.id, text: String(ticked.due) })
-    const grows = put !== undefined || notices.length > 0 || ticked !== undefined
+    const grows = (put !== undefined && !withdraws) || notices.length > 0 || ticked !== undefined
     return this.transact({ writes, notices: notices.map(noticeWrite), acks }, grows)
   }
 

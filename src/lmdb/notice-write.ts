@@ -23,11 +23,11 @@ export function noticeWrite(notice: NewNotice): NoticeWrite {
   return { kind: 'shared', subscriptions, common, shown: encodeEntity(entity) }
 }
 
-/** For which subscriptions a notice is, and when it was made. */
+/** Whose clocks a notice moves, and to when: not that of a version which is proposed only, which may never come into force. */
 export function noted(write: NoticeWrite): { readonly ids: readonly SubscriptionId[]; readonly made: Milliseconds } {
   if (write.kind === 'shared') return { ids: write.subscriptions, made: write.common.made }
-  const { subscription, made } = decodeNotice(write.text)
-  return { ids: [subscription], made }
+  const { subscription, made, provisional } = decodeNotice(write.text)
+  return { ids: provisional?.by === 'proposed' ? [] : [subscription], made }
 }
 
 /** The sections of a record in the log that hold notices, in their order. */

@@ -1,4 +1,5 @@
 import type { ServicePath, Tenant } from '../context/entity.js'
+import type { Provisional } from '../subscription/decisions.js'
 import type { Notice, NoticeHead, NoticeMessage, NoticeNumber, OrderingKey } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
@@ -21,7 +22,9 @@ type StoredHead = readonly [
   after?: readonly number[] | 0,
   /** The empty text for none where something follows. */
   via?: string,
-  message?: NoticeMessage,
+  /** 0 for none where something follows. */
+  message?: NoticeMessage | 0,
+  provisional?: readonly [change: number, by: Provisional['by']],
 ]
 
 /**
@@ -53,8 +56,11 @@ export function encodeNotice(notice: Notice): string {
 }
 
 function storedHead(notice: Notice): StoredHead {
-  const { subscription, after, via, message } = notice
+  const { subscription, after, via, message, provisional } = notice
   const head = [subscription, ...commonOf(notice)] as const
+  if (provisional) {
+    return [...head, after ?? 0, via ?? '', message ?? 0, [provisional.change, provisional.by]]
+  }
   if (message) return [...head, after ?? 0, via ?? '', message]
   if (via) return [...head, after ?? 0, via]
   return after === undefined ? head : [...head, after]
@@ -64,15 +70,16 @@ function storedHead(notice: Notice): StoredHead {
 export function decodeNotice(text: string): Notice {
   const end = text.indexOf('\n')
   const [subscription, ...rest] = JSON.parse(text.slice(0, end)) as StoredHead
-  const [orderingKey, made, tenant, paths, correlator, token, after, via, message] = rest
+  const [orderingKey, made, tenant, paths, correlator, token, after, via, message, provisional] = rest
   if (end < 0 || typeof subscription !== 'string' || typeof made !== 'number') throw new Error('it is no notice')
   return {
     subscription: subscription as SubscriptionId,
     ...heldCommon([orderingKey, made, tenant, paths, correlator, token]),
     via: via || undefined,
-    message,
+    message: message || undefined,
     body: text.slice(end + 1),
     after: after || undefined,
+    ...(provisional && { provisional: { change: provisional[0], by: provisional[1] } }),
   }
 }
 

@@ -9,6 +9,7 @@ import type { StateParts } from '../coordinator/initial-notices.js'
 import type { Launch, Partitions } from '../coordinator/partitions.js'
 import { Registry, type RegistryParts } from '../coordinator/registry.js'
 import { Subscriptions } from '../coordinator/subscriptions.js'
+import type { CourierStart } from '../delivery/message.js'
 import { packedRecipients } from '../delivery/packed-recipients.js'
 import type { ControlRecord } from '../lmdb/control-record.js'
 import { LmdbRegistryStore } from '../lmdb/control-registry.js'
@@ -24,6 +25,7 @@ import { messageRenderer } from '../ngsi2/render/notification-message.js'
 import type { NotificationOptions } from '../options.js'
 import type { PinnedFile } from '../partition/store.js'
 import { Bell } from '../shared-memory/bell.js'
+import { PartitionPosition } from '../shared-memory/partition-position.js'
 import { inSlices } from '../slices.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { clockStart } from '../time.js'
@@ -78,7 +80,11 @@ export class RunningDelivery {
     this.#store = new ControlStore(folder.controlPath, plan.storage, fatal, log, parts.openLog)
     this.#courier = new CourierThread({
       entry: new URL('../../workers/courier.js', import.meta.url),
-      launch: () => this.#launch(),
+      launch: (begun) => this.#launch(begun),
+      epochOf: (source) => {
+        const position = parts.positions?.[source]
+        return position === undefined ? 0 : new PartitionPosition(position).epoch
+      },
       join: (link) => partitions.add(link),
       ack: (acks) => this.#store.commit({ acks }),
       attempted: (alarm, subject, reason) => {
@@ -218,14 +224,24 @@ export class RunningDelivery {
     })
   }
 
-  #launch(): Launch<Task> {
+  #launch(begun: CourierStart): Launch<Task> {
     const { plan, options, folder, positions, courierHeap_MiB, log } = this.#parts
     const { port1, port2 } = new MessageChannel()
     log.take(port1)
     const recipients = packedRecipients([...this.subscriptions.recipients(), ...this.registry.recipients()])
+    const held = [...new Set([...begun.held, ...this.subscriptions.undecided()])]
     const { controlPath } = folder
     return {
-      task: { ...plan, recipients, controlPath, options, clock: this.#clock, positions, log: port2 },
+      task: {
+        ...plan,
+        recipients,
+        begun: { ...begun, held },
+        controlPath,
+        options,
+        clock: this.#clock,
+        positions,
+        log: port2,
+      },
       transfer: [port2],
       heap_MiB: courierHeap_MiB,
     }

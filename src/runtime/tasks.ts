@@ -5,6 +5,7 @@ import type { ReadMode, Route } from '../cluster/node-facts.js'
 import type { NodeAddress } from '../cluster/route-table.js'
 import type { Setting } from '../command-line/command-line.js'
 import type { EntityLimits } from '../context/entity-size.js'
+import type { CourierStart } from '../delivery/message.js'
 import type { PackedRecipients } from '../delivery/packed-recipients.js'
 import type { ListenAddress } from '../http/listen.js'
 import type { Tls } from '../http/listener.js'
@@ -154,6 +155,7 @@ export interface CourierTask extends BrokerPlan {
   readonly controlPath: string
   /** The subscriptions of either kind that there are. */
   readonly recipients: PackedRecipients
+  readonly begun: CourierStart
   readonly options: NotificationOptions
   /** When the process was started. */
   readonly clock: ClockStart

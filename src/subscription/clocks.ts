@@ -79,6 +79,19 @@ export function claimNotice(
   }
 }
 
+/**
+ * The clock beside this one: subscriptions have two, and a version that is proposed runs on the other one until it is decided, so that
+ * what is withdrawn has throttled nothing.
+ */
+export function otherClock({ moments, at }: SubscriptionClock): SubscriptionClock {
+  return { moments, at: at ^ 1 }
+}
+
+/** Has a clock say what another one says. */
+export function setClock({ moments, at }: SubscriptionClock, like: SubscriptionClock): void {
+  Atomics.store(moments, at, Atomics.load(like.moments, like.at))
+}
+
 /** The moment of the last notification; 0 before the first. */
 export function lastNotified({ moments, at }: SubscriptionClock): number {
   return Number(Atomics.load(moments, at))

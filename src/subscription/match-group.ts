@@ -1,6 +1,7 @@
 import type { Entity, EntityType } from '../context/entity.js'
 import { inRange, type PathRange } from '../context/query.js'
 import type { Change } from './change.js'
+import type { Provisional } from './decisions.js'
 import { hears, hearsMoreThanChanges } from './hearing.js'
 import type { SubscriptionInForce } from './subscription.js'
 
@@ -8,6 +9,8 @@ import type { SubscriptionInForce } from './subscription.js'
 export interface IndexedSubscription extends SubscriptionInForce {
   /** Of one by the rules of NGSIv2: whether its selectors and its expression hold for the entity [NGSIv2 subscriptions 4.1]. */
   readonly accepts: ((change: Change) => boolean) | undefined
+  /** What its notices say while a change of the subscription is undecided. */
+  readonly provisional: Provisional | undefined
   /** The number of the last change that triggered it. */
   triggeredBy: number
 }

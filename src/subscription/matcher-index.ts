@@ -4,6 +4,8 @@ import { lastingPattern } from '../context/pattern.js'
 import type { Selector } from '../context/query.js'
 import { LruCache } from '../lru-cache.js'
 import { acceptanceOf } from './acceptance.js'
+import { otherClock } from './clocks.js'
+import { type Version, versionsOf } from './decisions.js'
 import { ExactIds } from './exact-ids.js'
 import { entry, type IndexedSubscription, type MatchGroup, MatchGroups, untyped } from './match-group.js'
 import type { SubscriptionClock, SubscriptionId, SubscriptionInForce } from './subscription.js'
@@ -14,7 +16,8 @@ import type { SubscriptionClock, SubscriptionId, SubscriptionInForce } from './s
  * is a new one.
  */
 export class MatcherIndex {
-  readonly #subscriptions = new Map<SubscriptionId, IndexedSubscription>()
+  /** Of each id the version that is in force, and what is proposed while that is undecided. */
+  readonly #subscriptions = new Map<SubscriptionId, readonly IndexedSubscription[]>()
   readonly #tenants = new Map<Tenant, TenantIndex>()
   readonly #found: FoundSubscriptions
   readonly #names = new SharedNames()
@@ -32,25 +35,39 @@ export class MatcherIndex {
 
   /** Adds a subscription, or replaces the one of its id. One that changes do not fire is of no use here. */
   put({ subscription, clock }: SubscriptionInForce): void {
-    const { id, tenant, selectors, onChange, attributes, terms } = subscription
+    const { id } = subscription
     this.remove(id)
-    if (onChange === undefined || terms?.status === 'inactive') return
+    const { standing, proposed } = versionsOf(subscription)
+    const versions = [
+      ...(standing === undefined ? [] : this.#indexed(standing, clock)),
+      ...(proposed === undefined ? [] : this.#indexed(proposed, otherClock(clock))),
+    ]
+    if (versions.length > 0) this.#subscriptions.set(id, versions)
+  }
+
+  #indexed({ subscription, provisional }: Version, clock: SubscriptionClock): readonly IndexedSubscription[] {
+    const { tenant, selectors, onChange, attributes, terms } = subscription
+    if (onChange === undefined || terms?.status === 'inactive') return []
     const names = this.#names.take(attributes)
     const indexed = {
       subscription: names === attributes ? subscription : { ...subscription, attributes: names },
       clock,
       accepts: acceptanceOf(subscription, this.#effort),
+      provisional,
       triggeredBy: 0,
     }
-    this.#subscriptions.set(id, indexed)
     const ofTenant = entry(this.#tenants, tenant, () => new TenantIndex(tenant, this.#found))
     for (const selector of selectors) ofTenant.add(selector, indexed)
+    return [indexed]
   }
 
   remove(id: SubscriptionId): void {
-    const indexed = this.#subscriptions.get(id)
-    if (!indexed) return
+    const versions = this.#subscriptions.get(id) ?? []
     this.#subscriptions.delete(id)
+    for (const indexed of versions) this.#leave(indexed)
+  }
+
+  #leave(indexed: IndexedSubscription): void {
     const { tenant, selectors, attributes } = indexed.subscription
     this.#names.leave(attributes)
     const ofTenant = this.#tenants.get(tenant)
@@ -58,9 +75,9 @@ export class MatcherIndex {
     if (ofTenant?.isEmpty) this.#tenants.delete(tenant)
   }
 
-  /** The clock of a subscription that changes fire. */
+  /** The clock of a subscription that changes fire, in the version that is in force if there is one. */
   clockOf(id: SubscriptionId): SubscriptionClock | undefined {
-    return this.#subscriptions.get(id)?.clock
+    return this.#subscriptions.get(id)?.[0]?.clock
   }
 
   /** Whose subscriptions mean the entity: by tenant, path, id and type [subscriptions 3.1, points 1, 3 and 4]. */

@@ -101,13 +101,20 @@ export class Matcher {
     const isTraced = this.#trace.isOfTriggered
     const due: Subscription[] = []
     const messages = new Messages(this.#message, change, cause, this.#effort)
+    let undecided: IndexedSubscription[] | undefined
     for (const indexed of triggered) {
+      if (indexed.provisional !== undefined) {
+        undecided ??= []
+        undecided.push(indexed)
+        continue
+      }
       const silence = this.#claim(indexed, isShown, messages, change, cause)
       if (silence === undefined && isLegacy(indexed.subscription)) due.push(indexed.subscription)
       else if (silence === undefined) this.#send(indexed.subscription, messages.of(indexed.subscription), change, cause)
       if (isTraced) this.#trace.triggered(indexed, silence, change, cause)
     }
     if (due.length > 0) this.#notify(due, change, cause)
+    if (undecided !== undefined) this.#matchUndecided(undecided, isShown, messages, change, cause)
     if (this.#effort.isSpent) this.#warnOfEffort(change)
   }
 
@@ -120,12 +127,15 @@ export class Matcher {
     const groups = this.#index.groups(change.tenant, change.entity)
     const about = new Set<IndexedSubscription>()
     for (const group of groups) group.gather(about)
-    for (const { subscription } of about) outcomes.set(subscription.id, 'not triggered')
+    for (const { subscription, provisional } of about) {
+      if (provisional?.by !== 'proposed') outcomes.set(subscription.id, 'not triggered')
+    }
     this.#changes += 1
     this.#effort.renew()
     const isShown = showing(change.entity)
     const messages = new Messages(this.#message, change, cause, this.#effort)
     for (const indexed of triggeredOf(this.#changes, groups, change)) {
+      if (indexed.provisional?.by === 'proposed') continue
       outcomes.set(indexed.subscription.id, this.#claim(indexed, isShown, messages, change, cause))
     }
     this.#claims.undo()
@@ -187,6 +197,41 @@ export class Matcher {
     })
   }
 
+  /**
+   * Makes the notices of versions between which nobody has decided yet, behind all others: each says which version it is of. One that
+   * both versions make alike is one notice, and is sent whatever is decided. It is rendered here, and stored alone.
+   */
+  #matchUndecided(
+    undecided: readonly IndexedSubscription[],
+    isShown: Showing,
+    messages: Messages,
+    change: Change,
+    cause: Cause,
+  ): void {
+    const standing = new Map<SubscriptionId, number>()
+    for (const by of ['standing', 'proposed'] as const) {
+      for (const indexed of undecided) {
+        const { subscription, provisional } = indexed
+        if (provisional?.by !== by) continue
+        const silence = this.#claim(indexed, isShown, messages, change, cause)
+        if (this.#trace.isOfTriggered) this.#trace.triggered(indexed, silence, change, cause)
+        if (silence !== undefined) continue
+        if (isLegacy(subscription)) this.#notify([subscription], change, cause)
+        else this.#send(subscription, messages.of(subscription), change, cause)
+        const made = this.#notices.pop()
+        if (made === undefined || 'subscriptions' in made) throw new Error('a version has no notice of its own')
+        const at = standing.get(subscription.id)
+        const like = at === undefined ? undefined : this.#notices[at]
+        if (at !== undefined && like !== undefined && isAlike(like, made)) {
+          this.#notices[at] = { ...like, provisional: undefined }
+          continue
+        }
+        if (by === 'standing') standing.set(subscription.id, this.#notices.length)
+        this.#notices.push({ ...made, provisional })
+      }
+    }
+  }
+
   #warnOfEffort({ entity: { id, type } }: Change): void {
     const what = `the conditions and templates of its subscriptions take too long for ${id} (${type})`
     this.#log.warn('subscriptions:effort', `${what}: beyond ${stepsOfChange} steps conditions are false, macros null`)
@@ -217,6 +262,12 @@ export class Matcher {
     }
     for (const notice of notices) this.#notices.push(notice)
   }
+}
+
+/** Whether two versions of a subscription make the same of a change, but for the number of the message. */
+function isAlike(standing: NewNotice, proposed: Notice): boolean {
+  const said = JSON.stringify({ ...standing, provisional: undefined })
+  return said === JSON.stringify({ ...proposed, correlator: standing.correlator })
 }
 
 type Rendered = NonNullable<ReturnType<MessageRenderer>>

@@ -2,6 +2,7 @@ import type { Effort } from '../context/effort.js'
 import type { Entity, ServicePath, Tenant } from '../context/entity.js'
 import type { Milliseconds } from '../time.js'
 import type { Cause, Change } from './change.js'
+import type { Provisional } from './decisions.js'
 import type { Subscription, SubscriptionId } from './subscription.js'
 
 /**
@@ -32,6 +33,8 @@ export interface Notice {
    * before it. It is sent after all those of its subscription, and before all later ones.
    */
   readonly after?: readonly number[] | undefined
+  /** Nothing of a notice that is sent whatever is decided. */
+  readonly provisional?: Provisional | undefined
 }
 
 /**
@@ -60,7 +63,7 @@ export type NoticeHead = Omit<Notice, 'body'>
  * What several subscriptions are told of one change. Their notices differ in nothing but the subscription, so what they
  * show is stored once, and each body is rendered when it is sent. In the outbox it is one notice for each of them.
  */
-export interface SharedNotice extends Omit<Notice, 'subscription' | 'body' | 'after' | 'message'> {
+export interface SharedNotice extends Omit<Notice, 'subscription' | 'body' | 'after' | 'message' | 'provisional'> {
   /** By creation, which is the order of their numbers. */
   readonly subscriptions: readonly SubscriptionId[]
   /** As it is after the change. */

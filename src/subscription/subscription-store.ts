@@ -10,6 +10,8 @@ export interface ControlChange {
   /** Notices that no single change of an entity has caused. */
   readonly notices?: readonly Notice[]
   readonly acks?: readonly NoticeAck[]
+  /** A change is withdrawn by it: that is written also where there is no room for what grows. */
+  readonly withdraws?: boolean
   /** Up to which moment the ticks of a subscription have been made. */
   readonly ticked?: { readonly id: SubscriptionId; readonly due: Milliseconds }
 }

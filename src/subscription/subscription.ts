@@ -32,9 +32,27 @@ export interface Subscription {
   readonly scopes: readonly Scope[]
   /** Nothing for one that only NGSIv1 has made and changed. */
   readonly terms?: SubscriptionTerms | undefined
-  /** Of a cluster of several nodes: it is not in force on all of them yet, and its initial notification is not composed. */
-  readonly opening?: true | undefined
+  /** Nothing as long as no change of it but its creation was proposed. */
+  readonly decisions?: Decisions | undefined
 }
+
+/** How the changes of a subscription were decided that had to be proposed first. They are numbered from 1 on, which is its creation. */
+export interface Decisions {
+  /** The number of the last one that was decided. */
+  readonly last: number
+  /** Those up to there that were withdrawn, as ranges: the first and the last number of each, in ascending order. */
+  readonly withdrawn: readonly number[]
+  /** What is proposed and not decided yet. Its number is `last + 1`. */
+  readonly proposal?: Proposal | undefined
+}
+
+/** What a subscription is to become. */
+export type Proposal =
+  /** It comes into being, as the record says that has this proposal. */
+  | { readonly kind: 'create' }
+  /** It is replaced by this version. */
+  | { readonly kind: 'replace'; readonly by: Subscription }
+  | { readonly kind: 'remove' }
 
 /**
  * When a subscription was last notified, in milliseconds since 1970, 0 before the first time: one 64-bit integer in memory
@@ -51,5 +69,6 @@ export interface SubscriptionClock {
 /** A subscription as it comes into force in a partition. */
 export interface SubscriptionInForce {
   readonly subscription: Subscription
+  /** Of a change that is undecided, that of the version which stands; `otherClock` gives that of the one which is proposed. */
   readonly clock: SubscriptionClock
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { ServicePath, Tenant } from '../../src/context/entity.js'
 import { Courier, type CourierSettings, type DeliveryInstruction } from '../../src/delivery/courier.js'
-import type { CourierReport, DeliveryState, Recipient } from '../../src/delivery/message.js'
+import type { CourierReport, CourierStart, DeliveryState, Recipient } from '../../src/delivery/message.js'
 import type { Source, SourceOwner } from '../../src/delivery/source.js'
 import { type Environment, openEnvironment } from '../../src/lmdb/environment.js'
 import { noticeWrite } from '../../src/lmdb/notice-write.js'
@@ -172,6 +172,8 @@ export interface Circumstances {
   readonly traces?: readonly number[]
   /** Whether the outboxes of the partitions are those of its node, if others may have them. */
   readonly owners?: readonly SourceOwner[]
+  /** What the courier before was told. */
+  readonly begun?: CourierStart
   /** Outboxes of a courier before. */
   readonly outboxes?: { readonly partitions: readonly OwnedOutbox[]; readonly control: OwnedOutbox }
 }
@@ -202,6 +204,7 @@ export function courier(t: Test, circumstances: Circumstances = {}): Running {
     sources: [...partitions, control].map((outbox, number) => outbox.source(circumstances.owners?.[number])),
     settings: { ...settings, ...circumstances.settings },
     recipients: circumstances.recipients ?? [],
+    begun: circumstances.begun ?? { held: [], closed: [] },
     bell: new Bell(bell.memory),
     report: (report) => reports.push(report),
     meter: sheet.meter(),

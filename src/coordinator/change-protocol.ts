@@ -1,0 +1,63 @@
+import type { Unavailable } from '../broker/unavailable.js'
+import { type Err, err, ok, type Result } from '../result.js'
+
+/** How far a change of a subscription is; what is to be done next follows from it. */
+export type ChangeState =
+  /** To be written: what is proposed. */
+  | { readonly kind: 'proposing' }
+  /** To be asked: whether every partition and every courier knows of it. */
+  | { readonly kind: 'asking' }
+  /** To be made: the notifications that go with it. */
+  | { readonly kind: 'composing' }
+  /** To be written: that it holds, with these notifications. */
+  | { readonly kind: 'committing' }
+  /** To be written: that it does not. */
+  | { readonly kind: 'withdrawing'; readonly answer: ChangeAnswer }
+  | { readonly kind: 'ended'; readonly answer: ChangeAnswer }
+
+/** What is told to whoever has asked for the change: a fault is thrown. */
+export type ChangeAnswer = Result<undefined, Unavailable> | { readonly fault: unknown }
+
+/** What became of that which was to be done. */
+export type ChangeEvent =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'refused'; readonly error: Unavailable }
+  /** Another node coordinates: nothing was written, and nothing can be any more. */
+  | { readonly kind: 'away' }
+  /** It has failed; nothing of it was written. */
+  | { readonly kind: 'failed'; readonly fault: unknown }
+
+export const begun: ChangeState = { kind: 'proposing' }
+
+const away: Err<Unavailable> = err({ kind: 'coordinatorAway' })
+
+/**
+ * The protocol of a change. Success is answered when what was decided is in the log, and only then; a refusal when it is certain that
+ * nobody will decide for the change: it is withdrawn, or its coordinator has been followed by another one, which withdraws whatever
+ * it finds undecided. A successor never commits: nobody was answered success, and a client that was answered nothing may ask again.
+ *
+ *     state        | done            | refused          | away            | failed
+ *     -------------|-----------------|------------------|-----------------|-----------------
+ *     proposing    | asking          | ended: refusal   | ended: away     | ended: fault
+ *     asking       | composing       | withdrawing      | ended: away     | withdrawing
+ *     composing    | committing      | withdrawing      | ended: away     | withdrawing
+ *     committing   | ended: ok       | withdrawing      | ended: away     | withdrawing
+ *     withdrawing  | ended: answer   | withdrawing      | ended: answer   | withdrawing
+ */
+export function nextOfChange(state: ChangeState, event: ChangeEvent): ChangeState {
+  if (state.kind === 'ended') return state
+  if (state.kind === 'withdrawing') {
+    return event.kind === 'done' || event.kind === 'away' ? { kind: 'ended', answer: state.answer } : state
+  }
+  if (event.kind === 'away') return { kind: 'ended', answer: away }
+  if (event.kind === 'done') return behind[state.kind]
+  const answer = event.kind === 'refused' ? err(event.error) : { fault: event.fault }
+  return { kind: state.kind === 'proposing' ? 'ended' : 'withdrawing', answer }
+}
+
+const behind = {
+  proposing: { kind: 'asking' },
+  asking: { kind: 'composing' },
+  composing: { kind: 'committing' },
+  committing: { kind: 'ended', answer: ok(undefined) },
+} as const satisfies { readonly [Kind in ChangeState['kind']]?: ChangeState }
