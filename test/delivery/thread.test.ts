@@ -5,49 +5,23 @@ import { readOptions } from '../../src/command-line/command-line.js'
 import { noLimits } from '../../src/context/entity-size.js'
 import type { CourierInstruction, CourierReport } from '../../src/delivery/message.js'
 import { packedRecipients } from '../../src/delivery/packed-recipients.js'
-import { ReadPool } from '../../src/lmdb/read-pool.js'
-import { AlarmReports } from '../../src/log/alarm-reports.js'
 import type { PartitionReady } from '../../src/mailbox/batch.js'
 import { ActorThread } from '../../src/mailbox/thread.js'
 import { Measures } from '../../src/measure/measures.js'
-import type { CourierTask, PartitionTask, SharedMemory, ThreadPorts } from '../../src/runtime/tasks.js'
+import type { CourierTask, PartitionTask, ThreadPorts } from '../../src/runtime/tasks.js'
 import { Bell } from '../../src/shared-memory/bell.js'
-import { ConnectionLimit } from '../../src/shared-memory/connection-limit.js'
-import { ForwardLimit } from '../../src/shared-memory/forward-limit.js'
-import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
-import { RequestMemory } from '../../src/shared-memory/request-memory.js'
-import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 import { newTransactions } from '../../src/shared-memory/transaction-numbers.js'
-import { Versions } from '../../src/shared-memory/versions.js'
-import { ViewerLimit } from '../../src/shared-memory/viewer-limit.js'
 import { packedWithClocks } from '../../src/subscription/clocks.js'
 import { clockStart } from '../../src/time.js'
 import { FarEnd } from '../far-end.js'
 import { storeSettings } from '../given.js'
 import { notice, OwnedOutbox, recipient, subscriptionId, until } from './given.js'
+import { sharedMemory } from './shared-memory.js'
 
 const one = subscriptionId(1)
 
 function entry(name: string): URL {
   return new URL(`../../workers/${name}.js`, import.meta.url)
-}
-
-function sharedMemory(measures: Measures, bell: Bell): SharedMemory {
-  return {
-    measures: measures.memory,
-    versions: [Versions.memory()],
-    pools: [ReadPool.memory(1)],
-    bell: bell.memory,
-    permits: SharedSemaphore.memory(1),
-    connections: ConnectionLimit.memory(1),
-    requestMemory: RequestMemory.memory(),
-    responseMemory: RequestMemory.memory(),
-    rates: undefined,
-    forwards: ForwardLimit.memory(),
-    alarms: AlarmReports.memory(),
-    viewers: ViewerLimit.memory(),
-    rooms: [MailboxCapacity.memory()],
-  }
 }
 
 test('the thread of the courier delivers what partition and coordinator hold, and they store the outcomes', async (t) => {

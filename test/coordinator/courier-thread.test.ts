@@ -1,0 +1,114 @@
+import { join } from 'node:path'
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import { type Test, test } from 'tap'
+import { readOptions } from '../../src/command-line/command-line.js'
+import { CourierThread } from '../../src/coordinator/courier-thread.js'
+import type { CourierStart, Recipient } from '../../src/delivery/message.js'
+import { packedRecipients } from '../../src/delivery/packed-recipients.js'
+import { LineLog } from '../../src/log/log.js'
+import { Measures } from '../../src/measure/measures.js'
+import type { CourierTask, ThreadPorts } from '../../src/runtime/tasks.js'
+import { Bell } from '../../src/shared-memory/bell.js'
+import { PartitionPosition } from '../../src/shared-memory/partition-position.js'
+import { Switches } from '../../src/shared-memory/switches.js'
+import { newTransactions } from '../../src/shared-memory/transaction-numbers.js'
+import { clockStart } from '../../src/time.js'
+import { notice, OwnedOutbox, recipient, subscriptionId, until } from '../delivery/given.js'
+import { sharedMemory } from '../delivery/shared-memory.js'
+import { FarEnd } from '../far-end.js'
+import { storeSettings } from '../given.js'
+
+const [one, two] = [subscriptionId(1), subscriptionId(2)]
+const tick = { kind: 'tick' } as const
+
+/** A courier in its thread, on the outbox of a partition and that of the coordinator, which can be made to die. */
+async function given(t: Test, known: readonly Recipient[], isOneOfSeveral = false) {
+  const folder = t.testdir()
+  const partition = new OwnedOutbox(join(folder, 'partition-0'))
+  const control = new OwnedOutbox(join(folder, 'control'))
+  const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
+  const bell = new Bell()
+  const run = readOptions([], {})
+  if (run.kind !== 'run') throw new Error(run.text)
+  const { notifications: options } = run.options
+  const memories = [PartitionPosition.memory(), PartitionPosition.memory()]
+  for (const memory of memories) {
+    const position = new PartitionPosition(memory)
+    position.own(7)
+    position.confirm(clockStart(), 600_000)
+  }
+  const begun: CourierStart[] = []
+  const streams: MessagePort[] = []
+  const thread: CourierThread<CourierTask & Pick<ThreadPorts, 'log'>> = new CourierThread({
+    entry: new URL('../../workers/courier.js', import.meta.url),
+    launch: (start) => {
+      begun.push(start)
+      const log = new MessageChannel().port2
+      const task = {
+        ...{ storage: { paths: [partition.path], ...storeSettings }, memory: sharedMemory(measures, bell) },
+        ...{ controlPath: control.path, recipients: packedRecipients(known), begun: start, options },
+        ...{ brokerId: '0123456789abcdef', clock: clockStart(), transactions: newTransactions(), log },
+        positions: isOneOfSeveral ? memories : undefined,
+      }
+      return { task, transfer: [log] }
+    },
+    epochOf: () => 7,
+    join: () => {},
+    ack: async (acks) => control.store(acks),
+    attempted: () => {},
+    failing: () => {},
+    log: new LineLog(new Switches(), () => {}),
+    fatal: (reason) => t.fail(reason),
+  })
+  thread.prepare()
+  await thread.start()
+  thread.addStreams((port) => streams.push(port))
+  t.teardown(async () => {
+    await thread.drain(1000)
+    await partition.close()
+    await control.close()
+  })
+  const die = async (): Promise<void> => {
+    const before = begun.length
+    // No instruction: the thread fails over it.
+    streams.at(-1)?.postMessage(null)
+    await until(() => begun.length > before && streams.length > before)
+  }
+  return { thread, partition, control, bell, die }
+}
+
+test('what is on hold is so in the thread that replaces one which has died', async (t) => {
+  const end = await FarEnd.listen(t)
+  const [held, other] = [recipient(one, end.url('/held')), recipient(two, end.url('/other'))]
+  const { thread, control, bell, die } = await given(t, [held, other])
+  await thread.hold(one)
+  await die()
+  control.enqueue(notice(one, tick, 'held back'), notice(two, tick, 'not held back'))
+  bell.ring()
+  await until(() => end.bodies.length > 0)
+  t.same((await thread.inspected(one)).state, 'on hold')
+  thread.put(held)
+  await until(() => end.bodies.length > 1)
+  t.same(end.bodies, ['not held back', 'held back'])
+
+  await thread.hold(one)
+  await thread.remove(one)
+  await die()
+  t.not((await thread.inspected(one)).state, 'on hold', 'what has ended is held no more')
+})
+
+test('an outbox that is about to be released is not sent by the thread that replaces one which has died', async (t) => {
+  const end = await FarEnd.listen(t)
+  const known = [recipient(one, end.url()), recipient(two, end.url())]
+  const { thread, partition, control, bell, die } = await given(t, known, true)
+  await thread.release(0, 100)
+  await die()
+  partition.enqueue(notice(one, 'tank', 'of the partition'))
+  bell.ring()
+  await until(async () => (await thread.report([one])).get(one)?.queueDepth === 1)
+  control.enqueue(notice(two, tick, 'of the coordinator'))
+  bell.ring()
+  await until(() => end.bodies.length > 0)
+  t.same(end.bodies, ['of the coordinator'])
+  t.equal((await thread.report([one])).get(one)?.queueDepth, 1)
+})

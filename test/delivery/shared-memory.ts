@@ -1,0 +1,31 @@
+import { ReadPool } from '../../src/lmdb/read-pool.js'
+import { AlarmReports } from '../../src/log/alarm-reports.js'
+import type { Measures } from '../../src/measure/measures.js'
+import type { SharedMemory } from '../../src/runtime/tasks.js'
+import type { Bell } from '../../src/shared-memory/bell.js'
+import { ConnectionLimit } from '../../src/shared-memory/connection-limit.js'
+import { ForwardLimit } from '../../src/shared-memory/forward-limit.js'
+import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
+import { RequestMemory } from '../../src/shared-memory/request-memory.js'
+import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
+import { Versions } from '../../src/shared-memory/versions.js'
+import { ViewerLimit } from '../../src/shared-memory/viewer-limit.js'
+
+/** The memory that the threads of a broker with one partition share. */
+export function sharedMemory(measures: Measures, bell: Bell): SharedMemory {
+  return {
+    measures: measures.memory,
+    versions: [Versions.memory()],
+    pools: [ReadPool.memory(1)],
+    bell: bell.memory,
+    permits: SharedSemaphore.memory(1),
+    connections: ConnectionLimit.memory(1),
+    requestMemory: RequestMemory.memory(),
+    responseMemory: RequestMemory.memory(),
+    rates: undefined,
+    forwards: ForwardLimit.memory(),
+    alarms: AlarmReports.memory(),
+    viewers: ViewerLimit.memory(),
+    rooms: [MailboxCapacity.memory()],
+  }
+}
