@@ -70,7 +70,8 @@ export function isUndecided({ decisions }: Pick<Subscription, 'decisions'>): boo
 
 /** Whether a subscription has the very proposal of a record, and that is not decided yet. */
 export function isSameProposal(held: Subscription | undefined, record: Subscription): boolean {
-  return held?.decisions?.proposal !== undefined && held.decisions.last === record.decisions?.last
+  if (held?.id !== record.id) return false
+  return held.decisions?.proposal !== undefined && held.decisions.last === record.decisions?.last
 }
 
 /** Whether a record is that of a subscription which is proposed, and of none that is in force. */
