@@ -1,5 +1,6 @@
 import type { EntityType, Tenant } from '../context/entity.js'
 import { inRange, type PathRange } from '../context/query.js'
+import { decided, isUndecided } from '../subscription/decisions.js'
 import type { Item, ItemKind } from './item.js'
 import type { StoredFolder } from './stored-folder.js'
 
@@ -30,7 +31,10 @@ function* entitiesIn(stored: StoredFolder, { tenant: only, path, type }: ExportF
 function* subscriptionsIn(stored: StoredFolder, { tenant, path }: ExportFilter): Generator<Item> {
   const all = stored.stats()
   const ticks = stored.control.ticks()
-  for (const subscription of stored.control.subscriptions()) {
+  for (const record of stored.control.subscriptions()) {
+    // What was not decided when the broker ended is withdrawn by whoever starts next.
+    const subscription = isUndecided(record) ? decided(record, 'withdrawn') : record
+    if (subscription === undefined) continue
     if (tenant !== undefined && subscription.tenant !== tenant) continue
     if (path !== undefined && !inRange(subscription.path.path, path)) continue
     const { id } = subscription

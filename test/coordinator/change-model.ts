@@ -193,7 +193,8 @@ export class ChangeModel {
   /** The thread of the courier dies: the next one begins with what its node has in force. */
   #replaceCourier(node: Node): void {
     const { record } = node
-    if (record === undefined || !isUndecided(record)) return this.#hear(node)
+    this.#hear(node)
+    if (record === undefined || !isUndecided(record)) return
     node.recipient = versionsOf(record).standing?.subscription
     node.isHeld = this.#mistake !== 'no hold'
   }
@@ -231,9 +232,11 @@ export class ChangeModel {
   /** The coordinator does the next thing of a change, or is asked for one. */
   #goOn(): void {
     const node = nth(this.#nodes, this.#coordinator)
-    if (this.#running !== undefined) return this.#advance(this.#running)
-    if (!node.isUp || node.control < this.#log.length || this.#chance(3) > 0) return
-    const { record } = node
+    if (this.#running !== undefined) this.#advance(this.#running)
+    else if (node.isUp && node.control === this.#log.length && this.#chance(3) === 0) this.#ask(node)
+  }
+
+  #ask({ record }: Node): void {
     if (record !== undefined && isUndecided(record)) return
     const version = subscription({ throttling_ms: this.#chance(3) + 1 })
     const by = { ...version, reference: `http://receiver/${version.id}` }
