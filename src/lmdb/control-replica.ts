@@ -3,7 +3,7 @@ import type { LogSequence } from '../wal/record-log.js'
 import type { ControlRecord } from './control-record.js'
 import type { ControlStore } from './control-store.js'
 
-export interface ControlReplicaParts extends Omit<ReplicaParts, 'store' | 'what' | 'awaitsOwner'> {
+export interface ControlReplicaParts extends Omit<ReplicaParts, 'store' | 'owns' | 'awaitsOwner'> {
   readonly store: ControlStore
   /** Brings a change that is applied into force on this node, of whichever node it is; the next one waits for it. */
   readonly enforce: (change: Required<ControlRecord>) => Promise<void>
@@ -26,10 +26,10 @@ export class ControlReplica {
   /** Follows at once: everything that the store has applied is in force. */
   constructor(parts: ControlReplicaParts) {
     this.#parts = parts
-    const { store, wal, owns } = parts
+    const { store, wal } = parts
     this.#replica = new Replica({
       ...parts,
-      what: 'what the coordinator of the cluster decides',
+      owns: 'coordinates the cluster',
       awaitsOwner: false,
       store: {
         follow: (turns, last) => {
@@ -40,7 +40,7 @@ export class ControlReplica {
         appendMark: (mark) => store.inTurn(() => wal.appendMark(mark)),
         shown: (last) => this.#shown(last),
         reported: (change) => {
-          if (change.kind !== 'elected') owns(change.kind === 'owns' ? change.epoch : undefined)
+          if (change.kind !== 'elected') parts.owns(change.kind === 'owns' ? change.epoch : undefined)
         },
       },
     })

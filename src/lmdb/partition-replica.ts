@@ -9,7 +9,7 @@ import type { LogSequence } from '../wal/record-log.js'
 import { type NoticeWrite, noted } from './notice-write.js'
 import type { LmdbPartitionStore } from './partition-store.js'
 
-export interface PartitionReplicaParts extends Omit<ReplicaParts, 'store' | 'what'> {
+export interface PartitionReplicaParts extends Omit<ReplicaParts, 'store' | 'owns'> {
   readonly store: LmdbPartitionStore
   readonly versions: Versions
   readonly meter: CopyMeter
@@ -21,7 +21,7 @@ export interface PartitionReplicaParts extends Omit<ReplicaParts, 'store' | 'wha
 
 /** The replica of a partition on one of several nodes, in the partition's thread, whose turns it belongs to. */
 export function partitionReplica(parts: PartitionReplicaParts): Replica {
-  const replica = new Replica({ ...parts, what: 'the partition', store: replicaStore(parts) })
+  const replica = new Replica({ ...parts, owns: 'owns the partition', store: replicaStore(parts) })
   replica.begin()
   return replica
 }

@@ -38,8 +38,8 @@ export interface ReplicaParts {
   readonly position: PartitionPosition
   /** See `ReplicaState`. */
   readonly awaitsOwner: boolean
-  /** What is replicated, for lines of the log. */
-  readonly what: string
+  /** What an owner does, and to what, for lines of the log. */
+  readonly owns: string
   readonly log: Log
   /** The replica cannot go on. */
   readonly failed: (fault: unknown) => void
@@ -199,7 +199,7 @@ export class Replica {
   }
 
   #apply({ turns, last }: Extract<ReplicaEffect, { kind: 'apply' }>): void {
-    const { store, wal, log, what } = this.#parts
+    const { store, wal, log } = this.#parts
     try {
       const inForce = store.follow(turns, last)
       wal.advance(last)
@@ -209,7 +209,7 @@ export class Replica {
     } catch (fault) {
       if (!(fault instanceof StorageFull)) throw fault
       if (!this.#isRoomWanted)
-        log.warn('cluster:copy', `there is no room for what the replica of ${what} follows: ${fault.message}`)
+        log.warn('cluster:copy', `there is no room for what this replica follows: ${fault.message}`)
       this.#isRoomWanted = true
       this.#take({ kind: 'noRoom' })
     }
@@ -227,16 +227,16 @@ export class Replica {
   }
 
   #report(change: OwnershipChange): void {
-    const { position, log, what, store } = this.#parts
+    const { position, log, owns, store } = this.#parts
     if (change.kind === 'elected') {
       position.own(change.epoch)
       const wait_ms = Math.ceil(Number(change.from - process.hrtime.bigint()) / 1e6)
       // As soon as updates can be taken again, and not at the next look.
       if (wait_ms > 0) setTimeout(() => this.#look(), wait_ms).unref()
-    } else if (change.kind === 'owns') log.info('cluster:owner', `this node owns ${what} since record ${change.epoch}`)
+    } else if (change.kind === 'owns') log.info('cluster:owner', `this node ${owns} since record ${change.epoch}`)
     else {
       position.own(0)
-      if (change.why === 'fenced') log.warn('cluster:fenced', `another node owns ${what} now`)
+      if (change.why === 'fenced') log.warn('cluster:fenced', `another node ${owns} now`)
     }
     store.reported(change)
   }

@@ -5,11 +5,12 @@ import { before, t as file, type Test, test } from 'tap'
 import { noFaketime } from '../faults/faketime.js'
 import { isLong } from '../faults/run.js'
 import { CutDisk, mayCut } from '../lmdb/cut-disk.js'
+import { Authority } from '../node-link/certificates.js'
 import { mayMount, type SmallDisk, smallDisk } from '../small-disk.js'
 import { ClusterLoad } from './cluster-load.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { becomeToEngine, type FaultyNode, faultyNodes, limitFiles, noLimits, ready } from './faulty-nodes.js'
-import { until } from './given-nodes.js'
+import { certificateFlags, tokenFlags, until } from './given-nodes.js'
 import { faultBy, revive, seeded } from './random-faults.js'
 
 const names = ['a', 'b', 'c']
@@ -20,6 +21,9 @@ const rounds = Number(process.env['RIGEL_CLUSTER_ROUNDS'] ?? (isLong ? 50 : 2))
 /** What repeats the faults, but not when they meet the load. */
 const seed = Number(process.env['RIGEL_SEED'] ?? Date.now() % 2 ** 31)
 
+/** Whether nodes know each other by certificates, else by a token. */
+const isByCertificates = process.env['RIGEL_CLUSTER_LINK'] === 'certificates'
+
 /** So much etcd takes: enough for the logs, and soon full. */
 const quota_bytes = 64 * 2 ** 20
 
@@ -27,21 +31,30 @@ const quota_bytes = 64 * 2 ** 20
 let etcd: EtcdMembers
 let nodes: readonly FaultyNode[]
 let load: ClusterLoad
-/** Of all nodes but the last one, and of etcd; of the last one. */
+/** Of the first node, and of etcd; of the last one. */
 let cutDisk: CutDisk | undefined
 let ownDisk: SmallDisk | undefined
+/** Of node b alone, which loses its power in rounds by chance. */
+let ownPower: CutDisk | undefined
 
 if (noEtcd === false) {
   before(async () => {
     cutDisk = mayCut.skip === undefined ? new CutDisk(file, 2048) : undefined
     ownDisk = mayMount.skip === undefined ? smallDisk(file, 96) : undefined
+    ownPower = mayCut.skip === undefined ? new CutDisk(file, 512) : undefined
     const folder = cutDisk?.path ?? file.testdir()
     mkdirSync(join(folder, 'etcd'), { recursive: true })
     mkdirSync(file.testdirName, { recursive: true })
     etcd = await EtcdMembers.start(file, 3, join(folder, 'etcd'), ['--quota-backend-bytes', `${quota_bytes}`])
-    const folderOf = (name: string): string =>
-      join((name === 'c' ? ownDisk?.path : undefined) ?? folder, `data-${name}`)
-    nodes = await faultyNodes(file, etcd, names, folderOf)
+    const disks = new Map([
+      ['b', ownPower?.path],
+      ['c', ownDisk?.path],
+    ])
+    const folderOf = (name: string): string => join(disks.get(name) ?? folder, `data-${name}`)
+    const authority = isByCertificates ? new Authority() : undefined
+    const linkFlags = (name: string): readonly string[] =>
+      authority ? certificateFlags(file.testdirName, authority, name) : tokenFlags(file.testdirName)
+    nodes = await faultyNodes(file, etcd, names, folderOf, linkFlags)
     load = await ClusterLoad.start(file, brokers())
     await load.goesOn()
   })
@@ -223,11 +236,14 @@ failure(
 
 failure('the power of all goes: nothing that was acknowledged is lost', async (t) => {
   if (cutDisk === undefined) t.comment('no file system can lose its power here: everything is killed')
-  cutDisk?.cut('nothingFlushed')
+  const disks = [cutDisk, ownPower]
+  for (const disk of disks) disk?.cut('nothingFlushed')
   await Promise.all(brokers().map((broker) => broker.end('SIGKILL')))
   for (let member = 0; member < etcd.size; member += 1) await etcd.kill(member)
-  await cutDisk?.unmount()
-  cutDisk?.mount()
+  for (const disk of disks) {
+    await disk?.unmount()
+    disk?.mount()
+  }
   for (let member = 0; member < etcd.size; member += 1) etcd.start(member)
   await etcd.untilHealthy()
   for (const broker of brokers()) await broker.run()
@@ -237,9 +253,10 @@ failure(`faults by chance, ${rounds} times, with RIGEL_SEED=${seed}`, async (t) 
   t.setTimeout(120_000 + rounds * 120_000)
   const chance = seeded(seed)
   for (let round = 0; round < rounds; round += 1) {
-    const faults = [faultBy(chance, etcd, nodes)]
+    const cluster = { etcd, nodes, ownPower: ownPower && { node: node('b'), disk: ownPower } }
+    const faults = [faultBy(chance, cluster)]
     // Some meet another one.
-    if (chance(3) === 0) faults.push(faultBy(chance, etcd, nodes))
+    if (chance(3) === 0) faults.push(faultBy(chance, cluster))
     t.comment(`round ${round}: ${faults.map(({ name }) => name).join(', ')}`)
     for (const fault of faults) {
       await fault.begin()

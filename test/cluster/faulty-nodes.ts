@@ -7,7 +7,7 @@ import { RunningBroker } from '../running.js'
 import { BrokenProxy, type ProxyState } from './broken-proxy.js'
 import type { EtcdMembers } from './etcd-members.js'
 import { freshName } from './given.js'
-import { nodeFlags, tokenFlags, until } from './given-nodes.js'
+import { nodeFlags, until } from './given-nodes.js'
 
 /** A node all of whose ways to others, whose clock, and whose files can be disturbed. */
 export interface FaultyNode {
@@ -24,12 +24,14 @@ export interface FaultyNode {
  * Starts nodes of a new cluster, one after the other, and waits until each owns something.
  *
  * @param folderOf where the data folder of a node is to be
+ * @param linkFlags what a node is known by to the others
  */
 export async function faultyNodes(
   t: Test,
   etcd: EtcdMembers,
   names: readonly string[],
   folderOf: (name: string) => string,
+  linkFlags: (name: string) => readonly string[],
 ): Promise<readonly FaultyNode[]> {
   const cluster = freshName()
   const nodes: FaultyNode[] = []
@@ -41,7 +43,7 @@ export async function faultyNodes(
     const urls = toEngine.map(({ url }) => url)
     const flags = [
       ...nodeFlags({ urls }, cluster, name, { port, advertised: `127.0.0.1:${fromNodes.port}` }),
-      ...[...tokenFlags(t.testdirName), '-logLevel', 'INFO', '-dbFreeMin', '4'],
+      ...[...linkFlags(name), '-logLevel', 'INFO', '-dbFreeMin', '4'],
       ...['-notifRetryMin', '50', '-notifRetryMax', '200'],
     ]
     const broker = await RunningBroker.startOn(t, folderOf(name), flags, { environment: clock.environment })

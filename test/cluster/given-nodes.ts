@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
+import type { Authority } from '../node-link/certificates.js'
 import { RunningBroker } from '../running.js'
 import type { EtcdMembers } from './etcd-members.js'
 import { attributeText, freshName } from './given.js'
@@ -33,6 +34,14 @@ export function tokenFlags(folder: string): readonly string[] {
   const file = join(folder, 'token')
   if (!existsSync(file)) writeFileSync(file, `${'t'.repeat(40)}\n`)
   return ['-clusterTokenFile', file]
+}
+
+/** Makes a certificate of a node that listens on this machine: the flags that say so. */
+export function certificateFlags(folder: string, authority: Authority, name: string): readonly string[] {
+  const files = { ca: authority.ca, ...authority.signed(['127.0.0.1']) }
+  const path = (file: string): string => join(folder, `${name}-${file}.pem`)
+  for (const [file, text] of Object.entries(files)) writeFileSync(path(file), text)
+  return ['-clusterKey', path('key'), '-clusterCert', path('cert'), '-clusterCa', path('ca')]
 }
 
 /** The flags of a node of a cluster of several, without what nodes know each other by. */

@@ -5,7 +5,7 @@ import { Authority } from '../node-link/certificates.js'
 import type { RunningBroker } from '../running.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { attributeText } from './given.js'
-import { givenNodes, setLevel, until } from './given-nodes.js'
+import { certificateFlags, givenNodes, setLevel, until } from './given-nodes.js'
 
 let etcd: EtcdMembers
 
@@ -65,13 +65,8 @@ test('by certificates nodes reach each other', {
   skip: noEtcd,
 }, async (t) => {
   const authority = new Authority()
-  const files = () => ({ ca: authority.ca, ...authority.signed(['127.0.0.1']) })
-  const folder = t.testdir({ a: files(), b: files() })
-  const flags = (name: string) => [
-    ...['-clusterKey', join(folder, name, 'key'), '-clusterCert', join(folder, name, 'cert')],
-    ...['-clusterCa', join(folder, name, 'ca')],
-  ]
-  const [a, b] = (await givenNodes(t, etcd, ['a', 'b'], flags)).nodes
+  const folder = t.testdir()
+  const [a, b] = (await givenNodes(t, etcd, ['a', 'b'], (name) => certificateFlags(folder, authority, name))).nodes
   if (a === undefined || b === undefined) return
   await setAll(a, '1')
   await setAll(b, '2')

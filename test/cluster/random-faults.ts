@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
 import { noFaketime } from '../faults/faketime.js'
+import type { CutDisk, Shutdown } from '../lmdb/cut-disk.js'
 import type { ProxyState } from './broken-proxy.js'
 import type { EtcdMembers } from './etcd-members.js'
 import { becomeToEngine, type FaultyNode, limitFiles, noLimits } from './faulty-nodes.js'
@@ -17,6 +18,8 @@ export interface Fault {
 /** Exit code of a node that could not apply what stands in a log, of one that has to fetch copies, and of one without etcd. */
 const expectedExits = [70, 8, 6]
 
+const cuts: readonly Shutdown[] = ['nothingFlushed', 'journalFlushed']
+
 /** Numbers that a seed repeats. */
 export function seeded(seed: number): Chance {
   let state = seed
@@ -29,8 +32,16 @@ export function seeded(seed: number): Chance {
   }
 }
 
+/** What faults may meet. */
+export interface FaultyCluster {
+  readonly etcd: EtcdMembers
+  readonly nodes: readonly FaultyNode[]
+  /** A node whose disk may lose its power alone; nothing where no file system can. */
+  readonly ownPower: { readonly node: FaultyNode; readonly disk: CutDisk } | undefined
+}
+
 /** One of the faults that there are, by chance. */
-export function faultBy(chance: Chance, etcd: EtcdMembers, nodes: readonly FaultyNode[]): Fault {
+export function faultBy(chance: Chance, { etcd, nodes, ownPower }: FaultyCluster): Fault {
   const node = oneOf(chance, nodes)
   const member = chance(etcd.size)
   const state = oneOf(chance, ['slow', 'silent', 'closed'] as const)
@@ -45,6 +56,7 @@ export function faultBy(chance: Chance, etcd: EtcdMembers, nodes: readonly Fault
     !noLimits && fullFiles(node),
     !noFaketime && shiftedClock(node, oneOf(chance, ['+3', '-3', '+1h', '-1h'])),
     allKilled(etcd, nodes),
+    ownPower !== undefined && powerCut(ownPower.node, ownPower.disk, oneOf(chance, cuts)),
   ]
   return oneOf(
     chance,
@@ -71,6 +83,17 @@ export async function revive(t: Test, nodes: readonly FaultyNode[]): Promise<voi
 function killed({ name, broker }: FaultyNode): Fault {
   const begin = async (): Promise<void> => void (await broker.end('SIGKILL'))
   return { name: `node ${name} is killed`, begin, end: () => {} }
+}
+
+/** Of what the node has written something is lost, unless it is on disk. */
+function powerCut({ name, broker }: FaultyNode, disk: CutDisk, shutdown: Shutdown): Fault {
+  const begin = async (): Promise<void> => {
+    disk.cut(shutdown)
+    await broker.end('SIGKILL')
+    await disk.unmount()
+    disk.mount()
+  }
+  return { name: `node ${name} loses its power (${shutdown})`, begin, end: () => {} }
 }
 
 function paused({ name, broker }: FaultyNode): Fault {
