@@ -130,14 +130,22 @@ export class ConnectionBatches {
 
   /** Opens the connection; resolves when nothing that its sender has sent before is carried out any more. Gives the epoch. */
   async open(source: BatchSource): Promise<Result<number, ConnectionRefusal>> {
-    let effect = this.#step({ kind: 'opening', source })
-    while (effect.kind === 'wait') {
-      const last = this.#senders.enter(source, source.generation)
-      if (last !== undefined) effect = this.#step({ kind: 'overtaken', last })
-      else if (this.#senders.isQuiet(source)) {
-        effect = this.#step({ kind: 'quiet', tenure: this.#tenureOf(source.partition) })
-      } else await sleep(look_ms)
-    }
+    let opened = this.enter(source)
+    for (; opened === undefined; opened = this.look(source)) await sleep(look_ms)
+    return opened
+  }
+
+  /** What becomes of an opening; nothing while it has to wait, until `look` gives it. */
+  enter(source: BatchSource): Result<number, ConnectionRefusal> | undefined {
+    const effect = this.#step({ kind: 'opening', source })
+    return effect.kind === 'wait' ? this.look(source) : err(refusalOf(effect))
+  }
+
+  look(source: BatchSource): Result<number, ConnectionRefusal> | undefined {
+    const last = this.#senders.enter(source, source.generation)
+    if (last !== undefined) return err(refusalOf(this.#step({ kind: 'overtaken', last })))
+    if (!this.#senders.isQuiet(source)) return undefined
+    const effect = this.#step({ kind: 'quiet', tenure: this.#tenureOf(source.partition) })
     return effect.kind === 'opened' ? ok(effect.epoch) : err(refusalOf(effect))
   }
 

@@ -1,0 +1,160 @@
+import type { CommandOutcome } from '../../src/node-link/batch-route.js'
+import { type BatchSource, ConnectionBatches, type ConnectionRefusal } from '../../src/node-link/connection-batches.js'
+import type { SimulatedNode, SimulatedUpdate } from './simulated-node.js'
+import type { SimulatedTime } from './simulated-time.js'
+
+export type SimulatedRequest =
+  | { readonly kind: 'opening' }
+  | { readonly kind: 'batch'; readonly updates: readonly SimulatedUpdate[]; readonly until_ms: number }
+
+export type SimulatedAnswer =
+  | { readonly kind: 'opened'; readonly epoch: number; readonly clock_ms: number }
+  | { readonly kind: 'outcomes'; readonly outcomes: readonly CommandOutcome[]; readonly clock_ms: number }
+  | { readonly kind: 'refused'; readonly refusal: ConnectionRefusal }
+  | { readonly kind: 'broken' | 'unsent' }
+
+/** What becomes of a connection that breaks: of what is under way to the node, and when its other end finds out. */
+export interface Break {
+  readonly arrives: 'nothing' | 'late'
+  readonly noticed_ms: number
+}
+
+/** How often a node looks whether a connection can be opened. */
+const look_ms = 5
+
+/** A connection to a node: requests arrive in their order, and are answered in it, until it breaks. */
+export class SimulatedConnection {
+  readonly to: SimulatedNode
+  readonly #time: SimulatedTime
+  readonly #source: BatchSource
+  readonly #longest_ms: number
+  /** Of the node that has accepted it. */
+  readonly #thread: number
+  readonly #batches: ConnectionBatches
+  /** Until then nothing arrives, each way. */
+  #arriving_ms = 0
+  #answering_ms = 0
+  /** Of a broken connection: until then nothing arrives at the node. */
+  #late_ms = 0
+  readonly #sent: {
+    readonly at_ms: number
+    readonly request: SimulatedRequest
+    readonly take: (answer: SimulatedAnswer) => void
+  }[] = []
+  /** In the order of the requests; those that are answered at the node wait for those before them. */
+  readonly #open: { answer: SimulatedAnswer | undefined; readonly take: (answer: SimulatedAnswer) => void }[] = []
+  readonly #underWay = new Set<(answer: SimulatedAnswer) => void>()
+  #isBroken = false
+  #arrives: Break['arrives'] | undefined
+  #isOver = false
+
+  constructor(time: SimulatedTime, to: SimulatedNode, source: BatchSource, longest_ms: number) {
+    this.#time = time
+    this.to = to
+    this.#source = source
+    this.#longest_ms = longest_ms
+    this.#thread = time.random.below(2)
+    this.#batches = new ConnectionBatches(to.senders, () => to.position.tenure)
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Answers once, and later. */
+  ask(request: SimulatedRequest, take: (answer: SimulatedAnswer) => void): void {
+    if (this.#isOver) {
+      this.#time.after(0, () => take({ kind: 'unsent' }))
+      return
+    }
+    this.#underWay.add(take)
+    const delay_ms = this.#time.delay_ms(this.#longest_ms)
+    this.#arriving_ms = Math.max(this.#arriving_ms, this.#time.now_ms + delay_ms)
+    this.#sent.push({ at_ms: this.#arriving_ms, request, take })
+    this.#time.at(this.#arriving_ms, () => this.#arrive())
+  }
+
+  break({ arrives, noticed_ms }: Break): void {
+    if (this.#isBroken) return
+    this.#isBroken = true
+    this.#arrives = arrives
+    if (arrives === 'late') {
+      const late_ms = this.#time.delay_ms(this.#longest_ms) * 10
+      this.#late_ms = this.#time.now_ms + late_ms
+      this.#time.at(this.#late_ms, () => this.#arrive())
+    }
+    this.#time.after(noticed_ms, () => this.close())
+  }
+
+  /** What is under way has no answer; at the node it may still arrive. */
+  close(): void {
+    this.break({ arrives: this.#time.random.once(2) ? 'late' : 'nothing', noticed_ms: 0 })
+    if (this.#isOver) return
+    this.#isOver = true
+    for (const take of this.#underWay) this.#time.after(0, () => take({ kind: 'broken' }))
+    this.#underWay.clear()
+  }
+
+  /** Everything that is due arrives, in the order in which it was sent. */
+  #arrive(): void {
+    const { now_ms } = this.#time
+    if (this.#arrives === 'nothing' || now_ms < this.#late_ms) return
+    for (let [next] = this.#sent; next !== undefined && next.at_ms <= now_ms; [next] = this.#sent) {
+      this.#sent.shift()
+      if (!this.to.isDead) this.#serve(next.request, next.take)
+    }
+  }
+
+  #serve(request: SimulatedRequest, take: (answer: SimulatedAnswer) => void): void {
+    const slot: { answer: SimulatedAnswer | undefined; readonly take: (answer: SimulatedAnswer) => void } = {
+      answer: undefined,
+      take,
+    }
+    this.#open.push(slot)
+    const answer = (given: SimulatedAnswer): void => {
+      slot.answer = given
+      this.#answer()
+    }
+    if (request.kind === 'opening') this.#enter(this.#batches.enter(this.#source), answer)
+    else this.#take(request, answer)
+  }
+
+  #enter(opened: ReturnType<ConnectionBatches['enter']>, answer: (given: SimulatedAnswer) => void): void {
+    const { to } = this
+    if (to.isDead) return
+    if (opened === undefined) {
+      this.#time.after(look_ms, () => this.#enter(this.#batches.look(this.#source), answer))
+    } else if (opened.ok) answer({ kind: 'opened', epoch: opened.value, clock_ms: Math.floor(to.clock_ms) })
+    else answer({ kind: 'refused', refusal: opened.error })
+  }
+
+  #take(
+    { updates, until_ms }: Extract<SimulatedRequest, { kind: 'batch' }>,
+    answer: (given: SimulatedAnswer) => void,
+  ): void {
+    const { to } = this
+    const tenure = this.#batches.begin(this.#source)
+    if (!tenure.ok) {
+      answer({ kind: 'refused', refusal: tenure.error })
+      return
+    }
+    to.take(this.#thread, updates, until_ms, tenure.value, (outcomes) => {
+      const isUnowned = outcomes.some((outcome) => !outcome.ok && outcome.error.kind === 'notOwner')
+      this.#batches.end(this.#source, isUnowned)
+      answer({ kind: 'outcomes', outcomes, clock_ms: Math.floor(to.clock_ms) })
+    })
+  }
+
+  #answer(): void {
+    for (let [first] = this.#open; first?.answer !== undefined; [first] = this.#open) {
+      this.#open.shift()
+      const { answer, take } = first
+      if (answer === undefined || this.#isBroken) continue
+      const delay_ms = this.#time.delay_ms(this.#longest_ms)
+      this.#answering_ms = Math.max(this.#answering_ms, this.#time.now_ms + delay_ms)
+      this.#time.at(this.#answering_ms, () => {
+        if (this.#underWay.delete(take)) take(answer)
+      })
+    }
+  }
+}

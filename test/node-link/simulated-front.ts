@@ -1,0 +1,196 @@
+import type { LostBatch, Posted } from '../../src/mailbox/mailbox.js'
+import type { SentOutcome } from '../../src/node-link/batch-route.js'
+import { RemoteClock } from '../../src/node-link/remote-clock.js'
+import {
+  again_ms,
+  type Entry,
+  emptyQueue,
+  type QueueEffect,
+  type QueueEvent,
+  queueStep,
+} from '../../src/node-link/remote-queue.js'
+import { err, type Result } from '../../src/result.js'
+import type { Tenure } from '../../src/shared-memory/partition-position.js'
+import { type SimulatedAnswer, SimulatedConnection } from './simulated-connection.js'
+import type { SimulatedNode, SimulatedUpdate } from './simulated-node.js'
+import type { SimulatedTime } from './simulated-time.js'
+
+export interface SimulatedFrontParts {
+  readonly time: SimulatedTime
+  readonly node: SimulatedNode
+  /** Its number in its node, and among all of them. */
+  readonly frontEnd: number
+  readonly number: number
+  readonly patience_ms: number
+  readonly nodeOf: (name: string) => SimulatedNode | undefined
+  /** The owner that a node names which is none: it may be mistaken, or know nobody. */
+  readonly named: () => string | undefined
+}
+
+type Way =
+  | { readonly kind: 'here'; readonly tenure: Tenure }
+  | { readonly kind: 'there'; readonly connection: SimulatedConnection; readonly clock: RemoteClock }
+
+interface Asked {
+  readonly update: SimulatedUpdate
+  readonly answer: (result: Result<Posted, LostBatch>) => void
+}
+
+/** A front end's mailbox of the partition, and its ways to nodes: carries out what `queueStep` says. */
+export class SimulatedFront {
+  readonly #parts: SimulatedFrontParts
+  /** The owner by its routes. */
+  #owner: string | undefined
+  #queue = emptyQueue
+  readonly #asked = new Map<number, Asked>()
+  readonly #ways = new Map<number, Way>()
+  #entries = 0
+  #generation = 0
+  #isLooking = false
+
+  constructor(parts: SimulatedFrontParts) {
+    this.#parts = parts
+  }
+
+  get node(): SimulatedNode {
+    return this.#parts.node
+  }
+
+  /** Updates that are not answered. */
+  get open(): number {
+    return this.#asked.size
+  }
+
+  get isClosed(): boolean {
+    return this.#queue.isClosed && this.#ways.size === 0
+  }
+
+  get connections(): readonly SimulatedConnection[] {
+    return [...this.#ways.values()].flatMap((way) =>
+      way.kind === 'there' && !way.connection.isOver ? way.connection : [],
+    )
+  }
+
+  route(owner: string | undefined): void {
+    this.#owner = owner
+    this.#take({ kind: 'routed' })
+  }
+
+  /** Answers once, unless its node is killed. */
+  put(entity: number, value: number, answer: Asked['answer']): void {
+    const { node, number, patience_ms } = this.#parts
+    this.#entries += 1
+    const entry = this.#entries
+    this.#asked.set(entry, { update: { entity, value, sender: number, entry }, answer })
+    this.#take({ kind: 'put', entries: [{ number: entry, until_ms: node.clock_ms + patience_ms, sentOn: 0 }] })
+    this.#look()
+  }
+
+  close(): void {
+    this.#take({ kind: 'closed' })
+  }
+
+  #look(): void {
+    if (this.#isLooking || this.#asked.size === 0) return
+    this.#isLooking = true
+    this.#parts.time.after(Math.min(this.#parts.patience_ms / 10, again_ms), () => {
+      this.#isLooking = false
+      this.#take({ kind: 'looked' })
+      this.#look()
+    })
+  }
+
+  #take(event: QueueEvent): void {
+    const { node, time, patience_ms } = this.#parts
+    if (node.isDead) return
+    const moment = { now_ms: node.clock_ms, owner: this.#owner, patience_ms }
+    const [queue, effects] = queueStep(this.#queue, event, moment)
+    this.#queue = queue
+    const opened: Extract<QueueEffect, { kind: 'open' }>[] = []
+    for (const effect of effects) {
+      if (effect.kind === 'open') opened.push(effect)
+      else if (effect.kind === 'send') this.#send(effect.way, effect.batch, effect.entries)
+      else if (effect.kind === 'close') this.#close(effect.way)
+      else this.#answer(effect.entry, effect.result)
+    }
+    for (const { way, to } of opened) time.after(0, () => this.#open(way, to))
+  }
+
+  #answer(entry: number, result: Result<Posted, LostBatch>): void {
+    const asked = this.#asked.get(entry)
+    if (asked === undefined) throw new Error(`an update of front end ${this.#parts.number} is answered twice`)
+    this.#asked.delete(entry)
+    asked.answer(result)
+  }
+
+  #open(way: number, to: string): void {
+    if (this.#queue.way?.number !== way) return
+    const { time, node, frontEnd, patience_ms, nodeOf } = this.#parts
+    const other = nodeOf(to)
+    if (other === node) {
+      const { tenure } = node.position
+      this.#ways.set(way, { kind: 'here', tenure })
+      this.#take({ kind: 'opened', way, epoch: tenure.epoch, batchesMost: Number.POSITIVE_INFINITY })
+      return
+    }
+    if (other === undefined || time.random.once(10)) {
+      time.after(time.delay_ms(patience_ms), () => this.#take({ kind: 'notOpened', way }))
+      return
+    }
+    this.#generation = Math.max(this.#generation + 1, Math.floor(time.now_ms))
+    const source = { slot: node.slot, frontEnd, partition: 0, generation: this.#generation }
+    const connection = new SimulatedConnection(time, other, source, patience_ms)
+    const clock = new RemoteClock()
+    this.#ways.set(way, { kind: 'there', connection, clock })
+    connection.ask({ kind: 'opening' }, (answer) => {
+      this.#heard(clock, answer)
+      if (answer.kind === 'opened') this.#take({ kind: 'opened', way, epoch: answer.epoch, batchesMost: 8 })
+      else this.#take({ kind: 'notOpened', way })
+    })
+  }
+
+  #close(way: number): void {
+    const closed = this.#ways.get(way)
+    this.#ways.delete(way)
+    if (closed?.kind === 'there') closed.connection.close()
+  }
+
+  #send(number: number, batch: number, entries: readonly Entry[]): void {
+    const { node, frontEnd } = this.#parts
+    const way = this.#ways.get(number)
+    const until_ms = entries[0]?.until_ms
+    if (way === undefined || until_ms === undefined) throw new Error('a batch has no way, or no updates')
+    const updates = entries.flatMap((entry) => this.#asked.get(entry.number)?.update ?? [])
+    const took = (outcomes: readonly SentOutcome[]): void =>
+      this.#take({ kind: 'outcomes', way: number, batch, outcomes })
+    if (way.kind === 'here') {
+      node.take(frontEnd, updates, until_ms, way.tenure, took)
+      return
+    }
+    const until = way.clock.at(until_ms)
+    if (until === undefined) throw new Error('a batch is sent by a way that is not opened')
+    way.connection.ask({ kind: 'batch', updates, until_ms: until }, (answer) => {
+      this.#heard(way.clock, answer)
+      const named = this.#parts.named()
+      const outcomes = answer.kind === 'outcomes' ? answer.outcomes : updates.map(() => refusalOf(answer))
+      took(outcomes.every(isUnowned) ? outcomes.map(() => err({ kind: 'notOwner', owner: named })) : outcomes)
+    })
+  }
+
+  #heard(clock: RemoteClock, answer: SimulatedAnswer): void {
+    if (answer.kind === 'opened' || answer.kind === 'outcomes') clock.heard(answer.clock_ms, this.node.clock_ms)
+    else if (answer.kind === 'refused' && answer.refusal.kind === 'overtaken') {
+      this.#generation = Math.max(this.#generation, answer.refusal.last)
+    }
+  }
+}
+
+function refusalOf(answer: SimulatedAnswer): SentOutcome {
+  if (answer.kind === 'unsent') return err({ kind: 'unsent' })
+  if (answer.kind !== 'refused') return err({ kind: 'unanswered' })
+  return err(answer.refusal.kind === 'notOwner' ? { kind: 'notOwner', owner: undefined } : { kind: 'refused' })
+}
+
+function isUnowned(outcome: SentOutcome): boolean {
+  return !outcome.ok && outcome.error.kind === 'notOwner'
+}

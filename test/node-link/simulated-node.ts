@@ -1,0 +1,215 @@
+import { refusalOf } from '../../src/mailbox/inbox.js'
+import type { CommandOutcome } from '../../src/node-link/batch-route.js'
+import type { Reply } from '../../src/partition/commands.js'
+import { err, ok } from '../../src/result.js'
+import { PartitionPosition, type Tenure } from '../../src/shared-memory/partition-position.js'
+import { SenderTable } from '../../src/shared-memory/sender-table.js'
+import type { SimulatedTime } from './simulated-time.js'
+
+/** An update that sets the value of an entity, as a front end sends it. */
+export interface SimulatedUpdate {
+  readonly entity: number
+  readonly value: number
+  /** Which front end has sent it, and the how manieth that is of it. */
+  readonly sender: number
+  readonly entry: number
+}
+
+/** The log of the partition: a record stands only when its writer has the last claim. */
+export class SimulatedLog {
+  #sequence = 0
+  #epoch = 0
+  readonly #applied: (update: SimulatedUpdate) => void
+
+  constructor(applied: (update: SimulatedUpdate) => void) {
+    this.#applied = applied
+  }
+
+  claim(): number {
+    this.#sequence += 1
+    this.#epoch = this.#sequence
+    return this.#epoch
+  }
+
+  isOwner(epoch: number): boolean {
+    return this.#epoch === epoch
+  }
+
+  append(epoch: number, updates: readonly SimulatedUpdate[]): boolean {
+    if (!this.isOwner(epoch)) return false
+    this.#sequence += 1
+    for (const update of updates) this.#applied(update)
+    return true
+  }
+}
+
+export interface SimulatedNodeParts {
+  readonly time: SimulatedTime
+  readonly log: SimulatedLog
+  readonly name: string
+  readonly slot: number
+  /** How long clients wait, and things take at most. */
+  readonly patience_ms: number
+}
+
+interface Arrived {
+  readonly updates: readonly SimulatedUpdate[]
+  readonly until: bigint
+  readonly tenure: Tenure
+  readonly replies: Reply[]
+  readonly replied: (replies: readonly Reply[]) => void
+}
+
+const done: Reply = { kind: 'pong' }
+const notOwner: Reply = { kind: 'failed', why: 'notOwner' }
+const turn = { decided_ns: 0, committed_ns: 0 }
+
+/** A process of a node: the partition's thread with its mailboxes, as `Mailbox` and `Inbox` have them, and who owns the log. */
+export class SimulatedNode {
+  readonly name: string
+  readonly slot: number
+  readonly senders = new SenderTable(1)
+  readonly position = new PartitionPosition(PartitionPosition.memory())
+  isDead = false
+  readonly #parts: SimulatedNodeParts
+  readonly #rate: number
+  readonly #ahead_ms: number
+  #epoch = 0
+  #isOwner = false
+  #queue: Arrived[] = []
+  #isBusy = false
+  readonly #whenIdle: (() => void)[] = []
+  readonly #mailboxes = [0, 0]
+
+  constructor(parts: SimulatedNodeParts) {
+    const { random } = parts.time
+    this.#parts = parts
+    this.name = parts.name
+    this.slot = parts.slot
+    this.#rate = 1 + (random.next() - 0.5) * 0.0009
+    this.#ahead_ms = random.below(1_000_000)
+  }
+
+  /** What its monotonic clock shows. */
+  get clock_ms(): number {
+    return this.#ahead_ms + this.#parts.time.now_ms * this.#rate
+  }
+
+  /** Puts updates into the mailbox of a front end, until a moment of the clock of this node. */
+  take(
+    frontEnd: number,
+    updates: readonly SimulatedUpdate[],
+    until_ms: number,
+    tenure: Tenure,
+    outcomes: (outcomes: readonly CommandOutcome[]) => void,
+  ): void {
+    const { time, patience_ms } = this.#parts
+    let isOver = false
+    const replied = (replies: readonly Reply[]): void => {
+      if (isOver) return
+      isOver = true
+      outcomes(replies.map(outcomeOf))
+    }
+    time.after(until_ms - this.clock_ms + time.random.below(100), () => {
+      if (isOver || this.isDead) return
+      isOver = true
+      outcomes(updates.map(() => err({ kind: 'outcomeUnknown' })))
+    })
+    const until = BigInt(Math.floor((until_ms - 1) * 1e6))
+    const mailbox = frontEnd % this.#mailboxes.length
+    const at_ms = Math.max(this.#mailboxes[mailbox] ?? 0, time.now_ms + time.delay_ms(patience_ms * 0.3))
+    this.#mailboxes[mailbox] = at_ms
+    time.at(at_ms, () => {
+      this.#queue.push({ updates, until, tenure, replies: [], replied })
+      this.#goOn()
+    })
+  }
+
+  /** Claims the log, and owns it some time later. */
+  claim(): void {
+    const { time, log, patience_ms } = this.#parts
+    this.#betweenTurns(() => {
+      const epoch = log.claim()
+      this.#own(epoch, false)
+      const owns = (): void => this.#betweenTurns(() => this.#epoch === epoch && this.#own(epoch, true))
+      time.after(time.delay_ms(patience_ms), owns)
+    })
+  }
+
+  release(): void {
+    this.#betweenTurns(() => this.#own(0, false))
+  }
+
+  /** Finds out that somebody else has claimed, if so. */
+  look(): void {
+    this.#betweenTurns(() => this.#parts.log.isOwner(this.#epoch) || this.#own(0, false))
+  }
+
+  kill(): void {
+    this.isDead = true
+    this.#queue = []
+  }
+
+  #own(epoch: number, isOwner: boolean): void {
+    this.#epoch = epoch
+    this.#isOwner = isOwner
+    this.position.own(epoch)
+  }
+
+  #betweenTurns(act: () => void): void {
+    if (this.isDead) return
+    if (this.#isBusy) this.#whenIdle.push(act)
+    else act()
+  }
+
+  #goOn(): void {
+    if (this.isDead || this.#isBusy || this.#queue.length === 0) return
+    this.#isBusy = true
+    const { time, patience_ms } = this.#parts
+    time.after(time.delay_ms(patience_ms * 1.2), () => this.#turn())
+  }
+
+  #turn(): void {
+    if (this.isDead) return
+    const { time, log, patience_ms } = this.#parts
+    const begun = BigInt(Math.floor(this.clock_ms * 1e6))
+    const { tenure } = this.position
+    for (const arrived of this.#queue) {
+      const refusal = refusalOf(arrived, begun, tenure)
+      while (refusal !== undefined && arrived.replies.length < arrived.updates.length) arrived.replies.push(refusal)
+    }
+    const most = 1 + time.random.below(12)
+    const updates = this.#queue.flatMap((arrived) => arrived.updates.slice(arrived.replies.length)).slice(0, most)
+    if (!this.#isOwner || updates.length === 0) {
+      this.#end(updates, notOwner)
+      return
+    }
+    time.after(time.delay_ms(patience_ms), () => {
+      if (this.isDead) return
+      const isAppended = log.append(this.#epoch, updates)
+      if (!isAppended) this.#own(0, false)
+      this.#end(updates, isAppended ? done : notOwner)
+    })
+  }
+
+  #end(updates: readonly SimulatedUpdate[], reply: Reply): void {
+    if (updates.length > 0 && reply === notOwner) this.position.refused()
+    let left = updates.length
+    for (const { updates: own, replies } of this.#queue) {
+      for (; left > 0 && replies.length < own.length; left -= 1) replies.push(reply)
+    }
+    const open = this.#queue.findIndex(({ updates: own, replies }) => replies.length < own.length)
+    const complete = this.#queue.splice(0, open === -1 ? this.#queue.length : open)
+    this.#isBusy = false
+    for (const { replied, replies } of complete) {
+      this.#parts.time.after(this.#parts.time.random.next(), () => this.isDead || replied(replies))
+    }
+    for (const act of this.#whenIdle.splice(0)) act()
+    this.#goOn()
+  }
+}
+
+function outcomeOf(reply: Reply): CommandOutcome {
+  if (reply.kind === 'failed' && reply.why === 'notOwner') return err({ kind: 'notOwner', owner: undefined })
+  return ok({ reply, turn, entered: 0n })
+}
