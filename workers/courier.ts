@@ -10,6 +10,7 @@ import { OutboxReader } from '../src/lmdb/outbox-reader.js'
 import { DamageLog } from '../src/log/damage-log.js'
 import { workerLog } from '../src/log/worker-log.js'
 import { Mailbox } from '../src/mailbox/mailbox.js'
+import { parkWhenTold } from '../src/mailbox/parking.js'
 import { type Shared, sharedAnswer } from '../src/management/shared-answers.js'
 import { Measures, rowOf } from '../src/measure/measures.js'
 import { rememberingNotice } from '../src/ngsi1/render/notifications.js'
@@ -25,6 +26,7 @@ const linger_ms = 100
 
 /** The courier's thread: delivers what the outboxes hold until it is told to drain. */
 export default async function courier(task: CourierTask & ThreadPorts): Promise<void> {
+  parkWhenTold(task.parking)
   const { storage, memory, control, controlPath, recipients, positions } = task
   const measures = new Measures(memory.measures, rowOf(memory.measures.threads, 'courier', 0))
   const log = workerLog(task.log, measures.switches)

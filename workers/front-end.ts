@@ -18,6 +18,7 @@ import { remoteFeeds } from '../src/console/feed-link.js'
 import { followRegistry } from '../src/coordinator/registry-feed.js'
 import type { AlarmReport } from '../src/log/alarm-reports.js'
 import { workerLog } from '../src/log/worker-log.js'
+import { parkWhenTold } from '../src/mailbox/parking.js'
 import { RegistrationIndex } from '../src/registration/registration-index.js'
 import { type Connectable, openFront } from '../src/runtime/front-end-assembly.js'
 import type { FrontEndTask, FrontInstruction, FrontReport, ServicePorts, ThreadPorts } from '../src/runtime/tasks.js'
@@ -27,6 +28,8 @@ import { Switches } from '../src/shared-memory/switches.js'
 /** The thread of a front end other than the first: accepts on the shared socket until it is told to stop. */
 export default async function frontEnd(task: FrontEndTask & ThreadPorts & ServicePorts): Promise<void> {
   const { control } = task
+  let halt: Connectable['halt'] = async () => {}
+  parkWhenTold(task.parking, () => halt())
   const log = workerLog(task.log, new Switches(task.memory.measures.switches))
   let stop: (limit_ms: number) => void = () => {}
   const asked = new Promise<number>((resolve) => {
@@ -49,7 +52,10 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & Servic
     feeds: () => remoteFeeds(task.feeds),
     alarms: { tell: (alarm: AlarmReport) => tell(control, alarm) },
   }
-  const opened = await openFront(task, services, log, (front) => connectAsTold(control, front))
+  const opened = await openFront(task, services, log, (front) => {
+    halt = front.halt
+    connectAsTold(control, front)
+  })
   if (!opened.ok) throw new Error(`front end ${task.frontEnd} cannot accept on the shared socket`)
   control.on('message', (instruction: FrontInstruction) => {
     if (instruction.kind === 'useTls') opened.value.useTls(instruction.tls)

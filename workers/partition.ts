@@ -12,6 +12,7 @@ import type {
   SubscriptionActivated,
 } from '../src/mailbox/batch.js'
 import { Inbox } from '../src/mailbox/inbox.js'
+import { parkWhenTold } from '../src/mailbox/parking.js'
 import { DeprecatedUses } from '../src/measure/deprecated-uses.js'
 import { Measures, rowOf } from '../src/measure/measures.js'
 import { watchLoop } from '../src/measure/storage-table.js'
@@ -40,6 +41,7 @@ const remembered_bytes = 8 * 2 ** 20
 
 /** A partition's thread: opens its store, takes turns until it is told to drain, closes. */
 export default async function partition(task: PartitionTask & ThreadPorts): Promise<void> {
+  parkWhenTold(task.parking)
   const { partition: number, storage, memory, entityCache_bytes, limits, control } = task
   const measures = new Measures(memory.measures, rowOf(memory.measures.threads, 'partition', number))
   const log = workerLog(task.log, measures.switches, number)
@@ -150,9 +152,6 @@ function watchSizes(store: LmdbPartitionStore, meter: StorageMeter): () => void 
   return () => clearInterval(timer)
 }
 
-/** How long a partition stands still for a moment that it shares with all others, at most. */
-const gate_ms = 500
-
 /** The file of the last commit, which is kept from now on; nothing when it cannot be read. */
 function pinned(store: LmdbPartitionStore, purpose: PinPurpose, log: Log): PinnedFile | undefined {
   try {
@@ -190,8 +189,10 @@ function drained(
         case 'unsubscribe':
           return inForce(instruction.ticket, inbox.unsubscribe(instruction.id))
         case 'pin':
-          // The turns go on when all partitions have pinned, or when it takes too long.
-          if (pin(instruction.ticket, 'backup')) new PinGate(instruction.gate).wait(gate_ms)
+          // The turns go on when all partitions have pinned, when one cannot, or when it takes too long.
+          if (pin(instruction.ticket, 'backup') && instruction.gate !== undefined) {
+            new PinGate(instruction.gate.memory).wait(instruction.gate.limit_ms)
+          }
           return
         case 'pinCopy':
           pin(instruction.ticket, 'copy')

@@ -95,6 +95,7 @@ export class QueryPool {
   readonly #stops: ScanStops
   readonly #log: Pick<Log, 'error'>
   #closing = false
+  #closed: Promise<void> | undefined
   readonly #members: PoolThreads
   readonly #ended: (number: number) => void
   readonly #watched = new Set<Worker>()
@@ -161,7 +162,12 @@ export class QueryPool {
   }
 
   /** Ends all scans. Node aborts the process when a thread is ended that still loads its program. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closed ??= this.#end()
+    return this.#closed
+  }
+
+  async #end(): Promise<void> {
     this.#closing = true
     this.#queue.close()
     await this.#members.allLoaded()

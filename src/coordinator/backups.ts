@@ -32,9 +32,6 @@ const silence_ms = 15_000
 const slowest_bytesPerSecond = 2 ** 20
 const firstMinute_ms = 60_000
 
-/** How often the partitions are asked to come together before it is said that they do not. */
-const attempts = 3
-
 const reasons: Readonly<Record<BackupRefusal['kind'], string>> = {
   underWay: 'another one is under way',
   notConfirmed: 'the owner of a partition did not confirm in time what was acknowledged',
@@ -65,9 +62,6 @@ export class Backups implements BackupService {
     let point: Result<BackupPoint, BackupRefusal> = err({ kind: 'unreadable' })
     try {
       point = (await this.#parts.confirm()).ok ? await this.#pinned() : err({ kind: 'notConfirmed' })
-      for (let attempt = 1; !point.ok && point.error.kind === 'notTogether' && attempt < attempts; attempt += 1) {
-        point = await this.#pinned()
-      }
     } finally {
       if (!point.ok) {
         this.#isBusy = false

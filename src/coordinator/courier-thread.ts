@@ -199,6 +199,12 @@ export class CourierThread<Task extends object> {
     await this.#thread?.close()
   }
 
+  /** The process ends at once: nothing more is sent or read. */
+  async halt(): Promise<void> {
+    this.#draining = true
+    await this.#thread?.park()
+  }
+
   #tell(instruction: CourierInstruction): void {
     this.#thread?.tell(instruction)
   }

@@ -49,6 +49,13 @@ export interface PinnedPartitions {
   release(): Promise<boolean>
 }
 
+/** Why commits are not kept: a partition did not come in time, or its file cannot be read. */
+export type PinRefusal = 'notTogether' | 'unreadable'
+
+/** How long a partition may take to answer, and how long all may stand still until the last one has come: each time they are asked to. */
+const able_ms = 2000
+const gateLimits_ms = [50, 150, 500] as const
+
 type TicketedReport = Exclude<PartitionReport, PartitionReady | PartitionOwned>
 
 /** A thread that dies this often within a minute is not replaced again [management 12.2]. */
@@ -74,6 +81,7 @@ export class Partitions<Task extends object> {
   readonly #threads = new Map<number, PartitionThread<Task>>()
   /** Threads that open their stores: the first ones, and those that replace others. */
   readonly #starting = new Map<number, Promise<PartitionReady>>()
+  readonly #opening = new Set<PartitionThread<Task>>()
   readonly #links: FrontEndLink[] = []
   readonly #deaths = new Map<number, Deaths>()
   /** Who waits for an instruction to be carried out, by its ticket. */
@@ -110,6 +118,12 @@ export class Partitions<Task extends object> {
     // One that fails does not keep the others from being waited for.
     const ends = await Promise.allSettled([...this.#threads.values()].map(drained))
     for (const end of ends) if (end.status === 'rejected') throw end.reason
+  }
+
+  /** The same when the process ends at once: those that still open their stores have them as they are on disk. */
+  async halt(): Promise<void> {
+    const opening = [...this.#opening].map((thread) => thread.park())
+    await Promise.allSettled([this.drain(), ...opening])
   }
 
   /** Puts a subscription in force in every partition; gives the number of the last notice of each before that. */
@@ -149,26 +163,52 @@ export class Partitions<Task extends object> {
    * `atMoment` is called and no turn begins: what one keeps was answered before anything that another one does not keep.
    * Refuses when they did not come together in time, and when a file cannot be read.
    */
-  async pin(atMoment: () => void): Promise<Result<PinnedPartitions, 'notTogether' | 'unreadable'>> {
+  async pin(atMoment: () => void): Promise<Result<PinnedPartitions, PinRefusal>> {
     const threads = [...this.#threads].sort(([a], [b]) => a - b).map(([, thread]) => thread)
     if (this.#draining || threads.length < this.#settings.count) return err('notTogether')
-    const gate = new PinGate()
-    const pins = await Promise.all(
-      threads.map((thread) => this.#asked(thread, (ticket) => ({ kind: 'pin', ticket, gate: gate.memory }))),
-    )
-    const files = pins.flatMap((pin) => (pin?.kind === 'pinned' && pin.file ? [pin.file] : []))
     const release = (): Promise<boolean> => this.#unpinned(threads)
-    const areTogether = files.length === threads.length
-    try {
-      if (areTogether) atMoment()
-    } catch (fault) {
-      gate.open()
-      await release()
-      throw fault
+    // Nobody stands still for what can be known before: whether each answers, and can read its file.
+    const able = await this.#pinned(threads, able_ms)
+    let refusal: PinRefusal = able.ok ? 'notTogether' : able.error
+    for (const limit_ms of able.ok ? gateLimits_ms : []) {
+      const gate = new PinGate()
+      const pinned = await this.#pinned(threads, limit_ms, gate.memory)
+      try {
+        if (pinned.ok) atMoment()
+      } catch (fault) {
+        gate.open()
+        await release()
+        throw fault
+      }
+      if (gate.open() && pinned.ok) return ok({ files: pinned.value, release })
+      refusal = pinned.ok ? 'notTogether' : pinned.error
+      if (refusal === 'unreadable') break
     }
-    if (gate.open() && areTogether) return ok({ files, release })
-    await release()
-    return err(pins.some((pin) => pin?.kind === 'pinned' && !pin.file) ? 'unreadable' : 'notTogether')
+    // Nobody waits for one that does not come: it does what it was told in its order.
+    void release()
+    return err(refusal)
+  }
+
+  /** The files of the last commits, which all keep; refuses as soon as one does not, or not in time. */
+  #pinned(
+    threads: readonly PartitionThread<Task>[],
+    limit_ms: number,
+    memory?: SharedArrayBuffer,
+  ): Promise<Result<readonly PinnedFile[], PinRefusal>> {
+    const gate = memory && { memory, limit_ms }
+    return new Promise((resolve) => {
+      const limit = setTimeout(() => resolve(err('notTogether')), limit_ms)
+      const pinning = threads.map(async (thread) => {
+        const report = await this.#asked(thread, (ticket) => ({ kind: 'pin', ticket, gate }))
+        const file = report?.kind === 'pinned' ? report.file : undefined
+        if (file === undefined) resolve(err(report === undefined ? 'notTogether' : 'unreadable'))
+        return file
+      })
+      Promise.all(pinning).then((files) => {
+        clearTimeout(limit)
+        resolve(ok(files.filter((file) => file !== undefined)))
+      })
+    })
   }
 
   /** See `CopyService`. */
@@ -252,7 +292,8 @@ export class Partitions<Task extends object> {
       ...this.#settings.launch(partition),
       reported: (report) => this.#take(partition, report),
     })
-    const ready = await thread.ready
+    this.#opening.add(thread)
+    const ready = await thread.ready.finally(() => this.#opening.delete(thread))
     this.#threads.set(partition, thread)
     if (this.#control > 0) tellControl(thread, this.#control)
     if (this.#claiming.has(partition)) thread.tell({ kind: 'own' } satisfies PartitionInstruction)

@@ -32,8 +32,8 @@ export type PartitionInstruction =
   /** From the next turn on the subscription is in force, and replaces an earlier one of the same id. */
   | { readonly kind: 'subscribe'; readonly ticket: number; readonly inForce: SubscriptionInForce }
   | { readonly kind: 'unsubscribe'; readonly ticket: number; readonly id: SubscriptionId }
-  /** Keep the last commit for a copy of the file, and wait at the gate, with the turns of all partitions. */
-  | { readonly kind: 'pin'; readonly ticket: number; readonly gate: SharedArrayBuffer }
+  /** Keep the last commit for a copy of the file, and wait at the gate if there is one, with the turns of all partitions. */
+  | { readonly kind: 'pin'; readonly ticket: number; readonly gate: GateEnd | undefined }
   | { readonly kind: 'unpin'; readonly ticket: number }
   /** The same for another node that fetches a copy, of this partition alone. */
   | { readonly kind: 'pinCopy' | 'unpinCopy'; readonly ticket: number }
@@ -60,6 +60,12 @@ export interface SubscriptionActivated {
   readonly ticket: number
   /** The last notice that was made before it came into force. */
   readonly lastNotice: NoticeNumber
+}
+
+/** A `PinGate`, and how long it is waited at. */
+export interface GateEnd {
+  readonly memory: SharedArrayBuffer
+  readonly limit_ms: number
 }
 
 /** What a partition's thread says of the commit that it keeps, while it waits at the gate if there is one. */

@@ -34,6 +34,8 @@ export class ActorThread<Task extends object, Report extends ThreadReport> {
   readonly ended: Promise<void>
   readonly #pool: Piscina
   readonly #control: MessagePort
+  /** See `parkWhenTold`. */
+  readonly #parking: MessagePort
   readonly #over: Promise<void>
   /** Each takes the report that it waits for; says whether this was it. */
   readonly #waiting: ((report: Report) => boolean)[] = []
@@ -56,6 +58,10 @@ export class ActorThread<Task extends object, Report extends ThreadReport> {
     })
     const { port1, port2 } = new MessageChannel()
     this.#control = port1
+    const parking = new MessageChannel()
+    this.#parking = parking.port1
+    // Whoever waits for it keeps the process.
+    parking.port1.unref()
     const take = (report: Report): void => {
       const taken = this.#waiting.findIndex((takes) => takes(report))
       if (taken === -1) reported(report)
@@ -63,8 +69,8 @@ export class ActorThread<Task extends object, Report extends ThreadReport> {
     }
     port1.on('message', take)
     const running: Promise<unknown> = this.#pool.run(
-      { ...task, control: port2 },
-      { transferList: [port2, ...transfer] },
+      { ...task, control: port2, parking: parking.port2 },
+      { transferList: [port2, parking.port2, ...transfer] },
     )
     // That the task has ended comes on another port, and may come before its last report.
     this.#over = running.then(() => {
@@ -94,9 +100,20 @@ export class ActorThread<Task extends object, Report extends ThreadReport> {
     this.#control.postMessage(message, transfer)
   }
 
+  /**
+   * Has the thread sleep for good, wherever it is with its task, so that the process can be ended. Resolves when it sleeps, or has
+   * ended; to be followed by nothing else.
+   */
+  async park(): Promise<void> {
+    const parked = new Promise<void>((resolve) => this.#parking.once('message', () => resolve()))
+    this.#parking.postMessage('park')
+    await Promise.race([parked, this.#over.catch(() => {})])
+  }
+
   /** Lets go of the pool once the task has ended or the thread has died. */
   async close(): Promise<void> {
     this.#control.close()
+    this.#parking.close()
     await this.#pool.destroy()
   }
 }

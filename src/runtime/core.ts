@@ -51,7 +51,7 @@ import { clusterStatistics } from './cluster-statistics.js'
 import { Coordination } from './coordination.js'
 import { RunningDelivery } from './delivery.js'
 import { exitCodes } from './exit-codes.js'
-import { appliedOf, type FeedParts, openFront, type RunningFrontEnd } from './front-end-assembly.js'
+import { appliedOf, type Connectable, type FeedParts, openFront, type RunningFrontEnd } from './front-end-assembly.js'
 import { type ThreadHeaps, threadHeaps } from './memory-needed.js'
 import { templateSettings } from './message-rendering.js'
 import { configuredKeys, reloadFiles } from './reload-files.js'
@@ -99,6 +99,8 @@ export class Core {
   readonly #measures: Measures
   readonly #partitions: Partitions<PartitionTask & Pick<ThreadPorts, 'log'>>
   readonly #threads: FrontThread[] = []
+  /** The same, and those that are not ready yet. */
+  readonly #fronts = new Set<FrontThread>()
   readonly #folder: DataFolder
   readonly #alarms: Alarms
   readonly #registryFeed = new RegistryFeed()
@@ -108,6 +110,8 @@ export class Core {
   /** Of one of several nodes. */
   #coordination: Coordination | undefined
   #front: RunningFrontEnd | undefined
+  /** The first front end, as soon as it has threads that scan. */
+  #connectable: Connectable | undefined
   #sweeper: Sweeper | undefined
   #sequences = SequenceCounter.after(0)
 
@@ -270,9 +274,7 @@ export class Core {
       ...{ subscriptions, registry, coordinator, cluster, alarms, feeds, dropped },
       ...{ backups: this.#backups, copies: this.#copies },
     }
-    const opened = await openFront({ ...task, frontEnd: 0 }, services, this.#log, (front) =>
-      this.#partitions.add(front),
-    )
+    const opened = await openFront({ ...task, frontEnd: 0 }, services, this.#log, (front) => this.#connected(front))
     if (!opened.ok) return opened
     this.#front = opened.value
     const { fd } = opened.value
@@ -300,6 +302,11 @@ export class Core {
         everywhere({ kind: 'useKeys', keys })
       },
     })
+  }
+
+  #connected(front: Connectable): void {
+    this.#connectable = front
+    this.#partitions.add(front)
   }
 
   #everyThread(instruction: FrontInstruction): void {
@@ -364,16 +371,19 @@ export class Core {
   }
 
   /**
-   * Lets the turns under way come to their end, and no more, for at most this long; says whether they have. A process
-   * with a thread inside its write transaction can not exit: it would wait for the thread.
+   * Lets the turns under way come to their end, and no more, for at most this long, and all threads that use LMDB come to rest; says
+   * whether they have. A process with a thread inside its write transaction can not exit: it would wait for the thread; and
+   * one with a thread inside LMDB is aborted when it exits.
    */
   halt(limit_ms: number): Promise<boolean> {
     this.#cluster?.end()
-    const halted = this.#partitions.drain().then(
-      () => true,
-      () => true, // A thread that has died is in no transaction.
-    )
-    return Promise.race([halted, sleep(limit_ms, false)])
+    const halted = Promise.allSettled([
+      this.#partitions.halt(), // A thread that has died is in no transaction.
+      this.#delivery?.halt(),
+      this.#connectable?.halt(),
+      ...[...this.#fronts].map((thread) => thread.park()),
+    ])
+    return Promise.race([halted.then(() => true), sleep(limit_ms, false)])
   }
 
   get #coordinated(): Coordination {
@@ -465,6 +475,7 @@ export class Core {
         if (report.kind === 'alarm') this.#alarm(report)
       },
     })
+    this.#fronts.add(thread)
     thread.ended.catch((fault: unknown) => this.#fatal(`front end ${task.frontEnd} failed: ${String(fault)}`))
     this.#partitions.add({
       connect: (partition, port) => {

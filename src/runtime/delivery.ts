@@ -206,6 +206,11 @@ export class RunningDelivery {
     await this.#store.close()
   }
 
+  /** See `CourierThread`. */
+  halt(): Promise<void> {
+    return this.#courier.halt()
+  }
+
   #disable(id: SubscriptionId, fails: number): void {
     const disabling =
       this.#shared === undefined

@@ -93,6 +93,8 @@ export interface RunningFrontEnd extends ReloadTarget {
 /** Takes ports to the partitions' threads, now and whenever one is replaced. */
 export interface Connectable {
   connect(partition: number, port: MessagePort): void
+  /** The process ends at once: resolves when none of the threads that scan runs any more. */
+  halt(): Promise<void>
 }
 
 /**
@@ -129,7 +131,10 @@ export async function openFront(
     await queries.close()
     await readers.close()
   }
-  connect({ connect: (partition, port) => numbered(mailboxes, partition).connect(port) })
+  connect({
+    connect: (partition, port) => numbered(mailboxes, partition).connect(port),
+    halt: () => queries.close(),
+  })
   await Promise.all(mailboxes.map((mailbox) => mailbox.connected()))
   const apiKeys = task.apiKeys && new ApiKeys(task.apiKeys)
   const patience_ms = (task.nodes === undefined ? 2 : 3) * enginePatience_ms

@@ -24,6 +24,8 @@ const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const
 
 /** How long the partitions have to finish their turns when the process has to end at once. */
 const abruptLimit_ms = 2_000
+/** The same at a start that is refused: what is being opened is opened first. */
+const refusedLimit_ms = 30_000
 
 /** The life of the process from its start to its end [management 12]. */
 export class Life {
@@ -38,6 +40,7 @@ export class Life {
   #started: Promise<void> | undefined
   #ending = false
   #leaving = false
+  #isReady = false
 
   /** `terminal`: where somebody reads along. */
   constructor(
@@ -98,6 +101,7 @@ export class Life {
       'main:ready',
       `Rigel ${versionFacts.version} is ready on port ${listening.value} (${folder.value.partitions} partitions, ${dbPath})`,
     )
+    this.#isReady = true
     const ready = { port: listening.value, partitions: folder.value.partitions }
     this.#terminal?.write(announcement(this.#options, ready))
   }
@@ -192,7 +196,7 @@ export class Life {
   async #halted(): Promise<boolean> {
     // What fails from here on fails because of that.
     this.#leaving = true
-    return this.#core === undefined || this.#core.halt(abruptLimit_ms)
+    return this.#core === undefined || this.#core.halt(this.#isReady ? abruptLimit_ms : refusedLimit_ms)
   }
 
   /** Only the system can end a process with a thread that is inside its write transaction, which is lost then. */

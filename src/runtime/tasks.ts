@@ -165,6 +165,8 @@ export interface CourierTask extends BrokerPlan {
 
 /** Every thread's task comes with a port to the main thread, and one for its log lines. */
 export interface ThreadPorts {
+  /** See `parkWhenTold`. */
+  readonly parking: MessagePort
   readonly control: MessagePort
   readonly log: MessagePort
 }

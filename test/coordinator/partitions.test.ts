@@ -1,3 +1,5 @@
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { type Test, test } from 'tap'
 import { Partitions } from '../../src/coordinator/partitions.js'
@@ -9,6 +11,7 @@ import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
 import { Versions } from '../../src/shared-memory/versions.js'
 import { packedWithClocks } from '../../src/subscription/clocks.js'
 import { command, given, silentLog, storeSettings } from '../given.js'
+import { gatesCell, heldCell } from './fixtures/held-partition.js'
 
 interface Around {
   readonly partitions: Partitions<object>
@@ -19,28 +22,27 @@ interface Around {
   readonly measures: Measures
 }
 
-/** One partition in a thread of its own, as the program runs it, and one front end's mailbox to it. */
-async function around(t: Test): Promise<Around> {
-  const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 })
+/** Partitions in threads of their own, as the program runs them, and one front end's mailbox to the first of them. */
+async function around(t: Test, count = 1, held?: SharedArrayBuffer): Promise<Around> {
+  const measures = Measures.make({ frontEnds: 1, partitions: count, queryThreads: 1 })
   const folder = t.testdir()
   const fatal: string[] = []
+  const numbers = Array.from({ length: count }, (_, number) => number)
   const partitions = new Partitions({
-    entry: new URL('../../workers/partition.js', import.meta.url),
-    count: 1,
+    entry: new URL(held ? 'fixtures/held-partition.js' : '../../workers/partition.js', import.meta.url),
+    count,
     launch: (partition) => {
       const { port1, port2 } = new MessageChannel()
       port1.unref()
       const memory = {
         measures: measures.memory,
-        versions: [Versions.memory()],
-        pools: [ReadPool.memory(1)],
+        versions: numbers.map(() => Versions.memory()),
+        pools: numbers.map(() => ReadPool.memory(1)),
         bell: new Bell().memory,
       }
-      const storage = { ...storeSettings, paths: [folder] }
+      const storage = { ...storeSettings, paths: numbers.map((number) => join(folder, `partition-${number}`)) }
       const task = {
-        partition,
-        storage,
-        memory,
+        ...{ partition, storage, memory, held },
         entityCache_bytes: 10_000,
         subscriptions: packedWithClocks([], () => undefined),
         log: port2,
@@ -57,7 +59,8 @@ async function around(t: Test): Promise<Around> {
   const mailbox = new Mailbox({ room: new MailboxCapacity(100), measured: () => false, depth: () => {} })
   const ports: MessagePort[] = []
   partitions.add({
-    connect: (_, port) => {
+    connect: (partition, port) => {
+      if (partition > 0) return port.unref()
       ports.push(port)
       mailbox.connect(port)
     },
@@ -98,4 +101,30 @@ test('a partition that dies five times within a minute is not replaced again', a
   }
   t.same(fatal, ['partition 0 died 5 times within a minute'])
   t.equal(measures.storageTable.reading(0).restarts, 4)
+})
+
+test('no partition stands still for a backup while another one does not answer, and the backup is refused', async (t) => {
+  const held = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)
+  const cells = new Int32Array(held)
+  const { partitions, mailbox } = await around(t, 2, held)
+  Atomics.store(cells, heldCell, 1)
+  while (Atomics.load(cells, heldCell) === 1) await delay(1)
+  let moments = 0
+  const moment = (): void => {
+    moments += 1
+  }
+  t.same(await partitions.pin(moment), { ok: false, error: 'notTogether' }, 'which is not waited for')
+  t.equal(Atomics.load(cells, gatesCell), 0)
+  t.equal(moments, 0)
+  t.ok((await mailbox.ask(command('APPEND', 'Silo1', [given('level', '1')]))).ok)
+  Atomics.store(cells, heldCell, 0)
+  Atomics.notify(cells, heldCell)
+  let pinned = await partitions.pin(moment)
+  // The machine may have other work while they stand still.
+  for (let attempt = 0; attempt < 20 && !pinned.ok; attempt += 1) pinned = await partitions.pin(moment)
+  t.ok(pinned.ok, 'nothing is left of what was refused')
+  t.ok(Atomics.load(cells, gatesCell) > 0)
+  if (pinned.ok) t.ok(await pinned.value.release())
+  mailbox.close()
+  await partitions.drain()
 })
