@@ -237,7 +237,13 @@ export class LoggedEnvironment {
       const { file, offset, what } = opened.error
       throw new DamagedRecord(`${file} is damaged at byte ${offset} (${what}): ${wayOut}`)
     }
-    const { log: wal, cut_bytes } = opened.value
+    const { log: wal, cut_bytes, isBlank } = opened.value
+    if (isBlank) {
+      log?.warn(
+        'storage:log',
+        `${folder.path} is empty, as a version before this one leaves a log that was never written: if updates were acknowledged since, they are lost`,
+      )
+    }
     if (cut_bytes > 0) {
       log?.warn(
         'storage:log',

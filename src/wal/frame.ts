@@ -15,7 +15,7 @@ import type { LogSequence } from './record-log.js'
  * | 16 | 6 | sequence |
  * | 22 | 2 | version of this format |
  * | 24 | 4 | by how much the sequence of the last record that was known to be on disk, when this one was written, is lower |
- * | 28 | 4 | zero |
+ * | 28 | 4 | how many blocks of 4096 bytes the file was known to have on disk; zero where that was not known, or not noted yet |
  * | 32 | | payload |
  */
 export interface Frame {
@@ -26,6 +26,8 @@ export interface Frame {
   readonly previous: number
   /** The last record that was known to be on disk when this one was written. */
   readonly flushed: LogSequence
+  /** What its file was known to have on disk when this one was written, rounded down; 0 where nothing was known. */
+  readonly file_bytes: number
   readonly payload: Buffer
   /** What the frame takes in its file. */
   readonly size_bytes: number
@@ -35,6 +37,9 @@ export const head_bytes = 32
 
 /** Frames begin at multiples of this. */
 const alignment_bytes = 8
+
+/** Sizes of files are noted in these. */
+const block_bytes = 4096
 
 const magic = 0x4c474952
 const version = 1
@@ -47,7 +52,13 @@ export function frameSize(payload_bytes: number): number {
 /** Writes a frame to the beginning of a buffer that is long enough; gives its CRC. */
 export function writeFrame(
   into: Buffer,
-  { sequence, previous, flushed, payload }: Pick<Frame, 'sequence' | 'previous' | 'flushed'> & { payload: Uint8Array },
+  {
+    sequence,
+    previous,
+    flushed,
+    file_bytes,
+    payload,
+  }: Pick<Frame, 'sequence' | 'previous' | 'flushed' | 'file_bytes'> & { payload: Uint8Array },
 ): number {
   const end = head_bytes + payload.length
   into.writeUInt32LE(magic, 0)
@@ -56,7 +67,7 @@ export function writeFrame(
   into.writeUIntLE(sequence, 16, 6)
   into.writeUInt16LE(version, 22)
   into.writeUInt32LE(sequence - flushed, 24)
-  into.writeUInt32LE(0, 28)
+  into.writeUInt32LE(Math.floor(file_bytes / block_bytes), 28)
   into.set(payload, head_bytes)
   into.fill(0, end, frameSize(payload.length))
   const crc = crc32(into.subarray(12, end))
@@ -78,9 +89,41 @@ export function frameAt(bytes: Buffer, offset: number): Frame | undefined {
     crc,
     previous: bytes.readUInt32LE(offset + 12),
     flushed: (sequence - bytes.readUInt32LE(offset + 24)) as LogSequence,
+    file_bytes: bytes.readUInt32LE(offset + 28) * block_bytes,
     payload: bytes.subarray(offset + head_bytes, end),
     size_bytes: frameSize(length),
   }
+}
+
+/** Disks write so much as a whole. */
+const sector_bytes = 512
+
+/**
+ * What a frame that goes on behind the end of its file says that the file had on disk, if it is the one that follows another; 0
+ * where that is not certain.
+ */
+export function fileSizeInHead(bytes: Buffer, offset: number, before: Pick<Frame, 'sequence' | 'crc'>): number {
+  const length = claimedLength(bytes, offset)
+  const isInOneSector = (offset % sector_bytes) + head_bytes <= sector_bytes
+  if (length === undefined || !isInOneSector || offset + frameSize(length) <= bytes.length) return 0
+  const follows = sequenceAt(bytes, offset) === before.sequence + 1 && bytes.readUInt32LE(offset + 12) === before.crc
+  return follows && bytes.readUInt16LE(offset + 22) === version ? bytes.readUInt32LE(offset + 28) * block_bytes : 0
+}
+
+/** The frame of a CRC that ends at an offset, in a file of frames; nothing when what stands before that does not lead there. */
+export function frameBefore(bytes: Buffer, offset: number, crc: number): Frame | undefined {
+  for (let at = 0; at < offset; ) {
+    const length = claimedLength(bytes, at)
+    if (length === undefined) return undefined
+    const next = at + frameSize(length)
+    if (next < offset) {
+      at = next
+      continue
+    }
+    const frame = next === offset ? frameAt(bytes, at) : undefined
+    return frame?.crc === crc ? frame : undefined
+  }
+  return undefined
 }
 
 /** How long the payload of the frame at an offset says that it is; nothing where no frame begins. */

@@ -21,6 +21,8 @@ export interface OpenedLog {
   readonly log: LocalLog
   /** The bytes at its end that were begun and are no whole record, and were cut. */
   readonly cut_bytes: number
+  /** Whether nothing says how many records there were: there is none, and the file is empty. */
+  readonly isBlank: boolean
 }
 
 const defaultSegment_bytes = 2 ** 26
@@ -37,11 +39,13 @@ export class LocalLog implements NotedLog {
   readonly #settings: LocalLogSettings
   readonly #segments: Segments
   /** Where the log was opened from. */
-  readonly #from: LogPosition
+  #from: LogPosition
   #end: LogPosition
   /** The end before the last record, in the segment of that record, while it may be retracted. */
   #before: LogPosition | undefined
   #flushed: LogSequence
+  /** What the current segment is known to have on disk. */
+  #onDisk_bytes = 0
   #scratch = Buffer.allocUnsafe(2 ** 16)
   /** Until the flush that it starts has ended. */
   #timer: NodeJS.Timeout | undefined
@@ -54,7 +58,9 @@ export class LocalLog implements NotedLog {
   static begin(folder: LogFolder, after: LogSequence, settings: LocalLogSettings): LocalLog {
     const first = (after + 1) as LogSequence
     const end = { sequence: after, segment: first, offset: 0, crc: 0 }
-    return new LocalLog(folder, settings, end, end)
+    const log = new LocalLog(folder, settings, end, end)
+    log.#writeOpening()
+    return log
   }
 
   /**
@@ -62,10 +68,13 @@ export class LocalLog implements NotedLog {
    * acknowledged, and is cut; one that is not whole and had been flushed is damage.
    */
   static open(folder: LogFolder, from: LogPosition, settings: LocalLogSettings): Result<OpenedLog, LogDamage> {
-    const recovered = recoverLog(folder, from)
+    const recovered = recoverLog(folder, from, settings.segment_bytes ?? defaultSegment_bytes)
     if (!recovered.ok) return recovered
-    const { end, cut_bytes } = recovered.value
-    return ok({ log: new LocalLog(folder, settings, from, end), cut_bytes })
+    const { from: opened, end, cut_bytes, isBlank } = recovered.value
+    const log = new LocalLog(folder, settings, opened, end)
+    log.#onDisk_bytes = log.#segments.size_bytes
+    if (end.offset === 0) log.#writeOpening()
+    return ok({ log, cut_bytes, isBlank })
   }
 
   private constructor(folder: LogFolder, settings: LocalLogSettings, from: LogPosition, end: LogPosition) {
@@ -138,8 +147,10 @@ export class LocalLog implements NotedLog {
 
   flush(): void {
     const { last } = this
+    const { size_bytes } = this.#segments
     this.#orFault(() => this.#segments.file.flush())
     this.#flushed = last
+    this.#onDisk_bytes = size_bytes
   }
 
   close(): void {
@@ -165,11 +176,15 @@ export class LocalLog implements NotedLog {
     const needed = size + head_bytes // Nothing stands behind the last record, whatever the segment held before.
     return this.#orFault(() => {
       try {
-        if (!this.#segments.fits(this.#end.offset, needed)) this.#nextSegment(sequence)
+        // The first record of a segment goes into it however long it is.
+        if (sequence !== this.#end.segment && !this.#segments.fits(this.#end.offset, needed))
+          this.#nextSegment(sequence)
         const { offset } = this.#end
-        this.#segments.reserve(offset + needed)
+        // The frame says that the file is as long as that, or a file that is cut in the middle of it would seem to have been written so far.
+        if (this.#segments.reserve(offset + needed) && this.#settings.durable) this.flush()
         const frame = this.#frameOf(needed)
-        const crc = writeFrame(frame, { sequence, previous: this.#end.crc, flushed: this.#flushed, payload })
+        const known = { flushed: this.#flushed, file_bytes: this.#onDisk_bytes }
+        const crc = writeFrame(frame, { sequence, previous: this.#end.crc, ...known, payload })
         frame.fill(0, size)
         this.#segments.file.write(offset, frame)
         this.#before = this.#end
@@ -179,6 +194,31 @@ export class LocalLog implements NotedLog {
         if (!isOutOfSpace(fault)) throw fault
         this.#refuse(sequence, size)
         return false
+      }
+    })
+  }
+
+  /**
+   * Begins an empty segment with a frame that is no record, under the sequence of the record before. A position is behind it then, and
+   * the frame tells how long the file was: a file that is cut before its first checkpoint is known to be. Without space for it the
+   * segment begins with its first record.
+   */
+  #writeOpening(): void {
+    const { sequence, crc: previous } = this.#end
+    const size = frameSize(0)
+    this.#orFault(() => {
+      try {
+        this.#segments.reserve(size + head_bytes)
+        this.flush()
+        const frame = Buffer.alloc(size + head_bytes)
+        const known = { flushed: sequence, file_bytes: this.#onDisk_bytes }
+        const crc = writeFrame(frame, { sequence, previous, ...known, payload: Buffer.alloc(0) })
+        this.#segments.file.write(0, frame)
+        this.flush()
+        this.#end = { ...this.#end, offset: size, crc }
+        this.#from = this.#end
+      } catch (fault) {
+        if (!isOutOfSpace(fault)) throw fault
       }
     })
   }
@@ -203,13 +243,14 @@ export class LocalLog implements NotedLog {
   #nextSegment(first: LogSequence): void {
     this.flush()
     this.#segments.next(first)
+    this.#onDisk_bytes = this.#segments.size_bytes
     this.#end = { ...this.#end, segment: first, offset: 0 }
     this.#before = undefined
   }
 
   async #flushInPool(): Promise<void> {
     const { last } = this
-    const { file } = this.#segments
+    const { file, size_bytes } = this.#segments
     const retracted = this.#retracted
     try {
       await file.flushInPool()
@@ -217,6 +258,7 @@ export class LocalLog implements NotedLog {
       throw this.#faultOf(fault)
     }
     if (this.#fault) throw this.#fault
+    if (file === this.#segments.file) this.#onDisk_bytes = Math.max(this.#onDisk_bytes, size_bytes)
     // A segment that was left meanwhile has been flushed before. A sequence that was retracted meanwhile may be another record's.
     if (retracted === this.#retracted) this.#flushed = Math.max(this.#flushed, last) as LogSequence
   }

@@ -1,16 +1,21 @@
 import { join } from 'node:path'
 import { err, ok, type Result } from '../result.js'
 import { diskFault } from '../storage-fault.js'
-import { blankHead, torn_bytes } from './frame.js'
+import { blankHead, fileSizeInHead, frameBefore, torn_bytes } from './frame.js'
 import type { LogFolder } from './log-folder.js'
 import { type LogPosition, LogScan } from './log-scan.js'
-import { nameOf } from './segments.js'
+import type { LogSequence } from './record-log.js'
+import { nameOf, smallest_bytes } from './segments.js'
 
 /** Where a log ends that was found on disk. */
 export interface RecoveredLog {
+  /** The position that was given, or behind the opening of the segment that begins there. */
+  readonly from: LogPosition
   readonly end: LogPosition
   /** The bytes at its end that were begun and are no whole record, and were cut. */
   readonly cut_bytes: number
+  /** Whether nothing says how many records there were: there is none, and the file is empty. */
+  readonly isBlank: boolean
 }
 
 /** Why a log can not be opened: what was on disk is not there any more as it was. */
@@ -24,15 +29,35 @@ export interface LogDamage {
 /**
  * Finds where a log ends whose records up to a position are needed no more. What was begun behind that is cut; what stands
  * before it is on disk when this returns. Throws a `DiskFault` when the disk fails.
+ *
+ * What is not there any more may never have been flushed, or was lost. It was lost when a record behind it is there that was written
+ * later; when the file is shorter than the last record that begins there knew it to be on disk; and when the segment behind the last
+ * record is shorter than any that is begun. Zeros that take the place of all records from one on cannot be told from those that are
+ * written ahead of records.
  */
-export function recoverLog(folder: LogFolder, from: LogPosition): Result<RecoveredLog, LogDamage> {
+export function recoverLog(
+  folder: LogFolder,
+  given: LogPosition,
+  segment_bytes: number,
+): Result<RecoveredLog, LogDamage> {
   const scan = new LogScan(folder)
   const damage = ({ segment, offset }: LogPosition, what: string): Result<never, LogDamage> =>
     err({ file: join(folder.path, nameOf(segment)), offset, what })
-  if (!scan.has(from.segment)) return damage(from, 'it is missing')
-  const { end, doubtful } = endOf(scan, from)
-  const bytes = scan.bytesOf(end.segment)
+  if (!scan.has(given.segment)) return damage(given, 'it is missing')
+  const from = scan.opened(given)
   if (scan.bytesOf(from.segment).length < from.offset) return damage(from, 'it is shorter than it was')
+  const { end, doubtful, file_bytes } = endOf(scan, from)
+  const bytes = scan.bytesOf(end.segment)
+  if (bytes.length < Math.max(file_bytes, fileSizeInHead(bytes, end.offset, end))) {
+    return damage({ ...end, offset: bytes.length }, 'it is shorter than it was')
+  }
+  const next = (end.sequence + 1) as LogSequence
+  if (file_bytes > 0 && next !== end.segment && scan.has(next)) {
+    const { length } = scan.bytesOf(next)
+    if (length < smallest_bytes(segment_bytes)) {
+      return damage({ ...end, segment: next, offset: length }, 'it is shorter than it was')
+    }
+  }
   const later = [...scan.laterThan(end)]
   // Without a record that was written after the missing one was on disk, the missing one may have been on its way there.
   if (later.some(({ flushed }) => flushed > end.sequence)) {
@@ -48,7 +73,7 @@ export function recoverLog(folder: LogFolder, from: LogPosition): Result<Recover
     // A flush that failed has dropped what it did not bring to disk, and reading shows it all the same.
     file.write(doubtful, bytes.subarray(doubtful, end.offset))
     file.flush()
-    return ok({ end, cut_bytes })
+    return ok({ from, end, cut_bytes, isBlank: end.offset === 0 && bytes.length === 0 })
   } catch (fault) {
     throw diskFault(join(folder.path, nameOf(end.segment)), fault)
   } finally {
@@ -57,17 +82,22 @@ export function recoverLog(folder: LogFolder, from: LogPosition): Result<Recover
 }
 
 /**
- * The position behind the last record, and where in its segment the first one begins that was not known to be on disk when
- * the last one was written.
+ * The position behind the last record; where in its segment the first one begins that was not known to be on disk when the last
+ * one was written; and what the file of that was known to have on disk.
  */
-function endOf(scan: LogScan, from: LogPosition): { readonly end: LogPosition; readonly doubtful: number } {
+function endOf(
+  scan: LogScan,
+  from: LogPosition,
+): { readonly end: LogPosition; readonly doubtful: number; readonly file_bytes: number } {
   let end = from
+  let file_bytes = frameBefore(scan.bytesOf(from.segment), from.offset, from.crc)?.file_bytes ?? 0
   const begins: { readonly sequence: number; readonly offset: number }[] = []
   for (const { frame, after } of scan.records(from)) {
     if (after.segment !== end.segment) begins.length = 0
+    file_bytes = frame.file_bytes
     begins.push({ sequence: frame.sequence, offset: after.offset - frame.size_bytes })
     while (begins[0] && begins[0].sequence <= frame.flushed) begins.shift()
     end = after
   }
-  return { end, doubtful: begins[0]?.offset ?? end.offset }
+  return { end, doubtful: begins[0]?.offset ?? end.offset, file_bytes }
 }

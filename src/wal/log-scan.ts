@@ -59,7 +59,21 @@ export class LogScan {
 
   /** Whether no segment begins with a record. */
   get isEmpty(): boolean {
-    return this.#firsts.every((first) => frameAt(this.bytesOf(first), 0) === undefined)
+    return this.#firsts.every((first) => {
+      const bytes = this.bytesOf(first)
+      const frame = frameAt(bytes, 0)
+      const isOpening = frame !== undefined && frame.sequence === first - 1
+      return frameAt(bytes, isOpening ? frame.size_bytes : 0) === undefined
+    })
+  }
+
+  /** The position behind the opening of the segment that a position is the beginning of; else the position itself. */
+  opened(at: LogPosition): LogPosition {
+    const { sequence, segment, offset, crc } = at
+    if (offset !== 0 || !this.has(segment)) return at
+    const opening = frameAt(this.bytesOf(segment), 0)
+    if (opening === undefined || opening.sequence !== sequence || opening.previous !== crc) return at
+    return { sequence, segment, offset: opening.size_bytes, crc: opening.crc }
   }
 
   /** The records behind a position that follow each other without a gap, each with the position behind it. */
@@ -90,11 +104,12 @@ export class LogScan {
   }
 
   #next(at: LogPosition): ScannedRecord | undefined {
-    return this.#nextIn(at.segment, at.offset, at) ?? this.#nextIn((at.sequence + 1) as LogSequence, 0, at)
+    const next = (at.sequence + 1) as LogSequence
+    return this.#nextAt(this.opened(at)) ?? this.#nextAt(this.opened({ ...at, segment: next, offset: 0 }))
   }
 
-  #nextIn(segment: LogSequence, offset: number, { sequence, crc }: LogPosition): ScannedRecord | undefined {
-    if (!this.#firsts.includes(segment)) return undefined
+  #nextAt({ segment, offset, sequence, crc }: LogPosition): ScannedRecord | undefined {
+    if (!this.has(segment)) return undefined
     const frame = frameAt(this.bytesOf(segment), offset)
     if (frame === undefined || frame.sequence !== sequence + 1 || frame.previous !== crc) return undefined
     const after = { sequence: frame.sequence, segment, offset: offset + frame.size_bytes, crc: frame.crc }

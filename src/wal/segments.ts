@@ -47,16 +47,29 @@ export class Segments {
     return this.#file
   }
 
-  /** Whether so many bytes still go into the current segment at an offset. A record longer than a segment gets one of its own. */
+  /** Whether so many bytes still go into the current segment at an offset. */
   fits(offset: number, bytes: number): boolean {
-    return offset === 0 || offset + bytes <= this.#segment_bytes
+    return offset + bytes <= this.#segment_bytes
   }
 
-  /** Goes on in a new segment. Everything in the one before has been flushed. */
+  /** How long the current segment is at least. */
+  get size_bytes(): number {
+    return this.#size_bytes
+  }
+
+  /**
+   * Goes on in a new segment, which is on disk with its smallest size before it has its name: one that is shorter was cut.
+   * Everything in the one before has been flushed.
+   */
   next(first: LogSequence): void {
     const name = nameOf(first)
-    const spare = this.#spares.at(-1)
-    if (spare !== undefined) this.#folder.rename(spare, name)
+    if (this.#spares.length === 0) {
+      this.#folder.open(`${sparePrefix}${name}`).close()
+      this.#spares.push(`${sparePrefix}${name}`)
+    }
+    const spare = this.#spares.at(-1) ?? name
+    this.#lengthen(spare)
+    this.#folder.rename(spare, name)
     this.#spares.pop()
     const file = this.#folder.open(name)
     try {
@@ -71,22 +84,37 @@ export class Segments {
     this.#firsts.push(first)
   }
 
+  /** Gives a file that is to become a segment its smallest size, on disk. */
+  #lengthen(name: string): void {
+    const file = this.#folder.open(name)
+    try {
+      const { size_bytes } = file
+      const missing_bytes = smallest_bytes(this.#segment_bytes) - size_bytes
+      if (missing_bytes > 0) file.write(size_bytes, Buffer.alloc(missing_bytes))
+      flushed(file, name) // Also what was written when there was not enough space for all of it.
+    } finally {
+      file.close()
+    }
+  }
+
   /**
    * Extends the current segment so that it has so many bytes, or as many as there is space for: whoever writes finds out
-   * whether that is enough.
+   * whether that is enough. Says whether it has become longer by all that was wanted.
    */
-  reserve(bytes: number): void {
-    if (bytes <= this.#size_bytes) return
+  reserve(bytes: number): boolean {
+    if (bytes <= this.#size_bytes) return false
     // A record may have extended it where there was no space to do that ahead of it.
     this.#size_bytes = this.#file.size_bytes
-    if (bytes <= this.#size_bytes) return
+    if (bytes <= this.#size_bytes) return false
     const step = Math.min(Math.max(this.#size_bytes, growthMin_bytes), growthMax_bytes)
     const target = Math.max(bytes, Math.min(this.#size_bytes + step, this.#segment_bytes))
     try {
       this.#file.write(this.#size_bytes, Buffer.alloc(target - this.#size_bytes))
       this.#size_bytes = target
+      return true
     } catch (fault) {
       if (!isOutOfSpace(fault)) throw fault
+      return false
     }
   }
 
@@ -117,6 +145,20 @@ export class Segments {
 
   close(): void {
     this.#file.close()
+  }
+}
+
+/** The size of a segment that is begun, whose segments become so large. */
+export function smallest_bytes(segment_bytes: number): number {
+  return Math.min(growthMin_bytes, segment_bytes)
+}
+
+/** A flush that fails is a fault whatever the reason: part of it may be on disk. */
+function flushed(file: LogFile, name: string): void {
+  try {
+    file.flush()
+  } catch (fault) {
+    throw diskFault(name, fault)
   }
 }
 

@@ -1,4 +1,4 @@
-import { cpSync } from 'node:fs'
+import { cpSync, rmSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
 import { Checkpoints, restoreCheckpoint } from '../../src/lmdb/checkpoint.js'
@@ -30,6 +30,25 @@ async function withoutIndexes(path: string): Promise<void> {
   checkpoints.close()
   await checkpoints.root.close()
 }
+
+test('a log that was cut before its first checkpoint is refused as damage, with the way out', async (t) => {
+  const [path, copied] = [join(t.testdir(), 'running'), join(t.testdir(), 'copied')]
+  const store = new LmdbPartitionStore(path, storeSettings)
+  t.teardown(() => store.close())
+  for (let n = 0; n < 200; n += 1) {
+    takeTurn({ store, interpret: noWords, matcher: matcher(), versions: versions() }, [
+      command('APPEND', `Silo${n}`, [given('level', n)]),
+    ])
+  }
+  for (const size of [0, 2 ** 17]) {
+    cpSync(path, copied, { recursive: true })
+    truncateSync(join(copied, 'log', '0000000000000001.log'), size)
+    t.match(restoreCheckpoint(copied), { ok: true })
+    const refusal = /0000000000000001\.log is damaged .*shorter than it was.*: restore the data folder from a backup/
+    t.throws(() => new LmdbPartitionStore(copied, storeSettings), { name: 'DamagedRecord', message: refusal })
+    rmSync(copied, { recursive: true })
+  }
+})
 
 test('power that is lost while indexes are made at the opening leaves the checkpoint, and they are made again', async (t) => {
   const [path, cut] = [join(t.testdir(), 'running'), join(t.testdir(), 'cut')]

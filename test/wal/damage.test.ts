@@ -1,7 +1,19 @@
 import { test } from 'tap'
 import { LocalLog } from '../../src/wal/local-log.js'
 import { type LogPosition, LogScan, parsePosition, positionText } from '../../src/wal/log-scan.js'
-import { append, begun, damageByte, folders, half, nth, reopened, small, textsIn } from './given.js'
+import {
+  append,
+  begun,
+  cutFile,
+  damageByte,
+  folders,
+  half,
+  nth,
+  opening_bytes,
+  reopened,
+  small,
+  textsIn,
+} from './given.js'
 
 const first = '0000000000000001.log'
 
@@ -12,10 +24,10 @@ for (const [where, folderOf] of Object.entries(folders)) {
     const { position } = log
     append(log, 'one', half('b'), half('c'), 'four')
     log.close()
-    damageByte(folder, first, 33)
+    damageByte(folder, first, opening_bytes + 33)
     const opened = LocalLog.open(folder, position, small)
     const what = 'record 1 is damaged, and later ones are sound'
-    t.same(opened, { ok: false, error: { file: `${folder.path}/${first}`, offset: 0, what } })
+    t.same(opened, { ok: false, error: { file: `${folder.path}/${first}`, offset: opening_bytes, what } })
   })
 
   test(`in ${where}, a damaged last record of a segment is named, whose later ones stand in the next`, async (t) => {
@@ -26,7 +38,7 @@ for (const [where, folderOf] of Object.entries(folders)) {
     log.close()
     damageByte(folder, first, 2100)
     const opened = LocalLog.open(folder, position, small)
-    t.match(opened, { ok: false, error: { file: `${folder.path}/${first}`, offset: 2032 } })
+    t.match(opened, { ok: false, error: { file: `${folder.path}/${first}`, offset: opening_bytes + 2016 } })
   })
 
   test(`in ${where}, a segment that is missing or shorter than it was is damage`, async (t) => {
@@ -47,7 +59,7 @@ for (const [where, folderOf] of Object.entries(folders)) {
     const { position } = log
     append(log, 'one', 'two')
     log.close()
-    damageByte(folder, first, 40 + 33)
+    damageByte(folder, first, opening_bytes + 40 + 33)
     const opened = LocalLog.open(folder, position, small)
     if (!opened.ok) throw new Error(opened.error.what)
     t.equal(opened.value.cut_bytes, 40)
@@ -65,7 +77,7 @@ for (const [where, folderOf] of Object.entries(folders)) {
     const { position } = log
     append(log, 'one', 'two', 'three')
     log.close()
-    damageByte(folder, first, 40 + 33)
+    damageByte(folder, first, opening_bytes + 40 + 33)
     const cut = reopened(folder, position)
     t.same(textsIn(cut), ['one'])
     cut.close()
@@ -97,6 +109,63 @@ for (const [where, folderOf] of Object.entries(folders)) {
     append(log, 'one')
     t.notOk(new LogScan(folder).isEmpty)
     log.close()
+  })
+}
+
+for (const [where, folderOf] of Object.entries(folders)) {
+  const large = { durable: true, failed: () => {} }
+  const shorter = { ok: false, error: { what: 'it is shorter than it was' } }
+
+  test(`in ${where}, a log that is cut anywhere before its first checkpoint is damage`, async (t) => {
+    for (const part of [0, 0.001, 0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99]) {
+      const folder = folderOf(t)
+      const log = begun(folder, large)
+      const { position } = log
+      for (let n = 0; n < 200; n += 1) append(log, 'x'.repeat(2000))
+      log.close()
+      cutFile(folder, first, part)
+      t.match(LocalLog.open(folder, position, large), shorter, `${part} of it is left`)
+    }
+  })
+
+  test(`in ${where}, a log that is cut after a checkpoint is damage, also when nothing has followed that`, async (t) => {
+    for (const more of [0, 5]) {
+      const folder = folderOf(t)
+      const log = begun(folder, large)
+      append(log, 'one', 'two', 'three')
+      const { position } = log
+      for (let n = 0; n < more; n += 1) append(log, 'x')
+      log.close()
+      cutFile(folder, first, 0.5)
+      t.match(LocalLog.open(folder, position, large), shorter, `${more} records follow it`)
+    }
+  })
+
+  test(`in ${where}, a segment that is cut to nothing behind others is damage`, async (t) => {
+    for (const part of [0, 0.5]) {
+      const folder = folderOf(t)
+      const log = begun(folder)
+      const { position } = log
+      append(log, half('a'), half('b'), half('c'))
+      log.close()
+      cutFile(folder, '0000000000000003.log', part)
+      const what = { ok: false, error: { file: `${folder.path}/0000000000000003.log`, what: shorter.error.what } }
+      t.match(LocalLog.open(folder, position, small), what, `${part} of it is left`)
+    }
+  })
+
+  test(`in ${where}, a log that an earlier version has begun and never written is told of once`, async (t) => {
+    const folder = folderOf(t)
+    folder.open(first).close()
+    const from = { sequence: nth(0), segment: nth(1), offset: 0, crc: 0 }
+    const opened = LocalLog.open(folder, from, small)
+    if (!opened.ok) throw new Error(opened.error.what)
+    t.equal(opened.value.isBlank, true)
+    append(opened.value.log, 'one')
+    const { position } = opened.value.log
+    opened.value.log.close()
+    t.match(LocalLog.open(folder, position, small), { value: { isBlank: false, cut_bytes: 0 } })
+    t.same(textsIn(reopened(folder, from)), ['one'], 'also where the checkpoint before is the last one that is whole')
   })
 }
 

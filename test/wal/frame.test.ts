@@ -6,19 +6,20 @@ import { nth } from './given.js'
 function framed(text: string, sequence = 5, previous = 0x01020304): Buffer {
   const payload = Buffer.from(text)
   const bytes = Buffer.alloc(frameSize(payload.length) + head_bytes)
-  writeFrame(bytes, { sequence: nth(sequence), previous, flushed: nth(sequence - 2), payload })
+  writeFrame(bytes, { sequence: nth(sequence), previous, flushed: nth(sequence - 2), file_bytes: 9000, payload })
   return bytes
 }
 
 test('the bytes of a frame are the format on disk and never change', async (t) => {
   const bytes = framed('level')
-  const head = '5249474c05000000fd889eb804030201050000000000010002000000000000006c6576656c000000'
+  const head = '5249474c050000007ba0689604030201050000000000010002000000020000006c6576656c000000'
   t.equal(bytes.subarray(0, frameSize(5)).toString('hex'), head)
   t.same(frameAt(bytes, 0), {
     sequence: 5,
-    crc: 0xb89e88fd,
+    crc: 0x9668a07b,
     previous: 0x01020304,
     flushed: 3,
+    file_bytes: 8192,
     payload: Buffer.from('level'),
     size_bytes: 40,
   })

@@ -61,9 +61,12 @@ export function textsIn(log: LocalLog, after = 0): readonly string[] {
   return Array.from(log.records(nth(after)), ({ bytes }) => Buffer.from(bytes).toString())
 }
 
-/** A text so long that two of them fill a segment of `small`. */
+/** What the opening of the first segment takes. */
+export const opening_bytes = 32
+
+/** A text so long that two of them fill a segment of `small`, also the first one. */
 export function half(letter: string): string {
-  return letter.repeat(2000)
+  return letter.repeat(1984)
 }
 
 /** Changes one byte of a file. */
@@ -73,4 +76,16 @@ export function damageByte(folder: LogFolder, name: string, offset: number): voi
   file.write(offset, Buffer.of(byte ^ 0xff))
   file.flush()
   file.close()
+}
+
+/** Leaves a part of a file, as it is on disk, and nothing else. */
+export function cutFile(folder: LogFolder, name: string, part: number): void {
+  const file = folder.open(name)
+  const left = file.read(0, Math.floor(file.size_bytes * part))
+  file.close()
+  folder.remove(name)
+  const cut = folder.open(name)
+  cut.write(0, left)
+  cut.flush()
+  cut.close()
 }

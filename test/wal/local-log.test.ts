@@ -95,7 +95,7 @@ for (const [where, folderOf] of Object.entries(folders)) {
     const folder = folderOf(t)
     const log = begun(folder)
     // With nothing behind them, both would fit.
-    append(log, 'x'.repeat(2032), half('b'))
+    append(log, 'x'.repeat(2016), half('b'))
     log.close()
     t.same(
       folder.names().map((name) => folder.open(name).size_bytes),
