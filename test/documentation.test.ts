@@ -98,6 +98,7 @@ test('every flag, variable and metric that a page names is one of the program', 
 const ofTests: ReadonlySet<string> = new Set([
   'RIGEL_BENCH',
   'RIGEL_CHROMIUM',
+  'RIGEL_CHANGE_SCHEDULES',
   'RIGEL_CLUSTER_LINK',
   'RIGEL_CLUSTER_ROUNDS',
   'RIGEL_FAULTS',

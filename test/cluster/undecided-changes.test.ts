@@ -127,3 +127,50 @@ test('a change of a subscription that one node does not hear of is refused, and 
   t.equal(came('/old'), before, 'nothing comes to the old address behind the answer')
   for (const node of brokers) t.equal(await node.end('SIGTERM'), 0)
 })
+
+test('what is undecided when the coordinator is killed is withdrawn by the next one', {
+  skip: noEtcd,
+}, async (t) => {
+  t.setTimeout(180_000)
+  const written = new Written()
+  const end = await FarEnd.listen(t, (received, response) => {
+    if (received.url === '/old') written.accept(received)
+    response.end()
+  })
+  const nodes = await linkedNodes(t, ['a', 'b'])
+  const brokers = nodes.map(({ broker }) => broker)
+  await subscribedToTanks(brokers, end.url('/old'))
+  const [{ broker: coordinator }, { broker: other, link }] = await coordinatorOf(nodes)
+  const [shown] = (await other.send('GET', '/v2/subscriptions')).json as readonly unknown[]
+  const path = `/v2/subscriptions/${String(member(shown, 'id'))}`
+  await written.setAll(...brokers)
+  link.refuse(true)
+  link.cut()
+  const { notification } = toTanks(end.url('/new'))
+  const asked = [
+    coordinator.send('PATCH', path, { notification }),
+    coordinator.send('POST', '/v2/subscriptions', toTanks(end.url('/refused'))),
+  ].map((reply) => reply.catch(() => undefined))
+  const count = end.received.length
+  await until(async () => {
+    for (const id of tanks) await written.set(id, other)
+    return await isOnHold(other, path)
+  }, 'the other node holds the subscription')
+  await coordinator.end('SIGKILL')
+  t.same(await Promise.all(asked), [undefined, undefined], 'nobody was answered')
+  await written.setAll(other)
+  await until(() => written.isNotified, 'all that was acknowledged is notified').catch(() => {})
+  written.check(t)
+  t.ok(end.received.length > count)
+  t.same(new Set(end.received.map(({ url }) => url)), new Set(['/old']))
+  const known = await other.send('GET', '/v2/subscriptions')
+  t.match(known.json, [{ notification: { http: { url: end.url('/old') } } }])
+  t.equal((known.json as readonly unknown[]).length, 1)
+  t.equal(await other.end('SIGTERM'), 0)
+})
+
+/** Whether a node holds back what there is for a subscription. */
+async function isOnHold(node: RunningBroker, path: string): Promise<boolean> {
+  const { text } = await node.send('GET', `/admin${path.replace('/v2', '')}?details=on`)
+  return text.includes('on hold')
+}
