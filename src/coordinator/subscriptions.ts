@@ -121,8 +121,9 @@ export class Subscriptions implements SubscriptionService {
     const ticked = this.#parts.store.ticks()
     for (const { subscription } of this.#held.all()) this.#ticker.put(subscription, ticked.get(subscription.id))
     this.#sweep = setInterval(() => this.#removeForgotten(), sweep_ms)
-    this.#removeForgotten()
+    // Before anything else is done to these.
     for (const record of this.#held.undecided()) this.#withdraw(record)
+    this.#removeForgotten()
   }
 
   /**

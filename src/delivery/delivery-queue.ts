@@ -140,6 +140,7 @@ export class DeliveryQueue {
     const queue = this.#recipients.put(recipient)
     if (queue === undefined) return
     this.#departures.removeVoid(queue)
+    this.#dropBeyondLimit(queue)
     if (this.#parts.simulated) this.#departures.removeWaiting(queue, 'simulated')
     this.#recipients.forgetIdle(queue)
   }
@@ -185,7 +186,7 @@ export class DeliveryQueue {
 
   /** A notice of an outbox has arrived; they come by their numbers. `since_ms` is when it was made, by the steady clock. */
   add(source: SourceNumber, numbered: NumberedNotice, since_ms: number): void {
-    const { meter, simulated, limits } = this.#parts
+    const { meter, simulated } = this.#parts
     const { number, notice } = numbered
     const isNew = !this.#loading.has(source)
     if (isNew) meter.stored(1)
@@ -214,10 +215,19 @@ export class DeliveryQueue {
     if (notice.after !== undefined) this.#barred.add(queue)
     this.#departures.trace(queue, 'put into', source, number)
     if (superseded !== undefined) this.#departures.remove(queue, superseded, 'ended')
-    if (queue.depth > limits.queueMax) this.#departures.dropOldest(queue, `${queue.depth} are waiting`)
+    // What a change that is undecided has made displaces nothing: some of it may be void.
+    if (!queue.onHold) this.#dropBeyondLimit(queue)
     this.#totals.warnOfQueue(queue)
     if (simulated && queue.recipient !== undefined && !queue.onHold) this.#departures.removeWaiting(queue, 'simulated')
     else this.#offer(queue)
+  }
+
+  #dropBeyondLimit(queue: SubscriptionQueue): void {
+    const { queueMax } = this.#parts.limits
+    let isDropped = true
+    while (isDropped && queue.depth > queueMax) {
+      isDropped = this.#departures.dropOldest(queue, `${queue.depth} are waiting`)
+    }
   }
 
   /** Begins the next attempt, if anything can be sent now. It ends with one of the five methods that follow. */
@@ -308,7 +318,9 @@ export class DeliveryQueue {
     this.#endStrange(at_ms)
     for (const queue of this.#totals.filled) {
       queue.order.reopen()
-      if (queue.recipient !== undefined && queue.recipient.expires <= at) this.#departures.expire(queue)
+      // Until it is decided it may be that it does not end yet.
+      if (!queue.onHold && queue.recipient !== undefined && queue.recipient.expires <= at)
+        this.#departures.expire(queue)
       while ((queue.order.oldest('waiting')?.since_ms ?? Number.POSITIVE_INFINITY) <= madeBy_ms) {
         this.#departures.dropOldest(queue, reason)
       }

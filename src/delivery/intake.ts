@@ -85,7 +85,7 @@ export class Intake {
       for (const [subscription, { lastNotification: made }] of source.stats()) noted({ subscription, made })
       let at = 0
       for (let found = source.after(at, slice); found.length > 0; found = source.after(at, slice)) {
-        for (const { notice } of found) noted(notice)
+        for (const { notice } of found) if (notice.provisional?.by !== 'proposed') noted(notice)
         at = found.at(-1)?.number ?? at
         await nextTurn()
       }
