@@ -261,9 +261,9 @@ export class Partitions<Task extends object> {
     const ticket = this.#tickets
     const reported = new Promise<TicketedReport>((resolve) => this.#open.set(ticket, resolve))
     thread.tell(instruction(ticket))
-    const report = await Promise.race([reported, thread.ended.catch(() => undefined)])
+    const report = await thread.during(reported).catch(() => undefined)
     this.#open.delete(ticket)
-    return report ?? undefined
+    return report
   }
 
   /** Tells the thread of a partition; of what is to be claimed, the next one if it has none now. */

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net'
 import type { IClientOptions, MqttClient } from 'mqtt'
 import type { Destinations } from '../http-client/destinations.js'
 import { denial, GivenUp, timedOut } from '../http-client/faults.js'
+import { Lifetime } from '../lifetime.js'
 import type { MqttEndpoint, MqttMessage } from './outgoing.js'
 
 interface ConnectionSettings {
@@ -35,11 +36,11 @@ export class MqttConnection {
   readonly #client: MqttClient
   readonly #timeout_ms: number
   /** Rejects with the reason when the connection has gone. */
-  readonly #gone: Promise<never>
+  readonly #lifetime: Lifetime
 
-  private constructor(client: MqttClient, gone: Promise<never>, timeout_ms: number) {
+  private constructor(client: MqttClient, lifetime: Lifetime, timeout_ms: number) {
     this.#client = client
-    this.#gone = gone
+    this.#lifetime = lifetime
     this.#timeout_ms = timeout_ms
   }
 
@@ -61,6 +62,8 @@ export class MqttConnection {
     const socket = connect({ host, port, lookup: destinations.lookup, noDelay: true })
     const client = new MqttClient(() => socket, clientOptions(endpoint, timeout_ms))
     const gone = goneOf(client, socket)
+    const lifetime = new Lifetime()
+    gone.catch((fault: unknown) => lifetime.end(fault))
     const cut = (): void => {
       client.end(true)
       socket.destroy()
@@ -68,13 +71,13 @@ export class MqttConnection {
     if (signal.aborted) cut()
     else signal.addEventListener('abort', cut, { once: true })
     try {
-      await withinTime(Promise.race([connected(client), gone]), timeout_ms)
+      await withinTime(lifetime.during(connected(client)), timeout_ms)
     } catch (fault) {
       cut()
       throw fault
     }
     gone.catch(closed)
-    return new MqttConnection(client, gone, timeout_ms)
+    return new MqttConnection(client, lifetime, timeout_ms)
   }
 
   /** Resolves when the message is written (qos 0) or acknowledged (qos 1 and 2); rejects with a fault or `timedOut`. */
@@ -82,7 +85,7 @@ export class MqttConnection {
     const acknowledged = new Promise<void>((resolve, reject) => {
       this.#client.publish(topic, body, { qos, retain }, (fault) => (fault == null ? resolve() : reject(fault)))
     })
-    await withinTime(Promise.race([acknowledged, this.#gone]), this.#timeout_ms)
+    await withinTime(this.#lifetime.during(acknowledged), this.#timeout_ms)
   }
 
   /** Says goodbye, and lets what has been written leave. */

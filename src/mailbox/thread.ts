@@ -1,5 +1,6 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type TransferListItem } from 'node:worker_threads'
 import { Piscina } from 'piscina'
+import { Lifetime } from '../lifetime.js'
 
 /** What a thread reports names its kind; with `ready` it reports that it has begun. */
 export interface ThreadReport {
@@ -37,6 +38,7 @@ export class ActorThread<Task extends object, Report extends ThreadReport> {
   /** See `parkWhenTold`. */
   readonly #parking: MessagePort
   readonly #over: Promise<void>
+  readonly #lifetime = new Lifetime()
   /** Each takes the report that it waits for; says whether this was it. */
   readonly #waiting: ((report: Report) => boolean)[] = []
 
@@ -78,6 +80,10 @@ export class ActorThread<Task extends object, Report extends ThreadReport> {
     })
     this.ready = this.next('ready')
     this.ended = this.#over
+    this.ended.then(
+      () => this.#lifetime.end(new Error('the thread ended without the report that was waited for')),
+      (fault: unknown) => this.#lifetime.end(fault),
+    )
     // Whoever waits for one of them gets the failure; the other one is not an unhandled rejection.
     this.ready.catch(() => {})
     this.ended.catch(() => {})
@@ -92,7 +98,12 @@ export class ActorThread<Task extends object, Report extends ThreadReport> {
         return true
       }),
     )
-    return Promise.race([next, this.#over.then(endedEarly)])
+    return this.#lifetime.during(next)
+  }
+
+  /** What some work of the thread gives; rejects when the thread ends before that. */
+  during<Value>(work: Promise<Value>): Promise<Value> {
+    return this.#lifetime.during(work)
   }
 
   /** Tells the task something, in order. */
@@ -123,8 +134,4 @@ function isOfKind<Report extends ThreadReport, Kind extends Report['kind']>(
   kind: Kind,
 ): report is OfKind<Report, Kind> {
   return report.kind === kind
-}
-
-function endedEarly(): never {
-  throw new Error('the thread ended without the report that was waited for')
 }
