@@ -145,7 +145,7 @@ were acknowledged, ${this.#reads.map((reads, at) => reads - (read[at] ?? 0))} sh
       at += 1
       await delay(100)
       if (outcome === 'refused') writer.history.refuse(value)
-      else {
+      else if (outcome === 'unanswered') {
         writer.history = this.#begun(`Tank${number}-${writer.entities}-`)
         writer.entities += 1
       }
@@ -198,13 +198,17 @@ function differing(copy: readonly string[], first: readonly string[]): string {
     .join('\n')
 }
 
-/** Sends a value to a node. Not known is what was not answered, and what the answer says that of. */
-async function outcomeOf(node: RunningBroker, id: string, value: number): Promise<'done' | 'refused' | 'unknown'> {
+/** Sends a value to a node. Not known is what the answer says that of: it is not carried out behind what is acknowledged later. */
+async function outcomeOf(
+  node: RunningBroker,
+  id: string,
+  value: number,
+): Promise<'done' | 'refused' | 'unknown' | 'unanswered'> {
   const attributes = [{ name: 'level', type: 'Number', value: String(value) }]
   const sent = node.update('APPEND', { id, type: 'Tank', isPattern: 'false', attributes })
   const reply = await answered(sent).catch((fault: unknown) => (wasNotSent(fault) ? 'refused' : undefined))
   if (reply === 'refused') return reply
-  if (reply === undefined) return 'unknown'
+  if (reply === undefined) return 'unanswered'
   if (reply.status === 200 && refusalIn(reply.text) === undefined) return 'done'
   return /may have been carried out/.test(reply.text) ? 'unknown' : 'refused'
 }

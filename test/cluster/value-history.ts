@@ -1,7 +1,7 @@
 /**
- * The values of one entity. Its only writer sends 1, 2, 3 … and ends with the first whose outcome it does not know: that
- * may be carried out at any time. So a read shows the last value that was acknowledged, or the one after it while
- * that is under way.
+ * The values of one entity. Its only writer sends 1, 2, 3 … and ends with the first that is not answered: that may be carried out
+ * at any time. One that is answered with that its outcome is not known may have been carried out, and is not any more behind one
+ * that was acknowledged later. So a read shows the last value that was acknowledged, or one after it that was not refused.
  */
 export class ValueHistory {
   readonly id: string
