@@ -103,6 +103,8 @@ const ofTests: ReadonlySet<string> = new Set([
   'RIGEL_CLUSTER_ROUNDS',
   'RIGEL_FAULTS',
   'RIGEL_IMAGE',
+  'RIGEL_LINKS',
+  'RIGEL_LINKS_SEED',
   'RIGEL_MANY',
   'RIGEL_MAXIMAL',
   'RIGEL_POWER_CUTS',

@@ -63,10 +63,7 @@ export type ConnectionEffect =
  * | any     | malformed          | refuses | refuse: misused |
  * | else    | opening, batch     | refuses | refuse: misused |
  */
-export function connectionStep(
-  state: ConnectionState,
-  event: ConnectionEvent,
-): readonly [ConnectionState, ConnectionEffect] {
+function connectionStep(state: ConnectionState, event: ConnectionEvent): readonly [ConnectionState, ConnectionEffect] {
   if (state.kind === 'refuses') return refusing(state.refusal)
   switch (event.kind) {
     case 'opening':
