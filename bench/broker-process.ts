@@ -11,7 +11,7 @@ import { member } from './ngsi.js'
 import { written } from './request.js'
 
 /** What is started when no other broker is named: the one that was built with this benchmark. */
-export const ownBroker = fileURLToPath(new URL('../program/src/main.js', import.meta.url))
+export const ownBroker = fileURLToPath(new URL('../program/src/main.cjs', import.meta.url))
 
 export interface Start {
   /** The script that node runs. */

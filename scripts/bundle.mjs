@@ -22,6 +22,18 @@ import { dirname as rigelFolderOf } from 'node:path'
 import { fileURLToPath as rigelPathOf } from 'node:url'
 const require = rigelRequireOf(import.meta.url), __filename = rigelPathOf(import.meta.url), __dirname = rigelFolderOf(__filename)`
 
+/**
+ * How many threads flush files, look up names and read files, unless the operator says: one for the checkpoint of each partition
+ * that flushes at the same moment, and some for all else.
+ */
+const poolThreads = 64
+
+/** What is started. It is no ECMAScript module: before the first of those runs, the threads are made to read it. */
+const entry = `#!/usr/bin/env node
+process.env.UV_THREADPOOL_SIZE ??= '${poolThreads}'
+import('./main.js')
+`
+
 /** The bundler of this tree; nothing without development packages. */
 async function installedBundler() {
   try {
@@ -67,5 +79,6 @@ if (build !== undefined) {
 } else {
   writeFileSync(join(program, 'src', 'main.js'), "#!/usr/bin/env node\nimport '../../src/main.js'\n")
 }
+writeFileSync(join(program, 'src', 'main.cjs'), entry)
 
 await import('./bundle-page.mjs')

@@ -41,7 +41,13 @@ function install(folder: string): string {
 
 test('the package has the program, the benchmarks and what the build noted, and no maps', async (t) => {
   const paths = pack(t.testdir()).files.map(({ path }) => path)
-  const needed = ['dist/program/src/main.js', 'dist/bench/run.js', 'dist/bench/feed.js', 'dist/build.json', 'README.md']
+  const needed = [
+    'dist/program/src/main.cjs',
+    'dist/bench/run.js',
+    'dist/bench/feed.js',
+    'dist/build.json',
+    'README.md',
+  ]
   for (const path of needed) t.ok(paths.includes(path), path)
   t.same(
     paths.filter((path) => path.endsWith('.map') || /^(dist\/)?test\//.test(path)),
@@ -51,7 +57,7 @@ test('the package has the program, the benchmarks and what the build noted, and 
 
 test('the program is in a few files, since each one that is read makes the start longer', (t) => {
   const program = join(root, 'dist', 'program')
-  const files = readdirSync(program, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.js'))
+  const files = readdirSync(program, { recursive: true, encoding: 'utf8' }).filter((path) => /\.c?js$/.test(path))
   t.ok(files.length < 60, `${files.length} files`)
   for (const name of ['partition', 'query', 'courier', 'front-end'])
     t.ok(files.includes(join('workers', `${name}.js`)), name)
@@ -60,7 +66,7 @@ test('the program is in a few files, since each one that is read makes the start
 
 test('what is installed from the package serves, knows its build, and has its commands', async (t) => {
   const folder = t.testdir()
-  const program = join(install(folder), 'dist', 'program', 'src', 'main.js')
+  const program = join(install(folder), 'dist', 'program', 'src', 'main.cjs')
   const said = (...words: readonly string[]) =>
     execFileSync(process.execPath, [program, ...words], { encoding: 'utf8' })
   t.match(said('version'), /^rigel \d+\.\d+\.\d+ \(git ([0-9a-f]{7}|nogitversion)\)\n/)
@@ -80,7 +86,7 @@ test('on a terminal the broker says what runs, and its log is for people', async
   const folder = t.testdir()
   const port = await freePort()
   // "exec", since not every shell becomes its last command: one that stays ends by Ctrl-C too, and says so instead of the broker.
-  const words = `exec ${process.execPath} ${join(root, 'dist/program/src/main.js')} -port ${port} -dbPath ${join(folder, 'data')} -logLevel INFO`
+  const words = `exec ${process.execPath} ${join(root, 'dist/program/src/main.cjs')} -port ${port} -dbPath ${join(folder, 'data')} -logLevel INFO`
   const terminal = spawn('script', ['-qec', words, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] })
   t.teardown(() => terminal.kill('SIGKILL'))
   let shown = ''

@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const dist = new URL('../', import.meta.url)
-const program = fileURLToPath(new URL('program/src/main.js', dist))
+const program = fileURLToPath(new URL('program/src/main.cjs', dist))
 const modules = fileURLToPath(new URL('src/main.js', dist))
 
 /** The program as it is installed; its modules, if they were compiled after it was made of them. */
