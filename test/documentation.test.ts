@@ -173,7 +173,7 @@ function filesNamedIn(page: string): ReadonlySet<string> {
   const inBackticks = [...page.matchAll(/(?<=`)[\w-]+(?:\/[\w.-]+)+\.(?:ts|mjs|svg|md)(?=`)/g)]
   return new Set(
     [...fromRoot, ...inBackticks].map(([path]) => {
-      return path.startsWith('dist/') ? path.replace(/^dist\/(program\/)?/, '').replace(/\.js$/, '.ts') : path
+      return path.startsWith('dist/') ? path.replace(/^dist\/(program\/)?/, '').replace(/\.c?js$/, '.ts') : path
     }),
   )
 }

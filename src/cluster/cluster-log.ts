@@ -67,7 +67,7 @@ export class ClusterLog implements NotedLog {
 
   /** What the metadata log says up to this record is in force for the writer: its records say so from now on. */
   controlled(control: LogSequence): void {
-    this.#control = control
+    if (control > this.#control) this.#control = control
   }
 
   /** When the last record that was appended here was sent to the engine, by the monotonic clock and by that of the day. */

@@ -52,7 +52,7 @@ export function transition(state: ReplicaState, event: ReplicaEvent): Transition
     case 'committed':
       return wentOn(event.index > state.commitIndex ? { ...state, commitIndex: event.index } : state)
     case 'controlled':
-      return wentOn({ ...state, control: event.control })
+      return wentOn(event.control > state.control ? { ...state, control: event.control } : state)
     case 'claimed':
       return claimed(state, event.outcome)
     case 'heartbeat':
