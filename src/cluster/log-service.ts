@@ -38,6 +38,13 @@ interface Owned {
   readonly bytes: AppendedBytes
 }
 
+/** Answers a question with `givenUp`, unless it was answered. */
+interface GiveUp {
+  (): void
+  /** Whether it is a question for more of a log, which waits for as long as there is none. */
+  readonly isForMore: boolean
+}
+
 /** How often what checkpoints have made dispensable is deleted, and how often etcd lets go of its room. */
 const truncate_ms = 1000
 const compact_ms = 10_000
@@ -56,8 +63,8 @@ export class LogService {
   #timers: readonly NodeJS.Timeout[] = []
   #followed: FollowedLogs | undefined
   #checkpoints: CopyCheckpoints | undefined
-  /** Gives up each question that is under way. */
-  readonly #open = new Set<() => void>()
+  /** Give up each question that is under way. */
+  readonly #open = new Set<GiveUp>()
   /** How long questions are under way at most, once the process ends. */
   #patience_ms: number | undefined
 
@@ -99,7 +106,7 @@ export class LogService {
   /** The process ends: from now on what the engine does not answer within this time is given up. */
   end(patience_ms: number): void {
     this.#patience_ms = patience_ms
-    for (const giveUp of this.#open) setTimeout(giveUp, patience_ms)
+    for (const giveUp of this.#open) if (!giveUp.isForMore) setTimeout(giveUp, patience_ms)
   }
 
   /** Gives up what is under way: the process ends. */
@@ -114,13 +121,16 @@ export class LogService {
 
   #answer(log: LogName, question: LogQuestion): Promise<LogAnswers[LogQuestion['kind']]> {
     return new Promise((resolve, reject) => {
-      const giveUp = (): void => {
+      // That there is no more to follow is no silence of the engine.
+      const isForMore = question.kind === 'next'
+      const give = (): void => {
         if (!this.#open.delete(giveUp)) return
-        if (question.kind !== 'next') this.#parts.givenUp()
+        if (!isForMore) this.#parts.givenUp()
         resolve('givenUp')
       }
+      const giveUp: GiveUp = Object.assign(give, { isForMore })
       this.#open.add(giveUp)
-      if (this.#patience_ms !== undefined) setTimeout(giveUp, this.#patience_ms)
+      if (this.#patience_ms !== undefined && !isForMore) setTimeout(giveUp, this.#patience_ms)
       this.#answered(log, question).then((answer) => this.#open.delete(giveUp) && resolve(answer), reject)
     })
   }

@@ -75,7 +75,7 @@ export interface PartitionTask extends Pick<BrokerPlan, 'storage' | 'memory'> {
   readonly logLink?: LogLinkEnd | undefined
   /** Of one of several nodes: how far the partition is here, see `PartitionPosition`. */
   readonly position?: SharedArrayBuffer | undefined
-  /** See `PartitionCopyParts`. */
+  /** See `ReplicaState`. */
   readonly awaitsOwner?: boolean
 }
 

@@ -97,6 +97,34 @@ test('a log that does not go on where a folder is, is not opened', { skip: noEtc
   t.throws(() => open(at(17)), { name: 'DamagedRecord', message: /ends at record 1, and this folder has applied 17/ })
 })
 
+test('while the process ends a log is still followed: that there is no more of it is no silence', {
+  skip: noEtcd,
+}, async (t) => {
+  const prefix = `/${freshName()}`
+  const logs: ClusterLog[] = []
+  let end = (): void => {}
+  for (const node of ['a', 'b']) {
+    const thread = await startedLogThread(t, etcd, prefix, node)
+    const begun = thread.next('begun')
+    thread.tell({ kind: 'begin', description: 'a test', after: new Map([[0, start]]), nodes: undefined })
+    await begun
+    thread.tell({ kind: 'follow', nodes: { copies: 2, nodes: [] }, applied: new Map() })
+    const { writer, server } = newLogLink(0, node)
+    thread.tell({ kind: 'serve', end: server }, [server.port])
+    logs.push(new ClusterLog(writer, start))
+    end = () => thread.tell({ kind: 'ending', patience_ms: 1 })
+  }
+  const [owner, follower] = logs
+  if (owner === undefined || follower === undefined) return
+  const more = follower.next(start)
+  // The question and the word about the end come by different ports.
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  end()
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  t.ok((await owner.claim(start, start)).ok)
+  t.match(await more, [{ kind: 'claim', node: 'a', sequence: 1 }])
+})
+
 test('what was truncated goes, but for the last record', { skip: noEtcd }, async (t) => {
   const prefix = `/${freshName()}`
   const log = clusterOpener(await logThread(t, prefix))(start)
