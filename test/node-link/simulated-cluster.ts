@@ -53,14 +53,14 @@ export class SimulatedCluster {
     for (const entity of this.#entities) this.#time.after(random.below(100), () => this.#send(entity))
     const faults = 2 + random.below(8)
     for (let fault = 0; fault < faults; fault += 1) this.#time.after(random.below(clients_ms), () => this.#fault())
-    this.#time.run(clients_ms + 1)
+    this.#time.runUntil(clients_ms + 1)
     // Each answer comes in time, whatever goes on; then everything ends.
-    this.#time.run(clients_ms + 2 * patience_ms)
+    this.#time.runUntil(clients_ms + 2 * patience_ms)
     for (const front of this.#fronts) {
       if (front.open > 0) throw new Error(`${front.open} updates are not answered`)
       this.#end(front)
     }
-    this.#time.run(clients_ms + 60 * patience_ms)
+    this.#time.runUntil(clients_ms + 60 * patience_ms)
   }
 
   #start(name: string): void {
