@@ -1,7 +1,7 @@
 import type { LostBatch, Posted } from '../../src/mailbox/mailbox.js'
 import type { Result } from '../../src/result.js'
 import { SimulatedFront } from './simulated-front.js'
-import { SimulatedLog, SimulatedNode, type SimulatedUpdate } from './simulated-node.js'
+import { present, SimulatedLog, SimulatedNode, type SimulatedUpdate, type Version } from './simulated-node.js'
 import { SimulatedTime } from './simulated-time.js'
 
 /** How long a front end waits, and how long clients go on. */
@@ -21,6 +21,7 @@ interface Entity {
 /** Three nodes with a partition, four front ends, and clients: everything that happens, and when, comes from the seed. */
 export class SimulatedCluster {
   readonly #isTold: boolean
+  readonly #version: Version
   readonly #time: SimulatedTime
   readonly #log: SimulatedLog
   readonly #nodes = new Map<string, SimulatedNode>()
@@ -36,8 +37,9 @@ export class SimulatedCluster {
   readonly answers = new Map<string, number>()
 
   /** `isTold` says whether its story is kept. */
-  constructor(seed: number, isTold: boolean) {
+  constructor(seed: number, isTold: boolean, version: Version = present) {
     this.#isTold = isTold
+    this.#version = version
     this.#time = new SimulatedTime(seed)
     this.#log = new SimulatedLog((update) => this.#carriedOut(update))
     for (const name of ['a', 'b', 'c']) this.#start(name)
@@ -65,14 +67,15 @@ export class SimulatedCluster {
 
   #start(name: string): void {
     const slot = name.charCodeAt(0) - 97
-    const node = new SimulatedNode({ time: this.#time, log: this.#log, name, slot, patience_ms })
+    const parts = { time: this.#time, log: this.#log, version: this.#version, name, slot, patience_ms }
+    const node = new SimulatedNode(parts)
     this.#nodes.set(name, node)
     for (let frontEnd = 0; frontEnd < (name === 'a' ? 2 : 1); frontEnd += 1) {
       this.#frontsMade += 1
       const nodeOf = (other: string): SimulatedNode | undefined => this.#nodes.get(other)
       const named = (): string | undefined => this.#named()
-      const parts = { time: this.#time, node, frontEnd, number: this.#frontsMade, patience_ms, nodeOf, named }
-      const front = new SimulatedFront(parts)
+      const frontParts = { time: this.#time, node, frontEnd, number: this.#frontsMade, patience_ms, nodeOf, named }
+      const front = new SimulatedFront(frontParts)
       this.#fronts.push(front)
       this.#hears(front)
     }

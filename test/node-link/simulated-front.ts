@@ -7,7 +7,6 @@ import {
   emptyQueue,
   type QueueEffect,
   type QueueEvent,
-  queueStep,
 } from '../../src/node-link/remote-queue.js'
 import { err, type Result } from '../../src/result.js'
 import type { Tenure } from '../../src/shared-memory/partition-position.js'
@@ -104,7 +103,7 @@ export class SimulatedFront {
     const { node, time, patience_ms } = this.#parts
     if (node.isDead) return
     const moment = { now_ms: node.clock_ms, owner: this.#owner, patience_ms }
-    const [queue, effects] = queueStep(this.#queue, event, moment)
+    const [queue, effects] = node.version.queueStep(this.#queue, event, moment)
     this.#queue = queue
     const opened: Extract<QueueEffect, { kind: 'open' }>[] = []
     for (const effect of effects) {

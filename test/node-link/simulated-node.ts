@@ -1,10 +1,21 @@
 import { refusalOf } from '../../src/mailbox/inbox.js'
 import type { CommandOutcome } from '../../src/node-link/batch-route.js'
+import { queueStep } from '../../src/node-link/remote-queue.js'
 import type { Reply } from '../../src/partition/commands.js'
 import { err, ok } from '../../src/result.js'
 import { PartitionPosition, type Tenure } from '../../src/shared-memory/partition-position.js'
 import { SenderTable } from '../../src/shared-memory/sender-table.js'
 import type { SimulatedTime } from './simulated-time.js'
+
+/** What faulty versions have otherwise. */
+export interface Version {
+  readonly queueStep: typeof queueStep
+  readonly senders: () => SenderTable
+  readonly refusalOf: typeof refusalOf
+}
+
+/** The program as it is. */
+export const present: Version = { queueStep, senders: () => new SenderTable(1), refusalOf }
 
 /** An update that sets the value of an entity, as a front end sends it. */
 export interface SimulatedUpdate {
@@ -46,6 +57,7 @@ export class SimulatedLog {
 export interface SimulatedNodeParts {
   readonly time: SimulatedTime
   readonly log: SimulatedLog
+  readonly version: Version
   readonly name: string
   readonly slot: number
   /** How long clients wait, and things take at most. */
@@ -68,7 +80,8 @@ const turn = { decided_ns: 0, committed_ns: 0 }
 export class SimulatedNode {
   readonly name: string
   readonly slot: number
-  readonly senders = new SenderTable(1)
+  readonly version: Version
+  readonly senders: SenderTable
   readonly position = new PartitionPosition(PartitionPosition.memory())
   isDead = false
   readonly #parts: SimulatedNodeParts
@@ -84,6 +97,8 @@ export class SimulatedNode {
   constructor(parts: SimulatedNodeParts) {
     const { random } = parts.time
     this.#parts = parts
+    this.version = parts.version
+    this.senders = parts.version.senders()
     this.name = parts.name
     this.slot = parts.slot
     this.#rate = 1 + (random.next() - 0.5) * 0.0009
@@ -175,7 +190,7 @@ export class SimulatedNode {
     const begun = BigInt(Math.floor(this.clock_ms * 1e6))
     const { tenure } = this.position
     for (const arrived of this.#queue) {
-      const refusal = refusalOf(arrived, begun, tenure)
+      const refusal = this.version.refusalOf(arrived, begun, tenure)
       while (refusal !== undefined && arrived.replies.length < arrived.updates.length) arrived.replies.push(refusal)
     }
     const most = 1 + time.random.below(12)

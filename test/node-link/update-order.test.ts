@@ -1,16 +1,12 @@
 import { test } from 'tap'
+import { faultyVersions } from './faulty-versions.js'
 import { SimulatedCluster } from './simulated-cluster.js'
-
-/*
- * That this test can fail was shown by changing what it plays. Within 600 schedules it finds: batches that are not bound to a tenure
- * (38), or not to the refusals before; an update that is answered at once when its connection breaks (7), or when a way to any
- * node is opened; one that is late and carried out; a connection that is opened while an earlier one has batches under way, or does
- * not refuse what the earlier one brings; what comes back in another order, or is sent again although it may be carried out; a way
- * that is left too early; an answer that nothing gives. A tenure that is not bound to its claim takes 16,000.
- */
 
 const count = Number(process.env['RIGEL_LINKS'] ?? 20_000)
 const first = Number(process.env['RIGEL_LINKS_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
+
+/** Each fault is found in far fewer schedules than that. */
+const enough = 5000
 
 test('whatever connections, owners and clocks do, no older update is carried out behind a newer one that was acknowledged', async (t) => {
   t.setTimeout(0)
@@ -25,3 +21,18 @@ test('whatever connections, owners and clocks do, no older update is carried out
     }
   }
 })
+
+for (const [fault, version] of Object.entries(faultyVersions)) {
+  test(`the simulation finds it when ${fault}`, async (t) => {
+    t.setTimeout(0)
+    for (let schedules = 1; schedules <= enough; schedules += 1) {
+      try {
+        new SimulatedCluster(first + schedules, false, version).play()
+      } catch (violation) {
+        t.comment(`after ${schedules} schedules: ${violation instanceof Error ? violation.message : violation}`)
+        return
+      }
+    }
+    t.fail(`RIGEL_LINKS_SEED=${first}: nothing was found in ${enough} schedules`)
+  })
+}
