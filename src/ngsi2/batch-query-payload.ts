@@ -3,9 +3,11 @@ import { excessiveLength, hasForbiddenInIdentifier } from '../context/characters
 import type { EntityId, EntityType } from '../context/entity.js'
 import { compilePatterns } from '../context/pattern.js'
 import type { Scope, Selector } from '../context/query.js'
+import { parseJson } from '../json-reader.js'
 import { err, ok, type Result } from '../result.js'
 import { type EntityQuery, filterScope, idMeant } from './entity-query.js'
-import { badInput, refused } from './ngsi2-errors.js'
+import { badInput } from './ngsi2-errors.js'
+import { malformed, tooDeep } from './parse/payload-tree.js'
 import { placeOfExpression } from './place-query.js'
 import type { NamesShown } from './render/shown.js'
 
@@ -25,19 +27,16 @@ const maxNames = 1000
 /** Reads the payload of a query; the response says what is wrong, the first thing in the order of the document. */
 export function parseQueryPayload(body: string): Result<QueryPayload2, ApiResponse> {
   const members = parseMembers(body)
-  if (members === undefined) return err(refused('ParseError', 'Errors found in incoming JSON buffer'))
+  if (!members.ok) return members
   const payload = new QueryDraft()
-  const wrong = wrongAtAll(members) ?? payload.read(members)
+  const wrong = wrongAtAll(members.value) ?? payload.read(members.value)
   return wrong === undefined ? ok(payload) : err(badInput(wrong))
 }
 
-function parseMembers(body: string): Members | undefined {
-  try {
-    const parsed: unknown = JSON.parse(body)
-    return isMembers(parsed) ? parsed : undefined
-  } catch {
-    return undefined // No JSON, which is what the caller wants to know.
-  }
+function parseMembers(body: string): Result<Members, ApiResponse> {
+  const parsed = parseJson(body)
+  if (parsed.ok && isMembers(parsed.value)) return ok(parsed.value)
+  return err(!parsed.ok && parsed.error.isTooDeep ? tooDeep : malformed)
 }
 
 function isMembers(value: unknown): value is Members {

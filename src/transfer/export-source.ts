@@ -1,4 +1,4 @@
-import { findJsonFault } from '../json-reader.js'
+import { findJsonFault, maxNesting, parseJson } from '../json-reader.js'
 import { checked, type Given } from '../ngsi2/parse/checked.js'
 import type { Milliseconds } from '../time.js'
 import { type ExportLine, readExportLine } from './export-line.js'
@@ -81,12 +81,12 @@ function wrong(where: string, reason: string): Sourced {
   return { kind: 'wrong', where, reason }
 }
 
+/** A value stands some levels deeper in a line than in the request that it came with. */
+const maxLineNesting = maxNesting + 20
+
 /** In an object, because null is JSON as well. */
 function parsed(text: string): { readonly value: Given } | undefined {
   if (!mayBeParsed(text)) return undefined
-  try {
-    return { value: JSON.parse(text) }
-  } catch {
-    return undefined
-  }
+  const parsed = parseJson(text, maxLineNesting)
+  return parsed.ok ? parsed : undefined
 }

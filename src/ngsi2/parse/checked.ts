@@ -1,3 +1,4 @@
+import { hasMoreLevels, maxValueLevels } from '../../json-reader.js'
 import { err, ok, type Result } from '../../result.js'
 
 /** The errors that a payload may have [NGSIv2 context 1.2]. */
@@ -48,4 +49,12 @@ export function isGivenObject(given: Given): given is GivenObject {
 /** The member of an object, unless it has none of its own. */
 export function member(given: GivenObject, name: string): Given {
   return Object.hasOwn(given, name) ? given[name] : undefined
+}
+
+/** What is said of a value, or of a payload, that is nested deeper than it may be [NGSIv2 context 3.1]. */
+export const tooDeepText = `attribute or metadata value has overpassed maximum nesting limit: ${maxValueLevels}`
+
+/** Refuses a value that is nested deeper than values may be. */
+export function refuseTooDeep(given: Given): void {
+  if (hasMoreLevels(given, maxValueLevels)) refuse(tooDeepText)
 }

@@ -2,7 +2,7 @@ import type { ApiResponse } from '../../api.js'
 import { hasForbidden } from '../../context/characters.js'
 import type { Value } from '../../context/entity.js'
 import { isOperator, mayStandTogether } from '../../context/operators.js'
-import { objectOf } from '../../json-reader.js'
+import { maxValueLevels, objectOf } from '../../json-reader.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
 import { badInput } from '../ngsi2-errors.js'
@@ -14,9 +14,6 @@ export interface GivenValue {
   /** Whether one of its texts has characters that only unrestricted text may have; keys do not count [NGSIv2 context 4.1]. */
   readonly isForbidden: boolean
 }
-
-/** Levels below a value [NGSIv2 context 3.1]. */
-const maxLevels = 50
 
 /** Parts that are read before somebody may look at the clock. */
 const partsAtOnce = 256
@@ -55,7 +52,7 @@ class ValueReader {
       return tree
     }
     if (typeof tree !== 'object' || tree === null) return tree
-    if (level === maxLevels) {
+    if (level === maxValueLevels) {
       this.refusal ??= tooDeep
       return null
     }

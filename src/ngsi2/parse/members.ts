@@ -1,16 +1,15 @@
 import { hasForbidden } from '../../context/characters.js'
 import { parseDate } from '../../context/date.js'
-import { err, ok, type Result } from '../../result.js'
+import { type JsonMalformed, parseJson } from '../../json-reader.js'
+import type { Result } from '../../result.js'
 import type { Milliseconds } from '../../time.js'
-import { type Given, refuse } from './checked.js'
+import { type Given, refuse, tooDeepText } from './checked.js'
 
-/** What a payload says, if it is JSON. */
-export function parsedJson(body: string): Result<Given, undefined> {
-  try {
-    return ok(JSON.parse(body))
-  } catch {
-    return err(undefined)
-  }
+/** What a payload says, if it is JSON. Only within `checked`: refuses one that is nested too deep. */
+export function parsedJson(body: string): Result<Given, JsonMalformed> {
+  const parsed = parseJson(body)
+  if (!parsed.ok && parsed.error.isTooDeep) refuse(tooDeepText)
+  return parsed
 }
 
 const maxDescription_bytes = 1024

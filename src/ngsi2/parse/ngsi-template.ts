@@ -1,9 +1,6 @@
 import { excessiveLength, hasForbiddenInId } from '../../context/characters.js'
 import type { Value } from '../../context/entity.js'
-import { type Given, type GivenObject, isGivenObject, member, refuse } from './checked.js'
-
-/** The levels below a value [NGSIv2 context 3.1]. */
-const maxDepth = 50
+import { type Given, type GivenObject, isGivenObject, member, refuse, refuseTooDeep } from './checked.js'
 
 const attributeMembers: ReadonlySet<string> = new Set(['value', 'type', 'metadata'])
 const metadataMembers: ReadonlySet<string> = new Set(['value', 'type'])
@@ -38,9 +35,7 @@ function checkAttribute(given: Given): void {
   for (const [name, item] of Object.entries(given)) {
     if (!attributeMembers.has(name)) refuse('unrecognized property for context attribute')
     if (name === 'type' && typeof item !== 'string') refuse('invalid JSON type for attribute type')
-    if (name === 'value' && isTooDeep(item)) {
-      refuse(`attribute or metadata value has overpassed maximum nesting limit: ${maxDepth}`)
-    }
+    if (name === 'value') refuseTooDeep(item)
     if (name === 'metadata') checkMetadata(item)
   }
 }
@@ -65,18 +60,4 @@ function checkElement(element: GivenObject): void {
   if (typeof priority !== 'number') refuse('evalPriority metadata must be a number')
   if (priority < 1) refuse('evalPriority metadata minimum priority is 1')
   if (priority > maxPriority) refuse('evalPriority metadata maximum priority is 100000')
-}
-
-/** Levels are gone through one by one, so that no nesting is too deep for this. */
-function isTooDeep(given: Given): boolean {
-  let level = compoundsIn([given])
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > maxDepth) return true
-    level = compoundsIn(level.flatMap((compound) => Object.values(compound)))
-  }
-  return false
-}
-
-function compoundsIn(items: readonly Given[]): readonly object[] {
-  return items.filter((item) => typeof item === 'object' && item !== null)
 }

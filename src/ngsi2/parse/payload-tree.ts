@@ -3,6 +3,7 @@ import { type JsonMembers, type JsonScalar, type JsonTree, readTree, scalarsByKi
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
 import { badInput, refused } from '../ngsi2-errors.js'
+import { tooDeepText } from './checked.js'
 
 /** A payload as it was read: members in their order, doubled ones included. */
 export type Tree = JsonTree<JsonScalar>
@@ -20,10 +21,10 @@ export function isTreeObject(tree: Tree | undefined): tree is TreeObject {
 }
 
 /** The payload is no JSON, or not of the kind that is expected [NGSIv2 context 15]. */
-const malformed = refused('ParseError', 'Errors found in incoming JSON buffer')
+export const malformed = refused('ParseError', 'Errors found in incoming JSON buffer')
 
 /** A value is nested deeper than values may be [NGSIv2 context 3.1]. */
-export const tooDeep = refused('ParseError', 'attribute or metadata value has overpassed maximum nesting limit: 50')
+export const tooDeep = refused('ParseError', tooDeepText)
 
 /** Reads a payload of any kind. */
 export function* readPayload(body: string): Steps<Result<Tree, ApiResponse>> {

@@ -3,7 +3,7 @@ import type { Value } from '../../context/entity.js'
 import { hasMacro } from '../../expression/template.js'
 import { parseNotificationUrl, streamReference } from '../../subscription/notification-url.js'
 import type { HttpTarget, HttpTemplate, MqttTarget, NotificationTarget, Template } from '../../subscription/terms.js'
-import { type Given, type GivenObject, isGivenObject, member, refuse } from './checked.js'
+import { type Given, type GivenObject, isGivenObject, member, refuse, refuseTooDeep } from './checked.js'
 import { readNgsiTemplate } from './ngsi-template.js'
 
 /** Where notifications go, as a payload says it. */
@@ -111,6 +111,7 @@ function readTemplate(given: GivenObject): Template {
     if (typeof json !== 'object' || json === null) {
       refuse('json fields in httpCustom, mqttCustom or kafkaCustom must be object or array')
     }
+    refuseTooDeep(json)
     return { json: json as Value } // It was read as JSON.
   }
   return ngsi === undefined ? {} : { ngsi: readNgsiTemplate(ngsi) }

@@ -1,5 +1,6 @@
 import type { Tenant, Value } from '../../context/entity.js'
 import { everywhere } from '../../context/service-path.js'
+import { maxNesting } from '../../json-reader.js'
 import { type Given, type GivenObject, isGivenObject, refuse } from '../../ngsi2/parse/checked.js'
 import { parseNewSubscription } from '../../ngsi2/parse/subscription-body.js'
 import { newSubscription } from '../../ngsi2/subscription-requests.js'
@@ -187,10 +188,12 @@ function templateOf(document: GivenObject): object {
 }
 
 /** A template as it was given: keys have wide forms of the dollar and the dot, which names in the database may not have. */
-function templateValue(given: Given): Value {
-  if (Array.isArray(given)) return given.map(templateValue)
+function templateValue(given: Given, depth = 0): Value {
+  if (depth > maxNesting) refuse(`a template is nested deeper than ${maxNesting} levels`)
+  if (Array.isArray(given)) return given.map((item) => templateValue(item, depth + 1))
   if (!isGivenObject(given) || '_bsontype' in given || given instanceof Date) return valueIn(given, 'a template')
-  return Object.fromEntries(Object.entries(given).map(([name, value]) => [plainKey(name), templateValue(value)]))
+  const members = Object.entries(given)
+  return Object.fromEntries(members.map(([name, value]) => [plainKey(name), templateValue(value, depth + 1)]))
 }
 
 function plainKey(name: string): string {

@@ -1,5 +1,6 @@
 import { Binary, Double, Int32, Long, ObjectId } from 'bson'
 import type { Value } from '../../context/entity.js'
+import { maxNesting } from '../../json-reader.js'
 import { type Given, type GivenObject, isGivenObject, refuse } from '../../ngsi2/parse/checked.js'
 import { after, type Milliseconds, never } from '../../time.js'
 
@@ -73,7 +74,8 @@ export function textsIn(given: Given, what: string): readonly string[] {
  * A value as clients see it, with dots in the names of compound values. A date becomes the number of its seconds, as Orion
  * stores its own. Refuses what no client can have stored.
  */
-export function valueIn(given: Given, what: string): Value {
+export function valueIn(given: Given, what: string, depth = 0): Value {
+  if (depth > maxNesting) refuse(`${what} is nested deeper than ${maxNesting} levels`)
   if (given === null || given === undefined) return null
   if (typeof given === 'string') return given.toWellFormed()
   if (typeof given === 'boolean') return given
@@ -82,8 +84,9 @@ export function valueIn(given: Given, what: string): Value {
   if (number !== undefined) return Number.isFinite(number) ? number : refuse(`${what} is no number: ${number}`)
   if (given instanceof ObjectId) return given.toHexString()
   if (given instanceof Binary) refuse(`${what} is binary`)
-  if (Array.isArray(given)) return given.map((item) => valueIn(item, what))
+  if (Array.isArray(given)) return given.map((item) => valueIn(item, what, depth + 1))
   if (!isGivenObject(given)) refuse(`${what} is of a kind that JSON does not have`)
   if ('_bsontype' in given) refuse(`${what} is a ${String(given['_bsontype'])} of BSON, which JSON does not have`)
-  return Object.fromEntries(Object.entries(given).map(([name, value]) => [decodedName(name), valueIn(value, what)]))
+  const members = Object.entries(given)
+  return Object.fromEntries(members.map(([name, value]) => [decodedName(name), valueIn(value, what, depth + 1)]))
 }
