@@ -36,11 +36,12 @@ export function requestOrigin(
   { correlator, headers }: Pick<ApiRequest, 'correlator' | 'headers'>,
   brokerId: string,
 ): Origin {
-  const { 'x-auth-token': given, via, 'ngsiv2-attrsformat': format } = headers
+  const { 'x-auth-token': given, 'fiware-service': named, via, 'ngsiv2-attrsformat': format } = headers
   const token = typeof given === 'string' ? given : ''
+  const service = typeof named === 'string' && named !== '' ? named.toLowerCase() : undefined
   const ends = via !== undefined && endsHere(via, brokerId)
   const isCustom = format === 'custom' ? true : undefined
-  return { correlator, token, via: ends ? undefined : via, ends: ends ? true : undefined, isCustom }
+  return { correlator, token, service, via: ends ? undefined : via, ends: ends ? true : undefined, isCustom }
 }
 
 /** In characters: reading a longer body could hold the thread too long. */

@@ -12,7 +12,7 @@ import type { Milliseconds } from '../time.js'
 import type { Unavailable } from './unavailable.js'
 
 /** The request, as far as the notifications tell of it that what it registers causes. */
-export type RegistryOrigin = Pick<Origin, 'correlator' | 'via' | 'ends'>
+export type RegistryOrigin = Pick<Origin, 'correlator' | 'service' | 'via' | 'ends'>
 
 /** What a client registers; id and dates are given by the broker [subscriptions 7.1]. */
 export interface RegistrationRequest extends RegistryOrigin {
@@ -38,6 +38,7 @@ export interface RegistrationUnknown {
 export interface AvailabilityRequest extends Omit<AvailabilitySubscription, 'id' | 'order' | 'expires'> {
   readonly duration_ms: number
   readonly correlator: string
+  readonly service?: string | undefined
 }
 
 /** What an update changes of an availability subscription: entities and attributes are always replaced [subscriptions 7.4]. */
@@ -46,6 +47,7 @@ export interface AvailabilityChange
   /** Nothing: it expires when it did before. */
   readonly duration_ms: number | undefined
   readonly correlator: string
+  readonly service?: string | undefined
 }
 
 /** What another registry tells [subscriptions 7.5]. */

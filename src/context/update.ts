@@ -27,6 +27,11 @@ export interface Origin {
   readonly correlator: string
   /** X-Auth-Token; the empty text without it. */
   readonly token: string
+  /**
+   * Fiware-Service in lower case; nothing, or the empty text, without it. With `-multiservice` it is the tenant; without, it chooses no
+   * data and is only passed on [context 5.1].
+   */
+  readonly service?: string | undefined
   /** The header `Via` of the brokers that it passed through; nothing, or the empty text, for none. */
   readonly via?: string | undefined
   /** It has come round, or far enough: what it changes is stored, and notified no further [subscriptions 8.4]. */

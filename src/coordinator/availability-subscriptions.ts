@@ -118,17 +118,17 @@ export class AvailabilitySubscriptions {
   }
 
   async subscribe(request: AvailabilityRequest): Promise<Result<SubscriptionId, Unavailable>> {
-    const { duration_ms, correlator, ...what } = request
+    const { duration_ms, correlator, service, ...what } = request
     const time = this.#parts.clock()
     const id = newId(time) as SubscriptionId
     const subscription = { ...what, id, order: this.#order + 1, expires: after(time, duration_ms) }
     if (!this.#capacity.hasRoom(sizeOfAvailability(subscription))) return err({ kind: 'subscriptionsFull' })
-    const stored = await this.#store(subscription, time, correlator, () => this.forget([id]))
+    const stored = await this.#store(subscription, time, { correlator, service }, () => this.forget([id]))
     return stored.ok ? ok(id) : stored
   }
 
   async change(request: AvailabilityChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
-    const { duration_ms, correlator, ...what } = request
+    const { duration_ms, correlator, service, ...what } = request
     const held = this.#of(request.tenant, request.id)
     if (held === undefined) return err({ kind: 'subscriptionUnknown' })
     const { clock, courier } = this.#parts
@@ -140,7 +140,7 @@ export class AvailabilitySubscriptions {
     if (!this.#capacity.hasRoom(sizeOfAvailability(subscription), sizeOfAvailability(held))) {
       return err({ kind: 'subscriptionsFull' })
     }
-    return this.#store(subscription, time, correlator, async () => courier.put(this.#recipient(held)))
+    return this.#store(subscription, time, { correlator, service }, async () => courier.put(this.#recipient(held)))
   }
 
   async unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
@@ -195,11 +195,11 @@ export class AvailabilitySubscriptions {
   async #store(
     subscription: AvailabilitySubscription,
     time: Milliseconds,
-    correlator: string,
+    origin: RegistryOrigin,
     withdraw: () => Promise<void>,
   ): Promise<Result<undefined, Unavailable>> {
     const { courier, bell } = this.#parts
-    const notices = await inSlices(this.#notice(subscription, subscription, time, { correlator }, []))
+    const notices = await inSlices(this.#notice(subscription, subscription, time, origin, []))
     // The courier may see the first notice before it is told whom it is for.
     await courier.hold(subscription.id)
     let stored: Result<undefined, Unavailable> | undefined
@@ -220,7 +220,7 @@ export class AvailabilitySubscriptions {
     subscription: AvailabilitySubscription,
     discovery: Discovery,
     made: Milliseconds,
-    { correlator, via }: RegistryOrigin,
+    { correlator, service, via }: RegistryOrigin,
     changes: readonly RegistrationChange[],
   ): Steps<readonly Notice[]> {
     const { id, tenant } = subscription
@@ -230,7 +230,8 @@ export class AvailabilitySubscriptions {
     if (contexts.length === 0) return []
     const body = yield* this.#parts.word(id, contexts)
     const orderingKey = { kind: 'availability' } as const
-    return [{ subscription: id, orderingKey, made, tenant, paths: [root], correlator, token: '', via, body }]
+    const from = { correlator, token: '', service, via }
+    return [{ subscription: id, orderingKey, made, tenant, paths: [root], ...from, body }]
   }
 
   #put(subscription: AvailabilitySubscription): void {

@@ -67,6 +67,7 @@ export function noticesAbout(
     paths: portion.map(({ path }) => path),
     correlator: origin.correlator,
     token: origin.token,
+    service: origin.service,
     body: wording(subscription, portion),
     after,
   }))
@@ -89,10 +90,9 @@ function messagesAbout(
     const rendered = message(whole, stateOf(tenant, entity), { origin, time: made }, effort)
     if (rendered === undefined) return []
     const correlator = `${origin.correlator}; cbnotif=${at + 1}`
-    const { token } = origin
-    return [
-      { subscription: id, orderingKey, made, tenant, paths: [entity.path], correlator, token, after, ...rendered },
-    ]
+    const { token, service } = origin
+    const from = { correlator, token, service }
+    return [{ subscription: id, orderingKey, made, tenant, paths: [entity.path], ...from, after, ...rendered }]
   })
 }
 

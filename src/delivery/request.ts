@@ -1,6 +1,6 @@
 import { viaOf } from '../hops.js'
 import type { SentRequest } from '../measure/service-metrics.js'
-import type { NoticeHead, NoticeMessage, NoticeNumber } from '../subscription/notice.js'
+import { type NoticeHead, type NoticeMessage, type NoticeNumber, serviceOf } from '../subscription/notice.js'
 import { versionFacts } from '../version.js'
 import type { AttemptOutcome } from './outcome.js'
 import type { SourceNumber } from './source.js'
@@ -15,14 +15,15 @@ export function headersOf(
   number: NoticeNumber,
   brokerId: string,
 ): readonly string[] {
-  const { subscription, tenant, token, correlator, via, message } = notice
+  const { subscription, token, correlator, via, message } = notice
+  const service = serviceOf(notice)
   const contentType = message?.contentType ?? 'application/json; charset=utf-8'
   const usual = [
     ...['User-Agent', `rigel/${versionFacts.version}`],
     ...['Accept', 'application/json'],
     ...(contentType === '' ? [] : ['Content-Type', contentType]),
     ...['Fiware-ServicePath', pathsText(notice)],
-    ...(tenant === '' ? [] : ['Fiware-Service', tenant.toLowerCase()]),
+    ...(service === '' ? [] : ['Fiware-Service', service.toLowerCase()]),
     ...(token === '' ? [] : ['X-Auth-Token', token]),
   ]
   return [
@@ -68,9 +69,9 @@ export function sentRequest(
   body_bytes: number,
   { kind }: Pick<AttemptOutcome, 'kind'>,
 ): SentRequest {
-  const { tenant } = notice
+  const service = serviceOf(notice)
   return {
-    service: tenant === '' ? undefined : tenant,
+    service: service === '' ? undefined : service,
     servicePath: pathsText(notice),
     request_bytes: body_bytes,
     response_bytes: 0,

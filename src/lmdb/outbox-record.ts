@@ -1,6 +1,7 @@
 import type { ServicePath, Tenant } from '../context/entity.js'
 import type { Provisional } from '../subscription/decisions.js'
 import type { Notice, NoticeHead, NoticeMessage, NoticeNumber, OrderingKey } from '../subscription/notice.js'
+import { type PackedToken, packedToken, unpackedToken } from '../subscription/packed-token.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 
@@ -11,7 +12,7 @@ type CommonHead = readonly [
   tenant: string,
   paths: readonly string[],
   correlator: string,
-  token: string,
+  token: PackedToken,
 ]
 
 /** What is stored before the body, as a JSON array on a line of its own. Part of the format on disk, as all that follows. */
@@ -113,13 +114,15 @@ function commonOf({
   paths,
   correlator,
   token,
+  service,
 }: Omit<NoticeHead, 'subscription'>): CommonHead {
   const where =
     orderingKey.kind === 'entity' ? ([orderingKey.kind, orderingKey.key] as const) : ([orderingKey.kind] as const)
-  return [where, made, tenant, paths, correlator, token]
+  return [where, made, tenant, paths, correlator, packedToken({ token, service }, tenant)]
 }
 
-function heldCommon([[kind, key = ''], made, tenant, paths, correlator, token]: CommonHead) {
+function heldCommon([[kind, key = ''], made, tenant, paths, correlator, packed]: CommonHead) {
+  const [token, service] = unpackedToken(packed, tenant)
   const orderingKey: OrderingKey = kind === 'entity' ? { kind, key } : { kind }
   return {
     orderingKey,
@@ -128,5 +131,6 @@ function heldCommon([[kind, key = ''], made, tenant, paths, correlator, token]: 
     paths: paths as readonly ServicePath[],
     correlator,
     token,
+    ...(service !== undefined && { service }),
   }
 }

@@ -52,18 +52,23 @@ export function contextSubscriptions(services: Ngsi1Services): SubscriptionKind<
 }
 
 /** Subscriptions to registrations [subscriptions 7.4]. */
-export function availabilitySubscriptions({
-  broker,
-}: Ngsi1Services): SubscriptionKind<AvailabilityPayload, AvailabilityChangePayload> {
+export function availabilitySubscriptions(
+  services: Ngsi1Services,
+): SubscriptionKind<AvailabilityPayload, AvailabilityChangePayload> {
+  const { broker } = services
+  const origin = (request: ApiRequest) => {
+    const { correlator, service } = originOf(services, request)
+    return { correlator, service }
+  }
   return {
     parseCreation: parseAvailability,
     parsePosted: parseAvailability,
     parseChange: parseAvailabilityChange,
     pathOf: () => ok(undefined),
-    create: ({ request: { correlator }, tenant }, { spans, ...creation }) =>
-      broker.registry.subscribe({ ...creation, tenant, correlator }),
-    change: ({ request: { correlator }, tenant }, id, { spans, givenId, ...change }) =>
-      broker.registry.change({ ...change, tenant, id, correlator }),
+    create: ({ request, tenant }, { spans, ...creation }) =>
+      broker.registry.subscribe({ ...creation, tenant, ...origin(request) }),
+    change: ({ request, tenant }, id, { spans, givenId, ...change }) =>
+      broker.registry.change({ ...change, tenant, id, ...origin(request) }),
     remove: (tenant, id) => broker.registry.unsubscribe(tenant, id),
     accepted: (subscriptionId, { duration }) => ({ subscriptionId, duration }),
     failed: (errorCode, subscriptionId = unknownId) => ({ subscriptionId, errorCode }),

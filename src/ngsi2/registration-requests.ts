@@ -26,9 +26,9 @@ export function createRegistration(services: Ngsi2Services): Operation {
       return ok({ ...payload.value, path: path.value })
     },
     work: async (request, tenant, { context, path, expires, terms }) => {
-      const { correlator, via, ends } = requestOrigin(request, services.brokerId ?? '')
+      const { correlator, service, via, ends } = requestOrigin(request, services.brokerId ?? '')
       const registration = { tenant, path, expires, contexts: [context], terms }
-      const made = await services.broker.registry.add({ ...registration, correlator, via, ends })
+      const made = await services.broker.registry.add({ ...registration, correlator, service, via, ends })
       if (!made.ok) return unavailable(made.error)
       if (terms.legacy) {
         const line = `Deprecated usage of legacyForwarding mode in registration creation (regId: ${made.value})`

@@ -31,7 +31,8 @@ export const sharedParameters: Readonly<Record<string, DescribedParameter>> = {
   service: {
     name: 'Fiware-Service',
     in: 'header',
-    description: 'The tenant, when the broker runs with `-multiservice`. Without it, the default tenant.',
+    description:
+      'The tenant, when the broker runs with `-multiservice`. Without it, it is only passed on: in notifications and to providers.',
     schema: textSchema(undefined, { maxLength: 50, pattern: '^[A-Za-z0-9_]+$' }),
   },
   updatePath: {

@@ -1,6 +1,7 @@
 import type { EntityId, EntityType, Metadata, ServicePath, Tenant, Value } from '../context/entity.js'
 import type { GivenAttribute, Origin, UpdateAction, UpdateCommand, UpdateTerms } from '../context/update.js'
 import type { Sequence } from '../shared-memory/sequences.js'
+import { type PackedToken, packedToken, unpackedToken } from '../subscription/packed-token.js'
 import type { Milliseconds } from '../time.js'
 import type {
   AckCommand,
@@ -89,7 +90,7 @@ type PackedUpdate = readonly [
   attributes: readonly PackedAttribute[],
   autocast: 0 | 1,
   correlator: string,
-  token: string,
+  token: PackedToken,
   via: PackedVia,
   /** Of an update of NGSIv2 only. */
   terms?: PackedTerms,
@@ -114,7 +115,7 @@ type PackedRun = readonly [
   path: string,
   flags: number,
   correlator: string,
-  token: string,
+  token: PackedToken,
   via: PackedVia,
   /** Of an update of NGSIv2 only. */
   target?: PackedTarget,
@@ -171,7 +172,8 @@ function packed(command: Exclude<Command, RawUpdateCommand>): PackedCommand {
 
 /** The run may still grow. */
 function packedRun({ first: { time, tenant, path, flags, target, origin }, sequences }: RawRun): PackedRun {
-  const { correlator, token } = origin
+  const { correlator } = origin
+  const token = packedToken(origin, tenant)
   const via = packedVia(origin)
   if (target === undefined) return [sequences, time, tenant, path, flags, correlator, token, via]
   const { id, type, name } = target
@@ -180,7 +182,8 @@ function packedRun({ first: { time, tenant, path, flags, target, origin }, seque
 
 function packedUpdate(command: UpdateCommand): PackedUpdate {
   const { sequence, time, tenant, path, id, type, action, attributes, autocast, terms, origin } = command
-  const { correlator, token } = origin
+  const { correlator } = origin
+  const token = packedToken(origin, tenant)
   const given = attributes.map(packedAttribute)
   const via = packedVia(origin)
   const of = type ?? 0
@@ -209,10 +212,12 @@ function packedVia({ via = '', ends, isCustom }: Origin): PackedVia {
   return isCustom ? [via] : via
 }
 
-function origin(correlator: string, token: string, via: PackedVia): Origin {
-  if (via === 0) return { correlator, token, via: undefined, ends: true }
-  if (typeof via === 'object') return { correlator, token, via: via[0] || undefined, ends: undefined, isCustom: true }
-  return { correlator, token, via: via === '' ? undefined : via, ends: undefined, isCustom: undefined }
+function origin(correlator: string, [token, service]: readonly [string, string?], via: PackedVia): Origin {
+  if (via === 0) return { correlator, token, service, via: undefined, ends: true }
+  if (typeof via === 'object') {
+    return { correlator, token, service, via: via[0] || undefined, ends: undefined, isCustom: true }
+  }
+  return { correlator, token, service, via: via === '' ? undefined : via, ends: undefined, isCustom: undefined }
 }
 
 function packedAttribute({ name, instance, type, metadata, location, value }: GivenAttribute): PackedAttribute {
@@ -236,7 +241,7 @@ function unpacked(command: Exclude<PackedCommand, PackedRun>): Command {
 
 function unpackRun(run: PackedRun, bodies: Iterator<string>, batch: Command[]): void {
   const [sequences, time, tenant, path, flags, correlator, token, via, packed] = run
-  const shared = origin(correlator, token, via)
+  const shared = origin(correlator, unpackedToken(token, tenant), via)
   const target = packed && unpackedTarget(packed)
   for (const sequence of sequences) {
     batch.push({
@@ -275,7 +280,7 @@ function unpackedUpdate(command: PackedUpdate): UpdateCommand {
     attributes: attributes.map(unpackedAttribute),
     autocast: autocast === 1 ? true : undefined,
     terms: terms && unpackedTerms(terms),
-    origin: origin(correlator, token, via),
+    origin: origin(correlator, unpackedToken(token, tenant), via),
   }
 }
 

@@ -70,7 +70,7 @@ export function forwarderOf(
 ): Forwarder | undefined {
   if (forwarding === undefined || broker.registry.index.isEmpty(tenant)) return undefined
   if (endsHere(request.headers.via, forwarding.brokerId)) return undefined
-  return new Forwarder(broker.registry.index, forwarding, request, tenant, log)
+  return new Forwarder(broker.registry.index, forwarding, request, log)
 }
 
 /** Whether somebody may be asked to update an entity of this id, of whatever type. */
@@ -90,22 +90,14 @@ export class Forwarder {
   readonly index: RegistrationIndex
   readonly #forwarding: Forwarding
   readonly #request: ApiRequest
-  readonly #tenant: Tenant
   readonly #log: Log | undefined
   readonly #budget: ResponseBudget
   #asked = 0
 
-  constructor(
-    index: RegistrationIndex,
-    forwarding: Forwarding,
-    request: ApiRequest,
-    tenant: Tenant,
-    log: Log | undefined,
-  ) {
+  constructor(index: RegistrationIndex, forwarding: Forwarding, request: ApiRequest, log: Log | undefined) {
     this.index = index
     this.#forwarding = forwarding
     this.#request = request
-    this.#tenant = tenant
     this.#log = log
     this.#budget = forwarding.providers.responseBudget()
   }
@@ -190,13 +182,13 @@ export class Forwarder {
   /** As of a notification, with the path as the client sent it [subscriptions 8.2], [NGSIv2 subscriptions 11.2]. */
   #headers(format: ProviderFormat): Readonly<Record<string, string>> {
     const { headers } = this.#request
-    const { correlator, token } = requestOrigin(this.#request, this.#forwarding.brokerId)
+    const { correlator, token, service } = requestOrigin(this.#request, this.#forwarding.brokerId)
     return {
       'User-Agent': `rigel/${versionFacts.version}`,
       Accept: 'application/json',
       'Content-Type': 'application/json; charset=utf-8',
       'Fiware-ServicePath': String(headers['fiware-servicepath'] ?? '') || '/',
-      ...(this.#tenant !== '' && { 'Fiware-Service': this.#tenant }),
+      ...(service !== undefined && { 'Fiware-Service': service }),
       ...(token !== '' && { 'X-Auth-Token': token }),
       'Fiware-Correlator': format.correlator(correlator, this.#asked),
       Via: viaOf(headers.via, this.#forwarding.brokerId),

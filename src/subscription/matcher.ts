@@ -192,6 +192,7 @@ export class Matcher {
       paths: [entity.path],
       correlator: `${origin.correlator}; cbnotif=${this.#sent}`,
       token: origin.token,
+      service: origin.service,
       via: origin.via,
       ...rendered,
     })
@@ -239,7 +240,7 @@ export class Matcher {
 
   /** The bodies are rendered here as long as they are short together; else the entity is stored once for all of them. */
   #notify(due: readonly Subscription[], { tenant, entity }: Change, { origin, time }: Cause): void {
-    const { correlator, token, via } = origin
+    const { correlator, token, service, via } = origin
     const common = {
       orderingKey: orderingKeyOf(entity),
       made: time,
@@ -247,6 +248,7 @@ export class Matcher {
       paths: [entity.path],
       correlator,
       token,
+      service,
       via,
     }
     const notices: Notice[] = []

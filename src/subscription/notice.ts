@@ -23,6 +23,8 @@ export interface Notice {
   readonly correlator: string
   /** X-Auth-Token; the empty text without it. */
   readonly token: string
+  /** Fiware-Service of what caused it, which is passed on where there is no tenant; nothing, or the empty text, without it. */
+  readonly service?: string | undefined
   /** The header `Via` of what caused it; nothing, or the empty text, without it. */
   readonly via?: string | undefined
   /** Of a notice in a form of NGSIv2: what its message says beside the body. */
@@ -54,6 +56,11 @@ export interface NoticeMessage {
   readonly topic?: string | undefined
   /** Why it cannot be sent: it is dropped when its turn comes, with a line of this level. */
   readonly undeliverable?: { readonly level: 'error' | 'warn'; readonly reason: string } | undefined
+}
+
+/** The Fiware-Service that a notification is sent with: its tenant, else that of the request that caused it [context 5.1]. */
+export function serviceOf({ tenant, service = '' }: Pick<Notice, 'tenant' | 'service'>): string {
+  return tenant === '' ? service : tenant
 }
 
 /** What a notice says beside its body. */

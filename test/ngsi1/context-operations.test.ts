@@ -48,7 +48,7 @@ test('the broker gets tenant, path, type, action and origin of an element', asyn
   await send(broker, 'POST', 'updateContext?!exist=entity::type', { body: update('UPDATE', silo, { id: 'Silo2' }) })
   const level = { name: 'level', type: 'percent', instance: '', value: '64', metadata: [] }
   const [origin, withoutToken] = [
-    { correlator: 'c', token: 'secret' },
+    { correlator: 'c', token: 'secret', service: 'acme' },
     { correlator: 'c', token: '' },
   ]
   const farm = { tenant: 'acme', path: '/farm', action: 'UPDATE', autocast: true, origin }

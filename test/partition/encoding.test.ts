@@ -29,9 +29,10 @@ const attribute = fc.record(
   { requiredKeys: ['name', 'instance', 'type', 'metadata'], noNullPrototype: true },
 )
 const via = fc.constantFrom(undefined, '1.1 a, 1.0 b')
+const service = fc.constantFrom('farm7', 'barn')
 const origin = fc.oneof(
-  fc.record({ correlator: text, token: text, via, ends: fc.constant(undefined) }, { noNullPrototype: true }),
-  fc.record({ correlator: text, token: text, ends: fc.constant(true as const) }, { noNullPrototype: true }),
+  fc.record({ correlator: text, token: text, service, via, ends: fc.constant(undefined) }, { noNullPrototype: true }),
+  fc.record({ correlator: text, token: text, service, ends: fc.constant(true as const) }, { noNullPrototype: true }),
 )
 const terms = fc.record(
   {

@@ -17,7 +17,7 @@ import {
   type Undeliverable,
   undeliverableText,
 } from '../../subscription/custom-message.js'
-import type { MessageRenderer, NoticeMessage, NoticeRenderer } from '../../subscription/notice.js'
+import { type MessageRenderer, type NoticeMessage, type NoticeRenderer, serviceOf } from '../../subscription/notice.js'
 import { termsOf } from '../../subscription/patch.js'
 import type { Subscription } from '../../subscription/subscription.js'
 import type { NotificationTarget, Template } from '../../subscription/terms.js'
@@ -176,7 +176,12 @@ function scopeOf(change: Change, { origin, time }: Cause, max_bytes: number, who
   const names = (): ExpressionScope['lookUp'] => {
     const { id, type, attributes } = notifiedEntity(change, metadataSeen)
     return namesOf({
-      ...{ id, type: type === '' ? 'Thing' : type, service: change.tenant, servicePath: change.entity.path },
+      ...{
+        id,
+        type: type === '' ? 'Thing' : type,
+        service: serviceOf({ tenant: change.tenant, service: origin.service }),
+        servicePath: change.entity.path,
+      },
       authToken: origin.token,
       attributes: attributes.map((attribute) => ({
         ...{ name: attribute.name, value: asSeen(attribute) },
