@@ -149,6 +149,10 @@ export class ClusterLog implements NotedLog {
     this.#link.tell({ kind: 'truncate', upTo })
   }
 
+  covered(upTo: LogSequence): void {
+    this.#link.tell({ kind: 'covered', upTo })
+  }
+
   /** What was appended is on disk. */
   flush(): void {}
 

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../result.js'
 import type { LogSequence } from '../wal/record-log.js'
 import { type ClusterDescription, descriptionKey, nodesKey, parseDescription } from './cluster-description.js'
-import { parseCheckpoints } from './copy-checkpoints.js'
+import { parseCheckpoints, parseCovered } from './copy-checkpoints.js'
 import type { EtcdClient } from './etcd-client.js'
 import type { KeyValue, RequestOp } from './etcd-protocol.js'
 import { endOf } from './key-watch.js'
@@ -28,6 +28,8 @@ export interface ClusterState {
   readonly heads: ReadonlyMap<string, LogSequence>
   /** Up to which record of each log the checkpoints of each node are, as it has said last. */
   readonly checkpoints: ReadonlyMap<string, ReadonlyMap<string, number>>
+  /** Up to which record of each log a start of each node has nothing to apply, as it has said last. */
+  readonly covered: ReadonlyMap<string, ReadonlyMap<string, number>>
 }
 
 /** Reads what stands below the prefix of a cluster. Refuses in words for the operator, also where none stands. */
@@ -70,6 +72,7 @@ export async function findClusterState(
     unreadMembers: members.filter(({ value }) => parseFacts(value.toString()) === undefined).map(nameIn),
     heads: named(heads, (last) => Number(last) as LogSequence),
     checkpoints: named(checkpoints, parseCheckpoints),
+    covered: named(checkpoints, parseCovered),
   })
 }
 

@@ -11,7 +11,7 @@ export function clusterText(shown: ShownCluster): string {
   const parts = [
     [`cluster ${cluster} at ${prefix}: ${what}`],
     copies === undefined ? [] : table(['node', 'slot', 'lease', 'owns', 'address'], nodeRows(shown)),
-    table(['partition', 'owner', 'since', 'last', 'copies (records that are in no checkpoint)'], partitionRows(shown)),
+    table(['partition', 'owner', 'since', 'last', 'copies (records to apply at a start)'], partitionRows(shown)),
     troubles(shown),
   ]
   return `${parts

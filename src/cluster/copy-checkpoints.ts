@@ -3,6 +3,12 @@ import type { LogSequence } from '../wal/record-log.js'
 import type { EngineUnavailable, LogName } from './engine.js'
 import type { EtcdNodes } from './etcd-nodes.js'
 
+/**
+ * What is new only of records that change nothing is told every so many exchanges: an owner appends one every two seconds, and nothing
+ * waits for that.
+ */
+const coveredEvery = 10
+
 /** Up to which record of a log the checkpoints of all copies are, and those of two of them. */
 export interface ReachedByCopies {
   readonly all: LogSequence
@@ -18,7 +24,11 @@ export class CopyCheckpoints {
   readonly #node: string
   #listed: readonly string[]
   readonly #reached: Map<LogName, LogSequence>
+  /** What stands up to there is in the checkpoints of this node, or changes nothing. */
+  readonly #covered = new Map<LogName, LogSequence>()
   #isTold = false
+  #isCoveredTold = true
+  #exchanges = 0
 
   /** Of a node whose checkpoints have reached that far. */
   constructor(nodes: EtcdNodes, node: string, listed: readonly string[], reached: ReadonlyMap<LogName, LogSequence>) {
@@ -39,15 +49,24 @@ export class CopyCheckpoints {
     this.#isTold = false
   }
 
+  /** A start of this node has nothing to apply up to a record of a log: only shown, since it may not have noted that yet. */
+  covered(log: LogName, upTo: LogSequence): void {
+    this.#covered.set(log, upTo)
+    this.#isCoveredTold = false
+  }
+
   /** Tells the others what is new, and gives what they have reached, by logs. */
   async exchanged(): Promise<Result<ReadonlyMap<LogName, ReachedByCopies>, EngineUnavailable>> {
-    if (!this.#isTold) {
+    this.#exchanges += 1
+    if (!this.#isTold || (!this.#isCoveredTold && this.#exchanges >= coveredEvery)) {
       this.#isTold = true
-      const told = await this.#nodes.tellCheckpoints(this.#node, checkpointsText(this.#reached))
+      this.#isCoveredTold = true
+      const told = await this.#nodes.tellCheckpoints(this.#node, checkpointsText(this.#reached, this.#covered))
       if (!told.ok) {
         this.#isTold = false
         return told
       }
+      this.#exchanges = 0
     }
     const said = await this.#nodes.checkpoints()
     return said.ok ? ok(this.#byLogs(said.value)) : said
@@ -64,18 +83,35 @@ export class CopyCheckpoints {
   }
 }
 
-/** What a node says of its checkpoints: the last record of each log that they have. */
-export function checkpointsText(reached: ReadonlyMap<LogName, LogSequence>): string {
-  return JSON.stringify(Object.fromEntries(reached))
+/** What a node says of its checkpoints: the last record of each log that they have, and up to where a start has nothing to apply. */
+export function checkpointsText(
+  reached: ReadonlyMap<LogName, LogSequence>,
+  covered: ReadonlyMap<LogName, LogSequence> = new Map(),
+): string {
+  // A version that knows of no such member takes only numbers.
+  return JSON.stringify({ ...Object.fromEntries(reached), covered: Object.fromEntries(covered) })
 }
 
 /** The sequences by logs in what a node has said of its checkpoints. */
 export function parseCheckpoints(text: string): ReadonlyMap<string, number> {
+  return sequencesIn(parsed(text))
+}
+
+/** Up to which record of each log a start of a node has nothing to apply; nothing where it has not said so. */
+export function parseCovered(text: string): ReadonlyMap<string, number> {
+  const raw = parsed(text)
+  return typeof raw === 'object' && raw !== null && 'covered' in raw ? sequencesIn(raw.covered) : new Map()
+}
+
+function parsed(text: string): unknown {
   try {
-    const raw: unknown = JSON.parse(text)
-    if (typeof raw !== 'object' || raw === null) return new Map()
-    return new Map(Object.entries(raw).filter((entry): entry is [string, number] => Number.isSafeInteger(entry[1])))
+    return JSON.parse(text)
   } catch {
-    return new Map() // As of a node that has said nothing: nothing is truncated.
+    return undefined // As of a node that has said nothing: nothing is truncated.
   }
+}
+
+function sequencesIn(raw: unknown): ReadonlyMap<string, number> {
+  if (typeof raw !== 'object' || raw === null) return new Map()
+  return new Map(Object.entries(raw).filter((entry): entry is [string, number] => Number.isSafeInteger(entry[1])))
 }

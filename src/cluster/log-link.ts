@@ -14,9 +14,12 @@ export type LogQuestion =
   /** To be the owner from here on. */
   | { readonly kind: 'claim'; readonly expected: LogSequence; readonly control: LogSequence }
 
-/** What it tells, without an answer: what stands up to there is not needed by the writer's environment any more. */
+/**
+ * What it tells, without an answer: what stands up to there is not needed by the writer's environment any more, or need not be applied
+ * to it again.
+ */
 export interface LogNotice {
-  readonly kind: 'truncate'
+  readonly kind: 'truncate' | 'covered'
   readonly upTo: LogSequence
 }
 

@@ -100,7 +100,10 @@ export class LogService {
   /** Answers the questions of a thread that writes a log. */
   serve(end: LogServerEnd): void {
     const answer = (question: LogQuestion) => this.#answer(end.log, question)
-    serveLogLink(end, answer, ({ upTo }) => this.#dispensable(end.log, upTo))
+    serveLogLink(end, answer, ({ kind, upTo }) => {
+      if (kind === 'truncate') this.#dispensable(end.log, upTo)
+      else this.#checkpoints?.covered(end.log, upTo)
+    })
   }
 
   /** The process ends: from now on what the engine does not answer within this time is given up. */

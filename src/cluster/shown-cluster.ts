@@ -29,7 +29,7 @@ interface ShownCopy {
   readonly node: string
   /** What a checkpoint of it has, by the sequence of the last record; 0 of a node that has said nothing yet. */
   readonly checkpoint: number
-  /** Records that its last checkpoint does not have. */
+  /** Records that it would have to apply if it were started now: not those up to which nothing has changed since its last checkpoint. */
   readonly behind: number
 }
 
@@ -119,7 +119,8 @@ function shownPartitions(state: ClusterState, nodes: ClusterNodes): readonly Sho
     const route = routes.get(partition)
     const copies = listedNames(nodes).map((node) => {
       const checkpoint = state.checkpoints.get(node)?.get(String(partition)) ?? 0
-      return { node, checkpoint, behind: Math.max(0, last - checkpoint) }
+      const covered = state.covered.get(node)?.get(String(partition)) ?? 0
+      return { node, checkpoint, behind: Math.max(0, last - Math.max(checkpoint, covered)) }
     })
     return { partition, ...(route && { owner: route.node, since: route.epoch }), last, copies }
   })

@@ -155,8 +155,9 @@ export class LoggedEnvironment {
   /** Everything up to a record is applied, since what is new of it changes nothing. */
   pass(last: LogSequence): void {
     if (last - this.#noted > passedMost && this.#isNoted(last)) return
-    if (this.isCheckpointed) this.#checkpointed = last
+    const { isCheckpointed } = this
     this.#applied = last
+    if (isCheckpointed) this.#covered(last)
   }
 
   /** Notes that everything up to a record is applied, if there is room for that: it can be noted later as well. */
@@ -314,8 +315,14 @@ export class LoggedEnvironment {
 
   /** The environment is read from the log from behind what it has noted itself. */
   #taken(sequence: LogSequence, noted: LogSequence): void {
-    this.#checkpointed = sequence
     this.#wal.truncate(noted)
+    this.#covered(sequence)
+  }
+
+  /** Everything up to a record is in the last checkpoint, or changes nothing. It is truncated only when the environment has noted it. */
+  #covered(sequence: LogSequence): void {
+    this.#checkpointed = sequence
+    this.#wal.covered(sequence)
   }
 }
 

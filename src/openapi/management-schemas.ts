@@ -232,7 +232,10 @@ export const managementSchemas: Readonly<Record<string, JsonSchema>> = {
         closedSchema({
           node: textSchema(),
           checkpoint: { ...count, description: 'The last record that a checkpoint of it has.' },
-          behind: { ...count, description: 'Records that its last checkpoint does not have.' },
+          behind: {
+            ...count,
+            description: 'Records that its last checkpoint does not have, without those that change nothing.',
+          },
         }),
       ),
     },

@@ -57,6 +57,8 @@ export interface NotedLog extends SynchronousRecordLog {
   readonly note: string
   /** Returns when everything that was appended is on disk. */
   flush(): void
+  /** What stands up to a record is in the last checkpoint, or changes nothing: nobody has to apply it again. */
+  covered(upTo: LogSequence): void
 }
 
 /** What a writer throws whose record was refused. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { before, t as file, type Test, test } from 'tap'
-import { CopyCheckpoints } from '../../src/cluster/copy-checkpoints.js'
+import { CopyCheckpoints, parseCheckpoints, parseCovered } from '../../src/cluster/copy-checkpoints.js'
 import { EtcdClient } from '../../src/cluster/etcd-client.js'
 import { EtcdNodes } from '../../src/cluster/etcd-nodes.js'
 import type { NodeFacts } from '../../src/cluster/node-facts.js'
@@ -142,4 +142,26 @@ test('how far all copies are is the lowest that was said, and nothing is of who 
   t.same(await c.exchanged(), { ok: true, value: new Map([[0, { all: 7, two: 8 }]]) })
   c.list(['c'])
   t.same(await c.exchanged(), { ok: true, value: new Map([[0, { all: 8, two: 8 }]]) })
+})
+
+test('records that change nothing are told with the next checkpoint, or some exchanges later, and nothing is truncated for them', {
+  skip: noEtcd,
+}, async (t) => {
+  const nodes = nodesAt(t, `/${freshName()}`)
+  const a = new CopyCheckpoints(nodes, 'a', ['a'], new Map())
+  const told = async (): Promise<readonly (number | undefined)[]> => {
+    const all = await nodes.checkpoints()
+    const text = (all.ok ? all.value.get('a') : undefined) ?? ''
+    return [parseCheckpoints(text).get('0'), parseCovered(text).get('0')]
+  }
+  a.reached(0, 5 as LogSequence)
+  a.covered(0, 6 as LogSequence)
+  await a.exchanged()
+  t.same(await told(), [5, 6])
+  a.covered(0, 7 as LogSequence)
+  await a.exchanged()
+  t.same(await told(), [5, 6], 'not at once')
+  for (let exchanges = 2; exchanges < 10; exchanges += 1) await a.exchanged()
+  t.same(await a.exchanged(), { ok: true, value: new Map([[0, { all: 5, two: 5 }]]) })
+  t.same(await told(), [5, 7])
 })

@@ -18,7 +18,7 @@ function state(more: Partial<ClusterState> = {}): ClusterState {
   return {
     description: { format: 1, name: 'city', folder: 'folder-a', partitions: 1, began },
     ...{ nodes: several, nodesRevision: 1, members: [], unreadMembers: [] },
-    ...{ heads: new Map(), checkpoints: new Map() },
+    ...{ heads: new Map(), checkpoints: new Map(), covered: new Map() },
     ...more,
   }
 }

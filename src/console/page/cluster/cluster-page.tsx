@@ -108,7 +108,7 @@ const partitionColumns: readonly Column<ReadPartition>[] = [
   },
   { name: 'last record', cell: ({ last }) => countText(last), order: ({ last }) => last, isNumber: true },
   {
-    name: 'copies, and records that no checkpoint of theirs has',
+    name: 'copies, and records to apply at a start',
     cell: ({ copies }) => copies.map(({ node, behind }) => `${node} ${countText(behind)}`).join(' · ') || '–',
     order: ({ copies }) => Math.max(0, ...copies.map(({ behind }) => behind)),
     isMinor: true,
