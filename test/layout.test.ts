@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /** Each line may use the lines above it, and a room itself; rooms of one line do not know each other. */
 const lines = [
-  ['ground', 'shared-memory', 'measure', 'log', 'command-line'],
+  ['ground', 'thread', 'shared-memory', 'measure', 'log', 'command-line'],
   ['context', 'http-client', 'wal'],
   ['expression', 'cluster'],
   ['subscription', 'replica'],
@@ -121,4 +121,14 @@ test('what runs in browsers takes types only of what runs in the broker', async 
       t.ok(isWithin || statement.startsWith('import type '), `${relative(root, file)} uses ${path}`)
     }
   }
+})
+
+test('every port is listened to where messages that cannot be read are heard of', async (t) => {
+  const listening = [...sources(join(root, 'src')), ...sources(join(root, 'workers'))].filter((file) =>
+    /\.on(ce)?\('message'/.test(readFileSync(file, 'utf8')),
+  )
+  t.same(
+    listening.map((file) => relative(root, file)),
+    ['src/mailbox/thread.ts', 'src/thread/messages.ts'], // The first one hears that its thread sleeps, with one text.
+  )
 })

@@ -21,6 +21,7 @@ import { MailboxCapacity } from '../src/shared-memory/mailbox-capacity.js'
 import { PartitionPosition } from '../src/shared-memory/partition-position.js'
 import { transactions } from '../src/shared-memory/transaction-numbers.js'
 import type { NoticeAck } from '../src/subscription/notice.js'
+import { onMessages } from '../src/thread/messages.js'
 
 const linger_ms = 100
 
@@ -67,7 +68,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   }
   await new Promise<void>((drained) => {
     let sender: Courier | undefined
-    control.on('message', (instruction: CourierInstruction) => {
+    onMessages(control, (instruction: CourierInstruction) => {
       if (instruction.kind === 'connect') numbered(mailboxes, instruction.partition).connect(instruction.port)
       else if (instruction.kind === 'begin') sender = begin(drained)
       else if (instruction.kind === 'acked') service.acked(instruction.ticket, instruction.isStored)

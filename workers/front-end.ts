@@ -24,6 +24,7 @@ import { type Connectable, openFront } from '../src/runtime/front-end-assembly.j
 import type { FrontEndTask, FrontInstruction, FrontReport, ServicePorts, ThreadPorts } from '../src/runtime/tasks.js'
 import { unpacked } from '../src/shared-memory/packed.js'
 import { Switches } from '../src/shared-memory/switches.js'
+import { onMessages } from '../src/thread/messages.js'
 
 /** The thread of a front end other than the first: accepts on the shared socket until it is told to stop. */
 export default async function frontEnd(task: FrontEndTask & ThreadPorts & ServicePorts): Promise<void> {
@@ -57,7 +58,7 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & Servic
     connectAsTold(control, front)
   })
   if (!opened.ok) throw new Error(`front end ${task.frontEnd} cannot accept on the shared socket`)
-  control.on('message', (instruction: FrontInstruction) => {
+  onMessages(control, (instruction: FrontInstruction) => {
     if (instruction.kind === 'useTls') opened.value.useTls(instruction.tls)
     else if (instruction.kind === 'useKeys') opened.value.useKeys(instruction.keys)
     else if (instruction.kind === 'streams') opened.value.connectStreams(instruction.port)
@@ -70,7 +71,7 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & Servic
 }
 
 function connectAsTold(control: MessagePort, front: Connectable): void {
-  control.on('message', (instruction: FrontInstruction) => {
+  onMessages(control, (instruction: FrontInstruction) => {
     if (instruction.kind === 'connect') front.connect(instruction.partition, instruction.port)
   })
 }

@@ -17,6 +17,7 @@ import { EngineTable } from '../src/measure/engine-table.js'
 import { err, ok, type Result } from '../src/result.js'
 import type { ThreadPorts } from '../src/runtime/tasks.js'
 import { Switches } from '../src/shared-memory/switches.js'
+import { onMessages } from '../src/thread/messages.js'
 
 /** The thread that has the connection to the engine of a cluster: appends what the threads of partitions hand over. */
 export default async function log(task: LogTask & ThreadPorts): Promise<void> {
@@ -58,7 +59,7 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
     )
   report({ kind: 'ready' })
   await new Promise<void>((ended) => {
-    control.on('message', async (instruction: LogInstruction) => {
+    onMessages(control, async (instruction: LogInstruction) => {
       switch (instruction.kind) {
         case 'describe':
           return report({

@@ -31,6 +31,7 @@ import { Versions } from '../src/shared-memory/versions.js'
 import { unpackedWithClocks } from '../src/subscription/clocks.js'
 import type { NoticeNumber } from '../src/subscription/notice.js'
 import type { SubscriptionInForce } from '../src/subscription/subscription.js'
+import { onMessages } from '../src/thread/messages.js'
 import { now } from '../src/time.js'
 
 /** How often the sizes of the store are looked up for the metrics. */
@@ -180,7 +181,7 @@ function drained(
     return file !== undefined
   }
   return new Promise((resolve) => {
-    control.on('message', (instruction: PartitionInstruction) => {
+    onMessages(control, (instruction: PartitionInstruction) => {
       switch (instruction.kind) {
         case 'connect':
           return inbox.connect(instruction.port)

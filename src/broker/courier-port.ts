@@ -11,20 +11,37 @@ import type {
 import type { StreamPosition } from '../delivery/stream-position.js'
 import { err, ok, type Result } from '../result.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
+import { onMessages } from '../thread/messages.js'
+import { OpenCalls } from '../thread/open-calls.js'
+
+/** How long the courier may take to answer. */
+const limit_ms = 30_000
+
+type Answer = Extract<StreamReport, { kind: 'opened' | 'refused' | 'confirmed' }>
 
 /** The streams of the courier of this node, as a front end has them by a port. */
 export class CourierPort implements StreamSource {
   #port: MessagePort | undefined
-  #numbers = 0
-  readonly #opening = new Map<number, (result: Result<undefined, StreamRefusal | 'away'>) => void>()
-  readonly #confirming = new Map<number, (result: Result<boolean, 'away'>) => void>()
+  /** What the courier is asked, by the number of the stream or of the question. */
+  readonly #calls = new OpenCalls<Answer>()
   /** Who takes what comes on each stream. */
   readonly #takers = new Map<number, (piece: StreamPiece) => void>()
 
+  constructor() {
+    this.#calls.gone()
+  }
+
   /** From now on the courier is at this port. */
   connect(port: MessagePort): void {
+    if (this.#port !== undefined) this.#interrupt()
     this.#port = port
-    port.on('message', (report: StreamReport) => this.#take(report))
+    this.#calls.replaced()
+    onMessages(
+      port,
+      (report: StreamReport) => this.#take(report),
+      // It may be any report: what the clients have is not known any more, and they ask again.
+      () => port.close(),
+    )
     port.on('close', () => {
       if (this.#port !== port) return
       this.#port = undefined
@@ -36,19 +53,20 @@ export class CourierPort implements StreamSource {
     request: StreamRequest,
     take: (piece: StreamPiece) => void,
   ): Promise<Result<OpenStream, StreamRefusal | 'away'>> {
-    this.#numbers += 1
-    const stream = this.#numbers
-    if (!this.#tell({ kind: 'open', stream, ...request })) return err('away')
-    this.#takers.set(stream, take)
-    const opened = await new Promise<Result<undefined, StreamRefusal | 'away'>>((resolve) =>
-      this.#opening.set(stream, resolve),
-    )
-    if (!opened.ok) {
+    let stream = 0
+    const opened = await this.#calls.ask((number) => {
+      stream = number
+      this.#takers.set(stream, take)
+      this.#tell({ kind: 'open', stream, ...request })
+    }, limit_ms)
+    if (!opened.ok || opened.value.kind !== 'opened') {
       this.#takers.delete(stream)
-      return opened
+      if (opened.ok) return err(opened.value.kind === 'refused' ? opened.value.why : 'away')
+      if (opened.error === 'late') this.#tell({ kind: 'closed', stream })
+      return err('away')
     }
     return ok({
-      took: (notices) => void this.#tell({ kind: 'took', stream, notices }),
+      took: (notices) => this.#tell({ kind: 'took', stream, notices }),
       close: () => {
         if (this.#takers.delete(stream)) this.#tell({ kind: 'closed', stream })
       },
@@ -56,10 +74,11 @@ export class CourierPort implements StreamSource {
   }
 
   async confirm(subscription: SubscriptionId, upTo: StreamPosition): Promise<Result<boolean, 'away'>> {
-    this.#numbers += 1
-    const ticket = this.#numbers
-    if (!this.#tell({ kind: 'confirm', ticket, subscription, upTo })) return err('away')
-    return new Promise((resolve) => this.#confirming.set(ticket, resolve))
+    const confirmed = await this.#calls.ask(
+      (ticket) => this.#tell({ kind: 'confirm', ticket, subscription, upTo }),
+      limit_ms,
+    )
+    return confirmed.ok && confirmed.value.kind === 'confirmed' ? ok(confirmed.value.isKnown) : err('away')
   }
 
   close(): void {
@@ -69,16 +88,11 @@ export class CourierPort implements StreamSource {
   #take(report: StreamReport): void {
     switch (report.kind) {
       case 'opened':
-        this.#opening.get(report.stream)?.(ok(undefined))
-        this.#opening.delete(report.stream)
-        return
       case 'refused':
-        this.#opening.get(report.stream)?.(err(report.why))
-        this.#opening.delete(report.stream)
+        this.#calls.answered(report.stream, report)
         return
       case 'confirmed':
-        this.#confirming.get(report.ticket)?.(ok(report.isKnown))
-        this.#confirming.delete(report.ticket)
+        this.#calls.answered(report.ticket, report)
         return
       case 'events':
       case 'ended':
@@ -91,15 +105,10 @@ export class CourierPort implements StreamSource {
     const takers = [...this.#takers.values()]
     this.#takers.clear()
     for (const take of takers) take({ kind: 'ended', why: 'interrupted' })
-    for (const resolve of this.#opening.values()) resolve(err('away'))
-    this.#opening.clear()
-    for (const resolve of this.#confirming.values()) resolve(err('away'))
-    this.#confirming.clear()
+    this.#calls.gone()
   }
 
-  /** Whether there is a courier. */
-  #tell(instruction: StreamInstruction): boolean {
+  #tell(instruction: StreamInstruction): void {
     this.#port?.postMessage(instruction)
-    return this.#port !== undefined
   }
 }

@@ -48,6 +48,8 @@ export class Peers<Questions extends Asking<Questions>> {
     this.#channel = new BroadcastChannel('rigel front ends')
     // What arrives was sent by this very class in another thread.
     this.#channel.onmessage = ({ data }: { data: unknown }) => void this.#take(data as PeerMessage<Questions>)
+    // What cannot be read is missing like what comes too late: nobody waits longer than the limit for it.
+    this.#channel.onmessageerror = () => {}
   }
 
   /** The part of this front end, asked before the call returns, and those of the others that answered in time. */

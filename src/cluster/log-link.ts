@@ -1,5 +1,6 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import type { Result } from '../result.js'
+import { onMessages } from '../thread/messages.js'
 import type { Appended, LogRecord, LogSequence } from '../wal/record-log.js'
 import type { Extent, LogName, ReadRefusal } from './engine.js'
 import { OpenQuestions } from './open-questions.js'
@@ -73,10 +74,7 @@ export class LogLink {
   constructor(end: LogLinkEnd) {
     this.#end = end
     this.#answered = new Int32Array(end.answered)
-    end.port.on('message', ({ number, answer }: Answered) => this.#questions.answered(number, answer))
-    end.port.on('messageerror', (fault) => {
-      throw fault
-    })
+    onMessages(end.port, ({ number, answer }: Answered) => this.#questions.answered(number, answer))
     end.port.unref()
   }
 
@@ -131,14 +129,11 @@ export function serveLogLink(
   hear: (notice: LogNotice) => void,
 ): void {
   const count = new Int32Array(answered)
-  port.on('message', async (message: Asked | LogNotice) => {
+  onMessages(port, async (message: Asked | LogNotice) => {
     if ('kind' in message) return hear(message)
     const { number, question } = message
     port.postMessage({ number, answer: await answer(question) } satisfies Answered)
     Atomics.add(count, 0, 1)
     Atomics.notify(count, 0)
-  })
-  port.on('messageerror', (fault) => {
-    throw fault
   })
 }

@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { EventSink } from '../event-stream.js'
+import { onMessages } from '../thread/messages.js'
 import type { Feeds, Watched } from './feeds.js'
 
 /** What a front end in a thread of its own tells the main thread: by the number that it has given a viewer. */
@@ -20,7 +21,7 @@ export function remoteFeeds(port: MessagePort): Feeds {
   const sinks = new Map<number, EventSink>()
   const tell = (request: FeedRequest) => port.postMessage(request)
   let viewers = 0
-  port.on('message', ({ viewer, event, isNewest }: FeedEvent) => {
+  onMessages(port, ({ viewer, event, isNewest }: FeedEvent) => {
     const sink = sinks.get(viewer)
     if (isNewest) sink?.putNewest(event)
     else sink?.put(event)
@@ -43,7 +44,7 @@ export function remoteFeeds(port: MessagePort): Feeds {
 /** Sends the viewers of another thread what they look at. */
 export function serveFeeds(port: MessagePort, feeds: Feeds): void {
   const viewers = new Map<number, { readonly sink: RemoteSink; readonly leave: () => void }>()
-  port.on('message', (request: FeedRequest) => {
+  onMessages(port, (request: FeedRequest) => {
     const { viewer } = request
     if (request.kind === 'watch') {
       const sink = new RemoteSink((event, isNewest) => {

@@ -9,6 +9,7 @@ import { PinGate } from '../shared-memory/pin-gate.js'
 import { DiskFault, isBehind } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
+import { OpenCalls } from '../thread/open-calls.js'
 import type { LogSequence } from '../wal/record-log.js'
 
 /** A front end as the partitions see it: somebody to be given a port whenever a partition has a new thread. */
@@ -84,13 +85,12 @@ export class Partitions<Task extends object> {
   readonly #opening = new Set<PartitionThread<Task>>()
   readonly #links: FrontEndLink[] = []
   readonly #deaths = new Map<number, Deaths>()
-  /** Who waits for an instruction to be carried out, by its ticket. */
-  readonly #open = new Map<number, (report: TicketedReport) => void>()
+  /** The instructions that each thread is carrying out, by ticket. */
+  readonly #calls = new Map<PartitionThread<Task>, OpenCalls<TicketedReport>>()
   /** Partitions of which a commit is kept for a copy, with the threads that do so. */
   readonly #copied = new Map<number, PartitionThread<Task>>()
   /** Partitions whose threads are to claim their logs, and have not said yet what became of that. */
   readonly #claiming = new Set<number>()
-  #tickets = 0
   /** See `controlled`. */
   #control = 0 as LogSequence
   #draining = false
@@ -257,13 +257,9 @@ export class Partitions<Task extends object> {
     thread: PartitionThread<Task>,
     instruction: (ticket: number) => PartitionInstruction,
   ): Promise<TicketedReport | undefined> {
-    this.#tickets += 1
-    const ticket = this.#tickets
-    const reported = new Promise<TicketedReport>((resolve) => this.#open.set(ticket, resolve))
-    thread.tell(instruction(ticket))
-    const report = await thread.during(reported).catch(() => undefined)
-    this.#open.delete(ticket)
-    return report
+    // No time limit: what one partition has in force the others must have as well, so it is told until it has, or has died.
+    const outcome = await this.#calls.get(thread)?.ask((ticket) => thread.tell(instruction(ticket)), undefined)
+    return outcome?.ok ? outcome.value : undefined
   }
 
   /** Tells the thread of a partition; of what is to be claimed, the next one if it has none now. */
@@ -273,11 +269,11 @@ export class Partitions<Task extends object> {
     this.#threads.get(partition)?.tell(instruction)
   }
 
-  #take(partition: number, report: PartitionReport): void {
+  #take(partition: number, thread: PartitionThread<Task>, report: PartitionReport): void {
     if (report.kind === 'owns') {
       this.#claiming.delete(partition)
       this.#settings.owns?.(partition, report.epoch)
-    } else if (report.kind !== 'ready') this.#open.get(report.ticket)?.(report)
+    } else if (report.kind !== 'ready') this.#calls.get(thread)?.answered(report.ticket, report)
   }
 
   #start(partition: number): Promise<PartitionReady> {
@@ -290,8 +286,15 @@ export class Partitions<Task extends object> {
     const thread: PartitionThread<Task> = new ActorThread({
       entry: this.#settings.entry,
       ...this.#settings.launch(partition),
-      reported: (report) => this.#take(partition, report),
+      reported: (report) => this.#take(partition, thread, report),
     })
+    const calls = new OpenCalls<TicketedReport>()
+    this.#calls.set(thread, calls)
+    const gone = (): void => {
+      this.#calls.delete(thread)
+      calls.gone()
+    }
+    thread.ended.then(gone, gone)
     this.#opening.add(thread)
     const ready = await thread.ready.finally(() => this.#opening.delete(thread))
     this.#threads.set(partition, thread)

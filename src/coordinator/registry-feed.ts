@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { RegistrationChange } from '../registration/registration.js'
 import type { RegistrationIndex } from '../registration/registration-index.js'
+import { onMessages } from '../thread/messages.js'
 
 interface Published {
   readonly number: number
@@ -22,7 +23,7 @@ export class RegistryFeed {
   add(port: MessagePort): void {
     const waiting = new Map<number, () => void>()
     this.#followers.set(port, waiting)
-    port.on('message', ({ number }: InForce) => {
+    onMessages(port, ({ number }: InForce) => {
       waiting.get(number)?.()
       waiting.delete(number)
     })
@@ -50,7 +51,7 @@ export class RegistryFeed {
 
 /** Keeps an index up with what the owner publishes at the other end of the port. */
 export function followRegistry(port: MessagePort, index: RegistrationIndex): void {
-  port.on('message', ({ number, changes }: Published) => {
+  onMessages(port, ({ number, changes }: Published) => {
     index.apply(changes)
     const reply: InForce = { number }
     port.postMessage(reply)

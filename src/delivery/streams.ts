@@ -1,5 +1,6 @@
 import { streamReference } from '../subscription/notification-url.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
+import { type MessageSource, onMessages } from '../thread/messages.js'
 import type { DeliveryQueue } from './delivery-queue.js'
 import type { Recipient } from './message.js'
 import { isCovered, NoticeStream } from './notice-stream.js'
@@ -25,8 +26,7 @@ export interface StreamsParts extends EventParts {
 const clockSkew_ms = 1000
 
 /** The port of a front end. */
-interface StreamPort {
-  on(event: 'message', take: (instruction: StreamInstruction) => void): unknown
+type StreamPort = MessageSource<StreamInstruction> & {
   on(event: 'close', left: () => void): unknown
   postMessage(report: StreamReport): void
   close(): void
@@ -66,7 +66,7 @@ export class Streams {
   connect(port: StreamPort): void {
     const streams = new Map<number, Opened>()
     this.#ports.set(port, streams)
-    port.on('message', (instruction: StreamInstruction) => this.#obey(port, streams, instruction))
+    onMessages(port, (instruction: StreamInstruction) => this.#obey(port, streams, instruction))
     port.on('close', () => {
       this.#ports.delete(port)
       for (const opened of streams.values()) this.#leave(opened)

@@ -4,6 +4,7 @@ import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import { err, ok, type Result } from '../result.js'
 import type { Switches } from '../shared-memory/switches.js'
 import { systemFaultText } from '../system-fault.js'
+import { onMessages } from '../thread/messages.js'
 import { now } from '../time.js'
 import { checkAppendable, LineDestination, unblocked, writeNow } from './destination.js'
 import { type Form, type FormName, forms } from './form.js'
@@ -76,7 +77,7 @@ export class MainLog extends LineLog {
   /** Writes the lines that another thread hands over through this port, in their order. */
   take(port: MessagePort): void {
     this.#ports.add(port)
-    port.on('message', (handed: HandedLines) => this.#take(handed, port))
+    onMessages(port, (handed: HandedLines) => this.#take(handed, port))
     port.on('close', () => this.#ports.delete(port))
     port.unref()
   }

@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Switches } from '../shared-memory/switches.js'
+import { onMessages } from '../thread/messages.js'
 import { type HandedLines, type Line, LineLog, lineWeight } from './log.js'
 
 /** Lines that may be on their way to the writing thread, long ones for several; below ERROR, and any. */
@@ -28,7 +29,7 @@ class WorkerLog extends LineLog {
   constructor(port: MessagePort, switches: Switches, partition?: number) {
     super(switches, (line) => this.#put(line), partition)
     this.#port = port
-    port.on('message', (weight: number) => this.#taken(weight))
+    onMessages(port, (weight: number) => this.#taken(weight))
     port.unref()
   }
 

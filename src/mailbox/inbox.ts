@@ -6,6 +6,7 @@ import { decodeCommands, encodeReplies } from '../partition/encoding.js'
 import type { PartitionPosition, Tenure } from '../shared-memory/partition-position.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
+import { onMessages } from '../thread/messages.js'
 import { secondsText } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import type { Batch, BatchReply } from './batch.js'
@@ -58,7 +59,7 @@ export class Inbox {
   /** Takes batches from one more front end. */
   connect(port: MessagePort): void {
     this.#ports.add(port)
-    port.on('message', (batch: Batch) => this.#take(port, batch))
+    onMessages(port, (batch: Batch) => this.#take(port, batch))
     port.once('close', () => this.#ports.delete(port))
   }
 

@@ -6,6 +6,7 @@ import type { Result } from '../result.js'
 import { err, ok } from '../result.js'
 import type { MailboxCapacity } from '../shared-memory/mailbox-capacity.js'
 import type { Tenure } from '../shared-memory/partition-position.js'
+import { onMessages } from '../thread/messages.js'
 import type { Nanoseconds } from '../time.js'
 import type { Batch, BatchReply } from './batch.js'
 
@@ -106,9 +107,15 @@ export class Mailbox {
   connect(port: MessagePort): void {
     if (this.#port) this.#leave(this.#port)
     this.#port = port
-    port.on('message', (batchReply: BatchReply) => {
-      if (this.#port === port) this.#resolveBatch(batchReply)
-    })
+    onMessages(
+      port,
+      (batchReply: BatchReply) => {
+        if (this.#port === port) this.#resolveBatch(batchReply)
+      },
+      () => {
+        if (this.#port === port) this.#unread()
+      },
+    )
     port.once('close', () => this.#lost(port))
     for (const resolve of this.#whenConnected.splice(0)) resolve()
     if (this.#gathering.length > 0) this.#sendSoon()
@@ -265,6 +272,12 @@ export class Mailbox {
       waiting?.resolve(ok({ reply, turn, entered: waiting.entered }))
     }
     this.release(batch.length)
+    this.#send()
+  }
+
+  /** A batch reply cannot be read: replies keep the order of the batches, so it is that of the first one under way. */
+  #unread(): void {
+    this.#giveUp(this.#underWay.shift() ?? [], 'outcomeUnknown')
     this.#send()
   }
 

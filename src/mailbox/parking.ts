@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
+import { onMessages } from '../thread/messages.js'
 
 /**
  * Has a thread sleep for good when it is told so by a port that it was handed, after what it has begun has come to its end. Node
@@ -6,7 +7,7 @@ import type { MessagePort } from 'node:worker_threads'
  * may be there sleep, or are over. To be called first of all in the thread.
  */
 export function parkWhenTold(port: MessagePort, ending: () => Promise<void> = async () => {}): void {
-  port.on('message', async () => {
+  onMessages(port, async () => {
     await ending()
     port.postMessage('parked')
     // A message is sent before the next line is reached.

@@ -1,6 +1,7 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type TransferListItem } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import { Lifetime } from '../lifetime.js'
+import { onMessages } from '../thread/messages.js'
 
 /** What a thread reports names its kind; with `ready` it reports that it has begun. */
 export interface ThreadReport {
@@ -69,7 +70,7 @@ export class ActorThread<Task extends object, Report extends ThreadReport> {
       if (taken === -1) reported(report)
       else this.#waiting.splice(taken, 1)
     }
-    port1.on('message', take)
+    onMessages(port1, take)
     const running: Promise<unknown> = this.#pool.run(
       { ...task, control: port2, parking: parking.port2 },
       { transferList: [port2, parking.port2, ...transfer] },

@@ -7,7 +7,7 @@ import { parseJson } from '../json-reader.js'
 import { err, ok, type Result } from '../result.js'
 import { type EntityQuery, filterScope, idMeant } from './entity-query.js'
 import { badInput } from './ngsi2-errors.js'
-import { malformed, tooDeep } from './parse/payload-tree.js'
+import { malformedPayload, tooDeep } from './parse/payload-tree.js'
 import { placeOfExpression } from './place-query.js'
 import type { NamesShown } from './render/shown.js'
 
@@ -36,7 +36,7 @@ export function parseQueryPayload(body: string): Result<QueryPayload2, ApiRespon
 function parseMembers(body: string): Result<Members, ApiResponse> {
   const parsed = parseJson(body)
   if (parsed.ok && isMembers(parsed.value)) return ok(parsed.value)
-  return err(!parsed.ok && parsed.error.isTooDeep ? tooDeep : malformed)
+  return err(!parsed.ok && parsed.error.isTooDeep ? tooDeep : malformedPayload)
 }
 
 function isMembers(value: unknown): value is Members {

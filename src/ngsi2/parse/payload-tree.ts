@@ -21,7 +21,7 @@ export function isTreeObject(tree: Tree | undefined): tree is TreeObject {
 }
 
 /** The payload is no JSON, or not of the kind that is expected [NGSIv2 context 15]. */
-export const malformed = refused('ParseError', 'Errors found in incoming JSON buffer')
+export const malformedPayload = refused('ParseError', 'Errors found in incoming JSON buffer')
 
 /** A value is nested deeper than values may be [NGSIv2 context 3.1]. */
 export const tooDeep = refused('ParseError', tooDeepText)
@@ -30,14 +30,14 @@ export const tooDeep = refused('ParseError', tooDeepText)
 export function* readPayload(body: string): Steps<Result<Tree, ApiResponse>> {
   const tree = yield* readTree(body, scalarsByKind)
   if (tree.ok) return tree
-  return err(tree.error.isTooDeep ? tooDeep : malformed)
+  return err(tree.error.isTooDeep ? tooDeep : malformedPayload)
 }
 
 /** Reads a payload that is an object at the top. */
 export function* readObject(body: string): Steps<Result<TreeObject, ApiResponse>> {
   const tree = yield* readPayload(body)
   if (!tree.ok) return tree
-  return isTreeObject(tree.value) ? ok(tree.value) : err(malformed)
+  return isTreeObject(tree.value) ? ok(tree.value) : err(malformedPayload)
 }
 
 /** A payload has a member that means nothing. */
