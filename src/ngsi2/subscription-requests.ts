@@ -6,6 +6,7 @@ import { everywhere, meansEverywhere } from '../context/service-path.js'
 import { err, ok, type Result } from '../result.js'
 import { parseGivenId } from '../subscription/given-id.js'
 import { armedAt, type SubscriptionPatch } from '../subscription/patch.js'
+import { shortestBody } from '../subscription/shortest-message.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Milliseconds, never, now } from '../time.js'
 import { badInput, refused, unavailable } from './ngsi2-errors.js'
@@ -38,7 +39,8 @@ export function createSubscription(services: Ngsi2Services): Operation {
       const payload = parseNewSubscription(body)
       if (!payload.ok) return err(refused(payload.error.error, payload.error.description))
       if (paths.length > 1) return err(badInput('max one service-path allowed for subscriptions'))
-      return payload
+      const long = tooLongTemplate(services, payload.value)
+      return long === undefined ? payload : err(long)
     },
     work: async ({ paths: [path = everywhere] }, tenant, payload) => {
       const made = await services.broker.subscriptions.add(newSubscription(tenant, path, payload, now()))
@@ -46,6 +48,16 @@ export function createSubscription(services: Ngsi2Services): Operation {
       return { status: 201, headers: { Location: `/v2/subscriptions/${made.value}` } }
     },
   })
+}
+
+/** What is said of a template of which every notification would be dropped as too long (`-notifMaxSize`). */
+function tooLongTemplate({ options }: Ngsi2Services, { notification }: SubscriptionBody): ApiResponse | undefined {
+  const template = notification?.target.custom
+  const max = options.notifications?.maxSize
+  if (template === undefined || max === undefined) return undefined
+  const bytes = shortestBody(template)
+  if (bytes <= max) return undefined
+  return badInput(`notification template has at least ${bytes} bytes, max notification size: ${max}`)
 }
 
 /** The subscription of a payload that is created at a moment [NGSIv2 subscriptions 2.1]. */
@@ -124,6 +136,8 @@ export function patchSubscription(services: Ngsi2Services): Operation {
     parse: ({ body, paths }) => {
       const payload = parseSubscriptionPatch(body)
       if (!payload.ok) return err(refused(payload.error.error, payload.error.description))
+      const long = tooLongTemplate(services, payload.value)
+      if (long !== undefined) return err(long)
       const path = pathOfPatch(paths)
       return path.ok ? ok({ ...payload.value, path: path.value }) : path
     },
