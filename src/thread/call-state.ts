@@ -51,7 +51,7 @@ interface CallStep {
  * | failed           | refused                  | nothing                 |                      |
  * | answerUnreadable |                          |                         | refused as `unreadable` |
  * | gone             |                          |                         | refused as `gone`    |
- * | replaced         |                          | asked ones are sent again |                    |
+ * | replaced         | stays open               | opened and sent from now on |                   |
  *
  * So each question has one outcome, and none stays open when the far end is gone.
  */
