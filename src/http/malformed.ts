@@ -73,7 +73,7 @@ export class MalformedInput {
 type UnknownVerb = { readonly kind: 'request'; readonly incoming: IncomingMessage } | { readonly kind: 'malformed' }
 
 /**
- * Gathers the head of a request that the parser has refused because it does not know its verb: any letters are a verb
+ * Gathers the head of a request that the parser has refused because it does not know its verb: any token is a verb
  * like others [management 11.1].
  */
 class UnknownVerbHead {
@@ -97,7 +97,7 @@ class UnknownVerbHead {
 }
 
 /**
- * Where a refused request begins: its verb is letters, some of which the parser may have taken before it knew. Nothing when it
+ * Where a refused request begins: its verb is a token, some of which the parser may have taken before it knew. Nothing when it
  * was refused for something else.
  */
 function unknownVerbAt(fault: RefusedBytes): number | undefined {
@@ -107,7 +107,7 @@ function unknownVerbAt(fault: RefusedBytes): number | undefined {
   if (reason.startsWith('Invalid method for')) return rawPacket.lastIndexOf(10, bytesParsed) + 1
   if (code !== 'HPE_INVALID_METHOD') return undefined
   let at = bytesParsed
-  while (at > 0 && isLetter(rawPacket[at - 1])) at -= 1
+  while (at > 0 && isOfToken(rawPacket[at - 1])) at -= 1
   return at
 }
 
@@ -119,8 +119,8 @@ export interface RefusedBytes {
   readonly bytesParsed?: number
 }
 
-const requestLineBegun = /^[A-Za-z]+(?: [\x21-\x7e\x80-\xff]*(?: [HTP/1.0\r]*)?)?$/
-const requestLine = /^([A-Za-z]+) ([\x21-\x7e\x80-\xff]+) HTTP\/1\.([01])$/
+const requestLineBegun = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+(?: [\x21-\x7e\x80-\xff]*(?: [HTP/1.0\r]*)?)?$/
+const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([\x21-\x7e\x80-\xff]+) HTTP\/1\.([01])$/
 const header = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*$/
 
 function parsed(head: string, socket: Socket): UnknownVerb {
@@ -150,6 +150,6 @@ function parsed(head: string, socket: Socket): UnknownVerb {
   return { kind: 'request', incoming }
 }
 
-function isLetter(byte: number | undefined): boolean {
-  return byte !== undefined && ((byte >= 65 && byte <= 90) || (byte >= 97 && byte <= 122))
+function isOfToken(byte: number | undefined): boolean {
+  return byte !== undefined && /[!#$%&'*+.^_`|~0-9A-Za-z-]/.test(String.fromCharCode(byte))
 }

@@ -137,7 +137,7 @@ test('a verb that the parser does not know is a wrong verb, wherever it is cut, 
     await talk(`GET /v1/late/7 HTTP/1.1\r\nHost: h\r\n\r\n${text}`),
     /^HTTP\/1\.1 200[\s\S]*"late 7"HTTP\/1\.1 405/,
   )
-  for (const verb of ['FOO', 'get', 'GETX', 'PLAY', 'PROPFIND']) {
+  for (const verb of ['FOO', 'get', 'GETX', 'PLAY', 'PROPFIND', 'BAD_VERB', 'DELETE2', 'X-Y.Z']) {
     t.equal(statusOf(await talk(`${verb} /v1/echo/a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`)), 405, verb)
     t.match(
       bodyOf(await talk(`${verb} /nothing HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`)),
