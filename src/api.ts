@@ -153,7 +153,7 @@ export interface Resource {
 export interface Interface {
   readonly resources: readonly Resource[]
   /** The service paths of a request, or the response to a malformed header. */
-  readonly parseServicePaths: (header: string | undefined) => Result<readonly PathRange[], ApiResponse>
+  readonly parseServicePaths: (header: string | undefined, verb: string) => Result<readonly PathRange[], ApiResponse>
   /** The response to URI parameters that are wrong in themselves, on known and unknown paths alike. */
   readonly checkParameters: (parameters: ReadonlyMap<string, string>) => ApiResponse | undefined
   /** The response to a path, given by its decoded segments, that is none of the resources, whatever the method. */

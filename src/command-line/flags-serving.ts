@@ -107,6 +107,11 @@ export const servingFlags = named({
     [undefined, '1048576, or -inReqPayloadMaxSize where that is more'],
     'characters of an entity as it is stored, with those of other types of its id',
   ),
+  typesPerId: storage.value(
+    integer(1, 100_000),
+    1000,
+    'entities of one id in one service path, one of each type; what is stored already stays',
+  ),
   entityCache: storage.value(integer(0, 65536), 64, 'MiB of records that each partition keeps in memory'),
   readCache: storage.value(integer(0, 65536), 64, 'MiB of entities that each HTTP thread keeps decoded for reads'),
   pageMaxSize: storage.value(

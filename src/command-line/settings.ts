@@ -136,6 +136,7 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined) 
     partitions: value(flags.partitions),
     queryThreads: value(flags.queryThreads),
     mailboxSize: value(flags.mailboxSize),
+    typesPerId: value(flags.typesPerId),
     entityCache_MiB: value(flags.entityCache),
     entityMaxSize: value(flags.entityMaxSize) ?? Math.max(1_048_576, value(flags.inReqPayloadMaxSize)),
     readCache_MiB: value(flags.readCache),

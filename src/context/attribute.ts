@@ -57,7 +57,10 @@ function storedText(held: Attribute, value: Value, type: string, autocast: boole
 }
 
 /** What an update of NGSIv2 makes of an attribute, before it is known whether that is the location. */
-export type Drafted = Pick<Attribute, 'name' | 'instance' | 'type' | 'value' | 'metadata'>
+export interface Drafted extends Pick<Attribute, 'name' | 'instance' | 'type' | 'value' | 'metadata'> {
+  /** Whether its value is what an update operator has left: that is a change even where it is equal [NGSIv2 context 12.1]. */
+  readonly isOperated: boolean
+}
 
 /**
  * What an update of NGSIv2 makes of an attribute: its value, with operators resolved, and its type as given, metadata merged or
@@ -75,11 +78,12 @@ export function draftAttribute(
   const metadata = overlayMetadata(held === undefined || overridesMetadata ? [] : held.metadata, given.metadata)
   const read = keeps ? readAsStored(held, given.value ?? null, valueOnly) : ok(given.value ?? null)
   if (!read.ok) return read
+  const isOperated = isOperation(read.value)
   const value = isOperation(read.value) ? operated(read.value, held?.value) : read
   if (!value.ok) return unmet({ kind: 'operatorUnfit', operator: value.error, name })
   if (value.value === undefined) return ok(undefined)
   const instance = given.instance === '' ? (held?.instance ?? '') : given.instance
-  return ok({ name, instance, type, value: value.value, metadata: keeps ? held.metadata : metadata })
+  return ok({ name, instance, type, value: value.value, metadata: keeps ? held.metadata : metadata, isOperated })
 }
 
 /** The value as the stored type reads it [NGSIv2 context 9.3]. */
@@ -111,6 +115,7 @@ export function draftedAttribute(
   const same =
     held !== undefined &&
     !forced &&
+    !drafted.isOperated &&
     type === held.type &&
     isLocation === held.isLocation &&
     instance === held.instance &&

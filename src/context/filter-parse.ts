@@ -32,6 +32,8 @@ export type FilterMalformed =
   | { readonly kind: 'quoteOpen' }
   /** A quotation mark within a quoted text. */
   | { readonly kind: 'quoteInside' }
+  /** A quotation mark in a name or key that does not stand around it; only NGSIv2 tells it from other characters. */
+  | { readonly kind: 'quoteInName' }
   | { readonly kind: 'charactersForbidden'; readonly in: 'path' | 'value' }
   | PatternMalformed
   /** A metadata filter names an attribute alone. */
@@ -90,22 +92,22 @@ function malformed<Kind extends BareKind<FilterMalformed>>(kind: Kind): Err<{ re
 
 function parseStatement(text: string, on: FilterSide, dialect: Dialect): ParsedStatement<Statement> {
   const found = findOperator(text)
-  if (found === undefined) return parseUnary(text, on)
+  if (found === undefined) return parseUnary(text, on, dialect)
   const left = text.slice(0, found.at).trim()
   const right = text.slice(found.at + found.operator.length).trim()
   if (left === '') return malformed('leftSideEmpty')
   if (right === '') return malformed('rightSideEmpty')
-  const path = parsePath(left, on, false)
+  const path = parsePath(left, on, false, dialect)
   if (!path.ok) return path
   const condition = parseCondition(found.operator, right, dialect)
   return condition.ok ? ok({ path: path.value, condition: condition.value }) : condition
 }
 
-function parseUnary(text: string, on: FilterSide): ParsedStatement<Statement> {
+function parseUnary(text: string, on: FilterSide, dialect: Dialect): ParsedStatement<Statement> {
   const negated = text.startsWith('!')
   const left = negated ? text.slice(1).trim() : text
   if (left === '') return malformed('rightSideEmpty')
-  const path = parsePath(left, on, true)
+  const path = parsePath(left, on, true, dialect)
   return path.ok ? ok({ path: path.value, condition: { kind: negated ? 'absent' : 'exists' } }) : path
 }
 
@@ -124,8 +126,12 @@ function findOperator(text: string): { readonly operator: Operator; readonly at:
   return undefined
 }
 
-function parsePath(text: string, on: FilterSide, unary: boolean): ParsedStatement<readonly string[]> {
+function parsePath(text: string, on: FilterSide, unary: boolean, dialect: Dialect): ParsedStatement<readonly string[]> {
   const path: string[] = []
+  if (dialect === 'ngsi2') {
+    if (hasForbidden(text.replaceAll("'", ''))) return err({ kind: 'charactersForbidden', in: 'path' })
+    if (quoteInName.test(text)) return malformed('quoteInName')
+  }
   for (const part of cut(text, '.')) {
     const step = unquoted(part.trim(), 'path')
     if (!step.ok) return step
@@ -136,6 +142,9 @@ function parsePath(text: string, on: FilterSide, unary: boolean): ParsedStatemen
   return on === 'metadata' && path.length < 2 ? err({ kind: 'metadataUnnamed', unary }) : ok(path)
 }
 
+/** A quotation mark that stands neither at an end of the path nor beside a dot. */
+const quoteInName = /[^.\s]\s*'\s*[^.\s]/
+
 /** What is wrong with a step of which there is nothing, behind these. */
 function emptyStep(before: readonly string[], on: FilterSide, unary: boolean): Err<FilterMalformed> {
   if (on === 'attributes' || before.length > 1) return malformed('leftSideEmpty')
@@ -145,7 +154,7 @@ function emptyStep(before: readonly string[], on: FilterSide, unary: boolean): E
 function parseCondition(operator: Operator, text: string, dialect: Dialect): ParsedStatement<Condition> {
   switch (operator) {
     case '~=':
-      return parseMatch(text)
+      return parseMatch(text, dialect)
     case '==':
     case ':':
       return parseEquality(text, false, dialect)
@@ -156,7 +165,8 @@ function parseCondition(operator: Operator, text: string, dialect: Dialect): Par
   }
 }
 
-function parseMatch(text: string): ParsedStatement<Condition> {
+function parseMatch(text: string, dialect: Dialect): ParsedStatement<Condition> {
+  if (dialect === 'ngsi2' && text.includes("'")) return err({ kind: 'charactersForbidden', in: 'value' })
   const pattern = unquoted(text, 'value')
   return pattern.ok ? ok({ kind: 'matches', pattern: pattern.value }) : pattern
 }
@@ -164,7 +174,7 @@ function parseMatch(text: string): ParsedStatement<Condition> {
 function parseOrdering(by: Ordering, text: string, dialect: Dialect): ParsedStatement<Condition> {
   if (cut(text, ',').length > 1) return malformed('listOrdered')
   if (cut(text, '..').length > 1) return malformed('rangeOrdered')
-  const literal = parseLiteral(text)
+  const literal = parseLiteral(text, dialect)
   if (!literal.ok) return literal
   const than = literal.value.value
   const isUnordered = typeof than === 'boolean' || than === null
@@ -176,21 +186,21 @@ function parseEquality(text: string, negated: boolean, dialect: Dialect): Parsed
   const items = cut(text, ',')
   if (items.length > 1) return parseList(items, negated, dialect)
   const ends = cut(text, '..')
-  if (ends.length > 1) return parseRange(ends, negated)
-  const value = parseLiteral(text)
+  if (ends.length > 1) return parseRange(ends, negated, dialect)
+  const value = parseLiteral(text, dialect)
   return value.ok ? ok({ kind: 'equal', values: [value.value.value], negated }) : value
 }
 
 function parseList(items: readonly string[], negated: boolean, dialect: Dialect): ParsedStatement<Condition> {
-  const literals = parseLiterals(items, 'listItemEmpty')
+  const literals = parseLiterals(items, 'listItemEmpty', dialect)
   if (!literals.ok) return literals
   const ranged = items.some((item) => cut(item, '..').length > 1)
   if (ranged || !isList[dialect](literals.value)) return malformed('listMixed')
   return ok({ kind: 'equal', values: literals.value.map(({ value }) => value), negated })
 }
 
-function parseRange(ends: readonly string[], negated: boolean): ParsedStatement<Condition> {
-  const literals = parseLiterals(ends, 'rangeItemEmpty')
+function parseRange(ends: readonly string[], negated: boolean, dialect: Dialect): ParsedStatement<Condition> {
+  const literals = parseLiterals(ends, 'rangeItemEmpty', dialect)
   if (!literals.ok) return literals
   const [from, to, ...more] = literals.value
   if (from === undefined || to === undefined || more.length > 0) return malformed('rangeMixed')
@@ -209,11 +219,12 @@ interface Literal {
 function parseLiterals(
   texts: readonly string[],
   whenEmpty: 'listItemEmpty' | 'rangeItemEmpty',
+  dialect: Dialect,
 ): ParsedStatement<readonly Literal[]> {
   const literals: Literal[] = []
   for (const text of texts) {
     if (text.trim() === '') return malformed(whenEmpty)
-    const literal = parseLiteral(text.trim())
+    const literal = parseLiteral(text.trim(), dialect)
     if (!literal.ok) return literal
     literals.push(literal.value)
   }
@@ -240,7 +251,9 @@ function ofOneKind(literals: readonly Literal[]): boolean {
 }
 
 /** Quoted a text; else a number, a date, `true`, `false` or `null` if it is one; else a text. */
-function parseLiteral(text: string): ParsedStatement<Literal> {
+function parseLiteral(text: string, dialect: Dialect): ParsedStatement<Literal> {
+  // What follows the second quotation mark leaves a text open, unless another one ends it [NGSIv2 context 10.2].
+  if (dialect === 'ngsi2' && text.startsWith("'") && !text.endsWith("'")) return malformed('quoteOpen')
   const content = unquoted(text, 'value')
   if (!content.ok) return content
   if (text.startsWith("'")) return ok({ kind: 'text', value: content.value })

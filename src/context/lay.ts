@@ -1,4 +1,4 @@
-import { ok, type Result } from '../result.js'
+import { type Err, err, ok, type Result } from '../result.js'
 import { draftAttribute, draftedAttribute, newAttribute, updatedAttribute } from './attribute.js'
 import { type Attribute, compareAttributes, type Entity } from './entity.js'
 import { HeldAttributes } from './held-attributes.js'
@@ -32,7 +32,7 @@ export function laid(
       terms === undefined
         ? madeByWording(held, given, command, location, when)
         : madeByTerms(held, given, terms, command, when)
-    if (!made.ok) return made
+    if (!made.ok) return action === 'UPDATE' ? made : asSecondLocation(made, after, held)
     if (terms !== undefined && made.value?.isLocation === true) located = made.value
     if (made.value === undefined || made.value === held) continue
     if (held) after[at] = made.value
@@ -45,6 +45,19 @@ export function laid(
   const settled = located === undefined ? ok(after) : withOneLocation(after, located, action === 'UPDATE')
   if (!settled.ok) return settled
   return ok({ entity: { ...entity, attributes: settled.value, modified: time, correlator }, changed: [...changed] })
+}
+
+/** A second location is refused as such before its value is looked at [NGSIv2 context 3.5]. */
+function asSecondLocation(
+  refused: Err<UpdateRefusal>,
+  attributes: readonly Attribute[],
+  held: Attribute | undefined,
+): Err<UpdateRefusal> {
+  const { error } = refused
+  if (error.kind !== 'termsUnmet' || error.why.kind !== 'shapeMalformed') return refused
+  const first = attributes.find((attribute) => attribute.isLocation && attribute !== held)
+  if (first === undefined) return refused
+  return err({ kind: 'termsUnmet', why: { kind: 'locationsTooMany', name: error.why.name, held: first.name } })
 }
 
 /** No root is longer that a client did not make so. */

@@ -1,6 +1,6 @@
 import { parseDate } from '../context/date.js'
 import type { Value } from '../context/entity.js'
-import { parseDecimal } from '../context/value.js'
+import { isArray, parseDecimal } from '../context/value.js'
 import { searchSteps, textSteps } from './apply-operator.js'
 import { type ExpressionScope, resultSize } from './expression-scope.js'
 import type { Transformation } from './transformation.js'
@@ -10,7 +10,7 @@ export const textTransformations = {
   uppercase: ofText((text) => text.toUpperCase()),
   lowercase: ofText((text) => text.toLowerCase()),
   trim: ofText((text) => text.trim()),
-  len: ofText((text) => lengthOf(text)),
+  len: (input, inputs, parts) => (isArray(input) ? input.length : textLength(input, inputs, parts)),
   substring: ofText((text, [from, to]) => substring(text, from, to)),
   split: ofTexts((text, separator, scope) => pieces(text, separator, scope)),
   indexOf: ofTexts((text, part, { effort }) => {
@@ -29,6 +29,8 @@ export const textTransformations = {
   toJson: ofText((text, _, scope) => parsedJson(text, scope)),
   getTime: ofText((text) => parseDate(text) ?? null),
 } satisfies Record<string, Transformation>
+
+const textLength = ofText((text) => lengthOf(text))
 
 function ofText(transform: (text: string, inputs: readonly Value[], scope: ExpressionScope) => Value): Transformation {
   return (input, inputs, { scope }) =>

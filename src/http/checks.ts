@@ -61,7 +61,7 @@ export function checkTarget(rules: CheckRules, head: Head): Result<readonly Path
   }
   if (!target.clean) return err(errorResponse(target.kind, 400, 'invalid character in URI'))
   const used = interfaceOf(rules.interfaces, target.kind)
-  return used === undefined ? ok([]) : used.parseServicePaths(single(headers['fiware-servicepath']))
+  return used === undefined ? ok([]) : used.parseServicePaths(single(headers['fiware-servicepath']), head.verb)
 }
 
 /** Checks 5 to 15, which need to know how long the body is [management 11.4]. */

@@ -36,6 +36,7 @@ const wording: Wording = {
   },
   quoteOpen: () => 'non-terminated forced string',
   quoteInside: () => 'quote in forced string',
+  quoteInName: () => 'forbidden characters in String Filter',
   charactersForbidden: ({ in: where }, side) => {
     if (where === 'value') return 'forbidden characters in String Filter'
     return `invalid character found in URI param /${side === 'metadata' ? 'mq' : 'q'}/`

@@ -13,6 +13,7 @@ import { registrationResources } from './registration-resources.js'
 import { subscriptionUnnamed } from './subscription-requests.js'
 import { subscriptionResources } from './subscription-resources.js'
 import { typeResources } from './type-resources.js'
+import { pathOfWrite } from './update-terms.js'
 import { checkUriParameters } from './uri-parameters.js'
 
 /** NGSIv2 as the HTTP layer knows it: everything under `/v2` [NGSIv2 context 1]. */
@@ -28,9 +29,13 @@ export function ngsi2Interface(surroundings: Omit<Ngsi2Services, 'longPayloads'>
       ...subscriptionResources(services),
       ...registrationResources(services),
     ],
-    parseServicePaths: (header) => {
+    parseServicePaths: (header, verb) => {
       const paths = parseServicePaths(header, 'one')
-      return paths.ok ? paths : err(badInput(paths.error))
+      if (!paths.ok) return err(badInput(paths.error))
+      // What these may not work in is said before everything that is wrong with the body [NGSIv2 context 1.4].
+      if (verb !== 'PATCH' && verb !== 'DELETE') return paths
+      const one = pathOfWrite({ paths: paths.value, verb })
+      return one.ok ? paths : one
     },
     checkParameters: checkUriParameters,
     unknownPath,

@@ -142,7 +142,9 @@ function created(
   { isUpsert }: Pick<SingleWrite, 'isUpsert'>,
   { id, type = defaultEntityType }: AskedWrite,
 ): ApiResponse {
-  return { status: isUpsert ? 204 : 201, headers: { Location: `/v2/entities/${id}?type=${type}` } }
+  // What clients follow is decoded again: without this `a%2fb` would lead nowhere, and `a%62` to `ab`.
+  const query = encodeURI(type).replaceAll('+', '%2B')
+  return { status: isUpsert ? 204 : 201, headers: { Location: `/v2/entities/${encodeURI(id)}?type=${query}` } }
 }
 
 /** The entity as errors name it: with its type where the request has one [NGSIv2 context 8.5]. */

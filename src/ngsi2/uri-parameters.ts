@@ -1,5 +1,6 @@
 import type { ApiResponse } from '../api.js'
 import { hasForbidden } from '../context/characters.js'
+import { isOptions, type OptionWord, optionForms } from '../option-words.js'
 import { badInput } from './ngsi2-errors.js'
 import type { Representation } from './render/entity-text.js'
 
@@ -7,32 +8,6 @@ type Parameters = ReadonlyMap<string, string>
 
 const defaultLimit = 20
 const maxLimit = 1000
-
-const optionWords = [
-  'count',
-  'keyValues',
-  'values',
-  'unique',
-  'normalized',
-  'append',
-  'upsert',
-  'overrideMetadata',
-  'forcedUpdate',
-  'flowControl',
-  'skipForwarding',
-  'noAttrDetail',
-  'dateCreated',
-  'dateModified',
-  'skipInitialNotification',
-  'fullCounters',
-  'libVersions',
-] as const
-type OptionWord = (typeof optionWords)[number]
-
-const known: ReadonlySet<string> = new Set(optionWords)
-
-/** At most one of them may be given; each stands for a form of its own [NGSIv2 context 1.5]. */
-const forms = ['keyValues', 'values', 'unique'] as const
 
 /** Parameters with a syntax of their own, in which all characters have a meaning. */
 const freeValues: ReadonlySet<string> = new Set(['q', 'mq', 'idPattern', 'typePattern'])
@@ -83,13 +58,6 @@ function isDecimal(text: string): boolean {
   return /^[0-9]+$/.test(text)
 }
 
-function isOptions(text: string): boolean {
-  const words = new Set(text.split(','))
-  if (forms.filter((form) => words.has(form)).length > 1) return false
-  for (const word of words) if (!known.has(word)) return false
-  return true
-}
-
 /** The options of a request, which have been checked [NGSIv2 context 1.5]. */
 interface OptionsAsked {
   has(word: OptionWord): boolean
@@ -117,7 +85,7 @@ export function representationOf(parameters: Parameters, names = listOf(paramete
   const options = optionsOf(parameters)
   const dates = (['dateCreated', 'dateModified'] as const).filter((date) => options.has(date))
   return {
-    form: forms.find((form) => options.has(form)) ?? 'normalized',
+    form: optionForms.find((form) => options.has(form)) ?? 'normalized',
     attributes: dates.length > 0 && names.length === 0 ? [...dates, '*'] : [...new Set([...names, ...dates])],
     metadata: listOf(parameters, 'metadata'),
   }

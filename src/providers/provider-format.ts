@@ -37,10 +37,15 @@ export interface UpdateAnswer {
   readonly status: StatusText | undefined
 }
 
-/** What a provider says of some attributes of an entity, or of all of them when it names none. */
-export interface AnsweredElement {
+/** An entity as a provider names it. */
+export interface AnsweredName {
   readonly id: EntityId
   readonly type: EntityType
+  readonly isPattern?: boolean | undefined
+}
+
+/** What a provider says of some attributes of an entity, or of all of them when it names none. */
+export interface AnsweredElement extends AnsweredName {
   /** Without values, which mean nothing here. */
   readonly attributes: readonly GivenAttribute[]
   readonly status: StatusText

@@ -1,6 +1,6 @@
 import type { StatusText } from '../api.js'
 import type { GivenAttribute } from '../context/update.js'
-import type { AnsweredElement, UpdateAnswer } from './provider-format.js'
+import type { AnsweredElement, AnsweredName, UpdateAnswer } from './provider-format.js'
 import type { ProviderFailure } from './provider-request.js'
 import { entityKey } from './query-plan.js'
 import type { ForwardedUpdate } from './remote-update.js'
@@ -10,6 +10,8 @@ import type { Share } from './update-plan.js'
 export interface ShareOutcome {
   readonly became: ShareFate
   readonly attributes: readonly GivenAttribute[]
+  /** The entity as the provider has named it; nothing where it has named none. */
+  readonly entity?: AnsweredName | undefined
 }
 
 export type ShareFate =
@@ -81,9 +83,10 @@ class EqualShares {
   }
 
   /** What an element lists comes back as the provider gave it. */
-  hear({ attributes, status }: AnsweredElement): void {
-    if (attributes.length === 0) this.#firstOpen()?.resolveRest(status)
-    for (const attribute of attributes) this.#taking(attribute)?.resolve(attribute, status)
+  hear({ id, type, isPattern, attributes, status }: AnsweredElement): void {
+    const entity = { id, type, isPattern }
+    if (attributes.length === 0) this.#firstOpen()?.resolveRest(status, entity)
+    for (const attribute of attributes) this.#taking(attribute)?.resolve(attribute, status, entity)
   }
 
   #firstOpen(): OpenShare | undefined {
@@ -126,13 +129,13 @@ class OpenShare {
     return this.#left.delete(key)
   }
 
-  resolve(attribute: GivenAttribute, status: StatusText): void {
-    this.#outcomes.push({ became: { kind: 'answered', status }, attributes: [attribute] })
+  resolve(attribute: GivenAttribute, status: StatusText, entity: AnsweredName): void {
+    this.#outcomes.push({ became: { kind: 'answered', status }, attributes: [attribute], entity })
   }
 
-  resolveRest(status: StatusText | undefined): void {
+  resolveRest(status: StatusText | undefined, entity?: AnsweredName): void {
     const became: ShareFate = status === undefined ? { kind: 'notFound' } : { kind: 'answered', status }
-    this.#outcomes.push({ became, attributes: [...this.#left.values()] })
+    this.#outcomes.push({ became, attributes: [...this.#left.values()], entity })
     this.#left.clear()
   }
 

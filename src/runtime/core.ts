@@ -66,9 +66,6 @@ import {
   type ThreadPorts,
 } from './tasks.js'
 
-/** Entities of one id in one path: an update that changes all of them is to be a short one. */
-const mostTypes = 100
-
 /** Read transactions beyond the pools: each thread keeps one of its own for single reads. */
 const spareReaders = 256
 
@@ -503,7 +500,7 @@ export class Core {
         attributes: maxAttributes,
         values: maxValues,
         metadata: maxMetadata,
-        types: mostTypes,
+        types: this.#options.typesPerId,
       },
       templates: templateSettings(this.#options.notifications),
       subscriptions: this.#delivered.subscriptions.packed(),

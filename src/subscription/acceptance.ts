@@ -1,5 +1,7 @@
 import { Effort, maxSteps } from '../context/effort.js'
+import type { Entity } from '../context/entity.js'
 import { compileQuery } from '../context/match.js'
+import type { Scope } from '../context/query.js'
 import type { Cause, Change } from './change.js'
 import type { Subscription } from './subscription.js'
 
@@ -23,8 +25,25 @@ export function acceptanceOf(subscription: Subscription, ofChange: Effort): ((ch
     },
     effort,
   )
+  const needed = attributesNeeded(condition.scopes)
   return ({ entity }) => {
     effort.renew()
+    if (needed.some((name) => !hasAttribute(entity, name))) return false
     return matches(entity) && !effort.isSpent
   }
+}
+
+/**
+ * The attributes that statements of `mq` are about. Other than in a query, where metadata of an attribute that is absent are
+ * absent, too, none of them holds without its attribute [NGSIv2 subscriptions 4.1].
+ */
+function attributesNeeded(scopes: readonly Scope[]): readonly string[] {
+  return scopes.flatMap((scope) => {
+    if (scope.kind !== 'filter' || scope.filter.on !== 'metadata') return []
+    return scope.filter.statements.flatMap(({ path: [name = ''] }) => name)
+  })
+}
+
+function hasAttribute({ attributes }: Entity, wanted: string): boolean {
+  return attributes.some(({ name }) => name === wanted)
 }

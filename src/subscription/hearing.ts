@@ -1,4 +1,5 @@
 import type { Attribute, Entity } from '../context/entity.js'
+import { isOperation } from '../context/operators.js'
 import { sameValue } from '../context/value.js'
 import type { Change } from './change.js'
 import type { Subscription } from './subscription.js'
@@ -62,7 +63,8 @@ export function namesGiven({ given }: Change): readonly string[] {
 }
 
 /** Whether something else of an attribute has changed than its metadata. */
-function isMoreThanMetadata(name: string, { before, entity }: Change): boolean {
+function isMoreThanMetadata(name: string, { before, entity, given }: Change): boolean {
+  if (given.some((one) => one.name === name && one.value !== undefined && isOperation(one.value))) return true
   const [was, is] = [attributeOf(before, name), attributeOf(entity, name)]
   if (was === undefined || is === undefined || was.type !== is.type || !sameValue(was.value, is.value)) return true
   return sameValue(metadataValues(was), metadataValues(is))

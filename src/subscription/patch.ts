@@ -96,7 +96,7 @@ export function patched(
       description: description ?? terms.description,
       status: status ?? terms.status,
       armed: status === 'oneshot' ? armedAt(made, lastNotified) : terms.armed,
-      condition: subject ? patchedCondition(terms.condition, subject) : terms.condition,
+      condition: subject ? patchedCondition(subject) : terms.condition,
       notification: shown,
       maxFails: notification ? notification.maxFails : terms.maxFails,
     },
@@ -125,8 +125,8 @@ export function shownStatus(status: SetStatus, expires: Milliseconds, fails: num
   return status === 'active' && fails > 0 ? 'failed' : status
 }
 
-function patchedCondition(before: FiringCondition | undefined, subject: SubjectPatch): FiringCondition {
-  const { alterations, expression, scopes, jexl, onMetadata = before?.onMetadata ?? true } = subject
+/** Of what is not given nothing stays [NGSIv2 subscriptions 3.4]. */
+function patchedCondition({ alterations, expression, scopes, jexl, onMetadata = true }: SubjectPatch): FiringCondition {
   return { alterations, expression, scopes, jexl, onMetadata }
 }
 

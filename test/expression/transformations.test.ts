@@ -201,7 +201,7 @@ test('arrays without numbers, and empty ones, have no sum, average, ends or midd
 })
 
 test('an input or argument of another kind gives null, which is not wrong', async (t) => {
-  const ofTexts = ['uppercase', 'lowercase', 'trim', 'len', "split(' ')", "indexOf('a')", "includes('a')"]
+  const ofTexts = ['uppercase', 'lowercase', 'trim', "split(' ')", "indexOf('a')", "includes('a')"]
   const alike = ['substring(0,1)', "replaceStr('a','b')", "replaceRegex('a','b')", "matchRegex('a')", 'parseInt']
   const more = ['parseFloat', 'toJson', 'getTime']
   for (const each of [...ofTexts, ...alike, ...more]) {
@@ -210,6 +210,8 @@ test('an input or argument of another kind gives null, which is not wrong', asyn
       t.equal(resultOf(`(${input}|${each}) == null`, names), true, `${input}|${each}`)
     }
   }
+  for (const input of ['1', 'on', 'nil', 'o']) t.equal(resultOf(`${input}|len`, names), null, `${input}|len`)
+  t.equal(resultOf('[1, [2, 3]]|len', names), 2)
   for (const each of ['split', 'split(1)', 'indexOf(1)', 'includes(nil)', "replaceStr('a')", 'replaceStr(1,2)']) {
     t.equal(resultOf(`(s|${each}) == null`, names), true, each)
   }

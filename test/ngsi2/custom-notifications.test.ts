@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Test, test } from 'tap'
+import { until } from '../delivery/given.js'
 import { Mosquitto, skipped } from '../delivery/mosquitto.js'
 import { FarEnd } from '../far-end.js'
 import { RunningBroker } from '../running.js'
@@ -105,7 +106,7 @@ test('ngsi is laid upon the entity before attributes are selected', async (t) =>
     data: [
       {
         ...{ id: 'Vat-3:Vat', type: 'Vat' },
-        twice: { type: 'Text', value: 'hothot', metadata: {} },
+        twice: { type: 'Text', value: 'hothot', metadata: { evalPriority: { type: 'Number', value: 1 } } },
         when: { type: 'DateTime', value: 3, metadata: {} },
         long: { type: 'Text', value: 6, metadata: {} },
         lid: { type: 'Text', value: 'shut', metadata: {} },
@@ -113,6 +114,44 @@ test('ngsi is laid upon the entity before attributes are selected', async (t) =>
     ],
   })
   t.equal(request?.headers['ngsiv2-attrsformat'], 'normalized')
+})
+
+test('a priority is notified where the metadata that are asked for let it through', async (t) => {
+  const end = await FarEnd.listen(t)
+  const ngsi = { a: { value: '${heat}', metadata: { evalPriority: { value: 2 } } } }
+  const notification = { httpCustom: { url: end.url(), ngsi }, attrs: ['a'], attrsFormat: 'simplifiedNormalized' }
+  const subscribed = await Subscribed.start(t, { ...notification, metadata: ['previousValue'] })
+  for (const metadata of [['evalPriority'], ['*'], []]) {
+    await subscribed.broker.send('PATCH', `/v2/subscriptions/${subscribed.id}`, {
+      notification: { ...notification, metadata },
+    })
+    await subscribed.update({ heat: `hot${metadata}` })
+  }
+  await subscribed.broker.send('PATCH', `/v2/subscriptions/${subscribed.id}`, {
+    notification: { ...notification, metadata: ['previousValue'] },
+  })
+  await subscribed.update({ heat: 'cold' })
+  await until(() => end.received.length === 4)
+  const seen = end.bodies.map((body) => JSON.parse(body).a.metadata)
+  const shown = { evalPriority: { type: 'Number', value: 2 } }
+  t.strictSame(seen, [shown, shown, shown, {}])
+})
+
+test('a template is shown with default types; an empty payload is not shown', async (t) => {
+  const ngsi = { id: '', a: { value: '${heat}' }, b: {}, c: { value: [1], metadata: { evalPriority: { value: 2 } } } }
+  const subscribed = await Subscribed.start(t, { httpCustom: { url: 'http://127.0.0.1:9/in', ngsi } })
+  const shown = async () => {
+    const { text } = await subscribed.broker.send('GET', `/v2/subscriptions/${subscribed.id}`)
+    return JSON.parse(text).notification
+  }
+  t.strictSame((await shown()).httpCustom.ngsi, {
+    a: { type: 'Text', value: '${heat}' },
+    b: { type: 'None', value: null },
+    c: { type: 'StructuredValue', value: [1], metadata: { evalPriority: { type: 'Number', value: 2 } } },
+  })
+  const mqttCustom = { url: 'mqtt://127.0.0.1:9', topic: 't', payload: '' }
+  await subscribed.broker.send('PATCH', `/v2/subscriptions/${subscribed.id}`, { notification: { mqttCustom } })
+  t.strictSame((await shown()).mqttCustom, { url: 'mqtt://127.0.0.1:9', topic: 't', qos: 0, retain: false })
 })
 
 test('what a template makes nothing sendable of is dropped, counted and logged; what follows is sent', async (t) => {

@@ -67,7 +67,7 @@ async function answerOf(broker: Broker, sent: Sent): Promise<Result<ApiResponse,
   const { resources, parseServicePaths } = ngsi2Interface({ broker, options, deprecated })
   const operation = resources.find(({ pattern }) => pattern === sent.pattern)?.operations[sent.verb]
   if (operation === undefined) throw new Error(`there is no ${sent.verb} ${sent.pattern}`)
-  const paths = parseServicePaths(sent.headers['fiware-servicepath'])
+  const paths = parseServicePaths(sent.headers['fiware-servicepath'], sent.verb)
   if (!paths.ok) return paths
   const prepared = await operation.prepare({
     verb: sent.verb,

@@ -1,6 +1,7 @@
 import type { StatusText } from '../../api.js'
 import type { EntityType } from '../../context/entity.js'
 import type { GivenAttribute, UpdateItem } from '../../context/update.js'
+import type { AnsweredName } from '../../providers/provider-format.js'
 import { entityKey } from '../../providers/query-plan.js'
 import type { ShareOutcome } from '../../providers/share-outcomes.js'
 import type { Lacking, Share, Sharing } from '../../providers/update-plan.js'
@@ -135,10 +136,16 @@ export function joined(
 /** A response, or the place of those about an entity of which not everything is gathered yet. */
 type Placed = ElementResponse | Groups
 
+function headOf({ id, type, isPattern = false }: AnsweredName): Pick<ElementResponse, 'id' | 'type' | 'isPattern'> {
+  return { id, type, isPattern }
+}
+
 /** What became of some attributes. */
 interface UpdateOutcome {
   readonly status: StatusText
   readonly attributes: readonly GivenAttribute[]
+  /** The entity as a provider has named it; nothing where none has. */
+  readonly entity?: AnsweredName | undefined
 }
 
 /** Attributes of one entity by what became of them, success first: one response for each status. */
@@ -164,8 +171,8 @@ class Groups {
   addShared({ gap, sharing }: Shared, outcomes: ReadonlyMap<Share, readonly ShareOutcome[]>): void {
     this.#done.push({ status: okStatus, attributes: gap.done ?? [] })
     for (const share of sharing.shares) {
-      for (const { became, attributes } of outcomes.get(share) ?? []) {
-        this.#forwarded.push({ status: statusOfFate(became, share.id), attributes })
+      for (const { became, attributes, entity } of outcomes.get(share) ?? []) {
+        this.#forwarded.push({ status: statusOfFate(became, share.id), attributes, entity })
       }
     }
     this.#unfound.push({ status: statusOf(404, gap.id), attributes: sharing.unfound })
@@ -183,7 +190,7 @@ class Groups {
   }
 
   get #responses(): readonly ElementResponse[] {
-    const groups = new Map<string, { readonly status: StatusText; readonly attributes: GivenAttribute[] }>()
+    const groups = new Map<string, ElementResponse & { readonly attributes: GivenAttribute[] }>()
     const outcomes = [...this.#done, ...this.#forwarded, ...this.#unfound].filter(
       ({ attributes }) => attributes.length > 0,
     )
@@ -191,13 +198,14 @@ class Groups {
       outcomes.filter(({ status }) => isOk(status)),
       outcomes.filter(({ status }) => !isOk(status)),
     ]
-    for (const { status, attributes } of [...done, ...others]) {
-      const key = `${status.code} ${status.details ?? ''}`
-      const group = groups.get(key) ?? { status, attributes: [] }
+    for (const { status, attributes, entity } of [...done, ...others]) {
+      const head = entity === undefined ? this.#head : headOf(entity)
+      const key = JSON.stringify([status.code, status.details, head.id, head.type, head.isPattern])
+      const group = groups.get(key) ?? { ...head, status, attributes: [] }
       groups.set(key, group)
       for (const attribute of attributes) group.attributes.push(attribute)
     }
-    return Array.from(groups.values(), (group) => ({ ...this.#head, ...group }))
+    return [...groups.values()]
   }
 
   #isMissing({ code, details }: StatusText): boolean {

@@ -55,8 +55,8 @@ async function readQueryAnswer(
 async function readUpdateAnswer(response: ProviderResponse): Promise<Result<UpdateAnswer, ProviderFailure>> {
   const answer = await readAnswer(response, 'ngsi1')
   if (!answer.ok) return answer
-  const elements = answer.value.elements.map(({ entity: { id, type, attributes }, status }) => ({
-    ...{ id, type, status },
+  const elements = answer.value.elements.map(({ entity: { id, type, attributes }, isPattern, status }) => ({
+    ...{ id, type, isPattern, status },
     attributes: attributes.map(({ name, instance, type, metadata }) => ({ name, instance, type, metadata })),
   }))
   return ok({ elements, status: answer.value.status })
@@ -69,6 +69,7 @@ interface ReadAnswer {
 
 interface AnsweredEntity {
   readonly entity: ShownEntity
+  readonly isPattern: boolean
   readonly status: StatusText
 }
 
@@ -89,8 +90,11 @@ async function readAnswer({ body }: ProviderResponse, client: NgsiForm): Promise
   if (!isAnswer) return err({ kind: 'responseUnreadable' })
   const elements: AnsweredEntity[] = []
   for (const item of itemsOf(responses)) {
-    const entity = await entityOf(memberOf(item, 'contextElement'), slices)
-    if (entity !== undefined) elements.push({ entity, status: statusIn(objectOf(memberOf(item, 'statusCode'))) })
+    const element = memberOf(item, 'contextElement')
+    const entity = await entityOf(element, slices)
+    if (entity === undefined) continue
+    const isPattern = itemsOf([element ?? null]).some((named) => textOf(named, 'isPattern') === 'true')
+    elements.push({ entity, isPattern, status: statusIn(objectOf(memberOf(item, 'statusCode'))) })
   }
   return ok({ elements, status: errorCode && statusIn(errorCode) })
 }

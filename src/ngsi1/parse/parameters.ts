@@ -3,6 +3,7 @@ import { hasForbidden } from '../../context/characters.js'
 import type { EntityType } from '../../context/entity.js'
 import { maxOrderKeys, type OrderKey, parseOrder } from '../../context/order.js'
 import type { Scope } from '../../context/query.js'
+import { isOptions } from '../../option-words.js'
 import { badRequest } from '../render/responses.js'
 
 type Parameters = ReadonlyMap<string, string>
@@ -18,7 +19,10 @@ export function checkParameters(parameters: Parameters): ApiResponse | undefined
   if (hasForbiddenParameter(parameters)) return badRequest('invalid character in URI parameter')
   const details = wrongLimit(givenParameter(parameters, 'limit')) ?? wrongOffset(givenParameter(parameters, 'offset'))
   const wrong =
-    details ?? wrongDetails(givenParameter(parameters, 'details')) ?? wrongOrder(givenParameter(parameters, 'orderBy'))
+    details ??
+    wrongDetails(givenParameter(parameters, 'details')) ??
+    wrongOptions(givenParameter(parameters, 'options')) ??
+    wrongOrder(givenParameter(parameters, 'orderBy'))
   return wrong === undefined ? undefined : badRequest(wrong)
 }
 
@@ -107,6 +111,11 @@ function wrongDetails(details: string | undefined): string | undefined {
 function wrongOrder(order: string | undefined): string | undefined {
   const keys = order?.split(',', maxOrderKeys + 1).length ?? 0
   return keys > maxOrderKeys ? `Bad value for /orderBy/: too many names [max: ${maxOrderKeys}]` : undefined
+}
+
+/** They change nothing here, but have to be words that NGSIv2 knows [context 1.6, 10.2]. */
+function wrongOptions(options: string | undefined): string | undefined {
+  return options === undefined || isOptions(options) ? undefined : 'Invalid value for URI param /options/'
 }
 
 function isDecimal(text: string): boolean {

@@ -100,6 +100,7 @@ const filterWording: Wording<FilterMalformed> = {
   valueUnordered: () => 'values of this type have no order',
   quoteOpen: () => 'non-terminated forced string',
   quoteInside: () => 'forbidden characters in String Filter',
+  quoteInName: () => 'forbidden characters in String Filter',
   charactersForbidden: () => 'forbidden characters in String Filter',
   patternMalformed: ({ pattern }) => `error compiling filter regex: '${pattern}'`,
   metadataUnnamed: () => 'no metadata name - not valid for metadata filters',

@@ -102,7 +102,8 @@ function* readMembers(name: string, tree: TreeObject): Steps<Result<GivenAttribu
 function checked({ name, type, value, given, metadata }: AttributeMembers): Result<GivenAttribute, ApiResponse> {
   const typed = shownType({ type: type ?? '', value: value.value })
   if (value.isForbidden && !isUnrestricted(typed, metadata)) return err(valueForbidden)
-  const wrong = wrongOperation(given)
+  // Whatever a date's type does not take is no date, also what no other type would take.
+  const wrong = isDateType(typed) ? undefined : wrongOperation(given)
   if (wrong) return err(wrong)
   if (isExpiration(name) && !isDateType(typed)) {
     return err(badInput('error processing date expiration attribute, see log traces'))

@@ -1,7 +1,7 @@
 import { Effort, maxSteps } from '../../context/effort.js'
-import { compareBytes, type Value } from '../../context/entity.js'
+import { compareBytes, type Metadata, type Value } from '../../context/entity.js'
 import { plainDate } from '../../context/json-text.js'
-import { isObject, shownType } from '../../context/value.js'
+import { shownType } from '../../context/value.js'
 import { namesOf } from '../../expression/entity-names.js'
 import { filledPatch, type PatchedAttribute, type PatchTemplate } from '../../expression/entity-patch.js'
 import type { ExpressionScope } from '../../expression/expression-scope.js'
@@ -21,6 +21,7 @@ import { type MessageRenderer, type NoticeMessage, type NoticeRenderer, serviceO
 import { termsOf } from '../../subscription/patch.js'
 import type { Subscription } from '../../subscription/subscription.js'
 import type { NotificationTarget, Template } from '../../subscription/terms.js'
+import { typedMember, valueMember } from './ngsi-shown.js'
 import { type NotifiedEntity, notificationBody, notifiedEntity } from './notification.js'
 
 export interface RendererParts {
@@ -125,10 +126,11 @@ function patchedBody(
   if (formatOf(subscription) === undefined) return ok(usual)
   const filled = filledPatch(patchOf(ngsi), expressions, scope)
   if (!filled.ok) return filled
+  const { metadata } = termsOf(subscription).notification
   const { id = entity.id, type = entity.type, values } = filled.value
   const kept = entity.attributes.filter(({ name }) => !values.has(name))
   const laid = Array.from(values, ([name, value]) => ({
-    ...{ name, type: typeGiven(ngsi[name]), value, metadata: [] },
+    ...{ name, type: typeGiven(ngsi[name]), value, metadata: priorityShown(ngsi[name], metadata) },
     byKind: true as const,
   }))
   const attributes = [...kept, ...laid].sort((a, b) => compareBytes(a.name, b.name))
@@ -143,23 +145,25 @@ function patchOf({ id, type, ...attributes }: NonNullable<Template['ngsi']>): Pa
   }
 }
 
+/** The metadata of the template's own, where those that are asked for let it through [NGSIv2 subscriptions 5.4, 6.2]. */
+function priorityShown(given: Value | undefined, asked: readonly string[]): readonly Metadata[] {
+  if (asked.length > 0 && !asked.includes('*') && !asked.includes('evalPriority')) return []
+  const priority = valueMember(valueMember(given, 'metadata'), 'evalPriority')
+  return priority === undefined ? [] : [{ name: 'evalPriority', ...typedMember(priority) }]
+}
+
 function patchedAttribute([name, given]: [string, Value]): PatchedAttribute {
-  const priority = member(member(member(given, 'metadata'), 'evalPriority'), 'value')
+  const priority = valueMember(valueMember(valueMember(given, 'metadata'), 'evalPriority'), 'value')
   return {
     name,
-    value: member(given, 'value') ?? null,
+    value: valueMember(given, 'value') ?? null,
     priority: typeof priority === 'number' ? priority : undefined,
   }
 }
 
 /** As given, or the default of the value before it is filled in. */
 function typeGiven(given: Value | undefined): string {
-  const type = member(given, 'type')
-  return shownType({ type: typeof type === 'string' ? type : '', value: member(given, 'value') ?? null })
-}
-
-function member(value: Value | undefined, name: string): Value | undefined {
-  return value !== undefined && isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+  return given === undefined ? shownType({ type: '', value: null }) : typedMember(given).type
 }
 
 function undeliverable(why: Undeliverable): Rendered {

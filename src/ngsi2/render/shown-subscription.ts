@@ -5,6 +5,7 @@ import type { Subscription } from '../../subscription/subscription.js'
 import type { HttpTarget, MqttTarget, SubscriptionTerms, Template } from '../../subscription/terms.js'
 import { type Milliseconds, never } from '../../time.js'
 import { dateText } from './date-text.js'
+import { ngsiShown } from './ngsi-shown.js'
 
 /** A subscription as NGSIv2 shows it at a moment, whichever interface has made it [NGSIv2 subscriptions 2.1, 9]. */
 export function subscriptionShown({ subscription, delivery, fired }: ShownSubscription, at: Milliseconds): unknown {
@@ -97,8 +98,8 @@ function mqttShown(url: string, { topic, qos, retain, user, custom }: MqttTarget
 
 function templateShown({ payload, json, ngsi }: Template): Template {
   return {
-    ...(payload !== undefined && { payload }),
+    ...(payload !== undefined && payload !== '' && { payload }),
     ...(json !== undefined && { json }),
-    ...(ngsi !== undefined && { ngsi }),
+    ...(ngsi !== undefined && { ngsi: ngsiShown(ngsi) }),
   }
 }

@@ -187,14 +187,14 @@ test('what a provider does not confirm, or confirms of something else, was not f
   }
 })
 
-test('an element without attributes confirms all of its entity, also when it names another type', async (t) => {
+test('an element without attributes confirms all of its entity, with the type that it names', async (t) => {
   const there = await provider(t, answering([], { type: '' }))
   const { broker } = holding(registered({ provider: there.url }))
   const { body } = await send(broker, 'POST', 'updateContext', {
     body: update('UPDATE', element([noise, ozone])),
     ...passing(t),
   })
-  t.same(body, { contextResponses: [elementOf([echo(noise), echo(ozone)])] })
+  t.same(body, { contextResponses: [elementOf([echo(noise), echo(ozone)], { type: '' })] })
 })
 
 test('equal elements of a request are answered one by one', async (t) => {
