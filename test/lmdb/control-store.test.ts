@@ -137,7 +137,7 @@ test('a notice is read as it was written, whatever is in it', async (t) => {
       paths: fc.array(fc.constantFrom('/', '/a', '/a/b').map(path), { minLength: 1, maxLength: 3 }),
       correlator: text,
       token: text,
-      service: fc.constantFrom(undefined, 'farm7'),
+      service: fc.constantFrom('farm7', 'barn'),
       via: fc.constantFrom(undefined, '1.1 rigel-a', '1.0 x, 1.1 rigel-b'),
       message: fc.option(
         fc.record(
