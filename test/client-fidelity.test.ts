@@ -105,6 +105,27 @@ test('Location leads to the entity that was created, whatever is in its id and t
   }
 })
 
+test('headers that no notification can have are refused when they are stored', async (t) => {
+  const broker = await RunningBroker.start(t)
+  for (const name of ['Expect', 'upgrade']) {
+    const notification = { httpCustom: { url: 'http://127.0.0.1:9/', headers: { [name]: 'x' } } }
+    const { status, text } = await broker.send('POST', '/v2/subscriptions', { subject: kilns, notification })
+    t.match([status, text], [400, `header not allowed in notification httpCustom headers: ${name}`])
+  }
+})
+
+test('who listens with another service path than that of the subscription finds none, in both interfaces', async (t) => {
+  const broker = await RunningBroker.start(t)
+  const subscription = { subject: kilns, notification: { http: { url: 'sse:' } } }
+  const made = await broker.send('POST', '/v2/subscriptions', subscription, { 'fiware-servicepath': '/a' })
+  const id = made.headers.get('location')?.split('/').at(-1)
+  for (const api of ['v1', 'v2']) {
+    const status = async (path: string) =>
+      (await broker.send('GET', `/${api}/subscriptions/${id}/events`, undefined, { 'fiware-servicepath': path })).status
+    t.strictSame([await status('/b'), await status('/a')], [404, 200], api)
+  }
+})
+
 test('the words of options are checked on every path of NGSIv1', async (t) => {
   const broker = await RunningBroker.start(t)
   for (const path of ['/v1/contextEntities/E', '/ngsi9/registerContext', '/v1/nothing', '/ngsi10/contextEntities/E']) {

@@ -58,6 +58,11 @@ export function onePath(paths: readonly PathRange[]): Result<ServicePath, 'sever
 /** All paths: `/#`. */
 export const everywhere: PathRange = { path: '/' as ServicePath, below: true }
 
+/** Whether a request whose header names these paths may mean a subscription that is bound to a path. */
+export function isBoundTo(paths: readonly PathRange[], { path, below }: PathRange): boolean {
+  return meansEverywhere(paths) || paths.some((each) => each.path === path && each.below === below)
+}
+
 /** Whether any path is meant: none is named, or `/#` is among them. */
 export function meansEverywhere(paths: readonly PathRange[]): boolean {
   return paths.length === 0 || paths.some(({ path, below }) => path === everywhere.path && below)

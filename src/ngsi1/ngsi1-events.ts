@@ -9,6 +9,7 @@ import {
   streamResponse,
 } from '../broker/listening.js'
 import type { Tenant } from '../context/entity.js'
+import { isBoundTo } from '../context/service-path.js'
 import type { StreamRefusal } from '../delivery/stream-message.js'
 import { err, ok, type Result } from '../result.js'
 import { parseGivenId } from '../subscription/given-id.js'
@@ -85,7 +86,7 @@ async function listenable(
   const id = parseGivenId(segment(request, 'id'))
   if (!id.ok) return err(unknown(request))
   const [found] = await broker.subscriptions.states({ tenant, id: id.value as SubscriptionId })
-  if (found === undefined) return err(unknown(request))
+  if (found === undefined || !isBoundTo(request.paths, found.path)) return err(unknown(request))
   return found.reference === streamReference ? ok(found.id) : err(badRequest(notStreamed))
 }
 

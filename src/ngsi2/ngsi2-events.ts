@@ -10,6 +10,7 @@ import {
   streamResponse,
 } from '../broker/listening.js'
 import type { Tenant } from '../context/entity.js'
+import { isBoundTo } from '../context/service-path.js'
 import type { StreamRefusal } from '../delivery/stream-message.js'
 import type { StreamPosition } from '../delivery/stream-position.js'
 import { err, ok, type Result } from '../result.js'
@@ -18,7 +19,7 @@ import { streamReference } from '../subscription/notification-url.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { badInput, unavailable } from './ngsi2-errors.js'
 import type { Ngsi2Services } from './ngsi2-services.js'
-import { isBoundTo, subscriptionNotFound } from './subscription-requests.js'
+import { subscriptionNotFound } from './subscription-requests.js'
 import { tenantOperation } from './tenant-operation.js'
 
 /** `/v2/subscriptions/{id}/events`: the notifications of a subscription as a stream of events, and how far a client has got. */

@@ -2,7 +2,7 @@ import { type ApiRequest, type ApiResponse, type Operation, segment } from '../a
 import type { SilentSubscriptionRequest } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
-import { everywhere, meansEverywhere } from '../context/service-path.js'
+import { everywhere, isBoundTo, meansEverywhere } from '../context/service-path.js'
 import { err, ok, type Result } from '../result.js'
 import { parseGivenId } from '../subscription/given-id.js'
 import { armedAt, type SubscriptionPatch } from '../subscription/patch.js'
@@ -123,11 +123,6 @@ export function showSubscription(services: Ngsi2Services): Operation {
       return { status: 200, body: JSON.stringify(subscriptionShown(shown, now())) }
     },
   })
-}
-
-/** Whether a request whose header names these paths may mean a subscription that is bound to a path. */
-export function isBoundTo(paths: readonly PathRange[], { path, below }: PathRange): boolean {
-  return meansEverywhere(paths) || paths.some((each) => each.path === path && each.below === below)
 }
 
 /** `PATCH /v2/subscriptions/{id}` [NGSIv2 subscriptions 3.4]. */

@@ -100,6 +100,9 @@ const unchangeable: ReadonlySet<string> = new Set([
   'rigel-notification-id',
 ])
 
+/** They ask for another exchange than a request and its response, which no notification can have. */
+export const unsendable: ReadonlySet<string> = new Set(['expect', 'upgrade'])
+
 const legalName = /^[!#$%&'*+.^_`|~\da-z-]+$/
 const legalValue = /^[\t\x20-\x7e\x80-\xff]*$/
 
@@ -114,7 +117,8 @@ function filledHeaders({ headers = {} }: HttpTemplate, filler: Filler): Result<r
     if (!value.ok) return value
     if (unchangeable.has(name) || (isMacro && value.value === '')) continue
     const decoded = percentDecoded(value.value)
-    if (!legalName.test(name) || !legalValue.test(decoded)) return err({ kind: 'headerInvalid', name })
+    if (unsendable.has(name) || !legalName.test(name) || !legalValue.test(decoded))
+      return err({ kind: 'headerInvalid', name })
     filled.set(name, decoded)
   }
   return ok([...filled])

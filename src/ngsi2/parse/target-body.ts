@@ -1,6 +1,7 @@
 import { hasForbidden } from '../../context/characters.js'
 import type { Value } from '../../context/entity.js'
 import { hasMacro } from '../../expression/template.js'
+import { unsendable } from '../../subscription/custom-message.js'
 import { parseNotificationUrl, streamReference } from '../../subscription/notification-url.js'
 import type { HttpTarget, HttpTemplate, MqttTarget, NotificationTarget, Template } from '../../subscription/terms.js'
 import { type Given, type GivenObject, isGivenObject, member, refuse, refuseTooDeep } from './checked.js'
@@ -132,6 +133,7 @@ function readPairs(given: Given, name: 'qs' | 'headers'): Readonly<Record<string
   if (pairs.length === 0) refuse(`${what} is empty`)
   for (const [key, value] of pairs) {
     if (typeof value !== 'string') refuse(`${what} element is not a string`)
+    if (name === 'headers' && unsendable.has(key.toLowerCase())) refuse(`header not allowed in ${what}: ${key}`)
     const checkedValue = name === 'headers' ? value.replace(/['"]/g, '') : value
     if (hasForbidden(key) || hasForbidden(checkedValue)) {
       refuse(`forbidden characters in custom ${what}`)
