@@ -8,6 +8,11 @@ function hopName(brokerId: string): string {
   return `rigel-${brokerId}`
 }
 
+/** Whether a name is that of a broker. Names of hosts mean the same in either case. */
+export function isHopName(name: string): boolean {
+  return name.toLowerCase().startsWith('rigel-')
+}
+
 /** The names of those who passed a message on, by its header `Via`. */
 export function hopsOf(via: string | undefined): readonly string[] {
   if (via === undefined || via === '') return []

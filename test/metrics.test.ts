@@ -43,7 +43,7 @@ test('a broker', async (t) => {
     await broker.send('PUT', '/admin/log?level=none')
     const counted = new Map(
       Array.from(
-        (await metrics()).matchAll(/^rigel_ngsi_errors_total\{route="(.*)",code="(.*)"\} (\d+)$/gm),
+        (await metrics()).matchAll(/^rigel_ngsi_errors_total\{method="[A-Z]+",route="(.*)",code="(.*)"\} (\d+)$/gm),
         ([, route, code, number]) => [`${code} ${route}`, Number(number)],
       ),
     )

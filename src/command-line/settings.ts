@@ -22,6 +22,8 @@ export function contradiction(settings: Settings): string | undefined {
   if (on(flags.https) && value(flags.cert) === undefined) return '-https needs -cert'
   if (settings.has(flags.adminToken) && settings.has(flags.adminTokenFile))
     return '-adminToken and -adminTokenFile cannot be used at the same time'
+  if (on(flags.adminOpen) && (settings.has(flags.adminToken) || settings.has(flags.adminTokenFile)))
+    return '-adminOpen and a token of the management cannot be used at the same time'
   if (value(flags.adminPort) === value(flags.port) && (localIp === undefined || localIp === value(flags.adminIp)))
     return `${settings.get(flags.adminPort)?.source}: '${value(flags.port)}' is the port of the context interface (-port) as well`
   const ofCluster = clusterContradiction(settings)
@@ -156,6 +158,7 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined) 
     adminHosts: value(flags.adminHosts),
     noConsole: on(flags.noConsole),
     adminToken,
+    adminOpen: on(flags.adminOpen),
     notifications: notificationsFrom(settings),
     // Those that were given and have no effect, for a warning at the start.
     ignored: namesOf(settings, (flag) => flag.kind === 'ignored' || (!on(flags.https) && isOfHttps(flag))),
@@ -239,10 +242,19 @@ function notificationsFrom(settings: Settings) {
       kept_bytes: value(flags.sseKeepMaxMb) * 2 ** 20,
     },
     accept: value(flags.notifAccept),
-    destinations: { allow: value(flags.notifAllow), deny: value(flags.notifDeny) },
+    destinations: {
+      allow: value(flags.notifAllow),
+      deny: value(flags.notifDeny),
+      management: ownManagement(value(flags.adminPort), value(flags.adminIp)),
+    },
     initialLimit: value(flags.initialNotificationLimit),
     subscriptionGrace_days: value(flags.subscriptionGrace),
   })
+}
+
+/** Where the management is on a port of its own: nothing is ever sent there. */
+function ownManagement(port: number | undefined, address: string) {
+  return port === undefined ? undefined : { port, address }
 }
 
 /** What means nothing without HTTPS: whoever gives it alone believes to have that. */

@@ -34,7 +34,7 @@ export function trafficShown({ traffic, routes }: Measures): Traffic {
     sizes: requested.map((route) => [route, traffic.requestSizes(route).sum, traffic.responseSizes(route).sum]),
     errors: requested.flatMap((route) =>
       errorCodes.flatMap((_, code) => {
-        const count = traffic.errors(route, code)
+        const count = verbs.reduce((sum, _verb, verb) => sum + traffic.errors(route, verb, code), 0)
         return count === 0 ? [] : [[route, code, count] as const]
       }),
     ),

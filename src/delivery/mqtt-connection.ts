@@ -56,10 +56,15 @@ export class MqttConnection {
   ): Promise<MqttConnection> {
     const { host, port } = endpoint
     const { destinations, timeout_ms } = settings
-    if (!destinations.mayConnect(host)) throw denial(host)
+    if (!destinations.mayConnect(host, port)) throw denial(host)
     // Loaded when it is needed first: most brokers never send anything over MQTT, and it takes some 20 MB.
     const { MqttClient } = await import('mqtt')
-    const socket = connect({ host, port, lookup: destinations.lookup, noDelay: true })
+    const socket = connect({
+      host,
+      port,
+      lookup: destinations.isManagementPort(port) ? destinations.lookupAway : destinations.lookup,
+      noDelay: true,
+    })
     const client = new MqttClient(() => socket, clientOptions(endpoint, timeout_ms))
     const gone = goneOf(client, socket)
     const lifetime = new Lifetime()

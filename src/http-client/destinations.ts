@@ -1,13 +1,16 @@
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import type { DestinationList } from '../command-line/destination-list.js'
-import { HostNames } from '../hosts.js'
+import { HostNames, isLoopback } from '../hosts.js'
 import { denial } from './faults.js'
 
 /** Which destinations an operator allows and which not; without a list of allowed ones all are. */
 export interface DestinationLists {
   readonly allow: DestinationList | undefined
   readonly deny: DestinationList | undefined
+  /** The broker's own management, where it has a port of its own: nothing is ever sent there. */
+  readonly management?: { readonly port: number; readonly address: string } | undefined
 }
 
 /** What resolves names: the system's own way unless a test says something else. */
@@ -26,18 +29,27 @@ export type Resolve = (
 export class Destinations {
   /** For whatever connects: resolves names to the addresses that are allowed. */
   readonly lookup: LookupFunction
+  /** The same for connections to the port of the management: without the addresses of this machine. */
+  readonly lookupAway: LookupFunction
+  readonly #management: DestinationLists['management']
   readonly #allow: Rule | undefined
   readonly #deny: Rule | undefined
   readonly #resolve: Resolve
   /** Lookups under way: a resolver that hangs holds one of the few threads for a name, not one for every attempt. */
   readonly #resolving = new Map<string, Promise<readonly LookupAddress[]>>()
 
-  constructor({ allow, deny }: DestinationLists, resolve: Resolve = lookup) {
+  constructor({ allow, deny, management }: DestinationLists, resolve: Resolve = lookup) {
     this.#resolve = resolve
     this.#allow = allow && ruleOf(allow)
     this.#deny = deny && ruleOf(deny)
-    this.lookup = (hostname, options, callback) => {
-      this.#allowed(hostname, options).then(
+    this.#management = management
+    this.lookup = this.#lookupOf(() => true)
+    this.lookupAway = this.#lookupOf((address) => !this.#isThisMachine(address))
+  }
+
+  #lookupOf(isMeant: (address: string) => boolean): LookupFunction {
+    return (hostname, options, callback) => {
+      this.#allowed(hostname, options, isMeant).then(
         (addresses) => {
           const [first] = addresses
           if (first === undefined) callback(denial(hostname), '')
@@ -53,15 +65,39 @@ export class Destinations {
    * Whether a host may be connected to as far as can be said before its name is resolved: an address finally, a name
    * unless it is denied itself.
    */
-  mayConnect(host: string): boolean {
+  mayConnect(host: string, port: number): boolean {
     const plain = plainHost(host)
-    if (isIP(plain) !== 0) return this.#permits(undefined, plain)
+    if (isIP(plain) !== 0) {
+      return this.#permits(undefined, plain) && !(this.isManagementPort(port) && this.#isThisMachine(plain))
+    }
     return this.#deny === undefined || !this.#deny.names.has(plain)
   }
 
-  async #allowed(hostname: string, options: LookupOptions): Promise<readonly LookupAddress[]> {
+  /** Whether connections to this port of this machine would reach the broker's own management. */
+  isManagementPort(port: number): boolean {
+    return port === this.#management?.port
+  }
+
+  /** The interfaces are looked up each time, since they may change; it is asked for one port only. */
+  #isThisMachine(address: string): boolean {
+    const meant = meantAddress(address).all
+    if (meant.some(isLoopback)) return true
+    const own = Object.values(networkInterfaces()).flatMap((each) => each?.map((one) => one.address) ?? [])
+    const list = new BlockList()
+    for (const one of [...own, this.#management?.address ?? '']) {
+      const [plain = ''] = one.split('%')
+      if (isIP(plain) !== 0) addAddress(list, meantAddress(plain).connected)
+    }
+    return contains({ networks: list }, meant)
+  }
+
+  async #allowed(
+    hostname: string,
+    options: LookupOptions,
+    isMeant: (address: string) => boolean,
+  ): Promise<readonly LookupAddress[]> {
     const addresses = await this.#resolved(hostname, options)
-    return addresses.filter(({ address }) => this.#permits(plainHost(hostname), address))
+    return addresses.filter(({ address }) => this.#permits(plainHost(hostname), address) && isMeant(address))
   }
 
   #permits(name: string | undefined, address: string): boolean {
@@ -106,7 +142,7 @@ function addAddress(list: BlockList, address: string): void {
   list.addAddress(address, familyOf(address))
 }
 
-function contains({ networks }: Rule, addresses: readonly string[]): boolean {
+function contains({ networks }: Pick<Rule, 'networks'>, addresses: readonly string[]): boolean {
   return addresses.some((address) => networks.check(address, familyOf(address)))
 }
 

@@ -160,10 +160,13 @@ export class HttpClient {
 
 /** Checks the host that is connected to, and by the lookup each address that its name resolves to. */
 function checkedConnector({ connectLimit_ms, insecure, destinations }: HttpClientSettings): buildConnector.connector {
-  const { lookup } = destinations
-  const connect = buildConnector({ timeout: connectLimit_ms, rejectUnauthorized: !insecure, lookup })
+  const common = { timeout: connectLimit_ms, rejectUnauthorized: !insecure }
+  const connect = buildConnector({ ...common, lookup: destinations.lookup })
+  const connectAway = buildConnector({ ...common, lookup: destinations.lookupAway })
   return (options, callback) => {
-    if (destinations.mayConnect(options.hostname)) connect(options, callback)
+    const port = Number(options.port || (options.protocol === 'https:' ? 443 : 80))
+    const connectTo = destinations.isManagementPort(port) ? connectAway : connect
+    if (destinations.mayConnect(options.hostname, port)) connectTo(options, callback)
     else callback(denial(options.hostname), null)
   }
 }

@@ -5,6 +5,7 @@ import type { PathRange } from '../context/query.js'
 import { err, ok, type Result } from '../result.js'
 import { errorResponse, statusText } from './errors.js'
 import { type Head, isJson, isText, mediaTypeOf, parseAccept, single } from './headers.js'
+import { brokerRefusal, needsTrust, notFromHere, type TrustCheck } from './management-access.js'
 import type { Cors } from './response-headers.js'
 import type { SiteCheck } from './site-check.js'
 import {
@@ -20,6 +21,7 @@ import {
   type PathKind,
   parseParameters,
   parsePath,
+  refusesBrokers,
   refusesSites,
   type Target,
   verbsOf,
@@ -28,6 +30,7 @@ import {
 /** What the checks go by: the options and what the interfaces add. */
 export interface CheckRules {
   readonly hasToken: TokenCheck
+  readonly isTrusted: TrustCheck
   readonly sites: SiteCheck
   readonly maxTarget_bytes: number
   readonly maxBody_bytes: number
@@ -56,6 +59,8 @@ export function checkTarget(rules: CheckRules, head: Head): Result<readonly Path
   if (needsToken(target.kind) && !rules.hasToken(headers.authorization)) return err(unauthorized(head))
   const foreign = refusesSites(target.kind) ? rules.sites.refusal(head.verb, headers) : undefined
   if (foreign !== undefined) return err(errorResponse(target.kind, 403, foreign))
+  const sent = refusesBrokers(target.kind, head.path) ? brokerRefusal(headers) : undefined
+  if (sent !== undefined) return err(errorResponse('management', 403, sent))
   if (head.url.length > rules.maxTarget_bytes) {
     return err(errorResponse(target.kind, 414, 'the request target is too long'))
   }
@@ -64,7 +69,7 @@ export function checkTarget(rules: CheckRules, head: Head): Result<readonly Path
   return used === undefined ? ok([]) : used.parseServicePaths(single(headers['fiware-servicepath']), head.verb)
 }
 
-/** Checks 5 to 15, which need to know how long the body is [management 11.4]. */
+/** Checks 5 to 16, which need to know how long the body is [management 11.4]. */
 export function checkRequest(rules: CheckRules, head: Head, body_bytes: number): Result<Admitted, RefusedRequest> {
   const parameters = parseParameters(head.query)
   const refusal =
@@ -134,9 +139,10 @@ function checkPresence(head: Head, body_bytes: number): ApiResponse | undefined 
 
 function checkOperation(
   rules: CheckRules,
-  { target, verb, path }: Head,
+  head: Head,
   parameters: ReadonlyMap<string, string>,
 ): Result<Admitted, RefusedRequest> {
+  const { target, verb, path } = head
   const { route, kind } = target
   if (route === undefined) return err({ response: unknownPath(rules, kind, path, verb), counted: true })
   if (verb === 'OPTIONS' && rules.cors.takesOptions(kind)) {
@@ -144,6 +150,9 @@ function checkOperation(
   }
   const operation = operationOf(route.resource, verb, isPolled(kind))
   if (operation === undefined) return err({ response: wrongVerb(rules, target, route.resource), counted: true })
+  if (kind === 'management' && needsTrust(route.resource.pattern, verb) && !rules.isTrusted(head)) {
+    return err({ response: errorResponse(kind, 403, notFromHere), counted: false })
+  }
   return ok({ route, operation, parameters })
 }
 

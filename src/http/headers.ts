@@ -11,6 +11,8 @@ export interface Head {
   readonly path: string
   readonly query: string
   readonly headers: IncomingHttpHeaders
+  /** The address that its connection comes from. */
+  readonly peer: () => string | undefined
   readonly target: Target
   readonly correlator: string
   /** The length of the body; undefined when it comes in chunks. */
@@ -20,7 +22,8 @@ export interface Head {
 }
 
 /** The head of a request whose path means this target. */
-export function readHead({ method = '', url = '', headers, httpVersionMinor }: IncomingMessage, target: Target): Head {
+export function readHead(incoming: IncomingMessage, target: Target): Head {
+  const { method = '', url = '', headers, httpVersionMinor } = incoming
   const { path, query } = splitTarget(url)
   return {
     verb: method,
@@ -28,6 +31,7 @@ export function readHead({ method = '', url = '', headers, httpVersionMinor }: I
     path,
     query,
     headers,
+    peer: () => incoming.socket.remoteAddress,
     target,
     correlator: correlatorOf(headers),
     announced_bytes: announcedBody(headers),

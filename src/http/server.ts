@@ -25,6 +25,7 @@ import {
   validUntil,
 } from './listen.js'
 import { Listener, type ListenerLimits, type Tls } from './listener.js'
+import { trustCheck } from './management-access.js'
 import { Overload } from './overload.js'
 import { RefusalLines } from './refusal-lines.js'
 import { ReplyInterleaving, ResponseBatch } from './response-batch.js'
@@ -61,6 +62,7 @@ export type HttpOptions = Pick<
   | 'adminIp'
   | 'adminHosts'
   | 'adminToken'
+  | 'adminOpen'
 >
 
 /** The memory that all front ends share. */
@@ -203,6 +205,7 @@ function newContext(parts: HttpServerParts, admission: Admission): ServerContext
   const { options, memory, meter, log, damages, switches, transaction, alarms } = parts
   const rules = {
     hasToken: tokenCheck(options.adminToken),
+    isTrusted: trustCheck(options.adminToken !== undefined, options.adminOpen),
     sites: siteCheck(options),
     maxTarget_bytes: options.connectionMemory_KiB * 512,
     maxBody_bytes: options.inReqPayloadMaxSize,

@@ -192,6 +192,11 @@ export function refusesSites(kind: PathKind): boolean {
   return kind === 'management'
 }
 
+/** Whether requests that a broker has sent are refused: the same, and all of the console, be it served or not [management 13]. */
+export function refusesBrokers(kind: PathKind, path: string): boolean {
+  return refusesSites(kind) || segmentsOf(path)[0] === 'console'
+}
+
 /** Whether the path is served on the port of the context interface and on the one of the management [management 13]. */
 export function isOnBothPorts(kind: PathKind): boolean {
   return kind === 'health' || saysWhatItIs(kind)

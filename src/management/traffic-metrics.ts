@@ -35,12 +35,12 @@ function addRequests(metrics: MetricRegistry, measures: Measures): void {
   metrics.counter(
     'rigel_ngsi_errors_total',
     'Errors in answers to clients of NGSIv1 and NGSIv2: each code in the body counts, one for each element that failed; where the body has none, the HTTP status',
-    ['route', 'code'],
+    ['method', 'route', 'code'],
     () =>
-      measures.routes.all.flatMap(({ name, index }) =>
+      requested().flatMap(({ method, route, index, verb }) =>
         errorCodes.flatMap((code, column): readonly Sample[] => {
-          const value = traffic.errors(index, column)
-          return value === 0 ? [] : [{ labels: { route: name, code }, value }]
+          const value = traffic.errors(index, verb, column)
+          return value === 0 ? [] : [{ labels: { method, route, code }, value }]
         }),
       ),
   )

@@ -79,7 +79,7 @@ export class RequestCounters implements RequestMeter {
     const route = this.#routes.indexOf(resource)
     traffic.responded(this.#row, route, verbIndex(verb), status, duration)
     traffic.sized(this.#row, route, request_bytes, response_bytes)
-    if (errors !== undefined) for (const code of errors) traffic.failed(this.#row, route, code)
+    if (errors !== undefined) for (const code of errors) traffic.failed(this.#row, route, verbIndex(verb), code)
     if (switches.get('disableMetrics') === 0) services.record(request)
   }
 

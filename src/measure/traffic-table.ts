@@ -29,7 +29,7 @@ const sizes = maxRoutes * verbs.length * perVerb
 const rejected = sizes + maxRoutes * 2 * sizeBuckets.width
 const gauges = rejected + rejections.length
 const errors = gauges + trafficGauges.length
-const forwards = errors + maxRoutes * errorCodes.length
+const forwards = errors + maxRoutes * verbs.length * errorCodes.length
 const forwardDurations = forwards + forwardResults.length
 const width = forwardDurations + durationBuckets.width
 
@@ -65,9 +65,9 @@ export class TrafficTable {
   }
 
   /** A part of a response, or all of it, is an error with this code. */
-  failed(row: number, route: number, code: string): void {
+  failed(row: number, route: number, verb: number, code: string): void {
     const index = errorIndexes.get(code) ?? errorCodes.length - 1
-    this.#table.add(row, errors + route * errorCodes.length + index, 1n)
+    this.#table.add(row, errors + (route * verbs.length + verb) * errorCodes.length + index, 1n)
   }
 
   /** A request to a context provider is over. */
@@ -98,8 +98,8 @@ export class TrafficTable {
   }
 
   /** How many errors have a code, given by its place in `errorCodes`. */
-  errors(route: number, code: number): number {
-    return Number(this.#table.total(errors + route * errorCodes.length + code))
+  errors(route: number, verb: number, code: number): number {
+    return Number(this.#table.total(errors + (route * verbs.length + verb) * errorCodes.length + code))
   }
 
   forwards(result: ForwardedResult): number {

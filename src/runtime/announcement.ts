@@ -37,6 +37,8 @@ function addressOf({ https, localIp, family }: Options, port: number): string {
 function managementOf(options: Options): string {
   const { adminToken, adminPort } = options
   const open = openManagementPort(options)
+  if (open !== undefined && !options.adminOpen)
+    return `figures and trace levels for all on port ${open}, all else for this machine: see -adminToken, -adminOpen`
   if (open !== undefined) return `open to everybody who reaches port ${open}: -adminToken or -adminPort closes it`
   const where = adminPort === undefined ? '' : ` on port ${adminPort}`
   return adminToken === undefined ? `open to this machine${where}` : `closed by a token${where}`

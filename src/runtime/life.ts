@@ -119,14 +119,19 @@ export class Life {
     const open = openManagementPort(this.#options)
     if (open === undefined || (this.#terminal !== undefined && this.#options.apiKeys === undefined)) return
     const how = 'see -adminToken, -adminPort'
-    if (this.#options.apiKeys !== undefined) {
+    if (this.#options.apiKeys !== undefined && this.#options.adminOpen) {
       this.#log.warn(
         'main:options',
         `who has no key reads all data by the management interface on port ${open} (${how})`,
       )
       return
     }
-    this.#log.warn('main:options', `the management interface is open to everybody on port ${open} (${how})`)
+    this.#log.warn(
+      'main:options',
+      this.#options.adminOpen
+        ? `the management interface is open to everybody on port ${open} (${how})`
+        : `the management interface on port ${open} shows figures and takes trace levels from everybody, stored data and changes are for this machine only (${how}, -adminOpen)`,
+    )
   }
 
   /** The flags may allow more memory than there is. */

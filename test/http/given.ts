@@ -111,6 +111,7 @@ export const options: HttpOptions = {
   adminIp: '127.0.0.1',
   adminHosts: ['h'],
   adminToken: undefined,
+  adminOpen: false,
 }
 
 /** Answers with the body that it was sent, and with what it was asked. */
