@@ -103,7 +103,10 @@ test('on a terminal the broker says what runs, and its log is for people', async
   t.match(shown, `  data          ${join(folder, 'data')}, `)
   t.match(shown, '  updates       on disk before their response')
   t.match(shown, '  clients       everybody who reaches it: -apiKeys asks for keys')
-  t.match(shown, `  management    figures and trace levels for all on port ${port}, all else for this machine: see -adminToken`)
+  t.match(
+    shown,
+    `  management    figures and trace levels for all on port ${port}, all else for this machine: see -adminToken`,
+  )
   t.match(shown, 'SIGINT: ending in order')
   t.notMatch(shown, '{"time"')
 })
