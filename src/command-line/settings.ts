@@ -22,8 +22,10 @@ export function contradiction(settings: Settings): string | undefined {
   if (on(flags.https) && value(flags.cert) === undefined) return '-https needs -cert'
   if (settings.has(flags.adminToken) && settings.has(flags.adminTokenFile))
     return '-adminToken and -adminTokenFile cannot be used at the same time'
-  if (on(flags.adminOpen) && (settings.has(flags.adminToken) || settings.has(flags.adminTokenFile)))
-    return '-adminOpen and a token of the management cannot be used at the same time'
+  for (const token of ['adminToken', 'adminTokenFile'] as const) {
+    if (on(flags.adminOpen) && settings.has(flags[token]))
+      return `-adminOpen and -${token} cannot be used at the same time`
+  }
   if (value(flags.adminPort) === value(flags.port) && (localIp === undefined || localIp === value(flags.adminIp)))
     return `${settings.get(flags.adminPort)?.source}: '${value(flags.port)}' is the port of the context interface (-port) as well`
   const ofCluster = clusterContradiction(settings)
