@@ -54,7 +54,7 @@ test('requests that come together are answered in their order', async (t) => {
 test('malformed HTTP is answered with 400, no body, no correlator, and the connection is closed', async (t) => {
   const { talk, meter } = await givenFrontEnd(t)
   const malformed = [
-    'C0LOUR / HTTP/1.1\r\nHost: h\r\n\r\n',
+    'C(LOUR / HTTP/1.1\r\nHost: h\r\n\r\n',
     'COLOUR\r\n\r\n',
     'GET / HTTP/1.1\r\nHost: h\r\nbad header\r\n\r\n',
     'POST /v1/echo/a HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}',
