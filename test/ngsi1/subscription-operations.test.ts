@@ -91,7 +91,7 @@ test('the desk is asked for everything that a subscription is bound to', async (
       onChange: ['co2'],
       interval_ms: undefined,
       scopes: [{ kind: 'untyped' }],
-      origin: { correlator: 'c', token: 'secret' },
+      origin: { correlator: 'c', token: 'secret', service: 'acme' },
     },
     {
       tenant: '',
