@@ -93,7 +93,7 @@ test('on a terminal the broker says what runs, and its log is for people', async
   const ready = new Promise<void>((resolve) => {
     terminal.stdout.on('data', (chunk: Buffer) => {
       shown += chunk.toString()
-      if (shown.includes('closes it')) resolve()
+      if (shown.includes('see -adminToken, -adminOpen')) resolve()
     })
   })
   await ready
