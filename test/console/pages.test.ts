@@ -184,6 +184,8 @@ async function focusFaults({ page }: ConsoleTab): Promise<readonly string[]> {
     for (let keys = 0; keys < 20; keys += 1) await page.keyboard.press('Tab')
     walked = await page.evaluate(() => (Object(globalThis).walked as Focused[]).filter(({ number }) => number !== ''))
   }
+  // The walk may end in a field, which would take the next key as text.
+  await page.evaluate(() => document.activeElement instanceof HTMLElement && document.activeElement.blur())
   const reached = new Set(walked.map(({ number }) => number))
   const faults = walked.filter(({ isShown }) => !isShown).map(({ name }) => `no focus is seen: ${name}`)
   const all = await page.evaluate(() =>
